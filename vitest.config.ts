@@ -1,0 +1,13 @@
+// The tests: everything in test/ named *.test.ts. Threads and child processes of engines need a moment to start on a
+// busy machine, so the limits are wide; no test asserts a time.
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: 'test/programs.ts',
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    pool: 'forks',
+  },
+});
