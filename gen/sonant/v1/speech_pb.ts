@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/speech.proto.
  */
 export const file_sonant_v1_speech: GenFile = /*@__PURE__*/
-  fileDesc("ChZzb25hbnQvdjEvc3BlZWNoLnByb3RvEglzb25hbnQudjEi2QIKF1N5bnRoZXNpemVTcGVlY2hSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEgwKBHRleHQYAiABKAkSGwoOc2FtcGxlX3JhdGVfaHoYAyABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSAGIAQESLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGgoNc3BlYWtpbmdfcmF0ZRgGIAEoAUgCiAEBEi4KDXJldHVybl9mb3JtYXQYByABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0Eh0KEGlubGluZV9ieXRlc19tYXgYCCABKAVIA4gBAUIRCg9fc2FtcGxlX3JhdGVfaHpCEAoOX2xhbmd1YWdlX2NvZGVCEAoOX3NwZWFraW5nX3JhdGVCEwoRX2lubGluZV9ieXRlc19tYXgi3gIKGFN5bnRoZXNpemVTcGVlY2hSZXNwb25zZRIQCghhdWRpb19pZBgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRISCgp2b2ljZV9uYW1lGAMgASgJEg0KBWNoYXJzGAQgASgFEi4KDW91dHB1dF9mb3JtYXQYBSABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0EhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEisKCGR1cmF0aW9uGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg4KBmNhY2hlZBgIIAEoCBIQCgh3YXJuaW5ncxgJIAMoCRITCglhdWRpb191cmwYCiABKAlIABIVCgthdWRpb19ieXRlcxgLIAEoDEgAEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIHCgVhdWRpbyKmAgoTU3RyZWFtU3BlZWNoUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRITCgt0ZXh0X2NodW5rcxgCIAMoCRIbCg5zYW1wbGVfcmF0ZV9oehgDIAEoBUgAiAEBEhoKDWxhbmd1YWdlX2NvZGUYBCABKAlIAYgBARIuCg1vdXRwdXRfZm9ybWF0GAUgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBIaCg1zcGVha2luZ19yYXRlGAYgASgBSAKIAQESLAoKdGltZXN0YW1wcxgHIAEoDjIYLnNvbmFudC52MS5UaW1lc3RhbXBLaW5kQhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZSL7AQoUU3RyZWFtU3BlZWNoUmVzcG9uc2USJQoEaW5mbxgBIAEoCzIVLnNvbmFudC52MS5TcGVlY2hJbmZvSAASJwoFYXVkaW8YAiABKAsyFi5zb25hbnQudjEuU3BlZWNoQXVkaW9IABIxCgp0aW1lc3RhbXBzGAMgASgLMhsuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHNIABIwCgpjaHVua19kb25lGAQgASgLMhouc29uYW50LnYxLlNwZWVjaENodW5rRG9uZUgAEiUKBGRvbmUYBSABKAsyFS5zb25hbnQudjEuU3BlZWNoRG9uZUgAQgcKBWV2ZW50Iu8BCgpTcGVlY2hJbmZvEhAKCGF1ZGlvX2lkGAEgASgJEhAKCHZvaWNlX2lkGAIgASgJEhIKCnZvaWNlX25hbWUYAyABKAkSLgoNb3V0cHV0X2Zvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSFAoMY29udGVudF90eXBlGAUgASgJEhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEhUKDWNoYW5uZWxfY291bnQYByABKAUSEwoLY2h1bmtfY291bnQYCCABKAUSDQoFY2hhcnMYCSABKAUSEAoId2FybmluZ3MYCiADKAkiNwoLU3BlZWNoQXVkaW8SEwoLY2h1bmtfaW5kZXgYASABKAUSEwoLYXVkaW9fYnl0ZXMYAiABKAwi1QEKEFNwZWVjaFRpbWVzdGFtcHMSEwoLY2h1bmtfaW5kZXgYASABKAUSJwoFd29yZHMYAiADKAsyGC5zb25hbnQudjEuV29yZFRpbWVzdGFtcBI0CgdxdWFsaXR5GAMgASgOMiMuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHMuUXVhbGl0eSJNCgdRdWFsaXR5EhcKE1FVQUxJVFlfVU5TUEVDSUZJRUQQABISCg5RVUFMSVRZX0VOR0lORRABEhUKEVFVQUxJVFlfRVNUSU1BVEVEEAIiaQoNV29yZFRpbWVzdGFtcBIMCgR0ZXh0GAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSFQoNc3RhcnRfc2Vjb25kcxgEIAEoARITCgtlbmRfc2Vjb25kcxgFIAEoASJhCg9TcGVlY2hDaHVua0RvbmUSEwoLY2h1bmtfaW5kZXgYASABKAUSDQoFY2hhcnMYAiABKAUSFQoNc3RhcnRfc2Vjb25kcxgDIAEoARITCgtlbmRfc2Vjb25kcxgEIAEoASJcCgpTcGVlY2hEb25lEg0KBWNoYXJzGAEgASgFEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhIKCmJ5dGVfY291bnQYAyABKAMqcgoMT3V0cHV0Rm9ybWF0Eh0KGU9VVFBVVF9GT1JNQVRfVU5TUEVDSUZJRUQQABIVChFPVVRQVVRfRk9STUFUX1dBVhABEhUKEU9VVFBVVF9GT1JNQVRfUENNEAISFQoRT1VUUFVUX0ZPUk1BVF9NUDMQAypeCgxSZXR1cm5Gb3JtYXQSHQoZUkVUVVJOX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhUKEVJFVFVSTl9GT1JNQVRfVVJMEAESGAoUUkVUVVJOX0ZPUk1BVF9JTkxJTkUQAipICg1UaW1lc3RhbXBLaW5kEh4KGlRJTUVTVEFNUF9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTVElNRVNUQU1QX0tJTkRfV09SRBABMukBCg1TcGVlY2hTZXJ2aWNlEnIKEFN5bnRoZXNpemVTcGVlY2gSIi5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlcXVlc3QaIy5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemUSZAoMU3RyZWFtU3BlZWNoEh4uc29uYW50LnYxLlN0cmVhbVNwZWVjaFJlcXVlc3QaHy5zb25hbnQudjEuU3RyZWFtU3BlZWNoUmVzcG9uc2UiEYrOGA1zcGVlY2g6c3RyZWFtMAFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_sonant_v1_scope]);
+  fileDesc("ChZzb25hbnQvdjEvc3BlZWNoLnByb3RvEglzb25hbnQudjEi2QIKF1N5bnRoZXNpemVTcGVlY2hSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEgwKBHRleHQYAiABKAkSGwoOc2FtcGxlX3JhdGVfaHoYAyABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSAGIAQESLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGgoNc3BlYWtpbmdfcmF0ZRgGIAEoAUgCiAEBEi4KDXJldHVybl9mb3JtYXQYByABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0Eh0KEGlubGluZV9ieXRlc19tYXgYCCABKAVIA4gBAUIRCg9fc2FtcGxlX3JhdGVfaHpCEAoOX2xhbmd1YWdlX2NvZGVCEAoOX3NwZWFraW5nX3JhdGVCEwoRX2lubGluZV9ieXRlc19tYXgi3gIKGFN5bnRoZXNpemVTcGVlY2hSZXNwb25zZRIQCghhdWRpb19pZBgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRISCgp2b2ljZV9uYW1lGAMgASgJEg0KBWNoYXJzGAQgASgFEi4KDW91dHB1dF9mb3JtYXQYBSABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0EhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEisKCGR1cmF0aW9uGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg4KBmNhY2hlZBgIIAEoCBIQCgh3YXJuaW5ncxgJIAMoCRITCglhdWRpb191cmwYCiABKAlIABIVCgthdWRpb19ieXRlcxgLIAEoDEgAEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIHCgVhdWRpbyLWAgoTU3RyZWFtU3BlZWNoUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRITCgt0ZXh0X2NodW5rcxgCIAMoCRIbCg5zYW1wbGVfcmF0ZV9oehgDIAEoBUgAiAEBEhoKDWxhbmd1YWdlX2NvZGUYBCABKAlIAYgBARIuCg1vdXRwdXRfZm9ybWF0GAUgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBIaCg1zcGVha2luZ19yYXRlGAYgASgBSAKIAQESLAoKdGltZXN0YW1wcxgHIAEoDjIYLnNvbmFudC52MS5UaW1lc3RhbXBLaW5kEi4KDXJldHVybl9mb3JtYXQYCCABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0QhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZSL7AQoUU3RyZWFtU3BlZWNoUmVzcG9uc2USJQoEaW5mbxgBIAEoCzIVLnNvbmFudC52MS5TcGVlY2hJbmZvSAASJwoFYXVkaW8YAiABKAsyFi5zb25hbnQudjEuU3BlZWNoQXVkaW9IABIxCgp0aW1lc3RhbXBzGAMgASgLMhsuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHNIABIwCgpjaHVua19kb25lGAQgASgLMhouc29uYW50LnYxLlNwZWVjaENodW5rRG9uZUgAEiUKBGRvbmUYBSABKAsyFS5zb25hbnQudjEuU3BlZWNoRG9uZUgAQgcKBWV2ZW50IsMCCgpTcGVlY2hJbmZvEhAKCGF1ZGlvX2lkGAEgASgJEhAKCHZvaWNlX2lkGAIgASgJEhIKCnZvaWNlX25hbWUYAyABKAkSLgoNb3V0cHV0X2Zvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSFAoMY29udGVudF90eXBlGAUgASgJEhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEhUKDWNoYW5uZWxfY291bnQYByABKAUSEwoLY2h1bmtfY291bnQYCCABKAUSDQoFY2hhcnMYCSABKAUSEAoId2FybmluZ3MYCiADKAkSEQoJYXVkaW9fdXJsGAsgASgJEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZjYWNoZWQYDSABKAgiNwoLU3BlZWNoQXVkaW8SEwoLY2h1bmtfaW5kZXgYASABKAUSEwoLYXVkaW9fYnl0ZXMYAiABKAwi1QEKEFNwZWVjaFRpbWVzdGFtcHMSEwoLY2h1bmtfaW5kZXgYASABKAUSJwoFd29yZHMYAiADKAsyGC5zb25hbnQudjEuV29yZFRpbWVzdGFtcBI0CgdxdWFsaXR5GAMgASgOMiMuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHMuUXVhbGl0eSJNCgdRdWFsaXR5EhcKE1FVQUxJVFlfVU5TUEVDSUZJRUQQABISCg5RVUFMSVRZX0VOR0lORRABEhUKEVFVQUxJVFlfRVNUSU1BVEVEEAIiaQoNV29yZFRpbWVzdGFtcBIMCgR0ZXh0GAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSFQoNc3RhcnRfc2Vjb25kcxgEIAEoARITCgtlbmRfc2Vjb25kcxgFIAEoASJhCg9TcGVlY2hDaHVua0RvbmUSEwoLY2h1bmtfaW5kZXgYASABKAUSDQoFY2hhcnMYAiABKAUSFQoNc3RhcnRfc2Vjb25kcxgDIAEoARITCgtlbmRfc2Vjb25kcxgEIAEoASJvCgpTcGVlY2hEb25lEg0KBWNoYXJzGAEgASgFEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhIKCmJ5dGVfY291bnQYAyABKAMSEQoJYXVkaW9fdXJsGAQgASgJIvoBChVFc3RpbWF0ZVNwZWVjaFJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSEwoLdGV4dF9jaHVua3MYAiADKAkSGgoNbGFuZ3VhZ2VfY29kZRgDIAEoCUgAiAEBEhoKDXNwZWFraW5nX3JhdGUYBCABKAFIAYgBARIbCg5zYW1wbGVfcmF0ZV9oehgFIAEoBUgCiAEBEi4KDW91dHB1dF9mb3JtYXQYBiABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0QhAKDl9sYW5ndWFnZV9jb2RlQhAKDl9zcGVha2luZ19yYXRlQhEKD19zYW1wbGVfcmF0ZV9oeiKRAQoWRXN0aW1hdGVTcGVlY2hSZXNwb25zZRINCgVjaGFycxgBIAEoBRIrCghkdXJhdGlvbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhISCgpieXRlX2NvdW50GAMgASgDEhUKDXNlZ21lbnRfY291bnQYBCABKAUSEAoId2FybmluZ3MYBSADKAkiJgoSRGVsZXRlQXVkaW9SZXF1ZXN0EhAKCGF1ZGlvX2lkGAEgASgJIhUKE0RlbGV0ZUF1ZGlvUmVzcG9uc2UqcgoMT3V0cHV0Rm9ybWF0Eh0KGU9VVFBVVF9GT1JNQVRfVU5TUEVDSUZJRUQQABIVChFPVVRQVVRfRk9STUFUX1dBVhABEhUKEU9VVFBVVF9GT1JNQVRfUENNEAISFQoRT1VUUFVUX0ZPUk1BVF9NUDMQAypeCgxSZXR1cm5Gb3JtYXQSHQoZUkVUVVJOX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhUKEVJFVFVSTl9GT1JNQVRfVVJMEAESGAoUUkVUVVJOX0ZPUk1BVF9JTkxJTkUQAipICg1UaW1lc3RhbXBLaW5kEh4KGlRJTUVTVEFNUF9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTVElNRVNUQU1QX0tJTkRfV09SRBABMrwDCg1TcGVlY2hTZXJ2aWNlEnIKEFN5bnRoZXNpemVTcGVlY2gSIi5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlcXVlc3QaIy5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemUSZAoMU3RyZWFtU3BlZWNoEh4uc29uYW50LnYxLlN0cmVhbVNwZWVjaFJlcXVlc3QaHy5zb25hbnQudjEuU3RyZWFtU3BlZWNoUmVzcG9uc2UiEYrOGA1zcGVlY2g6c3RyZWFtMAESbAoORXN0aW1hdGVTcGVlY2gSIC5zb25hbnQudjEuRXN0aW1hdGVTcGVlY2hSZXF1ZXN0GiEuc29uYW50LnYxLkVzdGltYXRlU3BlZWNoUmVzcG9uc2UiFYrOGBFzcGVlY2g6c3ludGhlc2l6ZRJjCgtEZWxldGVBdWRpbxIdLnNvbmFudC52MS5EZWxldGVBdWRpb1JlcXVlc3QaHi5zb25hbnQudjEuRGVsZXRlQXVkaW9SZXNwb25zZSIVis4YEXNwZWVjaDpzeW50aGVzaXplYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_sonant_v1_scope]);
 
 /**
  * What to speak, and how.
@@ -247,6 +247,13 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
    * @generated from field: sonant.v1.TimestampKind timestamps = 7;
    */
   timestamps: TimestampKind;
+
+  /**
+   * RETURN_FORMAT_URL also stores the audio and tells its link in `info` and `done`. Default: it is only streamed.
+   *
+   * @generated from field: sonant.v1.ReturnFormat return_format = 8;
+   */
+  returnFormat: ReturnFormat;
 };
 
 /**
@@ -392,6 +399,27 @@ export type SpeechInfo = Message<"sonant.v1.SpeechInfo"> & {
    * @generated from field: repeated string warnings = 10;
    */
   warnings: string[];
+
+  /**
+   * Public address of the audio once the stream is done, if it was asked for.
+   *
+   * @generated from field: string audio_url = 11;
+   */
+  audioUrl: string;
+
+  /**
+   * When the link stops working; absent without one.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 12;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * Whether the audio comes out of the cache, without an engine.
+   *
+   * @generated from field: bool cached = 13;
+   */
+  cached: boolean;
 };
 
 /**
@@ -622,6 +650,13 @@ export type SpeechDone = Message<"sonant.v1.SpeechDone"> & {
    * @generated from field: int64 byte_count = 3;
    */
   byteCount: bigint;
+
+  /**
+   * Public address of the audio, if it was asked for.
+   *
+   * @generated from field: string audio_url = 4;
+   */
+  audioUrl: string;
 };
 
 /**
@@ -630,6 +665,147 @@ export type SpeechDone = Message<"sonant.v1.SpeechDone"> & {
  */
 export const SpeechDoneSchema: GenMessage<SpeechDone> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 9);
+
+/**
+ * What would be spoken, and how.
+ *
+ * @generated from message sonant.v1.EstimateSpeechRequest
+ */
+export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> & {
+  /**
+   * Voice to speak with: 1 to 128 characters, required.
+   *
+   * @generated from field: string voice_id = 1;
+   */
+  voiceId: string;
+
+  /**
+   * Texts to speak: 1 to 200, none blank, each at most 5000 Unicode code points, together at most 50000.
+   *
+   * @generated from field: repeated string text_chunks = 2;
+   */
+  textChunks: string[];
+
+  /**
+   * Language of the text as a BCP-47 tag, one that the voice can speak. Default "en-US".
+   *
+   * @generated from field: optional string language_code = 3;
+   */
+  languageCode?: string | undefined;
+
+  /**
+   * Speed of speech, 0.25 to 4.0. Default 1.0.
+   *
+   * @generated from field: optional double speaking_rate = 4;
+   */
+  speakingRate?: number | undefined;
+
+  /**
+   * Sample rate in hertz: 24000, 44100 or 48000. Default 44100.
+   *
+   * @generated from field: optional int32 sample_rate_hz = 5;
+   */
+  sampleRateHz?: number | undefined;
+
+  /**
+   * Encoding of the audio. Default WAV.
+   *
+   * @generated from field: sonant.v1.OutputFormat output_format = 6;
+   */
+  outputFormat: OutputFormat;
+};
+
+/**
+ * Describes the message sonant.v1.EstimateSpeechRequest.
+ * Use `create(EstimateSpeechRequestSchema)` to create a new message.
+ */
+export const EstimateSpeechRequestSchema: GenMessage<EstimateSpeechRequest> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 10);
+
+/**
+ * What speaking would cost.
+ *
+ * @generated from message sonant.v1.EstimateSpeechResponse
+ */
+export type EstimateSpeechResponse = Message<"sonant.v1.EstimateSpeechResponse"> & {
+  /**
+   * Unicode code points of the text: what is counted and charged.
+   *
+   * @generated from field: int32 chars = 1;
+   */
+  chars: number;
+
+  /**
+   * About how long the audio would last.
+   *
+   * @generated from field: google.protobuf.Duration duration = 2;
+   */
+  duration?: Duration | undefined;
+
+  /**
+   * About how many bytes of audio there would be.
+   *
+   * @generated from field: int64 byte_count = 3;
+   */
+  byteCount: bigint;
+
+  /**
+   * Into how many segments the text would be cut.
+   *
+   * @generated from field: int32 segment_count = 4;
+   */
+  segmentCount: number;
+
+  /**
+   * What the caller may want to know though nothing failed: "nothing_spoken", "transliterated".
+   *
+   * @generated from field: repeated string warnings = 5;
+   */
+  warnings: string[];
+};
+
+/**
+ * Describes the message sonant.v1.EstimateSpeechResponse.
+ * Use `create(EstimateSpeechResponseSchema)` to create a new message.
+ */
+export const EstimateSpeechResponseSchema: GenMessage<EstimateSpeechResponse> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 11);
+
+/**
+ * Which audio to delete.
+ *
+ * @generated from message sonant.v1.DeleteAudioRequest
+ */
+export type DeleteAudioRequest = Message<"sonant.v1.DeleteAudioRequest"> & {
+  /**
+   * Id of the audio, as it was answered.
+   *
+   * @generated from field: string audio_id = 1;
+   */
+  audioId: string;
+};
+
+/**
+ * Describes the message sonant.v1.DeleteAudioRequest.
+ * Use `create(DeleteAudioRequestSchema)` to create a new message.
+ */
+export const DeleteAudioRequestSchema: GenMessage<DeleteAudioRequest> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 12);
+
+/**
+ * The audio is deleted.
+ *
+ * @generated from message sonant.v1.DeleteAudioResponse
+ */
+export type DeleteAudioResponse = Message<"sonant.v1.DeleteAudioResponse"> & {
+};
+
+/**
+ * Describes the message sonant.v1.DeleteAudioResponse.
+ * Use `create(DeleteAudioResponseSchema)` to create a new message.
+ */
+export const DeleteAudioResponseSchema: GenMessage<DeleteAudioResponse> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 13);
 
 /**
  * How audio is encoded.
@@ -791,6 +967,28 @@ export const SpeechService: GenService<{
     methodKind: "server_streaming";
     input: typeof StreamSpeechRequestSchema;
     output: typeof StreamSpeechResponseSchema;
+  },
+  /**
+   * Tells what speaking a text would cost, without speaking it. Fails as SynthesizeSpeech does before it speaks.
+   *
+   * @generated from rpc sonant.v1.SpeechService.EstimateSpeech
+   */
+  estimateSpeech: {
+    methodKind: "unary";
+    input: typeof EstimateSpeechRequestSchema;
+    output: typeof EstimateSpeechResponseSchema;
+  },
+  /**
+   * Deletes stored audio that this key made; its link stops working at once.
+   *
+   * Fails with NOT_FOUND (NOT_FOUND) where there is none of this key's.
+   *
+   * @generated from rpc sonant.v1.SpeechService.DeleteAudio
+   */
+  deleteAudio: {
+    methodKind: "unary";
+    input: typeof DeleteAudioRequestSchema;
+    output: typeof DeleteAudioResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sonant_v1_speech, 0);

@@ -1,0 +1,115 @@
+// The one table of failures. Every way in which Sonant says no is a row here: its HTTP status, its gRPC code, whether
+// trying again can help, and the sentence a caller reads when the code that throws has nothing better to say.
+// Code below the doors throws `Failure(reason, facts, cause)`; only the doors turn a row into a reply.
+
+/** The gRPC codes that the table uses, by their names in google.rpc.Code. */
+export type RpcCode =
+  | 'INVALID_ARGUMENT'
+  | 'UNAUTHENTICATED'
+  | 'PERMISSION_DENIED'
+  | 'NOT_FOUND'
+  | 'UNIMPLEMENTED'
+  | 'FAILED_PRECONDITION'
+  | 'ABORTED'
+  | 'RESOURCE_EXHAUSTED'
+  | 'INTERNAL'
+  | 'UNAVAILABLE'
+  | 'DEADLINE_EXCEEDED';
+
+interface FailureRow {
+  status: number;
+  code: RpcCode;
+  /** Whether the same request may succeed later. */
+  retryable: boolean;
+  sentence: string;
+}
+
+const row = (status: number, code: RpcCode, retryable: boolean, sentence: string): FailureRow =>
+  Object.freeze({ status, code, retryable, sentence });
+
+/** Reason to row, in the order of the contract. */
+export const failureTable = Object.freeze({
+  invalid_request: row(400, 'INVALID_ARGUMENT', false, 'The request is not valid; every fault is listed in details.'),
+  text_too_long: row(
+    400,
+    'INVALID_ARGUMENT',
+    false,
+    'The text is too long for one request; send it in streaming mode.',
+  ),
+  invalid_api_key: row(401, 'UNAUTHENTICATED', false, 'The API key is missing, malformed, unknown or no longer valid.'),
+  invalid_token: row(401, 'UNAUTHENTICATED', false, 'The bearer token is not valid or has expired.'),
+  insufficient_scope: row(403, 'PERMISSION_DENIED', false, 'The API key lacks a scope that this call needs.'),
+  access_denied: row(403, 'PERMISSION_DENIED', false, 'You are known, but not allowed to do this here.'),
+  voice_not_found: row(
+    404,
+    'NOT_FOUND',
+    false,
+    'There is no such voice for this key; GET /api/voices lists those there are.',
+  ),
+  not_found: row(404, 'NOT_FOUND', false, 'There is nothing at this address.'),
+  method_not_allowed: row(405, 'UNIMPLEMENTED', false, 'This address does not take that method; see the Allow header.'),
+  voice_not_ready: row(409, 'FAILED_PRECONDITION', false, 'The voice exists, but cannot speak at present.'),
+  idempotency_conflict: row(409, 'ABORTED', true, 'This Idempotency-Key is in use by another request.'),
+  audio_expired: row(410, 'NOT_FOUND', false, 'The audio has expired; ask for it again.'),
+  stream_expired: row(410, 'NOT_FOUND', false, 'The stream can no longer be resumed; ask for it again.'),
+  payload_too_large: row(413, 'INVALID_ARGUMENT', false, 'The request body is too large.'),
+  unsupported_media_type: row(415, 'INVALID_ARGUMENT', false, 'The request body is of a type that is not read here.'),
+  rate_limit_exceeded: row(429, 'RESOURCE_EXHAUSTED', true, 'Too many requests for this key; wait and try again.'),
+  internal_error: row(
+    500,
+    'INTERNAL',
+    false,
+    'Something went wrong on our side; quote the request id to the operator.',
+  ),
+  engine_error: row(502, 'INTERNAL', false, 'The speech engine failed on this request.'),
+  engine_unavailable: row(503, 'UNAVAILABLE', true, 'The speech engine cannot take requests at present.'),
+  overloaded: row(503, 'UNAVAILABLE', true, 'More requests are waiting than can be served soon; try again.'),
+  oauth_not_configured: row(
+    503,
+    'FAILED_PRECONDITION',
+    false,
+    'No sign-in is set up here; make a key with `sonant key create`.',
+  ),
+  engine_timeout: row(504, 'DEADLINE_EXCEEDED', false, 'The speech engine took too long.'),
+  storage_unavailable: row(503, 'UNAVAILABLE', true, 'A store does not answer; try again.'),
+  storage_full: row(507, 'UNAVAILABLE', true, 'The audio could not be kept: the store is full.'),
+});
+
+export type Reason = keyof typeof failureTable;
+
+/** One field that is wrong: which, in what way (a stable word), and in a sentence. */
+export interface FieldViolation {
+  field: string;
+  reason: string;
+  message: string;
+}
+
+/** What a caller may be told besides the reason. Never a path, a stack or a vendor's own words. */
+export interface FailureFacts {
+  message?: string;
+  details?: readonly FieldViolation[];
+  requiredScopes?: readonly string[];
+  retryAfterSeconds?: number;
+  limit?: number;
+  actual?: number;
+  /** Which limit refused, for `rate_limit_exceeded`. */
+  limitReason?: 'requests' | 'concurrency' | 'characters';
+}
+
+/** A refusal or a fault with a row in the table. `cause` is for the log and stays there. */
+export class Failure extends Error {
+  readonly reason: Reason;
+  readonly facts: FailureFacts;
+
+  constructor(reason: Reason, facts: FailureFacts = {}, cause?: unknown) {
+    super(facts.message ?? failureTable[reason].sentence, cause === undefined ? undefined : { cause });
+    this.name = 'Failure';
+    this.reason = reason;
+    this.facts = facts;
+  }
+}
+
+/** The Failure that `error` is, or `internal_error` with it as the cause. */
+export function toFailure(error: unknown): Failure {
+  return error instanceof Failure ? error : new Failure('internal_error', {}, error);
+}

@@ -1,0 +1,55 @@
+// The table of failures: it is the contract's, and docs/failures.md says the same.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Failure, failureTable, toFailure } from '../src/errors.ts';
+
+test('docs/failures.md holds the table, row by row', () => {
+  const page = readFileSync(join(import.meta.dirname, '../docs/failures.md'), 'utf8');
+  const documented = page.split('\n').filter((line) => line.startsWith('| `'));
+  const rows = Object.entries(failureTable).map(
+    ([reason, { status, code, retryable, sentence }]) =>
+      `| \`${reason}\` | ${status} | ${code} | ${retryable ? 'yes' : 'no'} | ${sentence} |`,
+  );
+  expect(documented).toEqual(rows);
+});
+
+test('statuses are those of the contract', () => {
+  const statuses = Object.fromEntries(Object.entries(failureTable).map(([reason, { status }]) => [reason, status]));
+  expect(statuses).toEqual({
+    invalid_request: 400,
+    text_too_long: 400,
+    invalid_api_key: 401,
+    invalid_token: 401,
+    insufficient_scope: 403,
+    access_denied: 403,
+    voice_not_found: 404,
+    not_found: 404,
+    method_not_allowed: 405,
+    voice_not_ready: 409,
+    idempotency_conflict: 409,
+    audio_expired: 410,
+    stream_expired: 410,
+    payload_too_large: 413,
+    unsupported_media_type: 415,
+    rate_limit_exceeded: 429,
+    internal_error: 500,
+    engine_error: 502,
+    engine_unavailable: 503,
+    overloaded: 503,
+    oauth_not_configured: 503,
+    engine_timeout: 504,
+    storage_unavailable: 503,
+    storage_full: 507,
+  });
+});
+
+test('what is not a Failure becomes an internal_error that keeps its cause to itself', () => {
+  const cause = new TypeError('secret detail');
+  const failure = toFailure(cause);
+  expect(failure.reason).toBe('internal_error');
+  expect(failure.cause).toBe(cause);
+  expect(failure.message).not.toContain('secret');
+  const known = new Failure('overloaded', { retryAfterSeconds: 3 });
+  expect(toFailure(known)).toBe(known);
+});
