@@ -1,0 +1,57 @@
+// WAV: RIFF (Multimedia Programming Interface and Data Specifications 1.0) with PCM (RFC 2361, tag 1), one channel.
+// Numbers are little-endian, four bytes each but where `:2` says two.
+//      0 "RIFF" | file size - 8 | "WAVE"
+//     12 "fmt " | 16 | 1:2 PCM | 1:2 channel | samples a second | bytes a second | 2:2 bytes a frame | 16:2 bits
+//     36 "data" | file size - 44
+//     44 samples, two bytes each
+// A stream does not know its length: both sizes leave as 0xFFFFFFFF, which players take for "to the end", and
+// `sealWav` puts the true ones into a file that is whole.
+import type { Encoder } from './formats.ts';
+import { join } from './join.ts';
+import { toInt16 } from './level.ts';
+
+const headerBytes = 44;
+const bytesPerSample = 2;
+const sizeUnknown = 0xffffffff;
+
+export function createWavEncoder(sampleRateHz: number): Encoder {
+  let header = wavHeader(sampleRateHz);
+  const encode = (samples: Float32Array) => {
+    const bytes = join(Uint8Array, [header, toBytes(samples)]);
+    header = new Uint8Array(0);
+    return bytes;
+  };
+  return { encode, end: () => encode(new Float32Array(0)), close() {} };
+}
+
+/** The same samples without a header. */
+export function createPcmEncoder(): Encoder {
+  return { encode: toBytes, end: () => new Uint8Array(0), close() {} };
+}
+
+/** Writes the true sizes, in place, into a whole file, or into the head of one of `byteCount` bytes. */
+export function sealWav(file: Uint8Array, byteCount = file.length): void {
+  const view = new DataView(file.buffer, file.byteOffset, headerBytes);
+  view.setUint32(4, byteCount - 8, true);
+  view.setUint32(40, byteCount - headerBytes, true);
+}
+
+/** Samples as they lie in memory, little-endian on every machine that Sonant supports. */
+const toBytes = (samples: Float32Array) => new Uint8Array(toInt16(samples).buffer);
+
+function wavHeader(sampleRateHz: number): Uint8Array<ArrayBuffer> {
+  const header = new Uint8Array(headerBytes);
+  header.set(Buffer.from('RIFF....WAVEfmt ', 'latin1'));
+  header.set(Buffer.from('data', 'latin1'), 36);
+  const view = new DataView(header.buffer);
+  view.setUint32(4, sizeUnknown, true);
+  view.setUint32(16, 16, true);
+  view.setUint16(20, 1, true);
+  view.setUint16(22, 1, true);
+  view.setUint32(24, sampleRateHz, true);
+  view.setUint32(28, sampleRateHz * bytesPerSample, true);
+  view.setUint16(32, bytesPerSample, true);
+  view.setUint16(34, bytesPerSample * 8, true);
+  view.setUint32(40, sizeUnknown, true);
+  return header;
+}

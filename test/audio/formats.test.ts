@@ -1,0 +1,158 @@
+// Every format, read back as a player would: headers, frames and samples.
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { type AudioFormat, audioFormats, outputSampleRatesHz } from '../../src/audio/formats.ts';
+import { join } from '../../src/audio/join.ts';
+import { toInt16 } from '../../src/audio/level.ts';
+import { pieces } from './in-pieces.ts';
+import { dominantFrequencyHz, fitSine, middle, noise, tone } from './measure-tone.ts';
+
+async function encode(format: AudioFormat, sampleRateHz: number, parts: Iterable<Float32Array>): Promise<Uint8Array> {
+  const encoder = await format.openEncoder(sampleRateHz);
+  const out = [...parts].map((part) => encoder.encode(part));
+  out.push(encoder.end());
+  encoder.close();
+  return join(Uint8Array, out);
+}
+
+const { wav, pcm, mp3 } = audioFormats;
+const sound = (sampleRateHz: number, seconds = 1) => tone({ frequencyHz: 700, sampleRateHz, seconds });
+
+test.each(outputSampleRatesHz)('WAV at %d Hz is a header and the samples', async (sampleRateHz) => {
+  const file = await encode(wav, sampleRateHz, pieces(sound(sampleRateHz)));
+  const view = new DataView(file.buffer);
+  const text = (at: number) => Buffer.from(file).toString('latin1', at, at + 4);
+  expect([text(0), text(8), text(12), text(36)]).toEqual(['RIFF', 'WAVE', 'fmt ', 'data']);
+  const format = [view.getUint32(16, true), view.getUint16(20, true), view.getUint16(22, true)];
+  expect(format).toEqual([16, 1, 1]);
+  const rates = [
+    view.getUint32(24, true),
+    view.getUint32(28, true),
+    view.getUint16(32, true),
+    view.getUint16(34, true),
+  ];
+  expect(rates).toEqual([sampleRateHz, sampleRateHz * 2, 2, 16]);
+  expect([view.getUint32(4, true), view.getUint32(40, true)]).toEqual([0xffffffff, 0xffffffff]);
+  expect(new Int16Array(file.buffer, 44)).toEqual(toInt16(sound(sampleRateHz)));
+});
+
+test('sealing puts the true sizes into a WAV, or into its head', async () => {
+  const file = await encode(wav, 24000, pieces(sound(24000)));
+  const placed = new Uint8Array(file.length + 6);
+  placed.set(file, 6);
+  wav.seal?.(placed.subarray(6));
+  const head = file.slice(0, 44);
+  wav.seal?.(head, file.length);
+  for (const view of [new DataView(placed.buffer, 6), new DataView(head.buffer)])
+    expect([view.getUint32(4, true), view.getUint32(40, true)]).toEqual([48036, 48000]);
+  expect(head).toEqual(placed.slice(6, 50));
+});
+
+test('a WAV without any sound is still a WAV, and its header comes first and once', async () => {
+  const empty = await encode(wav, 24000, []);
+  expect(empty.length).toBe(44);
+  wav.seal?.(empty);
+  expect(new DataView(empty.buffer).getUint32(40, true)).toBe(0);
+  const encoder = await wav.openEncoder(24000);
+  expect(encoder.encode(new Float32Array(10)).length).toBe(64);
+  expect(encoder.encode(new Float32Array(10)).length).toBe(20);
+  expect(encoder.end().length).toBe(0);
+});
+
+test('PCM is the samples alone, little-endian', async () => {
+  expect([...(await encode(pcm, 24000, [Float32Array.of(0.5, -1), Float32Array.of(2, Number.NaN)]))]).toEqual([
+    0x00, 0x40, 0x00, 0x80, 0xff, 0x7f, 0, 0,
+  ]);
+  expect(pcm.seal).toBeUndefined();
+});
+
+/** The frames of a constant-bitrate Layer III stream, which must follow each other without a byte between. */
+function mp3Frames(file: Uint8Array): { sampleRateHz: number; kbps: number; samples: number; channels: number }[] {
+  const frames = [];
+  for (let at = 0; at < file.length; ) {
+    const [sync, version, rates, mode] = [file[at]!, file[at + 1]!, file[at + 2]!, file[at + 3]!];
+    expect(sync === 0xff && (version & 0xe6) === 0xe2).toBe(true);
+    const isMpeg1 = (version & 0x18) === 0x18;
+    const kbps = (isMpeg1 ? [32, 40, 48, 56, 64] : [8, 16, 24, 32, 40, 48, 56, 64])[(rates >> 4) - 1]!;
+    const sampleRateHz = [44100, 48000, 32000][(rates >> 2) & 3]! / (isMpeg1 ? 1 : 2);
+    const samples = isMpeg1 ? 1152 : 576;
+    frames.push({ sampleRateHz, kbps, samples, channels: mode >> 6 === 3 ? 1 : 2 });
+    at += Math.floor(((samples / 8) * kbps * 1000) / sampleRateHz) + ((rates >> 1) & 1);
+    expect(at).toBeLessThanOrEqual(file.length);
+  }
+  return frames;
+}
+
+test.each(outputSampleRatesHz)('MP3 at %d Hz is frames of 64 kbit/s and nothing else', async (sampleRateHz) => {
+  const file = await encode(mp3, sampleRateHz, pieces(sound(sampleRateHz, 2)));
+  const frames = mp3Frames(file);
+  for (const { kbps, channels, ...frame } of frames)
+    expect([frame.sampleRateHz, kbps, channels]).toEqual([sampleRateHz, 64, 1]);
+  const seconds = frames.reduce((sum, { samples }) => sum + samples, 0) / sampleRateHz;
+  expect(seconds).toBeGreaterThan(2);
+  expect(seconds).toBeLessThan(2.1);
+  const text = Buffer.from(file).toString('latin1');
+  for (const tag of ['ID3', 'TAG', 'Xing', 'Info']) expect(text).not.toContain(tag);
+});
+
+test('MP3 bytes follow the sound closely, and in any pieces they are the same', async () => {
+  const samples = sound(44100, 3);
+  const encoder = await mp3.openEncoder(44100);
+  const out: Uint8Array[] = [];
+  let bytes = 0;
+  for (let from = 0; from < samples.length; from += 441) {
+    out.push(encoder.encode(samples.subarray(from, from + 441)));
+    bytes += out.at(-1)!.length;
+    expect(Math.min(from + 441, samples.length) / 44100 - bytes / 8000).toBeLessThan(0.12);
+  }
+  out.push(encoder.end());
+  expect(join(Uint8Array, out)).toEqual(await encode(mp3, 44100, [samples]));
+  expect(join(Uint8Array, out)).toEqual(await encode(mp3, 44100, pieces(samples)));
+});
+
+test('an MP3 encoder used again starts afresh, whatever became of its last stream', async () => {
+  const samples = sound(24000);
+  const fresh = await encode(mp3, 24000, [samples]);
+  expect(await encode(mp3, 24000, [samples])).toEqual(fresh);
+  const abandoned = await mp3.openEncoder(48000);
+  abandoned.encode(noise(30000, 1));
+  abandoned.close();
+  abandoned.close();
+  expect(await encode(mp3, 24000, [samples])).toEqual(fresh);
+  expect(() => abandoned.encode(samples)).toThrow();
+  expect(() => abandoned.end()).toThrow();
+  await encode(mp3, 24000, [new Float32Array(2000).fill(Number.NaN), Float32Array.of(9, Infinity)]);
+  expect(await encode(mp3, 24000, [samples])).toEqual(fresh);
+});
+
+test('many MP3 streams at once keep apart', async () => {
+  const samples = sound(24000);
+  const alone = await encode(mp3, 24000, [samples]);
+  const encoders = await Promise.all(Array.from({ length: 12 }, () => mp3.openEncoder(24000)));
+  const outs: Uint8Array[][] = encoders.map(() => []);
+  for (const piece of pieces(samples))
+    for (const [n, encoder] of encoders.entries()) outs[n]!.push(encoder.encode(piece));
+  for (const [n, encoder] of encoders.entries()) outs[n]!.push(encoder.end());
+  for (const out of outs) expect(join(Uint8Array, out)).toEqual(alone);
+});
+
+test('bytes that were handed out are not written over later', async () => {
+  const encoder = await mp3.openEncoder(24000);
+  const first = encoder.encode(sound(24000));
+  const copy = first.slice();
+  encoder.encode(noise(24000, 1));
+  encoder.end();
+  expect(first).toEqual(copy);
+});
+
+const hasFfmpeg = spawnSync('ffmpeg', ['-version']).status === 0;
+if (!hasFfmpeg) console.log('ffmpeg is not here: MP3 is not decoded in this run');
+
+test.skipIf(!hasFfmpeg).each(outputSampleRatesHz)('MP3 at %d Hz decodes to the tone that went in', async (rate) => {
+  const file = await encode(mp3, rate, pieces(sound(rate)));
+  const { stdout } = spawnSync('ffmpeg', ['-v', 'error', '-i', '-', '-f', 'f32le', '-'], { input: file });
+  const heard = middle(new Float32Array(stdout.buffer.slice(stdout.byteOffset, stdout.byteOffset + stdout.length)));
+  expect(Math.abs(dominantFrequencyHz(heard, rate) - 700)).toBeLessThan(0.5);
+  expect(fitSine(heard, 700, rate).amplitude).toBeCloseTo(0.5, 1);
+  expect(fitSine(heard, 700, rate).snrDb).toBeGreaterThan(40);
+});

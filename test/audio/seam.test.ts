@@ -1,0 +1,87 @@
+// What is cut from around a segment, and what never is.
+import { expect, test } from 'vitest';
+import { join } from '../../src/audio/join.ts';
+import { toInt16 } from '../../src/audio/level.ts';
+import { SeamTrimmer } from '../../src/audio/seam.ts';
+import { pieces } from './in-pieces.ts';
+import { noise } from './measure-tone.ts';
+
+const sampleRateHz = 16000;
+const marginSamples = 320;
+const hiss = (seconds: number) => toInt16(noise(seconds * sampleRateHz, 0.003));
+const sound = (seconds: number) => toInt16(noise(seconds * sampleRateHz, 0.3));
+const lastLoud = (samples: Int16Array) => samples.findLastIndex((sample) => Math.abs(sample) >= 131);
+const firstLoud = (samples: Int16Array) => samples.findIndex((sample) => Math.abs(sample) >= 131);
+
+type Cut = (samples: Int16Array) => Iterable<Int16Array>;
+
+function trim(samples: Int16Array, leadSecondsMax: number, trailSecondsMax: number, cut: Cut = pieces) {
+  const trimmer = new SeamTrimmer({ sampleRateHz, leadSecondsMax, trailSecondsMax });
+  const out = [...cut(samples)].map((piece) => trimmer.push(piece));
+  return { samples: join(Int16Array, [...out, trimmer.end()]), droppedLead: trimmer.droppedLeadSamples };
+}
+const whole: Cut = (samples) => [samples];
+
+const spoken = join(Int16Array, [hiss(0.25), sound(0.2), hiss(0.6), sound(0.1), hiss(0.3)]);
+
+test('quiet around the sound is cut to what is asked for, and nothing else is touched', () => {
+  const { samples, droppedLead } = trim(spoken, 0.05, 0.1);
+  expect(firstLoud(samples)).toBe(0.05 * sampleRateHz);
+  expect(samples.length - 1 - lastLoud(samples)).toBe(0.1 * sampleRateHz);
+  expect(droppedLead).toBe(firstLoud(spoken) - 0.05 * sampleRateHz);
+  expect(samples).toEqual(spoken.subarray(droppedLead, droppedLead + samples.length));
+});
+
+test('how a word swells and fades is kept even where no quiet is wanted', () => {
+  const { samples } = trim(spoken, 0, 0);
+  expect(firstLoud(samples)).toBe(marginSamples);
+  expect(samples.length - 1 - lastLoud(samples)).toBe(marginSamples);
+});
+
+test('a soft consonant is sound', () => {
+  // An f at the end of a word: about -55 dBFS on average, with peaks above the threshold.
+  const consonant = toInt16(noise(0.1 * sampleRateHz, 0.0031).map((sample, i) => (i % 160 === 80 ? 0.005 : sample)));
+  const word = join(Int16Array, [hiss(0.2), consonant, sound(0.1), consonant, hiss(0.2)]);
+  const { samples } = trim(word, 0, 0);
+  expect(samples.length).toBeGreaterThan(0.3 * sampleRateHz);
+});
+
+test.each([
+  [0, 0],
+  [0.02, 0.1],
+  [0.3, 0.02],
+  [1, 1],
+  [Infinity, 0.05],
+  [0.05, Infinity],
+  [Infinity, Infinity],
+])('with %d s before and %d s after, pieces give the same as the whole', (lead, trail) => {
+  for (const samples of [spoken, hiss(0.5), sound(0.1), new Int16Array(0), join(Int16Array, [sound(0.1), hiss(0.2)])]) {
+    const inPieces = trim(samples, lead, trail);
+    expect(inPieces).toEqual(trim(samples, lead, trail, whole));
+    expect(inPieces.samples.length).toBeGreaterThanOrEqual(lastLoud(samples) - Math.max(firstLoud(samples), 0));
+  }
+});
+
+test('a quiet segment leaves at most the quiet that is allowed', () => {
+  expect(trim(hiss(1), 0, 0)).toEqual({ samples: new Int16Array(0), droppedLead: sampleRateHz });
+  expect(trim(hiss(1), 0.1, 0.2).samples.length).toBeLessThanOrEqual(0.3 * sampleRateHz);
+  expect(trim(hiss(1), Infinity, 0.2).samples.length).toBeLessThanOrEqual(0.2 * sampleRateHz);
+});
+
+test('without limits everything passes at once', () => {
+  const trimmer = new SeamTrimmer({ sampleRateHz, leadSecondsMax: Infinity, trailSecondsMax: Infinity });
+  for (const piece of pieces(spoken)) expect(trimmer.push(piece)).toEqual(piece);
+  expect(trimmer.end().length).toBe(0);
+  expect(trimmer.droppedLeadSamples).toBe(0);
+});
+
+test('sound is not held back, and held quiet survives its piece being written over', () => {
+  const trimmer = new SeamTrimmer({ sampleRateHz, leadSecondsMax: 0.05, trailSecondsMax: 0.1 });
+  const piece = sound(0.1);
+  expect(trimmer.push(piece)).toEqual(piece);
+  const quiet = hiss(0.2);
+  expect(trimmer.push(quiet).length).toBe(0.1 * sampleRateHz);
+  const meant = quiet.slice(0.1 * sampleRateHz);
+  quiet.fill(0);
+  expect(trimmer.push(piece)).toEqual(join(Int16Array, [meant, piece]));
+});
