@@ -1,0 +1,92 @@
+// The contract of an engine, something that can speak. It says each Segment whole or throws, never leaving out a word;
+// yields sound as it is made, and stops making it when its reader has stopped; ends within 50 ms of an abort with the
+// signal's reason and leaves nothing running; keeps segments that are spoken at once apart; and fails with Failures:
+// `engine_error`, `engine_timeout`, `engine_unavailable`. test/conformance/engine.ts holds every engine to this.
+import type { Pcm } from '../audio/pcm.ts';
+import type { Settings, SettingValues } from '../setting.ts';
+
+/** Someone to speak with. */
+export interface Voice {
+  /** What callers ask for: 1 to 128 characters, unique over all engines. */
+  voiceId: string;
+  name: string;
+  description: string;
+  kind: 'stock' | 'cloned';
+  engine: string;
+  /** BCP-47 ranges: "en" covers "en-US" and "en-GB". The first is the voice's own. */
+  languageCodes: readonly string[];
+  labels: Readonly<Record<string, string>>;
+  /** What brings this voice to the house loudness (audio/loudness.ts). */
+  gainDb: number;
+}
+
+/** A stretch of text to speak in one breath of work: a few sentences at most. */
+export interface Segment {
+  voice: Voice;
+  /** What to say: words and the punctuation that colours them; never markup, never blank. */
+  text: string;
+  /** The language of the text, one that the voice covers. */
+  languageCode: string;
+  /** Speed, within `capabilities.speakingRates`. */
+  speakingRate: number;
+  /** Whether word times are wanted. */
+  timings: boolean;
+  /** First of its request: someone waits to hear it, so it goes before segments of requests already heard. */
+  urgent: boolean;
+}
+
+/** When a stretch of a segment's text is heard: UTF-16 indices into `text`, seconds from the segment's first sample. */
+export interface WordTime {
+  from: number;
+  to: number;
+  startSeconds: number;
+  endSeconds: number;
+}
+
+/** A piece of a segment's sound. Word times may ride on any piece. */
+export interface SpokenPcm extends Pcm {
+  words?: readonly WordTime[];
+}
+
+export interface EngineCapabilities {
+  /** The speeds it does itself, to within 3 %; the heart does what lies beyond. */
+  speakingRates: { min: number; max: number };
+  /** Whether the engine itself times words; where not, the heart estimates. */
+  timings: boolean;
+  /** Whether it reads numbers, dates and abbreviations itself; where not, the heart spells them out in words. */
+  readsNumbers: boolean;
+  /** The longest segment it wants, in characters of text. */
+  segmentCharsMax: number;
+  /** How many segments of one request are worth having in the works: the one being read and those begun behind it. */
+  segmentsAtOnce: number;
+}
+
+export interface Engine {
+  name: string;
+  voices: readonly Voice[];
+  capabilities: EngineCapabilities;
+  speak(segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
+  /** Ends what is running and frees everything. */
+  close(): Promise<void>;
+}
+
+/** What `sonant doctor` says of an engine: `absent` is fine for an optional one. */
+export interface EngineReport {
+  state: 'ready' | 'absent' | 'broken';
+  message: string;
+}
+
+export interface EngineDefinition<S extends Settings = Settings> {
+  name: string;
+  /** In one line, for `doctor` and `config --help`. */
+  about: string;
+  settings: S;
+  /** Looks, without opening, whether the engine can work here. */
+  inspect(settings: SettingValues<S>, dataDir: string): Promise<EngineReport>;
+  /** Opens it, or answers undefined where it is absent (optional and not installed). Throws where it is broken. */
+  open(settings: SettingValues<S>, dataDir: string): Promise<Engine | undefined>;
+}
+
+/** Keeps the types of a definition's settings; the registry forgets them. */
+export const defineEngine = <S extends Settings>(definition: EngineDefinition<S>): EngineDefinition =>
+  definition as unknown as EngineDefinition;

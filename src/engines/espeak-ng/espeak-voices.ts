@@ -1,0 +1,77 @@
+// The voices of eSpeak NG, from the table that `espeak-ng --voices` prints:
+//     Pty Language       Age/Gender VoiceName          File                 Other Languages
+//      5  fr-be           --/M      French_(Belgium)   roa/fr-BE            (fr 8)
+// One voice a language, the first of the table. Left out are rows that are not of this shape, voices that need MBROLA,
+// and languages that BCP-47 has no tag for ("piqd").
+import type { Voice } from '../engine.ts';
+
+export interface EspeakVoice extends Voice {
+  /** What eSpeak NG knows it by; its language is not enough, since some have two. */
+  file: string;
+}
+
+const voicesMax = 1_000;
+/** Brings most of them, at the amplitude they are spoken with, to the house loudness within 2.5 LU. */
+const usualGainDb = 1;
+/** Those that are far from the rest, measured with version 1.51. */
+const gainsDb: Readonly<Record<string, number>> = { 'chr-us-qaaa-x-west': 6, haw: -3, mi: -8.5, 'ru-lv': 4 };
+
+const languageNames = new Intl.DisplayNames('en', { type: 'language', languageDisplay: 'standard', fallback: 'none' });
+
+function toCanonical(languageCode: string): string | undefined {
+  try {
+    return Intl.getCanonicalLocales(languageCode)[0];
+  } catch {
+    return undefined;
+  }
+}
+
+/** The BCP-47 tag for eSpeak NG's own code. What does not fit behind a good beginning becomes private: en-US-x-nyc. */
+function toLanguageCode(code: string): string | undefined {
+  const subtags = code.split('-');
+  for (let length = subtags.length; length > 0; length--) {
+    const rest = subtags.slice(length).filter((subtag) => subtag !== 'x');
+    const languageCode = toCanonical([...subtags.slice(0, length), ...(rest.length ? ['x', ...rest] : [])].join('-'));
+    if (languageCode) return languageCode;
+  }
+  return undefined;
+}
+
+/** "French (Belgium)" where English has a name for the language, else eSpeak NG's own: "English (Lancaster)". */
+function nameOf(languageCode: string, ownName: string): string {
+  const named = languageCode.includes('-x-') ? undefined : languageNames.of(languageCode);
+  return named ?? ownName.replaceAll('_', ' ').trim();
+}
+
+function parseRow(row: string): EspeakVoice | undefined {
+  const [priority, code, ageAndGender, ownName, file] = row.trim().split(/\s+/);
+  if (!ownName || !file || !ageAndGender || !/^\d+$/.test(priority!)) return undefined;
+  if (!/^[a-zA-Z0-9-]{2,40}$/.test(code!) || !/^\w[\w+-]*(\/\w[\w+-]*)*$/.test(file) || file.startsWith('mb/')) {
+    return undefined;
+  }
+  const languageCode = toLanguageCode(code!);
+  if (!languageCode) return undefined;
+  const others = [...row.matchAll(/\(([\w-]+) \d+\)/g)].flatMap(([, other]) => toCanonical(other!) ?? []);
+  const name = nameOf(languageCode, ownName);
+  return {
+    voiceId: `espeak-${code!.toLowerCase()}`,
+    name: `${name} (eSpeak NG)`,
+    description: `${name}, by eSpeak NG: small, quick and plainly synthetic.`,
+    kind: 'stock',
+    engine: 'espeak-ng',
+    languageCodes: [...new Set([languageCode, new Intl.Locale(languageCode).language, ...others])],
+    labels: { gender: ageAndGender.endsWith('F') ? 'female' : 'male' },
+    gainDb: gainsDb[code!.toLowerCase()] ?? usualGainDb,
+    file,
+  };
+}
+
+/** The voices of the table, each id once; none where it is no such table. */
+export function parseEspeakVoices(table: string): EspeakVoice[] {
+  const voices = new Map<string, EspeakVoice>();
+  for (const row of table.split('\n')) {
+    const voice = parseRow(row);
+    if (voice && !voices.has(voice.voiceId) && voices.size < voicesMax) voices.set(voice.voiceId, voice);
+  }
+  return [...voices.values()];
+}

@@ -1,0 +1,196 @@
+// An engine for tests and the model of how one is written: a tone a word, its pitch the word's own. It is small, quick,
+// exact in its rate and in its word times, and says the same thing the same way every time.
+// It also misbehaves on demand (`trouble`, which a test may change between segments) and counts what it does.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type {
+  Engine,
+  EngineCapabilities,
+  EngineDefinition,
+  Segment,
+  SpokenPcm,
+  Voice,
+} from '../../src/engines/engine.ts';
+import { defineEngine } from '../../src/engines/engine.ts';
+import { Failure } from '../../src/errors.ts';
+
+export interface ToneTrouble {
+  /** What to fail with, `engine_error` unless said. */
+  failure?: Error;
+  /** Fails in place of the segments after this many have begun, before any sound. */
+  failsAfterSegments?: number;
+  /** Fails, in every segment, after this many pieces. */
+  failsAfterPieces?: number;
+  /** Hangs until aborted, in every segment, after this many pieces. */
+  hangsAfterPieces?: number;
+  /** Waits before each piece. */
+  pieceDelayMs?: number;
+}
+
+export interface ToneOptions {
+  name?: string;
+  sampleRateHz?: number;
+  /** Of its two voices; what it says does not depend on it. */
+  languageCodes?: readonly string[];
+  capabilities?: Partial<EngineCapabilities>;
+  trouble?: ToneTrouble;
+}
+
+export interface ToneCounts {
+  begun: number;
+  finished: number;
+  /** By their signal or by a reader who left. */
+  aborted: number;
+  failed: number;
+  /** Begun and not yet ended. */
+  running: number;
+  pieces: number;
+}
+
+export interface ToneEngine extends Engine {
+  trouble: ToneTrouble;
+  readonly counts: Readonly<ToneCounts>;
+  /** Every segment begun, oldest first. */
+  readonly segments: readonly Segment[];
+}
+
+/** What is longer is no segment, and is refused. */
+const textCharsMax = 2_000;
+const gapSeconds = 0.06;
+const wordSecondsMax = 1;
+const silenceSeconds = 0.2;
+const rampSeconds = 0.005;
+/** Measured to come to -21 LUFS. */
+const level = 0.15 * 32_768;
+
+const wordsOf = (text: string): RegExpExecArray[] => [...text.matchAll(/[\p{L}\p{N}\p{M}'’]+/gu)];
+
+/** About 14 letters a second, as people speak. */
+const secondsOfWord = (word: string): number => Math.min(0.08 + 0.07 * word.length, wordSecondsMax);
+
+/** 200 to 500 Hz; a voice's own pitch moves it by up to a fifth. */
+const pitchOf = (word: string, transposition: number): number => {
+  let hash = 7;
+  for (let index = 0; index < word.length; index++) hash = (hash * 31 + word.charCodeAt(index)) % 1009;
+  return transposition * (200 + (300 * hash) / 1009);
+};
+
+function writeTone(samples: Int16Array, sampleRateHz: number, frequencyHz: number): void {
+  const ramp = Math.min(rampSeconds * sampleRateHz, samples.length / 2);
+  for (let index = 0; index < samples.length; index++) {
+    const edge = Math.min(1, (index + 1) / ramp, (samples.length - index) / ramp);
+    samples[index] = Math.round(level * edge * Math.sin((2 * Math.PI * frequencyHz * index) / sampleRateHz));
+  }
+}
+
+/** The segment's pieces: a word, its tone and the gap behind it; or a short silence where there is no word. */
+function* tonesOf({ text, voice, speakingRate, timings }: Segment, sampleRateHz: number): Generator<SpokenPcm> {
+  const words = wordsOf(text);
+  if (words.length === 0) yield { samples: new Int16Array(silenceSeconds * sampleRateHz), sampleRateHz };
+  // Times are rounded from the segment's start, so that nothing drifts.
+  const sampleAt = (seconds: number): number => Math.round((seconds / speakingRate) * sampleRateHz);
+  let seconds = 0;
+  for (const { 0: word, index: from } of words) {
+    const start = sampleAt(seconds);
+    const toneEnd = sampleAt(seconds + secondsOfWord(word));
+    seconds += secondsOfWord(word) + gapSeconds;
+    const samples = new Int16Array(sampleAt(seconds) - start);
+    writeTone(
+      samples.subarray(0, toneEnd - start),
+      sampleRateHz,
+      pitchOf(word, voice.voiceId.endsWith('low') ? 1 : 1.2),
+    );
+    const time = {
+      from,
+      to: from + word.length,
+      startSeconds: start / sampleRateHz,
+      endSeconds: toneEnd / sampleRateHz,
+    };
+    yield timings ? { samples, sampleRateHz, words: [time] } : { samples, sampleRateHz };
+  }
+}
+
+export function openTone(options: ToneOptions = {}): ToneEngine {
+  const { name = 'tone', sampleRateHz = 16_000, languageCodes = ['en', 'de'] } = options;
+  const counts: ToneCounts = { begun: 0, finished: 0, aborted: 0, failed: 0, running: 0, pieces: 0 };
+  const segments: Segment[] = [];
+  const closed = new AbortController();
+
+  const voice = (pitch: 'low' | 'high'): Voice => ({
+    voiceId: `${name}-${pitch}`,
+    name: `Tone, ${pitch}`,
+    description: 'Says each word as a tone.',
+    kind: 'stock',
+    engine: name,
+    languageCodes,
+    labels: { pitch },
+    gainDb: 0,
+  });
+
+  async function* tonesOrTrouble(segment: Segment, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
+    const { failure = new Failure('engine_error'), ...trouble } = engine.trouble;
+    if (segment.text.length > textCharsMax) throw new Failure('engine_error');
+    if (counts.begun > (trouble.failsAfterSegments ?? Infinity)) throw failure;
+    let pieces = 0;
+    for (const piece of tonesOf(segment, sampleRateHz)) {
+      if (pieces === trouble.failsAfterPieces) throw failure;
+      if (pieces === trouble.hangsAfterPieces) await sleep(2 ** 31 - 1, undefined, { signal });
+      if (trouble.pieceDelayMs) await sleep(trouble.pieceDelayMs, undefined, { signal });
+      pieces++;
+      counts.pieces++;
+      yield piece;
+      signal.throwIfAborted();
+    }
+  }
+
+  async function* speak(segment: Segment, callersSignal: AbortSignal): AsyncGenerator<SpokenPcm> {
+    const signal = AbortSignal.any([callersSignal, closed.signal]);
+    signal.throwIfAborted();
+    counts.begun++;
+    counts.running++;
+    segments.push(segment);
+    let end: 'finished' | 'aborted' | 'failed' = 'aborted';
+    try {
+      yield* tonesOrTrouble(segment, signal);
+      end = 'finished';
+    } catch (error) {
+      // `sleep` throws an AbortError of its own; callers are promised the signal's reason.
+      signal.throwIfAborted();
+      end = 'failed';
+      throw error;
+    } finally {
+      counts.running--;
+      counts[end]++;
+    }
+  }
+
+  const engine: ToneEngine = {
+    name,
+    voices: [voice('low'), voice('high')],
+    capabilities: {
+      speakingRates: { min: 0.25, max: 4 },
+      timings: true,
+      readsNumbers: true,
+      segmentCharsMax: 240,
+      segmentsAtOnce: 2,
+      ...options.capabilities,
+    },
+    trouble: options.trouble ?? {},
+    counts,
+    segments,
+    speak,
+    async close() {
+      closed.abort(new Failure('engine_unavailable'));
+    },
+  };
+  return engine;
+}
+
+/** The row that would stand in src/engines/registry.ts. */
+export const defineTone = (options: ToneOptions = {}): EngineDefinition =>
+  defineEngine({
+    name: options.name ?? 'tone',
+    about: 'A tone for each word; for tests.',
+    settings: {},
+    inspect: async () => ({ state: 'ready', message: 'always there' }),
+    open: async () => openTone(options),
+  });
