@@ -1,0 +1,110 @@
+// What runs in a thread of flite's pool: it speaks one segment at a time, in as many runs of flite as it has parts, and
+// hands over the sound of each utterance as it is made, with the times of its words. A run that traps is tried once more
+// in a fresh instance, unless some of it was heard.
+import { secondsOf } from '../../audio/pcm.ts';
+import type { SpokenPcm, WordTime } from '../engine.ts';
+import { FliteProgram } from './flite-program.ts';
+import type { SpokenToken } from './flite-text.ts';
+import { serveJobs, type Turn } from './thread-work.ts';
+import type { WasmModule } from './web-assembly.ts';
+import { WordPhones } from './word-phones.ts';
+import { type ExpectedWord, parsePhones, timeWords } from './word-times.ts';
+
+export interface FliteThreadData {
+  module: WasmModule;
+  /** The operator's voices, by the path that `-voice` names. */
+  voiceFiles: ReadonlyMap<string, Uint8Array>;
+}
+
+/** A segment, ready to be spoken. */
+export interface FliteTask {
+  args: readonly string[];
+  /** The voice's own; undefined while it is being found out. */
+  sampleRateHz: number | undefined;
+  parts: readonly (readonly SpokenToken[])[];
+  timings: boolean;
+}
+
+/** Pieces are cut to this, so that memory is freed as they are read. */
+const pieceSecondsMax = 1;
+
+class Cancelled extends Error {}
+
+serveJobs<FliteThreadData, FliteTask, SpokenPcm>(({ module, voiceFiles: files }) => {
+  const program = new FliteProgram(module);
+  const wordPhones = new WordPhones(program);
+  // The first run makes the instance and has its code compiled.
+  program.run({ args: ['-voice', 'rms'], text: 'Oh.' });
+
+  return ({ args, sampleRateHz, parts, timings }, turn) => {
+    let seconds = 0;
+    for (const part of parts) {
+      const startSeconds = seconds;
+      const words = timings ? toExpectedWords(part, wordPhones) : undefined;
+      const run = { args: words ? [...args, '-psdur'] : args, text: part.map(({ spoken }) => spoken).join(' '), files };
+      const speak = () => {
+        const timer = words && new UtteranceTimer(words);
+        program.run({
+          ...run,
+          onLine: (line) => timer?.hear(line),
+          onSound(samples, heardRateHz) {
+            if (turn.isCancelled()) throw new Cancelled();
+            if (heardRateHz !== (sampleRateHz ?? heardRateHz)) throw new Error('flite spoke with another voice');
+            const pcm = { samples, sampleRateHz: heardRateHz };
+            sendPieces(timer ? { ...pcm, words: timer.timesFrom(seconds, secondsOf(pcm)) } : pcm, turn);
+            seconds += secondsOf(pcm);
+          },
+        });
+      };
+      try {
+        speak();
+      } catch (error) {
+        if (error instanceof Cancelled || seconds > startSeconds) throw error;
+        speak();
+      }
+      if (seconds === startSeconds) throw new Error('flite made no sound of text that has letters or digits in it');
+    }
+  };
+});
+
+/** Times the words of a part, an utterance after the other. */
+class UtteranceTimer {
+  #words: readonly ExpectedWord[];
+  #times: readonly WordTime[] = [];
+
+  constructor(words: readonly ExpectedWord[]) {
+    this.#words = words;
+  }
+
+  /** Takes the phones of the next utterance. */
+  hear(line: string): void {
+    this.#times = timeWords(this.#words, parsePhones(line));
+    this.#words = this.#words.slice(this.#times.length);
+  }
+
+  /** The times of its words, for an utterance so many seconds into the segment and so many long. */
+  timesFrom(startSeconds: number, lengthSeconds: number): WordTime[] {
+    return this.#times.map((word) => ({
+      ...word,
+      startSeconds: startSeconds + word.startSeconds,
+      endSeconds: startSeconds + Math.min(word.endSeconds, lengthSeconds),
+    }));
+  }
+}
+
+function toExpectedWords(part: readonly SpokenToken[], wordPhones: WordPhones): ExpectedWord[] {
+  const phones = wordPhones.of(part.map(({ spoken }) => spoken));
+  return part.map((token, n) => ({ ...token, phones: phones[n]! }));
+}
+
+function sendPieces({ samples, sampleRateHz, words }: SpokenPcm, turn: Turn<SpokenPcm>): void {
+  const pieces: SpokenPcm[] = [];
+  for (let at = 0; at < samples.length; at += pieceSecondsMax * sampleRateHz) {
+    pieces.push({ samples: samples.slice(at, at + pieceSecondsMax * sampleRateHz), sampleRateHz });
+  }
+  if (words && pieces[0]) pieces[0].words = words;
+  turn.send(
+    pieces,
+    pieces.map((piece) => piece.samples.buffer as ArrayBuffer),
+  );
+}

@@ -1,0 +1,108 @@
+// flite, the engine that is always there: English in seven voices, small, quick and the same on every machine, and the
+// voices that the operator brings. It is a WebAssembly program that runs in threads of its own, so that the rest of the
+// service goes on while it works. A segment is spoken by one thread.
+import { availableParallelism } from 'node:os';
+import { Failure } from '../../errors.ts';
+import { integerSetting } from '../../setting.ts';
+import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
+import { toParts, toSpokenTokens } from './flite-text.ts';
+import type { FliteTask, FliteThreadData } from './flite-thread.ts';
+import { compileWasm, readWasm } from './flite-wasm.ts';
+import { auditionText, openOwnSpeakers } from './own-speakers.ts';
+import { ThreadPool } from './thread-pool.ts';
+import { programPath, readVoiceFiles } from './voice-files.ts';
+import { type Speaker, stockSpeakers } from './voices.ts';
+
+/** Beyond 2, sounds of one frame cannot get shorter, and texts come out slower than asked for by up to 15 %. */
+const speakingRates = { min: 0.25, max: 2 };
+const segmentCharsMax = 160;
+/** Of text as it is spoken; far above what a segment can become. */
+const spokenCharsMax = 1000;
+const silenceSeconds = 0.2;
+const threadsMax = 64;
+/** A busy machine may take a hundred times as long as an idle one, and no longer. */
+const timeoutMs = { start: 10_000, perChar: 100 };
+
+export interface FliteOptions {
+  threads: number;
+  dataDir: string;
+}
+
+export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Engine> {
+  const reading = Promise.all([compileWasm(), readVoiceFiles(dataDir)]);
+  const data = reading.then(([module, files]): FliteThreadData => {
+    return { module, voiceFiles: new Map(files.map(({ voiceId, bytes }) => [programPath(voiceId), bytes])) };
+  });
+  const file = new URL('./flite-thread.ts', import.meta.url);
+  const pool = new ThreadPool<FliteTask, SpokenPcm>({ file, data, threadsMax: threads });
+
+  const audition = (args: readonly string[]) => {
+    const task = { args, sampleRateHz: undefined, parts: [toSpokenTokens(auditionText)], timings: false };
+    return pool.run({ task, urgent: false, timeoutMs: timeoutMs.start }, new AbortController().signal);
+  };
+  const openSpeakers = async () => [...stockSpeakers, ...(await openOwnSpeakers((await reading)[1], audition))];
+  const all = await openSpeakers().catch(async (error: unknown) => {
+    await pool.close();
+    throw error;
+  });
+  const speakers = new Map(all.map((speaker) => [speaker.voice.voiceId, speaker]));
+
+  return {
+    name: 'flite',
+    voices: [...speakers.values()].map(({ voice }) => voice),
+    capabilities: {
+      speakingRates,
+      timings: true,
+      readsNumbers: false,
+      segmentCharsMax,
+      // While one is read, the next is made: no request has more threads at work, or more sound waiting, than it needs.
+      segmentsAtOnce: 2,
+    },
+    async *speak(segment, signal) {
+      const speaker = speakers.get(segment.voice.voiceId);
+      if (!speaker) throw new Failure('engine_error', {}, new Error(`flite has no voice ${segment.voice.voiceId}`));
+      const job = toJob(segment, speaker);
+      signal.throwIfAborted();
+      if (job.task.parts.length > 0) yield* pool.run(job, signal);
+      else yield { samples: new Int16Array(silenceSeconds * speaker.sampleRateHz), sampleRateHz: speaker.sampleRateHz };
+    },
+    close: () => pool.close(),
+  };
+}
+
+function toJob({ text, speakingRate, timings, urgent }: Segment, speaker: Speaker) {
+  const tokens = toSpokenTokens(text);
+  const chars = tokens.reduce((sum, { spoken }) => sum + spoken.length + 1, 0);
+  if (chars > spokenCharsMax) throw new Failure('engine_error', {}, new Error(`${chars} characters are no segment`));
+  const stretch = `duration_stretch=${speaker.stretch / speakingRate}`;
+  const args = [...speaker.args, '--setf', stretch];
+  const task: FliteTask = { args, sampleRateHz: speaker.sampleRateHz, parts: toParts(tokens), timings };
+  return { task, urgent, timeoutMs: timeoutMs.start + (timeoutMs.perChar * chars) / Math.min(1, speakingRate) };
+}
+
+async function inspect(dataDir: string): Promise<EngineReport> {
+  try {
+    await readWasm();
+    const { length } = await readVoiceFiles(dataDir);
+    const own = length === 0 ? '' : ` and ${length} of your own`;
+    return { state: 'ready', message: `${stockSpeakers.length} voices${own}, English` };
+  } catch (error) {
+    return { state: 'broken', message: (error as Error).message };
+  }
+}
+
+export const flite = defineEngine({
+  name: 'flite',
+  about: 'Always there: English only, seven voices; each voices/*.flitevox in the data folder is one more',
+  settings: {
+    threads: integerSetting({
+      name: 'SONANT_FLITE_THREADS',
+      help: 'Threads that speak at once, each with about 50 MB of memory when it has spoken. Default: one for each core',
+      min: 1,
+      max: threadsMax,
+      fallback: Math.min(threadsMax, availableParallelism()),
+    }),
+  },
+  inspect: (_settings, dataDir) => inspect(dataDir),
+  open: ({ threads }, dataDir) => openFlite({ threads, dataDir }),
+});

@@ -1,0 +1,84 @@
+// The operator's own voices: every `voices/*.flitevox` in the data folder. Such a file opens with
+//     "CMU_FLITE_CG_VOXDATA-v2.0\0"  the mark of the format
+//     u32 1                          in the byte order of all numbers; little-endian is all that is read here
+//     (name, value)*                 texts: u32 length, then so many bytes, the last of them NUL
+//     "end_of_features" twice, then the name of the voice, likewise
+// flite itself speaks with some other voice where it cannot read one, and so each is looked at here before it is used.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export interface VoiceFile {
+  /** From the file's name. */
+  voiceId: string;
+  /** As the operator knows it. */
+  path: string;
+  /** Shared between threads. */
+  bytes: Uint8Array;
+  features: ReadonlyMap<string, string>;
+  /** What its makers called it. */
+  ownName: string;
+}
+
+const ending = '.flitevox';
+const mark = 'CMU_FLITE_CG_VOXDATA-v2.0\0';
+const lastFeature = 'end_of_features';
+const fileBytesMax = 32 * 2 ** 20;
+const featuresMax = 100;
+const textBytesMax = 4096;
+
+/** The path by which flite is told of a voice. */
+export const programPath = (voiceId: string): string => `voices/${voiceId}${ending}`;
+
+/** What is wrong with a voice file. */
+export class VoiceFileError extends Error {
+  constructor(path: string, fault: string, cause?: unknown) {
+    super(`${path} ${fault}`, { cause });
+    this.name = 'VoiceFileError';
+  }
+}
+
+/** All voice files in the data folder, by name. Throws a VoiceFileError for the first that cannot be one. */
+export async function readVoiceFiles(dataDir: string): Promise<VoiceFile[]> {
+  const folder = join(dataDir, 'voices');
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  const files = names.filter((name) => name.endsWith(ending)).sort();
+  return Promise.all(files.map((name) => readVoiceFile(join(folder, name), name.slice(0, -ending.length))));
+}
+
+async function readVoiceFile(path: string, voiceId: string): Promise<VoiceFile> {
+  if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(voiceId)) {
+    throw new VoiceFileError(path, 'must be named with a-z, 0-9, - and _ alone: its name is what callers ask for');
+  }
+  const read = await readFile(path);
+  if (read.length > fileBytesMax) throw new VoiceFileError(path, `is larger than ${fileBytesMax} bytes`);
+  const bytes = new Uint8Array(new SharedArrayBuffer(read.length));
+  bytes.set(read);
+  const { features, ownName } = parseHeader(path, read);
+  const language = features.get('language');
+  if (language !== 'eng') throw new VoiceFileError(path, `speaks "${language}"; only English voices (eng) can be used`);
+  return { voiceId, path, bytes, features, ownName };
+}
+
+function parseHeader(path: string, bytes: Buffer): Pick<VoiceFile, 'features' | 'ownName'> {
+  if (bytes.toString('latin1', 0, mark.length) !== mark) throw new VoiceFileError(path, 'is not a flitevox file');
+  let at = mark.length + 4;
+  const readText = (): string => {
+    const length = at + 4 <= bytes.length ? bytes.readUInt32LE(at) : 0;
+    if (length < 1 || length > textBytesMax || at + 4 + length > bytes.length) {
+      throw new VoiceFileError(path, 'is damaged: its header cannot be read');
+    }
+    at += 4 + length;
+    return bytes.toString('latin1', at - length, at - 1);
+  };
+  const features = new Map<string, string>();
+  while (features.size < featuresMax) {
+    const name = readText();
+    const value = readText();
+    if (name === lastFeature) return { features, ownName: readText() };
+    features.set(name, value);
+  }
+  throw new VoiceFileError(path, 'is damaged: its header does not end');
+}

@@ -1,0 +1,69 @@
+// Who speaks without being asked to bring anything: the four voices that flite carries, and three that are these at
+// another pitch. Their gains bring them to -21 LUFS, measured with ffmpeg's ebur128 over twelve sentences.
+import type { Voice } from '../engine.ts';
+
+/** A voice, and what flite needs to speak with it. */
+export interface Speaker {
+  voice: Voice;
+  args: readonly string[];
+  /** flite's `duration_stretch` at rate 1. */
+  stretch: number;
+  sampleRateHz: number;
+}
+
+/** flite's own names. Never `kal`: it speaks at 8 kHz, and flite falls back on it for any name that it does not know. */
+type Model = 'rms' | 'awb' | 'slt' | 'kal16';
+
+interface StockVoice {
+  voiceId: string;
+  character: string;
+  model: Model;
+  /** Mean pitch, where it is not the model's own. It moves every model but rms. */
+  pitchHz?: number;
+  gainDb: number;
+}
+
+const models: Record<Model, { speaker: string; gender: string; accent: string; stretch: number }> = {
+  rms: { speaker: 'American man', gender: 'male', accent: 'american', stretch: 1 },
+  awb: { speaker: 'Scottish man', gender: 'male', accent: 'scottish', stretch: 1 },
+  slt: { speaker: 'American woman', gender: 'female', accent: 'american', stretch: 1 },
+  kal16: { speaker: 'American man', gender: 'male', accent: 'american', stretch: 1.1 },
+};
+
+const stockVoices: readonly StockVoice[] = [
+  { voiceId: 'arthur', character: 'deep and level, the clearest of all', model: 'rms', gainDb: 0.7 },
+  { voiceId: 'fergus', character: 'lively and warm', model: 'awb', gainDb: -0.1 },
+  { voiceId: 'clara', character: 'bright and brisk', model: 'slt', gainDb: -4.6 },
+  { voiceId: 'otto', character: 'clipped like a robot, and the quickest to speak', model: 'kal16', gainDb: 7.3 },
+  { voiceId: 'nora', character: 'low and calm', model: 'slt', pitchHz: 140, gainDb: -2.5 },
+  { voiceId: 'angus', character: 'deep and steady', model: 'awb', pitchHz: 110, gainDb: -0.6 },
+  { voiceId: 'milo', character: 'a light, young robot, as quick as Otto', model: 'kal16', pitchHz: 130, gainDb: 5.9 },
+];
+
+const sampleRateHz = 16_000;
+
+/** The first is the default. */
+export const stockSpeakers: readonly Speaker[] = stockVoices.map(({ voiceId, character, model, pitchHz, gainDb }) => {
+  const { speaker, gender, accent, stretch } = models[model];
+  const source = pitchHz === undefined ? model : `${model} at ${pitchHz} Hz`;
+  return {
+    voice: {
+      voiceId,
+      name: toName(voiceId),
+      description: `${speaker}, ${character} (${source})`,
+      kind: 'stock',
+      engine: 'flite',
+      languageCodes: accent === 'scottish' ? ['en-GB', 'en'] : ['en-US', 'en'],
+      labels: { gender, accent, base: model },
+      gainDb,
+    },
+    args: ['-voice', model, ...(pitchHz === undefined ? [] : ['--setf', `int_f0_target_mean=${pitchHz}`])],
+    stretch,
+    sampleRateHz,
+  };
+});
+
+export function toName(voiceId: string): string {
+  const words = voiceId.replace(/[-_]+/g, ' ').trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

@@ -1,0 +1,84 @@
+// The program itself: known by its hash, thrown away when it has come to harm, and never grown fat.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import type { SpokenPcm } from '../../src/engines/engine.ts';
+import { FliteProgram } from '../../src/engines/flite/flite-program.ts';
+import type { FliteTask } from '../../src/engines/flite/flite-thread.ts';
+import { compileWasm, readWasm } from '../../src/engines/flite/flite-wasm.ts';
+import { ThreadPool } from '../../src/engines/flite/thread-pool.ts';
+
+let program: FliteProgram;
+beforeAll(async () => {
+  program = new FliteProgram(await compileWasm());
+});
+
+const args = ['-voice', 'kal16'];
+function say(text: string): string {
+  const heard: string[] = [];
+  program.run({ args, text, onSound: (samples) => heard.push(Buffer.from(samples.buffer).toString('base64')) });
+  return heard.join();
+}
+
+test('another build is refused, and the message says which was found', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sonant-'));
+  const path = join(folder, 'flite.wasm');
+  await writeFile(path, 'not flite');
+  await expect(readWasm(path)).rejects.toThrow(
+    /flite\.wasm is not the flite that Sonant knows: its SHA-256 is dd9f57fc/,
+  );
+  await rm(folder, { recursive: true });
+});
+
+test('what a run leaves behind, the next does not find', () => {
+  const alone = say('Good evening.');
+  say('Something quite different. And long!');
+  expect(say('Good evening.')).toBe(alone);
+});
+
+test('a trap throws, and the next run is as it should be', () => {
+  const before = say('Good evening.');
+  expect(() => say('!'.repeat(600))).toThrow('memory access out of bounds');
+  expect(program.memoryBytes).toBe(0);
+  expect(say('Good evening.')).toBe(before);
+});
+
+test('text that traps twice fails its segment and nothing else', async () => {
+  const module = await compileWasm();
+  const file = new URL('../../src/engines/flite/flite-thread.ts', import.meta.url);
+  const pool = new ThreadPool<FliteTask, SpokenPcm>({
+    file,
+    data: Promise.resolve({ module, voiceFiles: new Map() }),
+    threadsMax: 1,
+  });
+  const speak = (spoken: string) => {
+    const task = { args, sampleRateHz: 16_000, parts: [[{ from: 0, to: 1, spoken }]], timings: false };
+    return Array.fromAsync(pool.run({ task, urgent: false, timeoutMs: 60_000 }, new AbortController().signal));
+  };
+  const [before, trapped, after] = await Promise.allSettled(
+    ['Good evening.', '!'.repeat(600), 'Good evening.'].map(speak),
+  );
+  expect(trapped).toMatchObject({
+    reason: { reason: 'engine_error', cause: { message: 'memory access out of bounds' } },
+  });
+  expect(before).toMatchObject({ status: 'fulfilled', value: [{ sampleRateHz: 16_000 }] });
+  expect(after).toEqual(before);
+  await pool.close();
+});
+
+test('what a listener throws ends the run', () => {
+  const before = say('Good evening.');
+  const stop = () => {
+    throw new Error('enough');
+  };
+  expect(() => program.run({ args, text: 'One. Two. Three.', onSound: stop })).toThrow('enough');
+  expect(say('Good evening.')).toBe(before);
+});
+
+test('an instance that has grown large is not kept', () => {
+  say('Good evening.');
+  expect(program.memoryBytes).toBeGreaterThan(0);
+  program.run({ args: [...args, '--setf', 'duration_stretch=1200'], text: 'Good evening.' });
+  expect(program.memoryBytes).toBe(0);
+});

@@ -1,0 +1,172 @@
+// What flite's sound is: whole, the same whatever was said before or beside it, timed, and each voice's own.
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { secondsOf } from '../../src/audio/pcm.ts';
+import type { Engine, Segment, SpokenPcm, Voice } from '../../src/engines/engine.ts';
+import { openFlite } from '../../src/engines/flite/flite.ts';
+import { FliteProgram } from '../../src/engines/flite/flite-program.ts';
+import { compileWasm } from '../../src/engines/flite/flite-wasm.ts';
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await openFlite({ threads: 2, dataDir: import.meta.dirname });
+});
+afterAll(() => engine.close());
+
+const voiceOf = (voiceId: string): Voice => engine.voices.find((voice) => voice.voiceId === voiceId)!;
+const quick = () => voiceOf('otto');
+const speak = (text: string, asked: Partial<Segment> = {}, signal = new AbortController().signal) => {
+  const segment = { voice: quick(), text, languageCode: 'en', speakingRate: 1, timings: false, urgent: false };
+  return engine.speak({ ...segment, ...asked }, signal);
+};
+
+async function hear(pieces: AsyncIterable<SpokenPcm>) {
+  const hash = createHash('sha256');
+  const all = await Array.fromAsync(pieces);
+  for (const { samples } of all) hash.update(samples);
+  const seconds = all.reduce((sum, piece) => sum + secondsOf(piece), 0);
+  return { pieces: all, seconds, hash: hash.digest('hex'), words: all.flatMap(({ words = [] }) => words) };
+}
+const say = (text: string, asked?: Partial<Segment>) => hear(speak(text, asked));
+const wordsIn = async (text: string, asked?: Partial<Segment>) =>
+  (await say(text, { timings: true, ...asked })).words.map(({ from, to }) => text.slice(from, to));
+
+describe('the voices', () => {
+  test('are each their own, and none is the one that flite falls back on', async () => {
+    const program = new FliteProgram(await compileWasm());
+    const fallback = createHash('sha256');
+    let fallbackRateHz = 0;
+    program.run({
+      args: ['-voice', 'nobody'],
+      text: 'Good day.',
+      onSound(samples, sampleRateHz) {
+        fallback.update(samples);
+        fallbackRateHz = sampleRateHz;
+      },
+    });
+    const heard = await Promise.all(engine.voices.map((voice) => say('Good day.', { voice })));
+    expect(fallbackRateHz).toBe(8000);
+    expect(new Set([fallback.digest('hex'), ...heard.map(({ hash }) => hash)]).size).toBe(engine.voices.length + 1);
+    for (const { sampleRateHz } of heard.flatMap(({ pieces }) => pieces)) expect(sampleRateHz).toBe(16_000);
+  });
+
+  test('an unknown one is refused', async () => {
+    const voice = { ...quick(), voiceId: 'nobody' };
+    await expect(say('Good day.', { voice })).rejects.toMatchObject({ reason: 'engine_error' });
+  });
+
+  test('keep time at every rate', async () => {
+    const text = 'Rain fell on the roof, and nobody slept.';
+    for (const voice of ['fergus', 'clara', 'otto'].map(voiceOf)) {
+      const { seconds } = await say(text, { voice });
+      for (const speakingRate of [0.25, 0.5, 1.25, 2]) {
+        const real = seconds / (await say(text, { voice, speakingRate })).seconds;
+        expect(Math.abs(real / speakingRate - 1), `${voice.voiceId} at ${speakingRate}`).toBeLessThan(0.03);
+      }
+    }
+  });
+});
+
+describe('the same segment sounds the same', () => {
+  const text = 'The tide had turned. Was anyone there? Nobody answered.';
+
+  test('alone, after others, after one that was cut off, and a hundred at once', async () => {
+    const { hash } = await say(text);
+    await say('Something else entirely, 12 times over.', { voice: voiceOf('clara'), timings: true });
+    expect((await say(text)).hash).toBe(hash);
+    const abort = new AbortController();
+    const cut = say('This will never be heard to its end, however long it takes to be spoken.', {
+      voice: voiceOf('arthur'),
+    });
+    const cutToo = hear(speak(text.repeat(2), {}, abort.signal));
+    abort.abort('enough');
+    await expect(cutToo).rejects.toBe('enough');
+    expect((await say(text)).hash).toBe(hash);
+    await cut;
+    const together = await Promise.all(
+      Array.from({ length: 100 }, (_, n) => (n % 10 === 0 ? say(text) : say(`${n} ${text.slice(n % 30)}`))),
+    );
+    expect(new Set(together.filter((_, n) => n % 10 === 0).map((heard) => heard.hash))).toEqual(new Set([hash]));
+  });
+
+  test('with times and without', async () => {
+    expect((await say(text, { timings: true })).hash).toBe((await say(text)).hash);
+  });
+});
+
+describe('a segment', () => {
+  test('comes in pieces of a second at most, each with memory of its own', async () => {
+    const { pieces } = await say('One, two, three, four, five, six. Seven, eight!');
+    expect(pieces.length).toBeGreaterThan(3);
+    for (const { samples } of pieces) {
+      expect(samples.length).toBeLessThanOrEqual(16_000);
+      expect(samples.buffer.byteLength).toBe(samples.byteLength);
+    }
+  });
+
+  test('without anything to say is a short silence', async () => {
+    const { pieces, seconds } = await say('... — 😀', { timings: true });
+    expect(seconds).toBeCloseTo(0.2);
+    expect(pieces.every(({ samples }) => samples.every((sample) => sample === 0))).toBe(true);
+  });
+
+  test('is said to its last word, were that a sentence of its own', async () => {
+    const asked = await say('Are you there?');
+    const answered = await say('Are you there? Yes.');
+    expect(answered.seconds).toBeGreaterThan(asked.seconds + 0.3);
+  });
+
+  test('that is far too long is refused rather than shortened', async () => {
+    await expect(say('again and '.repeat(200))).rejects.toMatchObject({ reason: 'engine_error' });
+  });
+
+  test('longer than flite is given at once is spoken in parts, whole', async () => {
+    const text = 'again and '.repeat(40).trim();
+    expect(await wordsIn(text)).toEqual(text.split(' '));
+  });
+});
+
+describe('word times', () => {
+  test.each([
+    'Are you there? Yes.',
+    'He paid $19.99 on 12/25/2024 — “far too much”, said Dr. Brown!',
+    'No. No! No? No: no.',
+    'U.S.A., e.g. NASA etc. at 3:45pm. The 1990s!',
+    'Ελλάδα, Россия & España.',
+  ])('are there for every spoken word: %s', async (text) => {
+    const words = text.split(/\s+/).filter((word) => /[\p{L}\p{N}&]/u.test(word));
+    expect((await wordsIn(text)).map((word) => word.replaceAll('&', ''))).toEqual(
+      words.map((word) => word.replaceAll('&', '')),
+    );
+  });
+
+  test('grow, lie within the sound, and come no later than it', async () => {
+    for (const speakingRate of [0.5, 1, 2]) {
+      const { pieces } = await say('Tell me. Who was it? Well, it was I!', { timings: true, speakingRate });
+      let seconds = 0;
+      let before = 0;
+      for (const piece of pieces) {
+        for (const { startSeconds, endSeconds } of piece.words ?? []) {
+          expect(startSeconds).toBeGreaterThanOrEqual(Math.max(before, seconds));
+          expect(endSeconds).toBeGreaterThan(startSeconds);
+          before = endSeconds;
+        }
+        seconds += secondsOf(piece);
+      }
+      expect(before).toBeLessThanOrEqual(seconds);
+    }
+  });
+
+  test('are where the words are heard', async () => {
+    const { pieces, words } = await say('Stop. Stop.', { timings: true, voice: voiceOf('clara'), speakingRate: 0.5 });
+    const samples = pieces.flatMap((piece) => [...piece.samples]);
+    const power = (from: number, to: number) => {
+      const part = samples.slice(from * 16_000, to * 16_000);
+      return part.reduce((sum, sample) => sum + sample ** 2, 0) / part.length;
+    };
+    const [first, second] = words as [(typeof words)[0], (typeof words)[0]];
+    const quiet = Math.max(power(0, first.startSeconds), power(first.endSeconds + 0.05, second.startSeconds - 0.05));
+    for (const { startSeconds, endSeconds } of words)
+      expect(power(startSeconds, endSeconds)).toBeGreaterThan(10 * quiet);
+  });
+});

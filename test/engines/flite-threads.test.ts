@@ -1,0 +1,197 @@
+// The pool of threads under real faults: threads that throw, exit, hang, never start, or do not listen.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterEach, expect, test } from 'vitest';
+import { ThreadPool, type ThreadPoolOptions } from '../../src/engines/flite/thread-pool.ts';
+import { counts, type FaultyTask } from './faulty-thread.ts';
+
+const thread = new URL('./faulty-thread.ts', import.meta.url);
+let pool: ThreadPool<FaultyTask, string>;
+let shared: Int32Array;
+
+const open = (threadsMax: number, options: Partial<ThreadPoolOptions> = {}) => {
+  shared = new Int32Array(new SharedArrayBuffer(8));
+  pool = new ThreadPool({ file: thread, data: Promise.resolve(shared), threadsMax, ...options });
+};
+const run = (task: FaultyTask, { urgent = false, timeoutMs = 30_000, signal = new AbortController().signal } = {}) =>
+  Array.fromAsync(pool.run({ task, urgent, timeoutMs }, signal));
+const reasonOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'none',
+    (error) => error.reason,
+  );
+const isStill = async () => {
+  for (let before = -1; before !== shared[counts.turns]; ) {
+    before = shared[counts.turns]!;
+    await new Promise((resolve) => setTimeout(resolve, 60));
+  }
+};
+
+afterEach(() => pool.close());
+
+test('a job yields its pieces in order, and jobs are done in the order they came, urgent ones first', async () => {
+  open(1);
+  const ended: string[] = [];
+  const say = (name: string, urgent: boolean) =>
+    run({ does: 'end', pieces: [name, name] }, { urgent }).then((pieces) => ended.push(pieces.join()));
+  await Promise.all([say('a', false), say('b', false), say('c', true), say('d', true), say('e', false)]);
+  expect(ended).toEqual(['c,c', 'd,d', 'a,a', 'b,b', 'e,e']);
+});
+
+test('there are no more threads than allowed, and no more than needed', async () => {
+  open(3);
+  const say = () => run({ does: 'end', pieces: ['{thread}'] });
+  const alone = [await say(), await say(), await say()];
+  expect(new Set(alone.flat()).size).toBe(1);
+  const together = await Promise.all(Array.from({ length: 30 }, say));
+  expect(new Set(together.flat()).size).toBeLessThanOrEqual(3);
+});
+
+test('a thread that dies before it was heard is replaced, and its job done by another', async () => {
+  open(1);
+  expect(await run({ does: 'exit', times: 1 })).toEqual([]);
+  expect(shared[counts.begun]).toBe(2);
+});
+
+test('threads that die each time fail their job, and no other', async () => {
+  open(2);
+  const others = Array.from({ length: 6 }, (_, n) => run({ does: 'end', pieces: [`${n}`] }));
+  expect(await reasonOf(run({ does: 'exit' }))).toBe('engine_error');
+  expect((await Promise.all(others)).flat()).toEqual(['0', '1', '2', '3', '4', '5']);
+  expect(await run({ does: 'end', pieces: ['after'] })).toEqual(['after']);
+});
+
+test('a thread that throws between jobs is replaced', async () => {
+  open(1);
+  const [before] = await run({ does: 'throw', pieces: ['{thread}'] });
+  await expect.poll(() => run({ does: 'end', pieces: ['{thread}'] })).not.toEqual([before]);
+});
+
+test('a thread that dies after its job was heard fails it: nothing is said twice', async () => {
+  open(1);
+  const heard: string[] = [];
+  const pieces = pool.run(
+    { task: { does: 'exit', pieces: ['once'] }, urgent: false, timeoutMs: 30_000 },
+    new AbortController().signal,
+  );
+  const reading = (async () => {
+    for await (const piece of pieces) heard.push(piece);
+  })();
+  expect(await reasonOf(reading)).toBe('engine_error');
+  expect(heard.length).toBeLessThanOrEqual(1);
+  expect(shared[counts.begun]).toBe(1);
+});
+
+test('a job that fails is not tried again, and its thread goes on', async () => {
+  open(1);
+  const [before] = await run({ does: 'end', pieces: ['{thread}'] });
+  await expect(run({ does: 'fail' })).rejects.toMatchObject({
+    reason: 'engine_error',
+    cause: { message: 'a job failed' },
+  });
+  expect(shared[counts.begun]).toBe(2);
+  expect(await run({ does: 'end', pieces: ['{thread}'] })).toEqual([before]);
+});
+
+test('a thread that hangs is ended, its job tried once more, and then it is a timeout', async () => {
+  open(2);
+  const others = [run({ does: 'end', pieces: ['a'] }), run({ does: 'end', pieces: ['b'] })];
+  expect(await run({ does: 'hang', times: 1 }, { timeoutMs: 600 })).toEqual([]);
+  expect(await Promise.all(others)).toEqual([['a'], ['b']]);
+  expect(await reasonOf(run({ does: 'hang' }, { timeoutMs: 600 }))).toBe('engine_timeout');
+  await isStill();
+});
+
+test('the time that a job may take does not run while it waits', async () => {
+  open(1);
+  const first = run({ does: 'listen' }, { timeoutMs: 30_000, signal: AbortSignal.timeout(900) });
+  const second = run({ does: 'end', pieces: ['done'] }, { timeoutMs: 700 });
+  await expect(first).rejects.toMatchObject({ name: 'TimeoutError' });
+  expect(await second).toEqual(['done']);
+});
+
+test('a waiting job that is aborted leaves the line and is never begun', async () => {
+  open(1);
+  const first = new AbortController();
+  const second = new AbortController();
+  const running = run({ does: 'listen', pieces: [] }, { signal: first.signal });
+  const waiting = run({ does: 'end' }, { signal: second.signal });
+  const last = run({ does: 'end', pieces: ['last'] });
+  second.abort('left');
+  await expect(waiting).rejects.toBe('left');
+  first.abort('left too');
+  await expect(running).rejects.toBe('left too');
+  expect(await last).toEqual(['last']);
+  expect(shared[counts.begun]).toBeLessThanOrEqual(2);
+});
+
+test('a job at work that listens stops when aborted, and its thread lives on', async () => {
+  open(1, { answerMsMax: 20_000 });
+  const [before] = await run({ does: 'end', pieces: ['{thread}'] });
+  const abort = new AbortController();
+  const pieces = pool.run({ task: { does: 'listen', pieces: ['a'] }, urgent: false, timeoutMs: 30_000 }, abort.signal);
+  expect(await pieces.next()).toEqual({ value: 'a', done: false });
+  abort.abort('enough');
+  await expect(pieces.next()).rejects.toBe('enough');
+  await isStill();
+  expect(await run({ does: 'end', pieces: ['{thread}'] })).toEqual([before]);
+});
+
+test('a job at work that does not listen is ended with its thread, and another takes its place', async () => {
+  open(1);
+  const abort = new AbortController();
+  const pieces = pool.run(
+    { task: { does: 'hang', pieces: ['{thread}'] }, urgent: false, timeoutMs: 30_000 },
+    abort.signal,
+  );
+  const { value: before } = await pieces.next();
+  abort.abort('enough');
+  await expect(pieces.next()).rejects.toBe('enough');
+  await isStill();
+  const [after] = await run({ does: 'end', pieces: ['{thread}'] });
+  expect(after).not.toBe(before);
+});
+
+test('a reader who leaves ends the job', async () => {
+  open(1);
+  const task: FaultyTask = { does: 'hang', pieces: ['a'] };
+  for await (const _ of pool.run({ task, urgent: false, timeoutMs: 30_000 }, new AbortController().signal)) break;
+  await isStill();
+  expect(await run({ does: 'end', pieces: ['next'] })).toEqual(['next']);
+});
+
+test('an aborted signal begins nothing', async () => {
+  open(1);
+  await expect(run({ does: 'end' }, { signal: AbortSignal.abort('no') })).rejects.toBe('no');
+  expect(shared[counts.begun]).toBe(0);
+});
+
+test('threads that cannot start make the pool unavailable, again and again, and nothing spins', async () => {
+  open(2, { file: new URL('./no-such-thread.ts', import.meta.url) });
+  expect(await reasonOf(run({ does: 'end' }))).toBe('engine_unavailable');
+  expect(await reasonOf(run({ does: 'end' }))).toBe('engine_unavailable');
+});
+
+test('closing fails what is under way or waits, and what comes after', async () => {
+  open(1);
+  const running = [run({ does: 'hang' }), run({ does: 'end' })].map(reasonOf);
+  await pool.close();
+  expect(await Promise.all(running)).toEqual(['engine_unavailable', 'engine_unavailable']);
+  expect(await reasonOf(run({ does: 'end' }))).toBe('engine_unavailable');
+  await isStill();
+});
+
+test('jobs and closing keep the process alive, and idle threads do not', async () => {
+  const poolFile = new URL('../../src/engines/flite/thread-pool.ts', import.meta.url);
+  const script = `(async () => {
+    const { ThreadPool } = await import(${JSON.stringify(poolFile.href)});
+    const data = Promise.resolve(new Int32Array(new SharedArrayBuffer(8)));
+    const pool = new ThreadPool({ file: new URL(${JSON.stringify(thread.href)}), data, threadsMax: 1 });
+    const job = { task: { does: 'end', pieces: ['spoken'] }, urgent: false, timeoutMs: 30000 };
+    for await (const piece of pool.run(job, new AbortController().signal)) console.log(piece);
+    if (process.argv[1] === 'close') await pool.close().then(() => console.log('closed'));
+  })()`;
+  const output = async (...args: string[]) =>
+    (await promisify(execFile)(process.execPath, ['--eval', script, ...args], { timeout: 30_000 })).stdout;
+  expect(await Promise.all([output(), output('close')])).toEqual(['spoken\n', 'spoken\nclosed\n']);
+});
