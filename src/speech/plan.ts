@@ -1,0 +1,94 @@
+// What will be said, before anything is: the voice and its engine, the cuts of every chunk, how the speed is shared
+// between the engine and the tempo stage, and what the caller should be warned of. Whatever can be refused without an
+// engine is refused here.
+import type { Engine, Voice } from '../engines/engine.ts';
+import { Failure } from '../errors.ts';
+import type { SpeechRequest } from './request.ts';
+import { inspectScripts } from './script.ts';
+import { type Break, type Cut, segmentText } from './segment.ts';
+import { isSpokenBy, type Voices } from './voice.ts';
+
+export type Warning = 'nothing_spoken' | 'transliterated';
+
+/** A cut in its place: in which chunk, after which breath, and whether it is the chunk's last. */
+export interface PlannedCut {
+  chunkIndex: number;
+  /** Undefined for a chunk in which nothing can be said. */
+  cut: Cut | undefined;
+  breakBefore: Break | undefined;
+  endsChunk: boolean;
+  endsRequest: boolean;
+}
+
+export interface SpeechPlan {
+  request: SpeechRequest;
+  voice: Voice;
+  engine: Engine;
+  /** The speed asked of the engine; the tempo stage does the rest. */
+  engineRate: number;
+  tempo: number;
+  warnings: readonly Warning[];
+  /** Cut as they are pulled. */
+  cuts: Iterator<PlannedCut>;
+}
+
+/** The first segment is short, to be heard soon. */
+const firstCharsMax = 60;
+/** How much of a chunk's end is looked at to see how it ends. */
+const endCharsMax = 100;
+
+export function planSpeech(voices: Voices, request: SpeechRequest): SpeechPlan {
+  const { voice, engine } = voices.find(request.voiceId);
+  const { languageCode, speakingRate } = request;
+  if (!isSpokenBy(voice, languageCode)) {
+    const message = `voice ${voice.voiceId} speaks ${voice.languageCodes.join(', ')}`;
+    throw new Failure('invalid_request', {
+      details: [{ field: 'language_code', reason: 'unsupported_language', message }],
+    });
+  }
+  const scripts = inspectScripts(request.chunks.join('\n'), languageCode);
+  if (scripts.mostlyForeign) {
+    const field = request.method === 'rest' ? 'text' : 'text_chunks';
+    const message = `voice ${voice.voiceId} cannot speak text written in ${scripts.foreign.join(', ')}`;
+    throw new Failure('invalid_request', { details: [{ field, reason: 'unsupported_text', message }] });
+  }
+  const { speakingRates } = engine.capabilities;
+  const engineRate = Math.min(Math.max(speakingRate, speakingRates.min), speakingRates.max);
+  const warnings: Warning[] = [];
+  if (!scripts.speakable) warnings.push('nothing_spoken');
+  if (scripts.foreign.length > 0) warnings.push('transliterated');
+  const cuts = scripts.speakable ? planCuts(request, engine) : [].values();
+  return { request, voice, engine, engineRate, tempo: speakingRate / engineRate, warnings, cuts };
+}
+
+function* planCuts({ chunks, languageCode }: SpeechRequest, engine: Engine): Generator<PlannedCut, undefined> {
+  const { readsNumbers, segmentCharsMax } = engine.capabilities;
+  let breakBefore: Break | undefined;
+  for (const [chunkIndex, chunk] of chunks.entries()) {
+    const opens = breakBefore === undefined;
+    const options = { languageCode, spellOut: !readsNumbers, segmentCharsMax, ...(opens && { firstCharsMax }) };
+    let held: Cut | undefined;
+    for (const cut of segmentText(chunk, options)) {
+      if (held) {
+        yield { chunkIndex, cut: held, breakBefore, endsChunk: false, endsRequest: false };
+        breakBefore = held.breakAfter;
+      }
+      held = cut;
+    }
+    const endsRequest = chunkIndex === chunks.length - 1;
+    const cut = held && { ...held, breakAfter: breathAtEnd(chunk) };
+    yield { chunkIndex, cut, breakBefore, endsChunk: true, endsRequest };
+    breakBefore = cut?.breakAfter ?? breakBefore;
+  }
+}
+
+/** A chunk may end anywhere in a sentence, and the next goes on with it: only its own marks and blank lines end it. */
+function breathAtEnd(chunk: string): Break {
+  if (/\n\s*\n\s*$/.test(chunk.slice(-endCharsMax))) return 'paragraph';
+  const end = chunk
+    .slice(-endCharsMax)
+    .trimEnd()
+    .replace(/[\p{Pe}\p{Pf}"']+$/u, '');
+  if (/\p{Sentence_Terminal}$|…$/u.test(end)) return 'sentence';
+  return /[\p{Pd},;:،、；：]$/u.test(end) ? 'clause' : 'word';
+}

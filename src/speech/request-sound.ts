@@ -1,0 +1,109 @@
+// The sound of one request, from the engine's pieces to encoded bytes: seams trimmed to the breath a reader would take,
+// everything down one line, and an account of the time, so that chunks and words can be placed in it.
+import { audioFormats } from '../audio/formats.ts';
+import { SeamTrimmer } from '../audio/seam.ts';
+import { openSoundLine, type SoundLine } from '../audio/sound-line.ts';
+import type { SpokenPcm, WordTime } from '../engines/engine.ts';
+import { Failure } from '../errors.ts';
+import type { Begun } from './ahead.ts';
+import type { SpeechTimestamps } from './outbox.ts';
+import type { PlannedCut, SpeechPlan } from './plan.ts';
+import type { Break } from './segment.ts';
+import { createWordAt, engineWords, estimatedWords, type WordAt } from './word-timing.ts';
+
+/** The longest silence left on either side of a cut, at normal speed; after a sentence it is the engine's own. */
+const pauseSecondsMax: Record<Break, number> = { paragraph: Infinity, sentence: Infinity, clause: 0.1, word: 0.02 };
+/** How much sound is worked on before others get their turn of the event loop. */
+const sliceSeconds = 0.25;
+/** What is heard where nothing can be spoken. */
+const silenceSeconds = 0.25;
+
+export class RequestSound {
+  readonly #plan: SpeechPlan;
+  readonly #wordsAt: WordAt[];
+  #line: SoundLine | undefined;
+  #rateHz = 0;
+  /** Samples sent down the line, at the engine's rate. */
+  #sent = 0;
+  #segmentStart = 0;
+  #droppedSeconds = 0;
+  #times: WordTime[] = [];
+
+  constructor(plan: SpeechPlan) {
+    this.#plan = plan;
+    this.#wordsAt = plan.request.chunks.map(createWordAt);
+  }
+
+  /** How long the sound sent so far lasts for the listener. */
+  get seconds(): number {
+    return this.#sent === 0 ? 0 : this.#sent / this.#rateHz / this.#plan.tempo;
+  }
+
+  /** The bytes of one segment, a slice of sound at a time. */
+  async *hear({ cut: planned, pieces }: Begun<PlannedCut, SpokenPcm>): AsyncGenerator<Uint8Array> {
+    this.#segmentStart = this.seconds;
+    this.#times = [];
+    let trimmer: SeamTrimmer | undefined;
+    for await (const piece of pieces) {
+      this.#line ??= await this.#open(piece.sampleRateHz);
+      if (piece.sampleRateHz !== this.#rateHz)
+        throw new Failure('engine_error', {}, new Error('the sample rate changed'));
+      if (piece.words) this.#times.push(...piece.words);
+      trimmer ??= this.#trimmerFor(planned);
+      yield* this.#push(trimmer.push(piece.samples));
+    }
+    if (!trimmer) return;
+    yield* this.#push(trimmer.end());
+    this.#droppedSeconds = trimmer.droppedLeadSamples / this.#rateHz;
+  }
+
+  /** When the words of the segment just heard are heard. */
+  timeWords({ chunkIndex, cut }: PlannedCut): SpeechTimestamps | undefined {
+    if (!cut) return undefined;
+    const { engine, tempo } = this.#plan;
+    const quality = engine.capabilities.timings ? 'engine' : 'estimated';
+    const wordAt = this.#wordsAt[chunkIndex]!;
+    const droppedSeconds = this.#droppedSeconds;
+    const at = { startSeconds: this.#segmentStart, endSeconds: this.seconds, droppedSeconds, tempo };
+    const words = quality === 'engine' ? engineWords(cut, this.#times, at, wordAt) : estimatedWords(cut, at, wordAt);
+    return { type: 'timestamps', chunkIndex, words, quality };
+  }
+
+  /** The last bytes; a short silence where nothing was spoken. */
+  async end(): Promise<Uint8Array> {
+    if (this.#line) return this.#line.end();
+    const { sampleRateHz } = this.#plan.request;
+    this.#line = await this.#open(sampleRateHz);
+    const silence = new Int16Array(Math.round((sampleRateHz * silenceSeconds) / this.#plan.request.speakingRate));
+    return Buffer.concat([...this.#push(silence), this.#line.end()]);
+  }
+
+  close(): void {
+    this.#line?.close();
+  }
+
+  *#push(samples: Int16Array): Generator<Uint8Array> {
+    const slice = Math.ceil(this.#rateHz * sliceSeconds);
+    for (let from = 0; from < samples.length; from += slice) {
+      const part = samples.subarray(from, from + slice);
+      this.#sent += part.length;
+      yield this.#line!.push(part);
+    }
+  }
+
+  #open(inRateHz: number): Promise<SoundLine> {
+    const { request, voice, tempo } = this.#plan;
+    this.#rateHz = inRateHz;
+    const format = audioFormats[request.format];
+    return openSoundLine({ format, inRateHz, outRateHz: request.sampleRateHz, gainDb: voice.gainDb, tempo });
+  }
+
+  #trimmerFor({ breakBefore, cut, endsRequest }: PlannedCut): SeamTrimmer {
+    const seconds = (at: Break | undefined) => (at ? pauseSecondsMax[at] / this.#plan.engineRate : Infinity);
+    return new SeamTrimmer({
+      sampleRateHz: this.#rateHz,
+      leadSecondsMax: seconds(breakBefore),
+      trailSecondsMax: endsRequest ? Infinity : seconds(cut?.breakAfter),
+    });
+  }
+}

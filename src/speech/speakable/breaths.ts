@@ -1,0 +1,110 @@
+// Says after each token how good a place for a breath is. Sentences are those of Intl.Segmenter (Unicode Standard Annex
+// 29), put right where it cannot know better: abbreviations, initials, numbers of lists, an ellipsis, the quotation that
+// goes on ("Really?" he said). Clauses end with their punctuation; phrases begin at conjunctions.
+
+import { type Phrasing, phrasingOf } from './phrasing.ts';
+import { breath } from './piece.ts';
+import type { Token } from './tokens.ts';
+
+/** The end of a token that is looked at; no abbreviation is longer. */
+const tailCharsMax = 40;
+
+const stopPattern = /([.!?…]+)["'”’»)\]}]*$/;
+const wideStopPattern = /[。！？｡]\p{Pe}*$/u;
+const openerPattern = /^[\p{Ps}\p{Pi}"'¿¡]+/u;
+const clausePattern = /[,;:—–、，；：،؛][\p{Pe}\p{Pf}"']*$|^[-—–]+$|\)["']?$/u;
+const thaiLikePattern = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]["']?$/u;
+const initialPattern = /^(?:\p{Lu}|\p{Lu}(?:\.\p{L}){1,8}|\p{Ll}(?:\.\p{Ll}){1,8})$/u;
+const listNumberPattern = /^(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})$/;
+/** What may follow "5 p.m." in the same sentence. */
+const timePattern =
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Eastern|Central|Mountain|Pacific|Greenwich|Local)/;
+/** A lower-case word, but not a name like iPhone. */
+const goesOnPattern = /^\p{Ll}(?!\p{L}{0,2}\p{Lu})/u;
+const beginsPattern = /^[\p{Lu}\p{Lt}\p{Lo}\p{N}]|^\p{Ll}{1,2}\p{Lu}/u;
+
+export function markBreaths(text: string, tokens: readonly Token[], languageCode: string): void {
+  const phrasing = phrasingOf(languageCode);
+  const unicodeEnds = sentenceEnds(text, languageCode);
+  let startsSentence = true;
+  for (const [i, token] of tokens.entries()) {
+    const next = tokens[i + 1];
+    if (!next || text[next.from - 1] === '\n') {
+      token.breath = breath.paragraph;
+    } else {
+      const tail = text.slice(Math.max(token.from, token.to - tailCharsMax), token.to);
+      const head = text.slice(next.from, Math.min(next.to, next.from + tailCharsMax));
+      const ends = isSentenceEnd({ tail, head, startsSentence, unicode: unicodeEnds.has(token.to), phrasing });
+      token.breath = ends ? breath.sentence : lesserBreath(tail, head, next.glued, phrasing);
+    }
+    startsSentence = token.breath >= breath.sentence;
+  }
+}
+
+interface Place {
+  /** The end of the token before the place, the beginning of the one after. */
+  tail: string;
+  head: string;
+  /** Whether the token before begins a sentence. */
+  startsSentence: boolean;
+  /** Whether Unicode's rules end a sentence here. */
+  unicode: boolean;
+  phrasing: Phrasing;
+}
+
+function isSentenceEnd({ tail, head, startsSentence, unicode, phrasing }: Place): boolean {
+  const match = stopPattern.exec(tail);
+  // Unicode takes a bracket that opens after 。 for one that closes.
+  if (!match) return unicode || (wideStopPattern.test(tail) && openerPattern.test(head));
+  const next = head.replace(openerPattern, '');
+  const goesOn = goesOnPattern.test(next);
+  const [closing, stop] = match;
+  if (stop !== '.')
+    return goesOn ? unicode && closing === stop && !stop!.endsWith('..') : unicode || beginsPattern.test(next);
+  if (goesOn) return false;
+  const stem = tail.slice(0, match.index).replace(openerPattern, '');
+  if (startsSentence && listNumberPattern.test(stem)) return false;
+  const starts = phrasing.starters.has(/^[\p{L}]+/u.exec(next)?.[0] ?? '');
+  switch (phrasing.abbreviations.get(stem) ?? phrasing.abbreviations.get(stem.toLowerCase())) {
+    case 'title':
+    case 'inner':
+      return stem.length === 1 && starts;
+    case 'numbered':
+      return !/^(?:\d|[IVXLC]{2,}\b)/.test(next);
+    case 'final':
+      return starts || (/^(?:[ap]\.m|etc)$/i.test(stem) && /^\p{Lu}\p{Ll}/u.test(next) && !timePattern.test(next));
+    default:
+      if (initialPattern.test(stem) && stem !== 'I') return starts;
+      return unicode || beginsPattern.test(next);
+  }
+}
+
+function lesserBreath(tail: string, head: string, glued: boolean, phrasing: Phrasing): number {
+  if (clausePattern.test(tail) || /^(?:\(|[-—–]+$)/.test(head)) return breath.clause;
+  if (!glued && thaiLikePattern.test(tail)) return breath.clause;
+  const last = tail.replace(/\.$/, '').toLowerCase();
+  const clings = phrasing.clinging.has(last) || phrasing.openers.has(last);
+  const opens = phrasing.openers.has(head.replace(openerPattern, '').toLowerCase());
+  if (opens) return clings ? breath.word : breath.phrase;
+  return clings ? breath.cling : breath.word;
+}
+
+function sentenceEnds(text: string, languageCode: string): ReadonlySet<number> {
+  const ends = new Set<number>();
+  for (const { index } of sentenceSegmenter(languageCode).segment(text)) {
+    ends.add(/[ \n]/.test(text[index - 1] ?? '') ? index - 1 : index);
+  }
+  return ends;
+}
+
+const sentenceSegmenters = new Map<string, Intl.Segmenter>();
+
+function sentenceSegmenter(languageCode: string): Intl.Segmenter {
+  let segmenter = sentenceSegmenters.get(languageCode);
+  if (!segmenter) {
+    segmenter = new Intl.Segmenter(languageCode, { granularity: 'sentence' });
+    if (sentenceSegmenters.size >= 100) sentenceSegmenters.clear();
+    sentenceSegmenters.set(languageCode, segmenter);
+  }
+  return segmenter;
+}

@@ -1,0 +1,228 @@
+// Clean text: a paragraph without its markup, emoji, control characters and lone surrogates, spaces made one, every
+// UTF-16 unit of it knowing where in the source it comes from. Where text will be spelled out, compatibility forms are
+// folded too (full width, ligatures, circled numbers: NFKC), quotes become plain, and the digits and punctuation of
+// every script become those of ASCII.
+import anyAscii from 'any-ascii';
+import { entityAt } from './html.ts';
+import { mark } from './markup.ts';
+
+export interface CleanText {
+  /** Words divided by one space each; a line feed where the markup ends a paragraph. */
+  text: string;
+  /** For each unit of `text`, the stretch of the source that it stands for. */
+  from: readonly number[];
+  to: readonly number[];
+}
+
+/** How many of one symbol in a row say more than that many less one. */
+const symbolRunMax = 3;
+
+const pausePattern = /[\p{P}\n]\s*$/u;
+const letterPattern = /[\p{L}\p{M}]/u;
+const plainPattern = /[\p{L}\p{N}\s]/u;
+const emojiPattern = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}]/u;
+/** Pictographs by the standard, but written as text. */
+const textualPattern = /[©®™‼⁉ℹ↔-↙↩↪♩-♯]/u;
+const markPattern = /\p{M}/u;
+const joinerPattern = /[\u200c\u200d]/;
+const keycapPattern = /[0-9#*]\ufe0f?\u20e3/y;
+const joinedPattern = /\ufe0f/y;
+
+/** Cleans the stretch of `chunk` from `from` to `to`, by the marks of its markup. */
+export function cleanText(chunk: string, from: number, to: number, marks: Uint8Array | undefined, fold: boolean) {
+  const clean = new CleanTextBuilder();
+  for (let at = from; at < to; ) {
+    const kind = marks?.[at - from] ?? mark.keep;
+    const code = chunk.charCodeAt(at);
+    let next = at + 1;
+    if (kind === mark.space) clean.put(' ', at, next);
+    else if (kind === mark.paragraph) clean.put('\n', at, next);
+    else if (kind === mark.comma) clean.pause(at, next);
+    else if (kind !== mark.silent) {
+      if (code < 0x80) next = putAscii(clean, chunk, at, kind === mark.literal, fold);
+      else next = putOther(clean, chunk, at, fold);
+    }
+    at = next;
+  }
+  return clean.end();
+}
+
+function putAscii(clean: CleanTextBuilder, chunk: string, at: number, literal: boolean, fold: boolean): number {
+  const char = chunk[at]!;
+  const afterCode = chunk.charCodeAt(at + 1);
+  if (afterCode === 0xfe0f || afterCode === 0x20e3) {
+    keycapPattern.lastIndex = at;
+    const keycap = keycapPattern.exec(chunk);
+    if (keycap) {
+      const end = at + keycap[0].length;
+      if (char >= '0' && char <= '9') clean.put(char, at, end);
+      clean.put(' ', end, end);
+      return end;
+    }
+  }
+  if (char === '&' && !literal) {
+    const entity = entityAt(chunk, at);
+    if (entity) {
+      const end = at + entity.length;
+      for (const stands of entity.stands) clean.put(replaced(stands, fold), at, end);
+      return end;
+    }
+  }
+  if (char > ' ' && char !== '\u007f') clean.put(char, at, at + 1);
+  else if (/\s/.test(char)) clean.put(' ', at, at + 1);
+  return at + 1;
+}
+
+function putOther(clean: CleanTextBuilder, chunk: string, at: number, fold: boolean): number {
+  const char = String.fromCodePoint(chunk.codePointAt(at)!);
+  let end = at + char.length;
+  if (joinerPattern.test(char)) {
+    // Between letters of many scripts a joiner shapes the word; elsewhere it is noise.
+    const between = !fold && letterPattern.test(clean.last) && letterPattern.test(chunk[end] ?? '');
+    if (between) clean.put(char, at, end);
+    return end;
+  }
+  if (markPattern.test(char) && clean.compose(char, end)) return end;
+  joinedPattern.lastIndex = end;
+  if (joinedPattern.test(chunk)) {
+    end++;
+    clean.put(emojiPattern.test(char) ? ' ' : replaced(char, fold), at, end);
+  } else {
+    clean.put(replaced(char, fold), at, end);
+  }
+  return end;
+}
+
+const folded = new Map<string, string>();
+const unfolded = new Map<string, string>();
+/** Texts use few characters; a flood of different ones must not stay in memory. */
+const rememberedMax = 20_000;
+
+/** What stands for `char` in clean text: itself, other characters, or nothing. */
+function replaced(char: string, fold: boolean): string {
+  const known = fold ? folded : unfolded;
+  let stands = known.get(char);
+  if (stands === undefined) {
+    stands = replace(char, fold);
+    if (known.size >= rememberedMax) known.clear();
+    known.set(char, stands);
+  }
+  return stands;
+}
+
+function replace(char: string, fold: boolean): string {
+  if (/[\p{Z}\s\u0085]/u.test(char)) return ' ';
+  if (/[\p{C}\p{Variation_Selector}\ufffc\ufffd]|\u20e3/u.test(char)) return '';
+  if (emojiPattern.test(char) && !textualPattern.test(char)) return ' ';
+  if (fold) return foldings[char] ?? foldByKind(char);
+  // Letters in fancy dress are letters to every reader; what else is folded is the engine's business.
+  const plain = /[\p{L}\p{Nd}]/u.test(char) ? char.normalize('NFKC') : char;
+  return plain.startsWith(' ') ? char : plain;
+}
+
+function foldByKind(char: string): string {
+  if (/\p{Nd}/u.test(char)) return anyAscii(char);
+  // The numerals of other scripts, ፴ or 𐄍.
+  if (/[\p{Nl}\p{No}]/u.test(char) && char.normalize('NFKC') === char) return ` ${anyAscii(char) || 'number'} `;
+  if (/[\p{L}\p{N}\p{So}\p{Sc}\p{P}\p{Sm}]/u.test(char) && !/[¹²³⁰-⁻ⁿ½-¾⅐-⅟↉©®™℠]/u.test(char)) {
+    const plain = char.normalize('NFKC');
+    // A number in a circle stands by itself.
+    return plain.startsWith(' ') ? char : /\p{No}/u.test(char) ? `${plain} ` : plain;
+  }
+  return char;
+}
+
+/** Punctuation of every script in that of English. */
+const foldings: Readonly<Record<string, string>> = {
+  ...each('‘’‚‛ʼ＇`´', "'"),
+  ...each('“”„‟«»‹›「」『』〝〞＂', '"'),
+  ...each('‐‑﹣－', '-'),
+  ...each('―⸺⸻﹘', '—'),
+  ...each('。｡।॥።։။៕۔', '. '),
+  ...each('、，､،՝', ', '),
+  ...each('！', '! '),
+  ...each('？؟՞', '? '),
+  ...each('；؛', '; '),
+  ...each('：', ': '),
+  ...each('・･‧', ' '),
+  ...each('【〔〖《〈', '('),
+  ...each('】〕〗》〉', ')'),
+  ...each('〜～', '~'),
+  ...each('⁄∕', '/'),
+  ...each('∗⁎', '*'),
+  '∶': ':',
+  '″': '″',
+  '…': '...',
+  '⋯': '...',
+  '‥': '..',
+  '№': 'No. ',
+  '℅': 'c/o',
+};
+
+function each(chars: string, stands: string): Record<string, string> {
+  return Object.fromEntries([...chars].map((char) => [char, stands]));
+}
+
+class CleanTextBuilder {
+  #text = '';
+  #last = '';
+  #run = 0;
+  readonly #from: number[] = [];
+  readonly #to: number[] = [];
+
+  /** The last character put. */
+  get last(): string {
+    return this.#last;
+  }
+
+  put(chars: string, from: number, to: number): void {
+    if (chars.length > 1 && !/[\uD800-\uDBFF]/.test(chars)) {
+      for (const char of chars) this.#putOne(char, from, to);
+    } else if (chars !== '') this.#putOne(chars, from, to);
+  }
+
+  /** Makes one character of the last one and a mark on it, if there is one (NFC); answers whether. */
+  compose(sign: string, to: number): boolean {
+    const composed = (this.#last + sign).normalize('NFC');
+    if (this.#last.length !== 1 || composed.length !== 1) return false;
+    this.#text = this.#text.slice(0, -1) + composed;
+    this.#to[this.#to.length - 1] = to;
+    this.#last = composed;
+    return true;
+  }
+
+  /** A pause, where there is not one already. */
+  pause(from: number, to: number): void {
+    if (this.#text !== '' && !pausePattern.test(this.#text.slice(-2))) {
+      if (this.#last === ' ') this.#unput();
+      this.#putOne(',', from, to);
+    }
+    this.#putOne(' ', from, to);
+  }
+
+  end(): CleanText {
+    return { text: this.#text, from: this.#from, to: this.#to };
+  }
+
+  #putOne(char: string, from: number, to: number): void {
+    if (char === ' ' || char === '\n') {
+      if (this.#text === '' || this.#last === '\n' || (char === ' ' && this.#last === ' ')) return;
+      if (this.#last === ' ') this.#unput();
+    }
+    this.#run = char === this.#last ? this.#run + 1 : 1;
+    if (this.#run > symbolRunMax && !plainPattern.test(char)) return;
+    this.#last = char;
+    this.#text += char;
+    for (let i = 0; i < char.length; i++) {
+      this.#from.push(from);
+      this.#to.push(to);
+    }
+  }
+
+  #unput(): void {
+    this.#text = this.#text.slice(0, -1);
+    this.#from.pop();
+    this.#to.pop();
+    this.#last = '';
+  }
+}

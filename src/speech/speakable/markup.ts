@@ -1,0 +1,199 @@
+// Finds the markup in a paragraph: Markdown (https://spec.commonmark.org/0.31.2/, section 6) and HTML tags. The answer
+// says of each UTF-16 unit whether it is kept, silent, or stands for a pause; nothing that could be spoken is silenced
+// but what is syntax: delimiters, link targets, tag names and attributes, comments, footnote marks.
+// One pass; each construct is looked for no further than a fixed distance, and no failure is tried again.
+import { blockTags, cellTags, inlineTags } from './html.ts';
+
+/** What becomes of a unit. `literal` is kept, and is not looked at for entities. */
+export const mark = Object.freeze({ keep: 0, silent: 1, space: 2, comma: 3, paragraph: 4, literal: 5 });
+
+const specialPattern = /[\\`<[\]*_~|]/;
+const nextSpecialPattern = /[\\`<[\]*_~|]/g;
+const addressPattern = /(?:\bhttps?:\/\/|\bwww\.)[^\s<>"`*\]|]+/gi;
+/** An attribute has a value, or is one of those that need none: <i am> is no tag. */
+const attributeSource = String.raw`\s+(?:[\w:@.-]{1,60}\s{0,3}=\s{0,3}(?:"[^"<]{0,1000}"|'[^'<]{0,1000}'|[^\s"'<>=]{1,1000})|(?:async|autoplay|checked|controls|defer|disabled|hidden|loop|muted|open|readonly|required|selected)(?=[\s/>]))`;
+const tagPattern = new RegExp(`<(/?)([A-Za-z][\\w:-]{0,40})((?:${attributeSource}){0,40})\\s{0,3}(/?)>`, 'y');
+const autolinkPattern = /<(?:[A-Za-z][\w+.-]{1,30}:[^\s<>]{1,2000}|[\w.+-]{1,64}@[\w.-]{1,255})>/y;
+const targetPattern =
+  /\([ \t]{0,3}(?:<[^<>\n]{0,1000}>|[^\s()<>]{0,1000}(?:\([^\s()]{0,500}\)[^\s()]{0,500}){0,4})(?:\s{1,3}(?:"[^"]{0,500}"|'[^']{0,500}'))?[ \t]{0,3}\)/y;
+const referencePattern = /\[[^\][]{0,200}\]/y;
+const footnotePattern = /\[\^[^\]\s]{1,40}\]:?/y;
+const wordPattern = /[\p{L}\p{N}]/u;
+
+interface Delimiters {
+  at: number;
+  count: number;
+}
+
+/** The marks of `raw`, or undefined where there is no markup in it. */
+export function markMarkup(raw: string, table: boolean): Uint8Array | undefined {
+  return specialPattern.test(raw) ? new MarkupScan(raw, table).run() : undefined;
+}
+
+/** One paragraph's scan; dropped when it has run. */
+class MarkupScan {
+  readonly #raw: string;
+  readonly #table: boolean;
+  readonly #marks: Uint8Array;
+  readonly #brackets: number[] = [];
+  readonly #open: Record<string, Delimiters[]> = { '*': [], _: [], '~': [] };
+  /** Runs of back quotes for which there is no partner further on, by length. */
+  readonly #lonely = new Set<number>();
+
+  constructor(raw: string, table: boolean) {
+    this.#raw = raw;
+    this.#table = table;
+    this.#marks = new Uint8Array(raw.length);
+  }
+
+  run(): Uint8Array {
+    // Underscores and tildes of an address are its own.
+    for (const { 0: address, index } of this.#raw.matchAll(addressPattern)) {
+      this.#set(index, index + address.length, mark.literal);
+    }
+    for (let at = 0; ; ) {
+      nextSpecialPattern.lastIndex = at;
+      const special = nextSpecialPattern.exec(this.#raw);
+      if (!special) return this.#marks;
+      at = this.#marks[special.index] === mark.keep ? this.#read(special.index) : special.index + 1;
+    }
+  }
+
+  /** Reads the construct at `at`; answers where to go on. */
+  #read(at: number): number {
+    switch (this.#raw[at]) {
+      case '\\':
+        return this.#escape(at);
+      case '`':
+        return this.#code(at);
+      case '<':
+        return this.#tag(at);
+      case '[':
+        return this.#openBracket(at);
+      case ']':
+        return this.#closeBracket(at);
+      case '|':
+        if (this.#table) this.#marks[at] = this.#raw.slice(at + 1).trim() === '' ? mark.silent : mark.comma;
+        return at + 1;
+      default:
+        return this.#emphasis(at);
+    }
+  }
+
+  #escape(at: number): number {
+    if (!/[!-/:-@[-`{-~]/.test(this.#raw[at + 1] ?? '')) return at + 1;
+    this.#marks[at] = mark.silent;
+    this.#marks[at + 1] = mark.literal;
+    return at + 2;
+  }
+
+  #code(at: number): number {
+    const length = this.#runLength(at);
+    if (this.#lonely.has(length)) return at + length;
+    for (let close = at + length; ; ) {
+      close = this.#raw.indexOf('`', close);
+      if (close < 0) break;
+      const closeLength = this.#runLength(close);
+      if (closeLength === length) {
+        this.#set(at, at + length, mark.silent);
+        this.#set(at + length, close, mark.literal);
+        this.#set(close, close + length, mark.silent);
+        return close + length;
+      }
+      close += closeLength;
+    }
+    this.#lonely.add(length);
+    return at + length;
+  }
+
+  #tag(at: number): number {
+    if (this.#raw.startsWith('<!--', at)) {
+      const end = this.#raw.indexOf('-->', at + 4);
+      if (end < 0) return at + 4;
+      this.#set(at, end + 3, mark.silent);
+      return end + 3;
+    }
+    const autolink = this.#match(autolinkPattern, at);
+    if (autolink) {
+      const end = at + autolink[0].length;
+      this.#set(at, end, mark.literal);
+      this.#marks[at] = this.#marks[end - 1] = mark.space;
+      return end;
+    }
+    const tag = this.#match(tagPattern, at);
+    if (!tag) return at + 1;
+    const [{ length }, closing, name, attributes, closed] = tag;
+    const known = name!.toLowerCase();
+    const block = blockTags.has(known);
+    const cell = cellTags.has(known);
+    if (!block && !cell && !inlineTags.has(known) && !closing && !closed && !attributes!.includes('=')) return at + 1;
+    this.#set(at, at + length, mark.silent);
+    if (block) this.#marks[at] = mark.paragraph;
+    else if (cell) this.#marks[at] = mark.comma;
+    else if (known === 'br') this.#marks[at] = mark.space;
+    return at + length;
+  }
+
+  #openBracket(at: number): number {
+    const footnote = this.#match(footnotePattern, at);
+    if (footnote) {
+      this.#set(at, at + footnote[0].length, mark.silent);
+      return at + footnote[0].length;
+    }
+    this.#brackets.push(at);
+    return at + 1;
+  }
+
+  #closeBracket(at: number): number {
+    const open = this.#brackets.pop();
+    // A bracket after a letter or digit is an index, a[1](x), and not a link.
+    if (open === undefined || (open > 0 && wordPattern.test(this.#raw[open - 1]!))) return at + 1;
+    const target =
+      this.#match(targetPattern, at + 1) ??
+      (/\p{L}/u.test(this.#raw.slice(open, Math.min(at, open + 200))) ? this.#match(referencePattern, at + 1) : null);
+    if (!target) return at + 1;
+    if (this.#raw[open - 1] === '!') this.#marks[open - 1] = mark.silent;
+    const end = at + 1 + target[0].length;
+    this.#marks[open] = mark.silent;
+    this.#set(at, end, mark.silent);
+    return end;
+  }
+
+  /** Delimiters open before a word and close after one; between letters or digits they are arithmetic or a name. */
+  #emphasis(at: number): number {
+    const char = this.#raw[at]!;
+    const length = this.#runLength(at);
+    const end = at + length;
+    if (length > 3 || (char === '~' && length !== 2)) return end;
+    const before = this.#raw[at - 1] ?? ' ';
+    const after = this.#raw[end] ?? ' ';
+    const open = this.#open[char]!;
+    const opener = open.at(-1);
+    const inWord = wordPattern.test(before) && wordPattern.test(after) && (char === '_' || length === 1);
+    if (opener && !/\s/.test(before) && !inWord) {
+      const count = Math.min(opener.count, length);
+      this.#set(opener.at + opener.count - count, opener.at + opener.count, mark.silent);
+      this.#set(at, at + count, mark.silent);
+      opener.count -= count;
+      if (opener.count === 0) open.pop();
+    } else if (!/\s/.test(after) && !wordPattern.test(before)) {
+      open.push({ at, count: length });
+    }
+    return end;
+  }
+
+  #runLength(at: number): number {
+    let end = at + 1;
+    while (this.#raw[end] === this.#raw[at]) end++;
+    return end - at;
+  }
+
+  #match(pattern: RegExp, at: number): RegExpExecArray | null {
+    pattern.lastIndex = at;
+    return pattern.exec(this.#raw);
+  }
+
+  #set(from: number, to: number, value: number): void {
+    this.#marks.fill(value, from, to);
+  }
+}

@@ -1,0 +1,62 @@
+// What the readers of English share: a rule looks at one place of the clean text and may answer with what is said there
+// and how much text that stands for. Patterns are sticky and every repetition in them is bounded, so a rule costs the
+// same wherever it is tried.
+
+/** A place in clean text. */
+export interface Place {
+  text: string;
+  at: number;
+  /** Whether dates are written with the day first: everywhere but in the United States. */
+  dayFirst: boolean;
+}
+
+export interface Reading {
+  say: string;
+  length: number;
+}
+
+export type Rule = (place: Place) => Reading | undefined;
+
+/** A number as people write it: 1,234.50 or 1,00,000 or 3.14. */
+export const numberSource = String.raw`(?:(?:\d{1,3}(?:,\d{3}){1,8}|\d{1,2}(?:,\d{2}){1,5},\d{3})(?!\d)(?:\.\d{1,40})?|\d{1,24}(?:\.\d{1,40})?|\.\d{1,40})`;
+/** A dash between two ends of a range; a long one with spaces around it is a pause. */
+export const dashSource = String.raw`(?:\s?[-–−~]\s?|—)`;
+/** Nothing more of the same word follows. */
+export const endSource = String.raw`(?![\p{L}\p{M}\d])`;
+
+export const sticky = (source: string, flags = ''): RegExp => new RegExp(source, `yu${flags}`);
+
+/** A rule from a pattern. `say` may decline by answering undefined. */
+export function rule(pattern: RegExp, say: (match: RegExpExecArray, place: Place) => string | undefined): Rule {
+  return (place) => {
+    pattern.lastIndex = place.at;
+    const match = pattern.exec(place.text);
+    if (!match) return undefined;
+    const said = say(match, place);
+    return said === undefined ? undefined : { say: said, length: match[0].length };
+  };
+}
+
+/** How far around a place its neighbours are looked for. */
+const neighbourCharsMax = 40;
+
+/** The word before `at`, without the punctuation between, or ''. */
+export function wordBefore({ text, at }: { text: string; at: number }): string {
+  const head = text.slice(Math.max(0, at - neighbourCharsMax), at);
+  return /[\p{L}\p{M}\d.']*[\p{L}\p{M}\d](?=[^\p{L}\d]*$)/u.exec(head.slice(head.lastIndexOf('\n') + 1))?.[0] ?? '';
+}
+
+/** The word after `at`, without the punctuation between, or ''. */
+export function wordAfter(text: string, at: number): string {
+  return /^[ "'(-]{0,3}([\p{L}\p{M}'.\d]+)/u.exec(text.slice(at, at + neighbourCharsMax))?.[1] ?? '';
+}
+
+/** Whether what is around the place is a formula. */
+export const isAlgebra = ({ text, at }: Place, length: number): boolean =>
+  /[=^+*×÷²³]/.test(text.slice(Math.max(0, at - 6), at)) || /[=^+*×÷²³]/.test(text.slice(at + length, at + length + 6));
+
+/** The character before the place; a space where there is none. */
+export function charBefore({ text, at }: Place): string {
+  const char = text[at - 1];
+  return char === undefined || char === '\n' ? ' ' : char;
+}

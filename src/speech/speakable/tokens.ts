@@ -1,0 +1,78 @@
+// Tokens: clean text taken apart at its spaces, and where a script writes none, between its words (Intl.Segmenter).
+// A token is the smallest stretch that a cut never divides, so numbers, addresses and abbreviations stay whole.
+import { breath } from './piece.ts';
+
+export interface Token {
+  /** Where it is in the clean text. */
+  from: number;
+  to: number;
+  /** Whether no space comes before it. */
+  glued: boolean;
+  /** The breath after it, once breaths.ts has said. */
+  breath: number;
+}
+
+const runPattern = /[^ \n]+/g;
+const unspacedPattern =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}\p{Script=Yi}]/u;
+const openingPattern = /^[\p{Ps}\p{Pi}'"]+$/u;
+const asciiPattern = /^[!-~]+$/;
+/** A dash or an ellipsis between two words divides them as a space would. */
+const divisionPattern = /(?:[—―]|-{2,3}|\.{3}|…)(?=["'“‘«(]?\p{L})/gu;
+
+export function toTokens(text: string, languageCode: string): Token[] {
+  const tokens: Token[] = [];
+  const unspaced = unspacedPattern.test(text);
+  for (const { 0: run, index } of text.matchAll(runPattern)) {
+    const first = tokens.length;
+    if (unspaced && unspacedPattern.test(run)) pushWords(tokens, run, index, languageCode);
+    else pushDivided(tokens, run, index);
+    if (tokens.length > first) tokens[first]!.glued = false;
+  }
+  return tokens;
+}
+
+const push = (tokens: Token[], from: number, to: number) => tokens.push({ from, to, glued: true, breath: breath.word });
+
+function pushDivided(tokens: Token[], run: string, at: number): void {
+  let from = 0;
+  if (run.length > 3 && !run.includes('://')) {
+    for (const { 0: sign, index } of run.matchAll(divisionPattern)) {
+      if (index === from) continue;
+      push(tokens, at + from, at + index + sign.length);
+      from = index + sign.length;
+    }
+  }
+  push(tokens, at + from, at + run.length);
+}
+
+function pushWords(tokens: Token[], run: string, at: number, languageCode: string): void {
+  let from = 0;
+  let to = 0;
+  let ascii = false;
+  for (const { segment, index, isWordLike } of wordSegmenter(languageCode).segment(run)) {
+    const plain = asciiPattern.test(segment);
+    const opens = openingPattern.test(segment);
+    // Punctuation goes with the word before it, brackets that open with the one after, and ASCII (an address) together.
+    const starts = (isWordLike || opens) && !(plain && ascii) && !openingPattern.test(run.slice(from, index));
+    if (starts && index > from) {
+      push(tokens, at + from, at + index);
+      from = index;
+    }
+    to = index + segment.length;
+    ascii = plain;
+  }
+  if (to > from) push(tokens, at + from, at + to);
+}
+
+const wordSegmenters = new Map<string, Intl.Segmenter>();
+
+function wordSegmenter(languageCode: string): Intl.Segmenter {
+  let segmenter = wordSegmenters.get(languageCode);
+  if (!segmenter) {
+    segmenter = new Intl.Segmenter(languageCode, { granularity: 'word' });
+    if (wordSegmenters.size >= 100) wordSegmenters.clear();
+    wordSegmenters.set(languageCode, segmenter);
+  }
+  return segmenter;
+}

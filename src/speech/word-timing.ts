@@ -1,0 +1,90 @@
+// When the caller's own words are heard: from the engine's times of the words it spoke where it gives them, else
+// estimated from the length of the words. Times are seconds from the first sample of the segment as it is sent.
+import type { WordTime } from '../engines/engine.ts';
+import type { Cut, Span } from './segment.ts';
+
+export interface TimedWord {
+  /** The word as the caller wrote it. */
+  text: string;
+  /** Where it is in its chunk, in Unicode code points. */
+  offset: number;
+  length: number;
+  start: number;
+  end: number;
+}
+
+/** A segment's place in the sound of its request. */
+export interface Placement {
+  startSeconds: number;
+  endSeconds: number;
+  /** Silence taken off its beginning, in seconds of the engine's own time. */
+  droppedSeconds: number;
+  /** How much faster the sound is sent than the engine made it. */
+  tempo: number;
+}
+
+/** The caller's words of a segment with the engine's times. A word the engine gave no time stands between its neighbours. */
+export function engineWords(cut: Cut, times: readonly WordTime[], at: Placement, wordAt: WordAt): TimedWord[] {
+  const toRequest = (seconds: number) =>
+    clamp(at.startSeconds + (seconds - at.droppedSeconds) / at.tempo, at.startSeconds, at.endSeconds);
+  let next = 0;
+  let last = at.startSeconds;
+  return cut.spans.map((span) => {
+    while (next < times.length && times[next]!.to <= span.from) next++;
+    let end = last;
+    let start: number | undefined;
+    for (let i = next; i < times.length && times[i]!.from < span.to; i++) {
+      start ??= toRequest(times[i]!.startSeconds);
+      end = toRequest(times[i]!.endSeconds);
+    }
+    start = Math.max(start ?? last, last);
+    last = Math.max(end, start);
+    return timed(span, start, last, wordAt);
+  });
+}
+
+/** The caller's words of a segment, its time shared among them by their length as spoken. */
+export function estimatedWords(cut: Cut, at: Placement, wordAt: WordAt): TimedWord[] {
+  const weight = (from: number, to: number) => to - from + pauseWeight(cut.text.slice(from, to));
+  const total = cut.spans.reduce((sum, span) => sum + weight(span.from, span.to), 0);
+  const seconds = at.endSeconds - at.startSeconds;
+  let passed = 0;
+  return cut.spans.map((span) => {
+    const start = at.startSeconds + (seconds * passed) / total;
+    passed += weight(span.from, span.to);
+    return timed(span, start, at.startSeconds + (seconds * passed) / total, wordAt);
+  });
+}
+
+/** The caller's text of a stretch of a chunk. */
+export type WordAt = (offset: number, length: number) => string;
+
+/** How long the pause after a mark is, in letters. */
+const pauseWeight = (spoken: string): number => (/[.!?]["')\]]*$/.test(spoken) ? 6 : /[,;:]$/.test(spoken) ? 3 : 1);
+
+const timed = ({ offset, length }: Span, start: number, end: number, wordAt: WordAt): TimedWord => ({
+  text: wordAt(offset, length),
+  offset,
+  length,
+  start: toMilliseconds(start),
+  end: toMilliseconds(end),
+});
+
+/** Times are told to the millisecond. */
+const toMilliseconds = (seconds: number) => Math.round(seconds * 1000) / 1000;
+
+const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);
+
+/** Finds stretches of a text by code points, each not before the one found last: one walk over the text for all. */
+export function createWordAt(text: string): WordAt {
+  let index = 0;
+  let passed = 0;
+  const walk = (chars: number) => {
+    for (; passed < chars && index < text.length; passed++) index += text.codePointAt(index)! > 0xffff ? 2 : 1;
+    return index;
+  };
+  return (offset, length) => {
+    if (offset < passed) index = passed = 0;
+    return text.slice(walk(offset), walk(offset + length));
+  };
+}

@@ -1,0 +1,67 @@
+// The heart with the voice that is always there: what only real speech shows. Seams within a sentence add no pause,
+// parallel requests hear nothing of each other, speeds come out as asked, and formats agree on the length.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Engine } from '../../src/engines/engine.ts';
+import { openFlite } from '../../src/engines/flite/flite.ts';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { createSlots } from '../../src/speech/slots.ts';
+import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
+import { createVoices } from '../../src/speech/voice.ts';
+
+let flite: Engine;
+let speech: Speech;
+beforeAll(async () => {
+  flite = await openFlite({ threads: 2, dataDir: '/nowhere' });
+  speech = createSpeech({ voices: createVoices([flite]), slots: createSlots({ speakingMax: 100, waitingMax: 0 }) });
+});
+afterAll(() => flite.close());
+
+const say = (fields: object) => {
+  const request = parseSpeechRequest({ voice_id: 'otto', sample_rate: 24000, output_format: 'pcm', ...fields });
+  return speech.synthesizeSpeech(request, { callerId: 'test' }, new AbortController().signal);
+};
+
+test('a sentence in three chunks lasts as long as in one', async () => {
+  const chunks = ['The old harbour master walked', 'slowly along the stone pier', 'every single evening.'];
+  const [apart, whole] = await Promise.all([
+    say({ method: 'streaming', text_chunks: chunks }),
+    say({ text: chunks.join(' ') }),
+  ]);
+  expect(Math.abs(apart.seconds - whole.seconds)).toBeLessThan(0.25);
+});
+
+test('the pause of a sentence is left as the engine makes it', async () => {
+  const two = ['This is the first.', 'This is the second.'];
+  const [apart, ...each] = await Promise.all([
+    say({ method: 'streaming', text_chunks: two }),
+    ...two.map((text) => say({ text })),
+  ]);
+  expect(apart.seconds).toBeCloseTo(each[0]!.seconds + each[1]!.seconds, 3);
+});
+
+test('100 requests at once, each with words of its own, give exactly what they give alone', async () => {
+  const texts = Array.from({ length: 100 }, (_, i) => `Number ${i} is not ${(i * 37) % 100}.`);
+  const alone: Uint8Array[] = [];
+  for (const text of texts) alone.push((await say({ text })).audio);
+  const together = await Promise.all(texts.map((text) => say({ text })));
+  expect(together.filter(({ audio }, i) => Buffer.compare(audio, alone[i]!) !== 0)).toEqual([]);
+  expect(new Set(alone.map((audio) => Buffer.from(audio).toString('base64'))).size).toBe(100);
+});
+
+test.each([0.25, 0.5, 0.75, 1.25, 1.5, 2, 3, 4])(
+  'at speed %d it lasts as long as asked, within 3 %%',
+  async (speaking_rate) => {
+    const text = 'The old harbour master walked slowly along the stone pier, every single evening. Nobody knew why.';
+    const [normal, changed] = await Promise.all([say({ text }), say({ text, speaking_rate })]);
+    expect(Math.abs((changed.seconds * speaking_rate) / normal.seconds - 1)).toBeLessThan(0.03);
+  },
+);
+
+test('formats and rates agree on the length, within 1 %', async () => {
+  const text = 'One text, nine files.';
+  const files = ['wav', 'pcm', 'mp3'].flatMap((output_format) =>
+    [24000, 44100, 48000].map((sample_rate) => say({ text, output_format, sample_rate })),
+  );
+  const seconds = (await Promise.all(files)).map((file) => file.seconds);
+  expect(Math.max(...seconds) / Math.min(...seconds)).toBeLessThan(1.01);
+});

@@ -1,0 +1,122 @@
+// Requests: section 4 of the wire contract, rule by rule.
+import { expect, test } from 'vitest';
+import { Failure } from '../../src/errors.ts';
+import { countChars, parseSpeechRequest } from '../../src/speech/request.ts';
+
+const rest = { voice_id: 'ada', text: 'Hello.' };
+const streaming = { voice_id: 'ada', method: 'streaming', text_chunks: ['Hello.', 'Bye.'] };
+
+function refuse(fields: Record<string, unknown>): Failure {
+  try {
+    parseSpeechRequest(fields);
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+  throw new Error(`accepted: ${JSON.stringify(fields)}`);
+}
+const faultsOf = (fields: Record<string, unknown>) =>
+  refuse(fields).facts.details?.map(({ field, reason }) => `${field} ${reason}`);
+
+test('defaults are those of the specification', () => {
+  expect(parseSpeechRequest(rest)).toEqual({
+    voiceId: 'ada',
+    method: 'rest',
+    chunks: ['Hello.'],
+    chars: 6,
+    sampleRateHz: 44100,
+    languageCode: 'en-US',
+    returnFormat: 'url',
+    format: 'wav',
+    speakingRate: 1,
+    timestamps: false,
+  });
+});
+
+test('a streaming request has its chunks in order, counted together', () => {
+  expect(parseSpeechRequest(streaming)).toMatchObject({ method: 'streaming', chunks: ['Hello.', 'Bye.'], chars: 10 });
+});
+
+test('null is as absent, and unknown members do no harm', () => {
+  const nulls = { text_chunks: null, sample_rate: null, language_code: null, method: null, speaking_rate: null };
+  expect(parseSpeechRequest({ ...rest, ...nulls, colour: 'red' })).toEqual(parseSpeechRequest(rest));
+});
+
+test('every fault is reported at once', () => {
+  const fields = {
+    text: 7,
+    sample_rate: '44100',
+    language_code: 'no such tag',
+    output_format: 'ogg',
+    speaking_rate: 9,
+  };
+  expect(faultsOf(fields)).toEqual([
+    'voice_id required',
+    'text type',
+    'sample_rate enum',
+    'language_code format',
+    'output_format enum',
+    'speaking_rate range',
+  ]);
+});
+
+test.each<[Record<string, unknown>, string]>([
+  [{ ...rest, voice_id: '' }, 'voice_id length'],
+  [{ ...rest, voice_id: 'v'.repeat(129) }, 'voice_id length'],
+  [{ ...rest, voice_id: 5 }, 'voice_id type'],
+  [{ voice_id: 'ada' }, 'text required'],
+  [{ ...rest, text: '' }, 'text blank'],
+  [{ ...rest, text: ' \n\t\u00a0' }, 'text blank'],
+  [{ ...rest, text: 'a\ud800b' }, 'text encoding'],
+  [{ ...rest, text: 'a\0b' }, 'text encoding'],
+  [{ ...rest, text_chunks: ['x'] }, 'text_chunks conflict'],
+  [{ ...streaming, text: 'x' }, 'text conflict'],
+  [{ ...streaming, text_chunks: [] }, 'text_chunks required'],
+  [{ ...streaming, text_chunks: 'x' }, 'text_chunks type'],
+  [{ ...streaming, text_chunks: ['x', 5] }, 'text_chunks[1] type'],
+  [{ ...streaming, text_chunks: ['x', ' '] }, 'text_chunks[1] blank'],
+  [{ ...rest, sample_rate: '44100' }, 'sample_rate enum'],
+  [{ ...rest, sample_rate: 16000 }, 'sample_rate enum'],
+  [{ ...rest, language_code: '' }, 'language_code format'],
+  [{ ...rest, language_code: 'en_US' }, 'language_code format'],
+  [{ ...rest, language_code: 1 }, 'language_code type'],
+  [{ ...rest, method: 'REST' }, 'method enum'],
+  [{ ...rest, return_format: 'file' }, 'return_format enum'],
+  [{ ...rest, output_format: 'MP3' }, 'output_format enum'],
+  [{ ...rest, timestamps: 'phone' }, 'timestamps enum'],
+  [{ ...rest, speaking_rate: '1' }, 'speaking_rate type'],
+  [{ ...rest, speaking_rate: 0.24 }, 'speaking_rate range'],
+  [{ ...rest, speaking_rate: Number.NaN }, 'speaking_rate range'],
+  [{ ...rest, speaking_rate: Number.POSITIVE_INFINITY }, 'speaking_rate range'],
+])('%j: %s', (fields, fault) => {
+  const failure = refuse(fields);
+  expect(failure.reason).toBe('invalid_request');
+  expect(faultsOf(fields)).toEqual([fault]);
+});
+
+test('the other text field may be there if it is empty', () => {
+  expect(parseSpeechRequest({ ...rest, text_chunks: [] }).chunks).toEqual(['Hello.']);
+  expect(parseSpeechRequest({ ...streaming, text: '' }).chunks).toHaveLength(2);
+});
+
+test.each<[string, Record<string, unknown>, number, number]>([
+  ['a text', { ...rest, text: 'x'.repeat(5001) }, 5000, 5001],
+  ['a chunk', { ...streaming, text_chunks: ['x', 'y'.repeat(5002)] }, 5000, 5002],
+  ['chunks together', { ...streaming, text_chunks: Array(11).fill('x'.repeat(5000)) }, 50_000, 55_000],
+  ['the number of chunks', { ...streaming, text_chunks: Array(201).fill('x') }, 200, 201],
+])('%s over its limit is text_too_long, with limit and actual', (_, fields, limit, actual) => {
+  const failure = refuse(fields);
+  expect(failure.reason).toBe('text_too_long');
+  expect(failure.facts).toMatchObject({ limit, actual });
+  expect(failure.message).toContain('streaming');
+});
+
+test('limits and chars count Unicode code points', () => {
+  expect(parseSpeechRequest({ ...rest, text: '😀'.repeat(5000) }).chars).toBe(5000);
+  expect(refuse({ ...rest, text: '😀'.repeat(5001) }).facts.actual).toBe(5001);
+  expect(countChars('a😀é\u0301')).toBe(4);
+});
+
+test('a text too long among other faults is one of the faults', () => {
+  expect(faultsOf({ ...rest, text: 'x'.repeat(5001), sample_rate: 1 })).toEqual(['sample_rate enum', 'text too_long']);
+});

@@ -1,0 +1,75 @@
+// Slots: so many speak, so many wait, fair between callers.
+import { expect, test } from 'vitest';
+import { Failure } from '../../src/errors.ts';
+import { createSlots } from '../../src/speech/slots.ts';
+
+const never = new AbortController().signal;
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+test('as many as there are slots speak at once, and a slot given back twice counts once', async () => {
+  const slots = createSlots({ speakingMax: 2, waitingMax: 2 });
+  const giveBack = await slots.take('a', never);
+  await slots.take('a', never);
+  const third = slots.take('a', never);
+  await settle();
+  expect([slots.speaking, slots.waiting]).toEqual([2, 1]);
+  giveBack();
+  giveBack();
+  await third;
+  expect([slots.speaking, slots.waiting]).toEqual([2, 0]);
+});
+
+test('turns go round the callers', async () => {
+  const slots = createSlots({ speakingMax: 1, waitingMax: 10 });
+  const order: string[] = [];
+  let giveBack = await slots.take('first', never);
+  const wanted = ['a1', 'a2', 'a3', 'b1', 'c1', 'c2'].map((name) =>
+    slots.take(name[0]!, never).then((back) => {
+      order.push(name);
+      giveBack = back;
+    }),
+  );
+  for (const _ of wanted) {
+    giveBack();
+    await settle();
+  }
+  expect(order).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3']);
+});
+
+test('a full line refuses with the time to come back after', async () => {
+  const slots = createSlots({ speakingMax: 1, waitingMax: 1 });
+  await slots.take('a', never);
+  slots.take('a', never);
+  const refused = await slots.take('a', never).catch((error) => error);
+  expect(refused).toBeInstanceOf(Failure);
+  expect(refused.reason).toBe('overloaded');
+  expect(refused.facts.retryAfterSeconds).toBeGreaterThanOrEqual(1);
+});
+
+test('a caller that fills the line makes room for another', async () => {
+  const slots = createSlots({ speakingMax: 1, waitingMax: 3 });
+  await slots.take('hog', never);
+  const hogs = [0, 1, 2].map(() =>
+    slots.take('hog', never).then(
+      () => 'spoke',
+      (error: Failure) => error.reason,
+    ),
+  );
+  const guest = slots.take('guest', never);
+  expect(await hogs[2]).toBe('overloaded');
+  expect(slots.waiting).toBe(3);
+  await expect(Promise.race([guest, settle().then(() => 'waits')])).resolves.toBe('waits');
+});
+
+test('who leaves the line gives its place up; who came aborted never enters it', async () => {
+  const slots = createSlots({ speakingMax: 1, waitingMax: 5 });
+  const giveBack = await slots.take('a', never);
+  const leaving = new AbortController();
+  const left = slots.take('b', leaving.signal).catch((error) => error);
+  leaving.abort(new Error('gone'));
+  expect((await left).message).toBe('gone');
+  expect(slots.waiting).toBe(0);
+  await expect(slots.take('b', leaving.signal)).rejects.toThrow('gone');
+  giveBack();
+  expect(slots.speaking).toBe(0);
+});

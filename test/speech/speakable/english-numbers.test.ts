@@ -1,0 +1,228 @@
+// Numbers of every kind, as they are written and as a careful newsreader would say them.
+import { expect, test } from 'vitest';
+import { spoken, toRows } from './spoken.ts';
+
+const rows = toRows(`
+## cardinals
+0 => zero
+42 => forty two
+100 => one hundred
+101 => one hundred one
+1,234 => one thousand two hundred thirty four
+1234567 => one million two hundred thirty four thousand five hundred sixty seven
+12,345,678,901 => twelve billion three hundred forty five million six hundred seventy eight thousand nine hundred one
+1,000,000 => one million
+1000000000000 => one trillion
+1 234 567 => one million two hundred thirty four thousand five hundred sixty seven
+10.000,50 => ten thousand point five zero
+20,000 leagues => twenty thousand leagues
+5, 6, 7 => five, six, seven
+## signs, decimals and zeros
+3.14 => three point one four
+.5 of it => point five of it
+0.001 => zero point zero zero one
+1.0 => one point zero
+1,234.50 => one thousand two hundred thirty four point five zero
+-5 => minus five
+It is -5 outside. => It is minus five outside.
+−12.5 => minus twelve point five
+007 => zero zero seven
+± 5 => plus or minus five
+## long digits and names of numbers
+12345678901 => one two three, four five six, seven eight, nine zero one
+PIN 1234 => Pin one two three four
+ZIP code 90210 => Zip code nine zero two one zero
+4111 1111 1111 1111 => four one one one, one one one one, one one one one, one one one one
+123-45-6789 => one two three, four five, six seven eight nine
+ISBN 978-3-16-148410-0 => I S B N nine seven eight, three, one six, one four eight, four one zero, zero
+ISO 8601 => I S O eighty six oh one
+192.168.1.1 => one nine two dot one six eight dot one dot one
+#1 => number one
+№ 5 => number five
+Apollo 11 => Apollo eleven
+Boeing 747 => Boeing seven forty seven
+747s => seven forty sevens
+1080p => ten eighty P
+## telephones
+555-1234 => five five five, one two three four
+call 911 => call nine one one
+(415) 555-1212 => four one five, five five five, one two one two
+415-555-1212 => four one five, five five five, one two one two
++1 (415) 555-1212 => plus one, four one five, five five five, one two one two
++44 20 7946 0958 => plus four four, two zero, seven nine four six, zero nine five eight
+1-800-555-1212 => one, eight hundred, five five five, one two one two
+1-800-FLOWERS => one, eight hundred, Flowers
+020 7946 0958 => zero two zero, seven nine four six, zero nine five eight
+## fractions and ratios
+½ => one half
+3½ hours => three and a half hours
+2 1/2 cups => two and a half cups
+1/2 => one half
+3/4 => three quarters
+2/3 of them => two thirds of them
+5/16 => five sixteenths
+24/7 => twenty four seven
+9/11 => nine eleven
+50/50 => fifty fifty
+7/10 => seven out of ten
+3/5 stars => three out of five stars
+3:1 => three to one
+16:9 aspect ratio => sixteen to nine aspect ratio
+a 2:1 lead => a two to one lead
+## percentages and ranges
+50% => fifty percent
+3.5% => three point five percent
+10-20% => ten to twenty percent
+0.5 % => zero point five percent
+10–20 => ten to twenty
+10-20 people => ten to twenty people
+pages 5–7 => pages five to seven
+1999–2004 => nineteen ninety nine to two thousand four
+1914–18 => nineteen fourteen to eighteen
+the 2024–25 season => the twenty twenty four to twenty five season
+## ordinals
+1st => first
+2nd => second
+3rd => third
+21st => twenty first
+112th => one hundred twelfth
+1,000th => one thousandth
+2nd-best => second-best
+5th Ave. => fifth Avenue.
+## years
+1999 => nineteen ninety nine
+in 1999 => in nineteen ninety nine
+2024 => twenty twenty four
+2000 => two thousand
+2001 => two thousand one
+1900 => nineteen hundred
+1905 => nineteen oh five
+the 1900s => the nineteen hundreds
+the 1990s => the nineteen nineties
+the '90s => the nineties
+class of '99 => class of ninety nine
+the 80s => the eighties
+2010s => twenty tens
+1500 people => one thousand five hundred people
+1984 units were sold => one thousand nine hundred eighty four units were sold
+in 1984 sales rose => in nineteen eighty four sales rose
+44 BC => forty four B C
+476 AD => four hundred seventy six A D
+in his 30s => in his thirties
+mid-1990s => mid nineteen nineties
+Q3 2024 => Q three twenty twenty four
+## dates
+2024-12-25 => December twenty fifth, twenty twenty four
+2024-12-25T14:05:00Z => December twenty fifth, twenty twenty four, fourteen oh five U T C
+12/25/2024 => December twenty fifth, twenty twenty four
+25/12/2024 => December twenty fifth, twenty twenty four
+25.12.2024 => December twenty fifth, twenty twenty four
+12-25-2024 => December twenty fifth, twenty twenty four
+12/25 => December twenty fifth
+1/1/24 => January first, twenty twenty four
+25 December 2024 => the twenty fifth of December twenty twenty four
+Dec 25th => December twenty fifth
+Dec. 25 => December twenty fifth
+December 25, 2024 => December twenty fifth, twenty twenty four
+on the 25th of December => on the twenty fifth of December
+4 July 1776 => the fourth of July seventeen seventy six
+Jan 5-7 => January fifth to seventh
+Mon, Dec 25 => Monday, December twenty fifth
+Mon-Fri => Monday to Friday
+Jan. He left => January. He left
+Wed. night => Wednesday night
+King George VI of England died on Feb 6, 1952. => King George the sixth of England died on February sixth, nineteen fifty two.
+## times
+3:45pm => three forty five P M
+3:45 p.m. => three forty five P M.
+at 3 p.m. He left => at three P M. He left
+14:05 => fourteen oh five
+7 o'clock => seven o'clock
+12:00 => twelve o'clock
+12:00 pm => twelve P M
+00:00 => midnight
+14:00 => fourteen hundred
+9am–5pm => nine A M to five P M
+7-9pm => seven to nine P M
+9:00 - 17:00 => nine o'clock to seventeen hundred
+1:23:45 => one twenty three and forty five seconds
+5:30am EST => five thirty A M E S T
+## money
+$19.99 => nineteen dollars and ninety nine cents
+£5 => five pounds
+€3.50 => three euros and fifty cents
+¥500 => five hundred yen
+$1.2M => one point two million dollars
+$3 billion => three billion dollars
+US$5 => five U S dollars
+$1 => one dollar
+$0.99 => ninety nine cents
+$1.01 => one dollar and one cent
+$5-$10 => five to ten dollars
+$5–10 million => five to ten million dollars
+5€ => five euros
+5 € => five euros
+USD 5 => five U S dollars
+50¢ => fifty cents
+50p => fifty pence
+$100/month => one hundred dollars per month
+-$5 => minus five dollars
+($5) => (five dollars)
+$1,234.50 => one thousand two hundred thirty four dollars and fifty cents
+$5k => five thousand dollars
+₹100 => one hundred rupees
+€1bn => one billion euros
+£1.50 => one pound and fifty pence
+$5, $6 => five dollars, six dollars
+## units
+10GB => ten gigabytes
+5 km => five kilometers
+60 mph => sixty miles per hour
+37°C => thirty seven degrees Celsius
+5'11" => five feet eleven
+6' tall => six feet tall
+3x faster => three times faster
+2 kg => two kilograms
+20 m² => twenty square meters
+5 m³ => five cubic meters
+120 km/h => one hundred twenty kilometers per hour
+9.8 m/s² => nine point eight meters per second squared
+1 km => one kilometer
+0.5 l => zero point five liters
+100k => one hundred thousand
+4K TV => four K T V
+5G => five G
+1920x1080 => nineteen twenty by ten eighty
+8.5x11 => eight point five by eleven
+3 × 4 => three times four
+10Mbps => ten megabits per second
+5 in. wide => five inches wide
+12" pizza => twelve inch pizza
+40°26′46″N => forty degrees twenty six minutes forty six seconds north
+90° => ninety degrees
+5-km run => five kilometer run
+100 W => one hundred watts
+2.4GHz => two point four gigahertz
+30s timeout => thirty seconds timeout
+`);
+
+test.each(rows)('$subject: $written', ({ written, said }) => {
+  expect(spoken(written)).toBe(said);
+});
+
+test('outside the United States the day comes first', () => {
+  expect(spoken('12/11/2024', 'en-US')).toBe('December eleventh, twenty twenty four');
+  expect(spoken('12/11/2024', 'en-GB')).toBe('the twelfth of November, twenty twenty four');
+  expect(spoken('2024-12-25', 'en-GB')).toBe('the twenty fifth of December, twenty twenty four');
+});
+
+test('a number too long for words is read digit by digit, every digit', () => {
+  const names = spoken('1234567890'.repeat(40)).match(/\w+/g)!;
+  expect(names).toHaveLength(400);
+  expect(names.slice(0, 11)).toEqual('one two three four five six seven eight nine zero one'.split(' '));
+});
+
+test('the largest numbers with names', () => {
+  expect(spoken('999,999,999,999,999,999,999')).toMatch(/^nine hundred ninety nine quintillion /);
+  expect(spoken('1,000,000,000,000,000,000')).toBe('one quintillion');
+});
