@@ -1,0 +1,111 @@
+// What a listener makes of a sound: Debian's PocketSphinx with its American English model and a general language model,
+// so that it has to hear the words and cannot guess them from a list. The same sound is heard the same way every time.
+// Sound of any kind is brought to the model's 16 kHz by sox, so that nothing of ours is measured by itself.
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { FormatName } from '../src/audio/formats.ts';
+import type { Pcm } from '../src/audio/pcm.ts';
+import { isInstalled } from './programs.ts';
+
+const run = promisify(execFile);
+
+const modelFolder = '/usr/share/pocketsphinx/model/en-us';
+const modelRateHz = 16_000;
+/** Silence around each sound, for the recognizer to find its beginning and its end in. */
+const marginSeconds = 0.2;
+
+/** A whole file, or headerless samples. */
+export interface EncodedSound {
+  format: FormatName;
+  sampleRateHz: number;
+  bytes: Uint8Array;
+}
+
+export const canRecognize = (): boolean =>
+  isInstalled('pocketsphinx_batch') && isInstalled('sox') && existsSync(modelFolder);
+
+/** The words heard in each sound. `reversed` plays them backwards, in which nothing should be understood. */
+export async function recognize(
+  sounds: readonly (Pcm | EncodedSound)[],
+  { reversed = false } = {},
+): Promise<string[][]> {
+  const folder = await mkdtemp(join(tmpdir(), 'sonant-heard-'));
+  try {
+    const stems = sounds.map((_, i) => `sound${i}`);
+    for (const [i, sound] of sounds.entries())
+      await toModelSound(sound, join(folder, stems[i]!), reversed ? ['reverse'] : []);
+    await writeFile(join(folder, 'list'), stems.map((stem) => `${stem}\n`).join(''));
+    await decode(folder);
+    // A line is `the words heard (stem -1234)`.
+    const lines = (await readFile(join(folder, 'heard'), 'utf8')).trimEnd().split('\n');
+    const heard = new Map(
+      lines.map((line) => /^(.*)\((\S+) \S+\)$/.exec(line)!).map(([, words, stem]) => [stem, words]),
+    );
+    return stems.map((stem) => toWords(heard.get(stem)!));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function toModelSound(sound: Pcm | EncodedSound, stem: string, effects: readonly string[]): Promise<void> {
+  const { format, sampleRateHz, bytes } = 'samples' in sound ? toEncoded(sound) : sound;
+  const raw = (rateHz: number) => ['-t', 'raw', '-r', `${rateHz}`, '-c', '1', '-b', '16', '-e', 'signed'];
+  const file = `${stem}.${format}`;
+  await writeFile(file, bytes);
+  const margin = ['pad', `${marginSeconds}`, `${marginSeconds}`];
+  const source = format === 'pcm' ? raw(sampleRateHz) : [];
+  await run('sox', [...source, file, ...raw(modelRateHz), `${stem}.raw`, ...effects, ...margin]);
+  await rm(file);
+}
+
+const toEncoded = ({ samples, sampleRateHz }: Pcm): EncodedSound => {
+  const bytes = new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength);
+  return { format: 'pcm', sampleRateHz, bytes };
+};
+
+/** Reads the sounds named in `list`, and writes what it heard to `heard`. */
+async function decode(folder: string): Promise<void> {
+  const options = {
+    hmm: join(modelFolder, 'en-us'),
+    dict: join(modelFolder, 'cmudict-en-us.dict'),
+    lm: join(modelFolder, 'en-us.lm.bin'),
+    adcin: 'yes',
+    cepdir: folder,
+    cepext: '.raw',
+    ctl: join(folder, 'list'),
+    hyp: join(folder, 'heard'),
+    logfn: '/dev/null',
+  };
+  await run(
+    'pocketsphinx_batch',
+    Object.entries(options).flatMap(([name, value]) => [`-${name}`, value]),
+  );
+}
+
+/** The words of a text as they are compared. */
+export const toWords = (text: string): string[] => text.toLowerCase().match(/[a-z']+/g) ?? [];
+
+/** Words wrong, missing and made up, per word that there was to hear: over 1 where more was made up than said. */
+export function wordErrorRate(said: readonly string[], heard: readonly (readonly string[])[]): number {
+  const words = said.map(toWords);
+  const errors = words.map((reference, i) => editDistance(reference, heard[i]!));
+  return sum(errors) / sum(words.map((reference) => reference.length));
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+/** The least number of words changed, dropped or added to get from one to the other (Levenshtein). */
+function editDistance(from: readonly string[], to: readonly string[]): number {
+  let row = [0, ...to.map((_, j) => j + 1)];
+  for (const [i, word] of from.entries()) {
+    const next = [i + 1];
+    for (const [j, other] of to.entries())
+      next.push(Math.min(row[j]! + (word === other ? 0 : 1), row[j + 1]! + 1, next[j]! + 1));
+    row = next;
+  }
+  return row.at(-1)!;
+}
