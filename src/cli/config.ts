@@ -1,0 +1,36 @@
+// `sonant config`: the settings in force and where each comes from; with --help, every setting there is.
+
+import { allSettings } from '../config.ts';
+import { registry } from '../engines/registry.ts';
+import { type Command, formatTable, parseCommandArgs } from './command.ts';
+
+export const configCommand: Command = {
+  name: 'config',
+  summary: 'print the settings in force',
+  help: () => `Usage: sonant config [--json]
+
+Prints every setting with its value and where the value comes from; secrets are hidden. Settings are read from the
+environment, from .env and from sonant.toml (data_dir = "..." is SONANT_DATA_DIR), the first that has one.
+
+${allSettings(registry)
+  .map(
+    ({ name, help, allowed, fallback }) =>
+      `${name} (${allowed}; default ${fallback === '' ? 'none' : fallback})\n    ${help}`,
+  )
+  .join('\n')}
+`,
+  async run({ args, loadConfig, print }) {
+    const { values } = parseCommandArgs({ args, options: { json: { type: 'boolean' } } });
+    const rows = loadConfig().inForce.map(({ setting, value, source }) => ({
+      name: setting.name,
+      value: setting.secret && value !== '' ? '(hidden)' : value,
+      source,
+    }));
+    print(
+      values.json
+        ? JSON.stringify(rows, null, 2)
+        : formatTable(rows.map((row) => [row.name, String(row.value), row.source])),
+    );
+    return 0;
+  },
+};

@@ -1,0 +1,153 @@
+// `sonant say`: text in, a sound file or a pipe out. Text of any length comes from the argument, a file or standard
+// input; the format from a flag or the file's ending.
+import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
+import { audioFormats, type FormatName } from '../audio/formats.ts';
+import type { SpeechInfo, SpeechTimestamps } from '../speech/outbox.ts';
+import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
+import type { Speech } from '../speech/synthesize.ts';
+import type { Voices } from '../speech/voice.ts';
+import { type AudioSink, openAudioFile, openPipe } from './audio-sink.ts';
+import { type Command, parseCommandArgs, UsageError } from './command.ts';
+import { createProgressBar } from './progress-bar.ts';
+
+const options = {
+  output: { type: 'string', short: 'o' },
+  input: { type: 'string', short: 'i' },
+  voice: { type: 'string', short: 'v' },
+  language: { type: 'string', short: 'l' },
+  format: { type: 'string', short: 'f' },
+  'sample-rate': { type: 'string' },
+  'speaking-rate': { type: 'string', short: 'r' },
+  timestamps: { type: 'boolean' },
+  json: { type: 'boolean' },
+} as const;
+
+type Flags = Partial<Record<Exclude<keyof typeof options, 'timestamps' | 'json'>, string>> & {
+  timestamps?: boolean;
+  json?: boolean;
+};
+
+export const sayCommand: Command = {
+  name: 'say',
+  summary: 'speak a text into a file or a pipe',
+  help: () => `Usage: sonant say [TEXT] [-o FILE] [options]
+
+Speaks TEXT, or the file given with -i, or what comes on standard input.
+
+  -o, --output FILE        where the sound goes; - is standard output, the default when that is a pipe
+  -i, --input FILE         read the text from a file; - is standard input
+  -v, --voice ID           who speaks; default: the first of sonant voice list
+  -l, --language CODE      language of the text, such as en-GB; default: the voice's own
+  -f, --format FORMAT      ${Object.keys(audioFormats).join(', ')}; default: by the ending of FILE, else wav
+      --sample-rate HZ     24000, 44100 or 48000; default: 44100
+  -r, --speaking-rate N    0.25 to 4; 2 is twice as fast; default: 1
+      --json               print what was made as JSON
+      --timestamps         with --json: when each word is heard, in seconds
+`,
+  async run(line) {
+    const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
+    const flags: Flags = values;
+    const output = flags.output ?? (process.stdout.isTTY ? undefined : '-');
+    if (output === undefined) throw new UsageError('say where the sound shall go: -o FILE');
+    if (flags.json && output === '-') throw new UsageError('--json needs a file for the sound: -o FILE');
+    if (flags.timestamps && !flags.json) throw new UsageError('--timestamps are printed with --json');
+    const format = chooseFormat(flags.format, output);
+    const text = await readText(positionals, flags.input);
+    const app = await line.openApp();
+    try {
+      const request = toRequest(flags, text, format, app.voices);
+      const sink =
+        output === '-' ? openPipe(process.stdout, line.signal) : await openAudioFile(output, audioFormats[format]);
+      try {
+        const events = app.speech.streamSpeech(request, { callerId: 'command line' }, line.signal);
+        const spoken = await pour(events, request, sink);
+        if (spoken.warnings.includes('nothing_spoken'))
+          process.stderr.write('sonant: nothing in the text can be spoken; the sound is a short silence\n');
+        if (flags.json) line.print(JSON.stringify({ output, ...spoken }, null, 2));
+        return 0;
+      } finally {
+        await sink.close();
+      }
+    } finally {
+      await app.close();
+    }
+  },
+};
+
+function chooseFormat(named: string | undefined, output: string): FormatName {
+  const formats = Object.values(audioFormats);
+  if (named !== undefined) {
+    const format = formats.find(({ name }) => name === named);
+    if (!format)
+      throw new UsageError(`--format ${named}: must be one of ${formats.map(({ name }) => name).join(', ')}`);
+    return format.name;
+  }
+  const ending = extname(output).slice(1).toLowerCase();
+  const format = formats.find(({ extension }) => extension === ending);
+  if (!format && ending !== '')
+    throw new UsageError(`no format has the ending .${ending}; say which one with --format`);
+  return format?.name ?? 'wav';
+}
+
+async function readText(positionals: readonly string[], input: string | undefined): Promise<string> {
+  if (positionals.length > 1) throw new UsageError('put the text in quotes: it came as several arguments');
+  const [given] = positionals;
+  if (given !== undefined && input !== undefined) throw new UsageError('give the text or --input, not both');
+  if (given !== undefined) return given;
+  if (input !== undefined && input !== '-') {
+    return readFile(input, 'utf8').catch((error) => {
+      throw new UsageError(`cannot read ${input}: ${(error as Error).message}`);
+    });
+  }
+  if (input === undefined && process.stdin.isTTY) throw new UsageError('give a text: sonant say "Hello." -o hello.wav');
+  return readAll(process.stdin);
+}
+
+function toRequest(flags: Flags, text: string, format: FormatName, voices: Voices): SpeechRequest {
+  const voiceId = flags.voice ?? voices.list()[0]?.voiceId;
+  const own = voices.list().find((voice) => voice.voiceId === voiceId)?.languageCodes[0];
+  const toNumber = (given: string | undefined) => (given === undefined ? undefined : Number(given));
+  const fields = {
+    voice_id: voiceId,
+    text,
+    language_code: flags.language ?? own,
+    output_format: format,
+    sample_rate: toNumber(flags['sample-rate']),
+    speaking_rate: toNumber(flags['speaking-rate']),
+    timestamps: flags.timestamps ? 'word' : undefined,
+  };
+  return parseSpeechRequest(fields, {
+    charsMax: Infinity,
+    chunksMax: 1,
+    chunkCharsMax: Infinity,
+    totalCharsMax: Infinity,
+  });
+}
+
+/** Writes the sound as it comes, and tells what it was. */
+async function pour(events: ReturnType<Speech['streamSpeech']>, { chars }: SpeechRequest, sink: AudioSink) {
+  const bar = createProgressBar(process.stderr);
+  const timestamps: SpeechTimestamps[] = [];
+  let info: SpeechInfo | undefined;
+  let seconds = 0;
+  let bytes = 0;
+  try {
+    for await (const event of events) {
+      if (event.type === 'info') info = event;
+      else if (event.type === 'timestamps') timestamps.push(event);
+      else if (event.type === 'done') ({ seconds, byteCount: bytes } = event);
+      else if (event.type === 'audio') {
+        await sink.write(event.audio);
+        bar.show(event.chunkCharsBegun / chars, `${event.chunkCharsBegun} of ${chars} characters`);
+      }
+    }
+    await sink.finish();
+  } finally {
+    bar.clear();
+  }
+  const { voice, format, sampleRateHz, warnings } = info!;
+  const words = timestamps.length > 0 ? timestamps.flatMap((event) => event.words) : undefined;
+  return { voice_id: voice.voiceId, format, sample_rate: sampleRateHz, chars, seconds, bytes, warnings, words };
+}

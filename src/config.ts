@@ -1,0 +1,152 @@
+// One frozen Config from the environment, a `.env` and a `sonant.toml` in the working folder (in that order of weight),
+// or the full list of what is wrong: each mistake with the setting's name, what was given, where, and what is allowed.
+// A name that is no setting is a mistake too, so that a slip of the pen cannot pass for a default.
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { parse as parseToml } from 'smol-toml';
+import type { EngineDefinition } from './engines/engine.ts';
+import { integerSetting, type Setting, type SettingValues, textSetting } from './setting.ts';
+
+const ownSettings = {
+  dataDir: textSetting({
+    name: 'SONANT_DATA_DIR',
+    help: 'Folder for everything that Sonant keeps; your own voices go into its folder voices/',
+    allowed: 'a path',
+    fallback: './data',
+  }),
+  speakingMax: integerSetting({
+    name: 'SONANT_SPEAKING_MAX',
+    help: 'Requests that speak at once; further ones wait',
+    min: 1,
+    max: 10_000,
+    fallback: 64,
+  }),
+  waitingMax: integerSetting({
+    name: 'SONANT_WAITING_MAX',
+    help: 'Requests that wait for their turn; further ones are told to come back',
+    min: 0,
+    max: 100_000,
+    fallback: 256,
+  }),
+};
+
+export interface Config extends SettingValues<typeof ownSettings> {
+  /** The values of each engine's own settings, by the engine's name. */
+  engines: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Every setting with its value, for people to read. */
+  inForce: readonly SettingInForce[];
+}
+
+export interface SettingInForce {
+  setting: Setting;
+  value: unknown;
+  /** Where the value comes from: "environment", ".env", "sonant.toml" or "default". */
+  source: string;
+}
+
+export interface ConfigMistake {
+  name: string;
+  given: string;
+  source: string;
+  allowed: string;
+}
+
+export class ConfigError extends Error {
+  readonly mistakes: readonly ConfigMistake[];
+
+  constructor(mistakes: readonly ConfigMistake[]) {
+    const lines = mistakes.map(({ name, given, source, allowed }) => `  ${name} = ${given} (${source}): ${allowed}`);
+    super(
+      `the configuration has ${mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`}:\n${lines.join('\n')}`,
+    );
+    this.name = 'ConfigError';
+    this.mistakes = mistakes;
+  }
+}
+
+export interface ConfigSources {
+  env: Readonly<Record<string, string | undefined>>;
+  /** Where `.env` and `sonant.toml` are looked for, and what relative paths start from. */
+  folder: string;
+  engines: readonly EngineDefinition[];
+}
+
+export function loadConfig({ env, folder, engines }: ConfigSources): Config {
+  const mistakes: ConfigMistake[] = [];
+  const given = [
+    { source: 'environment', values: onlyOurs(env) },
+    { source: '.env', values: onlyOurs(parseEnv(readIfThere(join(folder, '.env')))) },
+    { source: 'sonant.toml', values: readToml(join(folder, 'sonant.toml'), mistakes) },
+  ];
+  const all = allSettings(engines);
+  const names = new Set<string>(all.map((setting) => setting.name));
+  for (const { source, values } of given) {
+    for (const [name, value] of Object.entries(values)) {
+      if (!names.has(name))
+        mistakes.push({ name, given: value, source, allowed: 'no such setting; see sonant config --help' });
+    }
+  }
+  const inForce = all.map((setting): SettingInForce => {
+    const from = given.find(({ values }) => values[setting.name] !== undefined);
+    if (!from) return { setting, value: setting.fallback, source: 'default' };
+    const { source } = from;
+    const text = from.values[setting.name]!;
+    const value = setting.parse(text);
+    const { name, allowed } = setting;
+    if (value === undefined)
+      mistakes.push({ name, given: setting.secret ? '(secret)' : text, source, allowed: `must be ${allowed}` });
+    return { setting, value, source };
+  });
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+
+  const values = new Map(inForce.map(({ setting, value }) => [setting, value]));
+  const valuesOf = (settings: Readonly<Record<string, Setting>>) =>
+    Object.freeze(Object.fromEntries(Object.entries(settings).map(([key, setting]) => [key, values.get(setting)])));
+  const own = valuesOf(ownSettings) as SettingValues<typeof ownSettings>;
+  return Object.freeze({
+    ...own,
+    dataDir: resolve(folder, own.dataDir),
+    engines: Object.freeze(Object.fromEntries(engines.map(({ name, settings }) => [name, valuesOf(settings)]))),
+    inForce,
+  });
+}
+
+/** Every setting there is, the engines' after our own. */
+export const allSettings = (engines: readonly EngineDefinition[]): Setting[] =>
+  [ownSettings, ...engines.map(({ settings }) => settings)].flatMap((group) => Object.values<Setting>(group));
+
+const onlyOurs = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) =>
+      name.startsWith('SONANT_') && value !== undefined ? [[name, value]] : [],
+    ),
+  );
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
+}
+
+/** `data_dir = "x"` is SONANT_DATA_DIR, and so is `dir = "x"` under `[data]`. */
+function readToml(path: string, mistakes: ConfigMistake[]): Record<string, string> {
+  const values: Record<string, string> = {};
+  const flatten = (table: object, prefix: string) => {
+    for (const [key, value] of Object.entries(table)) {
+      const name = `${prefix}_${key.toUpperCase().replaceAll('-', '_')}`;
+      if (typeof value === 'object' && value !== null && !Array.isArray(value)) flatten(value, name);
+      else values[name] = String(value);
+    }
+  };
+  try {
+    flatten(parseToml(readIfThere(path)), 'SONANT');
+  } catch (error) {
+    const [given] = String((error as Error).message).split('\n');
+    mistakes.push({ name: 'sonant.toml', given: given ?? '', source: path, allowed: 'must be TOML 1.0' });
+  }
+  return values;
+}

@@ -1,0 +1,57 @@
+#!/usr/bin/env node
+// The command line: `sonant COMMAND ...`. One command a file in cli/; here they are found, run, and their failures
+// turned into a sentence on standard error and an exit code: 0 done, 1 failed, 2 wrong usage or configuration,
+// 130 interrupted.
+import './node-version.ts';
+import { type Command, commandLine, UsageError } from './cli/command.ts';
+import { configCommand } from './cli/config.ts';
+import { doctorCommand } from './cli/doctor.ts';
+import { sayCommand } from './cli/say.ts';
+import { voiceCommand } from './cli/voice.ts';
+import { ConfigError } from './config.ts';
+import { toFailure } from './errors.ts';
+
+const commands: readonly Command[] = [sayCommand, voiceCommand, doctorCommand, configCommand];
+
+const help = `Sonant turns text into speech.
+
+Usage: sonant COMMAND [options]
+
+${commands.map(({ name, summary }) => `  ${name.padEnd(10)}${summary}`).join('\n')}
+
+sonant COMMAND --help tells more of a command.
+`;
+
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
+
+async function run([name, ...args]: string[]): Promise<number> {
+  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
+    process.stdout.write(help);
+    return 0;
+  }
+  const command = commands.find((candidate) => candidate.name === name);
+  if (!command) throw new UsageError(`there is no command ${name}; sonant --help lists them`);
+  if (args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(command.help());
+    return 0;
+  }
+  return command.run({ ...commandLine, args, signal: interrupted.signal });
+}
+
+function explain(error: unknown): number {
+  if (interrupted.signal.aborted) return 130;
+  const say = (text: string) => process.stderr.write(`sonant: ${text}\n`);
+  if (error instanceof UsageError || error instanceof ConfigError) {
+    say(error.message);
+    return 2;
+  }
+  const { reason, facts, message, cause } = toFailure(error);
+  say(message);
+  for (const { field, message } of facts.details ?? []) say(`  ${field}: ${message}`);
+  if (cause !== undefined)
+    say(`  because: ${reason === 'internal_error' && cause instanceof Error ? cause.stack : cause}`);
+  return 1;
+}
+
+process.exitCode = await run(process.argv.slice(2)).catch(explain);

@@ -1,0 +1,83 @@
+// Configuration: where values come from, and that every mistake is reported together.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { allSettings, ConfigError, loadConfig } from '../src/config.ts';
+import { registry } from '../src/engines/registry.ts';
+import { defineTone } from './engines/tone-engine.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sonant-config-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const load = (env: Record<string, string> = {}) => loadConfig({ env, folder, engines: registry });
+
+const mistakesOf = (env: Record<string, string>) => {
+  try {
+    load(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error('the configuration was accepted');
+};
+
+test('with nothing given, every setting has its default', () => {
+  const config = load();
+  expect(config.dataDir).toBe(join(folder, 'data'));
+  expect(config.speakingMax).toBe(64);
+  expect(config.inForce.every(({ source }) => source === 'default')).toBe(true);
+  expect(Object.isFrozen(config)).toBe(true);
+});
+
+test('the environment goes before .env, and .env before sonant.toml', () => {
+  writeFileSync(join(folder, 'sonant.toml'), 'speaking_max = 1\nwaiting_max = 1\ndata_dir = "/toml"\n');
+  writeFileSync(join(folder, '.env'), '# ours and others\nSONANT_SPEAKING_MAX=2\nSONANT_WAITING_MAX=2\nOTHER=1\n');
+  const config = load({ SONANT_SPEAKING_MAX: '3', HOME: '/root' });
+  expect([config.speakingMax, config.waitingMax, config.dataDir]).toEqual([3, 2, '/toml']);
+  expect(config.inForce.slice(0, 3).map(({ source }) => source)).toEqual(['sonant.toml', 'environment', '.env']);
+});
+
+test('a table of sonant.toml holds the settings of an engine', () => {
+  const [setting] = Object.values(registry[0]!.settings);
+  const [table, ...key] = setting!.name.replace('SONANT_', '').toLowerCase().split('_');
+  writeFileSync(join(folder, 'sonant.toml'), `[${table}]\n${key.join('_')} = 2\n`);
+  expect(Object.values(load().engines[registry[0]!.name]!).map(String)).toContain('2');
+});
+
+test('every mistake is reported at once, with its name, what was given, where, and what is allowed', () => {
+  writeFileSync(join(folder, 'sonant.toml'), 'waiting_max = "many"\nspeeking_max = 4\n');
+  const error = mistakesOf({ SONANT_SPEAKING_MAX: '0', SONANT_TYPO: 'x' });
+  expect(error.mistakes.map(({ name, given, source }) => [name, given, source])).toEqual([
+    ['SONANT_TYPO', 'x', 'environment'],
+    ['SONANT_SPEEKING_MAX', '4', 'sonant.toml'],
+    ['SONANT_SPEAKING_MAX', '0', 'environment'],
+    ['SONANT_WAITING_MAX', 'many', 'sonant.toml'],
+  ]);
+  expect(error.message).toContain('SONANT_SPEAKING_MAX = 0 (environment): must be a whole number from 1 to 10000');
+});
+
+test('a sonant.toml that is not TOML is a mistake like any other', () => {
+  writeFileSync(join(folder, 'sonant.toml'), 'data_dir = \n');
+  expect(mistakesOf({ SONANT_SPEAKING_MAX: '-1' }).mistakes.map(({ name }) => name)).toEqual([
+    'sonant.toml',
+    'SONANT_SPEAKING_MAX',
+  ]);
+});
+
+test('every setting has a name of its own, help and a default that it allows', () => {
+  const settings = allSettings(registry);
+  expect(new Set(settings.map(({ name }) => name)).size).toBe(settings.length);
+  for (const { help, fallback, parse } of settings) {
+    expect(help).not.toBe('');
+    expect(parse(String(fallback))).toEqual(fallback);
+  }
+});
+
+test('an engine that is not in the registry brings its settings along', () => {
+  const config = loadConfig({ env: {}, folder, engines: [...registry, defineTone()] });
+  expect(config.engines).toHaveProperty('tone');
+});

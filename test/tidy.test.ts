@@ -1,0 +1,133 @@
+// The rules of the house that a machine can keep: imports go down, names are nouns of the problem, files open with what
+// they are, engines stay behind their registry, and nothing lies about unused.
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, normalize } from 'node:path';
+import { expect, test } from 'vitest';
+import { registry } from '../src/engines/registry.ts';
+
+const root = join(import.meta.dirname, '..');
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.d.ts'));
+const tests = globSync('{test,bench}/**/*.ts', { cwd: root });
+const everything = [...sources, ...tests];
+
+const ranks: Record<string, number> = {
+  main: 11,
+  cli: 10,
+  app: 9,
+  config: 8,
+  gateway: 7,
+  rpc: 6,
+  access: 5,
+  store: 4,
+  speech: 3,
+  engines: 2,
+  audio: 1,
+  clips: 1,
+  telemetry: 1,
+  errors: 0,
+  'node-version': 0,
+  id: 0,
+  setting: 0,
+};
+const roomOf = (file: string) => file.split('/')[1]!.replace(/\.ts$/, '');
+const importsOf = (file: string) =>
+  [...read(file).matchAll(/^import[^;]*?'(\.[^']+)'|import\('(\.[^']+)'\)|new URL\('(\.[^']+)', import/gms)].map(
+    (match) => normalize(join(dirname(file), (match[1] ?? match[2] ?? match[3])!)),
+  );
+
+test('every room has a rank', () => {
+  expect(sources.filter((file) => ranks[roomOf(file)] === undefined)).toEqual([]);
+});
+
+test('imports go down, and rooms of equal rank do not know each other', () => {
+  const upward = sources.flatMap((file) =>
+    importsOf(file)
+      .filter((target) => target.startsWith('src/') && roomOf(target) !== roomOf(file))
+      .filter((target) => ranks[roomOf(target)]! >= ranks[roomOf(file)]! && !(ranks[roomOf(target)] === 0))
+      .map((target) => `${file} -> ${target}`),
+  );
+  expect(upward).toEqual([]);
+});
+
+test('names are kebab-case nouns of the problem', () => {
+  const banned =
+    /^(index|utils?|helpers?|common|shared|misc|lib|types?|constants?|base|impl|managers?|handlers?|core)$/;
+  const bad = everything.filter((file) =>
+    file
+      .split('/')
+      .some((part) => banned.test(part.split('.')[0]!) || !/^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)*$/.test(part)),
+  );
+  expect(bad).toEqual([]);
+});
+
+test('a file opens with one to six lines that say what it is, more only to draw a format', () => {
+  const bad = everything.filter((file) => {
+    const lines = read(file)
+      .replace(/^#!.*\n/, '')
+      .split('\n');
+    const opening = lines.slice(
+      0,
+      lines.findIndex((line) => !line.startsWith('//')),
+    );
+    const draws = opening.some((line) => /^\/\/ {4,}\S/.test(line));
+    return opening.length < 1 || (opening.length > 6 && !draws);
+  });
+  expect(bad).toEqual([]);
+});
+
+test('files keep to one subject: none over 300 lines', () => {
+  const long = everything
+    .map((file) => [file, read(file).split('\n').length] as const)
+    .filter(([, lines]) => lines > 300);
+  expect(long).toEqual([]);
+});
+
+test('the name of an engine appears only in its own files and the registry', () => {
+  const outside = sources.filter((file) => !file.startsWith('src/engines/'));
+  const leaks = registry.flatMap(({ name }) =>
+    outside.filter((file) => read(file).toLowerCase().includes(name)).map((file) => `${file} names ${name}`),
+  );
+  expect(leaks).toEqual([]);
+});
+
+test('every source file is reached from the command line', () => {
+  const reached = new Set<string>();
+  const visit = (file: string) => {
+    if (reached.has(file) || !sources.includes(file)) return;
+    reached.add(file);
+    importsOf(file).forEach(visit);
+  };
+  visit('src/main.ts');
+  expect(sources.filter((file) => !reached.has(file))).toEqual([]);
+});
+
+test('what a file exports, another file uses', () => {
+  const words = new Map(everything.map((file) => [file, new Set(read(file).match(/\w+/g))]));
+  const unused = sources.flatMap((file) =>
+    [...read(file).matchAll(/^export (?:async )?(?:const|function\*?|class|interface|type) (\w+)/gm)]
+      .map((match) => match[1]!)
+      .filter((name) => !everything.some((other) => other !== file && words.get(other)!.has(name)))
+      // A type may be exported because an exported function speaks of it.
+      .filter((name) => !new RegExp(`^export (interface|type) ${name}\\b`, 'm').test(read(file)))
+      .map((name) => `${file}: ${name}`),
+  );
+  expect(unused).toEqual([]);
+});
+
+test('nothing is left for later', () => {
+  const marks = new RegExp(['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X', '\\.on' + 'ly\\('].join('|'));
+  expect(everything.filter((file) => marks.test(read(file)))).toEqual([]);
+});
+
+test('a test mirrors the file it tests', () => {
+  const mirrored = tests.filter(
+    (file) => file.startsWith('test/') && file.endsWith('.test.ts') && dirname(file) !== 'test',
+  );
+  const folders = new Set(['conformance', 'contract']);
+  const lost = mirrored.filter((file) => {
+    const room = file.split('/')[1]!;
+    return !folders.has(room) && !sources.some((source) => source.startsWith(`src/${room}/`));
+  });
+  expect(lost.map((file) => basename(file))).toEqual([]);
+});
