@@ -5,10 +5,14 @@
 //         +-- 10 characters: milliseconds since 1970
 //
 // in Crockford's base 32. Ids that are addresses to the public ask for 128 random bits or more.
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const timeChars = 10;
+
+/** Asked for in bulk: a call of its own for each id costs more than all the rest of it. */
+const randomBytes = Buffer.alloc(4096);
+let randomBytesUsed = randomBytes.length;
 
 export function createId(prefix: string, randomBits = 80): string {
   let time = '';
@@ -16,6 +20,15 @@ export function createId(prefix: string, randomBits = 80): string {
     time = crockford[rest % 32] + time;
     rest = Math.floor(rest / 32);
   }
-  const random = Array.from(randomBytes(Math.ceil(randomBits / 5)), (byte) => crockford[byte & 31]).join('');
+  let random = '';
+  for (let bits = 0; bits < randomBits; bits += 5) random += crockford[randomByte() & 31];
   return `${prefix}_${time}${random}`;
+}
+
+function randomByte(): number {
+  if (randomBytesUsed === randomBytes.length) {
+    randomFillSync(randomBytes);
+    randomBytesUsed = 0;
+  }
+  return randomBytes[randomBytesUsed++]!;
 }
