@@ -17,8 +17,8 @@ export async function openApp(config: Config, definitions: readonly EngineDefini
     for (const engine of engines.toReversed()) await engine.close();
   };
   try {
-    for (const { name, open } of definitions) {
-      const engine = await open(config.engines[name]!, config.dataDir);
+    for (const definition of definitions) {
+      const engine = await openEngine(config, definition);
       if (engine) engines.push(engine);
     }
     const voices = createVoices(engines);
@@ -27,6 +27,18 @@ export async function openApp(config: Config, definitions: readonly EngineDefini
     return { voices, speech, close };
   } catch (error) {
     await close();
+    throw error;
+  }
+}
+
+/** An optional engine that is broken, and that nobody has asked for by a setting, is as good as absent; doctor tells. */
+async function openEngine(config: Config, { name, settings, isOptional, open }: EngineDefinition) {
+  try {
+    return await open(config.engines[name]!, config.dataDir);
+  } catch (error) {
+    const own = new Set<unknown>(Object.values(settings));
+    const isAskedFor = config.inForce.some(({ setting, source }) => own.has(setting) && source !== 'default');
+    if (isOptional && !isAskedFor) return undefined;
     throw error;
   }
 }

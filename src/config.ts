@@ -14,6 +14,7 @@ const ownSettings = {
     help: 'Folder for everything that Sonant keeps; your own voices go into its folder voices/',
     allowed: 'a path',
     fallback: './data',
+    isAllowed: (given) => given.trim() !== '',
   }),
   speakingMax: integerSetting({
     name: 'SONANT_SPEAKING_MAX',
@@ -76,15 +77,15 @@ export function loadConfig({ env, folder, engines }: ConfigSources): Config {
   const mistakes: ConfigMistake[] = [];
   const given = [
     { source: 'environment', values: onlyOurs(env) },
-    { source: '.env', values: onlyOurs(parseEnv(readIfThere(join(folder, '.env')))) },
+    { source: '.env', values: readEnvFile(join(folder, '.env'), mistakes) },
     { source: 'sonant.toml', values: readToml(join(folder, 'sonant.toml'), mistakes) },
   ];
   const all = allSettings(engines);
   const names = new Set<string>(all.map((setting) => setting.name));
   for (const { source, values } of given) {
     for (const [name, value] of Object.entries(values)) {
-      if (!names.has(name))
-        mistakes.push({ name, given: value, source, allowed: 'no such setting; see sonant config --help' });
+      if (names.has(name) || isInjected(name, value)) continue;
+      mistakes.push({ name, given: '...', source, allowed: 'no such setting; see sonant config --help' });
     }
   }
   const inForce = all.map((setting): SettingInForce => {
@@ -108,7 +109,7 @@ export function loadConfig({ env, folder, engines }: ConfigSources): Config {
     ...own,
     dataDir: resolve(folder, own.dataDir),
     engines: Object.freeze(Object.fromEntries(engines.map(({ name, settings }) => [name, valuesOf(settings)]))),
-    inForce,
+    inForce: Object.freeze(inForce),
   });
 }
 
@@ -123,12 +124,30 @@ const onlyOurs = (values: Readonly<Record<string, string | undefined>>): Record<
     ),
   );
 
+/** Kubernetes puts these beside a service that is named sonant. They are no settings, and no slips of the pen. */
+const isInjected = (name: string, value: string): boolean =>
+  /^SONANT_(SERVICE_(HOST|PORT)|PORT_\d)/.test(name) || (name === 'SONANT_PORT' && value.includes('://'));
+
 function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
     throw error;
+  }
+}
+
+function readEnvFile(path: string, mistakes: ConfigMistake[]): Record<string, string> {
+  try {
+    return onlyOurs(parseEnv(readIfThere(path)));
+  } catch (error) {
+    mistakes.push({
+      name: '.env',
+      given: (error as Error).message,
+      source: path,
+      allowed: 'must be a file that can be read',
+    });
+    return {};
   }
 }
 
@@ -139,6 +158,8 @@ function readToml(path: string, mistakes: ConfigMistake[]): Record<string, strin
     for (const [key, value] of Object.entries(table)) {
       const name = `${prefix}_${key.toUpperCase().replaceAll('-', '_')}`;
       if (typeof value === 'object' && value !== null && !Array.isArray(value)) flatten(value, name);
+      else if (name in values)
+        mistakes.push({ name, given: String(value), source: 'sonant.toml', allowed: 'is given twice' });
       else values[name] = String(value);
     }
   };
@@ -146,7 +167,7 @@ function readToml(path: string, mistakes: ConfigMistake[]): Record<string, strin
     flatten(parseToml(readIfThere(path)), 'SONANT');
   } catch (error) {
     const [given] = String((error as Error).message).split('\n');
-    mistakes.push({ name: 'sonant.toml', given: given ?? '', source: path, allowed: 'must be TOML 1.0' });
+    mistakes.push({ name: 'sonant.toml', given: given ?? '', source: path, allowed: 'must be a file of TOML 1.0' });
   }
   return values;
 }

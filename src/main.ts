@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The command line: `sonant COMMAND ...`. One command a file in cli/; here they are found, run, and their failures
 // turned into a sentence on standard error and an exit code: 0 done, 1 failed, 2 wrong usage or configuration,
-// 130 interrupted.
+// 130 interrupted, 141 nobody reads on.
 import './node-version.ts';
 import { type Command, commandLine, UsageError } from './cli/command.ts';
 import { configCommand } from './cli/config.ts';
@@ -24,6 +24,13 @@ sonant COMMAND --help tells more of a command.
 
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
+// A reader that has had enough, such as head, is no fault: what writes to it stops, and nobody is told.
+let hasReader = true;
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  hasReader = false;
+  interrupted.abort();
+});
 
 async function run([name, ...args]: string[]): Promise<number> {
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
@@ -32,7 +39,8 @@ async function run([name, ...args]: string[]): Promise<number> {
   }
   const command = commands.find((candidate) => candidate.name === name);
   if (!command) throw new UsageError(`there is no command ${name}; sonant --help lists them`);
-  if (args.includes('--help') || args.includes('-h')) {
+  const flags = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined);
+  if (flags.includes('--help') || flags.includes('-h')) {
     process.stdout.write(command.help());
     return 0;
   }
@@ -40,7 +48,7 @@ async function run([name, ...args]: string[]): Promise<number> {
 }
 
 function explain(error: unknown): number {
-  if (interrupted.signal.aborted) return 130;
+  if (interrupted.signal.aborted) return hasReader ? 130 : 141;
   const say = (text: string) => process.stderr.write(`sonant: ${text}\n`);
   if (error instanceof UsageError || error instanceof ConfigError) {
     say(error.message);

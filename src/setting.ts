@@ -33,6 +33,9 @@ export function integerSetting(setting: Declared<number> & { min: number; max: n
   };
 }
 
-export function textSetting(setting: Declared<string> & { allowed?: string }): Setting<string> {
-  return { allowed: 'any text', ...setting, parse: (given) => given };
+export function textSetting(
+  setting: Declared<string> & { allowed?: string; isAllowed?: (given: string) => boolean },
+): Setting<string> {
+  const { isAllowed = () => true, ...rest } = setting;
+  return { allowed: 'any text', ...rest, parse: (given) => (isAllowed(given) ? given : undefined) };
 }

@@ -1,5 +1,5 @@
 // Configuration: where values come from, and that every mistake is reported together.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -52,8 +52,8 @@ test('every mistake is reported at once, with its name, what was given, where, a
   writeFileSync(join(folder, 'sonant.toml'), 'waiting_max = "many"\nspeeking_max = 4\n');
   const error = mistakesOf({ SONANT_SPEAKING_MAX: '0', SONANT_TYPO: 'x' });
   expect(error.mistakes.map(({ name, given, source }) => [name, given, source])).toEqual([
-    ['SONANT_TYPO', 'x', 'environment'],
-    ['SONANT_SPEEKING_MAX', '4', 'sonant.toml'],
+    ['SONANT_TYPO', '...', 'environment'],
+    ['SONANT_SPEEKING_MAX', '...', 'sonant.toml'],
     ['SONANT_SPEAKING_MAX', '0', 'environment'],
     ['SONANT_WAITING_MAX', 'many', 'sonant.toml'],
   ]);
@@ -66,6 +66,21 @@ test('a sonant.toml that is not TOML is a mistake like any other', () => {
     'sonant.toml',
     'SONANT_SPEAKING_MAX',
   ]);
+});
+
+test('a setting given twice, an empty folder and an unreadable .env are mistakes', () => {
+  writeFileSync(join(folder, 'sonant.toml'), 'speaking_max = 1\n[speaking]\nmax = 2\n');
+  mkdirSync(join(folder, '.env'));
+  expect(mistakesOf({ SONANT_DATA_DIR: ' ' }).mistakes.map(({ name }) => name)).toEqual([
+    '.env',
+    'SONANT_SPEAKING_MAX',
+    'SONANT_DATA_DIR',
+  ]);
+});
+
+test('what Kubernetes puts beside a service of this name is no mistake', () => {
+  load({ SONANT_SERVICE_HOST: '10.0.0.1', SONANT_PORT: 'tcp://10.0.0.1:80', SONANT_PORT_80_TCP_PROTO: 'tcp' });
+  expect(mistakesOf({ SONANT_PORT: '80' }).mistakes).toHaveLength(1);
 });
 
 test('every setting has a name of its own, help and a default that it allows', () => {

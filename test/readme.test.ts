@@ -1,6 +1,6 @@
 // The README's commands run as they are written, in order, in a copy of the checkout; only `npm ci`, which has run, is
-// left out. Blocks marked `sh` are run; the others show what needs more than a checkout. Its table of settings and its
-// list of flags are held to the code.
+// left out. Blocks marked `sh` are run; the others show what needs more than a checkout. Its table of settings is
+// held to the code.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -18,6 +18,9 @@ const modelRateHz = 16_000;
 /** Silence around each sound, for the recognizer to find its beginning and its end in. */
 const marginSeconds = 0.2;
 
+/** How many states it follows in a frame, at most. It hears the same with a tenth of the usual number, in less time. */
+const statesMax = 3000;
+
 /** A whole file, or headerless samples. */
 export interface EncodedSound {
   format: FormatName;
@@ -79,6 +82,7 @@ async function decode(folder: string): Promise<void> {
     ctl: join(folder, 'list'),
     hyp: join(folder, 'heard'),
     logfn: '/dev/null',
+    maxhmmpf: String(statesMax),
   };
   await run(
     'pocketsphinx_batch',

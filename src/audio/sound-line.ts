@@ -33,9 +33,9 @@ export async function openSoundLine({
   gainDb,
   tempo,
 }: SoundLineOptions): Promise<SoundLine> {
-  const encoder = await format.openEncoder(outRateHz);
   const stretch = tempo === 1 ? undefined : new Tempo({ sampleRateHz: inRateHz, factor: tempo });
   const resampler = new Resampler({ inRateHz, outRateHz });
+  const encoder = await format.openEncoder(outRateHz);
   let samplesOut = 0;
 
   const encode = (samples: Float32Array) => {

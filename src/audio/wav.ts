@@ -29,11 +29,11 @@ export function createPcmEncoder(): Encoder {
   return { encode: toBytes, end: () => new Uint8Array(0), close() {} };
 }
 
-/** Writes the true sizes, in place, into a whole file, or into the head of one of `byteCount` bytes. */
+/** Writes the true sizes, in place, into a whole file, or into the head of one of `byteCount` bytes; over 4 GiB, that it is not known. */
 export function sealWav(file: Uint8Array, byteCount = file.length): void {
   const view = new DataView(file.buffer, file.byteOffset, headerBytes);
-  view.setUint32(4, byteCount - 8, true);
-  view.setUint32(40, byteCount - headerBytes, true);
+  view.setUint32(4, Math.min(byteCount - 8, sizeUnknown), true);
+  view.setUint32(40, Math.min(byteCount - headerBytes, sizeUnknown), true);
 }
 
 /** Samples as they lie in memory, little-endian on every machine that Sonant supports. */

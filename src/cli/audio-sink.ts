@@ -1,7 +1,7 @@
 // Where `say` puts the sound: a file, which appears whole under its name or not at all, or a pipe, which is written as
 // the sound is made. Both wait for what is slow to take it.
 import { once } from 'node:events';
-import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { AudioFormat } from '../audio/formats.ts';
 import { UsageError } from './command.ts';
@@ -17,16 +17,18 @@ export interface AudioSink {
 const headBytesMax = 64;
 
 export async function openAudioFile(path: string, format: AudioFormat): Promise<AudioSink> {
+  if (path === '') throw new UsageError('name a file for the sound: -o FILE');
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) throw new UsageError(`${path} is a folder; name a file`);
   // A device or a pipe with a name is written to as it is: it has no beginning to come back to.
   const isPlain = !found || found.isFile();
-  const draft = isPlain ? `${path}.part-${process.pid}` : path;
-  const file = await open(draft, 'w').catch((error) => {
+  const target = found ? await realpath(path) : path;
+  const draft = isPlain ? `${target}.part-${process.pid}` : path;
+  const file = await open(draft, 'w', found?.mode).catch((error) => {
     throw new UsageError(`cannot write into ${dirname(path)}: ${(error as Error).message}`);
   });
   let byteCount = 0;
-  let isOpen = true;
+  let isFinished = false;
   let head: Uint8Array = new Uint8Array();
   return {
     async write(bytes) {
@@ -39,13 +41,12 @@ export async function openAudioFile(path: string, format: AudioFormat): Promise<
         format.seal(head, byteCount);
         await file.write(head, 0, head.length, 0);
       }
-      isOpen = false;
       await file.close();
-      if (isPlain) await rename(draft, path);
+      if (isPlain) await rename(draft, target);
+      isFinished = true;
     },
     async close() {
-      if (!isOpen) return;
-      isOpen = false;
+      if (isFinished) return;
       await file.close();
       if (isPlain) await rm(draft, { force: true });
     },

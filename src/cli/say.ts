@@ -2,8 +2,10 @@
 // input; the format from a flag or the file's ending.
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
+import { addAbortSignal } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
+import { Failure } from '../errors.ts';
 import type { SpeechInfo, SpeechTimestamps } from '../speech/outbox.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import type { Speech } from '../speech/synthesize.ts';
@@ -54,10 +56,10 @@ Speaks TEXT, or the file given with -i, or what comes on standard input.
     if (flags.json && output === '-') throw new UsageError('--json needs a file for the sound: -o FILE');
     if (flags.timestamps && !flags.json) throw new UsageError('--timestamps are printed with --json');
     const format = chooseFormat(flags.format, output);
-    const text = await readText(positionals, flags.input);
+    const text = await readText(positionals, flags.input, line.signal);
     const app = await line.openApp();
     try {
-      const request = toRequest(flags, text, format, app.voices);
+      const request = checkFlags(() => toRequest(flags, text, format, app.voices));
       const sink =
         output === '-' ? openPipe(process.stdout, line.signal) : await openAudioFile(output, audioFormats[format]);
       try {
@@ -91,23 +93,48 @@ function chooseFormat(named: string | undefined, output: string): FormatName {
   return format?.name ?? 'wav';
 }
 
-async function readText(positionals: readonly string[], input: string | undefined): Promise<string> {
+const flagOf: Readonly<Record<string, string>> = {
+  voice_id: '--voice',
+  language_code: '--language',
+  sample_rate: '--sample-rate',
+  speaking_rate: '--speaking-rate',
+};
+
+/** What is wrong with a request is wrong with the flags it was made of, and is told in their names. */
+function checkFlags<T>(check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    if (error.reason === 'voice_not_found')
+      throw new UsageError('there is no such voice; sonant voice list tells who there is');
+    if (error.reason !== 'invalid_request') throw error;
+    const faults = error.facts.details?.map(({ field, message }) => `${flagOf[field] ?? field} ${message}`) ?? [];
+    throw new UsageError(faults.join('\n  '));
+  }
+}
+
+async function readText(
+  positionals: readonly string[],
+  input: string | undefined,
+  signal: AbortSignal,
+): Promise<string> {
   if (positionals.length > 1) throw new UsageError('put the text in quotes: it came as several arguments');
   const [given] = positionals;
   if (given !== undefined && input !== undefined) throw new UsageError('give the text or --input, not both');
   if (given !== undefined) return given;
   if (input !== undefined && input !== '-') {
-    return readFile(input, 'utf8').catch((error) => {
+    return readFile(input, { encoding: 'utf8', signal }).catch((error) => {
       throw new UsageError(`cannot read ${input}: ${(error as Error).message}`);
     });
   }
   if (input === undefined && process.stdin.isTTY) throw new UsageError('give a text: sonant say "Hello." -o hello.wav');
-  return readAll(process.stdin);
+  return readAll(addAbortSignal(signal, process.stdin));
 }
 
 function toRequest(flags: Flags, text: string, format: FormatName, voices: Voices): SpeechRequest {
   const voiceId = flags.voice ?? voices.list()[0]?.voiceId;
-  const own = voices.list().find((voice) => voice.voiceId === voiceId)?.languageCodes[0];
+  const own = voices.find(voiceId ?? '').voice.languageCodes[0];
   const toNumber = (given: string | undefined) => (given === undefined ? undefined : Number(given));
   const fields = {
     voice_id: voiceId,
@@ -118,12 +145,7 @@ function toRequest(flags: Flags, text: string, format: FormatName, voices: Voice
     speaking_rate: toNumber(flags['speaking-rate']),
     timestamps: flags.timestamps ? 'word' : undefined,
   };
-  return parseSpeechRequest(fields, {
-    charsMax: Infinity,
-    chunksMax: 1,
-    chunkCharsMax: Infinity,
-    totalCharsMax: Infinity,
-  });
+  return parseSpeechRequest(fields, { charsMax: Infinity });
 }
 
 /** Writes the sound as it comes, and tells what it was. */

@@ -78,8 +78,8 @@ export interface EngineReport {
 
 export interface EngineDefinition<S extends Settings = Settings> {
   name: string;
-  /** In one line, for `doctor` and `config --help`. */
-  about: string;
+  /** Set where Sonant does well without it. */
+  isOptional?: boolean;
   settings: S;
   /** Looks, without opening, whether the engine can work here. */
   inspect(settings: SettingValues<S>, dataDir: string): Promise<EngineReport>;

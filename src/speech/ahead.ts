@@ -23,10 +23,11 @@ export async function* speakAhead<Cut, Piece>(
     return true;
   };
   try {
-    begin();
-    while (begun.length > 0) {
+    for (;;) {
       while (begun.length < atOnce && begin());
-      yield begun[0]!;
+      const [first] = begun;
+      if (!first) return;
+      yield first;
       begun.shift();
     }
   } finally {

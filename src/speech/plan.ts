@@ -54,11 +54,26 @@ export function planSpeech(voices: Voices, request: SpeechRequest): SpeechPlan {
   }
   const { speakingRates } = engine.capabilities;
   const engineRate = Math.min(Math.max(speakingRate, speakingRates.min), speakingRates.max);
+  const { cuts, isSpoken } = lookAhead(planCuts(request, engine));
   const warnings: Warning[] = [];
-  if (!scripts.speakable) warnings.push('nothing_spoken');
+  if (!isSpoken) warnings.push('nothing_spoken');
   if (scripts.foreign.length > 0) warnings.push('transliterated');
-  const cuts = scripts.speakable ? planCuts(request, engine) : [].values();
   return { request, voice, engine, engineRate, tempo: speakingRate / engineRate, warnings, cuts };
+}
+
+/** The same cuts, and whether there is anything to say in any of them: seldom is more than the first looked at. */
+function lookAhead(cuts: Generator<PlannedCut, undefined>): { cuts: Iterator<PlannedCut>; isSpoken: boolean } {
+  const seen: PlannedCut[] = [];
+  for (let next = cuts.next(); !next.done; next = cuts.next()) {
+    seen.push(next.value);
+    if (next.value.cut) break;
+  }
+  const isSpoken = seen.at(-1)?.cut !== undefined;
+  const all = function* () {
+    yield* seen;
+    yield* cuts;
+  };
+  return { cuts: all(), isSpoken };
 }
 
 function* planCuts({ chunks, languageCode }: SpeechRequest, engine: Engine): Generator<PlannedCut, undefined> {

@@ -52,9 +52,14 @@ export class RequestSound {
       trimmer ??= this.#trimmerFor(planned);
       yield* this.#push(trimmer.push(piece.samples));
     }
-    if (!trimmer) return;
-    yield* this.#push(trimmer.end());
-    this.#droppedSeconds = trimmer.droppedLeadSamples / this.#rateHz;
+    if (trimmer) {
+      yield* this.#push(trimmer.end());
+      this.#droppedSeconds = trimmer.droppedLeadSamples / this.#rateHz;
+    } else if (planned.endsRequest && !this.#line) {
+      const { sampleRateHz } = this.#plan.request;
+      this.#line = await this.#open(sampleRateHz);
+      yield* this.#push(new Int16Array(Math.round(sampleRateHz * silenceSeconds * this.#plan.tempo)));
+    }
   }
 
   /** When the words of the segment just heard are heard. */
@@ -69,13 +74,14 @@ export class RequestSound {
     return { type: 'timestamps', chunkIndex, words, quality };
   }
 
-  /** The last bytes; a short silence where nothing was spoken. */
-  async end(): Promise<Uint8Array> {
-    if (this.#line) return this.#line.end();
-    const { sampleRateHz } = this.#plan.request;
-    this.#line = await this.#open(sampleRateHz);
-    const silence = new Int16Array(Math.round((sampleRateHz * silenceSeconds) / this.#plan.request.speakingRate));
-    return Buffer.concat([...this.#push(silence), this.#line.end()]);
+  /** The last bytes. */
+  end(): Uint8Array {
+    return this.#line!.end();
+  }
+
+  /** How long all of the sound is, as it was encoded. */
+  get encodedSeconds(): number {
+    return this.#line!.seconds;
   }
 
   close(): void {

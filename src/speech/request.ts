@@ -1,5 +1,5 @@
 // What is asked of the heart, checked. `parseSpeechRequest` takes the fields under their names in the JSON contract
-// (docs: wire contract section 4), reports every fault at once, and coerces nothing: a number in quotes is a fault.
+// (README: the API in one table), reports every fault at once, and coerces nothing: a number in quotes is a fault.
 import { audioFormats, type FormatName, outputSampleRatesHz } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 
@@ -56,8 +56,9 @@ export function countChars(text: string): number {
 /** The request that `fields` describe, or a Failure with every fault in them. */
 export function parseSpeechRequest(
   fields: Readonly<Record<string, unknown>>,
-  limits: TextLimits = wireLimits,
+  limitsAsked: Partial<TextLimits> = {},
 ): SpeechRequest {
+  const limits = { ...wireLimits, ...limitsAsked };
   const faults: FieldViolation[] = [];
   const fault = (field: string, reason: string, message: string) => {
     faults.push({ field, reason, message });

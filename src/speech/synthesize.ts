@@ -2,7 +2,7 @@
 // speak the segments a little ahead of the reader, and sends their sound down one line, so that what leaves is one
 // valid file. `synthesizeSpeech` is the same, collected. Nothing is yielded before the first sound exists; a clean end
 // means that all of the text was spoken; when the caller leaves, the engine stops and the slot is free.
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
 import type { SpokenPcm } from '../engines/engine.ts';
 import { createId } from '../id.ts';
@@ -81,7 +81,7 @@ async function* speakPlan(plan: SpeechPlan, signal: AbortSignal): AsyncGenerator
       at = { chunkIndex, chunkCharsBegun: last ? last.offset + last.length : chunkChars[chunkIndex]! };
       for await (const bytes of sound.hear(begun)) {
         yield* outbox.put(bytes, at, false);
-        await breathe();
+        await yieldTurn();
         signal.throwIfAborted();
       }
       yield* outbox.put(nothing, at, true);
@@ -99,8 +99,8 @@ async function* speakPlan(plan: SpeechPlan, signal: AbortSignal): AsyncGenerator
         startSeconds = endSeconds;
       }
     }
-    yield* outbox.put(await sound.end(), at, true);
-    yield { type: 'done', chars: request.chars, seconds: sound.seconds, byteCount: outbox.byteCount };
+    yield* outbox.put(sound.end(), at, true);
+    yield { type: 'done', chars: request.chars, seconds: sound.encodedSeconds, byteCount: outbox.byteCount };
   } finally {
     sound.close();
   }

@@ -1,5 +1,5 @@
 // When the caller's own words are heard: from the engine's times of the words it spoke where it gives them, else
-// estimated from the length of the words. Times are seconds from the first sample of the segment as it is sent.
+// estimated from the length of the words. Times are seconds from the first sample of the request as it is sent.
 import type { WordTime } from '../engines/engine.ts';
 import type { Cut, Span } from './segment.ts';
 
@@ -66,12 +66,12 @@ const timed = ({ offset, length }: Span, start: number, end: number, wordAt: Wor
   text: wordAt(offset, length),
   offset,
   length,
-  start: toMilliseconds(start),
-  end: toMilliseconds(end),
+  start: roundToMs(start),
+  end: roundToMs(end),
 });
 
 /** Times are told to the millisecond. */
-const toMilliseconds = (seconds: number) => Math.round(seconds * 1000) / 1000;
+const roundToMs = (seconds: number) => Math.round(seconds * 1000) / 1000;
 
 const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);
 
@@ -79,12 +79,16 @@ const clamp = (value: number, low: number, high: number) => Math.min(Math.max(va
 export function createWordAt(text: string): WordAt {
   let index = 0;
   let passed = 0;
+  let last = { offset: -1, length: -1, found: '' };
   const walk = (chars: number) => {
     for (; passed < chars && index < text.length; passed++) index += text.codePointAt(index)! > 0xffff ? 2 : 1;
     return index;
   };
   return (offset, length) => {
+    // A word that is divided over segments is asked for again and again.
+    if (last.offset === offset && last.length === length) return last.found;
     if (offset < passed) index = passed = 0;
-    return text.slice(walk(offset), walk(offset + length));
+    last = { offset, length, found: text.slice(walk(offset), walk(offset + length)) };
+    return last.found;
   };
 }

@@ -1,6 +1,6 @@
 // The command line as a person meets it: the program is run, and its files, exit codes and words are looked at.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
@@ -98,12 +98,12 @@ describe('say', () => {
   });
 
   test.each<[string, string[], number, RegExp]>([
-    ['an unknown voice', ['say', 'Hi.', '-o', 'x.wav', '-v', 'nobody'], 1, /no such voice/],
+    ['an unknown voice', ['say', 'Hi.', '-o', 'x.wav', '-v', 'nobody'], 2, /no such voice/],
     [
       'several faults',
       ['say', 'Hi.', '-o', 'x.wav', '--sample-rate', '8000', '-r', '9'],
-      1,
-      /sample_rate.*\n.*speaking_rate/,
+      2,
+      /--sample-rate.*\n.*--speaking-rate/,
     ],
     ['an unknown ending', ['say', 'Hi.', '-o', 'x.flac'], 2, /\.flac/],
     ['an unknown format', ['say', 'Hi.', '-o', 'x', '-f', 'flac'], 2, /wav, pcm, mp3/],
@@ -133,6 +133,35 @@ describe('say', () => {
     expect(readdirSync(folder).filter((name) => name.startsWith('never'))).toEqual([]);
   });
 
+  test('interrupted while it waits for its text, it ends too', async () => {
+    const child = spawn(process.execPath, [main, 'say', '-o', 'never.wav'], { cwd: folder });
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    child.kill('SIGINT');
+    expect(await ended).toBe(130);
+  });
+
+  test('a reader that has had enough ends it quietly', async () => {
+    for (const command of ['say', 'voice list --json']) {
+      const script = `"${process.execPath}" "${main}" ${command} | head -c 10 >/dev/null; exit \${PIPESTATUS[0]}`;
+      const child = spawn('bash', ['-c', script], { cwd: folder });
+      child.stdin.end('This goes on. '.repeat(500));
+      const [err, code] = await Promise.all([
+        readAll(child.stderr),
+        new Promise((resolve) => child.once('close', resolve)),
+      ]);
+      expect(err).toBe('');
+      expect([0, 141]).toContain(code);
+    }
+  });
+
+  test('a text may look like a flag, and an empty name is no file', async () => {
+    expect((await sonant(['say', '-o', 'flag.wav', '--', '--help'])).code).toBe(0);
+    expect(existsSync(join(folder, 'flag.wav'))).toBe(true);
+    expect((await sonant(['say', 'Hi.', '-o', '', '-f', 'wav'])).code).toBe(2);
+    expect(readdirSync(folder).filter((name) => name.includes('.part'))).toEqual([]);
+  });
+
   test('a device is written to, not replaced', async () => {
     expect((await sonant(['say', 'Hi.', '-o', '/dev/null', '-f', 'wav'])).code).toBe(0);
     expect(readFileSync('/dev/null').length).toBe(0);
@@ -157,6 +186,17 @@ test('doctor looks at everything, and a broken setting is explained', async () =
   const broken = await sonant(['doctor'], '', { SONANT_SPEAKING_MAX: 'x', SONANT_WAITING_MAX: 'y' });
   expect(broken.code).toBe(2);
   expect(broken.err).toMatch(/SONANT_SPEAKING_MAX.*SONANT_WAITING_MAX/s);
+});
+
+test('a broken optional engine stops only who asked for it', async () => {
+  const broken = join(folder, 'bin');
+  mkdirSync(broken);
+  writeFileSync(join(broken, 'espeak-ng'), '#!/bin/sh\nexit 3\n', { mode: 0o755 });
+  const path = `${broken}:${process.env.PATH}`;
+  expect((await sonant(['say', 'Hi.', '-o', 'hi.wav'], '', { PATH: path })).code).toBe(0);
+  expect(
+    (await sonant(['say', 'Hi.', '-o', 'hi.wav'], '', { SONANT_ESPEAK_PROGRAM: join(broken, 'espeak-ng') })).code,
+  ).toBe(1);
 });
 
 test('config prints what is in force and where it comes from', async () => {

@@ -189,7 +189,6 @@ export function openTone(options: ToneOptions = {}): ToneEngine {
 export const defineTone = (options: ToneOptions = {}): EngineDefinition =>
   defineEngine({
     name: options.name ?? 'tone',
-    about: 'A tone for each word; for tests.',
     settings: {},
     inspect: async () => ({ state: 'ready', message: 'always there' }),
     open: async () => openTone(options),

@@ -53,15 +53,18 @@ test.each([0.25, 0.5, 0.75, 1.25, 1.5, 2, 3, 4])(
   async (speaking_rate) => {
     const text = 'The old harbour master walked slowly along the stone pier, every single evening. Nobody knew why.';
     const [normal, changed] = await Promise.all([say({ text }), say({ text, speaking_rate })]);
-    expect(Math.abs((changed.seconds * speaking_rate) / normal.seconds - 1)).toBeLessThan(0.03);
+    expect(Math.abs((changed.audio.length * speaking_rate) / normal.audio.length - 1)).toBeLessThan(0.03);
   },
 );
 
 test('formats and rates agree on the length, within 1 %', async () => {
-  const text = 'One text, nine files.';
-  const files = ['wav', 'pcm', 'mp3'].flatMap((output_format) =>
-    [24000, 44100, 48000].map((sample_rate) => say({ text, output_format, sample_rate })),
+  const text = 'One text, six files, and each of them says the same.';
+  const seconds = await Promise.all(
+    [24000, 44100, 48000].flatMap((sample_rate) => [
+      say({ text, output_format: 'wav', sample_rate }).then(({ audio }) => (audio.length - 44) / 2 / sample_rate),
+      // 64 kbit/s, and at most a tenth of a second of padding.
+      say({ text, output_format: 'mp3', sample_rate }).then(({ audio }) => audio.length / 8000 - 0.05),
+    ]),
   );
-  const seconds = (await Promise.all(files)).map((file) => file.seconds);
-  expect(Math.max(...seconds) / Math.min(...seconds)).toBeLessThan(1.01);
+  expect(Math.max(...seconds) - Math.min(...seconds)).toBeLessThan(0.01 * seconds[0]! + 0.05);
 });

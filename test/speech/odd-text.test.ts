@@ -41,6 +41,10 @@ test.each<[string, string, string]>([
   ['nothing', '', 'invalid_request: blank'],
   ['blanks', ' \t\n\u2003', 'invalid_request: blank'],
   ['emoji alone', '😀👩‍👩‍👧🇩🇪❤️', 'silence'],
+  ['a comment alone', '<!-- hello -->', 'silence'],
+  ['an image alone', '![](x.png)', 'silence'],
+  ['a tag alone', '<br/>', 'silence'],
+  ['an entity alone', '&nbsp;', 'silence'],
   ['punctuation alone', '?!...', 'silence'],
   ['5000 of one letter', 'a'.repeat(5000), 'spoken'],
   ['5000 consonants', 'x'.repeat(5000), 'spoken'],
@@ -60,5 +64,6 @@ test.each<[string, string, string]>([
 });
 
 test('every odd text of the conformance suite has one of the outcomes', async () => {
-  for (const [, text] of oddTexts) expect(await outcomeOf(text)).toMatch(/^(spoken|silence|invalid_request: \w+|text_too_long: too_long)$/);
+  for (const [, text] of oddTexts)
+    expect(await outcomeOf(text)).toMatch(/^(spoken|silence|invalid_request: \w+|text_too_long: too_long)$/);
 });

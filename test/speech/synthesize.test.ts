@@ -1,45 +1,7 @@
-// The heart, through `streamSpeech` and `synthesizeSpeech`, with the tone engine: order, whole sound, seams, words,
-// failures, leaving, back-pressure.
-import { afterEach, describe, expect, test } from 'vitest';
-import { Failure } from '../../src/errors.ts';
-import type { SpeechEvent } from '../../src/speech/outbox.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
-import { createSlots } from '../../src/speech/slots.ts';
-import { createSpeech } from '../../src/speech/synthesize.ts';
-import { createVoices } from '../../src/speech/voice.ts';
-import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
-
-const caller = { callerId: 'test' };
-const never = new AbortController().signal;
-
-function open(options: ToneOptions = {}) {
-  const tone = openTone(options);
-  const slots = createSlots({ speakingMax: 4, waitingMax: 4 });
-  const speech = createSpeech({ voices: createVoices([tone]), slots });
-  opened.push(tone);
-  const stream = (fields: object, signal = never) =>
-    speech.streamSpeech(parseSpeechRequest({ voice_id: 'tone-low', sample_rate: 24000, ...fields }), caller, signal);
-  const whole = (fields: object, signal = never) =>
-    speech.synthesizeSpeech(
-      parseSpeechRequest({ voice_id: 'tone-low', sample_rate: 24000, ...fields }),
-      caller,
-      signal,
-    );
-  return { tone, slots, stream, whole };
-}
-const opened: ReturnType<typeof openTone>[] = [];
-afterEach(async () => {
-  for (const tone of opened.splice(0)) await tone.close();
-});
-
-const streaming = (...text_chunks: string[]) => ({ method: 'streaming', text_chunks });
-const collect = (events: AsyncIterable<SpeechEvent>) => Array.fromAsync(events);
-const joined = (events: readonly SpeechEvent[]) =>
-  Buffer.concat(events.flatMap((event) => (event.type === 'audio' ? [event.audio] : [])));
-const samplesOf = (pcm: Uint8Array) =>
-  new Int16Array(pcm.buffer.slice(pcm.byteOffset, pcm.byteOffset + pcm.byteLength));
-const sentence = (i: number) => `This one has the number ${i}.`;
-const fifty = Array.from({ length: 50 }, (_, i) => sentence(i)).join(' ');
+// The heart, through `streamSpeech` and `synthesizeSpeech`, with the tone engine: order, whole sound, seams, words, what
+// an engine cannot do itself, odd text.
+import { describe, expect, test } from 'vitest';
+import { collect, fifty, joined, openHeart as open, samplesOf, sentence, streaming } from './open-heart.ts';
 
 describe('a stream', () => {
   test('is one info, the chunks in order with their sound, and one done', async () => {
@@ -106,6 +68,31 @@ describe('a stream', () => {
     expect(largestStep(all)).toBeLessThanOrEqual(largestStep(alone) * 1.25);
   });
 
+  test.each([1, 2, 3])(
+    'of an engine that wants %d segments in the works says all of the text',
+    async (segmentsAtOnce) => {
+      const { whole, tone } = open({ capabilities: { segmentCharsMax: 30, segmentsAtOnce } });
+      await whole({ text: fifty });
+      expect(tone.segments.map(({ text }) => text).join(' ')).toBe(fifty);
+    },
+  );
+
+  test('begins with a short segment, and only that one is urgent', async () => {
+    const { whole, tone } = open();
+    await whole({ text: fifty });
+    expect(tone.segments[0]!.text.length).toBeLessThanOrEqual(60);
+    expect(tone.segments[2]!.text.length).toBeGreaterThan(120);
+    expect(tone.segments.map(({ urgent }) => urgent)).toEqual(tone.segments.map((_, i) => i === 0));
+  });
+
+  test('comes in pieces of 32 KiB at most, and few small ones', async () => {
+    const { stream } = open();
+    const events = await collect(stream({ text: fifty, output_format: 'mp3' }));
+    const sizes = events.flatMap((event) => (event.type === 'audio' ? [event.audio.length] : []));
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(32 * 1024);
+    expect(sizes.length).toBeLessThan(joined(events).length / 4000);
+  });
+
   test('says every word of the text, in order', async () => {
     const { stream } = open({ capabilities: { segmentCharsMax: 30 } });
     const events = await collect(stream({ text: fifty, timestamps: 'word' }));
@@ -170,7 +157,8 @@ describe('what the engine cannot do', () => {
       const normal = await whole({ text: fifty.slice(0, 200) });
       const changed = await whole({ text: fifty.slice(0, 200), speaking_rate });
       expect(tone.segments.every((segment) => segment.speakingRate === 1)).toBe(true);
-      expect((changed.seconds * speaking_rate) / normal.seconds).toBeCloseTo(1, 1);
+      expect((changed.audio.length * speaking_rate) / normal.audio.length).toBeCloseTo(1, 1);
+      expect(changed.seconds).toBeCloseTo((changed.audio.length - 44) / 2 / 24000, 3);
     },
   );
 
@@ -188,6 +176,13 @@ describe('odd text', () => {
     expect(info.warnings).toEqual(['nothing_spoken']);
     expect(seconds).toBeCloseTo(0.25, 2);
     expect(samplesOf(audio).every((sample) => sample === 0)).toBe(true);
+  });
+
+  test('a stream of nothing but such chunks ends each of them, with the silence in the last', async () => {
+    const { stream } = open();
+    const events = await collect(stream({ ...streaming('🎉', '...'), speaking_rate: 4 }));
+    expect(events.map(({ type }) => type)).toEqual(['info', 'chunk_done', 'audio', 'chunk_done', 'done']);
+    expect(events.at(-2)).toMatchObject({ chunkIndex: 1, startSeconds: 0, endSeconds: 0.25 });
   });
 
   test('a chunk with nothing to say is done at once, and the info still comes first', async () => {
@@ -212,88 +207,4 @@ describe('odd text', () => {
     expect(refused.facts.details[0]).toMatchObject({ field: 'language_code', reason: 'unsupported_language' });
     expect(refused.facts.details[0].message).toContain('en, de');
   });
-});
-
-describe('failure', () => {
-  test('before the first sound: nothing has left', async () => {
-    const { stream, slots } = open({ trouble: { failsAfterSegments: 0 } });
-    const seen: SpeechEvent[] = [];
-    const read = async () => {
-      for await (const event of stream({ text: 'Hello.' })) seen.push(event);
-    };
-    await expect(read()).rejects.toThrow(Failure);
-    expect(seen).toEqual([]);
-    expect(slots.speaking).toBe(0);
-  });
-
-  test('after two segments: the sound before it has left, and the stream ends in the failure, never cleanly', async () => {
-    const { stream, slots, tone } = open({ trouble: { failsAfterSegments: 2 }, capabilities: { segmentCharsMax: 30 } });
-    const seen: SpeechEvent[] = [];
-    const read = async () => {
-      for await (const event of stream({ text: fifty })) seen.push(event);
-    };
-    await expect(read()).rejects.toMatchObject({ reason: 'engine_error' });
-    expect(joined(seen).length).toBeGreaterThan(44);
-    expect(seen.some(({ type }) => type === 'done')).toBe(false);
-    expect([slots.speaking, tone.counts.running]).toEqual([0, 0]);
-  });
-});
-
-describe('leaving', () => {
-  test('a reader that returns stops the engine and frees the slot', async () => {
-    const { stream, slots, tone } = open({ capabilities: { segmentCharsMax: 30 } });
-    for await (const event of stream({ text: fifty })) if (event.type === 'audio') break;
-    expect(slots.speaking).toBe(0);
-    await expect.poll(() => tone.counts.running).toBe(0);
-  });
-
-  test("an abort while the engine hangs ends the stream with the signal's reason", async () => {
-    const { stream, slots, tone } = open({ trouble: { hangsAfterPieces: 1 } });
-    const leaving = new AbortController();
-    const reading = collect(stream({ text: fifty }, leaving.signal));
-    setTimeout(() => leaving.abort(new Error('gone')), 20);
-    await expect(reading).rejects.toThrow('gone');
-    expect(slots.speaking).toBe(0);
-    await expect.poll(() => tone.counts.running).toBe(0);
-  });
-
-  test('an abort frees the slot even of a reader that has stopped reading', async () => {
-    const { stream, slots } = open();
-    const leaving = new AbortController();
-    const events = stream({ text: fifty }, leaving.signal);
-    await events.next();
-    expect(slots.speaking).toBe(1);
-    leaving.abort(new Error('gone'));
-    expect(slots.speaking).toBe(0);
-    await expect(collect(events)).rejects.toThrow('gone');
-  });
-});
-
-test('a reader that stops, stops the engine', async () => {
-  const { stream, tone } = open({ capabilities: { segmentCharsMax: 30 } });
-  const events = stream({ text: fifty });
-  await events.next();
-  await events.next();
-  const { begun, pieces } = tone.counts;
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(tone.counts.begun).toBe(begun);
-  expect(tone.counts.pieces - pieces).toBeLessThanOrEqual(1);
-  expect(begun).toBeLessThanOrEqual(2);
-  await events.return();
-});
-
-test('100 requests at once each give exactly what they give alone', async () => {
-  const tone = openTone({ capabilities: { segmentCharsMax: 30 } });
-  const slots = createSlots({ speakingMax: 100, waitingMax: 0 });
-  const speech = createSpeech({ voices: createVoices([tone]), slots });
-  const say = (i: number) =>
-    speech.synthesizeSpeech(
-      parseSpeechRequest({ voice_id: 'tone-low', sample_rate: 24000, text: `${i}. ${i * 7}.`, output_format: 'mp3' }),
-      caller,
-      never,
-    );
-  const alone: Uint8Array[] = [];
-  for (let i = 0; i < 100; i++) alone.push((await say(i)).audio);
-  const together = await Promise.all(Array.from({ length: 100 }, (_, i) => say(i)));
-  expect(together.filter(({ audio }, i) => Buffer.compare(audio, alone[i]!) !== 0)).toEqual([]);
 });

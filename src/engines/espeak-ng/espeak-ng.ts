@@ -173,7 +173,7 @@ async function inspect(program: string): Promise<EngineReport> {
 
 export const espeakNg = defineEngine({
   name: 'espeak-ng',
-  about: 'eSpeak NG where it is installed: more than a hundred languages, plainly synthetic',
+  isOptional: true,
   settings: {
     program: {
       name: 'SONANT_ESPEAK_PROGRAM',

@@ -46,6 +46,12 @@ function killGroup(pid: number | undefined): void {
 
 export function startProgram({ program, args, input, waitMsMax }: ProgramAsked): ProgramRun {
   const child = spawn(program, args, { detached: true, env: environment(), stdio: 'pipe' });
+  let unstarted: Error | undefined;
+  child.once('error', (error) => {
+    unstarted = error;
+  });
+  // With no descriptor to spare, there is a child without streams, whatever its type says.
+  if (!child.stdout) throw new Error(`${program} could not be started: no file descriptors are left`);
   let complaint = '';
   child.stderr.setEncoding('utf8').on('data', (said: string) => {
     complaint = (complaint + said).slice(0, complaintCharsMax);
@@ -58,12 +64,8 @@ export function startProgram({ program, args, input, waitMsMax }: ProgramAsked):
   ahead.on('error', () => {});
   pipeline(child.stdout, ahead, () => {});
 
-  let unstarted: Error | undefined;
   const gone = new Promise<void>((resolve) => {
-    child.once('error', (error) => {
-      unstarted = error;
-      resolve();
-    });
+    child.once('error', () => resolve());
     child.once('exit', () => {
       killGroup(child.pid);
       resolve();

@@ -10,7 +10,7 @@ import type { FliteTask, FliteThreadData } from './flite-thread.ts';
 import { compileWasm, readWasm } from './flite-wasm.ts';
 import { auditionText, openOwnSpeakers } from './own-speakers.ts';
 import { ThreadPool } from './thread-pool.ts';
-import { programPath, readVoiceFiles } from './voice-files.ts';
+import { programPath, readVoiceFiles, VoiceFileError } from './voice-files.ts';
 import { type Speaker, stockSpeakers } from './voices.ts';
 
 /** Beyond 2, sounds of one frame cannot get shorter, and texts come out slower than asked for by up to 15 %. */
@@ -43,7 +43,7 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
   const openSpeakers = async () => [...stockSpeakers, ...(await openOwnSpeakers((await reading)[1], audition))];
   const all = await openSpeakers().catch(async (error: unknown) => {
     await pool.close();
-    throw error;
+    throw error instanceof VoiceFileError ? new Failure('engine_unavailable', { message: error.message }) : error;
   });
   const speakers = new Map(all.map((speaker) => [speaker.voice.voiceId, speaker]));
 
@@ -93,7 +93,6 @@ async function inspect(dataDir: string): Promise<EngineReport> {
 
 export const flite = defineEngine({
   name: 'flite',
-  about: 'Always there: English only, seven voices; each voices/*.flitevox in the data folder is one more',
   settings: {
     threads: integerSetting({
       name: 'SONANT_FLITE_THREADS',

@@ -82,7 +82,7 @@ export class ThreadPool<Task, Piece> {
     await Promise.all([...this.#threads].map(({ worker }) => worker.terminate()));
   }
 
-  /** Puts a job in line: behind those before it, or where it has been tried before, ahead of all. */
+  /** Puts a job in line: urgent ones before the others, and one that has been tried before ahead of its kind. */
   #enqueue(job: PoolJob<Task, Piece>): void {
     const isNext = (other: PoolJob<Task, Piece>) => job.attempts > 0 || (job.urgent && !other.urgent);
     const at = this.#waiting.findIndex(isNext);
@@ -202,6 +202,8 @@ export class ThreadPool<Task, Piece> {
   }
 
   #stayAlive(): void {
+    // Those who wait for the end of the threads are kept waiting, not cut off.
+    if (this.#isClosed) return;
     for (const { worker } of this.#threads) this.#jobs.size > 0 ? worker.ref() : worker.unref();
   }
 }

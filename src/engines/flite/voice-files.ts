@@ -42,7 +42,7 @@ export async function readVoiceFiles(dataDir: string): Promise<VoiceFile[]> {
   const folder = join(dataDir, 'voices');
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
-    throw error;
+    throw new VoiceFileError(folder, `cannot be read: ${error.message}`, error);
   });
   const files = names.filter((name) => name.endsWith(ending)).sort();
   return Promise.all(files.map((name) => readVoiceFile(join(folder, name), name.slice(0, -ending.length))));

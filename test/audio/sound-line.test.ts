@@ -1,0 +1,52 @@
+// The line from an engine's samples to bytes: level, tempo, rate, limit, encoder, in one stream.
+import { expect, test } from 'vitest';
+import { audioFormats } from '../../src/audio/formats.ts';
+import { openSoundLine, type SoundLineOptions } from '../../src/audio/sound-line.ts';
+import { fundamentalHz, peak, rms, tone } from './measure-tone.ts';
+
+const inRateHz = 16_000;
+const second = Int16Array.from(
+  tone({ frequencyHz: 300, sampleRateHz: inRateHz, seconds: 1, amplitude: 0.25 }),
+  (s) => s * 32768,
+);
+
+async function run(options: Partial<SoundLineOptions>, pushes = 4) {
+  const line = await openSoundLine({
+    format: audioFormats.pcm,
+    inRateHz,
+    outRateHz: 24_000,
+    gainDb: 0,
+    tempo: 1,
+    ...options,
+  });
+  const bytes: Uint8Array[] = [];
+  for (let i = 0; i < pushes; i++) bytes.push(line.push(second));
+  bytes.push(line.end());
+  line.close();
+  const pcm = Buffer.concat(bytes);
+  const samples = Float32Array.from(new Int16Array(new Uint8Array(pcm).buffer), (s) => s / 32768);
+  return { seconds: line.seconds, samples };
+}
+
+test('the rate changes, and the length does not', async () => {
+  for (const outRateHz of [24_000, 44_100, 48_000]) {
+    const { samples, seconds } = await run({ outRateHz });
+    expect(samples.length / outRateHz).toBeCloseTo(4, 3);
+    expect(seconds).toBeCloseTo(4, 3);
+    expect(fundamentalHz(samples, outRateHz)).toBeCloseTo(300, -1);
+  }
+});
+
+test.each([0.5, 2])('tempo %d changes the length and keeps the pitch', async (tempo) => {
+  const { samples, seconds } = await run({ tempo });
+  expect(samples.length / 24_000).toBeCloseTo(4 / tempo, 1);
+  expect(seconds).toBeCloseTo(4 / tempo, 1);
+  expect(fundamentalHz(samples, 24_000)).toBeCloseTo(300, -1);
+});
+
+test('gain raises the level, and what would be too loud is rounded off, not cut', async () => {
+  const [plain, louder, tooLoud] = [await run({}), await run({ gainDb: 6 }), await run({ gainDb: 18 })];
+  expect(rms(louder.samples) / rms(plain.samples)).toBeCloseTo(10 ** (6 / 20), 2);
+  expect(peak(tooLoud.samples)).toBeGreaterThan(0.8);
+  expect(peak(tooLoud.samples)).toBeLessThan(0.98);
+});

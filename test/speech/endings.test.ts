@@ -1,0 +1,83 @@
+// How the heart ends when not all goes well, with the tone engine: failures before and after the first sound, callers
+// who leave, readers who stop; and a hundred callers at once.
+import { describe, expect, test } from 'vitest';
+import { Failure } from '../../src/errors.ts';
+import type { SpeechEvent } from '../../src/speech/outbox.ts';
+import { collect, fifty, joined, openHeart as open } from './open-heart.ts';
+
+describe('failure', () => {
+  test('before the first sound: nothing has left', async () => {
+    const { stream, slots } = open({ trouble: { failsAfterSegments: 0 } });
+    const seen: SpeechEvent[] = [];
+    const read = async () => {
+      for await (const event of stream({ text: 'Hello.' })) seen.push(event);
+    };
+    await expect(read()).rejects.toThrow(Failure);
+    expect(seen).toEqual([]);
+    expect(slots.speaking).toBe(0);
+  });
+
+  test('after two segments: the sound before it has left, and the stream ends in the failure, never cleanly', async () => {
+    const { stream, slots, tone } = open({ trouble: { failsAfterSegments: 2 }, capabilities: { segmentCharsMax: 30 } });
+    const seen: SpeechEvent[] = [];
+    const read = async () => {
+      for await (const event of stream({ text: fifty })) seen.push(event);
+    };
+    await expect(read()).rejects.toMatchObject({ reason: 'engine_error' });
+    expect(joined(seen).length).toBeGreaterThan(44);
+    expect(seen.some(({ type }) => type === 'done')).toBe(false);
+    expect([slots.speaking, tone.counts.running]).toEqual([0, 0]);
+  });
+});
+
+describe('leaving', () => {
+  test('a reader that returns stops the engine and frees the slot', async () => {
+    const { stream, slots, tone } = open({ capabilities: { segmentCharsMax: 30 } });
+    for await (const event of stream({ text: fifty })) if (event.type === 'audio') break;
+    expect(slots.speaking).toBe(0);
+    await expect.poll(() => tone.counts.running).toBe(0);
+  });
+
+  test("an abort while the engine hangs ends the stream with the signal's reason", async () => {
+    const { stream, slots, tone } = open({ trouble: { hangsAfterPieces: 1 } });
+    const leaving = new AbortController();
+    const reading = collect(stream({ text: fifty }, leaving.signal));
+    setTimeout(() => leaving.abort(new Error('gone')), 20);
+    await expect(reading).rejects.toThrow('gone');
+    expect(slots.speaking).toBe(0);
+    await expect.poll(() => tone.counts.running).toBe(0);
+  });
+
+  test('an abort frees the slot even of a reader that has stopped reading', async () => {
+    const { stream, slots } = open();
+    const leaving = new AbortController();
+    const events = stream({ text: fifty }, leaving.signal);
+    await events.next();
+    expect(slots.speaking).toBe(1);
+    leaving.abort(new Error('gone'));
+    expect(slots.speaking).toBe(0);
+    await expect(collect(events)).rejects.toThrow('gone');
+  });
+});
+
+test('a reader that stops, stops the engine', async () => {
+  const { stream, tone } = open({ capabilities: { segmentCharsMax: 30 } });
+  const events = stream({ text: fifty });
+  await events.next();
+  await events.next();
+  const { begun, pieces } = tone.counts;
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(tone.counts.begun).toBe(begun);
+  expect(tone.counts.pieces - pieces).toBeLessThanOrEqual(1);
+  expect(begun).toBeLessThanOrEqual(2);
+  await events.return();
+});
+
+test('100 requests at once each give exactly what they give alone', async () => {
+  const { whole } = open({ capabilities: { segmentCharsMax: 30 } });
+  const say = (i: number) => whole({ text: `${i}. ${i * 7}.`, output_format: 'mp3' });
+  const alone: Uint8Array[] = [];
+  for (let i = 0; i < 100; i++) alone.push((await say(i)).audio);
+  const together = await Promise.all(Array.from({ length: 100 }, (_, i) => say(i)));
+  expect(together.filter(({ audio }, i) => Buffer.compare(audio, alone[i]!) !== 0)).toEqual([]);
+});
