@@ -24,11 +24,10 @@ sonant COMMAND --help tells more of a command.
 
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
-// A reader that has had enough, such as head, is no fault: what writes to it stops, and nobody is told.
-let hasReader = true;
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  hasReader = false;
+// Standard output may break: its reader has had enough, as head has, which is no fault; or its disk is full.
+let outputFault: NodeJS.ErrnoException | undefined;
+process.stdout.on('error', (error) => {
+  outputFault = error;
   interrupted.abort();
 });
 
@@ -48,8 +47,13 @@ async function run([name, ...args]: string[]): Promise<number> {
 }
 
 function explain(error: unknown): number {
-  if (interrupted.signal.aborted) return hasReader ? 130 : 141;
   const say = (text: string) => process.stderr.write(`sonant: ${text}\n`);
+  if (outputFault?.code === 'EPIPE') return 141;
+  if (outputFault) {
+    say(`standard output cannot be written: ${outputFault.message}`);
+    return 1;
+  }
+  if (interrupted.signal.aborted) return 130;
   if (error instanceof UsageError || error instanceof ConfigError) {
     say(error.message);
     return 2;

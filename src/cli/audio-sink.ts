@@ -65,7 +65,7 @@ export function openPipe(pipe: NodeJS.WriteStream, signal: AbortSignal): AudioSi
   });
   return {
     async write(bytes) {
-      if (broken) throw broken;
+      if (pipe.destroyed) throw broken ?? new Error('standard output is closed');
       if (!pipe.write(bytes)) await once(pipe, 'drain', { signal });
     },
     async finish() {

@@ -1,0 +1,131 @@
+// The whole way through the heart against its parts, each measured alone on the same text and the same sound: the raw
+// program on the very segments that the heart sends it, the resampler, the encoder. What else the heart needs (level and
+// limiter, segmentation) is shown as a share, and what is left over is the heart's own: threads, messages, events.
+import { audioFormats, type FormatName } from '../src/audio/formats.ts';
+import { limit, toFloat } from '../src/audio/level.ts';
+import { Resampler } from '../src/audio/resample.ts';
+import { segmentText } from '../src/speech/segment.ts';
+import type { Bench, Cell } from './measuring/bench.ts';
+import { drain, type OpenedSpeech, openSpeech } from './measuring/open-speech.ts';
+import { openRawEngine, type RawEngine, toRuns } from './measuring/raw-engine.ts';
+import { type Cost, type Costs, compare, cpuOf, cpuRatio, type Work } from './measuring/rounds.ts';
+import { passage } from './measuring/texts.ts';
+
+const sampleRateHz = { mp3: 44_100, wav: 44_100, pcm: 24_000 } as const satisfies Record<FormatName, number>;
+const formats = Object.keys(sampleRateHz) as FormatName[];
+const text = passage(800);
+const rounds = 7;
+const goalMax = 1.08;
+/** The parts are given as much at a time as the heart gives them. */
+const sliceSeconds = 0.25;
+
+export const bench: Bench = {
+  about: 'CPU of the whole way through the heart : the sum of its parts alone',
+  async run() {
+    const speech = await openSpeech();
+    const raw = await openRawEngine();
+    const { seconds } = await drain(speech.stream({ text, output_format: 'pcm' }));
+    const costs = await compare({ ...engineWorks(speech, raw), ...outputWorks(speech, raw, seconds) }, { rounds });
+    await speech.close();
+
+    const ratios = formats.map((format) => {
+      const { heart, parts } = pick(costs, format);
+      return { format, ratio: cpuRatio([heart], parts) };
+    });
+    const shares = {
+      title: `Default voice, ${text.length} characters: CPU per second of sound, and what of it each part takes alone, in %`,
+      columns: [
+        { name: 'output' },
+        { name: 'CPU ms/s', digits: 2 },
+        ...['engine', 'resampler', 'encoder', 'level', 'segmentation', 'rest'].map((name) => ({ name, digits: 1 })),
+        { name: 'heart/parts', digits: 3 },
+      ],
+      rows: ratios.map(({ format, ratio }) => [nameOf(format), ...sharesOf(costs, format, seconds), ratio]),
+    };
+    const cutting = {
+      title: 'The raw program: on the whole text in one run, and on the segments',
+      columns: [
+        { name: 'one run CPU ms/s', digits: 2 },
+        { name: 'segments CPU ms/s', digits: 2 },
+        { name: 'segments/one run', digits: 3 },
+      ],
+      rows: [[cpuOf(costs.oneRun) / seconds, cpuOf(costs.engine) / seconds, cpuRatio([costs.engine], [costs.oneRun])]],
+    };
+    const goals = ratios.map(({ format, ratio }) => {
+      const name = `heart / (engine + resampler + encoder), ${nameOf(format)}`;
+      return { name, figure: ratio, digits: 3, max: goalMax };
+    });
+    return { tables: [shares, cutting], goals };
+  },
+};
+
+const nameOf = (format: FormatName): string => `${sampleRateHz[format]} Hz ${format}`;
+
+type PartName = 'engine' | 'oneRun' | 'segmentation';
+type OutputPart = 'heart' | 'resampler' | 'encoder' | 'level';
+type Contender = PartName | `${OutputPart} ${FormatName}`;
+
+/** What does not depend on what comes out. */
+function engineWorks(speech: OpenedSpeech, raw: RawEngine): Record<PartName, Work> {
+  const { languageCodes, voiceId } = speech.voices[0]!;
+  const { segmentCharsMax } = speech.engine.capabilities;
+  const options = { languageCode: languageCodes[0]!, spellOut: false, segmentCharsMax, firstCharsMax: 60 };
+  const runs = toRuns(speech.segments);
+  return {
+    engine: () => raw.say(voiceId, runs),
+    oneRun: () => raw.say(voiceId, [text]),
+    segmentation: () => [...segmentText(text, options)],
+  };
+}
+
+function outputWorks(
+  speech: OpenedSpeech,
+  raw: RawEngine,
+  seconds: number,
+): Record<`${OutputPart} ${FormatName}`, Work> {
+  const voice = speech.voices[0]!;
+  const spoken = raw.say(voice.voiceId, toRuns(speech.segments));
+  const inRateHz = spoken.sampleRateHz;
+  // As long as what the heart sends, since it takes silence off at the seams.
+  const samples = spoken.samples.subarray(0, seconds * inRateHz);
+  const sliceSamples = sliceSeconds * inRateHz;
+  const slices = Array.from({ length: Math.ceil(samples.length / sliceSamples) }, (_, n) =>
+    samples.subarray(n * sliceSamples, (n + 1) * sliceSamples),
+  );
+  const toLevel = () => slices.map((slice) => toFloat(slice, voice.gainDb));
+  const levelled = toLevel();
+
+  const works = formats.map((format) => {
+    const outRateHz = sampleRateHz[format];
+    const resample = () => {
+      const resampler = new Resampler({ inRateHz, outRateHz });
+      return [...levelled.map((slice) => resampler.process(slice)), resampler.flush()];
+    };
+    const resampled = resample();
+    return {
+      [`heart ${format}`]: () => drain(speech.stream({ text, output_format: format, sample_rate: outRateHz })),
+      [`resampler ${format}`]: resample,
+      [`encoder ${format}`]: () => encode(format, resampled),
+      [`level ${format}`]: () => [toLevel(), resampled.map(limit)],
+    };
+  });
+  return Object.assign({}, ...works);
+}
+
+async function encode(format: FormatName, slices: readonly Float32Array[]): Promise<void> {
+  const encoder = await audioFormats[format].openEncoder(sampleRateHz[format]);
+  for (const slice of slices) encoder.encode(slice);
+  encoder.end();
+}
+
+function pick(costs: Costs<Contender>, format: FormatName) {
+  const of = (part: OutputPart) => costs[`${part} ${format}`];
+  return { heart: of('heart'), parts: [costs.engine, of('resampler'), of('encoder')], level: of('level') };
+}
+
+function sharesOf(costs: Costs<Contender>, format: FormatName, seconds: number): Cell[] {
+  const { heart, parts, level } = pick(costs, format);
+  const share = (part: readonly Cost[]) => 100 * cpuRatio([part], [heart]);
+  const shares = [...parts, level, costs.segmentation].map(share);
+  return [cpuOf(heart) / seconds, ...shares, 100 - shares.reduce((sum, each) => sum + each, 0)];
+}

@@ -1,0 +1,94 @@
+// Where figures come from: the machine, its Node and the commit, and whether anything else was at work meanwhile.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
+
+export interface MachineFacts {
+  processor: string;
+  cores: number;
+  memoryGiB: number;
+  system: string;
+  node: string;
+  /** With a plus where files differ from it. */
+  commit: string;
+}
+
+export function machineFacts(): MachineFacts {
+  const commit = git('rev-parse', '--short', 'HEAD');
+  const changed = git('status', '--porcelain') !== '';
+  return {
+    processor: cpus()[0]?.model ?? 'unknown',
+    cores: availableParallelism(),
+    memoryGiB: Math.round((totalmem() / 2 ** 30) * 10) / 10,
+    system: `${process.platform} ${release()} ${process.arch}`,
+    node: process.version,
+    commit: changed ? `${commit}+` : commit,
+  };
+}
+
+function git(...args: string[]): string {
+  try {
+    return execFileSync('git', args, {
+      cwd: import.meta.dirname,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  } catch {
+    return 'unknown';
+  }
+}
+
+export interface MachineWatch {
+  loadAtStart: number;
+  /** The share of all cores' time that went to what is neither this process nor its children. */
+  othersShare: number;
+  isDisturbed: boolean;
+}
+
+const quietShareMax = 0.1;
+
+/** Watches from now on, until asked. */
+export function watchMachine(): () => MachineWatch {
+  const [loadAtStart = 0] = loadavg();
+  const before = { machine: machineMs(), own: ownMs() };
+  return () => {
+    const { busy, all } = machineMs();
+    const others = busy - before.machine.busy - (ownMs() - before.own);
+    const othersShare = Math.max(0, others / (all - before.machine.all));
+    return { loadAtStart, othersShare, isDisturbed: othersShare > quietShareMax };
+  };
+}
+
+function machineMs(): { busy: number; all: number } {
+  let busy = 0;
+  let idle = 0;
+  for (const { times } of cpus()) {
+    busy += times.user + times.nice + times.sys + times.irq;
+    idle += times.idle;
+  }
+  return { busy, all: busy + idle };
+}
+
+const ownMs = (): number => ownCpuMs() + childrenCpuMs();
+
+/** What this process has used, all its threads together. */
+export function ownCpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+/** The ticks of /proc are 10 ms wherever Linux runs today. */
+const tickMs = 10;
+
+/** What the children that have ended have used; 0 where there is no /proc. */
+export function childrenCpuMs(): number {
+  try {
+    // proc(5): fields 16 and 17; the second field is a name in brackets, which may hold anything.
+    const fields = readFileSync('/proc/self/stat', 'latin1')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+    return (Number(fields[13]) + Number(fields[14])) * tickMs;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,66 @@
+// The heart as the service opens it, with the embedded engine alone, so that figures do not depend on what else is
+// installed. What the heart asks of the engine is written down as it passes.
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import type { Engine, EngineDefinition, Segment, Voice } from '../../src/engines/engine.ts';
+import { flite } from '../../src/engines/flite/flite.ts';
+import type { SpeechEvent } from '../../src/speech/outbox.ts';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
+import type { SpokenText } from '../../src/speech/synthesize.ts';
+
+/** A request's fields under their names on the wire; the voice is the default one unless said. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+export interface OpenedSpeech {
+  voices: readonly Voice[];
+  engine: Engine;
+  /** Every segment that the engine was asked to speak, oldest first. */
+  segments: Segment[];
+  stream(fields: Fields, signal?: AbortSignal): AsyncGenerator<SpeechEvent, void>;
+  whole(fields: Fields): Promise<SpokenText>;
+  close(): Promise<void>;
+}
+
+export async function openSpeech({ speakingMax = 64 } = {}): Promise<OpenedSpeech> {
+  const segments: Segment[] = [];
+  let engine: Engine | undefined;
+  const watched: EngineDefinition = {
+    ...flite,
+    async open(settings, dataDir) {
+      const opened = (await flite.open(settings, dataDir))!;
+      engine = {
+        ...opened,
+        speak(segment, signal) {
+          segments.push(segment);
+          return opened.speak(segment, signal);
+        },
+      };
+      return engine;
+    },
+  };
+  const folder = join(tmpdir(), 'sonant-bench-without-settings');
+  const env = { SONANT_SPEAKING_MAX: String(speakingMax) };
+  const app = await openApp(loadConfig({ env, folder, engines: [watched] }), [watched]);
+
+  const voices = app.voices.list();
+  const toRequest = (fields: Fields) => parseSpeechRequest({ voice_id: voices[0]!.voiceId, ...fields });
+  const caller = { callerId: 'bench' };
+  const never = new AbortController().signal;
+  return {
+    voices,
+    engine: engine!,
+    segments,
+    stream: (fields, signal = never) => app.speech.streamSpeech(toRequest(fields), caller, signal),
+    whole: (fields) => app.speech.synthesizeSpeech(toRequest(fields), caller, never),
+    close: () => app.close(),
+  };
+}
+
+/** Reads to the end and keeps nothing: how many seconds of sound there were, and bytes. */
+export async function drain(events: AsyncIterable<SpeechEvent>): Promise<{ seconds: number; byteCount: number }> {
+  let drained = { seconds: 0, byteCount: 0 };
+  for await (const event of events) if (event.type === 'done') drained = event;
+  return drained;
+}

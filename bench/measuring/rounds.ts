@@ -1,0 +1,57 @@
+// Contenders measured side by side. In every round each has its turn twice, in one order and then in the other
+// (A B C C B A), so that a machine that slows down or speeds up treats all alike, and only costs of the same round are
+// divided by each other. CPU time is that of all threads of the process, and of the programs it ran.
+import { childrenCpuMs, ownCpuMs } from './machine.ts';
+
+export type Work = () => unknown;
+
+export interface Cost {
+  wallMs: number;
+  cpuMs: number;
+}
+
+export type Costs<Name extends string> = Readonly<Record<Name, readonly Cost[]>>;
+
+export async function costOf(work: Work): Promise<Cost> {
+  const cpu = cpuMs();
+  const wall = performance.now();
+  await work();
+  return { wallMs: performance.now() - wall, cpuMs: cpuMs() - cpu };
+}
+
+const cpuMs = (): number => ownCpuMs() + childrenCpuMs();
+
+/** One cost per round, the mean of the two turns, after a round that is not counted. */
+export async function compare<Name extends string>(
+  contenders: Readonly<Record<Name, Work>>,
+  { rounds = 5, warmUps = 1 } = {},
+): Promise<Costs<Name>> {
+  const names = Object.keys(contenders) as Name[];
+  const costs = Object.fromEntries(names.map((name) => [name, [] as Cost[]])) as Record<Name, Cost[]>;
+  for (let round = -warmUps; round < rounds; round++) {
+    const turns = new Map<Name, Cost[]>(names.map((name) => [name, []]));
+    for (const name of [...names, ...names.toReversed()]) turns.get(name)!.push(await costOf(contenders[name]));
+    if (round < 0) continue;
+    for (const [name, [first, second]] of turns) {
+      const mean = (of: keyof Cost) => (first![of] + second![of]) / 2;
+      costs[name].push({ wallMs: mean('wallMs'), cpuMs: mean('cpuMs') });
+    }
+  }
+  return costs;
+}
+
+export const cpuOf = (costs: readonly Cost[]): number => median(costs.map(({ cpuMs }) => cpuMs));
+export const wallOf = (costs: readonly Cost[]): number => median(costs.map(({ wallMs }) => wallMs));
+
+/** How many times the CPU of `over` these took, together: the median of the rounds' own ratios. */
+export const cpuRatio = (costs: readonly (readonly Cost[])[], over: readonly (readonly Cost[])[]): number =>
+  median(sumsOf(costs).map((cpuMs, round) => cpuMs / sumsOf(over)[round]!));
+
+const sumsOf = (costs: readonly (readonly Cost[])[]): number[] =>
+  costs[0]!.map((_, round) => costs.reduce((total, each) => total + each[round]!.cpuMs, 0));
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const half = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
+}

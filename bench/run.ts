@@ -1,0 +1,52 @@
+// `npm run bench [NAME...]`: runs these benches, or all, prints what they find and keeps it in bench/results. Each runs
+// in a process of its own, so that none inherits another's memory or warm code. Exits with 1 where a goal is missed.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type Bench, isMet } from './measuring/bench.ts';
+import { machineFacts, watchMachine } from './measuring/machine.ts';
+import { keepReport, reportText } from './measuring/report.ts';
+
+const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
+  engine: () => import('./engine.ts'),
+  heart: () => import('./heart.ts'),
+  'first-sound': () => import('./first-sound.ts'),
+  parallel: () => import('./parallel.ts'),
+  memory: () => import('./memory.ts'),
+  resampler: () => import('./resampler.ts'),
+  encoders: () => import('./encoders.ts'),
+  'speaking-rate': () => import('./speaking-rate.ts'),
+  intelligibility: () => import('./intelligibility.ts'),
+};
+
+async function runHere(name: string): Promise<boolean> {
+  const { bench } = await benches[name]!();
+  const stopWatching = watchMachine();
+  const startedAt = new Date();
+  const findings = await bench.run();
+  const seconds = (Date.now() - startedAt.getTime()) / 1000;
+  const facts = { machine: machineFacts(), watch: stopWatching() };
+  const report = { name, about: bench.about, startedAt: startedAt.toISOString(), seconds, ...facts, ...findings };
+  await keepReport(report);
+  console.log(reportText(report));
+  return findings.goals.every(isMet);
+}
+
+async function runInChild(name: string): Promise<boolean> {
+  const child = spawn(process.execPath, [...process.execArgv, import.meta.filename, name], { stdio: 'inherit' });
+  const [code] = await once(child, 'exit');
+  return code === 0;
+}
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => benches[name] === undefined);
+if (unknown.length > 0) {
+  console.error(`there is no bench ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')}`);
+  process.exit(2);
+}
+const names = asked.length > 0 ? asked : Object.keys(benches);
+let allMet = true;
+for (const name of names) {
+  const met = names.length === 1 ? await runHere(name) : await runInChild(name);
+  allMet &&= met;
+}
+process.exitCode = allMet ? 0 : 1;
