@@ -16,6 +16,8 @@ export interface Voice {
   /** BCP-47 ranges: "en" covers "en-US" and "en-GB". The first is the voice's own. */
   languageCodes: readonly string[];
   labels: Readonly<Record<string, string>>;
+  /** Another one where the voice says the same text otherwise than before: what was kept of it is then out of date. */
+  version: string;
   /** What brings this voice to the house loudness (audio/loudness.ts). */
   gainDb: number;
 }

@@ -63,7 +63,8 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
 
   /** A shell script that lists one voice and then does what it is told to. It notes its process in `pids`. */
   const write = async (name: string, does: string): Promise<string> => {
-    const lists = `[ "$1" = --voices ] && { printf '%s\\n' ' 5  en-us  --/M  English  gmw/en-US  (en 3)'; exit 0; }`;
+    const lists = `[ "$1" = --voices ] && { printf '%s\\n' ' 5  en-us  --/M  English  gmw/en-US  (en 3)'; exit 0; }
+[ "$1" = --version ] && { echo 'eSpeak NG text-to-speech: 1.51.1'; exit 0; }`;
     await writeFile(inFolder(name), `#!/bin/sh\ncd '${folder}'\n${lists}\necho $$ >> pids\n${does}\n`);
     await chmod(inFolder(name), 0o755);
     return inFolder(name);

@@ -123,6 +123,7 @@ export function openTone(options: ToneOptions = {}): ToneEngine {
     engine: name,
     languageCodes,
     labels: { pitch },
+    version: '1',
     gainDb: 0,
   });
 

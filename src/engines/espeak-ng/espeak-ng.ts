@@ -56,6 +56,9 @@ async function ask(program: string, option: string): Promise<string> {
   return answer.toString('utf8');
 }
 
+const askVersion = async (program: string): Promise<string> =>
+  /\d+\.\d+[\w.-]*/.exec(await ask(program, '--version'))?.[0] ?? 'unknown';
+
 const causeOf = (error: unknown) => toFailure(error).cause as NodeJS.ErrnoException;
 const isMissing = (error: unknown): boolean => causeOf(error).code === 'ENOENT';
 
@@ -89,6 +92,7 @@ export async function openEspeakNg(options: EspeakNgOptions): Promise<Engine | u
   const { program, waitMsMax = waitMsUsual, runsAtOnce = availableParallelism() } = options;
   const listed = await listVoices(program);
   if (!listed) return undefined;
+  const version = await askVersion(program);
   const files = new Map(listed.map(({ voiceId, file }) => [voiceId, file]));
   const line = createWaitingLine(runsAtOnce);
   const closing = new AbortController();
@@ -146,7 +150,7 @@ export async function openEspeakNg(options: EspeakNgOptions): Promise<Engine | u
 
   return {
     name: 'espeak-ng',
-    voices: listed.map(({ file: _, ...voice }) => voice),
+    voices: listed.map(({ file: _, ...voice }) => ({ ...voice, version })),
     capabilities: { speakingRates, timings: false, readsNumbers: true, segmentCharsMax: 240, segmentsAtOnce: 2 },
     speak,
     async close() {
@@ -164,8 +168,7 @@ async function inspect(program: string): Promise<EngineReport> {
       const message = `there is no ${program} here; "apt install espeak-ng" or "brew install espeak-ng" brings it`;
       return { state: 'absent', message };
     }
-    const version = /\d+\.\d+[\w.-]*/.exec(await ask(program, '--version'))?.[0];
-    return { state: 'ready', message: `version ${version ?? 'unknown'}, ${voices.length} voices` };
+    return { state: 'ready', message: `version ${await askVersion(program)}, ${voices.length} voices` };
   } catch (error) {
     return { state: 'broken', message: `${program} does not answer as it should: ${causeOf(error).message}` };
   }

@@ -5,7 +5,8 @@
 // and languages that BCP-47 has no tag for ("piqd").
 import type { Voice } from '../engine.ts';
 
-export interface EspeakVoice extends Voice {
+/** A voice of the table, which does not tell the version of the program. */
+export interface EspeakVoice extends Omit<Voice, 'version'> {
   /** What eSpeak NG knows it by; its language is not enough, since some have two. */
   file: string;
 }

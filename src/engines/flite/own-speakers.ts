@@ -25,7 +25,10 @@ export async function openOwnSpeakers(files: readonly VoiceFile[], audition: Aud
   );
 }
 
-async function toSpeaker({ voiceId, path, features, ownName }: VoiceFile, audition: Audition): Promise<Speaker> {
+async function toSpeaker(
+  { voiceId, path, version, features, ownName }: VoiceFile,
+  audition: Audition,
+): Promise<Speaker> {
   const args = ['-voice', programPath(voiceId)];
   const samples: number[] = [];
   let sampleRateHz = 0;
@@ -49,6 +52,7 @@ async function toSpeaker({ voiceId, path, features, ownName }: VoiceFile, auditi
       engine: 'flite',
       languageCodes: languageCodesOf(features.get('country')),
       labels: { ...labelOf('gender', features), ...labelOf('country', features), base: ownName },
+      version,
       gainDb: gainDbFor(pcm),
     },
     args,

@@ -4,6 +4,7 @@
 //     (name, value)*                 texts: u32 length, then so many bytes, the last of them NUL
 //     "end_of_features" twice, then the name of the voice, likewise
 // flite itself speaks with some other voice where it cannot read one, and so each is looked at here before it is used.
+import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -14,6 +15,8 @@ export interface VoiceFile {
   path: string;
   /** Shared between threads. */
   bytes: Uint8Array;
+  /** Of its contents. */
+  version: string;
   features: ReadonlyMap<string, string>;
   /** What its makers called it. */
   ownName: string;
@@ -25,6 +28,7 @@ const lastFeature = 'end_of_features';
 const fileBytesMax = 32 * 2 ** 20;
 const featuresMax = 100;
 const textBytesMax = 4096;
+const versionChars = 16;
 
 /** The path by which flite is told of a voice. */
 export const programPath = (voiceId: string): string => `voices/${voiceId}${ending}`;
@@ -57,9 +61,10 @@ async function readVoiceFile(path: string, voiceId: string): Promise<VoiceFile> 
   const bytes = new Uint8Array(new SharedArrayBuffer(read.length));
   bytes.set(read);
   const { features, ownName } = parseHeader(path, read);
+  const version = createHash('sha256').update(read).digest('hex').slice(0, versionChars);
   const language = features.get('language');
   if (language !== 'eng') throw new VoiceFileError(path, `speaks "${language}"; only English voices (eng) can be used`);
-  return { voiceId, path, bytes, features, ownName };
+  return { voiceId, path, bytes, version, features, ownName };
 }
 
 function parseHeader(path: string, bytes: Buffer): Pick<VoiceFile, 'features' | 'ownName'> {

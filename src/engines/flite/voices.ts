@@ -55,6 +55,7 @@ export const stockSpeakers: readonly Speaker[] = stockVoices.map(({ voiceId, cha
       engine: 'flite',
       languageCodes: accent === 'scottish' ? ['en-GB', 'en'] : ['en-US', 'en'],
       labels: { gender, accent, base: model },
+      version: '2.3',
       gainDb,
     },
     args: ['-voice', model, ...(pitchHz === undefined ? [] : ['--setf', `int_f0_target_mean=${pitchHz}`])],
