@@ -1,10 +1,29 @@
 // Builds the service from a Config: the only file that knows everyone. What it opens, it closes in reverse.
-import type { Config } from './config.ts';
-import type { Engine, EngineDefinition } from './engines/engine.ts';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createAdmit } from './access/admit.ts';
+import { createPepper } from './access/api-key.ts';
+import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './access/first-key.ts';
+import { createKeyring, type Keyring } from './access/keyring.ts';
+import { openLocalClips } from './clips/local-clips.ts';
+import { type Config, ConfigError } from './config.ts';
+import type { EngineDefinition } from './engines/engine.ts';
+import { openGateway } from './gateway/gateway.ts';
+import { openSharedPort } from './gateway/shared-port.ts';
+import type { EndedCall } from './rpc/observe.ts';
+import { openRpcServer } from './rpc/rpc-server.ts';
+import { createServices } from './rpc/services.ts';
+import { openClipSweep } from './speech/clip-sweep.ts';
+import { createDelivery } from './speech/delivery.ts';
 import { createSlots } from './speech/slots.ts';
 import { createSpeech, type Speech } from './speech/synthesize.ts';
 import { createVoices, type Voices } from './speech/voice.ts';
+import { createApiKeyRows } from './store/api-key-rows.ts';
+import { createClipRows } from './store/clip-rows.ts';
+import { openSqlite } from './store/sqlite.ts';
+import type { Log } from './telemetry/log.ts';
 
+/** The heart alone. */
 export interface App {
   voices: Voices;
   speech: Speech;
@@ -12,23 +31,152 @@ export interface App {
 }
 
 export async function openApp(config: Config, definitions: readonly EngineDefinition[]): Promise<App> {
-  const engines: Engine[] = [];
-  const close = async () => {
-    for (const engine of engines.toReversed()) await engine.close();
-  };
-  try {
-    for (const definition of definitions) {
+  await using opened = new AsyncDisposableStack();
+  const results = await Promise.allSettled(
+    definitions.map(async (definition) => {
       const engine = await openEngine(config, definition);
-      if (engine) engines.push(engine);
-    }
-    const voices = createVoices(engines);
-    const { speakingMax, waitingMax } = config;
-    const speech = createSpeech({ voices, slots: createSlots({ speakingMax, waitingMax }) });
-    return { voices, speech, close };
+      if (engine) opened.defer(() => engine.close());
+      return engine;
+    }),
+  );
+  const engines = results.flatMap((result) => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value ?? [];
+  });
+  const voices = createVoices(engines);
+  const { speakingMax, waitingMax } = config;
+  const speech = createSpeech({ voices, slots: createSlots({ speakingMax, waitingMax }) });
+  const kept = opened.move();
+  return { voices, speech, close: () => kept.disposeAsync() };
+}
+
+/** The keys alone, for the command line. */
+export interface Keys {
+  keyring: Keyring;
+  close(): Promise<void>;
+}
+
+export async function openKeys(config: Config): Promise<Keys> {
+  await using opened = new AsyncDisposableStack();
+  const store = await openSqlite(databaseOf(config));
+  opened.defer(() => store.close());
+  const keyring = createKeyring({ rows: createApiKeyRows(store), pepper: pepperOf(config) });
+  opened.defer(() => keyring.close());
+  const kept = opened.move();
+  return { keyring, close: () => kept.disposeAsync() };
+}
+
+/** All of it, serving. */
+export interface Service {
+  httpPort: number;
+  grpcPort: number;
+  baseUrl: string;
+  /** The key that was made because there was none. */
+  firstKey: FirstKey | undefined;
+  /** Lets what runs finish for a while, ends the rest, and closes everything. */
+  drain(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  config: Config;
+  definitions: readonly EngineDefinition[];
+  log: Log;
+  /** Both doors on the HTTP address. */
+  isSinglePort: boolean;
+}
+
+export async function openService({ config, definitions, log, isSinglePort }: ServiceOptions): Promise<Service> {
+  await using opened = new AsyncDisposableStack();
+  const onFault = (fault: unknown) => log.error('a fault that no caller was told of', { fault });
+  const app = await openApp(config, definitions);
+  opened.defer(() => app.close());
+  const store = await openSqlite(databaseOf(config));
+  opened.defer(() => store.close());
+  const clips = await openLocalClips({ dir: join(config.dataDir, 'audio') });
+  opened.defer(() => clips.close());
+  const clipRows = createClipRows(store);
+  const sweep = openClipSweep({ clips, index: clipRows, onFault });
+  opened.defer(() => sweep.close());
+
+  const keyRows = createApiKeyRows(store);
+  const pepper = pepperOf(config);
+  if (config.bootstrapKey !== '') await acceptBootstrapKey({ rows: keyRows, pepper, key: config.bootstrapKey });
+  const firstKey = await makeFirstKey({ rows: keyRows, pepper, dataDir: config.dataDir });
+  const keyring = createKeyring({ rows: keyRows, pepper });
+  opened.defer(() => keyring.close());
+  const admit = createAdmit(keyring);
+
+  const tls = await readTls(config);
+  const baseUrl = config.baseUrl || `${tls ? 'https' : 'http'}://${config.httpAddr}`;
+  const { voices, speech } = app;
+  const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
+  const delivery = createDelivery({ speech, voices, clips, index: clipRows, links });
+  const onCallEnd = ({ failure, status, ...call }: EndedCall) => {
+    const facts = { ...call, status, ...(failure && { reason: failure.reason }) };
+    if (failure?.reason === 'internal_error') log.error('call', { ...facts, cause: failure.cause });
+    else if (failure?.cause) log.warn('call', { ...facts, cause: failure.cause });
+    else log.info('call', facts);
+  };
+  const services = createServices({ delivery, voices, admit, onCallEnd });
+
+  const rpc = await blame(config, 'SONANT_GRPC_ADDR', () =>
+    openRpcServer({ services, onFault, ...(!isSinglePort && { address: config.grpcAddr, ...(tls && { tls }) }) }),
+  );
+  opened.defer(() => rpc.drain(0));
+  const { isStrict, allowedOrigins } = config;
+  const gateway = await blame(config, 'SONANT_HTTP_ADDR', () =>
+    openGateway({
+      services,
+      admit,
+      files: { find: clipRows.find, open: clips.open },
+      settings: {
+        ...(!isSinglePort && { address: config.httpAddr, ...(tls && { tls }) }),
+        ...{ baseUrl, isStrict, allowedOrigins },
+      },
+      watch: {
+        checks: [{ name: 'store', isReady: async () => (await keyRows.isEmpty()) || true }],
+        onRequestEnd: (request) => log.debug('request', { ...request }),
+        onFault,
+      },
+    }),
+  );
+  opened.defer(() => gateway.drain(0));
+  const doors = { toHttp1: gateway.accept, toHttp2: rpc.accept };
+  const shared = isSinglePort
+    ? await blame(config, 'SONANT_HTTP_ADDR', () => openSharedPort({ address: config.httpAddr, tls, ...doors }))
+    : undefined;
+  const kept = opened.move();
+  return {
+    httpPort: shared?.port ?? gateway.port,
+    grpcPort: shared?.port ?? rpc.port,
+    baseUrl,
+    firstKey,
+    async drain() {
+      const drainMs = config.drainSeconds * 1000;
+      shared?.close();
+      await Promise.all([rpc.drain(drainMs), gateway.drain(drainMs)]);
+      await kept.disposeAsync();
+    },
+  };
+}
+
+const databaseOf = ({ dataDir }: Config) => join(dataDir, 'sonant.db');
+const pepperOf = ({ keyPepper }: Config) => (keyPepper === '' ? undefined : createPepper(keyPepper));
+
+/** Opens a door; if it cannot be opened, the setting that says where it is gets the blame. */
+async function blame<T>({ inForce }: Config, name: string, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
   } catch (error) {
-    await close();
-    throw error;
+    const { value, source } = inForce.find(({ setting }) => setting.name === name)!;
+    throw new ConfigError([{ name, given: String(value), source, allowed: (error as Error).message }]);
   }
+}
+
+async function readTls({ tlsCert, tlsKey }: Config): Promise<{ cert: string; key: string } | undefined> {
+  if (tlsCert === '' && tlsKey === '') return undefined;
+  if (tlsCert === '' || tlsKey === '') throw new Error('SONANT_TLS_CERT and SONANT_TLS_KEY go together');
+  return { cert: await readFile(tlsCert, 'utf8'), key: await readFile(tlsKey, 'utf8') };
 }
 
 /** An optional engine that is broken, and that nobody has asked for by a setting, is as good as absent; doctor tells. */

@@ -6,12 +6,14 @@ import './node-version.ts';
 import { type Command, commandLine, UsageError } from './cli/command.ts';
 import { configCommand } from './cli/config.ts';
 import { doctorCommand } from './cli/doctor.ts';
+import { keyCommand } from './cli/key.ts';
 import { sayCommand } from './cli/say.ts';
+import { serveCommand } from './cli/serve.ts';
 import { voiceCommand } from './cli/voice.ts';
 import { ConfigError } from './config.ts';
 import { toFailure } from './errors.ts';
 
-const commands: readonly Command[] = [sayCommand, voiceCommand, doctorCommand, configCommand];
+const commands: readonly Command[] = [serveCommand, sayCommand, voiceCommand, keyCommand, doctorCommand, configCommand];
 
 const help = `Sonant turns text into speech.
 

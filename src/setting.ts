@@ -39,3 +39,59 @@ export function textSetting(
   const { isAllowed = () => true, ...rest } = setting;
   return { allowed: 'any text', ...rest, parse: (given) => (isAllowed(given) ? given : undefined) };
 }
+
+export function choiceSetting<T extends string>(setting: Declared<T> & { choices: readonly T[] }): Setting<T> {
+  const { choices, ...rest } = setting;
+  return {
+    ...rest,
+    allowed: choices.join(', '),
+    parse: (given) => choices.find((choice) => choice === given),
+  };
+}
+
+/** Off unless told otherwise. */
+export function flagSetting(setting: Omit<Declared<boolean>, 'fallback'>): Setting<boolean> {
+  return {
+    ...setting,
+    fallback: false,
+    allowed: '1 or 0',
+    parse: (given) =>
+      given === '1' || given === 'true' ? true : given === '0' || given === 'false' ? false : undefined,
+  };
+}
+
+/** Where to listen. Port 0 is any that is free. */
+export interface Address {
+  host: string;
+  port: number;
+  toString(): string;
+}
+
+export function addressSetting(setting: Omit<Declared<Address>, 'fallback'> & { fallback: string }): Setting<Address> {
+  return { ...setting, fallback: parseAddress(setting.fallback)!, allowed: 'host:port', parse: parseAddress };
+}
+
+function parseAddress(given: string): Address | undefined {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/\s]*)):(\d{1,5})$/.exec(given);
+  const port = Number(match?.[3]);
+  if (!match || port > 65_535) return undefined;
+  return { host: match[1] ?? (match[2] || '0.0.0.0'), port, toString: () => given };
+}
+
+/** Several texts with commas between them. */
+export function listSetting(
+  setting: Omit<Declared<readonly string[]>, 'fallback'> & { allowed: string; isItem(item: string): boolean },
+): Setting<readonly string[]> {
+  const { isItem, ...rest } = setting;
+  return {
+    ...rest,
+    fallback: [],
+    parse: (given) => {
+      const items = given
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== '');
+      return items.every(isItem) ? items : undefined;
+    },
+  };
+}

@@ -38,7 +38,8 @@ test('the environment goes before .env, and .env before sonant.toml', () => {
   writeFileSync(join(folder, '.env'), '# ours and others\nSONANT_SPEAKING_MAX=2\nSONANT_WAITING_MAX=2\nOTHER=1\n');
   const config = load({ SONANT_SPEAKING_MAX: '3', HOME: '/root' });
   expect([config.speakingMax, config.waitingMax, config.dataDir]).toEqual([3, 2, '/toml']);
-  expect(config.inForce.slice(0, 3).map(({ source }) => source)).toEqual(['sonant.toml', 'environment', '.env']);
+  const sources = config.inForce.filter(({ source }) => source !== 'default').map(({ source }) => source);
+  expect(sources).toEqual(['sonant.toml', 'environment', '.env']);
 });
 
 test('a table of sonant.toml holds the settings of an engine', () => {
@@ -88,7 +89,7 @@ test('every setting has a name of its own, help and a default that it allows', (
   expect(new Set(settings.map(({ name }) => name)).size).toBe(settings.length);
   for (const { help, fallback, parse } of settings) {
     expect(help).not.toBe('');
-    expect(parse(String(fallback))).toEqual(fallback);
+    expect(String(parse(String(fallback)))).toBe(String(fallback));
   }
 });
 

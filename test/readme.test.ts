@@ -1,7 +1,7 @@
 // The README's commands run as they are written, in order, in a copy of the checkout; only `npm ci`, which has run, is
 // left out. Blocks marked `sh` are run; the others show what needs more than a checkout. Its table of settings is
 // held to the code.
-import { execFileSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,16 +20,36 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test('every shell block runs', () => {
-  const blocks = [...readme.matchAll(/^```sh\n(.*?)^```/gms)].map((match) => match[1]!);
+test('every shell block runs', async () => {
+  const blocks = [...readme.matchAll(/^```sh( serve)?\n(.*?)^```/gms)];
   expect(blocks.length).toBeGreaterThan(3);
-  for (const block of blocks) {
-    const commands = block.replace(/^npm ci$/m, '');
-    execFileSync('sh', ['-e', '-c', commands], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+  let service: ChildProcess | undefined;
+  try {
+    for (const [, serves, block] of blocks) {
+      const commands = block!.replace(/^npm ci$/m, '');
+      if (serves) service = await start(commands);
+      else execFileSync('sh', ['-e', '-c', commands], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+    }
+  } finally {
+    if (service?.pid) process.kill(-service.pid, 'SIGTERM');
   }
-  for (const file of ['hello.wav', 'letter.mp3', 'piped.pcm'])
+  for (const file of ['hello.wav', 'reader.wav', 'letter.mp3', 'piped.pcm']) {
     expect(statSync(join(folder, file)).size).toBeGreaterThan(5000);
+  }
 });
+
+/** Runs what does not end by itself, and waits until it says that it serves. */
+function start(commands: string): Promise<ChildProcess> {
+  const service = spawn('sh', ['-c', commands], { cwd: folder, detached: true });
+  return new Promise((resolve, reject) => {
+    let said = '';
+    service.stdout.on('data', (bytes) => {
+      said += bytes;
+      if (said.includes('Sonant serves')) resolve(service);
+    });
+    service.once('exit', () => reject(new Error(`it ended: ${said}`)));
+  });
+}
 
 test('every setting is in its table', () => {
   const documented = [...readme.matchAll(/^\| `(SONANT_\w+)`/gm)].map((match) => match[1]);

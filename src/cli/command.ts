@@ -1,8 +1,9 @@
 // What a command of the command line is, and what it is given.
 import { parseArgs } from 'node:util';
-import { type App, openApp } from '../app.ts';
+import { type App, type Keys, openApp, openKeys, openService, type Service } from '../app.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { registry } from '../engines/registry.ts';
+import { createLog } from '../telemetry/log.ts';
 
 export interface CommandLine {
   args: string[];
@@ -10,6 +11,8 @@ export interface CommandLine {
   signal: AbortSignal;
   loadConfig(): Config;
   openApp(): Promise<App>;
+  openKeys(): Promise<Keys>;
+  openService(options: { isSinglePort: boolean }): Promise<Service>;
   print(text: string): void;
 }
 
@@ -30,6 +33,11 @@ const load = () => loadConfig({ env: process.env, folder: process.cwd(), engines
 export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   loadConfig: load,
   openApp: () => openApp(load(), registry),
+  openKeys: () => openKeys(load()),
+  openService: ({ isSinglePort }) => {
+    const config = load();
+    return openService({ config, definitions: registry, log: createLog(config.logLevel), isSinglePort });
+  },
   print: (text) => void process.stdout.write(`${text}\n`),
 };
 

@@ -1,0 +1,77 @@
+// The key that a new service starts with. Either the operator brings it (SONANT_BOOTSTRAP_KEY), or, with not one key in
+// the table, one is made and kept in the file `first-key` in the data folder, for its owner's eyes only.
+// The file is written before the row: a crash between the two leaves a key that the next start takes up.
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../errors.ts';
+import type { ApiKeyRows } from '../store/api-key-rows.ts';
+import { createApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
+import { isRowOf, toApiKeyRow } from './key-record.ts';
+import { firstKeyScopes } from './scope.ts';
+
+interface Table {
+  rows: ApiKeyRows;
+  pepper?: Pepper | undefined;
+}
+
+/** Sees to it that `key` is in the table. If it was revoked since, it stays so. */
+export async function acceptBootstrapKey({ rows, pepper, key }: Table & { key: string }): Promise<void> {
+  const parsed = parseApiKey(key);
+  if (!parsed) throw new Failure('invalid_api_key', { message: 'The bootstrap key is not a well-formed API key.' });
+  const asked = { name: 'bootstrap key', scopes: firstKeyScopes };
+  if (!(await rows.find(parsed.idPart))) await rows.add(toApiKeyRow(parsed, asked, Date.now(), pepper));
+  if (!isRowOf(await rows.find(parsed.idPart), parsed, pepper)) {
+    const message = 'The bootstrap key has the id part of another key, or the pepper has changed.';
+    throw new Failure('invalid_api_key', { message });
+  }
+}
+
+export interface FirstKey {
+  key: string;
+  file: string;
+}
+
+/** The first key and its file, or undefined if there are keys. Of processes that start at once, one gets it. */
+export async function makeFirstKey({
+  rows,
+  pepper,
+  dataDir,
+}: Table & { dataDir: string }): Promise<FirstKey | undefined> {
+  if (!(await rows.isEmpty())) return undefined;
+  const file = join(dataDir, 'first-key');
+  let parsed: ParsedApiKey;
+  try {
+    await mkdir(dataDir, { recursive: true });
+    parsed = (await keepNew(file, createApiKey())) ?? (await readKept(file));
+  } catch (error) {
+    throw new Failure('storage_unavailable', { message: 'The first key cannot be kept.' }, error);
+  }
+  const asked = { name: 'first key', scopes: firstKeyScopes };
+  const isAdded = await rows.addFirst(toApiKeyRow(parsed, asked, Date.now(), pepper));
+  return isAdded ? { key: parsed.key, file } : undefined;
+}
+
+/** Puts the key into the file, whole and on the disk, unless the file is there already. */
+async function keepNew(file: string, parsed: ParsedApiKey): Promise<ParsedApiKey | undefined> {
+  const draft = `${file}.${randomBytes(4).toString('hex')}`;
+  const handle = await open(draft, 'wx', 0o600);
+  try {
+    await handle.writeFile(`${parsed.key}\n`);
+    await handle.sync();
+    await link(draft, file);
+    return parsed;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
+    throw error;
+  } finally {
+    await handle.close();
+    await rm(draft);
+  }
+}
+
+async function readKept(file: string): Promise<ParsedApiKey> {
+  const parsed = parseApiKey((await readFile(file, 'utf8')).trim());
+  if (!parsed) throw new Error(`${file} holds no API key; remove it to have one made`);
+  return parsed;
+}

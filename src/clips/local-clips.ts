@@ -1,0 +1,234 @@
+// Clips in a folder:
+//
+//     drafts/aud_01JD...X7.3f9c2a61   being written; random at its end, so that no two are one
+//     X7/aud_01JD...X7                a clip, in the folder of the last two characters of its key
+//
+// A draft is synced to the disk, renamed into place, and the folder synced: rename is atomic, so a clip is whole or it
+// is not there. Old drafts are swept when the folder is opened.
+import { randomBytes } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { Failure } from '../errors.ts';
+import { type ByteRange, type ClipDraft, type ClipStore, isClipKey, type StoredClip } from './clip-store.ts';
+
+/** A draft that was not written to for so long has lost its writer, and a clip without a row its row. */
+const abandonedAfterMs = 60 * 60 * 1000;
+/** What waits for a reader that is slow. */
+const readBytes = 128 * 1024;
+
+export async function openLocalClips({ dir }: { dir: string }): Promise<ClipStore> {
+  const clips = new LocalClips(dir);
+  await storing(async () => {
+    await mkdir(clips.draftsDir, { recursive: true, mode: 0o700 });
+    await clips.sweepDrafts();
+  });
+  return clips;
+}
+
+class LocalClips implements ClipStore {
+  readonly #dir: string;
+  readonly draftsDir: string;
+  readonly #drafts = new Set<LocalDraft>();
+  #closed = false;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+    this.draftsDir = join(dir, 'drafts');
+  }
+
+  #pathOf(key: string): string {
+    return join(this.#dir, key.slice(-2), key);
+  }
+
+  async create(key: string): Promise<ClipDraft> {
+    if (!isClipKey(key)) throw new TypeError(`${JSON.stringify(key)} cannot be the key of a clip`);
+    const path = join(this.draftsDir, `${key}.${randomBytes(4).toString('hex')}`);
+    const file = await storing(() => open(path, 'wx', 0o600));
+    const draft = new LocalDraft({ file, path, target: this.#pathOf(key), onOver: () => this.#drafts.delete(draft) });
+    this.#drafts.add(draft);
+    if (this.#closed) await draft.discard();
+    return draft;
+  }
+
+  async open(key: string, range?: ByteRange): Promise<StoredClip | undefined> {
+    if (!isClipKey(key)) return undefined;
+    const file = await storing(() => openIfThere(this.#pathOf(key)));
+    if (!file) return undefined;
+    try {
+      const { size, mtimeNs } = await file.stat({ bigint: true });
+      const byteCount = Number(size);
+      const etag = `"${size.toString(36)}-${mtimeNs.toString(36)}"`;
+      return { byteCount, etag, body: await read(file, byteCount, range) };
+    } catch (error) {
+      await file.close();
+      throw toStorageFailure(error);
+    }
+  }
+
+  async remove(key: string): Promise<void> {
+    if (isClipKey(key)) await storing(() => rm(this.#pathOf(key), { force: true }));
+  }
+
+  sweep(isKnown: (key: string) => Promise<boolean>): Promise<number> {
+    return storing(async () => {
+      let removed = await this.sweepDrafts();
+      for (const folder of await readdir(this.#dir)) {
+        if (folder.length !== 2) continue;
+        for (const key of await readdir(join(this.#dir, folder))) {
+          if (isClipKey(key) && !(await isKnown(key)) && (await removeAbandoned(this.#pathOf(key)))) removed++;
+        }
+      }
+      return removed;
+    });
+  }
+
+  async sweepDrafts(): Promise<number> {
+    let removed = 0;
+    for (const name of await readdir(this.draftsDir)) {
+      if (await removeAbandoned(join(this.draftsDir, name))) removed++;
+    }
+    return removed;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const draft of this.#drafts) await draft.discard();
+  }
+}
+
+class LocalDraft implements ClipDraft {
+  readonly #file: FileHandle;
+  readonly #path: string;
+  readonly #target: string;
+  readonly #onOver: () => void;
+  /** Everything asked for so far, in order; once a part has failed, so has all that follows. */
+  #done: Promise<void> = Promise.resolve();
+  #isOver = false;
+
+  constructor({ file, path, target, onOver }: { file: FileHandle; path: string; target: string; onOver: () => void }) {
+    this.#file = file;
+    this.#path = path;
+    this.#target = target;
+    this.#onOver = onOver;
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    return this.#next(() => this.#file.writeFile(bytes));
+  }
+
+  async commit(head?: Uint8Array): Promise<void> {
+    try {
+      await this.#next(async () => {
+        if (head) await overwrite(this.#file, head);
+        await this.#file.sync();
+        await this.#file.close();
+        await moveInto(this.#path, this.#target);
+        this.#end();
+      });
+    } finally {
+      await this.discard();
+    }
+  }
+
+  async discard(): Promise<void> {
+    if (this.#isOver) return;
+    this.#end();
+    await this.#done.catch(() => {});
+    await storing(async () => {
+      await this.#file.close();
+      await rm(this.#path, { force: true });
+    });
+  }
+
+  #next(work: () => Promise<void>): Promise<void> {
+    this.#done = this.#done.then(() => {
+      if (this.#isOver) throw new Failure('storage_unavailable', {}, new Error('the draft is over'));
+      return storing(work);
+    });
+    return this.#done;
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#onOver();
+  }
+}
+
+async function overwrite(file: FileHandle, head: Uint8Array): Promise<void> {
+  const { bytesWritten } = await file.write(head, 0, head.length, 0);
+  if (bytesWritten < head.length) throw new Error('the head was not written');
+}
+
+async function moveInto(from: string, to: string): Promise<void> {
+  const folder = join(to, '..');
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await syncFolder(join(folder, '..'));
+    await rename(from, to);
+  }
+  await syncFolder(folder);
+}
+
+/** Without this a rename may be forgotten in a power cut. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function read(
+  file: FileHandle,
+  byteCount: number,
+  range: ByteRange = { first: 0, last: byteCount - 1 },
+): Promise<Readable> {
+  const end = Math.min(range.last, byteCount - 1);
+  if (range.first <= end) return file.createReadStream({ start: range.first, end, highWaterMark: readBytes });
+  await file.close();
+  return Readable.from([]);
+}
+
+async function removeAbandoned(path: string): Promise<boolean> {
+  try {
+    if (Date.now() - (await stat(path)).mtimeMs < abandonedAfterMs) return false;
+    await rm(path);
+    return true;
+  } catch (error) {
+    // Its writer or another sweep was quicker.
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
+
+async function storing<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toStorageFailure(error);
+  }
+}
+
+function toStorageFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const isFull = ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '');
+  return isFull
+    ? new Failure('storage_full', {}, error)
+    : new Failure('storage_unavailable', { retryAfterSeconds: 1 }, error);
+}

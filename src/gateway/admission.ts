@@ -1,0 +1,48 @@
+// Who may, asked before a byte of the body is read. A route names the methods of the core that it may come to call; the
+// key must be good for one of them. Once the body has told which one, `requireScopes` asks for that. The caller goes on
+// to the core as admitted, so nothing is looked up twice.
+import type { DescMethod } from '@bufbuild/protobuf';
+import type { FastifyRequest } from 'fastify';
+import type { Admit } from '../access/admit.ts';
+import type { KeyCaller } from '../access/keyring.ts';
+import { Failure } from '../errors.ts';
+import { apiKeyHeader, requiredScopesOf } from '../rpc/gate.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: KeyCaller | undefined;
+  }
+}
+
+/** An `onRequest` hook for a route that calls one of these methods. */
+export type AdmitTo = (...methods: readonly DescMethod[]) => (request: FastifyRequest) => Promise<void>;
+
+export function createAdmitTo(admit: Admit): AdmitTo {
+  return (...methods) => {
+    const choices = methods.map(requiredScopesOf);
+    const scopes = [...new Set(choices.flat())];
+    return async (request) => {
+      const caller = await admit(apiKeyOf(request), []);
+      if (!choices.some((choice) => holds(caller, choice))) {
+        const message = scopes.length > 1 ? `The API key needs one of the scopes ${scopes.join(', ')}.` : undefined;
+        throw new Failure('insufficient_scope', { requiredScopes: scopes, ...(message && { message }) });
+      }
+      request.caller = caller;
+    };
+  };
+}
+
+/** The key as it came. */
+export function apiKeyOf({ headers }: FastifyRequest): string | undefined {
+  const presented = headers[apiKeyHeader];
+  return typeof presented === 'string' ? presented : undefined;
+}
+
+/** A Failure `insufficient_scope` where the admitted caller may not call the method. */
+export function requireScopes({ caller }: FastifyRequest, method: DescMethod): void {
+  const requiredScopes = requiredScopesOf(method);
+  if (!caller || !holds(caller, requiredScopes)) throw new Failure('insufficient_scope', { requiredScopes });
+}
+
+const holds = ({ scopes }: KeyCaller, required: readonly string[]) =>
+  required.every((scope) => scopes.some((held) => held === scope));

@@ -1,0 +1,115 @@
+// GET and HEAD /audio/{id}.{format}: stored audio, for whoever knows its address. It is what any cache and player
+// expects of a file that never changes: ranges (RFC 9110 section 14), an ETag, an age to keep it for.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { audioFormats, type FormatName } from '../audio/formats.ts';
+import type { ClipStore } from '../clips/clip-store.ts';
+import { Failure } from '../errors.ts';
+import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
+import { sendPieces } from './body-writer.ts';
+import { parseRange } from './byte-range.ts';
+import { toFailureReply } from './failure-reply.ts';
+import { documented, type Operation, type Parameter } from './operation.ts';
+import type { ReplyHeaderName } from './reply-headers.ts';
+import { soundContent } from './speech-operations.ts';
+
+export interface AudioFiles {
+  find: ClipRows['find'];
+  open: ClipStore['open'];
+}
+
+type AudioRequest = FastifyRequest<{ Params: { file: string } }>;
+
+const headers: readonly ReplyHeaderName[] = ['ETag', 'Content-Range'];
+const conditional = (name: string, description: string): Parameter => ({
+  in: 'header',
+  name,
+  description,
+  schema: { type: 'string' },
+});
+const operation: Operation = {
+  id: 'getAudio',
+  tag: 'Audio',
+  summary: 'Fetch stored audio',
+  description: 'No key is needed; the address cannot be guessed.',
+  parameters: [
+    {
+      in: 'path',
+      name: 'file',
+      description: 'Id and extension: `aud_01JD....wav`.',
+      schema: { type: 'string' },
+      required: true,
+    },
+    conditional('Range', 'One range of bytes, such as `bytes=0-99`.'),
+    conditional('If-Range', 'An ETag: the range counts only while it is the same.'),
+    conditional('If-None-Match', 'ETags that you have.'),
+  ],
+  answers: {
+    200: { description: 'The whole file.', headers, content: soundContent },
+    206: { description: 'The bytes asked for.', headers, content: soundContent },
+    304: { description: 'You have it.', headers: ['ETag'] },
+  },
+  failures: ['not_found', 'audio_expired', 'overloaded', 'storage_unavailable'],
+};
+
+export function addAudioRoutes(app: FastifyInstance, files: AudioFiles): void {
+  const send = async (request: AudioRequest, reply: FastifyReply) => {
+    const row = await findClip(files, request.params.file);
+    const etag = `"${row.clipId}"`;
+    const common = fileHeaders(row, etag);
+    if (matches(request.headers['if-none-match'], etag)) return reply.code(304).headers(common).send();
+    const isRangeWanted = request.method === 'GET' && (request.headers['if-range'] ?? etag) === etag;
+    const range = parseRange(isRangeWanted ? request.headers.range : undefined, row.byteCount);
+    if (range === 'unsatisfiable') return refuseRange(request, reply, row.byteCount);
+    const { contentType } = audioFormats[row.format as FormatName];
+    const { first, last } = range === 'whole' ? { first: 0, last: row.byteCount - 1 } : range;
+    const head = { ...common, 'content-type': contentType, 'content-length': last - first + 1 };
+    if (request.method === 'HEAD') return reply.headers(head).send('');
+    const clip = await files.open(row.clipId, range === 'whole' ? undefined : range);
+    if (!clip) throw new Failure('not_found');
+    if (range === 'whole') await sendPieces(reply, head, clip.body);
+    else
+      await sendPieces(
+        reply.code(206),
+        { ...head, 'Content-Range': `bytes ${first}-${last}/${row.byteCount}` },
+        clip.body,
+      );
+    return reply;
+  };
+
+  app.route({ method: ['GET', 'HEAD'], url: '/audio/:file', ...documented(operation), handler: send });
+}
+
+/** The clip of an address; a Failure if there is none, none of that format, or none any more. */
+async function findClip({ find }: AudioFiles, file: string): Promise<ClipRow> {
+  const [, id, extension] = /^(aud_[0-9A-Z]{20,80})\.([a-z0-9]{2,4})$/.exec(file) ?? [];
+  const row = id === undefined ? undefined : await find(id);
+  if (!row || audioFormats[row.format as FormatName].extension !== extension) throw new Failure('not_found');
+  if (row.expiresAtMs <= Date.now()) throw new Failure('audio_expired');
+  return row;
+}
+
+const fileHeaders = ({ expiresAtMs }: ClipRow, etag: string) => ({
+  ETag: etag,
+  'accept-ranges': 'bytes',
+  'cache-control': `public, max-age=${Math.floor((expiresAtMs - Date.now()) / 1000)}, immutable`,
+  'x-content-type-options': 'nosniff',
+});
+
+/** RFC 9110 section 13.1.2: a list, or `*`; a weak one counts as well. */
+const matches = (header: string | undefined, etag: string): boolean =>
+  header?.trim() === '*' || (header?.split(',').some((one) => one.trim().replace(/^W\//, '') === etag) ?? false);
+
+function refuseRange(request: FastifyRequest, reply: FastifyReply, byteCount: number) {
+  const failure = new Failure('invalid_request', {
+    message: `The audio has ${byteCount} bytes; none are in that range.`,
+  });
+  const { status, headers, body } = toFailureReply(
+    failure,
+    { requestId: request.id, accept: request.headers.accept },
+    416,
+  );
+  return reply
+    .code(status)
+    .headers({ ...headers, 'Content-Range': `bytes */${byteCount}` })
+    .send(body);
+}

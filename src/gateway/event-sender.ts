@@ -1,0 +1,145 @@
+// Begins a stream of events, or reads on in one, and sends it until it ends or its reader leaves. Nothing is sent before
+// the first sound: whatever fails until then is an ordinary failure with a status of its own.
+import type { Client } from '@connectrpc/connect';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { SpeechInfo, SpeechService, StreamSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
+import type { KeyCaller } from '../access/keyring.ts';
+import { Failure } from '../errors.ts';
+import { admittedKey } from '../rpc/call.ts';
+import { apiKeyHeader } from '../rpc/gate.ts';
+import { sendPieces } from './body-writer.ts';
+import { callOptionsOf, clientLeft, signalOf } from './call-options.ts';
+import { keepalive, numberOfEvent, type StreamEvent, toEventText } from './event-stream.ts';
+import { fromThrown } from './failure-reply.ts';
+import { keepaliveEveryMs } from './limits.ts';
+import { type AskedSpeech, inTermsOfText, toStream } from './speech-fields.ts';
+import { expiresHeader, ignoredHeader, type SpeechHeaders, soundHeaders } from './speech-headers.ts';
+import type { SpeechStream } from './speech-stream.ts';
+import type { SpeechStreams } from './speech-streams.ts';
+import type { Ticket } from './tickets.ts';
+
+export interface EventSender {
+  /** Begins what was asked, on a ticket if there is one. */
+  begin(request: FastifyRequest, reply: FastifyReply, asked: AskedSpeech, ticket?: Ticket): Promise<FastifyReply>;
+  /** Reads on after `Last-Event-ID`, for the key or the ticket with that id. */
+  resume(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<FastifyReply>;
+}
+
+const eventHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+};
+
+export function createEventSender(client: Client<typeof SpeechService>, streams: SpeechStreams): EventSender {
+  const send = async (reply: FastifyReply, stream: SpeechStream, from: number, headers: SpeechHeaders = {}) => {
+    await sendPieces(reply, { ...eventHeaders, ...headers }, textsOf(reply, stream, from));
+    return reply;
+  };
+
+  return {
+    async begin(request, reply, asked, ticket) {
+      const left = signalOf(reply);
+      const ending = new AbortController();
+      const leave = () => ending.abort(clientLeft);
+      left.addEventListener('abort', leave);
+      const options = callOptionsOf(request, 'sse', ending.signal);
+      if (ticket) options.headers[apiKeyHeader] = ticket.apiKey;
+      const messages = client.streamSpeech(toStream(asked), options)[Symbol.asyncIterator]();
+      const { info, begun } = await firstEvents(messages, asked);
+      // From here on the stream has an id, and lives on for a while without its reader.
+      left.removeEventListener('abort', leave);
+      const caller = options.contextValues.get(admittedKey)!.caller as KeyCaller;
+      const toBroken = (error: unknown, chunkIndex: number): StreamEvent => ({
+        case: 'broken',
+        value: { failure: fromThrown(error), chunkIndex, requestId: request.id },
+      });
+      const stream = streams.open({
+        audioId: info.audioId,
+        holders: ticket ? [caller.keyId, ticket.ticketId] : [caller.keyId],
+        begun,
+        source: { messages, abort: (reason) => ending.abort(reason), toBroken },
+      });
+      return send(reply, stream, 0, headersOf(info, asked));
+    },
+
+    async resume(request, reply, audioId, holder) {
+      const stream = streams.find(audioId, holder);
+      if (!stream) throw new Failure('stream_expired');
+      const next = nextOf(request, audioId);
+      switch (stream.stateOf(next)) {
+        case 'lost':
+          throw new Failure('stream_expired');
+        case 'never':
+          throw badEventId('names an event that was not sent');
+        case 'over':
+          // Tells an EventSource that there is nothing more to come back for.
+          return reply.code(204).send();
+        case 'there':
+          return send(reply, stream, next);
+      }
+    },
+  };
+}
+
+/** The events up to the first sound. */
+async function firstEvents(
+  messages: AsyncIterator<StreamSpeechResponse>,
+  asked: AskedSpeech,
+): Promise<{ info: SpeechInfo; begun: StreamEvent[] }> {
+  const begun: StreamEvent[] = [];
+  try {
+    for (let next = await messages.next(); !next.done; next = await messages.next()) {
+      const { event } = next.value;
+      begun.push(event);
+      if (event.case === 'audio') break;
+    }
+  } catch (error) {
+    throw asked.isSingleText ? inTermsOfText(error) : error;
+  }
+  const [first] = begun;
+  if (first?.case !== 'info') throw new Error('a stream began without its info');
+  return { info: first.value, begun };
+}
+
+/** The events as text from one on, with a sign of life where none comes; until the reader leaves. */
+async function* textsOf(reply: FastifyReply, stream: SpeechStream, from: number): AsyncGenerator<string> {
+  const { raw } = reply;
+  const detach = stream.attach({ leave: () => raw.destroy() });
+  const beat = setInterval(() => {
+    if (raw.headersSent && !raw.writableNeedDrain) raw.write(keepalive);
+  }, keepaliveEveryMs);
+  raw.once('close', detach);
+  try {
+    for (let n = from; !raw.closed; n++) {
+      const event = await stream.at(n);
+      if (!event) return;
+      beat.refresh();
+      yield toEventText(stream.audioId, n, event);
+    }
+  } finally {
+    clearInterval(beat);
+    detach();
+  }
+}
+
+const headersOf = (info: SpeechInfo, { ignored }: AskedSpeech): SpeechHeaders => {
+  const { 'content-type': _, 'Content-Disposition': __, ...headers } = soundHeaders(info, 'streaming');
+  return { ...headers, ...linkHeaders(info), ...ignoredHeader(ignored) };
+};
+
+/** Where a stream that is kept will be found. */
+export const linkHeaders = (info: SpeechInfo): SpeechHeaders =>
+  info.audioUrl === '' ? {} : { 'X-Audio-Url': info.audioUrl, ...expiresHeader(info) };
+
+const badEventId = (message: string) =>
+  new Failure('invalid_request', { details: [{ field: 'Last-Event-ID', reason: 'format', message }] });
+
+/** The number of the event after the last one that the reader has. */
+function nextOf({ headers }: FastifyRequest, audioId: string): number {
+  const last = headers['last-event-id'];
+  if (last === undefined || last === '') return 0;
+  const n = numberOfEvent(String(last), audioId);
+  if (n === undefined) throw badEventId(`must be the id of an event of this stream, such as ${audioId}:0`);
+  return n + 1;
+}

@@ -1,0 +1,145 @@
+// Door two: the HTTP/JSON interface, and Connect and gRPC-Web on the same port. It is a client of the core, in this
+// process: a route turns what is asked into a message, calls the core, and turns what comes back into a reply. When
+// drained it takes nothing new, lets what runs finish for a while, and then ends it.
+import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { createClient } from '@connectrpc/connect';
+import type { FastifyInstance } from 'fastify';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import type { Admit } from '../access/admit.ts';
+import type { Services } from '../rpc/services.ts';
+import { createAdmitTo } from './admission.ts';
+import { type AudioFiles, addAudioRoutes } from './audio-routes.ts';
+import { clientLeft } from './call-options.ts';
+import { createCors } from './cors.ts';
+import { addDocsPage } from './docs-page.ts';
+import type { OnRequestEnd } from './ended-request.ts';
+import { addEstimateRoute } from './estimate-route.ts';
+import { createEventSender } from './event-sender.ts';
+import { addHealthRoutes, type ReadinessCheck } from './health-routes.ts';
+import { createHttpApp } from './http-app.ts';
+import { createHttpServer, listen, type Tls } from './http-server.ts';
+import { farewellMs } from './limits.ts';
+import { addOpenApi } from './openapi.ts';
+import { addSpeechRoutes } from './speech-routes.ts';
+import { SpeechStreams } from './speech-streams.ts';
+import { addSseRoutes } from './sse-routes.ts';
+import { addVoiceRoutes } from './voice-routes.ts';
+
+export interface GatewaySettings {
+  /** Where to listen; port 0 is any that is free. Without it, only sockets handed to `accept` are served. */
+  address?: { host: string; port: number };
+  tls?: Tls;
+  /** What public addresses begin with, without a slash at its end. */
+  baseUrl: string;
+  /** Refuse members that mean nothing, in place of naming them. */
+  isStrict: boolean;
+  /** Origins whose pages may read replies, such as "https://example.com". */
+  allowedOrigins: readonly string[];
+}
+
+export interface GatewayOptions {
+  services: Pick<Services, 'transport' | 'createAdapter' | 'stop'>;
+  admit: Admit;
+  files: AudioFiles;
+  settings: GatewaySettings;
+  watch: {
+    checks: readonly ReadinessCheck[];
+    onRequestEnd: OnRequestEnd;
+    /** Hears of faults that no caller is told of. */
+    onFault(fault: unknown): void;
+  };
+}
+
+export interface Gateway {
+  /** 0 where it does not listen. */
+  readonly port: number;
+  /** Serves a connection that another listener has taken. */
+  accept(socket: Socket): void;
+  /** Lets the requests that run finish within `timeoutMs`, then ends them with `overloaded`, and closes. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+export async function openGateway(options: GatewayOptions): Promise<Gateway> {
+  const { services, settings, watch } = options;
+  const { onRequestEnd, onFault } = watch;
+  let isDraining = false;
+  const toServer = (listener: RequestListener): Server => {
+    const serve = besideRpc(listener, options);
+    const take: RequestListener = (request, response) => {
+      // A connection whose last reply was under way when draining began would else wait for its next request.
+      response.once('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
+      serve(request, response);
+    };
+    const server = createHttpServer(take, settings.tls);
+    return server;
+  };
+  const app = createHttpApp({ toServer, isDraining: () => isDraining, onRequestEnd });
+  const streams = new SpeechStreams();
+  addRoutes(app, streams, options);
+  await app.ready();
+
+  const { server } = app;
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  if (settings.address) await listen(server, settings.address);
+  // Node watches over slow requests from when it listens on.
+  else server.emit('listening');
+  server.on('error', onFault);
+
+  const drain = async (timeoutMs: number) => {
+    isDraining = true;
+    const gone = Promise.all([...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
+    server.close();
+    server.closeIdleConnections();
+    let end = setTimeout(() => {
+      services.stop();
+      end = setTimeout(() => {
+        for (const socket of sockets) socket.destroy();
+      }, farewellMs);
+    }, timeoutMs);
+    await gone;
+    clearTimeout(end);
+    streams.close(clientLeft);
+    await app.close();
+  };
+
+  let drained: Promise<void> | undefined;
+  return {
+    port: (server.address() as AddressInfo | null)?.port ?? 0,
+    accept: (socket) => void server.emit('connection', socket),
+    drain: (timeoutMs) => (drained ??= drain(timeoutMs)),
+  };
+}
+
+/** What is addressed to Connect and gRPC-Web goes to the core as it is, the rest to `listener`; CORS holds for both. */
+function besideRpc(listener: RequestListener, { services, settings, watch }: GatewayOptions): RequestListener {
+  const rpc = services.createAdapter({ grpc: false, onFault: watch.onFault });
+  const rpcPaths = new Set(rpc.paths);
+  const cors = createCors(settings.allowedOrigins);
+  return (request, response) => {
+    if (cors(request, response)) return;
+    if (!rpcPaths.has(request.url?.split('?', 1)[0] ?? '')) return listener(request, response);
+    if (request.headers.expect) response.writeContinue();
+    rpc(request, response);
+  };
+}
+
+function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: GatewayOptions): void {
+  const { services, admit, files, settings, watch } = options;
+  const { baseUrl, isStrict } = settings;
+  const client = createClient(SpeechService, services.transport);
+  const admitTo = createAdmitTo(admit);
+  const eventSender = createEventSender(client, streams);
+  const readOpenApi = addOpenApi(app, baseUrl);
+  addSpeechRoutes(app, { client, admitTo, eventSender, isStrict });
+  addSseRoutes(app, { admitTo, eventSender, isStrict, baseUrl });
+  addEstimateRoute(app, { client, admitTo, isStrict });
+  addAudioRoutes(app, files);
+  addVoiceRoutes(app, services.transport, admitTo);
+  addHealthRoutes(app, watch.checks);
+  addDocsPage(app, readOpenApi);
+}

@@ -1,0 +1,43 @@
+// GET /healthz: the process answers. GET /readyz: what it stands on answers too, and it is not about to stop.
+import type { FastifyInstance } from 'fastify';
+import { Failure } from '../errors.ts';
+import { documented, type Operation, type Schema } from './operation.ts';
+
+/** Something that must work for requests to be served: its name, and whether it does. */
+export interface ReadinessCheck {
+  name: string;
+  isReady(): Promise<boolean>;
+}
+
+const answerSchema = (title: string, status: string): Schema => ({
+  title,
+  type: 'object',
+  required: ['status'],
+  properties: { status: { type: 'string', enum: [status] } },
+});
+const operation = (id: string, summary: string, schema: Schema): Operation => ({
+  id,
+  tag: 'Service',
+  summary,
+  answers: { 200: { description: 'Yes.', content: { 'application/json': { schema } } } },
+  failures: id === 'isReady' ? ['overloaded'] : [],
+});
+const alive = operation('isAlive', 'Is the process alive?', answerSchema('Alive', 'ok'));
+const ready = operation('isReady', 'Can requests be served?', answerSchema('Ready', 'ready'));
+const methods = ['GET', 'HEAD'];
+
+export function addHealthRoutes(app: FastifyInstance, checks: readonly ReadinessCheck[]): void {
+  app.route({ method: methods, url: '/healthz', ...documented(alive), handler: async () => ({ status: 'ok' }) });
+
+  app.route({
+    method: methods,
+    url: '/readyz',
+    ...documented(ready),
+    async handler() {
+      const states = await Promise.all(checks.map((check) => check.isReady().catch(() => false)));
+      const failing = checks.filter((_, i) => !states[i]).map(({ name }) => name);
+      if (failing.length > 0) throw new Failure('overloaded', { message: `Not ready: ${failing.join(', ')}.` });
+      return { status: 'ready' };
+    },
+  });
+}

@@ -1,0 +1,70 @@
+// Fastify as this door needs it: silent, with our ids, our JSON and our failures; what every request meets before its
+// route, and how whatever was thrown is told.
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { Failure } from '../errors.ts';
+import { createId } from '../id.ts';
+import { type OnRequestEnd, watchEnd } from './ended-request.ts';
+import { fromThrown, toFailureReply } from './failure-reply.ts';
+import { checkBodySize, readJsonBodies } from './json-body.ts';
+import { headerBytesMax } from './limits.ts';
+import { createMethodCheck } from './method-check.ts';
+import { apiVersion } from './reply-headers.ts';
+
+export interface HttpAppOptions {
+  toServer(listener: RequestListener): Server;
+  isDraining(): boolean;
+  onRequestEnd: OnRequestEnd;
+}
+
+const requestIdShape = /^[A-Za-z0-9_-]{1,64}$/;
+/** It lives as long as the process, and says so to whoever would otherwise restart it. */
+const livesOn = '/healthz';
+
+export function createHttpApp({ toServer, isDraining, onRequestEnd }: HttpAppOptions): FastifyInstance {
+  const tell = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    request.fault = error;
+    if (reply.raw.closed) return void reply.hijack();
+    const listener = { requestId: request.id, accept: request.headers.accept };
+    const { status, headers, body } = toFailureReply(fromThrown(error), listener);
+    // Fastify gives up the connection of a body that it did not like; we let it come to its end.
+    if (!isDraining()) reply.removeHeader('connection');
+    return void reply.code(status).headers(headers).send(body);
+  };
+
+  const app: FastifyInstance = fastify({
+    logger: false,
+    serverFactory: toServer,
+    genReqId: ({ headers }: IncomingMessage) => ownId(headers['x-request-id']) ?? createId('req'),
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: headerBytesMax },
+    // An address that cannot be read leads nowhere; it has met no hook.
+    frameworkErrors(error, request, reply) {
+      reply.headers(headersOfAll(request));
+      tell(error, request, reply);
+    },
+  });
+  app.decorateRequest('caller', undefined);
+  app.decorateRequest('fault', undefined);
+  app.setErrorHandler(tell);
+  readJsonBodies(app);
+
+  const checkMethod = createMethodCheck(app);
+  app.addHook('onRequest', async (request, reply) => {
+    watchEnd(request, reply, onRequestEnd);
+    reply.headers(headersOfAll(request));
+    if (isDraining()) {
+      reply.header('connection', 'close');
+      if (request.url !== livesOn) throw new Failure('overloaded', { message: 'The service is stopping; try again.' });
+    }
+    checkMethod(request, reply);
+    checkBodySize(request);
+  });
+  return app;
+}
+
+const ownId = (given: string | string[] | undefined) =>
+  typeof given === 'string' && requestIdShape.test(given) ? given : undefined;
+
+const headersOfAll = ({ id }: FastifyRequest) => ({ 'X-Request-Id': id, 'X-API-Version': apiVersion });

@@ -1,0 +1,124 @@
+// The HTTP/1.1 listener (RFC 9112) of this door, without TLS or with it. It promises to stay up whatever a client does:
+// headers, bodies and idle connections have their limits in bytes and in time; what is not HTTP is answered as such.
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { Server as NetServer, Socket } from 'node:net';
+import { Failure } from '../errors.ts';
+import { createId } from '../id.ts';
+import { toFailureReply } from './failure-reply.ts';
+import {
+  connectionsMax,
+  headerBytesMax,
+  headersArrivalMs,
+  headersMax,
+  keepAliveMs,
+  lingerBytesMax,
+  lingerCheckMs,
+  lingerMs,
+  requestArrivalMs,
+  slowRequestCheckMs,
+} from './limits.ts';
+import { apiVersion } from './reply-headers.ts';
+
+export interface Tls {
+  /** PEM. */
+  cert: string;
+  key: string;
+}
+
+export function createHttpServer(listener: RequestListener, tls: Tls | undefined): Server {
+  const options = {
+    maxHeaderSize: headerBytesMax,
+    headersTimeout: headersArrivalMs,
+    requestTimeout: requestArrivalMs,
+    connectionsCheckingInterval: slowRequestCheckMs,
+    keepAliveTimeout: keepAliveMs,
+    noDelay: true,
+  };
+  const server = tls ? openSecure({ ...options, ...tls }) : createServer(options);
+  server.maxConnections = connectionsMax;
+  server.maxHeadersCount = headersMax;
+  const take = (request: IncomingMessage, response: ServerResponse) => {
+    response.once('finish', () => linger(request));
+    listener(request, response);
+  };
+  server.on('request', take);
+  // The body is asked for when it is wanted.
+  server.on('checkContinue', take);
+  server.on('clientError', refuse);
+  return server;
+}
+
+function openSecure(options: Tls): Server {
+  try {
+    return createSecureServer(options);
+  } catch (cause) {
+    throw new Error(`the TLS certificate and key cannot be used: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/**
+ * Who is answered before having sent everything would lose the answer if the connection were cut at once. What they
+ * still send is thrown away for a while; if it comes to an end, the connection lives on.
+ */
+function linger(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  request.resume();
+  const { socket } = request;
+  const lastMs = Date.now() + lingerMs;
+  const lastByte = socket.bytesRead + lingerBytesMax;
+  const watch = setInterval(() => {
+    if (Date.now() > lastMs || socket.bytesRead > lastByte) socket.destroy();
+  }, lingerCheckMs);
+  request.once('close', () => clearInterval(watch));
+}
+
+/** What Node could not read as a request, or did not get in time. */
+function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+  // Bytes put into the middle of an answer would be taken for a part of it.
+  const { _httpMessage: answer } = socket as Socket & { _httpMessage?: ServerResponse };
+  if (error.code === 'ECONNRESET' || !socket.writable || answer?.headersSent) {
+    socket.destroy();
+    return;
+  }
+  const requestId = createId('req');
+  const failure = new Failure('invalid_request', { message: whyUnreadable(error.code) });
+  const { status, headers, body } = toFailureReply(failure, { requestId, accept: undefined });
+  const all = {
+    ...headers,
+    'x-request-id': requestId,
+    'x-api-version': apiVersion,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} Bad Request\r\n${lines.join('')}\r\n${body}`);
+  setTimeout(() => socket.destroy(), lingerMs).unref();
+}
+
+function whyUnreadable(code: string | undefined): string {
+  if (code === 'HPE_HEADER_OVERFLOW') return `The headers are larger than ${headerBytesMax} bytes.`;
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'The request did not arrive in time.';
+  return 'This is not a valid HTTP request.';
+}
+
+const whyNot: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there already',
+  EADDRNOTAVAIL: 'this machine does not have that address',
+  EACCES: 'this user may not listen there',
+  ENOTFOUND: 'there is no host of that name',
+};
+
+export function listen(server: NetServer, { host, port }: { host: string; port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const refuse = (cause: NodeJS.ErrnoException) => {
+      const why = whyNot[cause.code ?? ''] ?? cause.message;
+      reject(new Error(`cannot listen for HTTP on ${host}:${port}: ${why}`, { cause }));
+    };
+    server.once('error', refuse);
+    server.listen(port, host, () => {
+      server.off('error', refuse);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,48 @@
+// Every limit of this door. A body may be as large, and take as long to arrive, as rpc/limits.ts says.
+
+export const connectionsMax = 4096;
+/** Of the request line and the headers together, and how many headers there may be. */
+export const headerBytesMax = 16 * 1024;
+export const headersMax = 100;
+/** Until the headers of a request are there, and the whole of it. */
+export const headersArrivalMs = 15_000;
+export const requestArrivalMs = 45_000;
+/** How often requests that are too slow are looked for. */
+export const slowRequestCheckMs = 5_000;
+/** How long a connection waits for its next request; longer than the proxies that are common in front. */
+export const keepAliveMs = 75_000;
+/** How long, and how much of, what a refused client still sends is thrown away, before the connection is. */
+export const lingerMs = 2_000;
+export const lingerBytesMax = 32 << 20;
+export const lingerCheckMs = 50;
+
+/** Of JSON: how deep it may nest, and how many members and items it may have in all. */
+export const jsonDepthMax = 32;
+export const jsonValuesMax = 10_000;
+
+/** Of the members named in X-Ignored-Fields. */
+export const ignoredFieldsMax = 20;
+export const ignoredFieldCharsMax = 64;
+
+/** How long the answer to a request with an Idempotency-Key is remembered, and how many. */
+export const idempotencyMs = 24 * 3_600_000;
+export const idempotencyKeysMax = 20_000;
+export const idempotencyKeyCharsMax = 255;
+
+/** How long a ticket for a stream is good, and the characters of text that all of them, and those of a key, may hold. */
+export const ticketMs = 60_000;
+export const ticketCharsMax = 16_000_000;
+export const ticketCharsPerKeyMax = 2_000_000;
+
+/** When a stream of events says that it still lives. */
+export const keepaliveEveryMs = 15_000;
+/** How long a stream goes on without a reader, and how far. */
+export const readerGraceMs = 10_000;
+export const unreadBytesMax = 1 << 20;
+/** How long the events of a stream are kept after its last, and how much of one stream and of all. */
+export const eventsKeptMs = 60_000;
+export const eventBytesPerStreamMax = 4 << 20;
+export const eventBytesMax = 64 << 20;
+
+/** Until a service that is stopping has told its callers so. */
+export const farewellMs = 1_000;

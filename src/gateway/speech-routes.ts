@@ -1,0 +1,145 @@
+// POST /api/audio/speech: text becomes a link (`url`), sound in the reply (`buffer`), or sound as it is made
+// (`streaming`); and DELETE /api/audio/{id}, which takes back a link.
+import type { Client } from '@connectrpc/connect';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type SpeechInfo, SpeechService, type StreamSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
+import { handoverKey } from '../rpc/call.ts';
+import type { Delivered } from '../speech/delivery.ts';
+import { type AdmitTo, requireScopes } from './admission.ts';
+import { sendPieces } from './body-writer.ts';
+import { callOptionsOf, signalOf } from './call-options.ts';
+import { type EventSender, linkHeaders } from './event-sender.ts';
+import { Idempotency, parseIdempotencyKey } from './idempotency.ts';
+import { fieldsOf } from './json-body.ts';
+import { documented } from './operation.ts';
+import { type AskedSpeech, parseSpeechFields, toStream, toSynthesize } from './speech-fields.ts';
+import {
+  durationHeader,
+  expiresHeader,
+  formatOf,
+  ignoredHeader,
+  type SpeechHeaders,
+  soundHeaders,
+  storyHeaders,
+} from './speech-headers.ts';
+import { deleteOperation, speechOperation } from './speech-operations.ts';
+
+export interface SpeechRoutesOptions {
+  client: Client<typeof SpeechService>;
+  admitTo: AdmitTo;
+  eventSender: EventSender;
+  isStrict: boolean;
+}
+
+interface LinkAnswer {
+  headers: SpeechHeaders;
+  body: Readonly<Record<string, unknown>>;
+}
+
+const { synthesizeSpeech, streamSpeech, deleteAudio } = SpeechService.method;
+
+export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptions): void {
+  const { client, admitTo, eventSender, isStrict } = options;
+  const idempotency = new Idempotency<LinkAnswer>();
+
+  const makeLink = async (request: FastifyRequest, reply: FastifyReply, { request: speech }: AskedSpeech) => {
+    const response = await client.synthesizeSpeech(
+      toSynthesize(speech),
+      callOptionsOf(request, 'rest', signalOf(reply)),
+    );
+    const { voiceName, chars, audio, expireTime } = response;
+    const headers = { ...storyHeaders(response), ...durationHeader(response), ...expiresHeader(response) };
+    const format = formatOf(response.outputFormat);
+    const body = { status: 'success', audio_url: audio.value, voice_name: voiceName, method: 'rest', chars, format };
+    return { answer: { headers, body }, usefulUntilMs: expireTime ? Number(expireTime.seconds) * 1000 : Infinity };
+  };
+
+  const sendLink = async (request: FastifyRequest, reply: FastifyReply, asked: AskedSpeech) => {
+    const key = parseIdempotencyKey(request.headers['idempotency-key']);
+    const work = () => makeLink(request, reply, asked);
+    const { callerId } = request.caller!;
+    const { answer } =
+      key === undefined
+        ? await work()
+        : { answer: await idempotency.once({ key, callerId, request: asked.request, work }) };
+    return reply.headers({ ...answer.headers, ...ignoredHeader(asked.ignored) }).send(answer.body);
+  };
+
+  const sendSound = async (request: FastifyRequest, reply: FastifyReply, { request: speech, ignored }: AskedSpeech) => {
+    const handover: { delivered?: Delivered } = {};
+    const call = callOptionsOf(request, 'rest', signalOf(reply));
+    call.contextValues.set(handoverKey, handover);
+    const response = await client.synthesizeSpeech(toSynthesize(speech), call);
+    const { byteCount, open } = handover.delivered!;
+    const headers = {
+      ...soundHeaders(response, 'rest'),
+      ...durationHeader(response),
+      ...ignoredHeader(ignored),
+      'content-length': byteCount,
+    };
+    await sendPieces(reply, headers, open());
+    return reply;
+  };
+
+  const sendStream = async (request: FastifyRequest, reply: FastifyReply, asked: AskedSpeech) => {
+    const messages = client.streamSpeech(toStream(asked), callOptionsOf(request, 'rest', signalOf(reply)));
+    const { info, pieces } = await beginSound(messages);
+    const headers = {
+      ...soundHeaders(info, 'streaming'),
+      ...linkHeaders(info),
+      ...ignoredHeader(asked.ignored),
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    };
+    await sendPieces(reply, headers, pieces);
+    return reply;
+  };
+
+  app.route({
+    method: 'POST',
+    url: '/api/audio/speech',
+    ...documented(speechOperation),
+    onRequest: admitTo(synthesizeSpeech, streamSpeech),
+    async handler(request, reply) {
+      const fields = fieldsOf(request);
+      const isStream = fields.method === 'streaming';
+      requireScopes(request, isStream ? streamSpeech : synthesizeSpeech);
+      const isEvents = isStream && (request.headers.accept?.includes('text/event-stream') ?? false);
+      const asked = parseSpeechFields(fields, { isStrict, isEvents });
+      if (isEvents) return eventSender.begin(request, reply, asked);
+      if (isStream) return sendStream(request, reply, asked);
+      return asked.request.returnFormat === 'buffer'
+        ? sendSound(request, reply, asked)
+        : sendLink(request, reply, asked);
+    },
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: '/api/audio/:id',
+    ...documented(deleteOperation),
+    onRequest: admitTo(deleteAudio),
+    async handler(request: FastifyRequest<{ Params: { id: string } }>, reply) {
+      await client.deleteAudio({ audioId: request.params.id }, callOptionsOf(request, 'rest', signalOf(reply)));
+      return reply.code(204).send();
+    },
+  });
+}
+
+/** The info of a stream, and its sound; the info comes when there is sound. */
+async function beginSound(
+  messages: AsyncIterable<StreamSpeechResponse>,
+): Promise<{ info: SpeechInfo; pieces: AsyncIterable<Uint8Array> }> {
+  const iterator = messages[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  const event = first.done ? undefined : first.value.event;
+  if (event?.case !== 'info') throw new Error('a stream began without its info');
+  return { info: event.value, pieces: soundOf(iterator) };
+}
+
+async function* soundOf(iterator: AsyncIterator<StreamSpeechResponse>): AsyncGenerator<Uint8Array> {
+  for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
+    const { event } = next.value;
+    if (event.case === 'audio') yield event.value.audioBytes;
+  }
+}

@@ -1,0 +1,60 @@
+// All streams of speech that run or can still be read again, and how much memory they share: a running one holds no more
+// than its part, and those that have ended make room first, the oldest before the others.
+import { eventBytesMax, eventBytesPerStreamMax } from './limits.ts';
+import { SpeechStream, type SpeechStreamOptions } from './speech-stream.ts';
+
+export class SpeechStreams {
+  readonly #running = new Map<string, SpeechStream>();
+  /** In the order of their ends. */
+  readonly #ended = new Map<string, SpeechStream>();
+  #heldBytes = 0;
+
+  open(options: Omit<SpeechStreamOptions, 'watcher'>): SpeechStream {
+    const { audioId } = options;
+    const watcher = {
+      resized: (bytes: number) => {
+        this.#heldBytes += bytes;
+        if (bytes > 0) this.#makeRoom(this.#running.get(audioId));
+      },
+      ended: () => {
+        this.#running.delete(audioId);
+        this.#ended.set(audioId, stream);
+      },
+      gone: () => {
+        this.#running.delete(audioId);
+        this.#ended.delete(audioId);
+      },
+    };
+    const stream = new SpeechStream({ ...options, watcher });
+    this.#running.set(audioId, stream);
+    for (const other of this.#running.values()) other.shrink(this.#partBytes);
+    return stream;
+  }
+
+  /** The stream with this id, if it is still held, for a key or a ticket that may read it. */
+  find(audioId: string, holder: string): SpeechStream | undefined {
+    const stream = this.#running.get(audioId) ?? this.#ended.get(audioId);
+    return stream?.holders.includes(holder) ? stream : undefined;
+  }
+
+  close(reason: unknown): void {
+    for (const stream of [...this.#running.values(), ...this.#ended.values()]) stream.drop(reason);
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  get #partBytes(): number {
+    return Math.min(eventBytesPerStreamMax, eventBytesMax / Math.max(1, this.#running.size));
+  }
+
+  #makeRoom(grown: SpeechStream | undefined): void {
+    grown?.shrink(this.#partBytes);
+    while (this.#heldBytes > eventBytesMax) {
+      const oldest = this.#ended.values().next().value;
+      if (!oldest) return;
+      oldest.drop(undefined);
+    }
+  }
+}

@@ -1,0 +1,98 @@
+// /api/audio/speech/sse: speech as events, asked for by POST, by GET, or by GET on a ticket that was asked for before;
+// and GET .../{audio id}, which reads on in a stream whose connection broke.
+
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { Failure } from '../errors.ts';
+import { type AdmitTo, apiKeyOf } from './admission.ts';
+import type { EventSender } from './event-sender.ts';
+import { fieldsOf } from './json-body.ts';
+import { documented } from './operation.ts';
+import { fromQuery, parseEventFields } from './speech-fields.ts';
+import { ignoredHeader } from './speech-headers.ts';
+import {
+  resumeOperation,
+  streamByBodyOperation,
+  streamByQueryOperation,
+  ticketOperation,
+  ticketStreamOperation,
+} from './stream-operations.ts';
+import { Tickets } from './tickets.ts';
+
+export interface SseRoutesOptions {
+  admitTo: AdmitTo;
+  eventSender: EventSender;
+  isStrict: boolean;
+  baseUrl: string;
+}
+
+type WithId = FastifyRequest<{ Params: { id: string } }>;
+
+const url = '/api/audio/speech/sse';
+
+export function addSseRoutes(
+  app: FastifyInstance,
+  { admitTo, eventSender, isStrict, baseUrl }: SseRoutesOptions,
+): void {
+  const tickets = new Tickets();
+  const onRequest = admitTo(SpeechService.method.streamSpeech);
+  const asked = (request: FastifyRequest) => parseEventFields(fieldsOf(request), isStrict);
+
+  app.route({
+    method: 'POST',
+    url,
+    ...documented(streamByBodyOperation),
+    onRequest,
+    handler: (request, reply) => eventSender.begin(request, reply, asked(request)),
+  });
+
+  app.route({
+    method: 'GET',
+    url,
+    ...documented(streamByQueryOperation),
+    onRequest,
+    handler(request, reply) {
+      const fields = fromQuery(request.query as Record<string, unknown>);
+      return eventSender.begin(request, reply, parseEventFields(fields, isStrict));
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: `${url}/tickets`,
+    ...documented(ticketOperation),
+    onRequest,
+    async handler(request, reply) {
+      const speech = asked(request);
+      const holder = { apiKey: apiKeyOf(request)!, keyId: request.caller!.keyId };
+      const { ticketId, expiresAtMs } = tickets.issue(speech, holder);
+      const address = `${baseUrl}${url}/tickets/${ticketId}`;
+      const headers = { Location: address, 'cache-control': 'no-store', ...ignoredHeader(speech.ignored) };
+      const body = { id: ticketId, sse_url: address, expires_at: new Date(expiresAtMs).toISOString() };
+      return reply.code(201).headers(headers).send(body);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${url}/tickets/:id`,
+    ...documented(ticketStreamOperation),
+    async handler(request: WithId, reply) {
+      const { id } = request.params;
+      const last = request.headers['last-event-id'];
+      if (last) return eventSender.resume(request, reply, String(last).split(':', 1)[0]!, id);
+      const ticket = tickets.use(id);
+      if (!ticket)
+        throw new Failure('stream_expired', { message: 'This ticket is unknown, used or expired; ask for another.' });
+      return eventSender.begin(request, reply, ticket.asked, ticket);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${url}/:id`,
+    ...documented(resumeOperation),
+    onRequest,
+    handler: (request: WithId, reply) => eventSender.resume(request, reply, request.params.id, request.caller!.keyId),
+  });
+}

@@ -1,0 +1,112 @@
+// The documentation of the routes that speak as events.
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { requiredScopesOf } from '../rpc/gate.ts';
+import type { Answer, Operation, Schema } from './operation.ts';
+import {
+  eventContent,
+  pathId,
+  requestHeader,
+  soundHeaders,
+  speakingFailures,
+  speechProperties,
+} from './speech-operations.ts';
+
+const { streamSpeech } = SpeechService.method;
+
+const timestamps = { type: 'string', enum: ['word'], description: 'Also tell when each word is heard.' };
+
+const streamRequestSchema: Schema = {
+  title: 'StreamRequest',
+  description: 'As a SpeechRequest; `text` is a single chunk, and `method` may be left out.',
+  type: 'object',
+  required: ['voice_id'],
+  properties: {
+    ...speechProperties,
+    method: { type: 'string', enum: ['streaming'], default: 'streaming' },
+    timestamps,
+  },
+};
+
+const ticketSchema: Schema = {
+  title: 'StreamTicket',
+  type: 'object',
+  required: ['id', 'sse_url', 'expires_at'],
+  properties: {
+    id: { type: 'string' },
+    sse_url: { type: 'string', format: 'uri', description: 'Begins the stream, once.' },
+    expires_at: { type: 'string', format: 'date-time' },
+  },
+};
+
+const eventAnswer: Answer = {
+  description: 'Events. Their audio, decoded and joined, is byte for byte the audio of a streamed reply.',
+  headers: soundHeaders.filter((name) => name !== 'Content-Disposition' && name !== 'X-Audio-Duration'),
+  content: eventContent,
+};
+const lastEventId = requestHeader('Last-Event-ID', 'The id of the last event received; the stream goes on behind it.');
+
+const streamOperation: Omit<Operation, 'id' | 'summary'> = {
+  tag: 'Streams',
+  scopes: requiredScopesOf(streamSpeech),
+  answers: { 200: eventAnswer },
+  failures: speakingFailures,
+};
+const streamExamples = { chunks: { voice_id: 'clara', text_chunks: ['Hello, ', 'world.'], output_format: 'mp3' } };
+
+export const streamByBodyOperation: Operation = {
+  ...streamOperation,
+  id: 'streamSpeech',
+  summary: 'Speak as events',
+  body: { schema: streamRequestSchema, examples: streamExamples },
+};
+
+export const streamByQueryOperation: Operation = {
+  ...streamOperation,
+  id: 'streamSpeechByQuery',
+  summary: 'Speak as events, asked for in the address',
+  parameters: Object.entries({ ...speechProperties, timestamps }).map(([name, schema]) => ({
+    in: 'query',
+    name,
+    description: schema.description,
+    schema,
+    required: name === 'voice_id',
+  })),
+};
+
+export const ticketOperation: Operation = {
+  ...streamOperation,
+  id: 'createStreamTicket',
+  summary: 'Get an address for EventSource',
+  description:
+    'A browser’s EventSource sends no key. This answers with an address that begins the stream, once, within a minute.',
+  body: { schema: streamRequestSchema, examples: streamExamples },
+  answers: {
+    201: {
+      description: 'The ticket.',
+      headers: ['Location', 'X-Ignored-Fields'],
+      content: { 'application/json': { schema: ticketSchema } },
+    },
+  },
+};
+
+const resumedAnswers = { 200: eventAnswer, 204: { description: 'Nothing comes behind that event.' } };
+
+export const ticketStreamOperation: Operation = {
+  id: 'streamSpeechByTicket',
+  tag: 'Streams',
+  summary: 'Speak as events, on a ticket',
+  parameters: [pathId('Id of the ticket.'), lastEventId],
+  answers: resumedAnswers,
+  failures: [...speakingFailures, 'stream_expired'],
+};
+
+export const resumeOperation: Operation = {
+  ...streamOperation,
+  id: 'resumeStream',
+  summary: 'Read on in a stream of events',
+  description:
+    'With the key that began it. Events are kept for a minute after the last; a stream whose reader is lost goes on for ten seconds.',
+  parameters: [pathId('Id of the audio.'), lastEventId],
+  answers: resumedAnswers,
+  failures: ['invalid_request', 'invalid_api_key', 'insufficient_scope', 'stream_expired', 'overloaded'],
+};

@@ -1,0 +1,151 @@
+// The listener of the core: HTTP/2 (RFC 9113) without TLS, or with it where there is a certificate, for gRPC and for
+// Connect and gRPC-Web besides. It promises to stay up whatever a client does, to notice clients that are gone, and to
+// let go gently: when drained, it takes no new call, lets those that run finish for a while, and then ends them.
+import { createSecureServer, createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+import {
+  connectionMemoryMiB,
+  connectionsMax,
+  farewellMs,
+  handshakeMs,
+  headerBytesMax,
+  headersMax,
+  pingAnswerMs,
+  pingEveryMs,
+  streamsPerConnectionMax,
+} from './limits.ts';
+import type { NodeAdapter } from './node-adapter.ts';
+import type { Services } from './services.ts';
+
+export interface RpcServerOptions {
+  services: Services;
+  /** Where to listen; port 0 is any that is free. Without it, only sockets handed to `accept` are served. */
+  address?: { host: string; port: number };
+  /** PEM. */
+  tls?: { cert: string; key: string };
+  /** Hears of faults that no caller is told of. */
+  onFault(fault: unknown): void;
+}
+
+export interface RpcServer {
+  /** 0 where it does not listen. */
+  readonly port: number;
+  /** Serves a connection that another listener has taken. */
+  accept(socket: Socket): void;
+  /** Lets the calls that run finish within `timeoutMs`, then ends them with `overloaded`, and closes. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+type Server = ReturnType<typeof createServer> | ReturnType<typeof createSecureServer>;
+
+export async function openRpcServer({ services, address, tls, onFault }: RpcServerOptions): Promise<RpcServer> {
+  const server = createHttp2Server(tls, services.createAdapter({ grpc: true, onFault }));
+  const sockets = new Set<Socket>();
+  const sessions = new Set<ServerHttp2Session>();
+  const streams = new Set<ServerHttp2Stream>();
+  let isDraining = false;
+  server.maxConnections = connectionsMax;
+  server.on('connection', (socket: Socket) => keep(sockets, socket));
+  server.on('stream', (stream) => keep(streams, stream));
+  server.on('session', (session) => {
+    keep(sessions, session);
+    watchOver(session);
+    if (isDraining) session.close();
+  });
+  if (address) await listen(server, address);
+  // From here on an error is one of accepting a connection, such as too many open files.
+  server.on('error', onFault);
+
+  const drain = async (timeoutMs: number) => {
+    isDraining = true;
+    services.health.close();
+    if (address) server.close();
+    // Sends GOAWAY: whoever calls now is told to call elsewhere.
+    for (const session of sessions) session.close();
+    const late = setTimeout(() => services.stop(), timeoutMs);
+    await within(timeoutMs + farewellMs, allClosed(streams));
+    clearTimeout(late);
+    await within(farewellMs, allClosed(sockets));
+    for (const socket of sockets) socket.destroy();
+  };
+
+  let drained: Promise<void> | undefined;
+  return {
+    port: (server.address() as AddressInfo | null)?.port ?? 0,
+    accept: (socket) => void server.emit('connection', socket),
+    drain: (timeoutMs) => (drained ??= drain(timeoutMs)),
+  };
+}
+
+function createHttp2Server(tls: RpcServerOptions['tls'], answer: NodeAdapter): Server {
+  const options = {
+    maxHeaderListPairs: headersMax,
+    maxSessionMemory: connectionMemoryMiB,
+    settings: { maxConcurrentStreams: streamsPerConnectionMax, maxHeaderListSize: headerBytesMax },
+  };
+  if (!tls) return createServer(options, answer);
+  try {
+    return createSecureServer({ ...options, ...tls, handshakeTimeout: handshakeMs }, answer);
+  } catch (cause) {
+    throw new Error(`the TLS certificate and key cannot be used: ${(cause as Error).message}`, { cause });
+  }
+}
+
+const whyNot: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there already',
+  EADDRNOTAVAIL: 'this machine does not have that address',
+  EACCES: 'this user may not listen there',
+  ENOTFOUND: 'there is no host of that name',
+};
+
+function listen(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const refuse = (cause: NodeJS.ErrnoException) => {
+      const why = whyNot[cause.code ?? ''] ?? cause.message;
+      reject(new Error(`cannot listen for gRPC on ${host}:${port}: ${why}`, { cause }));
+    };
+    server.once('error', refuse);
+    server.listen(port, host, () => {
+      server.off('error', refuse);
+      resolve();
+    });
+  });
+}
+
+type Closing = Socket | ServerHttp2Session | ServerHttp2Stream;
+
+function keep<T extends Closing>(set: Set<T>, one: T): void {
+  set.add(one);
+  one.once('close', () => set.delete(one));
+}
+
+const allClosed = (all: Iterable<Closing>): Promise<unknown> =>
+  Promise.all(Array.from(all, (one) => new Promise<void>((resolve) => one.once('close', resolve))));
+
+/** Waits for the promise, but not longer than that. */
+async function within(timeoutMs: number, promise: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, timeoutMs);
+  });
+  await Promise.race([promise, late]);
+  clearTimeout(timer);
+}
+
+/** Ends a connection that never begins to speak HTTP/2, or whose other end no longer answers. */
+function watchOver(session: ServerHttp2Session): void {
+  const give = (ms: number) => setTimeout(() => session.destroy(), ms);
+  const silent = give(handshakeMs);
+  let unanswered: NodeJS.Timeout | undefined;
+  const pings = setInterval(() => {
+    if (session.destroyed) return;
+    unanswered = give(pingAnswerMs);
+    session.ping(() => clearTimeout(unanswered));
+  }, pingEveryMs);
+  session.once('remoteSettings', () => clearTimeout(silent));
+  session.once('close', () => {
+    clearTimeout(silent);
+    clearTimeout(unanswered);
+    clearInterval(pings);
+  });
+}

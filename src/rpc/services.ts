@@ -1,0 +1,100 @@
+// All that is served over RPC and the line that every call walks: gate, observe, deadline, abortable, then the service.
+// Made once; the wire (`createAdapter`) and the gateway (`transport`) are two ways into the same.
+import type { DescService } from '@bufbuild/protobuf';
+import { type ConnectRouterOptions, createConnectRouter, type Transport } from '@connectrpc/connect';
+import { compressionGzip } from '@connectrpc/connect-node';
+import { Health as HealthService } from '../../gen/health/v1/health_pb.ts';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
+import { Failure } from '../errors.ts';
+import type { Delivery } from '../speech/delivery.ts';
+import type { Voices } from '../speech/voice.ts';
+import { abortable } from './abortable.ts';
+import { createDeadline, type TimeLimits } from './deadline.ts';
+import { type Admit, createGate } from './gate.ts';
+import { type Health, openHealth } from './health.ts';
+import {
+  messageBytesMax,
+  openRequestBytesMax,
+  readerStallMs,
+  requestBytesMax,
+  streamCallMs,
+  unaryCallMs,
+} from './limits.ts';
+import { createLocalTransport, type Line } from './local-transport.ts';
+import { createNodeAdapter, type NodeAdapter } from './node-adapter.ts';
+import { createObserve, type OnCallEnd } from './observe.ts';
+import { createReflection, reflectionServices } from './reflection.ts';
+import { serve } from './served-service.ts';
+import { createSpeechService } from './speech-service.ts';
+import { createVoiceService } from './voice-service.ts';
+
+export interface ServicesOptions {
+  delivery: Delivery;
+  voices: Voices;
+  admit: Admit;
+  /** Called once for every call, for the log and the metrics. */
+  onCallEnd: OnCallEnd;
+  options?: { reflection?: boolean; timeLimits?: TimeLimits };
+}
+
+export interface Services {
+  /** The way in for doors of this process. */
+  transport: Transport;
+  /** The way in from the wire: gRPC-Web and Connect, and gRPC where there is HTTP/2. */
+  createAdapter(options: { grpc: boolean; onFault(fault: unknown): void }): NodeAdapter;
+  health: Health;
+  /** Ends every call that still runs with `overloaded`. */
+  stop(): void;
+}
+
+/** These need no key. */
+const openServices: readonly DescService[] = [HealthService, ...reflectionServices];
+
+export function createServices({ delivery, voices, admit, onCallEnd, options = {} }: ServicesOptions): Services {
+  const { reflection = true, timeLimits = { unaryCallMs, streamCallMs, readerStallMs } } = options;
+  const stopping = new AbortController();
+  const observe = createObserve(onCallEnd);
+  const line: Line = {
+    gate: observe.watchGate(createGate(admit, openServices)),
+    interceptors: [observe.interceptor, createDeadline(timeLimits, openServices), abortable],
+    shutdownSignal: stopping.signal,
+  };
+  const guarded = [
+    serve(SpeechService, createSpeechService(delivery)),
+    serve(VoiceService, createVoiceService(voices)),
+  ];
+  const names = guarded.map(({ service }) => service);
+  const health = openHealth(names);
+  const open = [health.served, ...(reflection ? createReflection([...names, HealthService]) : [])];
+
+  return {
+    transport: createLocalTransport([...guarded, ...open], line),
+    createAdapter({ grpc, onFault }) {
+      const wire = { ...wireOptions(line), grpc };
+      const router = createConnectRouter(wire);
+      for (const { service, implementation } of guarded) router.service(service, implementation, wire);
+      const small = { ...wire, readMaxBytes: openRequestBytesMax };
+      for (const { service, implementation } of open) router.service(service, implementation, small);
+      const requestBytesMaxOf = (service: DescService) =>
+        openServices.includes(service) ? openRequestBytesMax : requestBytesMax;
+      return createNodeAdapter({ handlers: router.handlers, requestBytesMaxOf, onFault });
+    },
+    health,
+    stop() {
+      const message = 'The service is stopping; try again.';
+      stopping.abort(new Failure('overloaded', { message, retryAfterSeconds: 1 }));
+    },
+  };
+}
+
+/** Requests may come compressed; sound is never compressed again, it costs three times as much and gains nothing. */
+const wireOptions = ({ gate, interceptors, shutdownSignal }: Line): ConnectRouterOptions => ({
+  requestGate: gate,
+  interceptors,
+  shutdownSignal,
+  readMaxBytes: requestBytesMax,
+  writeMaxBytes: messageBytesMax,
+  acceptCompression: [compressionGzip],
+  compressMinBytes: 0xffffffff,
+});

@@ -1,0 +1,164 @@
+// sonant.v1.SpeechService: the heart's requests, events and failures in the words of the proto, and nothing besides.
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
+import {
+  OutputFormat,
+  ReturnFormat,
+  type SpeechInfoSchema,
+  type SpeechService,
+  SpeechTimestamps_Quality,
+  type StreamSpeechResponseSchema,
+  type SynthesizeSpeechResponseSchema,
+} from '../../gen/sonant/v1/speech_pb.ts';
+import type { FormatName } from '../audio/formats.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
+import type { Delivered, DeliveredInfo, Delivery } from '../speech/delivery.ts';
+import type { SpeechEvent } from '../speech/outbox.ts';
+import { callerOf, handoverKey } from './call.ts';
+import { inlineBytesMax } from './limits.ts';
+import { parseEstimate, parseStream, parseSynthesize } from './speech-fields.ts';
+
+type Service = ServiceImpl<typeof SpeechService>;
+type Event = MessageInitShape<typeof StreamSpeechResponseSchema>;
+
+export function createSpeechService(delivery: Delivery): Service {
+  const synthesizeSpeech: Service['synthesizeSpeech'] = async (message, context) => {
+    const { value: bytesMax, faults } = readInlineBytesMax(message.inlineBytesMax);
+    const request = parseSynthesize(message, faults);
+    const audioUrlWanted = message.returnFormat !== ReturnFormat.INLINE;
+    const options = { fresh: isFreshWanted(context), audioUrlWanted };
+    const delivered = await delivery.deliver(request, callerOf(context), context.signal, options);
+    const handover = context.values.get(handoverKey);
+    if (handover) handover.delivered = delivered;
+    return {
+      ...describe(delivered),
+      ...(audioUrlWanted && linkTo(delivered)),
+      ...(!audioUrlWanted && !handover && (await inline(delivered, bytesMax, context.signal))),
+    };
+  };
+
+  async function* stream(...[message, context]: Parameters<Service['streamSpeech']>): AsyncGenerator<Event> {
+    const request = parseStream(message);
+    let audioUrl = '';
+    for await (const event of delivery.streamSpeech(request, callerOf(context), context.signal)) {
+      if (event.type === 'info') audioUrl = (event as DeliveredInfo).audioUrl ?? '';
+      yield toEvent(event, audioUrl);
+    }
+  }
+
+  return {
+    synthesizeSpeech,
+    streamSpeech: stream,
+    async estimateSpeech(message) {
+      const { seconds, byteCount, warnings, ...estimate } = await delivery.estimate(parseEstimate(message));
+      return { ...estimate, warnings: [...warnings], duration: toDuration(seconds), byteCount: BigInt(byteCount) };
+    },
+    async deleteAudio({ audioId }, context) {
+      if (audioId === '') throw invalid({ field: 'audio_id', reason: 'required', message: 'name the audio to delete' });
+      await delivery.remove(audioId, callerOf(context));
+      return {};
+    },
+  };
+}
+
+const invalid = (...details: FieldViolation[]) => new Failure('invalid_request', { details });
+
+function readInlineBytesMax(value = inlineBytesMax): { value: number; faults: FieldViolation[] } {
+  const field = 'inline_bytes_max';
+  const isValid = value >= 1 && value <= inlineBytesMax;
+  const fault = { field, reason: 'range', message: `must be 1 to ${inlineBytesMax}` };
+  return { value, faults: isValid ? [] : [fault] };
+}
+
+const isFreshWanted = ({ requestHeader }: HandlerContext) =>
+  /\bno-cache\b/i.test(requestHeader.get('cache-control') ?? '');
+
+const describe = (delivered: Delivered) => ({
+  audioId: delivered.audioId,
+  voiceId: delivered.voice.voiceId,
+  voiceName: delivered.voice.name,
+  chars: delivered.chars,
+  outputFormat: toOutputFormat[delivered.format],
+  sampleRateHz: delivered.sampleRateHz,
+  duration: toDuration(delivered.seconds),
+  cached: delivered.cached,
+  warnings: [...delivered.warnings],
+});
+
+type Audio = Pick<MessageInitShape<typeof SynthesizeSpeechResponseSchema>, 'audio' | 'expireTime'>;
+
+const linkTo = ({ audioUrl, expiresAt }: Delivered) =>
+  ({ audio: { case: 'audioUrl', value: audioUrl }, expireTime: timestampFromDate(expiresAt) }) satisfies Audio;
+
+async function inline(delivered: Delivered, bytesMax: number, signal: AbortSignal) {
+  const { byteCount } = delivered;
+  if (byteCount > bytesMax) {
+    const message = `The audio has ${byteCount} bytes, more than the ${bytesMax} that may be inline; ask for a link, or call StreamSpeech.`;
+    const details = [{ field: 'inline_bytes_max', reason: 'too_long', message }];
+    throw new Failure('invalid_request', { message, limit: bytesMax, actual: byteCount, details });
+  }
+  const pieces: Uint8Array[] = [];
+  for await (const piece of delivered.open()) {
+    signal.throwIfAborted();
+    pieces.push(piece);
+  }
+  return {
+    audio: { case: 'audioBytes', value: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces) },
+  } satisfies Audio;
+}
+
+function toEvent(event: SpeechEvent | DeliveredInfo, audioUrl: string): Event {
+  switch (event.type) {
+    case 'info':
+      return { event: { case: 'info', value: toInfo(event) } };
+    case 'audio':
+      return { event: { case: 'audio', value: { chunkIndex: event.chunkIndex, audioBytes: event.audio } } };
+    case 'timestamps': {
+      const { chunkIndex } = event;
+      const words = event.words.map(({ start, end, ...word }) => ({ ...word, startSeconds: start, endSeconds: end }));
+      return { event: { case: 'timestamps', value: { chunkIndex, words, quality: toQuality[event.quality] } } };
+    }
+    case 'chunk_done': {
+      const { type: _, ...done } = event;
+      return { event: { case: 'chunkDone', value: done } };
+    }
+    case 'done': {
+      const { chars, seconds, byteCount } = event;
+      const value = { chars, duration: toDuration(seconds), byteCount: BigInt(byteCount), audioUrl };
+      return { event: { case: 'done', value } };
+    }
+  }
+}
+
+const toInfo = (info: DeliveredInfo): MessageInitShape<typeof SpeechInfoSchema> => ({
+  audioId: info.audioId,
+  voiceId: info.voice.voiceId,
+  voiceName: info.voice.name,
+  outputFormat: toOutputFormat[info.format],
+  contentType: info.contentType,
+  sampleRateHz: info.sampleRateHz,
+  channelCount: 1,
+  chunkCount: info.chunkCount,
+  chars: info.chars,
+  warnings: [...info.warnings],
+  audioUrl: info.audioUrl ?? '',
+  ...(info.expiresAt && { expireTime: timestampFromDate(info.expiresAt) }),
+});
+
+const toOutputFormat: Readonly<Record<FormatName, OutputFormat>> = {
+  wav: OutputFormat.WAV,
+  pcm: OutputFormat.PCM,
+  mp3: OutputFormat.MP3,
+};
+
+const toQuality = {
+  engine: SpeechTimestamps_Quality.ENGINE,
+  estimated: SpeechTimestamps_Quality.ESTIMATED,
+} as const;
+
+/** To the microsecond, in whole nanoseconds. */
+function toDuration(seconds: number) {
+  const micros = Math.round(seconds * 1e6);
+  return { seconds: BigInt(Math.floor(micros / 1e6)), nanos: (micros % 1e6) * 1000 };
+}

@@ -1,0 +1,60 @@
+// Removes what has had its day: the files of expired clips every minute, their rows a week later, and once a day the
+// files that a crash has left without a row. One sweep at a time, a small batch at a time, so that nobody waits for it.
+import { setImmediate as breathe } from 'node:timers/promises';
+import type { ClipStore } from '../clips/clip-store.ts';
+
+export interface SweptIndex {
+  find(clipId: string): Promise<unknown>;
+  listExpired(nowMs: number, limit: number): Promise<string[]>;
+  markPurged(clipIds: readonly string[], nowMs: number): Promise<void>;
+  forgetPurged(beforeMs: number, limit: number): Promise<number>;
+}
+
+export interface ClipSweep {
+  close(): Promise<void>;
+}
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+/** How long an address can say that its audio has expired, before it says that there is none. */
+const rowsKeptMs = 7 * dayMs;
+const batch = 100;
+
+export function openClipSweep(options: {
+  clips: ClipStore;
+  index: SweptIndex;
+  onFault(fault: unknown): void;
+}): ClipSweep {
+  const { clips, index, onFault } = options;
+  let sweptLeftoversAt = 0;
+  let isClosed = false;
+
+  const sweep = async () => {
+    for (;;) {
+      const expired = await index.listExpired(Date.now(), batch);
+      for (const clipId of expired) await clips.remove(clipId);
+      if (expired.length > 0) await index.markPurged(expired, Date.now());
+      const forgotten = await index.forgetPurged(Date.now() - rowsKeptMs, batch);
+      if (isClosed || (expired.length < batch && forgotten < batch)) break;
+      await breathe();
+    }
+    if (isClosed || Date.now() - sweptLeftoversAt < dayMs) return;
+    sweptLeftoversAt = Date.now();
+    await clips.sweep(async (key) => (await index.find(key)) !== undefined);
+  };
+
+  let running = Promise.resolve();
+  const run = () => {
+    running = running.then(sweep).catch(onFault);
+  };
+  run();
+  const timer = setInterval(run, minuteMs);
+  timer.unref();
+  return {
+    async close() {
+      isClosed = true;
+      clearInterval(timer);
+      await running;
+    },
+  };
+}

@@ -1,0 +1,186 @@
+// Speech that is kept. A whole text is spoken into a clip and answered when all of it is there; the same request of the
+// same caller is answered from the clip while it lasts, and joins in while it is being spoken. A stream is kept besides
+// if it asks for a link. What is kept has an address that nobody can guess, and a day to live.
+import { createHash } from 'node:crypto';
+import { audioFormats, type FormatName } from '../audio/formats.ts';
+import type { ClipStore } from '../clips/clip-store.ts';
+import type { Voice } from '../engines/engine.ts';
+import { Failure } from '../errors.ts';
+import { type ClipRecord, keepClip } from './kept-clip.ts';
+import type { SpeechEvent, SpeechInfo } from './outbox.ts';
+import { planSpeech } from './plan.ts';
+import type { Caller, SpeechRequest } from './request.ts';
+import { createSharedWork } from './shared-work.ts';
+import type { Speech } from './synthesize.ts';
+import type { Voices } from './voice.ts';
+
+export interface Delivery {
+  /** Speaks the text, or takes it from the cache unless it must be `fresh`, and answers when all of it is kept. */
+  deliver(
+    request: SpeechRequest,
+    caller: Caller,
+    signal: AbortSignal,
+    options: { fresh: boolean; audioUrlWanted: boolean },
+  ): Promise<Delivered>;
+  /** The heart's stream; kept besides, and its info telling of that, where the request asks for a link. */
+  streamSpeech(
+    request: SpeechRequest,
+    caller: Caller,
+    signal: AbortSignal,
+  ): AsyncGenerator<SpeechEvent | DeliveredInfo>;
+  estimate(request: SpeechRequest): Promise<Estimate>;
+  /** A Failure `not_found` where the caller has no such audio. */
+  remove(audioId: string, caller: Caller): Promise<void>;
+}
+
+export interface Delivered {
+  audioId: string;
+  voice: Voice;
+  chars: number;
+  format: FormatName;
+  sampleRateHz: number;
+  seconds: number;
+  byteCount: number;
+  /** Whether it came out of the cache, without an engine. */
+  cached: boolean;
+  warnings: readonly string[];
+  /** Empty where none was wanted. */
+  audioUrl: string;
+  expiresAt: Date;
+  /** The file, from its beginning. */
+  open(): AsyncIterable<Uint8Array>;
+}
+
+/** The info of a stream whose sound is kept. */
+export interface DeliveredInfo extends SpeechInfo {
+  cached?: boolean;
+  audioUrl?: string;
+  expiresAt?: Date;
+}
+
+export interface Estimate {
+  chars: number;
+  seconds: number;
+  byteCount: number;
+  segmentCount: number;
+  warnings: readonly string[];
+}
+
+/** The index of clips, as far as it is needed here. */
+export interface ClipIndex {
+  add(clip: ClipRecord): Promise<void>;
+  findCached(ownerId: string, cacheKey: string, untilMs: number): Promise<ClipRecord | undefined>;
+  markDeleted(clipId: string, ownerId: string, nowMs: number): Promise<ClipRecord | undefined>;
+}
+
+export interface DeliveryOptions {
+  speech: Speech;
+  voices: Voices;
+  clips: ClipStore;
+  index: ClipIndex;
+  /** Where clips are served, and how long they are kept. */
+  links: { baseUrl: string; keepMs: number };
+}
+
+/** A clip answers for a request while it has this share of its life before it. */
+const cachedLifeMin = 0.5;
+/** What people speak at, in characters of text as it is said. */
+const charsPerSecond = 14.5;
+const mp3BytesPerSecond = 8000;
+const wavHeaderBytes = 44;
+
+export function createDelivery({ speech, voices, clips, index, links }: DeliveryOptions): Delivery {
+  const flights = createSharedWork<ClipRecord>();
+  const urlOf = ({ clipId, format }: Pick<ClipRecord, 'clipId' | 'format'>) =>
+    `${links.baseUrl}/audio/${clipId}.${audioFormats[format as FormatName].extension}`;
+
+  const keepOptions = { clips, index, keepMs: links.keepMs };
+
+  const toDelivered = (clip: ClipRecord, voice: Voice, cached: boolean, audioUrlWanted: boolean): Delivered => ({
+    audioId: clip.clipId,
+    voice,
+    chars: clip.chars,
+    format: clip.format as FormatName,
+    sampleRateHz: clip.sampleRateHz,
+    seconds: clip.seconds,
+    byteCount: clip.byteCount,
+    cached,
+    warnings: clip.warnings === '' ? [] : clip.warnings.split(' '),
+    audioUrl: audioUrlWanted ? urlOf(clip) : '',
+    expiresAt: new Date(clip.expiresAtMs),
+    open: () => readClip(clips, clip.clipId),
+  });
+
+  const findCached = async (ownerId: string, cacheKey: string): Promise<ClipRecord | undefined> => {
+    const clip = await index.findCached(ownerId, cacheKey, Date.now() + links.keepMs * cachedLifeMin);
+    if (!clip) return undefined;
+    const stored = await clips.open(clip.clipId, { first: 0, last: 0 });
+    stored?.body.destroy();
+    return stored && clip;
+  };
+
+  return {
+    async deliver(request, caller, signal, { fresh, audioUrlWanted }) {
+      const { voice } = planSpeech(voices, request);
+      const cacheKey = cacheKeyOf(request, voice);
+      const cached = fresh ? undefined : await findCached(caller.callerId, cacheKey);
+      if (cached) return toDelivered(cached, voice, true, audioUrlWanted);
+      const speak = async (until: AbortSignal) => {
+        const kept = keepClip(speech.streamSpeech(request, caller, until), { ...keepOptions, caller, cacheKey });
+        for await (const _ of kept.events);
+        return kept.clip;
+      };
+      const clip = await (fresh ? speak(signal) : flights.join(`${caller.callerId} ${cacheKey}`, signal, speak));
+      return toDelivered(clip, voice, false, audioUrlWanted);
+    },
+
+    async *streamSpeech(request, caller, signal) {
+      const events = speech.streamSpeech(request, caller, signal);
+      if (request.returnFormat !== 'url') return yield* events;
+      const kept = keepClip(events, { ...keepOptions, caller, cacheKey: null });
+      for await (const event of kept.events) {
+        if (event.type !== 'info') yield event;
+        else
+          yield {
+            ...event,
+            audioUrl: urlOf({ clipId: event.audioId, format: event.format }),
+            expiresAt: new Date(Date.now() + links.keepMs),
+          } satisfies DeliveredInfo;
+      }
+    },
+
+    async estimate(request) {
+      const { cuts, warnings } = planSpeech(voices, request);
+      let said = 0;
+      let segmentCount = 0;
+      for (let next = cuts.next(); !next.done; next = cuts.next()) {
+        said += next.value.cut?.text.length ?? 0;
+        if (next.value.cut) segmentCount++;
+      }
+      const { chars, format, sampleRateHz, speakingRate } = request;
+      const seconds = said / charsPerSecond / speakingRate;
+      const bytesPerSecond = format === 'mp3' ? mp3BytesPerSecond : sampleRateHz * 2;
+      const byteCount = Math.round(seconds * bytesPerSecond) + (format === 'wav' ? wavHeaderBytes : 0);
+      return { chars, seconds, byteCount, segmentCount, warnings };
+    },
+
+    async remove(audioId, caller) {
+      const clip = await index.markDeleted(audioId, caller.callerId, Date.now());
+      if (!clip) throw new Failure('not_found');
+      await clips.remove(audioId);
+    },
+  };
+}
+
+/** Everything that the sound depends on. */
+function cacheKeyOf(request: SpeechRequest, { engine, voiceId, version }: Voice): string {
+  const { chunks, languageCode, speakingRate, sampleRateHz, format } = request;
+  const facts = [engine, voiceId, version, chunks, languageCode, speakingRate, sampleRateHz, format];
+  return createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
+}
+
+async function* readClip(clips: ClipStore, clipId: string): AsyncGenerator<Uint8Array> {
+  const stored = await clips.open(clipId);
+  if (!stored) throw new Failure('audio_expired');
+  yield* stored.body;
+}

@@ -1,0 +1,90 @@
+// Keeps the sound of a stream as it passes: into a draft as it comes, and when it is done, under its id with its true
+// sizes and into the index. A stream that fails or is left leaves nothing.
+import { audioFormats, type FormatName } from '../audio/formats.ts';
+import type { ClipDraft, ClipStore } from '../clips/clip-store.ts';
+import type { SpeechEvent, SpeechInfo } from './outbox.ts';
+import type { Caller } from './request.ts';
+
+/** What the index knows of a clip. */
+export interface ClipRecord {
+  clipId: string;
+  /** Who asked for it, and may delete it. */
+  ownerId: string;
+  /** What finds it for the same request; null where it is not to be found so. */
+  cacheKey: string | null;
+  format: string;
+  byteCount: number;
+  seconds: number;
+  chars: number;
+  sampleRateHz: number;
+  voiceId: string;
+  voiceName: string;
+  /** Separated by spaces. */
+  warnings: string;
+  createdAtMs: number;
+  expiresAtMs: number;
+}
+
+export interface KeepOptions {
+  clips: ClipStore;
+  index: { add(clip: ClipRecord): Promise<void> };
+  keepMs: number;
+  caller: Caller;
+  cacheKey: string | null;
+}
+
+export interface KeptClip {
+  /** The stream's own events; `done` comes when the clip is there. */
+  events: AsyncIterable<SpeechEvent>;
+  /** The clip, once the events are read to their end. */
+  readonly clip: ClipRecord;
+}
+
+/** At least a WAV header. */
+const headBytesMax = 64;
+
+export function keepClip(events: AsyncIterable<SpeechEvent>, options: KeepOptions): KeptClip {
+  const { clips, index, keepMs, caller, cacheKey } = options;
+  let clip: ClipRecord | undefined;
+
+  async function* keep(): AsyncGenerator<SpeechEvent> {
+    let draft: ClipDraft | undefined;
+    let info: SpeechInfo | undefined;
+    let head: Uint8Array = new Uint8Array();
+    try {
+      for await (const event of events) {
+        if (event.type === 'info') {
+          info = event;
+          draft = await clips.create(info.audioId, info.contentType);
+        } else if (event.type === 'audio') {
+          if (head.length < headBytesMax) head = Buffer.concat([head, event.audio]).subarray(0, headBytesMax);
+          await draft!.write(event.audio);
+        } else if (event.type === 'done') {
+          const { seal } = audioFormats[info!.format as FormatName];
+          seal?.(head, event.byteCount);
+          await draft!.commit(seal && head);
+          const now = Date.now();
+          const { audioId, voice, format, sampleRateHz, warnings } = info!;
+          const { byteCount, seconds, chars } = event;
+          clip = {
+            ...{ clipId: audioId, ownerId: caller.callerId, cacheKey, format, byteCount, seconds, chars, sampleRateHz },
+            ...{ voiceId: voice.voiceId, voiceName: voice.name, warnings: warnings.join(' ') },
+            ...{ createdAtMs: now, expiresAtMs: now + keepMs },
+          };
+          await index.add(clip);
+        }
+        yield event;
+      }
+    } finally {
+      await draft?.discard();
+    }
+  }
+
+  return {
+    events: keep(),
+    get clip() {
+      if (!clip) throw new Error('the stream was not read to its end');
+      return clip;
+    },
+  };
+}

@@ -1,0 +1,72 @@
+// The tables, as the steps that make them. Steps are only ever added at the end, each an addition that the version
+// before can live with, and never changed once released: there is no way back but a backup.
+// The table `migrations` says which steps a database has seen.
+import type { Rows } from './row-store.ts';
+
+export interface Migration {
+  name: string;
+  statements: readonly string[];
+}
+
+const migrations: readonly Migration[] = [
+  {
+    name: 'api keys and clips',
+    statements: [
+      `create table api_keys (
+        key_id text primary key,
+        id_part text not null unique,
+        hash bytea not null,
+        hash_kind text not null,
+        owner_id text not null,
+        name text not null,
+        scopes text not null,
+        created_at_ms bigint not null,
+        expires_at_ms bigint,
+        revoked_at_ms bigint,
+        last_used_at_ms bigint
+      )`,
+      `create table clips (
+        clip_id text primary key,
+        owner_id text not null,
+        cache_key text,
+        format text not null,
+        byte_count bigint not null,
+        seconds double precision not null,
+        chars bigint not null,
+        sample_rate_hz bigint not null,
+        voice_id text not null,
+        voice_name text not null,
+        warnings text not null,
+        created_at_ms bigint not null,
+        expires_at_ms bigint not null,
+        deleted_at_ms bigint,
+        purged_at_ms bigint
+      )`,
+      'create index clips_cached on clips (owner_id, cache_key, created_at_ms) where cache_key is not null',
+      'create index clips_kept on clips (expires_at_ms) where purged_at_ms is null',
+      'create index clips_purged on clips (purged_at_ms) where purged_at_ms is not null',
+    ],
+  },
+];
+
+/**
+ * Takes the steps that are still to be taken, inside a transaction that keeps every other process out. A database
+ * that has seen more steps than there are here was made by a newer version, and is refused.
+ */
+export async function migrate(rows: Rows, steps: readonly Migration[] = migrations): Promise<void> {
+  await rows.query(
+    'create table if not exists migrations (step bigint primary key, name text not null, taken_at_ms bigint not null)',
+  );
+  const [seen] = await rows.query<{ steps: number }>('select coalesce(max(step), 0) as steps from migrations');
+  const taken = seen!.steps;
+  if (taken > steps.length) {
+    throw new Error(
+      `its schema (${taken}) is newer than this version of Sonant knows (${steps.length}); run a newer version`,
+    );
+  }
+  for (const [i, { name, statements }] of steps.entries()) {
+    if (i < taken) continue;
+    for (const statement of statements) await rows.query(statement);
+    await rows.query('insert into migrations (step, name, taken_at_ms) values ($1, $2, $3)', i + 1, name, Date.now());
+  }
+}

@@ -1,0 +1,223 @@
+// The keyring on a real database: whom it lets in, whom not, how soon it hears of a revocation, what it remembers.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { createAdmit } from '../../src/access/admit.ts';
+import { createApiKey, createPepper, parseApiKey } from '../../src/access/api-key.ts';
+import { createKeyring, type Keyring } from '../../src/access/keyring.ts';
+import { defaultScopes } from '../../src/access/scope.ts';
+import { Failure } from '../../src/errors.ts';
+import { createId } from '../../src/id.ts';
+import { type ApiKeyRows, createApiKeyRows } from '../../src/store/api-key-rows.ts';
+import type { RowStore } from '../../src/store/row-store.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sonant-keys-'));
+const file = join(folder, 'sonant.db');
+const store: RowStore = await openSqlite(file);
+afterAll(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** The real rows, with a count of the look-ups. */
+let lookUps = 0;
+const rows: ApiKeyRows = createApiKeyRows(store);
+const counted: ApiKeyRows = {
+  ...rows,
+  find: (idPart) => {
+    lookUps++;
+    return rows.find(idPart);
+  },
+};
+let nowMs = Date.now();
+const now = () => nowMs;
+let keyring: Keyring;
+
+beforeEach(() => {
+  lookUps = 0;
+  keyring = createKeyring({ rows: counted, now });
+});
+
+const refusalOf = async (presented: string | undefined, ring: Pick<Keyring, 'verify'> = keyring) => {
+  const error = await ring.verify(presented).then(
+    () => undefined,
+    (thrown: Failure) => thrown,
+  );
+  return error && { reason: error.reason, message: error.message, facts: error.facts };
+};
+/** A well-formed key with the id part of another. */
+function forge(idPart: string): string {
+  const body = `snt_${idPart}_${'A'.repeat(43)}`;
+  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+  let check = '';
+  for (let rest = crc32(body), i = 0; i < 6; i++, rest = Math.floor(rest / 62)) check = digits[rest % 62] + check;
+  expect(parseApiKey(body + check)?.idPart).toBe(idPart);
+  return body + check;
+}
+
+const refused = { reason: 'invalid_api_key', message: new Failure('invalid_api_key').message, facts: {} };
+
+test('a new key lets its caller in, with the scopes of a new key', async () => {
+  const { key, apiKey } = await keyring.create({ name: 'laptop' });
+  expect(apiKey).toMatchObject({ name: 'laptop', status: 'active', scopes: defaultScopes, expiresAtMs: undefined });
+  expect(await keyring.verify(key)).toEqual({ callerId: apiKey.keyId, keyId: apiKey.keyId, scopes: defaultScopes });
+  expect(JSON.stringify(await keyring.list())).not.toContain(key.slice(15));
+});
+
+test('a key made for an owner speaks in its name', async () => {
+  const { key, apiKey } = await keyring.create({ ownerId: 'key_owner' });
+  expect(await keyring.verify(key)).toMatchObject({ callerId: 'key_owner', keyId: apiKey.keyId });
+});
+
+test('missing, malformed, unknown, forged, revoked and expired keys hear the same', async () => {
+  const { key: revoked, apiKey } = await keyring.create({});
+  await keyring.revoke(apiKey.keyId);
+  const { key: expired } = await keyring.create({ expiresInDays: 1 });
+  const { key: other } = await keyring.create({});
+  const idPart = other.slice(4, 14);
+  const forged = forge(idPart);
+  expect(await refusalOf(expired)).toBeUndefined();
+  nowMs += 24 * 60 * 60 * 1000;
+  for (const presented of [undefined, '', 'snt_x', createApiKey().key, forged, revoked, expired]) {
+    expect(await refusalOf(presented)).toEqual(refused);
+    expect(await refusalOf(presented)).toEqual(refused);
+  }
+});
+
+test('a malformed key costs no look-up; known and unknown ones cost one in half a second', async () => {
+  const { key } = await keyring.create({});
+  const unknown = createApiKey().key;
+  for (let i = 0; i < 5; i++) {
+    await refusalOf(undefined);
+    await refusalOf(`${key.slice(0, -1)}-`);
+    await refusalOf(key);
+    await refusalOf(unknown);
+  }
+  expect(lookUps).toBe(2);
+  nowMs += 500;
+  await refusalOf(key);
+  await refusalOf(unknown);
+  expect(lookUps).toBe(4);
+});
+
+test('a key that expires is refused at that moment, remembered or not', async () => {
+  const { key, apiKey } = await keyring.create({ expiresInDays: 1 });
+  nowMs = apiKey.expiresAtMs! - 1;
+  expect(await refusalOf(key)).toBeUndefined();
+  nowMs += 1;
+  expect(await refusalOf(key)).toEqual(refused);
+  expect((await keyring.list()).find(({ keyId }) => keyId === apiKey.keyId)).toMatchObject({ status: 'expired' });
+});
+
+test('a revocation holds at once here, and within a second in another process; the row stays', async () => {
+  const { key, apiKey } = await keyring.create({});
+  const elsewhere = await openSqlite(file);
+  const other = createKeyring({ rows: createApiKeyRows(elsewhere), now });
+  expect([await refusalOf(key), await refusalOf(key, other)]).toEqual([undefined, undefined]);
+  await keyring.revoke(apiKey.keyId);
+  expect(await refusalOf(key)).toEqual(refused);
+  nowMs += 1_000;
+  expect(await refusalOf(key, other)).toEqual(refused);
+  expect((await other.list()).find(({ keyId }) => keyId === apiKey.keyId)).toMatchObject({ status: 'revoked' });
+  await expect(keyring.revoke('key_unknown')).rejects.toMatchObject({ reason: 'not_found' });
+  await other.close();
+  await elsewhere.close();
+});
+
+test('a look-up that a revocation overtakes is not remembered', async () => {
+  const { key, apiKey } = await keyring.create({});
+  const late = Promise.withResolvers<void>();
+  const slow = createKeyring({
+    now,
+    rows: {
+      ...rows,
+      async find(idPart) {
+        const row = await rows.find(idPart);
+        await late.promise;
+        return row;
+      },
+    },
+  });
+  const overtaken = slow.verify(key);
+  await slow.revoke(apiKey.keyId);
+  late.resolve();
+  await overtaken;
+  expect(await refusalOf(key, slow)).toEqual(refused);
+});
+
+test('a new key from another process is let in at once', async () => {
+  const other = createKeyring({ rows });
+  expect(await refusalOf((await other.create({})).key)).toBeUndefined();
+});
+
+test('under a pepper, older keys still count; without it or under another, its keys do not', async () => {
+  const plain = (await keyring.create({})).key;
+  const salty = createKeyring({ rows, pepper: createPepper('salt') });
+  const { key } = await salty.create({});
+  expect([await refusalOf(plain, salty), await refusalOf(key, salty)]).toEqual([undefined, undefined]);
+  expect(await refusalOf(key)).toEqual(refused);
+  expect(await refusalOf(key, createKeyring({ rows, pepper: createPepper('sugar') }))).toEqual(refused);
+});
+
+test('what is asked of a new key is checked, every fault at once', async () => {
+  const faults = await keyring
+    .create({ name: '', scopes: ['speech:sing', 'admin', ''], expiresInDays: 0.5 })
+    .catch((error) => error);
+  expect(faults).toMatchObject({ reason: 'invalid_request' });
+  expect(faults.facts.details.map(({ field }: { field: string }) => field)).toEqual([
+    'name',
+    'scopes[0]',
+    'scopes[2]',
+    'expires_in_days',
+  ]);
+  for (const asked of [
+    { name: 'x'.repeat(101) },
+    { name: 'bell\u0007' },
+    { scopes: [] },
+    { expiresInDays: 3651 },
+    { expiresInDays: Number.NaN },
+  ]) {
+    await expect(keyring.create(asked)).rejects.toMatchObject({ reason: 'invalid_request' });
+  }
+  const { apiKey } = await keyring.create({ name: '👋'.repeat(100), scopes: ['admin', 'admin'], expiresInDays: 3650 });
+  expect(apiKey.scopes).toEqual(['admin']);
+});
+
+test('a list goes on where it ended, at most a thousand keys at a time', async () => {
+  const [sample] = await rows.list(1);
+  for (let i = 0; i < 1_001; i++)
+    await rows.add({ ...sample!, keyId: createId('key'), idPart: String(i).padStart(10, '0') });
+  const first = await keyring.list();
+  expect(first).toHaveLength(1_000);
+  const ids = [...first, ...(await keyring.list(first.at(-1)!.keyId))].map(({ keyId }) => keyId);
+  expect(ids.length).toBeGreaterThan(1_000);
+  expect(ids).toEqual([...new Set(ids)].toSorted().toReversed());
+});
+
+test('the last use is written at the close, and may be written late', async () => {
+  const { key, apiKey } = await keyring.create({});
+  const lastUsed = async () => (await rows.find(key.slice(4, 14)))!.lastUsedAtMs;
+  await keyring.verify(key);
+  nowMs += 1_000;
+  await keyring.verify(key);
+  expect(await lastUsed()).toBeNull();
+  await keyring.close();
+  expect(await lastUsed()).toBe(nowMs);
+  expect((await keyring.list()).find(({ keyId }) => keyId === apiKey.keyId)!.lastUsedAtMs).toBe(nowMs);
+});
+
+test('admission: first the key, then its scopes, all that are needed', async () => {
+  const admit = createAdmit(keyring);
+  const { key, apiKey } = await keyring.create({ scopes: ['voices:read', 'speech:stream'] });
+  const requiredScopes = ['speech:stream', 'speech:synthesize'];
+  await expect(admit(undefined, requiredScopes)).rejects.toMatchObject(refused);
+  await expect(admit(createApiKey().key, requiredScopes)).rejects.toMatchObject(refused);
+  const lacking = { reason: 'insufficient_scope', facts: { requiredScopes } };
+  await expect(admit(key, requiredScopes)).rejects.toMatchObject(lacking);
+  for (const enough of [[], ['voices:read'], ['speech:stream', 'voices:read']]) {
+    expect(await admit(key, enough)).toMatchObject({ keyId: apiKey.keyId });
+  }
+});

@@ -1,0 +1,159 @@
+// What every row store does: the contract of src/store/row-store.ts and the tables in it, proved on the store itself.
+// `place` names an empty database each time, and `open` opens what is at a place.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Failure } from '../../src/errors.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import type { RowStore } from '../../src/store/row-store.ts';
+import { tableConformance } from './tables.ts';
+
+export interface RowStoreConformanceOptions {
+  place(): Promise<string>;
+  open(place: string): Promise<RowStore>;
+}
+
+const reasonOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => 'done',
+    (error) => (error instanceof Failure ? error.reason : error),
+  );
+
+export function rowStoreConformance(name: string, { place, open }: RowStoreConformanceOptions): void {
+  describe(`${name} keeps the contract of a row store`, () => {
+    let where: string;
+    let store: RowStore;
+
+    beforeAll(async () => {
+      where = await place();
+      store = await open(where);
+      await store.query('create table things (id bigint primary key, words text, bytes bytea, part double precision)');
+    });
+    afterAll(() => store.close());
+
+    const add = (id: number, words = '') => store.query('insert into things (id, words) values ($1, $2)', id, words);
+    const idsLike = async (words: string) =>
+      (await store.query<{ id: number }>('select id from things where words = $1 order by id', words)).map(
+        ({ id }) => id,
+      );
+
+    test('values come back as they went in', async () => {
+      const bytes = Uint8Array.of(0, 1, 254, 255);
+      const words = "Grüße, 世界 👋🏽 '; drop table things; --";
+      await store.query('insert into things values ($1, $2, $3, $4)', 2 ** 50, words, bytes, 0.1);
+      await store.query('insert into things values ($1, $2, $2, $2)', -3, null);
+      const rows = await store.query<{ id: number; bytes: Uint8Array | null }>(
+        'select id, words as "theWords", bytes, part from things where id in ($1, $2) order by id',
+        2 ** 50,
+        -3,
+      );
+      expect(rows.map((row) => ({ ...row, bytes: row.bytes && [...row.bytes] }))).toEqual([
+        { id: -3, theWords: null, bytes: null, part: null },
+        { id: 2 ** 50, theWords: words, bytes: [...bytes], part: 0.1 },
+      ]);
+    });
+
+    test('a change answers no rows, unless it returns some', async () => {
+      expect(await add(10, 'change')).toEqual([]);
+      const sql = 'update things set words = $2 where words = $1 returning id';
+      expect(await store.query(sql, 'change', 'changed')).toEqual([{ id: 10 }]);
+      expect(await store.query(sql, 'change', 'changed')).toEqual([]);
+    });
+
+    test('a value left undefined is a bug, not null', async () => {
+      const nothing = undefined as unknown as string;
+      await expect(store.query('select $1 as x', nothing)).rejects.toThrow(TypeError);
+    });
+
+    test('wrong SQL and broken rules of a table are bugs, not failures of the store', async () => {
+      await add(20);
+      expect(await reasonOf(store.query('selekt'))).not.toBeTypeOf('string');
+      expect(await reasonOf(add(20))).not.toBeTypeOf('string');
+    });
+
+    test('a transaction does all or nothing, and lets pass what was thrown', async () => {
+      const answer = await store.transaction(async (rows) => {
+        await rows.query('insert into things (id, words) values (30, $1)', 'all');
+        return rows.query('insert into things (id, words) values (31, $1) returning id', 'all');
+      });
+      expect(answer).toEqual([{ id: 31 }]);
+      const thrown = new Error('no');
+      const nothing = store.transaction(async (rows) => {
+        await rows.query('insert into things (id, words) values (32, $1)', 'all');
+        throw thrown;
+      });
+      await expect(nothing).rejects.toBe(thrown);
+      const broken = store.transaction(async (rows) => {
+        await rows.query('insert into things (id, words) values (33, $1)', 'all');
+        await rows.query('insert into things (id, words) values (33, $1)', 'all');
+      });
+      await expect(broken).rejects.toThrow();
+      expect(await idsLike('all')).toEqual([30, 31]);
+    });
+
+    test('what happens beside transactions is no part of them', async () => {
+      const undone = Array.from({ length: 10 }, (_, i) =>
+        store
+          .transaction(async (rows) => {
+            await rows.query('insert into things (id, words) values ($1, $2)', 400 + i, 'beside');
+            for (let pause = 0; pause < i; pause++) await rows.query('select 1 as one');
+            throw new Error('undo');
+          })
+          .catch((error: Error) => error.message),
+      );
+      const beside = Array.from({ length: 10 }, (_, i) => add(440 + i, 'beside'));
+      expect(await Promise.all(undone)).toEqual(Array(10).fill('undo'));
+      await Promise.all(beside);
+      expect(await idsLike('beside')).toEqual(Array.from({ length: 10 }, (_, i) => 440 + i));
+    });
+
+    test('transactions are as if one followed the other, durable ones too', async () => {
+      await store.query('insert into things (id, part) values (50, 0)');
+      const addOne = (_: unknown, i: number) =>
+        store.transaction(
+          async (rows) => {
+            const [row] = await rows.query<{ part: number }>('select part from things where id = 50');
+            await rows.query('update things set part = $1 where id = 50', row!.part + 1);
+          },
+          { durable: i % 10 === 0 },
+        );
+      await Promise.all(Array.from({ length: 40 }, addOne));
+      expect(await store.query('select part from things where id = 50')).toEqual([{ part: 40 }]);
+    });
+
+    test('the rows of a transaction end with it', async () => {
+      const rows = await store.transaction(async (inside) => inside);
+      await expect(rows.query('select 1 as one')).rejects.toThrow('over');
+    });
+
+    test('a store opened again has its rows; a closed one is unavailable', async () => {
+      const other = await open(where);
+      await add(60, 'again');
+      expect(await other.query('select id from things where words = $1', 'again')).toEqual([{ id: 60 }]);
+      await other.close();
+      expect(await reasonOf(other.query('select 1 as one'))).toBe('storage_unavailable');
+      expect(await reasonOf(other.transaction(async () => {}))).toBe('storage_unavailable');
+      await other.close();
+    });
+
+    test('a step that fails leaves nothing of itself; steps are taken once', async () => {
+      const taken = await store.query<{ step: number }>('select step from migrations order by step');
+      const known = taken.map(({ step }) => ({ name: `step ${step}`, statements: ['selekt'] }));
+      await store.transaction((rows) => migrate(rows, known));
+      const broken = { name: 'broken', statements: ['create table half (id bigint)', 'selekt'] };
+      await expect(store.transaction((rows) => migrate(rows, [...known, broken]))).rejects.toThrow();
+      await expect(store.query('select * from half')).rejects.toThrow();
+      expect(await store.query('select step from migrations order by step')).toEqual(taken);
+    });
+
+    test('a database from a newer version is refused', async () => {
+      const newer = await place();
+      const made = await open(newer);
+      await made.query('insert into migrations (step, name, taken_at_ms) values (999, $1, 0)', 'from the future');
+      await made.close();
+      const refused = await open(newer).catch((error: Failure) => error);
+      expect(refused).toMatchObject({ reason: 'storage_unavailable' });
+      expect(String((refused as Failure).cause)).toContain('newer than this version');
+    });
+  });
+
+  tableConformance(name, async () => open(await place()));
+}

@@ -1,0 +1,170 @@
+// What the tables of every row store do: keys and clips, as src/store/api-key-rows.ts and clip-rows.ts promise.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createId } from '../../src/id.ts';
+import { type ApiKeyRow, createApiKeyRows } from '../../src/store/api-key-rows.ts';
+import { type ClipRow, createClipRows } from '../../src/store/clip-rows.ts';
+import type { RowStore } from '../../src/store/row-store.ts';
+
+/** `open` opens an empty store each time. */
+export function tableConformance(name: string, open: () => Promise<RowStore>): void {
+  describe(`${name} keeps the table of API keys`, () => {
+    let store: RowStore;
+    beforeAll(async () => {
+      store = await open();
+    });
+    afterAll(() => store.close());
+
+    test('the first row ever, and only that, is added as the first', async () => {
+      const rows = createApiKeyRows(store);
+      expect(await rows.isEmpty()).toBe(true);
+      const added = await Promise.all([apiKeyRow(), apiKeyRow(), apiKeyRow()].map((row) => rows.addFirst(row)));
+      expect(added.filter(Boolean)).toHaveLength(1);
+      expect(await rows.isEmpty()).toBe(false);
+    });
+
+    test('a row is found by its id part, as it was added; no second gets the id part', async () => {
+      const rows = createApiKeyRows(store);
+      const row = apiKeyRow({ name: 'läptop', expiresAtMs: 2 ** 42 });
+      expect(await rows.add(row)).toBe(true);
+      const found = await rows.find(row.idPart);
+      expect({ ...found, hash: [...found!.hash] }).toEqual({ ...row, hash: [...row.hash] });
+      expect(await rows.add(apiKeyRow({ idPart: row.idPart }))).toBe(false);
+      expect((await rows.find(row.idPart))!.keyId).toBe(row.keyId);
+      expect(await rows.find('0000000000')).toBeUndefined();
+    });
+
+    test('a list is the newest first and goes on where it ended', async () => {
+      const rows = createApiKeyRows(store);
+      for (let i = 0; i < 3; i++) await rows.add(apiKeyRow());
+      const all = (await rows.list(100)).map(({ keyId }) => keyId);
+      expect(all).toEqual(all.toSorted().toReversed());
+      const [first, second] = await rows.list(2);
+      expect([first!.keyId, second!.keyId]).toEqual(all.slice(0, 2));
+      expect((await rows.list(100, second!.keyId)).map(({ keyId }) => keyId)).toEqual(all.slice(2));
+    });
+
+    test('a revoked row stays, with the time of its first revocation', async () => {
+      const rows = createApiKeyRows(store);
+      const row = apiKeyRow();
+      await rows.add(row);
+      expect((await rows.revoke(row.keyId, 1_000))!.revokedAtMs).toBe(1_000);
+      expect((await rows.revoke(row.keyId, 2_000))!.revokedAtMs).toBe(1_000);
+      expect((await rows.find(row.idPart))!.revokedAtMs).toBe(1_000);
+      expect(await rows.revoke('key_unknown', 1_000)).toBeUndefined();
+    });
+
+    test('the time of last use only ever moves on', async () => {
+      const rows = createApiKeyRows(store);
+      const row = apiKeyRow();
+      await rows.add(row);
+      const { keyId } = row;
+      await rows.noteUses([{ keyId, usedAtMs: 5_000 }]);
+      await rows.noteUses([
+        { keyId, usedAtMs: 4_000 },
+        { keyId: 'key_unknown', usedAtMs: 9_000 },
+      ]);
+      expect((await rows.find(row.idPart))!.lastUsedAtMs).toBe(5_000);
+    });
+  });
+
+  describe(`${name} keeps the index of clips`, () => {
+    let store: RowStore;
+    beforeAll(async () => {
+      store = await open();
+    });
+    afterAll(() => store.close());
+
+    test('a clip is found by its id, as it was added', async () => {
+      const clips = createClipRows(store);
+      const clip = clipRow({ voiceName: 'Zoë 声', seconds: 1.25, cacheKey: null });
+      await clips.add(clip);
+      expect(await clips.find(clip.clipId)).toEqual({ ...clip, deletedAtMs: null });
+      expect(await clips.find('aud_unknown')).toBeUndefined();
+    });
+
+    test("the newest of the owner's clips for a request is found while it lasts, and nobody else's", async () => {
+      const clips = createClipRows(store);
+      const cacheKey = 'same request';
+      const [older, newer, foreign] = [
+        clipRow({ cacheKey, createdAtMs: 1_000, expiresAtMs: 9_000 }),
+        clipRow({ cacheKey, createdAtMs: 2_000, expiresAtMs: 8_000 }),
+        clipRow({ cacheKey, createdAtMs: 3_000, expiresAtMs: 9_999, ownerId: 'key_other' }),
+      ];
+      for (const clip of [newer, older, foreign]) await clips.add(clip);
+      const foundAt = async (untilMs: number) => (await clips.findCached('key_owner', cacheKey, untilMs))?.clipId;
+      expect(await foundAt(7_999)).toBe(newer.clipId);
+      expect(await foundAt(8_000)).toBe(older.clipId);
+      expect(await foundAt(9_000)).toBeUndefined();
+      expect(await clips.findCached('key_owner', 'other request', 0)).toBeUndefined();
+    });
+
+    test('only its owner deletes a clip, and only once; then it is gone for requests and due to be purged', async () => {
+      const clips = createClipRows(store);
+      const clip = clipRow({ cacheKey: 'to delete', expiresAtMs: 2 ** 45 });
+      await clips.add(clip);
+      expect(await clips.markDeleted(clip.clipId, 'key_other', 500)).toBeUndefined();
+      expect(await clips.markDeleted(clip.clipId, 'key_owner', 500)).toMatchObject({
+        deletedAtMs: 500,
+        expiresAtMs: 500,
+      });
+      expect(await clips.markDeleted(clip.clipId, 'key_owner', 600)).toBeUndefined();
+      expect(await clips.findCached('key_owner', 'to delete', 500)).toBeUndefined();
+      expect(await clips.listExpired(500, 10)).toEqual([clip.clipId]);
+      await clips.markPurged([clip.clipId], 500);
+    });
+
+    test('expired clips come up in batches until they are purged, and are forgotten later', async () => {
+      const clips = createClipRows(store);
+      const made = [100, 200, 300, 400].map((expiresAtMs) => clipRow({ expiresAtMs }));
+      for (const clip of made.toReversed()) await clips.add(clip);
+      const ids = made.map(({ clipId }) => clipId);
+      expect(await clips.listExpired(300, 2)).toEqual(ids.slice(0, 2));
+      await clips.markPurged(ids.slice(0, 2), 1_000);
+      expect(await clips.listExpired(300, 2)).toEqual(ids.slice(2, 3));
+      expect(await clips.find(ids[0]!)).toBeDefined();
+      expect(await clips.forgetPurged(1_001, 1)).toBe(1);
+      expect(await clips.forgetPurged(1_001, 10)).toBe(2);
+      expect(await clips.forgetPurged(1_001, 10)).toBe(0);
+      expect(await clips.find(ids[1]!)).toBeUndefined();
+      expect(await clips.find(ids[2]!)).toBeDefined();
+    });
+  });
+}
+
+function apiKeyRow(given: Partial<ApiKeyRow> = {}): ApiKeyRow {
+  const keyId = createId('key');
+  return {
+    keyId,
+    idPart: keyId.slice(-10),
+    hash: crypto.getRandomValues(new Uint8Array(32)),
+    hashKind: 'sha256',
+    ownerId: keyId,
+    name: 'a key',
+    scopes: 'speech:stream voices:read',
+    createdAtMs: Date.now(),
+    expiresAtMs: null,
+    revokedAtMs: null,
+    lastUsedAtMs: null,
+    ...given,
+  };
+}
+
+function clipRow(given: Partial<ClipRow> = {}): ClipRow {
+  return {
+    clipId: createId('aud', 128),
+    ownerId: 'key_owner',
+    cacheKey: createId('any'),
+    format: 'wav',
+    byteCount: 200_000,
+    seconds: 2.5,
+    chars: 40,
+    sampleRateHz: 44_100,
+    voiceId: 'voice',
+    voiceName: 'Voice',
+    warnings: '',
+    createdAtMs: 1_000,
+    expiresAtMs: 2 ** 45,
+    deletedAtMs: null,
+    ...given,
+  };
+}

@@ -1,0 +1,95 @@
+// Every row of the table of failures, raised through REST: by what really raises it where something does, else by the
+// engine or by whoever admits. The rows are a type, so that one that nobody raises does not compile.
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { Failure, failureTable, type Reason } from '../../src/errors.ts';
+import { openDoor } from '../gateway/open-door.ts';
+
+let refusal: Error | undefined;
+const door = await openDoor(
+  {
+    admit:
+      (real) =>
+      (...call) =>
+        refusal ? Promise.reject(refusal) : real(...call),
+    trouble: {},
+  },
+  afterAll,
+);
+const brief = await openDoor({ keepMs: 1 }, afterAll);
+const { ask, speak } = door;
+
+beforeEach(() => {
+  refusal = undefined;
+  delete door.tone.trouble.failsAfterSegments;
+});
+
+let texts = 0;
+/** A text that nothing is kept of. */
+const fresh = () => ({ text: `Text number ${texts++}.` });
+const byEngine = (failure: Error) => () => {
+  Object.assign(door.tone.trouble, { failsAfterSegments: 0, failure });
+  return speak(fresh());
+};
+const byAdmission = (reason: Reason) => () => {
+  refusal = new Failure(reason);
+  return speak(fresh());
+};
+const byStore = (reason: Reason) => async () => {
+  const { create } = door.clips;
+  door.clips.create = () => Promise.reject(new Failure(reason));
+  const answer = await speak(fresh());
+  door.clips.create = create;
+  return answer;
+};
+const raisedBy: Record<Reason, () => Promise<Response>> = {
+  invalid_request: () => speak({}),
+  text_too_long: () => speak({ text: 'x'.repeat(5001) }),
+  invalid_api_key: () => speak(fresh(), { headers: { 'X-API-Key': 'snt_' } }),
+  invalid_token: byAdmission('invalid_token'),
+  insufficient_scope: async () => speak(fresh(), { headers: { 'X-API-Key': await door.makeKey(['voices:read']) } }),
+  access_denied: byAdmission('access_denied'),
+  voice_not_found: () => speak({ ...fresh(), voice_id: 'nobody' }),
+  not_found: () => ask('/nothing'),
+  method_not_allowed: () => ask('/api/voices', { method: 'DELETE' }),
+  voice_not_ready: byEngine(new Failure('voice_not_ready')),
+  idempotency_conflict: async () => {
+    const headers = { 'Idempotency-Key': 'one' };
+    await (await speak(fresh(), { headers })).arrayBuffer();
+    return speak(fresh(), { headers });
+  },
+  audio_expired: async () => {
+    const { audio_url } = (await (await brief.speak(fresh())).json()) as { audio_url: string };
+    return brief.ask(audio_url);
+  },
+  stream_expired: () => ask('/api/audio/speech/sse/aud_GONE'),
+  payload_too_large: () => speak({ text: 'x'.repeat(1 << 20) }),
+  unsupported_media_type: () => speak(fresh(), { headers: { 'Content-Type': 'text/plain' } }),
+  rate_limit_exceeded: byAdmission('rate_limit_exceeded'),
+  internal_error: byEngine(new TypeError('a bug')),
+  engine_error: byEngine(new Failure('engine_error')),
+  engine_unavailable: byEngine(new Failure('engine_unavailable')),
+  overloaded: byEngine(new Failure('overloaded', { retryAfterSeconds: 7 })),
+  oauth_not_configured: byAdmission('oauth_not_configured'),
+  engine_timeout: byEngine(new Failure('engine_timeout')),
+  storage_unavailable: byStore('storage_unavailable'),
+  storage_full: byStore('storage_full'),
+};
+
+test.each(Object.entries(raisedBy) as [Reason, () => Promise<Response>][])('%s', async (reason, raise) => {
+  const { status, retryable } = failureTable[reason];
+  const answer = await raise();
+  const id = answer.headers.get('X-Request-Id');
+  expect(await answer.json()).toMatchObject({
+    error: reason,
+    status,
+    request_id: id,
+    message: expect.stringMatching(/\w/),
+  });
+  expect(answer.status).toBe(status);
+  expect(answer.headers.get('Cache-Control')).toBe('no-store');
+  expect(/^[1-9]\d*$/.test(answer.headers.get('Retry-After') ?? '')).toBe(retryable);
+});
+
+test('no row is missing', () => {
+  expect(Object.keys(raisedBy)).toEqual(Object.keys(failureTable));
+});

@@ -1,0 +1,33 @@
+// What the proofs of the specification share: one door, and a text asked for in each of the ways that there are.
+import { expect } from 'vitest';
+import { bytesOf, openDoor } from '../gateway/open-door.ts';
+
+export interface Told {
+  error?: string;
+  details?: { field: string; reason: string }[];
+  [member: string]: unknown;
+}
+
+export const toldBy = async (answer: Response | Promise<Response>) => (await (await answer).json()) as Told;
+
+/** Samples a second of 16-bit PCM that lasts so long. */
+export const rateOf = (audio: Buffer, seconds: number) => audio.length / 2 / seconds;
+
+export async function openSpec(onClose: (close: () => Promise<void>) => void) {
+  const door = await openDoor({}, onClose);
+  const { speak, ask } = door;
+  const text = 'Hello there, world.';
+  const chunks = { method: 'streaming', text_chunks: ['Hello there,', 'world.'] };
+  const sse = '/api/audio/speech/sse';
+  const link = async (fields: object) => toldBy(speak({ text, ...fields }));
+  const buffer = async (fields: object = {}) => {
+    const answer = await speak({ text, return_format: 'buffer', ...fields });
+    expect(answer.status).toBe(200);
+    return { headers: answer.headers, audio: await bytesOf(answer) };
+  };
+  const faultsOf = async (fields: object) => {
+    const { error, details } = await toldBy(speak(fields));
+    return details?.map(({ field, reason }) => `${field} ${reason}`) ?? error;
+  };
+  return { door, speak, ask, text, chunks, sse, link, buffer, faultsOf };
+}

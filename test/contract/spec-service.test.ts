@@ -1,0 +1,175 @@
+// The owner's specification of the service as a whole, voices, keys, errors, limits and version, row by row, over REST:
+// each proof is named after the row that it proves. The names are a type, so that a row without a proof does not
+// compile, and they are counted besides.
+import { afterAll, expect, test } from 'vitest';
+import { parseApiKey } from '../../src/access/api-key.ts';
+import { Failure } from '../../src/errors.ts';
+import { bytesOf, farVoice, openDoor } from '../gateway/open-door.ts';
+import { openSpec, rateOf, toldBy } from './open-spec.ts';
+
+type Row =
+  | 'The service: converts text into spoken audio with a named voice that the caller picks by identifier'
+  | 'The service 1: two synthesis endpoints exist'
+  | 'The service 2: REST mode returns a public link or the audio bytes themselves'
+  | 'The service 3: every audio endpoint requires an API key'
+  | 'Voice: is looked up by voice_id and has a name, reported as voice_name and X-Voice'
+  | 'API key: is sent in the X-API-Key header'
+  | 'API key: is displayed only once, at creation'
+  | 'API key: can be revoked, and is rejected then'
+  | 'Authentication 1: every audio endpoint requires the header X-API-Key'
+  | 'Authentication 3: a key can lack the scopes that an endpoint needs'
+  | 'Errors: 401 invalid_api_key, API key missing or malformed'
+  | 'Errors: 401 invalid_api_key, API key not found or revoked'
+  | 'Errors: 403 insufficient_scope, API key lacks the required scopes'
+  | 'Errors: 429 rate_limit_exceeded, too many requests'
+  | 'Limits: text length, about 5000 characters in REST mode'
+  | 'Limits: sample rates, 24000, 44100, 48000 Hz'
+  | 'Versioning: the API version is 1.0.0';
+
+const rowCount = 17;
+
+const { door, speak, ask, text, chunks, sse, link, buffer } = await openSpec(afterAll);
+const withKey = (key: string) => ({ headers: { 'X-API-Key': key } });
+const audioEndpoints = [
+  ['POST', '/api/audio/speech'],
+  ['POST', sse],
+  ['GET', sse],
+  ['POST', `${sse}/tickets`],
+  ['GET', `${sse}/aud_1`],
+  ['POST', '/api/audio/estimate'],
+  ['DELETE', '/api/audio/aud_1'],
+] as const;
+
+const proofs: Record<Row, () => Promise<void>> = {
+  'The service: converts text into spoken audio with a named voice that the caller picks by identifier': async () => {
+    const low = await buffer({ voice_id: 'tone-low', output_format: 'pcm' });
+    const high = await buffer({ voice_id: 'tone-high', output_format: 'pcm' });
+    expect([low.headers.get('X-Voice'), high.headers.get('X-Voice')]).toEqual(['Tone, low', 'Tone, high']);
+    expect(low.audio.length).toBe(high.audio.length);
+    expect(low.audio.equals(high.audio)).toBe(false);
+  },
+  'The service 1: two synthesis endpoints exist': async () => {
+    expect((await speak({ text })).status).toBe(200);
+    expect((await ask(sse, { body: { voice_id: 'tone-low', text } })).status).toBe(200);
+  },
+  'The service 2: REST mode returns a public link or the audio bytes themselves': async () => {
+    const { audio_url } = await link({});
+    const stored = await fetch(door.here(String(audio_url)));
+    expect((await bytesOf(stored)).equals((await buffer()).audio)).toBe(true);
+  },
+  'The service 3: every audio endpoint requires an API key': async () => {
+    for (const [method, path] of audioEndpoints) {
+      const answer = await fetch(door.url + path, { method });
+      expect([answer.status, (await toldBy(answer)).error], `${method} ${path}`).toEqual([401, 'invalid_api_key']);
+    }
+  },
+  'Voice: is looked up by voice_id and has a name, reported as voice_name and X-Voice': async () => {
+    const { voiceId: voice_id, name } = farVoice;
+    expect((await link({ voice_id })).voice_name).toBe(name);
+    expect(decodeURIComponent((await buffer({ voice_id })).headers.get('X-Voice')!)).toBe(name);
+    expect(await toldBy(ask(`/api/voices/${voice_id}`))).toMatchObject({ voice_id, name });
+  },
+  'API key: is sent in the X-API-Key header': async () => {
+    expect((await speak({ text })).status).toBe(200);
+    const bearer = { headers: { 'X-API-Key': '', Authorization: `Bearer ${door.key}` } };
+    expect((await speak({ text }, bearer)).status).toBe(401);
+  },
+  'API key: is displayed only once, at creation': async () => {
+    const { key, apiKey } = await door.keyring.create({});
+    expect(parseApiKey(key)).toBeDefined();
+    const secret = key.slice(15);
+    expect(JSON.stringify([apiKey, await door.keyring.list()])).not.toContain(secret);
+  },
+  'API key: can be revoked, and is rejected then': async () => {
+    const { key, apiKey } = await door.keyring.create({});
+    expect((await speak({ text }, withKey(key))).status).toBe(200);
+    await door.keyring.revoke(apiKey.keyId);
+    expect((await speak({ text }, withKey(key))).status).toBe(401);
+  },
+  'Authentication 1: every audio endpoint requires the header X-API-Key': async () => {
+    for (const [method, path] of audioEndpoints) {
+      const answer = await fetch(`${door.url}${path}?api_key=${door.key}`, {
+        method,
+        headers: { Cookie: `X-API-Key=${door.key}` },
+      });
+      expect(answer.status, `${method} ${path}`).toBe(401);
+    }
+  },
+  'Authentication 3: a key can lack the scopes that an endpoint needs': async () => {
+    const [rest, streaming] = [await door.makeKey(['speech:synthesize']), await door.makeKey(['speech:stream'])];
+    const statusOf = async (body: object, key: string) => (await speak(body, withKey(key))).status;
+    expect(await Promise.all([statusOf({ text }, rest), statusOf(chunks, rest)])).toEqual([200, 403]);
+    expect(await Promise.all([statusOf({ text }, streaming), statusOf(chunks, streaming)])).toEqual([403, 200]);
+  },
+  'Errors: 401 invalid_api_key, API key missing or malformed': async () => {
+    for (const key of [
+      '',
+      'nonsense',
+      'snt_',
+      `${door.key}x`,
+      door.key.slice(0, -1),
+      door.key.toLowerCase(),
+      `${door.key}, ${door.key}`,
+    ]) {
+      const answer = await speak({ text }, withKey(key));
+      expect([answer.status, (await toldBy(answer)).error], key).toEqual([401, 'invalid_api_key']);
+    }
+  },
+  'Errors: 401 invalid_api_key, API key not found or revoked': async () => {
+    const { key, apiKey } = await door.keyring.create({});
+    await door.keyring.revoke(apiKey.keyId);
+    const elsewhere = await (await openDoor()).makeKey();
+    const told = await Promise.all(
+      [key, elsewhere, 'nonsense'].map(async (presented) => {
+        const answer = await speak({ text }, { headers: { 'X-API-Key': presented, 'X-Request-Id': 'same' } });
+        return { status: answer.status, body: await answer.text(), challenge: answer.headers.get('WWW-Authenticate') };
+      }),
+    );
+    expect(JSON.parse(told[0]!.body)).toMatchObject({ error: 'invalid_api_key', status: 401 });
+    expect(told[1]).toEqual(told[0]);
+    expect(told[2]).toEqual(told[0]);
+  },
+  'Errors: 403 insufficient_scope, API key lacks the required scopes': async () => {
+    const answer = await speak(chunks, withKey(await door.makeKey(['speech:synthesize'])));
+    expect([answer.status, await toldBy(answer)]).toMatchObject([
+      403,
+      { error: 'insufficient_scope', required_scopes: ['speech:stream'] },
+    ]);
+  },
+  'Errors: 429 rate_limit_exceeded, too many requests': async () => {
+    const failure = new Failure('rate_limit_exceeded', { limitReason: 'requests', retryAfterSeconds: 3 });
+    const busy = await openDoor({ admit: () => () => Promise.reject(failure) });
+    const answer = await busy.speak({ text });
+    expect([answer.status, answer.headers.get('Retry-After'), (await toldBy(answer)).error]).toEqual([
+      429,
+      '3',
+      'rate_limit_exceeded',
+    ]);
+  },
+  'Limits: text length, about 5000 characters in REST mode': async () => {
+    const fits = await ask('/api/audio/estimate', { body: { voice_id: 'tone-low', text: 'é😀 ab'.repeat(1000) } });
+    expect([fits.status, (await toldBy(fits)).chars]).toEqual([200, 5000]);
+    const answer = await speak({ text: 'x'.repeat(5001) });
+    expect([answer.status, await toldBy(answer)]).toMatchObject([
+      400,
+      { error: 'text_too_long', limit: 5000, actual: 5001 },
+    ]);
+  },
+  'Limits: sample rates, 24000, 44100, 48000 Hz': async () => {
+    for (const sample_rate of [24000, 44100, 48000]) {
+      const { headers, audio } = await buffer({ sample_rate, output_format: 'pcm' });
+      expect(rateOf(audio, Number(headers.get('X-Audio-Duration')))).toBeCloseTo(sample_rate, -1);
+    }
+  },
+  'Versioning: the API version is 1.0.0': async () => {
+    for (const path of ['/healthz', '/nothing', '/api/voices'])
+      expect((await ask(path)).headers.get('X-API-Version')).toBe('1.0.0');
+    expect(await toldBy(ask('/openapi.json'))).toMatchObject({ info: { version: '1.0.0' } });
+  },
+};
+
+test.each(Object.entries(proofs))('%s', (_, prove) => prove());
+
+test('no row is missing', () => {
+  expect(Object.keys(proofs)).toHaveLength(rowCount);
+});

@@ -1,0 +1,178 @@
+// What holds for every reply: ids, failures and how they are told; and how the door goes quietly.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, test } from 'vitest';
+import { Failure } from '../../src/errors.ts';
+import { bytesOf, openDoor } from './open-door.ts';
+import { connectRaw, toRequest } from './raw-http.ts';
+
+/** For tests that change nothing which another would see. */
+const shared = await openDoor({}, afterAll);
+
+const requestId = /^req_[0-9A-Z]{26}$/;
+const hello = { voice_id: 'tone-low', text: 'Hello there.' };
+
+describe('every response', () => {
+  test('has an id and the version of the API', async () => {
+    const answers = [
+      await shared.speak(hello),
+      await shared.speak({ ...hello, return_format: 'buffer' }),
+      await shared.speak({ text_chunks: ['Hello.'], method: 'streaming' }),
+      await shared.ask('/api/audio/speech/sse', { body: { ...hello } }),
+      await shared.ask('/api/voices'),
+      await shared.ask('/healthz'),
+      await shared.ask('/docs'),
+      await shared.ask('/openapi.json'),
+      await shared.ask('/nothing/here'),
+      await shared.ask('/nothing/%zz'),
+      await shared.ask('/api/audio/speech', { method: 'OPTIONS' }),
+      await shared.ask('/api/audio/speech', { headers: { 'X-API-Key': 'none' }, body: {} }),
+    ];
+    const ids = answers.map(({ headers }) => headers.get('X-Request-Id'));
+    for (const id of ids) expect(id).toMatch(requestId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { headers } of answers) expect(headers.get('X-API-Version')).toBe('1.0.0');
+    for (const answer of answers) await answer.arrayBuffer();
+  });
+
+  test.each(['a', 'A-Z_09', 'x'.repeat(64)])('keeps the id %s that it was given, down to the log', async (id) => {
+    const door = await openDoor();
+    const answer = await door.speak(hello, { headers: { 'X-Request-Id': id } });
+    expect(answer.headers.get('X-Request-Id')).toBe(id);
+    await answer.arrayBuffer();
+    expect(door.calls.map((call) => [call.requestId, call.door])).toEqual([[id, 'rest']]);
+    expect(door.requests.map((request) => request.requestId)).toEqual([id]);
+  });
+
+  test.each(['', 'x'.repeat(65), 'a b', 'ü', 'a/b'])('has an id of ours in place of %j', async (id) => {
+    const answer = await shared.ask('/healthz', { headers: { 'X-Request-Id': Buffer.from(id).toString('latin1') } });
+    expect(answer.headers.get('X-Request-Id')).toMatch(requestId);
+    await answer.arrayBuffer();
+  });
+});
+
+describe('a failure', () => {
+  test('is flat, with what applies', async () => {
+    const answer = await shared.speak({ text: '', sample_rate: 8000, voice_id: undefined });
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('Content-Type')).toBe('application/json; charset=utf-8');
+    expect(answer.headers.get('Cache-Control')).toBe('no-store');
+    expect(await answer.json()).toEqual({
+      error: 'invalid_request',
+      message: expect.any(String),
+      status: 400,
+      request_id: answer.headers.get('X-Request-Id'),
+      details: expect.arrayContaining([
+        { field: 'voice_id', reason: 'required', message: expect.any(String) },
+        { field: 'text', reason: 'blank', message: expect.any(String) },
+        { field: 'sample_rate', reason: 'enum', message: expect.stringContaining('24000, 44100, 48000') },
+      ]),
+    });
+  });
+
+  test('is the same and more as application/problem+json', async () => {
+    const body = { ...hello, text: 'x'.repeat(5001) };
+    const headers = { Accept: 'application/problem+json, */*', 'X-Request-Id': 'mine' };
+    const plain = await (await shared.speak(body, { headers: { 'X-Request-Id': 'mine' } })).json();
+    const answer = await shared.speak(body, { headers });
+    expect(answer.headers.get('Content-Type')).toBe('application/problem+json; charset=utf-8');
+    expect(await answer.json()).toEqual({
+      ...(plain as object),
+      type: '/docs#text_too_long',
+      title: expect.any(String),
+      detail: expect.stringContaining('5001'),
+      instance: 'urn:sonant:request:mine',
+    });
+  });
+
+  test('that may pass says when to come back, in seconds and milliseconds', async () => {
+    const failure = new Failure('rate_limit_exceeded', { retryAfterSeconds: 1.5, limitReason: 'requests', limit: 600 });
+    const door = await openDoor({
+      admit: () => async () => {
+        throw failure;
+      },
+    });
+    const answer = await door.speak(hello);
+    expect(answer.status).toBe(429);
+    expect(answer.headers.get('Retry-After')).toBe('2');
+    expect(answer.headers.get('retry-after-ms')).toBe('1500');
+    expect(await answer.json()).toMatchObject({
+      error: 'rate_limit_exceeded',
+      reason: 'requests',
+      retry_after: 1.5,
+      limit: 600,
+    });
+  });
+
+  test('of ours tells nothing, and the log its cause', async () => {
+    const cause = new TypeError('a secret path');
+    const door = await openDoor({
+      admit: () => async () => {
+        throw cause;
+      },
+    });
+    const answer = await door.speak(hello);
+    const body = await answer.text();
+    expect([answer.status, JSON.parse(body).error]).toEqual([500, 'internal_error']);
+    expect(body).not.toMatch(/secret|TypeError|\.ts/);
+    expect(door.requests).toMatchObject([
+      { status: 500, route: '/api/audio/speech', failure: { reason: 'internal_error', cause } },
+    ]);
+  });
+
+  test('of the core is told by the core, once', async () => {
+    const door = await openDoor({ trouble: { failsAfterSegments: 0, failure: new Error('a secret') } });
+    const answer = await door.speak(hello);
+    expect([answer.status, await answer.json()]).toMatchObject([500, { error: 'internal_error' }]);
+    expect(door.calls).toMatchObject([{ failure: { reason: 'internal_error', cause: { message: 'a secret' } } }]);
+    expect(door.requests).toMatchObject([{ status: 500, failure: undefined }]);
+  });
+});
+
+describe('draining', () => {
+  const long = { text_chunks: Array(6).fill('one two three four'), method: 'streaming' };
+
+  test('lets what runs finish, takes nothing new, and leaves no connection open', async () => {
+    const door = await openDoor({ trouble: { pieceDelayMs: 15 } });
+    const idle = connectRaw(door);
+    await idle.send('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
+    await idle.head();
+    const running = await door.speak(long);
+    const streaming = await door.ask('/api/audio/speech/sse', {
+      body: { voice_id: 'tone-low', text_chunks: long.text_chunks },
+    });
+    const drained = door.gateway.drain(10_000);
+    await idle.end();
+    await expect(fetch(`${door.url}/healthz`)).rejects.toThrow();
+    expect((await bytesOf(running)).length).toBeGreaterThan(100_000);
+    expect(await streaming.text()).toContain('speech.audio.done');
+    await drained;
+  });
+
+  test('tells who is still there when time is up', async () => {
+    const door = await openDoor({ trouble: { pieceDelayMs: 50 } });
+    const running = await door.speak(long);
+    const streaming = await door.ask('/api/audio/speech/sse', {
+      body: { voice_id: 'tone-low', text_chunks: long.text_chunks },
+    });
+    const drained = door.gateway.drain(50);
+    await expect(running.arrayBuffer()).rejects.toThrow();
+    expect(await streaming.text()).toMatch(/event: error\ndata: {"type":"error","error":"overloaded".*\n\n$/);
+    await drained;
+    expect(door.slots.speaking).toBe(0);
+  });
+
+  test('on a connection that lives on, refuses what comes and says that it closes', async () => {
+    const door = await openDoor({ trouble: { pieceDelayMs: 20 } });
+    const raw = connectRaw(door);
+    await raw.send(toRequest(door, '/api/audio/speech', hello));
+    while (door.tone.counts.begun === 0) await sleep(5);
+    const drained = door.gateway.drain(5_000);
+    await raw.send('GET /api/voices HTTP/1.1\r\nHost: a\r\n\r\n');
+    const all = (await raw.end()).toString();
+    expect(all).toContain('"status":"success"');
+    expect(all.slice(all.lastIndexOf('HTTP/1.1'))).toMatch(
+      /^HTTP\/1.1 503 .*connection: close\r\n.*"error":"overloaded"/is,
+    );
+    await drained;
+  });
+});

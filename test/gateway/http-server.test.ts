@@ -1,0 +1,141 @@
+// What clients do to a listener: bytes by hand, slowly, too many of them, or none. The service stays up, answers where
+// it can, and others are served meanwhile.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, expect, test } from 'vitest';
+import { openDoor } from './open-door.ts';
+import { connectRaw, toAnswer, toRequest } from './raw-http.ts';
+
+const door = await openDoor({}, afterAll);
+const hello = { voice_id: 'tone-low', text: 'Hello.' };
+const failureIn = (bytes: Buffer) => JSON.parse(toAnswer(bytes).body.toString());
+
+afterEach(async () => {
+  const answer = await door.ask('/healthz');
+  expect([answer.status, await answer.json()]).toEqual([200, { status: 'ok' }]);
+  expect(door.faults).toEqual([]);
+});
+
+test.each([
+  ['no HTTP', 'this is not HTTP\r\n\r\n'],
+  ['the beginning of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
+  ['a length and chunks', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n'],
+  ['a folded header', 'GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\n 2\r\n\r\n'],
+  [
+    '10 000 headers',
+    `GET / HTTP/1.1\r\nHost: a\r\n${Array.from({ length: 10_000 }, (_, i) => `x${i}: 1\r\n`).join('')}\r\n`,
+  ],
+  ['a header of a megabyte', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(1 << 20)}\r\n\r\n`],
+  ['an address of a megabyte', `GET /${'x'.repeat(1 << 20)} HTTP/1.1\r\nHost: a\r\n\r\n`],
+])('%s is answered as a request that is not valid', async (_, bytes) => {
+  const raw = connectRaw(door);
+  await raw.send(bytes);
+  const all = await raw.end();
+  expect(toAnswer(all)).toMatchObject({
+    status: 400,
+    headers: { connection: 'close', 'x-api-version': '1.0.0', 'x-request-id': expect.stringMatching(/^req_/) },
+  });
+  expect(failureIn(all)).toMatchObject({ error: 'invalid_request', status: 400 });
+});
+
+test('a request sent a byte at a time is served', async () => {
+  const raw = connectRaw(door);
+  raw.socket.setNoDelay(true);
+  for (const byte of toRequest(door, '/api/audio/speech', hello)) {
+    raw.socket.write(byte);
+    await new Promise(setImmediate);
+  }
+  expect((await raw.head()).status).toBe(200);
+});
+
+test('lone bytes and silence hold up nobody', async () => {
+  const quiet = Array.from({ length: 100 }, () => connectRaw(door));
+  for (const [i, { socket }] of quiet.entries()) if (i % 2) socket.write('P');
+  const answer = await door.speak({ text: 'Hello.' });
+  expect(answer.status).toBe(200);
+  await answer.arrayBuffer();
+});
+
+test('a gigabyte that says so is refused before it comes, and the answer arrives', async () => {
+  const raw = connectRaw(door);
+  await raw.send(
+    `POST /api/audio/speech HTTP/1.1\r\nHost: a\r\nX-API-Key: ${door.key}\r\nContent-Type: application/json\r\nContent-Length: ${2 ** 30}\r\n\r\n`,
+  );
+  const pour = async () => {
+    const piece = Buffer.alloc(1 << 20, 'x');
+    while (!raw.socket.destroyed) await raw.send(piece);
+  };
+  void pour();
+  const { status } = await raw.head();
+  expect(status).toBe(413);
+  expect(failureIn(await raw.end())).toMatchObject({ error: 'payload_too_large' });
+});
+
+test('a body in chunks of one byte is taken whole', async () => {
+  const json = JSON.stringify({ ...hello, pad: 'x'.repeat(100_000) });
+  const raw = connectRaw(door);
+  await raw.send(
+    `POST /api/audio/speech HTTP/1.1\r\nHost: a\r\nX-API-Key: ${door.key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  );
+  await raw.send(`${[...json].map((char) => `1\r\n${char}\r\n`).join('')}0\r\n\r\n`);
+  expect(await raw.head()).toMatchObject({ status: 200, headers: { 'x-ignored-fields': 'pad' } });
+});
+
+test('who is answered before having sent everything keeps the connection', async () => {
+  const raw = connectRaw(door);
+  const body = 'x'.repeat((1 << 20) + 10);
+  await raw.send(`POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`);
+  expect((await raw.head()).status).toBe(404);
+  await raw.send(body);
+  await raw.send('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  expect((await raw.end()).toString()).toContain('{"status":"ok"}');
+});
+
+test('who asks first is told to send the body only if it is wanted', async () => {
+  const wanted = connectRaw(door);
+  const [head, body] = toRequest(door, '/api/audio/speech', hello, ['Expect: 100-continue']).split(/(?<=\r\n\r\n)/);
+  await wanted.send(head!);
+  expect((await wanted.head()).status).toBe(100);
+  await wanted.send(body!);
+  while (!(await wanted.head()).body.includes('success')) await sleep(5);
+
+  const refused = connectRaw(door);
+  await refused.send(head!.replace(door.key, 'nonsense'));
+  expect((await refused.head()).status).toBe(401);
+});
+
+test('HTTP/1.0 is spoken, and a stream that breaks off is no clean end there either', async () => {
+  const whole = connectRaw(door);
+  const request = toRequest(door, '/api/audio/speech', {
+    voice_id: 'tone-low',
+    text_chunks: ['Hello.'],
+    method: 'streaming',
+  });
+  await whole.send(request.replace('HTTP/1.1', 'HTTP/1.0'));
+  const { status, headers, body } = toAnswer(await whole.end());
+  expect([status, headers['transfer-encoding'], body.subarray(0, 4).toString()]).toEqual([200, undefined, 'RIFF']);
+
+  const troubled = await openDoor({ trouble: { failsAfterPieces: 3 } });
+  const broken = connectRaw(troubled);
+  const failure = new Promise<Error | undefined>((resolve) => {
+    broken.socket.on('error', resolve);
+    broken.socket.on('end', () => resolve(undefined));
+  });
+  await broken.send(
+    toRequest(troubled, '/api/audio/speech', {
+      voice_id: 'tone-low',
+      text_chunks: ['one two three four five'],
+      method: 'streaming',
+    }).replace('HTTP/1.1', 'HTTP/1.0'),
+  );
+  expect(await failure).toMatchObject({ code: 'ECONNRESET' });
+});
+
+test('requests in a row on one connection, sent at once, are answered in their order', async () => {
+  const raw = connectRaw(door);
+  const paths = ['/healthz', '/nothing', '/readyz', '/api/audio/speech', '/healthz'];
+  await raw.send(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''));
+  await raw.send('GET /docs HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  const statuses = [...(await raw.end()).toString('latin1').matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1]);
+  expect(statuses).toEqual(['200', '404', '200', '405', '200', '200']);
+});

@@ -1,0 +1,84 @@
+// HTTP/1.1 by hand: what is sent is what is written here, down to the byte, and how a connection ends can be seen.
+import { connect, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import type { Door } from './open-door.ts';
+
+export interface RawAnswer {
+  status: number;
+  headers: Record<string, string>;
+  /** What came behind the headers, as it came: chunked if it was. */
+  body: Buffer;
+}
+
+export interface RawConnection {
+  socket: Socket;
+  send(text: string | Uint8Array): Promise<void>;
+  /** The first answer so far, once its headers are there. */
+  head(): Promise<RawAnswer>;
+  /** All that came until the connection ended, in whatever way. */
+  end(): Promise<Buffer>;
+}
+
+export function connectRaw({ gateway }: Pick<Door, 'gateway'>): RawConnection {
+  const socket = connect(gateway.port, '127.0.0.1');
+  const pieces: Buffer[] = [];
+  let isOver = false;
+  let told = () => {};
+  socket.on('data', (piece) => {
+    pieces.push(piece as Buffer);
+    told();
+  });
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    isOver = true;
+    told();
+  });
+  onTestFinished(() => void socket.destroy());
+
+  const until = async (isEnough: () => boolean) => {
+    while (!isEnough() && !isOver) await new Promise<void>((resolve) => (told = resolve));
+  };
+  const all = () => Buffer.concat(pieces);
+  return {
+    socket,
+    send: (text) => new Promise((resolve) => socket.write(text, () => resolve())),
+    async head() {
+      await until(() => all().includes('\r\n\r\n'));
+      return toAnswer(all());
+    },
+    async end() {
+      await until(() => false);
+      return all();
+    },
+  };
+}
+
+export function toAnswer(bytes: Buffer): RawAnswer {
+  const at = bytes.indexOf('\r\n\r\n');
+  if (at < 0) throw new Error(`no answer, but ${bytes.length} bytes: ${bytes.subarray(0, 200)}`);
+  const [first, ...lines] = bytes.subarray(0, at).toString('latin1').split('\r\n');
+  const headers = Object.fromEntries(
+    lines.map((line) => [line.split(':', 1)[0]!.toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+  );
+  return { status: Number(first!.split(' ')[1]), headers, body: bytes.subarray(at + 4) };
+}
+
+/** A request with a key and a JSON body, written out. */
+export function toRequest(
+  { key }: Pick<Door, 'key'>,
+  path: string,
+  body: object,
+  headers: readonly string[] = [],
+): string {
+  const json = JSON.stringify(body);
+  return [
+    `POST ${path} HTTP/1.1`,
+    'Host: sonant.test',
+    `X-API-Key: ${key}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(json)}`,
+    ...headers,
+    '',
+    json,
+  ].join('\r\n');
+}

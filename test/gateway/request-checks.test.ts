@@ -1,0 +1,139 @@
+// What is asked of a request before it is answered, and in which order: its address, its size, its key, its body.
+import { afterAll, describe, expect, test } from 'vitest';
+import { openDoor } from './open-door.ts';
+
+/** For tests that change nothing which another would see. */
+const shared = await openDoor({}, afterAll);
+
+const hello = { voice_id: 'tone-low', text: 'Hello there.' };
+
+describe('what is asked first', () => {
+  test.each([
+    ['the address', '/nothing', { method: 'POST', body: 'x'.repeat(1_048_577) }, 404],
+    ['the method', '/api/audio/speech', { method: 'PUT' }, 405],
+    ['the size', '/api/audio/speech', { method: 'POST', body: 'x'.repeat(1_048_577) }, 413],
+    ['the key', '/api/audio/speech', { method: 'POST', body: 'x', headers: { 'Content-Type': 'text/plain' } }, 401],
+  ])('%s', async (_, path, init, status) => {
+    const answer = await fetch(shared.url + path, init as RequestInit);
+    expect(answer.status).toBe(status);
+    await answer.arrayBuffer();
+  });
+
+  test('the scope before the body', async () => {
+    const key = await shared.makeKey(['voices:read']);
+    const answer = await shared.ask('/api/audio/speech', {
+      method: 'POST',
+      body: undefined,
+      headers: { 'X-API-Key': key },
+    });
+    expect(answer.status).toBe(403);
+    expect(await answer.json()).toMatchObject({
+      error: 'insufficient_scope',
+      required_scopes: ['speech:synthesize', 'speech:stream'],
+    });
+  });
+
+  test('JSON before its members, and those before the voice', async () => {
+    const send = async (body: string) =>
+      (await (
+        await fetch(`${shared.url}/api/audio/speech`, {
+          method: 'POST',
+          body,
+          headers: { 'X-API-Key': shared.key, 'Content-Type': 'application/json' },
+        })
+      ).json()) as {
+        error: string;
+        details?: object;
+      };
+    expect((await send('{"voice_id":1,"voice_id":2}')).details).toBeUndefined();
+    expect((await send('{"voice_id":"nobody","text":""}')).details).toHaveLength(1);
+    expect((await send('{"voice_id":"nobody","text":"Hello."}')).error).toBe('voice_not_found');
+  });
+
+  test('a refused request costs the core nothing', async () => {
+    const door = await openDoor();
+    for (const body of [{}, { voice_id: 'tone-low' }, { voice_id: 'tone-low', text: 'x'.repeat(900_000) }]) {
+      await (await door.ask('/api/audio/speech', { body })).arrayBuffer();
+    }
+    expect(door.calls).toEqual([]);
+  });
+});
+
+describe('a method that an address does not take', () => {
+  test.each([
+    ['/api/audio/speech', 'GET', 'POST'],
+    ['/api/audio/speech/sse', 'DELETE', 'POST, GET'],
+    ['/api/audio/aud_X', 'GET', 'DELETE'],
+    ['/audio/aud_X.wav', 'POST', 'GET, HEAD'],
+    ['/api/voices/x', 'PATCH', 'GET'],
+    ['/healthz', 'OPTIONS', 'GET, HEAD'],
+  ])('%s: %s is answered with those that it takes', async (path, method, allow) => {
+    const answer = await shared.ask(path, { method });
+    expect([answer.status, answer.headers.get('Allow')]).toEqual([405, allow]);
+    expect(await answer.json()).toMatchObject({ error: 'method_not_allowed' });
+  });
+});
+
+describe('a body', () => {
+  const send = (
+    door: Awaited<ReturnType<typeof openDoor>>,
+    body: string | undefined,
+    headers: Record<string, string> = {},
+  ) =>
+    fetch(`${door.url}/api/audio/speech`, {
+      method: 'POST',
+      ...(body !== undefined && { body }),
+      headers: { 'X-API-Key': door.key, 'Content-Type': 'application/json', ...headers },
+    });
+
+  test.each([
+    ['text/plain', {}],
+    ['application/xml', {}],
+    ['multipart/form-data; boundary=x', {}],
+    ['application/json; charset=latin1', {}],
+    ['nonsense', {}],
+    ['application/json', { 'Content-Encoding': 'gzip' }],
+  ])('of type %s %j is not read', async (type, headers) => {
+    const answer = await send(shared, '{}', { 'Content-Type': type, ...headers });
+    expect([answer.status, await answer.json()]).toMatchObject([415, { error: 'unsupported_media_type' }]);
+  });
+
+  test.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON; charset="UTF8"'])(
+    'of type %s is',
+    async (type) => {
+      const answer = await send(shared, JSON.stringify(hello), { 'Content-Type': type });
+      expect(answer.status).toBe(200);
+      await answer.arrayBuffer();
+    },
+  );
+
+  test.each([undefined, '', '[]', 'null', '"text"', '7'])('%j is no object', async (body) => {
+    const answer = await send(shared, body);
+    expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'invalid_request' }]);
+  });
+
+  test('of one mebibyte is read, and one byte more is not', async () => {
+    const json = (size: number) => JSON.stringify({ pad: 'x'.repeat(size - JSON.stringify({ pad: '' }).length) });
+    const fits = await send(shared, json(1 << 20));
+    expect([fits.status, fits.headers.get('X-Ignored-Fields')]).toEqual([400, null]);
+    expect(await fits.json()).toMatchObject({ error: 'invalid_request' });
+    const answer = await send(shared, json((1 << 20) + 1));
+    expect([answer.status, await answer.json()]).toMatchObject([413, { error: 'payload_too_large', limit: 1 << 20 }]);
+  });
+
+  test('too large without saying so is cut off when it is', async () => {
+    const stream = new ReadableStream({
+      start(controller) {
+        for (let i = 0; i < 20; i++) controller.enqueue(Buffer.alloc(64 * 1024, 'x'));
+        controller.close();
+      },
+    });
+    const answer = await fetch(`${shared.url}/api/audio/speech`, {
+      method: 'POST',
+      body: stream,
+      duplex: 'half',
+      headers: { 'X-API-Key': shared.key, 'Content-Type': 'application/json' },
+    } as RequestInit);
+    expect([answer.status, await answer.json()]).toMatchObject([413, { error: 'payload_too_large' }]);
+  });
+});

@@ -1,0 +1,97 @@
+// Reading on in a stream whose connection broke.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, test } from 'vitest';
+import { type ReadEvent, readEvents, soundIn } from './event-reader.ts';
+import { openDoor } from './open-door.ts';
+
+const shared = await openDoor({}, afterAll);
+const url = '/api/audio/speech/sse';
+const chunks = { voice_id: 'tone-low', text_chunks: ['Hello there.', 'How are you today?'], sample_rate: 24000 };
+
+const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
+const namesOf = (events: readonly ReadEvent[]) => events.map(({ event }) => event);
+const last = (events: readonly ReadEvent[]) => events.at(-1)!;
+
+describe('a stream whose connection broke', () => {
+  test('is read on anywhere, a hundred times, to the very same sound', async () => {
+    const body = {
+      ...chunks,
+      text_chunks: ['one two three four', 'five six'],
+      output_format: 'pcm',
+      timestamps: 'word',
+    };
+    const whole = await readEvents(await shared.ask(url, { body }));
+    const cutAndReadOn = async (i: number) => {
+      const cutAt = 1 + ((i * 7) % (whole.length - 1));
+      const answer = await shared.ask(url, { body });
+      const id = answer.headers.get('X-Audio-Id');
+      const before = await readEvents(answer, (text) => text.includes(`id: ${id}:${cutAt}\n`) && text.endsWith('\n\n'));
+      const lastId = before[cutAt - 1]!.id;
+      const rest = await shared.ask(`${url}/${id}`, { headers: { 'Last-Event-ID': lastId } });
+      const after = await readEvents(rest);
+      const joined = [...before.slice(0, cutAt), ...after];
+      expect(joined.map(({ event }) => event)).toEqual(namesOf(whole));
+      expect(soundIn(joined).equals(soundIn(whole))).toBe(true);
+    };
+    for (let from = 0; from < 100; from += 10)
+      await Promise.all(Array.from({ length: 10 }, (_, i) => cutAndReadOn(from + i)));
+    expect(shared.slots.speaking).toBe(0);
+  });
+
+  test('is read again from the beginning without a Last-Event-ID, and behind its end is nothing', async () => {
+    const answer = await shared.ask(url, { body: chunks });
+    const events = await readEvents(answer);
+    const id = answer.headers.get('X-Audio-Id');
+    expect(await readEvents(await shared.ask(`${url}/${id}`))).toEqual(events);
+    const behind = await shared.ask(`${url}/${id}`, { headers: { 'Last-Event-ID': last(events).id } });
+    expect([behind.status, await behind.text()]).toEqual([204, '']);
+  });
+
+  test('is its key’s alone, and wants a true id', async () => {
+    const answer = await shared.ask(url, { body: chunks });
+    const events = await readEvents(answer);
+    const id = answer.headers.get('X-Audio-Id');
+    const stranger = { 'X-API-Key': await shared.makeKey() };
+    expect(await errorOf(await shared.ask(`${url}/${id}`, { headers: stranger }))).toEqual([410, 'stream_expired']);
+    expect(await errorOf(await shared.ask(`${url}/aud_NOBODY`))).toEqual([410, 'stream_expired']);
+    for (const bad of ['nonsense', 'aud_OTHER:1', `${id}:x`, `${id}:-1`, `${id}:${events.length}`, `${id}:999999999`]) {
+      const refused = await shared.ask(`${url}/${id}`, { headers: { 'Last-Event-ID': bad } });
+      expect(await errorOf(refused), bad).toEqual([400, 'invalid_request']);
+    }
+  });
+
+  test('has one reader at a time: a new one takes the place of the old', async () => {
+    const door = await openDoor({ trouble: { pieceDelayMs: 20 } });
+    const answer = await door.ask(url, {
+      body: { voice_id: 'tone-low', text: 'one two three four five six seven eight' },
+    });
+    const id = answer.headers.get('X-Audio-Id');
+    const old = expect(answer.text()).rejects.toThrow();
+    const events = await readEvents(await door.ask(`${url}/${id}`));
+    await old;
+    expect(last(events).event).toBe('speech.audio.done');
+  });
+
+  test('before it has begun is ended at once: there is nothing to come back to', async () => {
+    const door = await openDoor({ trouble: { hangsAfterPieces: 0 } });
+    const leaving = new AbortController();
+    const asked = door.ask(url, { body: chunks, signal: leaving.signal }).catch(() => {});
+    while (door.tone.counts.running === 0) await sleep(2);
+    leaving.abort();
+    await asked;
+    while (door.tone.counts.running > 0) await sleep(2);
+    expect(door.slots.speaking).toBe(0);
+  });
+
+  test('goes on by itself meanwhile, and is whole when its reader is back', async () => {
+    const door = await openDoor({ trouble: { pieceDelayMs: 10 } });
+    const answer = await door.ask(url, {
+      body: { voice_id: 'tone-low', text: 'one two three four five six seven eight' },
+    });
+    const id = answer.headers.get('X-Audio-Id');
+    await readEvents(answer, (text) => text.includes(':1\n'));
+    while (door.tone.counts.finished === 0) await sleep(5);
+    const events = await readEvents(await door.ask(`${url}/${id}`));
+    expect(last(events).event).toBe('speech.audio.done');
+  });
+});

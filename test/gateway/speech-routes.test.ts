@@ -1,0 +1,232 @@
+// POST /api/audio/speech and DELETE /api/audio/{id}, over real sockets with the real heart.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, test } from 'vitest';
+import { bytesOf, farVoice, openDoor } from './open-door.ts';
+
+const shared = await openDoor({}, afterAll);
+
+const sizesOf = (wav: Buffer) => [wav.readUInt32LE(4), wav.readUInt32LE(40)];
+const linkOf = async (answer: Response) => (await answer.json()) as { audio_url: string; error?: string };
+const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
+
+describe('a link', () => {
+  test('comes with its facts in headers, and leads to the audio', async () => {
+    const answer = await shared.speak({ text: 'Hello there.', output_format: 'mp3', sample_rate: 24000 });
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'x-audio-id': expect.stringMatching(/^aud_[0-9A-Z]{36}$/),
+      'x-audio-duration': '0.98',
+      'x-cache': 'MISS',
+    });
+    const expires = Date.parse(answer.headers.get('X-Audio-Expires')!);
+    expect(Math.abs(expires - Date.now() - 86_400_000)).toBeLessThan(60_000);
+    const { audio_url } = await linkOf(answer);
+    expect(audio_url).toBe(`http://sonant.test/audio/${answer.headers.get('X-Audio-Id')}.mp3`);
+    const audio = await fetch(shared.here(audio_url));
+    expect([audio.status, audio.headers.get('Content-Type')]).toEqual([200, 'audio/mpeg']);
+    expect((await bytesOf(audio)).length).toBeGreaterThan(5_000);
+  });
+
+  test('for the same request comes out of the cache, unless it must not', async () => {
+    const body = { text: 'A phrase that is said twice.' };
+    const first = await shared.speak(body);
+    const again = await shared.speak(body);
+    const fresh = await shared.speak(body, { headers: { 'Cache-Control': 'no-cache' } });
+    expect([first, again, fresh].map(({ headers }) => headers.get('X-Cache'))).toEqual(['MISS', 'HIT', 'MISS']);
+    const urls = await Promise.all([first, again, fresh].map(async (answer) => (await linkOf(answer)).audio_url));
+    expect([urls[0] === urls[1], urls[0] === urls[2]]).toEqual([true, false]);
+  });
+
+  test('is the same again under one Idempotency-Key, and another request under it is refused', async () => {
+    const ask = (text: string, key = 'order-1') =>
+      shared.speak({ text }, { headers: { 'Idempotency-Key': key, 'Cache-Control': 'no-cache' } });
+    const [first, again] = [await ask('Once and only once.'), await ask('Once and only once.')];
+    expect(await first.json()).toEqual(await again.json());
+    expect(again.headers.get('X-Audio-Id')).toBe(first.headers.get('X-Audio-Id'));
+    expect(await errorOf(await ask('Something else.'))).toEqual([409, 'idempotency_conflict']);
+    expect((await ask('Something else.', 'order-2')).status).toBe(200);
+    for (const key of ['', 'x'.repeat(256), 'a\tb']) expect((await ask('x', key)).status, key).toBe(400);
+  });
+
+  test('that is still being made, or failed, is not repeated', async () => {
+    const door = await openDoor({ trouble: { pieceDelayMs: 30 } });
+    const ask = () => door.speak({ text: 'Take your time with this.' }, { headers: { 'Idempotency-Key': 'one' } });
+    const running = ask();
+    while (door.tone.counts.begun === 0) await sleep(2);
+    const meanwhile = await ask();
+    expect(meanwhile.headers.get('Retry-After')).toBe('1');
+    expect(await errorOf(meanwhile)).toEqual([409, 'idempotency_conflict']);
+    expect((await running).status).toBe(200);
+
+    door.tone.trouble.failsAfterSegments = 0;
+    const failing = () => door.speak({ text: 'Fail.' }, { headers: { 'Idempotency-Key': 'two' } });
+    expect(await errorOf(await failing())).toEqual([502, 'engine_error']);
+    delete door.tone.trouble.failsAfterSegments;
+    expect((await failing()).status).toBe(200);
+  });
+
+  test('is its maker’s to delete, once, and is gone then', async () => {
+    const answer = await shared.speak({ text: 'Soon gone.' });
+    const { audio_url } = await linkOf(answer);
+    const id = answer.headers.get('X-Audio-Id');
+    const stranger = { 'X-API-Key': await shared.makeKey() };
+    const remove = (path: string, headers = {}) => shared.ask(path, { method: 'DELETE', headers });
+    expect(await errorOf(await remove(`/api/audio/${id}`, stranger))).toEqual([404, 'not_found']);
+    expect((await fetch(shared.here(audio_url))).status).toBe(200);
+    const removed = await remove(`/api/audio/${id}`, { 'Content-Type': 'application/json' });
+    expect([removed.status, await removed.text()]).toEqual([204, '']);
+    expect(await errorOf(await fetch(shared.here(audio_url)))).toEqual([410, 'audio_expired']);
+    expect(await errorOf(await remove(`/api/audio/${id}`))).toEqual([404, 'not_found']);
+    for (const odd of ['speech', '..%2F..%2Fetc', 'aud_%00', `aud_${'A'.repeat(500)}`]) {
+      expect(await errorOf(await remove(`/api/audio/${odd}`)), odd).toEqual([404, 'not_found']);
+    }
+  });
+});
+
+describe('sound in the reply', () => {
+  test.each([
+    ['wav', 44100, 'audio/wav'],
+    ['pcm', 24000, 'audio/pcm'],
+    ['mp3', 48000, 'audio/mpeg'],
+  ])('as %s at %i Hz has its headers and its length', async (output_format, sample_rate, type) => {
+    const answer = await shared.speak({
+      text: 'Hello there, world.',
+      output_format,
+      sample_rate,
+      return_format: 'buffer',
+    });
+    const { headers } = answer;
+    const audio = await bytesOf(answer);
+    const id = headers.get('X-Audio-Id');
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-type': type,
+      'content-disposition': `attachment; filename=${id}.${output_format}`,
+      'content-length': String(audio.length),
+      'x-voice': 'Tone, low',
+      'x-voice-id': 'tone-low',
+      'x-method': 'rest',
+      'x-chars': '19',
+      'x-format': output_format,
+      'x-sample-rate': String(sample_rate),
+      'x-audio-duration': '1.47',
+      'x-cache': 'MISS',
+    });
+    expect(headers.get('Transfer-Encoding')).toBeNull();
+    if (output_format === 'wav') expect(sizesOf(audio)).toEqual([audio.length - 8, audio.length - 44]);
+    if (output_format === 'pcm') expect(audio.length).toBe(2 * Math.round(1.47 * sample_rate));
+  });
+
+  test('is the audio that the link of the same request has', async () => {
+    const body = { text: 'One text, two ways.' };
+    const link = await shared.speak(body);
+    const answer = await shared.speak({ ...body, return_format: 'buffer' });
+    expect(answer.headers.get('X-Cache')).toBe('HIT');
+    const linked = await bytesOf(await fetch(shared.here((await linkOf(link)).audio_url)));
+    expect(linked.equals(await bytesOf(answer))).toBe(true);
+  });
+});
+
+describe('a stream', () => {
+  test('is one file from end to end, with the headers of sound', async () => {
+    const answer = await shared.speak({
+      text_chunks: ['Hello there.', 'How are you?'],
+      method: 'streaming',
+      sample_rate: 24000,
+    });
+    const audio = await bytesOf(answer);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'transfer-encoding': 'chunked',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      'content-type': 'audio/wav',
+      'content-disposition': expect.stringMatching(/^attachment; filename=aud_[0-9A-Z]+\.wav$/),
+      'x-method': 'streaming',
+      'x-chars': '24',
+      'x-format': 'wav',
+      'x-sample-rate': '24000',
+      'x-cache': 'MISS',
+    });
+    expect(answer.headers.get('X-Audio-Url')).toBeNull();
+    expect(sizesOf(audio)).toEqual([0xffffffff, 0xffffffff]);
+    expect(audio.indexOf('RIFF', 4)).toBe(-1);
+  });
+
+  test('begins before it is done', async () => {
+    const door = await openDoor({ trouble: { hangsAfterPieces: 3 } });
+    const answer = await door.speak({ text_chunks: ['one two three four five'], method: 'streaming' });
+    const reader = answer.body!.getReader();
+    expect((await reader.read()).value!.length).toBeGreaterThan(44);
+    await reader.cancel();
+  });
+
+  test('that asks for a link is kept, under the address that is told at once', async () => {
+    const answer = await shared.speak({ text_chunks: ['Keep this.'], method: 'streaming', return_format: 'url' });
+    const streamed = await bytesOf(answer);
+    const url = answer.headers.get('X-Audio-Url')!;
+    expect(url).toBe(`http://sonant.test/audio/${answer.headers.get('X-Audio-Id')}.wav`);
+    expect(Date.parse(answer.headers.get('X-Audio-Expires')!)).toBeGreaterThan(Date.now());
+    const kept = await bytesOf(await fetch(shared.here(url)));
+    expect(kept.subarray(44).equals(streamed.subarray(44))).toBe(true);
+    expect(sizesOf(kept)).toEqual([kept.length - 8, kept.length - 44]);
+  });
+
+  test('is answered with events where they are accepted', async () => {
+    const answer = await shared.speak(
+      { text_chunks: ['Hello.'], method: 'streaming' },
+      { headers: { Accept: 'text/event-stream' } },
+    );
+    expect(answer.headers.get('Content-Type')).toBe('text/event-stream');
+    expect(await answer.text()).toMatch(/^id: aud_[0-9A-Z]+:0\nevent: speech.audio.info\n/);
+  });
+});
+
+describe('names and members', () => {
+  test('a name in any script arrives whole', async () => {
+    const answer = await shared.speak({ voice_id: farVoice.voiceId, text: 'Hello.', return_format: 'buffer' });
+    await answer.arrayBuffer();
+    expect(answer.headers.get('X-Voice-Encoding')).toBe('percent');
+    expect(decodeURIComponent(answer.headers.get('X-Voice')!)).toBe(farVoice.name);
+    const link = await shared.speak({ voice_id: farVoice.voiceId, text: 'Hello.' });
+    expect(await link.json()).toMatchObject({ voice_name: farVoice.name });
+  });
+
+  test('members that mean nothing are named', async () => {
+    const answer = await shared.speak({
+      text: 'Hello.',
+      speed: 1,
+      'a,b': 2,
+      'größe\n': 3,
+      timestamps: 'word',
+      model: null,
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('X-Ignored-Fields')).toBe('speed, a%2Cb, gr%C3%B6%C3%9Fe%0A, timestamps, model');
+    await answer.arrayBuffer();
+    const many = await shared.speak({
+      text: 'Hello.',
+      ...Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`x${i}`.repeat(50), 1])),
+    });
+    expect(many.headers.get('X-Ignored-Fields')!.length).toBeLessThan(2000);
+    await many.arrayBuffer();
+  });
+
+  test('or refused with all other faults where the gateway is strict', async () => {
+    const door = await openDoor({ settings: { isStrict: true } });
+    const answer = await door.speak({ text: ' ', speed: 1 });
+    expect(answer.status).toBe(400);
+    const { details } = (await answer.json()) as { details: { field: string; reason: string }[] };
+    expect(details.map(({ field, reason }) => `${field} ${reason}`)).toEqual(['text blank', 'speed unknown']);
+    const events = await door.ask('/api/audio/speech/sse?voice_id=tone-low&text=Hello&key=1');
+    expect((await events.json()) as object).toMatchObject({ details: [{ field: 'key', reason: 'unknown' }] });
+  });
+
+  test('what was done to a text is told', async () => {
+    const nothing = await shared.speak({ text: '... 🙂 !' });
+    expect([nothing.status, nothing.headers.get('X-Warnings')]).toEqual([200, 'nothing_spoken']);
+    const foreign = await shared.speak({
+      text: 'She said привет and went on with her story.',
+      return_format: 'buffer',
+    });
+    expect(foreign.headers.get('X-Warnings')).toBe('transliterated');
+    await Promise.all([nothing.arrayBuffer(), foreign.arrayBuffer()]);
+  });
+});

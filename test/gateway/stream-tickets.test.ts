@@ -1,0 +1,115 @@
+// Tickets for streams: whom they let in, how often, and how they end.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type ReadEvent, readEvents } from './event-reader.ts';
+import { bytesOf, type Door, openDoor } from './open-door.ts';
+
+const shared = await openDoor({}, afterAll);
+const url = '/api/audio/speech/sse';
+const chunks = { voice_id: 'tone-low', text_chunks: ['Hello there.', 'How are you today?'], sample_rate: 24000 };
+
+const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
+const last = (events: readonly ReadEvent[]) => events.at(-1)!;
+const ticketOf = async (door: Door, body: object) =>
+  (await (await door.ask(`${url}/tickets`, { body })).json()) as { id: string; sse_url: string; expires_at: string };
+
+describe('a ticket', () => {
+  test('begins the stream once, without a key', async () => {
+    const answer = await shared.ask(`${url}/tickets`, { body: { ...chunks, foo: 1 } });
+    expect([answer.status, answer.headers.get('Cache-Control'), answer.headers.get('X-Ignored-Fields')]).toEqual([
+      201,
+      'no-store',
+      'foo',
+    ]);
+    const ticket = (await answer.json()) as { id: string; sse_url: string; expires_at: string };
+    expect(Object.keys(ticket)).toEqual(['id', 'sse_url', 'expires_at']);
+    expect(ticket.sse_url).toBe(`http://sonant.test${url}/tickets/${ticket.id}`);
+    expect(answer.headers.get('Location')).toBe(ticket.sse_url);
+    expect(ticket.id).toMatch(/^tkt_[0-9A-Z]{36}$/);
+    expect(Math.abs(Date.parse(ticket.expires_at) - Date.now() - 60_000)).toBeLessThan(5_000);
+
+    const events = await readEvents(await fetch(shared.here(ticket.sse_url)));
+    expect(last(events).event).toBe('speech.audio.done');
+    expect(await errorOf(await fetch(shared.here(ticket.sse_url)))).toEqual([410, 'stream_expired']);
+    expect(await errorOf(await fetch(`${shared.url}${url}/tickets/tkt_NONE`))).toEqual([410, 'stream_expired']);
+  });
+
+  test('is refused where the request would be', async () => {
+    const answer = await shared.ask(`${url}/tickets`, { body: { voice_id: 'tone-low' } });
+    expect(await errorOf(answer)).toEqual([400, 'invalid_request']);
+  });
+
+  test('of a key that was revoked meanwhile begins nothing', async () => {
+    const { key, apiKey } = await shared.keyring.create({});
+    const answer = await shared.ask(`${url}/tickets`, { body: chunks, headers: { 'X-API-Key': key } });
+    const { sse_url } = (await answer.json()) as { sse_url: string };
+    await shared.keyring.revoke(apiKey.keyId);
+    expect(await errorOf(await fetch(shared.here(sse_url)))).toEqual([401, 'invalid_api_key']);
+  });
+
+  test('cannot be hoarded', async () => {
+    const body = { voice_id: 'tone-low', text_chunks: Array(10).fill('x'.repeat(5000)) };
+    const key = await shared.makeKey();
+    const ask = () => shared.ask(`${url}/tickets`, { body, headers: { 'X-API-Key': key } });
+    for (let i = 0; i < 40; i++) expect((await ask()).status).toBe(201);
+    const answer = await ask();
+    expect([answer.status, answer.headers.get('Retry-After')]).toEqual([429, '60']);
+    await ticketOf(shared, body);
+  });
+
+  test('plays in an EventSource, through a connection that breaks, and ends it', async () => {
+    const door = await openDoor({ trouble: { pieceDelayMs: 10 } });
+    const sockets: Socket[] = [];
+    const listener = createServer((socket) => {
+      sockets.push(socket);
+      door.gateway.accept(socket);
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void listener.close());
+    await once(listener, 'listening');
+    const { port } = listener.address() as AddressInfo;
+    const body = {
+      voice_id: 'tone-low',
+      text_chunks: ['one two three four five six seven eight nine ten eleven twelve'],
+      output_format: 'pcm',
+    };
+    const { sse_url } = await ticketOf(door, body);
+    // It waits three seconds before it comes back, and the page closes it when all is there.
+    const script = `
+      const source = new EventSource(process.argv[1]);
+      const alive = setInterval(() => {}, 1000);
+      source.addEventListener('speech.audio.delta', ({ data }) => process.stdout.write(JSON.parse(data).audio + '\\n'));
+      source.addEventListener('speech.audio.done', ({ data }) => {
+        process.stdout.write(data);
+        source.close();
+        clearInterval(alive);
+      });
+    `;
+    const reader = spawn(process.execPath, [
+      '--experimental-eventsource',
+      '--no-warnings',
+      '-e',
+      script,
+      sse_url.replace('sonant.test', `127.0.0.1:${port}`),
+    ]);
+    const output = text(reader.stdout);
+    while (door.tone.counts.pieces < 6) await sleep(5);
+    for (const socket of sockets) socket.destroy();
+    const lines = (await output).split('\n');
+
+    const done = JSON.parse(lines.pop()!) as { bytes: number };
+    const sound = Buffer.concat(lines.map((line) => Buffer.from(line, 'base64')));
+    expect(sound.length).toBe(done.bytes);
+    expect(door.requests.map(({ route, status }) => `${route} ${status}`)).toEqual([
+      `${url}/tickets 201`,
+      `${url}/tickets/:id 200`,
+      `${url}/tickets/:id 200`,
+    ]);
+    expect(door.tone.counts.begun).toBe(door.tone.counts.finished);
+    const streamed = await bytesOf(await door.speak({ ...body, method: 'streaming' }));
+    expect(streamed.equals(sound)).toBe(true);
+  });
+});

@@ -1,0 +1,105 @@
+// JSON as this door takes it: what JSON.parse takes, less what two readers may understand in two ways.
+import { expect, test } from 'vitest';
+import { Failure } from '../../src/errors.ts';
+import { parseStrictJson } from '../../src/gateway/strict-json.ts';
+
+const parse = (text: string) => parseStrictJson(Buffer.from(text));
+const refusalOf = (body: string | Uint8Array) => {
+  try {
+    parseStrictJson(Buffer.from(body as string));
+  } catch (error) {
+    return error as Failure;
+  }
+  throw new Error(`was taken: ${body}`);
+};
+const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
+
+test.each([
+  '{}',
+  '[]',
+  'null',
+  '"a"',
+  '-1.5e3',
+  ' {"a":1,\t"b":[true,false,null,{"a":2}],\n"c":{"a":{"a":3}}} ',
+  '{"":1,"__proto__":2,"constructor":3}',
+  '{"a":":,{}[]\\"","b\\":":"\\\\","c":"\\\\\\""}',
+  '{"a\\u0062":1,"b":2}',
+  '{"text":"caf\u00e9 \\ud83d\\ude00 😀"}',
+  nested(32),
+])('%s is taken as it is', (text) => {
+  expect(parse(text)).toEqual(JSON.parse(text));
+});
+
+test('a byte order mark is overlooked', () => {
+  expect(parse('\ufeff{"a":1}')).toEqual({ a: 1 });
+});
+
+test.each([
+  ['', 'JSON'],
+  ['{', 'JSON'],
+  ['{"a":1,}', 'JSON'],
+  ["{'a':1}", 'JSON'],
+  ['{"a":NaN}', 'JSON'],
+  ['{"a":1}{', 'JSON'],
+  ['"a', 'JSON'],
+  ['"a\\', 'JSON'],
+  ['{"a":"\n"}', 'JSON'],
+  ['{"a":1,"a":1}', 'twice'],
+  ['{"a":1,"\\u0061":2}', 'twice'],
+  ['[{"b":{"a":1,"c":2,"a":3}}]', 'twice'],
+  ['{"__proto__":1,"__proto__":2}', 'twice'],
+  [nested(33), 'deeper'],
+  ['{"a":'.repeat(40), 'deeper'],
+  [`[${'1,'.repeat(50_000)}1]`, 'too many'],
+  [`{${Array.from({ length: 30_000 }, (_, i) => `"${i}":1`).join()}}`, 'too many'],
+])('%# is refused', (text, why) => {
+  const failure = refusalOf(text);
+  expect(failure).toBeInstanceOf(Failure);
+  expect(failure.reason).toBe('invalid_request');
+  expect(failure.message).toContain(why);
+});
+
+test('bytes that are not UTF-8 are refused', () => {
+  expect(refusalOf(Buffer.from([0x22, 0xff, 0x22])).message).toContain('UTF-8');
+});
+
+test('each half of a surrogate pair is told by its place', () => {
+  const failure = refusalOf('{"text":"\\ud83d","text_chunks":["a","\\udc00b"],"c":{"\\ud800":1}}');
+  expect(failure.facts.details?.map(({ field, reason }) => [field, reason])).toEqual([
+    ['text', 'encoding'],
+    ['text_chunks[1]', 'encoding'],
+    ['c.\ufffd', 'encoding'],
+  ]);
+});
+
+test('random values are taken as they are, and whatever one more or less character makes of them, as JSON.parse has it', () => {
+  let seed = 7;
+  const random = (below: number) => {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((seed / 2 ** 32) * below);
+  };
+  const signs = ['"', '\\', '{', '}', '[', ']', ':', ',', 'é', '😀', '\n', 'a'];
+  const word = () => Array.from({ length: random(4) }, () => signs[random(signs.length)]).join('');
+  const value = (depth: number): unknown => {
+    const kind = random(depth > 3 ? 3 : 5);
+    if (kind === 3) return Array.from({ length: random(3) }, () => value(depth + 1));
+    if (kind === 4) return Object.fromEntries(Array.from({ length: random(3) }, () => [word(), value(depth + 1)]));
+    return [word(), random(100), null][kind];
+  };
+  let mutantsTaken = 0;
+  for (let round = 0; round < 3000; round++) {
+    const text = JSON.stringify(value(0), undefined, random(2));
+    expect(parse(text)).toEqual(JSON.parse(text));
+    const at = random(text.length);
+    const mutant = (text.slice(0, at) + signs[random(signs.length)] + text.slice(at + random(2))).toWellFormed();
+    try {
+      expect(parse(mutant), mutant).toEqual(JSON.parse(mutant));
+      mutantsTaken++;
+    } catch (error) {
+      expect(error, mutant).toBeInstanceOf(Failure);
+      const { message } = error as Failure;
+      if (!message.includes('twice')) expect(() => JSON.parse(mutant), mutant).toThrow();
+    }
+  }
+  expect(mutantsTaken).toBeGreaterThan(300);
+});

@@ -1,0 +1,155 @@
+// Voices, estimates, health: the routes that speak nothing.
+import { afterAll, describe, expect, test } from 'vitest';
+import { farVoice, openDoor } from './open-door.ts';
+
+const door = await openDoor({}, afterAll);
+const get = async (path: string) => {
+  const answer = await door.ask(path);
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+};
+const idsOf = (body: Record<string, unknown>) =>
+  (body.voices as { voice_id: string }[]).map(({ voice_id }) => voice_id);
+
+describe('voices', () => {
+  test('are listed, and told of one by one', async () => {
+    const { status, body } = await get('/api/voices');
+    expect([status, Object.keys(body), body.next_cursor]).toEqual([200, ['voices', 'next_cursor'], null]);
+    const [far] = body.voices as object[];
+    expect(far).toEqual({
+      voice_id: 'far',
+      name: farVoice.name,
+      description: 'Says each word as a tone.',
+      kind: 'stock',
+      engine: 'tone',
+      status: 'ready',
+      language_codes: ['en', 'de'],
+      labels: { pitch: 'low' },
+      capabilities: {
+        sample_rates: [24000, 44100, 48000],
+        output_formats: ['wav', 'pcm', 'mp3'],
+        speaking_rate: { min: 0.25, max: 4 },
+      },
+      consent: null,
+      created_at: null,
+      updated_at: null,
+    });
+    expect(await get('/api/voices/far')).toEqual({ status: 200, body: far });
+    expect(await get('/api/voices/nobody')).toMatchObject({ status: 404, body: { error: 'voice_not_found' } });
+    expect(await get('/api/voices/%D0%91')).toMatchObject({ status: 404, body: { error: 'voice_not_found' } });
+  });
+
+  test.each([
+    ['language_code=de-AT', ['far', 'tone-high', 'tone-low']],
+    ['language_code=fr', []],
+    ['engine=tone', ['far', 'tone-high', 'tone-low']],
+    ['engine=other', []],
+    ['text=HIGH', ['tone-high']],
+    ['text=%D0%B1%D1%8C%D0%BE%D1%80%D0%BA', ['far']],
+    ['text=tone%20low', ['far', 'tone-low']],
+    ['unknown=1&text=', ['far', 'tone-high', 'tone-low']],
+  ])('that are wanted: %s', async (query, ids) => {
+    expect(idsOf((await get(`/api/voices?${query}`)).body)).toEqual(ids);
+  });
+
+  test('come a page at a time', async () => {
+    const ids: string[] = [];
+    let cursor: unknown = '';
+    do {
+      const { body } = await get(`/api/voices?limit=2&cursor=${cursor}`);
+      ids.push(...idsOf(body));
+      cursor = body.next_cursor;
+    } while (cursor !== null);
+    expect(ids).toEqual(['far', 'tone-high', 'tone-low']);
+  });
+
+  test.each([
+    ['limit=0', 'limit'],
+    ['limit=1001', 'limit'],
+    ['limit=ten', 'limit'],
+    ['limit=-1', 'limit'],
+    ['limit=1&limit=2', 'limit'],
+    ['cursor=nonsense', 'cursor'],
+    ['language_code=e_', 'language_code'],
+  ])('are not listed by %s', async (query, field) => {
+    expect(await get(`/api/voices?${query}`)).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_request', details: [{ field, message: expect.not.stringMatching(/page_/) }] },
+    });
+  });
+
+  test('need their scope', async () => {
+    const key = await door.makeKey(['speech:synthesize']);
+    for (const path of ['/api/voices', '/api/voices/far']) {
+      const answer = await door.ask(path, { headers: { 'X-API-Key': key } });
+      expect([answer.status, await answer.json()]).toMatchObject([403, { required_scopes: ['voices:read'] }]);
+    }
+  });
+});
+
+describe('an estimate', () => {
+  const ask = async (body: object) => {
+    const answer = await door.ask('/api/audio/estimate', { body: { voice_id: 'tone-low', ...body } });
+    return [answer.status, await answer.json()] as [number, { duration: number; bytes: number }];
+  };
+
+  test('says what it would be, and nothing is spoken', async () => {
+    const before = door.tone.counts.begun;
+    const [status, estimate] = await ask({ text: 'Hello there, 😀 world.', output_format: 'pcm', sample_rate: 24000 });
+    expect([status, Object.keys(estimate)]).toEqual([200, ['chars', 'duration', 'bytes', 'segments', 'warnings']]);
+    expect(estimate).toMatchObject({ chars: 21, segments: 1, warnings: [] });
+    expect(estimate.duration).toBeGreaterThan(0.5);
+    expect(estimate.bytes).toBe(Math.round(estimate.duration * 48_000));
+    expect(await ask({ text_chunks: ['a b', '...'], method: 'streaming' })).toMatchObject([200, { chars: 6 }]);
+    expect(door.tone.counts.begun).toBe(before);
+  });
+
+  test('is refused where the request would be, in its own terms', async () => {
+    expect(await ask({ text: '' })).toMatchObject([400, { details: [{ field: 'text' }] }]);
+    expect(await ask({ text: '今日は良い天気ですね' })).toMatchObject([
+      400,
+      { details: [{ field: 'text', reason: 'unsupported_text' }] },
+    ]);
+    expect(await ask({ text_chunks: ['今日は良い天気ですね'], method: 'streaming' })).toMatchObject([
+      400,
+      { details: [{ field: 'text_chunks' }] },
+    ]);
+    expect(await ask({ text: 'Hello.', voice_id: 'nobody' })).toMatchObject([404, { error: 'voice_not_found' }]);
+  });
+});
+
+describe('health', () => {
+  test('is asked for without a key, by GET and HEAD', async () => {
+    for (const [path, status] of [
+      ['/healthz', 'ok'],
+      ['/readyz', 'ready'],
+    ] as const) {
+      const answer = await fetch(door.url + path);
+      expect([answer.status, await answer.json()]).toEqual([200, { status }]);
+      const head = await fetch(door.url + path, { method: 'HEAD' });
+      expect([head.status, await head.text()]).toEqual([200, '']);
+    }
+  });
+
+  test('is not ready while something that it stands on is not, and says what', async () => {
+    const state = { rows: true };
+    const checks = [
+      { name: 'rows', isReady: async () => state.rows },
+      {
+        name: 'engines',
+        isReady: async () => {
+          if (!state.rows) throw new Error('broken too');
+          return true;
+        },
+      },
+    ];
+    const other = await openDoor({ checks });
+    expect((await other.ask('/readyz')).status).toBe(200);
+    state.rows = false;
+    const answer = await other.ask('/readyz');
+    expect([answer.status, await answer.json()]).toMatchObject([
+      503,
+      { error: 'overloaded', message: 'Not ready: rows, engines.' },
+    ]);
+    expect((await other.ask('/healthz')).status).toBe(200);
+  });
+});

@@ -1,0 +1,193 @@
+// The adapter on Node's servers: what it answers to requests that are none, that it makes no noise, and that a caller who
+// is refused does not get to send the rest.
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { connect as connectSocket, type Socket } from 'node:net';
+import grpc from '@grpc/grpc-js';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { createNodeAdapter } from '../../src/rpc/node-adapter.ts';
+import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
+import { goodKey, openHouse } from './open-house.ts';
+import { openSession, rawCall, request, speechMessage, streamPath, synthesizePath } from './raw-grpc.ts';
+
+/** What Node would have printed while a test ran. */
+function listenForNoise(): string[] {
+  const noise: string[] = [];
+  const methods = ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const;
+  for (const method of methods) {
+    const original = console[method];
+    console[method] = (...args: unknown[]) => void noise.push(args.join(' '));
+    onTestFinished(() => {
+      console[method] = original;
+    });
+  }
+  const warn = (warning: Error) => void noise.push(warning.message);
+  process.on('warning', warn);
+  onTestFinished(() => void process.off('warning', warn));
+  return noise;
+}
+
+describe('what is no call', () => {
+  test('an unknown method is UNIMPLEMENTED to a gRPC client, in its own terms', async () => {
+    const { target } = await openHouse();
+    expect(await rawCall(target, '/sonant.v1.SpeechService/Sing', [speechMessage('x')])).toMatchObject({
+      httpStatus: 200,
+      grpcStatus: String(grpc.status.UNIMPLEMENTED),
+      message: 'There is no such method.',
+    });
+  });
+
+  test('and so is a service that is unknown', async () => {
+    const { target } = await openHouse();
+    const stranger = openGrpcClient(
+      { ...SpeechService, typeName: 'stranger.v1.Service' } as typeof SpeechService,
+      target,
+    );
+    const error = await failureOf(stranger.unary('synthesizeSpeech', {}, goodKey));
+    expect(explain(error)).toMatchObject({ code: 'UNIMPLEMENTED', message: 'There is no such method.' });
+    stranger.close();
+  });
+
+  test.each([
+    ['an unknown path', 'POST', '/nothing', 'application/json', 404],
+    ['a path that is no path', 'POST', '//', 'application/json', 404],
+    ['GET', 'GET', synthesizePath, 'application/json', 405],
+    ['another content type', 'POST', synthesizePath, 'text/plain', 415],
+    ['gRPC where it is not served', 'POST', synthesizePath, 'application/grpc', 415],
+  ])('%s', async (_, method, path, contentType, status) => {
+    const { webUrl } = await openHouse();
+    const headers = { 'x-api-key': 'good', 'content-type': contentType };
+    const response = await fetch(webUrl + path, { method, headers, ...(method === 'POST' && { body: '{}' }) });
+    expect(response.status).toBe(status);
+  });
+
+  test('a request without a host', async () => {
+    const { webUrl } = await openHouse();
+    const { socket, text } = openSocket(webUrl);
+    socket.end(`POST ${synthesizePath} HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`);
+    expect(await text).toMatch(/^HTTP\/1\.1 400 /);
+  });
+});
+
+function openSocket(webUrl: string) {
+  const socket: Socket = connectSocket(Number(new URL(webUrl).port), '127.0.0.1');
+  const pieces: Buffer[] = [];
+  socket.on('data', (piece) => pieces.push(piece)).on('error', () => {});
+  const text = new Promise<string>((resolve) => socket.on('close', () => resolve(Buffer.concat(pieces).toString())));
+  return { socket, text };
+}
+
+describe('over HTTP/1.1', () => {
+  const head = (key: string, length: number) =>
+    `POST ${synthesizePath} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+
+  test.each([
+    ['without a key', 'wrong', 401],
+    ['with a key', 'good', 400],
+  ])('1 GB %s is refused and not read', async (_, key, status) => {
+    const { webUrl, heart } = await openHouse();
+    const { socket, text } = openSocket(webUrl);
+    socket.write(head(key, 1e9));
+    const block = Buffer.alloc(1 << 20, 'x');
+    const send = () => {
+      while (!socket.destroyed && socket.bytesWritten < 1e9 && socket.write(block));
+    };
+    socket.on('drain', send);
+    send();
+    const answer = await text;
+    // The connection may be cut before the answer is read, as the caller was still talking.
+    if (answer !== '') expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(socket.bytesWritten).toBeLessThan(1e8);
+    expect(heart.counts.begun).toBe(0);
+  });
+
+  test('a connection is kept for the next call', async () => {
+    const { webUrl } = await openHouse();
+    const { socket, text } = openSocket(webUrl);
+    const body = '{"voiceId":"ada","text":"x"}';
+    socket.write(head('good', body.length) + body);
+    await once(socket, 'data');
+    socket.end(head('good', body.length) + body);
+    expect((await text).match(/HTTP\/1\.1 200/g)).toHaveLength(2);
+  });
+});
+
+test('callers who leave while their stream waits to be read make no noise and stop the heart', async () => {
+  const noise = listenForNoise();
+  const { target, webUrl, heart, faults, calls } = await openHouse();
+  for (let i = 0; i < 6; i++) {
+    const session = await openSession(target);
+    const stream = request(session, streamPath);
+    stream.end(speechMessage('pieces=100000 bytes=8192'));
+    await once(stream, 'response');
+    if (i % 2) stream.close(8);
+    session.destroy();
+    const { socket } = openSocket(webUrl);
+    socket.pause();
+    const body = '{"voiceId":"ada","textChunks":["pieces=100000 bytes=8192"]}';
+    const enveloped = Buffer.concat([Buffer.from([0, 0, 0, 0, body.length]), Buffer.from(body)]);
+    socket.write(
+      `POST ${streamPath} HTTP/1.1\r\nHost: x\r\nX-API-Key: good\r\nContent-Type: application/connect+json\r\nContent-Length: ${enveloped.length}\r\n\r\n`,
+    );
+    socket.write(enveloped);
+    await once(socket.resume(), 'data');
+    socket.pause();
+    socket.resetAndDestroy();
+  }
+  await expect.poll(() => calls.length).toBe(12);
+  await expect.poll(() => heart.counts.running).toBe(0);
+  expect(calls.every(({ status }) => status === 'CANCELLED')).toBe(true);
+  expect({ noise, faults }).toEqual({ noise: [], faults: [] });
+});
+
+test('a fault ends one request, is told of, and no more', async () => {
+  const faults: unknown[] = [];
+  const handler = Object.assign(async () => Promise.reject(new Error('a bug')), {
+    requestPath: '/bug',
+    method: SpeechService.method.streamSpeech,
+  });
+  const server = createServer(
+    createNodeAdapter({
+      handlers: [handler as never],
+      requestBytesMaxOf: () => 10,
+      onFault: (fault) => faults.push(fault),
+    }),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await expect(fetch(`${url}/bug`, { method: 'POST', body: '{}' })).rejects.toThrow();
+  expect(faults).toMatchObject([{ message: 'a bug' }]);
+  expect((await fetch(`${url}/other`)).status).toBe(404);
+});
+
+test('sound is made as fast as it is read, and no faster', async () => {
+  const { target, heart } = await openHouse();
+  const session = await openSession(target);
+  for (let i = 0; i < 50; i++) request(session, streamPath).end(speechMessage('pieces=100000 bytes=8192'));
+  await expect.poll(() => heart.counts.running).toBe(50);
+  let made = -1;
+  await expect
+    .poll(() => {
+      const isStill = made === heart.counts.pieces;
+      made = heart.counts.pieces;
+      return isStill;
+    })
+    .toBe(true);
+  expect(made / 50).toBeLessThan(20);
+  session.destroy();
+  await expect.poll(() => heart.counts.running).toBe(0);
+});
+
+test('a caller who does not want gzip gets none, and one who does gets none either', async () => {
+  const { target, speech } = await openHouse();
+  const session = await openSession(target);
+  const stream = request(session, synthesizePath, { 'grpc-accept-encoding': 'gzip' });
+  stream.end(speechMessage('x'));
+  const [first] = (await once(stream, 'data')) as [Buffer];
+  expect(first[0]).toBe(0);
+  session.destroy();
+  expect((await speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'x' }, goodKey)).chars).toBe(1);
+});

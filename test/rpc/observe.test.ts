@@ -1,0 +1,188 @@
+// What is seen of calls: each ends once and is told of once, whatever became of it; and what cannot even be read fails as
+// properly as the rest.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { createClient } from '@connectrpc/connect';
+import { describe, expect, test } from 'vitest';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { connectClients, goodKey, openHouse } from './open-house.ts';
+import { envelope, rawCall, speechMessage, streamPath, synthesizePath } from './raw-grpc.ts';
+
+const key = { headers: { 'x-api-key': 'good' } };
+
+describe('the request id', () => {
+  test.each([
+    ['abc_DEF-123', 'abc_DEF-123'],
+    ['a'.repeat(64), 'a'.repeat(64)],
+    ['a'.repeat(65), expect.stringMatching(/^req_[0-9A-Z]{26}$/)],
+    ['no spaces', expect.stringMatching(/^req_/)],
+    [undefined, expect.stringMatching(/^req_/)],
+  ])('%s is answered with %s', async (given, expected) => {
+    const { services, calls } = await openHouse();
+    let header = new Headers();
+    const client = createClient(SpeechService, services.transport);
+    const headers = { ...key.headers, ...(given !== undefined && { 'x-request-id': given }) };
+    await client.synthesizeSpeech(
+      { voiceId: 'ada', text: 'x' },
+      { headers, onHeader: (received) => (header = received) },
+    );
+    expect(header.get('x-request-id')).toEqual(expected);
+    expect(header.get('x-api-version')).toBe('1.0.0');
+    expect(calls).toMatchObject([
+      { requestId: header.get('x-request-id'), method: 'sonant.v1.SpeechService/SynthesizeSpeech' },
+    ]);
+  });
+});
+
+describe('a caller who leaves', () => {
+  const endless = { voiceId: 'ada', textChunks: ['pieces=100000 wait=5'] };
+
+  test('over gRPC has cancelled, and the heart is told at once', async () => {
+    const { speech, heart, calls } = await openHouse();
+    const stream = speech.stream('streamSpeech', endless, goodKey);
+    stream.on('error', () => {});
+    await new Promise((resolve) => stream.once('data', resolve));
+    stream.cancel();
+    await expect.poll(() => heart.counts.running).toBe(0);
+    expect(calls).toMatchObject([{ status: 'CANCELLED', failure: undefined }]);
+  });
+
+  test.each(['connect', 'grpc-web', 'grpc-web over HTTP/2'] as const)('over %s has cancelled', async (name) => {
+    const house = await openHouse();
+    const leaving = new AbortController();
+    const read = async () => {
+      for await (const _ of connectClients(house)[name].streamSpeech(endless, { ...key, signal: leaving.signal }))
+        leaving.abort();
+    };
+    await expect(read()).rejects.toThrow();
+    await expect.poll(() => house.heart.counts.running).toBe(0);
+    expect(house.calls).toMatchObject([{ status: 'CANCELLED', failure: undefined }]);
+  });
+
+  test('in this process has cancelled, even if nobody reads any more', async () => {
+    const house = await openHouse();
+    const leaving = new AbortController();
+    const options = { ...key, signal: leaving.signal };
+    const events = connectClients(house).local.streamSpeech(endless, options)[Symbol.asyncIterator]();
+    await events.next();
+    leaving.abort(new Error('gone'));
+    expect(house.calls).toMatchObject([{ status: 'CANCELLED', failure: undefined }]);
+    await expect.poll(() => house.heart.counts.running).toBe(0);
+    await expect(events.next()).rejects.toMatchObject({ code: 1 });
+  });
+
+  test('before the first sound has cancelled too', async () => {
+    const { speech, heart, calls } = await openHouse();
+    const stream = speech.stream('streamSpeech', { voiceId: 'ada', textChunks: ['wait=10000'] }, goodKey);
+    stream.on('error', () => {}).resume();
+    await expect.poll(() => heart.counts.running).toBe(1);
+    stream.cancel();
+    await expect.poll(() => heart.counts.running).toBe(0);
+    expect(calls).toMatchObject([{ status: 'CANCELLED', messageCount: 0 }]);
+  });
+});
+
+test('200 callers who leave at any moment leave nothing running', async () => {
+  const { speech, heart, calls } = await openHouse();
+  const leave = async (i: number) => {
+    const textChunks = [`pieces=60 wait=${i % 4} bytes=20000`];
+    const stream = speech.stream('streamSpeech', { voiceId: 'ada', textChunks }, goodKey);
+    stream.on('error', () => {});
+    const messages = i % 7;
+    let count = 0;
+    if (messages === 0) await sleep(i % 40);
+    else await new Promise<void>((resolve) => stream.on('data', () => ++count === messages && resolve()));
+    stream.cancel();
+  };
+  for (let from = 0; from < 200; from += 50) await Promise.all(Array.from({ length: 50 }, (_, i) => leave(from + i)));
+  await expect.poll(() => heart.counts.running).toBe(0);
+  // Some have left before their request was sent.
+  expect(heart.counts.begun).toBeGreaterThan(150);
+  await expect.poll(() => calls.length).toBeGreaterThanOrEqual(heart.counts.begun);
+  expect(calls.length).toBeLessThanOrEqual(200);
+  expect(calls.map(({ status }) => status)).toContain('CANCELLED');
+  expect(calls.every(({ failure }) => failure === undefined)).toBe(true);
+});
+
+describe('what cannot be read', () => {
+  const large = Buffer.alloc((1 << 20) + 2000, 'x');
+  const badCalls: [string, string, Uint8Array[], Record<string, string>, string, string | undefined][] = [
+    ['no protobuf', synthesizePath, [envelope(Buffer.from([0xff, 0xff]))], {}, '3', 'INVALID_REQUEST'],
+    ['half a message', synthesizePath, [speechMessage('x').subarray(0, 8)], {}, '3', 'INVALID_REQUEST'],
+    ['too large a message', synthesizePath, [envelope(large)], {}, '3', 'PAYLOAD_TOO_LARGE'],
+    [
+      'one that says it is too large',
+      synthesizePath,
+      [Buffer.from([0, 0x7f, 0xff, 0xff, 0xff])],
+      {},
+      '3',
+      'PAYLOAD_TOO_LARGE',
+    ],
+    [
+      'one that unpacks to too much',
+      synthesizePath,
+      [envelope(gzipSync(Buffer.alloc(1 << 27)), 1)],
+      { 'grpc-encoding': 'gzip' },
+      '3',
+      'PAYLOAD_TOO_LARGE',
+    ],
+    [
+      'one that does not unpack',
+      synthesizePath,
+      [envelope(Buffer.from('no gzip'), 1)],
+      { 'grpc-encoding': 'gzip' },
+      '3',
+      'INVALID_REQUEST',
+    ],
+    [
+      'a deadline that is none',
+      synthesizePath,
+      [speechMessage('x')],
+      { 'grpc-timeout': 'soon' },
+      '3',
+      'INVALID_REQUEST',
+    ],
+    [
+      'a compression that nobody knows',
+      synthesizePath,
+      [speechMessage('x')],
+      { 'grpc-encoding': 'zip' },
+      '12',
+      undefined,
+    ],
+    ['no message', synthesizePath, [], {}, '12', undefined],
+    ['two messages', synthesizePath, [speechMessage('x'), speechMessage('x')], {}, '12', undefined],
+    ['no protobuf for a stream', streamPath, [envelope(Buffer.from([0xff, 0xff]))], {}, '3', 'INVALID_REQUEST'],
+    ['too large a message for a stream', streamPath, [envelope(large)], {}, '3', 'PAYLOAD_TOO_LARGE'],
+  ];
+
+  test.each(badCalls)('%s', async (_, path, pieces, headers, grpcStatus, reason) => {
+    const { target, calls, heart } = await openHouse();
+    expect(await rawCall(target, path, pieces, headers)).toMatchObject({ grpcStatus, reason });
+    expect(calls).toHaveLength(1);
+    expect(calls[0]?.status).toBe(grpcStatus === '3' ? 'INVALID_ARGUMENT' : 'UNIMPLEMENTED');
+    expect(heart.counts.begun).toBe(0);
+  });
+
+  test.each([
+    ['no JSON', '{"voiceId":', 400, 'INVALID_REQUEST'],
+    ['a number for a text', '{"voiceId":"ada","text":5}', 400, 'INVALID_REQUEST'],
+    ['too much', `{"text":"${large}"}`, 400, 'PAYLOAD_TOO_LARGE'],
+  ])('%s over Connect', async (_, body, status, reason) => {
+    const { webUrl, calls } = await openHouse();
+    const headers = { ...key.headers, 'content-type': 'application/json' };
+    const response = await fetch(webUrl + synthesizePath, { method: 'POST', headers, body });
+    expect(response.status).toBe(status);
+    const error = (await response.json()) as { details: { debug: { reason?: string } }[] };
+    expect(error.details.map(({ debug }) => debug.reason)).toContain(reason);
+    expect(response.headers.get('x-request-id')).toBe(calls[0]?.requestId);
+    expect(calls).toHaveLength(1);
+  });
+});
+
+test('a request may come compressed', async () => {
+  const { target, heart } = await openHouse();
+  const body = envelope(gzipSync(speechMessage('x '.repeat(2000)).subarray(5)), 1);
+  expect(await rawCall(target, synthesizePath, [body], { 'grpc-encoding': 'gzip' })).toMatchObject({ grpcStatus: '0' });
+  expect(heart.counts.finished).toBe(1);
+});

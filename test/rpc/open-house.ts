@@ -1,0 +1,71 @@
+// The RPC room with a tiny heart, for a test: services, listener, the keys "good" and "poor" (a key without scopes), what
+// was logged; and a plain HTTP/1.1 listener with the adapter that a gateway would mount. All closed after the test.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createClient } from '@connectrpc/connect';
+import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
+import { onTestFinished } from 'vitest';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { Failure } from '../../src/errors.ts';
+import type { Admit } from '../../src/rpc/gate.ts';
+import type { EndedCall } from '../../src/rpc/observe.ts';
+import { openRpcServer, type RpcServerOptions } from '../../src/rpc/rpc-server.ts';
+import { createServices, type ServicesOptions } from '../../src/rpc/services.ts';
+import { openGrpcClient } from './grpc-client.ts';
+import { openTinyHeart } from './tiny-heart.ts';
+
+export const goodKey = { metadata: { 'x-api-key': 'good' } };
+
+const admit: Admit = async (key, requiredScopes) => {
+  if (key === 'good') return { callerId: 'good-caller' };
+  if (key === 'poor' && requiredScopes.length > 0) throw new Failure('insufficient_scope', { requiredScopes });
+  if (key === 'slowed')
+    throw new Failure('rate_limit_exceeded', { retryAfterSeconds: 1.5, limitReason: 'requests', limit: 600 });
+  if (key === 'broken') throw new TypeError('a bug in admission');
+  if (key === 'poor') return { callerId: 'poor-caller' };
+  throw new Failure('invalid_api_key');
+};
+
+export interface HouseOptions {
+  services?: ServicesOptions['options'];
+  tls?: RpcServerOptions['tls'];
+}
+
+export async function openHouse({ services: options = {}, tls }: HouseOptions = {}) {
+  const heart = openTinyHeart();
+  const calls: EndedCall[] = [];
+  const faults: unknown[] = [];
+  const onFault = (fault: unknown) => void faults.push(fault);
+  const { delivery, voices } = heart;
+  const onCallEnd = (call: EndedCall) => void calls.push(call);
+  const services = createServices({ delivery, voices, admit, onCallEnd, options });
+  const address = { host: '127.0.0.1', port: 0 };
+  const server = await openRpcServer({ services, address, onFault, ...(tls && { tls }) });
+  const gateway = createServer(services.createAdapter({ grpc: false, onFault }));
+  await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
+  const target = `127.0.0.1:${server.port}`;
+  const webUrl = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+  const speech = openGrpcClient(SpeechService, target);
+  onTestFinished(async () => {
+    speech.close();
+    gateway.close();
+    gateway.closeAllConnections();
+    await server.drain(0);
+  });
+  return { heart, calls, faults, services, server, speech, target, webUrl };
+}
+
+/** A typed client of the speech service by each way in that Connect knows. */
+export const connectClients = ({ services, webUrl, target }: Awaited<ReturnType<typeof openHouse>>) => ({
+  local: createClient(SpeechService, services.transport),
+  connect: createClient(
+    SpeechService,
+    createConnectTransport({ baseUrl: webUrl, httpVersion: '1.1', useBinaryFormat: true }),
+  ),
+  'connect json': createClient(SpeechService, createConnectTransport({ baseUrl: webUrl, httpVersion: '1.1' })),
+  'grpc-web': createClient(SpeechService, createGrpcWebTransport({ baseUrl: webUrl, httpVersion: '1.1' })),
+  'grpc-web over HTTP/2': createClient(
+    SpeechService,
+    createGrpcWebTransport({ baseUrl: `http://${target}`, httpVersion: '2' }),
+  ),
+});

@@ -1,0 +1,121 @@
+// Reflection, as `buf curl` and by hand: what is served can be found out and called by who has no protos.
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { fromBinary } from '@bufbuild/protobuf';
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
+import { describe, expect, test } from 'vitest';
+import { ServerReflection, type ServerReflectionRequest } from '../../gen/grpc/reflection/v1/reflection_pb.ts';
+import { ServerReflection as ServerReflectionAlpha } from '../../gen/grpc/reflection/v1alpha/reflection_pb.ts';
+import { openHouse } from './open-house.ts';
+
+const bufProgram = join(import.meta.dirname, '../../node_modules/.bin/buf');
+const buf = async (...args: string[]) =>
+  (await promisify(execFile)(process.execPath, [bufProgram, 'curl', ...args])).stdout;
+const services = [
+  'sonant.v1.SpeechService',
+  'sonant.v1.VoiceService',
+  'grpc.health.v1.Health',
+  'grpc.reflection.v1.ServerReflection',
+  'grpc.reflection.v1alpha.ServerReflection',
+];
+
+test('buf curl lists, describes and calls what is served', async () => {
+  const { target } = await openHouse();
+  const base = ['--http2-prior-knowledge', '--protocol', 'grpc'];
+  expect((await buf(...base, '--list-services', `http://${target}`)).trim().split('\n').sort()).toEqual(
+    [...services].sort(),
+  );
+  const called = await buf(
+    ...base,
+    '--reflect-protocol',
+    'grpc-v1alpha',
+    '-H',
+    'x-api-key: good',
+    '-d',
+    '{"voiceId":"ada","text":"hello"}',
+    `http://${target}/sonant.v1.SpeechService/SynthesizeSpeech`,
+  );
+  expect(JSON.parse(called)).toMatchObject({
+    voiceName: 'Ada',
+    chars: 5,
+    outputFormat: 'OUTPUT_FORMAT_WAV',
+    duration: '2.500s',
+  });
+});
+
+describe.each([
+  ['v1', ServerReflection],
+  ['v1alpha', ServerReflectionAlpha as unknown as typeof ServerReflection],
+])('%s', (_, service) => {
+  async function ask(...questions: ServerReflectionRequest['messageRequest'][]) {
+    const { target } = await openHouse();
+    const client = createClient(service, createGrpcTransport({ baseUrl: `http://${target}` }));
+    async function* requests() {
+      for (const messageRequest of questions) yield { host: 'h', messageRequest };
+    }
+    const answers = await Array.fromAsync(client.serverReflectionInfo(requests()));
+    expect(answers.map(({ originalRequest }) => originalRequest?.messageRequest.case)).toEqual(
+      questions.map(({ case: c }) => c),
+    );
+    return answers.map(({ messageResponse: { case: told, value } }) => {
+      if (told === 'fileDescriptorResponse') {
+        return value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes).name);
+      }
+      if (told === 'listServicesResponse') return value.service.map(({ name }) => name);
+      if (told === 'allExtensionNumbersResponse') return value.extensionNumber;
+      return told === 'errorResponse' ? value.errorCode : undefined;
+    });
+  }
+
+  test('answers every question, the file asked for first', async () => {
+    const speech = [
+      'sonant/v1/speech.proto',
+      'sonant/v1/scope.proto',
+      'google/protobuf/descriptor.proto',
+      'google/protobuf/timestamp.proto',
+      'google/protobuf/duration.proto',
+    ];
+    const extended = 'google.protobuf.MethodOptions';
+    const answers = await ask(
+      { case: 'listServices', value: '' },
+      { case: 'fileByFilename', value: 'sonant/v1/speech.proto' },
+      { case: 'fileContainingSymbol', value: 'sonant.v1.SpeechService.StreamSpeech' },
+      { case: 'fileContainingSymbol', value: '.sonant.v1.OutputFormat' },
+      { case: 'fileContainingSymbol', value: 'sonant.v1.SpeechInfo.voice_name' },
+      {
+        case: 'fileContainingExtension',
+        value: { $typeName: 'grpc.reflection.v1.ExtensionRequest', containingType: extended, extensionNumber: 50401 },
+      },
+      { case: 'allExtensionNumbersOfType', value: extended },
+    );
+    const scope = ['sonant/v1/scope.proto', 'google/protobuf/descriptor.proto'];
+    expect(answers).toEqual([services, speech, speech, speech, speech, scope, [50401]]);
+  });
+
+  test('says so where there is nothing, and goes on', async () => {
+    const answers = await ask(
+      { case: 'fileByFilename', value: '../../etc/passwd' },
+      { case: 'fileContainingSymbol', value: '' },
+      { case: 'fileContainingSymbol', value: 'sonant.v2.Nothing' },
+      {
+        case: 'fileContainingExtension',
+        value: { $typeName: 'grpc.reflection.v1.ExtensionRequest', containingType: 'no.Type', extensionNumber: 1 },
+      },
+      { case: 'allExtensionNumbersOfType', value: 'no.Type' },
+      { case: undefined },
+    );
+    expect(answers).toEqual([5, 5, 5, 5, 5, 3]);
+  });
+});
+
+test('an operator may switch it off', async () => {
+  const { target } = await openHouse({ services: { reflection: false } });
+  const client = createClient(ServerReflection, createGrpcTransport({ baseUrl: `http://${target}` }));
+  async function* requests() {
+    yield { messageRequest: { case: 'listServices' as const, value: '' } };
+  }
+  await expect(Array.fromAsync(client.serverReflectionInfo(requests()))).rejects.toMatchObject({ code: 12 });
+});

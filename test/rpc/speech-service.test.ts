@@ -1,0 +1,235 @@
+// sonant.v1.SpeechService through every way in: gRPC by @grpc/grpc-js, gRPC-Web and Connect by Connect's clients, and the
+// local transport. The same request has the same bytes and the same end through each.
+import { toJson } from '@bufbuild/protobuf';
+import { type ConnectError, createContextValues } from '@connectrpc/connect';
+import { describe, expect, test } from 'vitest';
+import {
+  OutputFormat,
+  ReturnFormat,
+  SpeechTimestamps_Quality,
+  type StreamSpeechResponse,
+  StreamSpeechResponseSchema,
+  TimestampKind,
+} from '../../gen/sonant/v1/speech_pb.ts';
+import { handoverKey } from '../../src/rpc/call.ts';
+import { fromConnectError } from '../../src/rpc/status.ts';
+import type { Delivered } from '../../src/speech/delivery.ts';
+import { explain, failureOf } from './grpc-client.ts';
+import { connectClients, goodKey, openHouse } from './open-house.ts';
+
+const key = { headers: { 'x-api-key': 'good' } };
+const collect = (events: AsyncIterable<StreamSpeechResponse>) => Array.fromAsync(events);
+const joined = (events: StreamSpeechResponse[]) =>
+  Buffer.concat(events.flatMap(({ event }) => (event.case === 'audio' ? [event.value.audioBytes] : [])));
+const plain = (events: StreamSpeechResponse[]) =>
+  events.map((event) => JSON.stringify(toJson(StreamSpeechResponseSchema, event)));
+
+describe('a stream', () => {
+  const request = {
+    voiceId: 'björk',
+    textChunks: ['One pieces=3 bytes=9000', 'Two'],
+    outputFormat: OutputFormat.MP3,
+    sampleRateHz: 24000,
+    languageCode: 'is',
+    timestamps: TimestampKind.WORD,
+  };
+
+  test('has the same events and bytes through every way in', async () => {
+    const house = await openHouse();
+    const byGrpc = (await house.speech.stream('streamSpeech', request, goodKey).toArray()) as StreamSpeechResponse[];
+    expect(joined(byGrpc).length).toBe(3 * 9000 + 3 * 64);
+    for (const [name, client] of Object.entries(connectClients(house))) {
+      expect(plain(await collect(client.streamSpeech(request, key))), name).toEqual(plain(byGrpc));
+    }
+    expect(house.heart.counts).toMatchObject({ begun: 6, finished: 6, running: 0 });
+    expect(house.calls.map(({ door, status }) => `${door} ${status}`).sort()).toEqual([
+      'connect OK',
+      'connect OK',
+      'grpc OK',
+      'grpc-web OK',
+      'grpc-web OK',
+      'local OK',
+    ]);
+    expect(house.calls.every(({ messageCount }) => messageCount === byGrpc.length)).toBe(true);
+  });
+
+  test('tells all that the heart tells', async () => {
+    const house = await openHouse();
+    const events = (await house.speech.stream('streamSpeech', request, goodKey).toArray()) as StreamSpeechResponse[];
+    const of = (wanted: string) => events.flatMap(({ event }) => (event.case === wanted ? [event.value] : []));
+    expect(of('info')).toMatchObject([
+      {
+        audioId: 'aud_tiny',
+        voiceId: 'björk',
+        voiceName: 'Björk 声 🎙',
+        outputFormat: OutputFormat.MP3,
+        contentType: 'audio/mpeg',
+        sampleRateHz: 24000,
+        channelCount: 1,
+        chunkCount: 2,
+        chars: 26,
+        warnings: ['transliterated'],
+        audioUrl: '',
+        cached: false,
+      },
+    ]);
+    expect(of('timestamps')).toMatchObject([
+      {
+        chunkIndex: 0,
+        quality: SpeechTimestamps_Quality.ESTIMATED,
+        words: [{ text: 'a', startSeconds: 0, endSeconds: 0.5 }],
+      },
+      { chunkIndex: 1 },
+    ]);
+    expect(of('chunkDone')).toMatchObject([
+      { chunkIndex: 0, endSeconds: 1 },
+      { chunkIndex: 1, chars: 3 },
+    ]);
+    const byteCount = BigInt(joined(events).length);
+    expect(of('done')).toMatchObject([{ chars: 26, byteCount, duration: { seconds: 1n, nanos: 234_568_000 } }]);
+    expect(events.at(-1)?.event.case).toBe('done');
+  });
+
+  test('tells its link where it asks for one, in the first event and the last', async () => {
+    const { speech } = await openHouse();
+    const linkOf = async (returnFormat: ReturnFormat) => {
+      const events = await speech.stream('streamSpeech', { ...request, returnFormat }, goodKey).toArray();
+      const [first, last] = [events[0], events.at(-1)].map(({ event }: StreamSpeechResponse) => event.value);
+      return [first, last];
+    };
+    const audioUrl = 'http://sonant.test/audio/aud_tiny';
+    expect(await linkOf(ReturnFormat.URL)).toMatchObject([
+      { audioUrl, expireTime: { seconds: 1_893_553_445n } },
+      { audioUrl },
+    ]);
+    expect(await linkOf(ReturnFormat.UNSPECIFIED)).toMatchObject([{ audioUrl: '' }, { audioUrl: '' }]);
+  });
+
+  test('that fails after its first sound ends in the failure through every way in, never cleanly', async () => {
+    const house = await openHouse();
+    const request = { voiceId: 'ada', textChunks: ['pieces=9 fail=2'] };
+    const seen: string[] = [];
+    const stream = house.speech.stream('streamSpeech', request, goodKey);
+    stream.on('data', ({ event }: StreamSpeechResponse) => seen.push(event.case!));
+    const error = await new Promise((resolve) => stream.on('error', resolve));
+    expect(seen).toEqual(['info', 'audio', 'audio']);
+    expect(explain(error)).toMatchObject({ code: 'INTERNAL', info: { reason: 'ENGINE_ERROR', domain: 'sonant' } });
+    for (const [name, client] of Object.entries(connectClients(house))) {
+      const seen: string[] = [];
+      const read = async () => {
+        for await (const { event } of client.streamSpeech(request, key)) seen.push(event.case!);
+      };
+      const failure = fromConnectError((await failureOf(read())) as ConnectError);
+      expect([failure.reason, ...seen], name).toEqual(['engine_error', 'info', 'audio', 'audio']);
+    }
+  });
+});
+
+describe('a unary call', () => {
+  test('takes the defaults of the specification and answers with a link', async () => {
+    const { speech } = await openHouse();
+    const answer = await speech.unary('synthesizeSpeech', { voiceId: 'ada', text: '😀 Hello' }, goodKey);
+    expect(answer).toMatchObject({
+      voiceId: 'ada',
+      voiceName: 'Ada',
+      chars: 7,
+      outputFormat: OutputFormat.WAV,
+      sampleRateHz: 44100,
+      duration: { seconds: 2n, nanos: 500_000_000 },
+      cached: false,
+      audio: { case: 'audioUrl', value: expect.stringMatching(/^http:\/\/sonant\.test\/audio\/aud_\d+\.wav$/) },
+      expireTime: { seconds: 1_893_553_445n },
+    });
+  });
+
+  test('has the same inline bytes through every way in', async () => {
+    const house = await openHouse();
+    const request = { voiceId: 'ada', text: 'pieces=40 bytes=5000', returnFormat: ReturnFormat.INLINE };
+    const answer = await house.speech.unary('synthesizeSpeech', request, goodKey);
+    expect(answer.audio.value).toHaveLength(200_000);
+    expect(answer.expireTime).toBeUndefined();
+    for (const [name, client] of Object.entries(connectClients(house))) {
+      const { audio, cached } = await client.synthesizeSpeech(request, key);
+      expect([audio.case, cached], name).toEqual(['audioBytes', true]);
+      expect(Buffer.compare(audio.value as Uint8Array, answer.audio.value as Uint8Array), name).toBe(0);
+    }
+  });
+
+  test('with more inline audio than may be, is refused with the way out', async () => {
+    const { speech } = await openHouse();
+    const ask = (text: string, inlineBytesMax?: number) =>
+      failureOf(
+        speech.unary(
+          'synthesizeSpeech',
+          {
+            voiceId: 'ada',
+            text,
+            returnFormat: ReturnFormat.INLINE,
+            ...(inlineBytesMax !== undefined && { inlineBytesMax }),
+          },
+          goodKey,
+        ),
+      ).then(explain);
+    const refused = await ask('pieces=2 bytes=600', 1000);
+    expect(refused).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('call StreamSpeech'),
+      info: { reason: 'INVALID_REQUEST', metadata: { limit: '1000', actual: '1200' } },
+      violations: [{ field: 'inline_bytes_max', reason: 'TOO_LONG' }],
+    });
+    expect((await ask('pieces=5 bytes=1000000')).violations).toMatchObject([{ field: 'inline_bytes_max' }]);
+    expect((await ask('x', 4_000_001)).violations).toMatchObject([{ field: 'inline_bytes_max', reason: 'RANGE' }]);
+    expect((await ask('x', 0)).violations).toMatchObject([{ field: 'inline_bytes_max', reason: 'RANGE' }]);
+  });
+
+  test('of 4 000 000 bytes passes a client with the usual limit of 4 MiB a message', async () => {
+    const { speech } = await openHouse();
+    const request = { voiceId: 'ada', text: 'pieces=4 bytes=1000000', returnFormat: ReturnFormat.INLINE };
+    const { audio } = await speech.unary('synthesizeSpeech', request, goodKey);
+    expect(audio.value).toHaveLength(4_000_000);
+  });
+
+  test('goes past the cache where the caller says no-cache', async () => {
+    const { speech } = await openHouse();
+    const ask = async (metadata: Record<string, string>) =>
+      (
+        await speech.unary(
+          'synthesizeSpeech',
+          { voiceId: 'ada', text: 'x' },
+          { metadata: { ...goodKey.metadata, ...metadata } },
+        )
+      ).cached;
+    expect([await ask({}), await ask({}), await ask({ 'cache-control': 'no-cache' })]).toEqual([false, true, false]);
+  });
+
+  test('hands the sound itself to a door of this process, of any length', async () => {
+    const house = await openHouse();
+    const handover: { delivered?: Delivered } = {};
+    const contextValues = createContextValues().set(handoverKey, handover);
+    const request = { voiceId: 'ada', text: 'pieces=5 bytes=1000000', returnFormat: ReturnFormat.INLINE };
+    const { audio, chars } = await connectClients(house).local.synthesizeSpeech(request, { ...key, contextValues });
+    expect([audio.case, chars]).toEqual([undefined, 22]);
+    expect(handover.delivered?.byteCount).toBe(5_000_000);
+  });
+});
+
+test('an estimate counts without speaking', async () => {
+  const { speech, heart } = await openHouse();
+  const estimate = await speech.unary('estimateSpeech', { voiceId: 'ada', textChunks: ['ab', 'cd'] }, goodKey);
+  expect(estimate).toMatchObject({
+    chars: 4,
+    segmentCount: 2,
+    byteCount: 2n ** 33n,
+    duration: { seconds: 0n, nanos: 5e8 },
+  });
+  expect(heart.counts.begun).toBe(0);
+});
+
+test('audio is deleted by whom it belongs to, once', async () => {
+  const { speech } = await openHouse();
+  const { audioId } = await speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'x' }, goodKey);
+  const remove = (audioId: string) => speech.unary('deleteAudio', { audioId }, goodKey);
+  await remove(audioId);
+  expect(explain(await failureOf(remove(audioId)))).toMatchObject({ code: 'NOT_FOUND', info: { reason: 'NOT_FOUND' } });
+  expect(explain(await failureOf(remove(''))).violations).toMatchObject([{ field: 'audio_id', reason: 'REQUIRED' }]);
+});

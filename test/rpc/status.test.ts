@@ -1,0 +1,116 @@
+// Failures as they leave and as they come back: every reason of the table, with all its facts, through gRPC by a foreign
+// client, through each of Connect's protocols, and in process.
+import { ConnectError } from '@connectrpc/connect';
+import { expect, test } from 'vitest';
+import { Failure, type FailureFacts, failureTable, type Reason } from '../../src/errors.ts';
+import { detailBytesMax } from '../../src/rpc/limits.ts';
+import { fromConnectError, toConnectError } from '../../src/rpc/status.ts';
+import { explain, failureOf } from './grpc-client.ts';
+import { connectClients, goodKey, openHouse } from './open-house.ts';
+
+const reasons = Object.keys(failureTable) as Reason[];
+const key = { headers: { 'x-api-key': 'good' } };
+const request = { voiceId: 'ada', textChunks: ['fail=0'] };
+const facts: FailureFacts = {
+  message: 'Žluťoučký kůň: 100% über 50/50; "naïve" 声 🎙',
+  details: [{ field: 'text_chunks[3]', reason: 'too_long', message: 'hat 6021 Zeichen – zu viele' }],
+  requiredScopes: ['speech:stream', 'admin'],
+  retryAfterSeconds: 1.25,
+  limit: 5000,
+  actual: 6021,
+  limitReason: 'characters',
+};
+
+test('every reason of the table reaches a gRPC client with its code, its name and its sentence', async () => {
+  const { heart, speech } = await openHouse();
+  for (const reason of reasons) {
+    heart.trouble.failure = new Failure(reason);
+    const told = explain(
+      await failureOf(speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'fail=0' }, goodKey)),
+    );
+    const { code, sentence, retryable } = failureTable[reason];
+    expect(told, reason).toMatchObject({
+      code,
+      message: sentence,
+      info: { reason: reason.toUpperCase(), domain: 'sonant' },
+    });
+    expect([told.retry !== undefined, told.metadata['retry-after']], reason).toEqual(
+      retryable ? [true, '1'] : [false, undefined],
+    );
+    expect(told.violations, reason).toBeUndefined();
+  }
+});
+
+test('a gRPC client reads all the facts of a failure', async () => {
+  const { heart, speech } = await openHouse();
+  heart.trouble.failure = new Failure('rate_limit_exceeded', facts);
+  const told = explain(await failureOf(speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'fail=0' }, goodKey)));
+  expect(told).toMatchObject({
+    code: 'RESOURCE_EXHAUSTED',
+    message: facts.message,
+    info: { metadata: { limit: '5000', actual: '6021', reason: 'characters', required_scopes: 'speech:stream admin' } },
+    violations: [{ field: 'text_chunks[3]', reason: 'TOO_LONG', description: 'hat 6021 Zeichen – zu viele' }],
+    retry: { seconds: 1n, nanos: 250_000_000 },
+  });
+  expect(told.metadata).toMatchObject({ 'retry-after': '2', 'x-request-id': expect.stringMatching(/^req_/) });
+});
+
+test('a failure comes back as it was thrown, through every way in', async () => {
+  const house = await openHouse();
+  const clients = connectClients(house);
+  for (const reason of reasons) {
+    const failure = new Failure(reason, facts, new Error('the engine said something'));
+    house.heart.trouble.failure = failure;
+    for (const [name, client] of Object.entries(clients)) {
+      const error = await failureOf(Array.fromAsync(client.streamSpeech(request, key)));
+      expect(error, name).toBeInstanceOf(ConnectError);
+      const back = fromConnectError(error as ConnectError);
+      if (name === 'local') expect(back).toBe(failure);
+      else if (reason === 'internal_error') expect(back).toMatchObject({ reason, facts: {} });
+      else expect({ reason: back.reason, facts: back.facts }, name).toEqual({ reason, facts });
+    }
+  }
+});
+
+test('what is no Failure is an internal error that tells nothing of itself, its cause once in the log', async () => {
+  const { heart, speech, calls } = await openHouse();
+  const bug = new TypeError('/secret/path of undefined');
+  heart.trouble.failure = bug;
+  const told = explain(await failureOf(speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'fail=0' }, goodKey)));
+  expect(told).toMatchObject({
+    code: 'INTERNAL',
+    message: failureTable.internal_error.sentence,
+    info: { reason: 'INTERNAL_ERROR' },
+  });
+  expect(JSON.stringify(told)).not.toContain('secret');
+  expect(calls).toHaveLength(1);
+  expect(calls[0]?.failure?.cause).toBe(bug);
+  expect(told.metadata['x-request-id']).toBe(calls[0]?.requestId);
+});
+
+test('many faults are told as far as they fit into what clients read of a trailer', async () => {
+  const { speech } = await openHouse();
+  const textChunks = Array(200).fill(' ');
+  const stream = speech.stream('streamSpeech', { voiceId: 'ada', textChunks }, goodKey);
+  stream.resume();
+  const told = explain(await new Promise((resolve) => stream.on('error', resolve)));
+  const { length } = told.violations!;
+  expect(length).toBeGreaterThan(20);
+  expect(told.violations?.at(-1)).toMatchObject({ reason: 'MORE', description: `and ${200 - length + 1} more` });
+  expect(JSON.stringify(told.violations).length).toBeLessThan(2 * detailBytesMax);
+  const longest = toConnectError(new Failure('engine_error', { message: '声'.repeat(5000) }));
+  expect(longest.rawMessage.length).toBeLessThan(1100);
+});
+
+test.each([
+  [3, 'invalid_request'],
+  [5, 'not_found'],
+  [7, 'access_denied'],
+  [8, 'rate_limit_exceeded'],
+  [12, 'method_not_allowed'],
+  [14, 'overloaded'],
+  [15, 'internal_error'],
+  [16, 'invalid_api_key'],
+])('code %d from someone who knows no reasons is %s', (code, reason) => {
+  expect(fromConnectError(new ConnectError('upstream', code)).reason).toBe(reason);
+});

@@ -1,0 +1,78 @@
+// sonant.v1.VoiceService by a gRPC client: order, filters, pages, faults.
+import { expect, onTestFinished, test } from 'vitest';
+import { VoiceKind, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
+import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
+import { goodKey, openHouse } from './open-house.ts';
+
+async function open() {
+  const { target } = await openHouse();
+  const client = openGrpcClient(VoiceService, target);
+  onTestFinished(() => client.close());
+  const list = (request: object = {}) => client.unary('listVoices', request, goodKey);
+  const ids = async (request: object = {}) => (await list(request)).voices.map(({ voiceId }) => voiceId);
+  const faults = async (request: object) =>
+    explain(await failureOf(list(request))).violations?.map(({ field, reason }) => `${field} ${reason}`);
+  return { client, list, ids, faults };
+}
+
+test('all voices, by id, with all that there is to tell', async () => {
+  const { list } = await open();
+  const { voices, nextPageToken } = await list();
+  expect(voices.map(({ voiceId }) => voiceId)).toEqual(['ada', 'björk', 'carl']);
+  expect(voices[0]).toMatchObject({
+    name: 'Ada',
+    description: 'Speaks for tests, as Ada.',
+    kind: VoiceKind.STOCK,
+    engine: 'tiny',
+    status: VoiceStatus.READY,
+    languageCodes: ['en'],
+    labels: { gender: 'female' },
+  });
+  expect(nextPageToken).toBe('');
+});
+
+test.each([
+  [{ languageCode: 'en-US' }, ['ada']],
+  [{ languageCode: 'en' }, ['ada', 'björk']],
+  [{ languageCode: 'is-IS' }, ['björk']],
+  [{ engine: 'tiny' }, ['ada', 'björk', 'carl']],
+  [{ engine: 'other' }, []],
+  [{ query: 'BJÖRK 声' }, ['björk']],
+  [{ query: '  male carl ' }, ['carl']],
+  [{ query: 'male' }, ['ada', 'carl']],
+  [{ query: 'nobody' }, []],
+])('%o lists %o', async (request, expected) => {
+  const { ids } = await open();
+  expect(await ids(request)).toEqual(expected);
+});
+
+test('page after page, every voice once', async () => {
+  const { list } = await open();
+  const seen: string[] = [];
+  let pageToken = '';
+  do {
+    const page = await list({ pageSize: 1, pageToken });
+    seen.push(...page.voices.map(({ voiceId }) => voiceId));
+    pageToken = page.nextPageToken;
+  } while (pageToken !== '');
+  expect(seen).toEqual(['ada', 'björk', 'carl']);
+});
+
+test('what is wrong is told at once', async () => {
+  const { faults } = await open();
+  expect(await faults({ pageSize: 0, pageToken: 'x', languageCode: 'e' })).toEqual([
+    'page_size RANGE',
+    'page_token FORMAT',
+    'language_code FORMAT',
+  ]);
+  expect(await faults({ pageSize: 1001 })).toEqual(['page_size RANGE']);
+  expect(await faults({ pageToken: Buffer.from('ada').toString('base64url') })).toEqual(['page_token FORMAT']);
+});
+
+test('one voice, or none', async () => {
+  const { client } = await open();
+  expect((await client.unary('getVoice', { voiceId: 'björk' }, goodKey)).voice?.name).toBe('Björk 声 🎙');
+  const refused = async (voiceId: string) => explain(await failureOf(client.unary('getVoice', { voiceId }, goodKey)));
+  expect(await refused('nobody')).toMatchObject({ code: 'NOT_FOUND', info: { reason: 'VOICE_NOT_FOUND' } });
+  expect(await refused('')).toMatchObject({ code: 'INVALID_ARGUMENT', violations: [{ field: 'voice_id' }] });
+});

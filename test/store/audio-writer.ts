@@ -1,0 +1,56 @@
+// A process of its own that keeps clips with their rows, and API keys, as fast as it can until it is killed, and says
+// on standard output what is acknowledged:
+//     node audio-writer.ts FOLDER
+import { writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { createKeyring } from '../../src/access/keyring.ts';
+import { openLocalClips } from '../../src/clips/local-clips.ts';
+import { createId } from '../../src/id.ts';
+import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
+import { createClipRows } from '../../src/store/clip-rows.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { clipBytes } from './clip-bytes.ts';
+
+const folder = process.argv[2]!;
+const store = await openSqlite(join(folder, 'sonant.db'));
+const clips = await openLocalClips({ dir: join(folder, 'clips') });
+const clipRows = createClipRows(store);
+const keyring = createKeyring({ rows: createApiKeyRows(store) });
+const acknowledge = (word: string) => writeSync(1, `${word}\n`);
+
+async function keepClips(): Promise<never> {
+  for (;;) {
+    const clipId = createId('aud', 128);
+    const bytes = clipBytes(clipId);
+    const draft = await clips.create(clipId, 'audio/wav');
+    for (let from = 0; from < bytes.length; from += 32_768) await draft.write(bytes.subarray(from, from + 32_768));
+    await draft.commit();
+    await clipRows.add({
+      clipId,
+      ownerId: 'key_owner',
+      cacheKey: clipId,
+      format: 'wav',
+      byteCount: bytes.length,
+      seconds: 1,
+      chars: 1,
+      sampleRateHz: 44_100,
+      voiceId: 'voice',
+      voiceName: 'Voice',
+      warnings: '',
+      createdAtMs: Date.now(),
+      expiresAtMs: Date.now() + 1_000_000,
+    });
+    acknowledge(clipId);
+  }
+}
+
+async function keepKeys(): Promise<never> {
+  for (;;) {
+    acknowledge((await keyring.create({})).key);
+    // Rows alone never wait for the event loop; the clips want their turn.
+    await setTimeout(3);
+  }
+}
+
+await Promise.all([keepClips(), keepClips(), keepClips(), keepKeys()]);

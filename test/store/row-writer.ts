@@ -1,0 +1,30 @@
+// A process of its own that writes rows as fast as it can, and says on standard output which are acknowledged:
+//     node row-writer.ts FILE NAME COUNT
+import { writeSync } from 'node:fs';
+import { createId } from '../../src/id.ts';
+import { createClipRows } from '../../src/store/clip-rows.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+
+const [file, name, count] = process.argv.slice(2);
+const store = await openSqlite(file!);
+const clips = createClipRows(store);
+for (let i = 0; i < Number(count); i++) {
+  const clipId = createId('aud', 128);
+  await clips.add({
+    clipId,
+    ownerId: name!,
+    cacheKey: null,
+    format: 'wav',
+    byteCount: i,
+    seconds: i / 1000,
+    chars: i,
+    sampleRateHz: 44_100,
+    voiceId: 'voice',
+    voiceName: 'Voice',
+    warnings: '',
+    createdAtMs: Date.now(),
+    expiresAtMs: Date.now(),
+  });
+  writeSync(1, `${clipId}\n`);
+}
+await store.close();
