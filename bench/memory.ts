@@ -1,9 +1,8 @@
 // Whether the service keeps its size: memory after a thousand requests and after ten thousand, with the garbage collector
 // left to itself. And what a reader costs who takes the first sound of a long text and then stops reading.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
+import { collectGarbage } from './measuring/machine.ts';
 import { drain, openSpeech } from './measuring/open-speech.ts';
 import { median } from './measuring/rounds.ts';
 import { passage, shortText } from './measuring/texts.ts';
@@ -117,11 +116,9 @@ async function measureGrowth(): Promise<Cell[][]> {
 
 /** What is held, without what is merely not collected yet. */
 async function settledSize(): Promise<Size> {
-  setFlagsFromString('--expose-gc');
-  const collect: () => void = runInNewContext('gc');
   for (let n = 0; n < 3; n++) {
     await sleep(settleMs / 3);
-    collect();
+    collectGarbage();
   }
   return size();
 }

@@ -1,7 +1,8 @@
 // Contenders measured side by side. In every round each has its turn twice, in one order and then in the other
 // (A B C C B A), so that a machine that slows down or speeds up treats all alike, and only costs of the same round are
-// divided by each other. CPU time is that of all threads of the process, and of the programs it ran.
-import { childrenCpuMs, ownCpuMs } from './machine.ts';
+// divided by each other. CPU time is that of all threads of the process, and of the programs it ran. What one leaves to
+// be collected is collected before the next has its turn.
+import { childrenCpuMs, collectGarbage, ownCpuMs } from './machine.ts';
 
 export type Work = () => unknown;
 
@@ -13,6 +14,7 @@ export interface Cost {
 export type Costs<Name extends string> = Readonly<Record<Name, readonly Cost[]>>;
 
 export async function costOf(work: Work): Promise<Cost> {
+  collectGarbage();
   const cpu = cpuMs();
   const wall = performance.now();
   await work();
@@ -24,7 +26,7 @@ const cpuMs = (): number => ownCpuMs() + childrenCpuMs();
 /** One cost per round, the mean of the two turns, after a round that is not counted. */
 export async function compare<Name extends string>(
   contenders: Readonly<Record<Name, Work>>,
-  { rounds = 5, warmUps = 1 } = {},
+  { rounds = 5, warmUps = 2 } = {},
 ): Promise<Costs<Name>> {
   const names = Object.keys(contenders) as Name[];
   const costs = Object.fromEntries(names.map((name) => [name, [] as Cost[]])) as Record<Name, Cost[]>;
