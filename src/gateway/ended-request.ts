@@ -37,7 +37,7 @@ export function watchEnd(request: FastifyRequest, reply: FastifyReply, onRequest
       requestId: request.id,
       method: request.method,
       route: request.routeOptions.url ?? '',
-      status: reply.statusCode,
+      status: raw.statusCode,
       callerId: request.caller?.callerId,
       failure: fault === undefined || fault instanceof ConnectError ? undefined : fromThrown(fault),
       durationMs: performance.now() - begunMs,

@@ -21,6 +21,7 @@ import { createHttpApp } from './http-app.ts';
 import { createHttpServer, listen, type Tls } from './http-server.ts';
 import { farewellMs } from './limits.ts';
 import { addOpenApi } from './openapi.ts';
+import { addRpcRoutes } from './rpc-routes.ts';
 import { addSpeechRoutes } from './speech-routes.ts';
 import { SpeechStreams } from './speech-streams.ts';
 import { addSseRoutes } from './sse-routes.ts';
@@ -39,7 +40,7 @@ export interface GatewaySettings {
 }
 
 export interface GatewayOptions {
-  services: Pick<Services, 'transport' | 'createAdapter' | 'stop'>;
+  services: Pick<Services, 'transport' | 'createHandlers' | 'stop'>;
   admit: Admit;
   files: AudioFiles;
   settings: GatewaySettings;
@@ -64,12 +65,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { services, settings, watch } = options;
   const { onRequestEnd, onFault } = watch;
   let isDraining = false;
+  const cors = createCors(settings.allowedOrigins);
   const toServer = (listener: RequestListener): Server => {
-    const serve = besideRpc(listener, options);
     const take: RequestListener = (request, response) => {
       // A connection whose last reply was under way when draining began would else wait for its next request.
       response.once('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
-      serve(request, response);
+      if (!cors(request, response)) listener(request, response);
     };
     const server = createHttpServer(take, settings.tls);
     return server;
@@ -115,19 +116,6 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-/** What is addressed to Connect and gRPC-Web goes to the core as it is, the rest to `listener`; CORS holds for both. */
-function besideRpc(listener: RequestListener, { services, settings, watch }: GatewayOptions): RequestListener {
-  const rpc = services.createAdapter({ grpc: false, onFault: watch.onFault });
-  const rpcPaths = new Set(rpc.paths);
-  const cors = createCors(settings.allowedOrigins);
-  return (request, response) => {
-    if (cors(request, response)) return;
-    if (!rpcPaths.has(request.url?.split('?', 1)[0] ?? '')) return listener(request, response);
-    if (request.headers.expect) response.writeContinue();
-    rpc(request, response);
-  };
-}
-
 function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: GatewayOptions): void {
   const { services, admit, files, settings, watch } = options;
   const { baseUrl, isStrict } = settings;
@@ -142,4 +130,5 @@ function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: Gatewa
   addVoiceRoutes(app, services.transport, admitTo);
   addHealthRoutes(app, watch.checks);
   addDocsPage(app, readOpenApi);
+  addRpcRoutes(app, services.createHandlers({ grpc: false }));
 }

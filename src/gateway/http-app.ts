@@ -59,7 +59,7 @@ export function createHttpApp({ toServer, isDraining, onRequestEnd }: HttpAppOpt
       if (request.url !== livesOn) throw new Failure('overloaded', { message: 'The service is stopping; try again.' });
     }
     checkMethod(request, reply);
-    checkBodySize(request);
+    if (!request.routeOptions.config.isRpc) checkBodySize(request);
   });
   return app;
 }

@@ -19,6 +19,7 @@ import {
   slowRequestCheckMs,
 } from './limits.ts';
 import { apiVersion } from './reply-headers.ts';
+import { RpcResponse } from './rpc-routes.ts';
 
 export interface Tls {
   /** PEM. */
@@ -34,6 +35,7 @@ export function createHttpServer(listener: RequestListener, tls: Tls | undefined
     connectionsCheckingInterval: slowRequestCheckMs,
     keepAliveTimeout: keepAliveMs,
     noDelay: true,
+    ServerResponse: RpcResponse,
   };
   const server = tls ? openSecure({ ...options, ...tls }) : createServer(options);
   server.maxConnections = connectionsMax;

@@ -1,74 +1,52 @@
-// Connect's handlers on Node's HTTP servers, 1.1 and 2, in place of Connect's own adapter: that one prints twenty lines
-// for each client who leaves while its answer waits to be read. Here a client who leaves makes no noise and ends the
-// call; sound is produced as fast as it is read; and what is wrong with a request is answered to the one who sent it.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+// Connect's handlers on Node's HTTP/2 server, in place of connect-node's own adapter: that one prints twenty lines for
+// each client who leaves while its answer waits to be read. Here a client who leaves makes no noise and ends the call;
+// sound is produced as fast as it is read; and what is wrong with a request is answered to the one who sent it.
+import type { ServerResponse } from 'node:http';
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
-import type { DescService } from '@bufbuild/protobuf';
-import { Code, ConnectError, type ConnectRouter, createContextValues } from '@connectrpc/connect';
+import { Code, ConnectError } from '@connectrpc/connect';
 import type { UniversalServerRequest, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { universalRequestFromNodeRequest } from '@connectrpc/connect-node';
-import { bodyArrivalMs, deadlineMsMax } from './limits.ts';
-import { readBody } from './request-body.ts';
+import { type Handler, toContextValues } from './guarded-handler.ts';
 
-type Request = IncomingMessage | Http2ServerRequest;
-type Response = ServerResponse | Http2ServerResponse;
-
-export interface NodeAdapter {
-  (request: Request, response: Response): void;
-  /** The paths that it answers: "/sonant.v1.SpeechService/StreamSpeech" and so on. */
-  readonly paths: readonly string[];
-}
-
-type Handler = ConnectRouter['handlers'][number];
-type Headers = UniversalServerRequest['header'];
+export type NodeAdapter = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
 export interface NodeAdapterOptions {
   handlers: readonly Handler[];
-  requestBytesMaxOf(service: DescService): number;
   /** Hears of what should not happen; whatever it is, one request fails and no more. */
   onFault(fault: unknown): void;
 }
 
-/** What may stand beside the message: its envelope. */
-const envelopeBytesMax = 1024;
 const theyLeft = new ConnectError('the caller has left', Code.Canceled);
 
-export function createNodeAdapter({ handlers, requestBytesMaxOf, onFault }: NodeAdapterOptions): NodeAdapter {
+export function createNodeAdapter({ handlers, onFault }: NodeAdapterOptions): NodeAdapter {
   const byPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
-  const adapter = (request: Request, response: Response): void => {
+  return (request, response) => {
     // What goes wrong with either also closes it, and is dealt with there.
     request.on('error', ignore);
     response.on('error', ignore);
     const handler = byPath.get(request.url?.split('?', 1)[0] ?? '');
-    const answered = handler
-      ? answer(handler, request, response, requestBytesMaxOf(handler.service) + envelopeBytesMax)
-      : refuse(request, response);
+    const answered = handler ? answer(handler, request, response) : refuse(request, response);
     answered.catch((fault) => {
       onFault(fault);
-      reset(response);
+      response.stream?.close(constants.NGHTTP2_INTERNAL_ERROR);
     });
   };
-  return Object.assign(adapter, { paths: [...byPath.keys()] });
 }
 
 const ignore = () => {};
 
-async function answer(handler: Handler, request: Request, response: Response, bytesMax: number): Promise<void> {
+async function answer(handler: Handler, request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
   const left = new AbortController();
   response.once('close', () => left.abort(theyLeft));
-  const universal = toUniversalRequest(request, response);
-  if (!universal) return end(request, response, 400, {});
-  const { methodKind } = handler.method;
-  const holdsOneMessage = methodKind === 'unary' || methodKind === 'server_streaming';
-  const body = holdsOneMessage ? readBody(request, { bytesMax, arrivalMs: bodyArrivalMs }) : universal.body;
-  shortenDeadline(universal.header);
-  await send(await handler({ ...universal, body, signal: left.signal }), request, response, left.signal);
+  const universal = toUniversalRequest(request);
+  if (!universal) return end(request, response, 400);
+  await send(await handler({ ...universal, signal: left.signal }), request, response, left.signal);
 }
 
 /** Undefined for one that names no host, or whose address is none. */
-function toUniversalRequest(request: Request, response: Response): UniversalServerRequest | undefined {
+function toUniversalRequest(request: Http2ServerRequest): UniversalServerRequest | undefined {
   try {
-    return universalRequestFromNodeRequest(request, response as ServerResponse, undefined, createContextValues());
+    return universalRequestFromNodeRequest(request, undefined, toContextValues(request));
   } catch {
     return undefined;
   }
@@ -76,8 +54,8 @@ function toUniversalRequest(request: Request, response: Response): UniversalServ
 
 async function send(
   answer: UniversalServerResponse,
-  request: Request,
-  response: Response,
+  request: Http2ServerRequest,
+  response: Http2ServerResponse,
   left: AbortSignal,
 ): Promise<void> {
   const pieces = answer.body?.[Symbol.asyncIterator]();
@@ -109,44 +87,42 @@ function toTrailers(trailer: Headers): Record<string, string> {
   return trailers;
 }
 
-async function end(
-  request: Request,
-  response: Response,
-  status: number,
-  headers: Record<string, string>,
-): Promise<void> {
-  writeHead(request, response, status, headers);
+async function end(request: Http2ServerRequest, response: Http2ServerResponse, status: number): Promise<void> {
+  writeHead(request, response, status, {});
   response.end();
 }
 
 /** gRPC clients are told in their own terms that there is no such method. */
-async function refuse(request: Request, response: Response): Promise<void> {
+async function refuse(request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
   const isGrpc = /^application\/grpc(\+|;|$)/.test(request.headers['content-type'] ?? '');
-  if (!isGrpc || !('stream' in response)) return end(request, response, 404, {});
+  if (!isGrpc) return end(request, response, 404);
   writeHead(request, response, 200, { 'content-type': 'application/grpc' });
   response.addTrailers({ 'grpc-status': String(Code.Unimplemented), 'grpc-message': 'There is no such method.' });
   response.end();
 }
 
 /** Whoever is answered before having sent everything is told to stop. */
-function writeHead(request: Request, response: Response, status: number, headers: Record<string, string>): void {
-  if ('stream' in request) {
-    (response as Http2ServerResponse).writeHead(status, headers);
-    const { stream } = request;
-    const stop = () => {
-      if (!request.complete) stream.close(constants.NGHTTP2_NO_ERROR);
-    };
-    // By then the trailers, with the status in them, are on their way.
-    stream.once('wantTrailers', () => setImmediate(stop));
-  } else {
-    (response as ServerResponse).writeHead(status, request.complete ? headers : { ...headers, connection: 'close' });
-  }
+function writeHead(
+  request: Http2ServerRequest,
+  response: Http2ServerResponse,
+  status: number,
+  headers: Record<string, string>,
+): void {
+  response.writeHead(status, headers);
+  const { stream } = request;
+  const stop = () => {
+    if (!request.complete) stream.close(constants.NGHTTP2_NO_ERROR);
+  };
+  // By then the trailers, with the status in them, are on their way.
+  stream.once('wantTrailers', () => setImmediate(stop));
 }
 
-const write = (response: Response, bytes: Uint8Array): boolean => (response as ServerResponse).write(bytes);
+/** The compatible response takes bytes as every stream does; its types know only of text. */
+const write = (response: Http2ServerResponse, bytes: Uint8Array): boolean =>
+  (response as unknown as ServerResponse).write(bytes);
 
 /** Resolves when there is room to write again, or nobody to write to. */
-function drained(response: Response, left: AbortSignal): Promise<void> {
+function drained(response: Http2ServerResponse, left: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       response.off('drain', done);
@@ -157,22 +133,4 @@ function drained(response: Response, left: AbortSignal): Promise<void> {
     left.addEventListener('abort', done);
     if (left.aborted) done();
   });
-}
-
-function reset(response: Response): void {
-  if ('stream' in response) response.stream?.close(constants.NGHTTP2_INTERNAL_ERROR);
-  else response.destroy();
-}
-
-/** A timer that is set to more than it can hold goes off at once. */
-function shortenDeadline(headers: Headers): void {
-  const millisecondsOf: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1000 };
-  const [, count, unit] = /^(\d{1,8})([HMS])$/.exec(headers.get('grpc-timeout') ?? '') ?? [];
-  if (unit && Number(count) * millisecondsOf[unit]! > deadlineMsMax) {
-    headers.set('grpc-timeout', `${Math.floor(deadlineMsMax / 1000)}S`);
-  }
-  const connectMs = headers.get('connect-timeout-ms');
-  if (connectMs !== null && /^\d{1,10}$/.test(connectMs) && Number(connectMs) > deadlineMsMax) {
-    headers.set('connect-timeout-ms', String(deadlineMsMax));
-  }
 }

@@ -14,7 +14,7 @@ import {
   pingEveryMs,
   streamsPerConnectionMax,
 } from './limits.ts';
-import type { NodeAdapter } from './node-adapter.ts';
+import { createNodeAdapter, type NodeAdapter } from './node-adapter.ts';
 import type { Services } from './services.ts';
 
 export interface RpcServerOptions {
@@ -39,7 +39,8 @@ export interface RpcServer {
 type Server = ReturnType<typeof createServer> | ReturnType<typeof createSecureServer>;
 
 export async function openRpcServer({ services, address, tls, onFault }: RpcServerOptions): Promise<RpcServer> {
-  const server = createHttp2Server(tls, services.createAdapter({ grpc: true, onFault }));
+  const handlers = services.createHandlers({ grpc: true });
+  const server = createHttp2Server(tls, createNodeAdapter({ handlers, onFault }));
   const sockets = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
   const streams = new Set<ServerHttp2Stream>();

@@ -1,5 +1,5 @@
 // All that is served over RPC and the line that every call walks: gate, observe, deadline, abortable, then the service.
-// Made once; the wire (`createAdapter`) and the gateway (`transport`) are two ways into the same.
+// Made once; the wire (`createHandlers`) and the gateway (`transport`) are two ways into the same.
 import type { DescService } from '@bufbuild/protobuf';
 import { type ConnectRouterOptions, createConnectRouter, type Transport } from '@connectrpc/connect';
 import { compressionGzip } from '@connectrpc/connect-node';
@@ -12,6 +12,7 @@ import type { Voices } from '../speech/voice.ts';
 import { abortable } from './abortable.ts';
 import { createDeadline, type TimeLimits } from './deadline.ts';
 import { type Admit, createGate } from './gate.ts';
+import { guardHandler, type Handler } from './guarded-handler.ts';
 import { type Health, openHealth } from './health.ts';
 import {
   messageBytesMax,
@@ -22,7 +23,6 @@ import {
   unaryCallMs,
 } from './limits.ts';
 import { createLocalTransport, type Line } from './local-transport.ts';
-import { createNodeAdapter, type NodeAdapter } from './node-adapter.ts';
 import { createObserve, type OnCallEnd } from './observe.ts';
 import { createReflection, reflectionServices } from './reflection.ts';
 import { serve } from './served-service.ts';
@@ -41,8 +41,8 @@ export interface ServicesOptions {
 export interface Services {
   /** The way in for doors of this process. */
   transport: Transport;
-  /** The way in from the wire: gRPC-Web and Connect, and gRPC where there is HTTP/2. */
-  createAdapter(options: { grpc: boolean; onFault(fault: unknown): void }): NodeAdapter;
+  /** The ways in from the wire: gRPC-Web and Connect, and gRPC where there is HTTP/2. */
+  createHandlers(options: { grpc: boolean }): Handler[];
   health: Health;
   /** Ends every call that still runs with `overloaded`. */
   stop(): void;
@@ -70,7 +70,7 @@ export function createServices({ delivery, voices, admit, onCallEnd, options = {
 
   return {
     transport: createLocalTransport([...guarded, ...open], line),
-    createAdapter({ grpc, onFault }) {
+    createHandlers({ grpc }) {
       const wire = { ...wireOptions(line), grpc };
       const router = createConnectRouter(wire);
       for (const { service, implementation } of guarded) router.service(service, implementation, wire);
@@ -78,7 +78,7 @@ export function createServices({ delivery, voices, admit, onCallEnd, options = {
       for (const { service, implementation } of open) router.service(service, implementation, small);
       const requestBytesMaxOf = (service: DescService) =>
         openServices.includes(service) ? openRequestBytesMax : requestBytesMax;
-      return createNodeAdapter({ handlers: router.handlers, requestBytesMaxOf, onFault });
+      return router.handlers.map((handler) => guardHandler(handler, requestBytesMaxOf));
     },
     health,
     stop() {

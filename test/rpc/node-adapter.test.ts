@@ -1,7 +1,7 @@
 // The adapter on Node's servers: what it answers to requests that are none, that it makes no noise, and that a caller who
 // is refused does not get to send the rest.
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { connect as connectSocket, type Socket } from 'node:net';
 import grpc from '@grpc/grpc-js';
@@ -148,19 +148,23 @@ test('a fault ends one request, is told of, and no more', async () => {
     requestPath: '/bug',
     method: SpeechService.method.streamSpeech,
   });
-  const server = createServer(
-    createNodeAdapter({
-      handlers: [handler as never],
-      requestBytesMaxOf: () => 10,
-      onFault: (fault) => faults.push(fault),
-    }),
-  );
+  const onFault = (fault: unknown) => void faults.push(fault);
+  const server = createServer(createNodeAdapter({ handlers: [handler as never], onFault }));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  await expect(fetch(`${url}/bug`, { method: 'POST', body: '{}' })).rejects.toThrow();
+  const session = await openSession(`127.0.0.1:${(server.address() as AddressInfo).port}`);
+  onTestFinished(() => {
+    session.destroy();
+    server.close();
+  });
+  const statusOf = async (path: string) => {
+    const stream = session.request({ ':method': 'POST', ':path': path });
+    stream.end('{}');
+    const [headers] = await once(stream, 'response');
+    return headers[':status'];
+  };
+  await expect(statusOf('/bug')).rejects.toThrow('NGHTTP2_INTERNAL_ERROR');
   expect(faults).toMatchObject([{ message: 'a bug' }]);
-  expect((await fetch(`${url}/other`)).status).toBe(404);
+  expect(await statusOf('/other')).toBe(404);
 });
 
 test('sound is made as fast as it is read, and no faster', async () => {

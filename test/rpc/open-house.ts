@@ -1,12 +1,14 @@
 // The RPC room with a tiny heart, for a test: services, listener, the keys "good" and "poor" (a key without scopes), what
-// was logged; and a plain HTTP/1.1 listener with the adapter that a gateway would mount. All closed after the test.
-import { createServer } from 'node:http';
+// was logged; and an HTTP/1.1 door with nothing behind it but these services. All closed after the test.
 import type { AddressInfo } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { onTestFinished } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { Failure } from '../../src/errors.ts';
+import { createHttpApp } from '../../src/gateway/http-app.ts';
+import { createHttpServer } from '../../src/gateway/http-server.ts';
+import { addRpcRoutes } from '../../src/gateway/rpc-routes.ts';
 import type { Admit } from '../../src/rpc/gate.ts';
 import type { EndedCall } from '../../src/rpc/observe.ts';
 import { openRpcServer, type RpcServerOptions } from '../../src/rpc/rpc-server.ts';
@@ -41,15 +43,20 @@ export async function openHouse({ services: options = {}, tls }: HouseOptions = 
   const services = createServices({ delivery, voices, admit, onCallEnd, options });
   const address = { host: '127.0.0.1', port: 0 };
   const server = await openRpcServer({ services, address, onFault, ...(tls && { tls }) });
-  const gateway = createServer(services.createAdapter({ grpc: false, onFault }));
-  await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
+  const web = createHttpApp({
+    toServer: (listener) => createHttpServer(listener, undefined),
+    isDraining: () => false,
+    onRequestEnd: () => {},
+  });
+  addRpcRoutes(web, services.createHandlers({ grpc: false }));
+  await web.listen({ host: '127.0.0.1', port: 0 });
   const target = `127.0.0.1:${server.port}`;
-  const webUrl = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+  const webUrl = `http://127.0.0.1:${(web.server.address() as AddressInfo).port}`;
   const speech = openGrpcClient(SpeechService, target);
   onTestFinished(async () => {
     speech.close();
-    gateway.close();
-    gateway.closeAllConnections();
+    web.server.closeAllConnections();
+    await web.close();
     await server.drain(0);
   });
   return { heart, calls, faults, services, server, speech, target, webUrl };

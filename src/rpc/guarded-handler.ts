@@ -1,0 +1,64 @@
+// Connect's handlers as every door mounts them: a request that holds one message is read whole, so large and in so much
+// time; no deadline is longer than a timer can hold; and a client who leaves ends the call, whatever closed first.
+// A door puts Node's own request into the context, since only that can be read without being closed when it is refused.
+import type { IncomingMessage } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
+import type { DescService } from '@bufbuild/protobuf';
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+} from '@connectrpc/connect';
+import type { UniversalServerRequest } from '@connectrpc/connect/protocol';
+import { bodyArrivalMs, deadlineMsMax } from './limits.ts';
+import { readBody } from './request-body.ts';
+
+export type Handler = ConnectRouter['handlers'][number];
+export type NodeRequest = IncomingMessage | Http2ServerRequest;
+
+/** What may stand beside the message: its envelope. */
+const envelopeBytesMax = 1024;
+const nodeRequestKey = createContextKey<NodeRequest | undefined>(undefined);
+
+/** The context of a call that came as this request. */
+export const toContextValues = (request: NodeRequest): ContextValues =>
+  createContextValues().set(nodeRequestKey, request);
+
+export function guardHandler(handler: Handler, requestBytesMaxOf: (service: DescService) => number): Handler {
+  const bytesMax = requestBytesMaxOf(handler.service) + envelopeBytesMax;
+  const { methodKind } = handler.method;
+  const holdsOneMessage = methodKind === 'unary' || methodKind === 'server_streaming';
+  const guarded = (call: UniversalServerRequest) => {
+    const request = holdsOneMessage ? call.contextValues?.get(nodeRequestKey) : undefined;
+    const body = request ? readBody(request, { bytesMax, arrivalMs: bodyArrivalMs }) : call.body;
+    shortenDeadline(call.header);
+    return handler({ ...call, body, signal: toLeaving(call.signal) });
+  };
+  // A function has a name of its own, and what else a handler is goes over to the guarded one.
+  return Object.assign(guarded, { ...handler });
+}
+
+/** Whatever the reason that a connection closed, to the call it is that its caller has left. */
+function toLeaving(closed: AbortSignal): AbortSignal {
+  const left = new AbortController();
+  const leave = () => left.abort(new ConnectError('the caller has left', Code.Canceled));
+  if (closed.aborted) leave();
+  else closed.addEventListener('abort', leave, { once: true });
+  return left.signal;
+}
+
+/** A timer that is set to more than it can hold goes off at once. */
+function shortenDeadline(headers: Headers): void {
+  const millisecondsOf: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1000 };
+  const [, count, unit] = /^(\d{1,8})([HMS])$/.exec(headers.get('grpc-timeout') ?? '') ?? [];
+  if (unit && Number(count) * millisecondsOf[unit]! > deadlineMsMax) {
+    headers.set('grpc-timeout', `${Math.floor(deadlineMsMax / 1000)}S`);
+  }
+  const connectMs = headers.get('connect-timeout-ms');
+  if (connectMs !== null && /^\d{1,10}$/.test(connectMs) && Number(connectMs) > deadlineMsMax) {
+    headers.set('connect-timeout-ms', String(deadlineMsMax));
+  }
+}
