@@ -1,0 +1,89 @@
+// Whether what leaves the heart can be understood: the default voice, heard by a speech recognizer, against the raw
+// program of its engine and against the same sound played backwards. Skipped where the recognizer is not installed.
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type App, openApp } from '../src/app.ts';
+import { join as concat } from '../src/audio/join.ts';
+import type { Pcm } from '../src/audio/pcm.ts';
+import { loadConfig } from '../src/config.ts';
+import { flite } from '../src/engines/flite/flite.ts';
+import { FliteProgram } from '../src/engines/flite/flite-program.ts';
+import { compileWasm } from '../src/engines/flite/flite-wasm.ts';
+import { parseSpeechRequest } from '../src/speech/request.ts';
+import { canRecognize, type EncodedSound, recognize, toWords, wordErrorRate } from './recognizer.ts';
+import { sentences } from './sentences.ts';
+
+const never = new AbortController().signal;
+const pcm24 = { output_format: 'pcm', sample_rate: 24_000 };
+
+describe.skipIf(!canRecognize())('the default voice is understood', { timeout: 300_000 }, () => {
+  let app: App;
+  let raw: number;
+
+  beforeAll(async () => {
+    app = await openApp(loadConfig({ env: {}, folder: join(tmpdir(), 'sonant-nothing'), engines: [flite] }), [flite]);
+    raw = wordErrorRate(sentences, await recognize(await sayRaw()));
+  }, 300_000);
+  afterAll(() => app?.close());
+
+  const speak = (fields: object) => {
+    const voiceId = app.voices.list()[0]!.voiceId;
+    return app.speech.synthesizeSpeech(
+      parseSpeechRequest({ voice_id: voiceId, ...fields }),
+      { callerId: 'test' },
+      never,
+    );
+  };
+  const say = async (texts: readonly string[], fields: object): Promise<EncodedSound[]> => {
+    const sounds: EncodedSound[] = [];
+    for (const text of texts) {
+      const { audio, info } = await speak({ ...fields, text });
+      sounds.push({ bytes: audio, format: info.format, sampleRateHz: info.sampleRateHz });
+    }
+    return sounds;
+  };
+
+  test.each(['wav', 'mp3'])('in %s, as well as the raw program', async (output_format) => {
+    const through = wordErrorRate(
+      sentences,
+      await recognize(await say(sentences, { output_format, sample_rate: 44_100 })),
+    );
+    expect(through).toBeLessThanOrEqual(0.25);
+    expect(through).toBeLessThanOrEqual(raw + 0.02);
+  });
+
+  test('played backwards, it is not: the recognizer does not guess', async () => {
+    const some = sentences.slice(0, 8);
+    const heard = await recognize(await say(some, pcm24), { reversed: true });
+    expect(wordErrorRate(some, heard)).toBeGreaterThan(0.9);
+  });
+
+  test('every sentence of a long text is heard, where its word times say', async () => {
+    const said = sentences.slice(0, 12);
+    const { audio, timestamps } = await speak({ ...pcm24, text: said.join(' '), timestamps: 'word' });
+    const words = timestamps.flatMap((event) => event.words);
+    const samples = new Int16Array(audio.buffer, audio.byteOffset, audio.length / 2);
+    const parts = said.map((sentence, n): Pcm => {
+      const offset = said.slice(0, n).join(' ').length;
+      const own = words.filter((word) => word.offset >= offset && word.offset <= offset + sentence.length);
+      const [from, to] = [own[0]!.start, own.at(-1)!.end].map((seconds) => Math.round(seconds * pcm24.sample_rate));
+      return { samples: samples.slice(from, to), sampleRateHz: pcm24.sample_rate };
+    });
+    const heard = await recognize(parts);
+    const lost = said.filter((sentence, n) => wordErrorRate([sentence], [heard[n]!]) > 0.5);
+    expect(lost).toEqual([]);
+    expect(wordErrorRate(said, heard)).toBeLessThanOrEqual(0.25);
+    expect(words.flatMap(({ text }) => toWords(text))).toEqual(said.flatMap(toWords));
+  });
+});
+
+/** The sentences as the engine's program says them by itself. */
+async function sayRaw(): Promise<Pcm[]> {
+  const program = new FliteProgram(await compileWasm());
+  return sentences.map((text) => {
+    const utterances: Int16Array[] = [];
+    program.run({ args: ['-voice', 'rms'], text, onSound: (samples) => void utterances.push(samples) });
+    return { samples: concat(Int16Array, utterances), sampleRateHz: 16_000 };
+  });
+}
