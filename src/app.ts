@@ -128,7 +128,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     openGateway({
       services,
       admit,
-      files: { find: clipRows.find, open: clips.open },
+      files: { find: clipRows.find, open: (key, range) => clips.open(key, range) },
       settings: {
         ...(!isSinglePort && { address: config.httpAddr, ...(tls && { tls }) }),
         ...{ baseUrl, isStrict, allowedOrigins },

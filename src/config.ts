@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { parse as parseToml } from 'smol-toml';
+import { parse as parseToml, TomlError } from 'smol-toml';
 import type { EngineDefinition } from './engines/engine.ts';
 import {
   addressSetting,
@@ -134,8 +134,9 @@ export interface SettingInForce {
 }
 
 export interface ConfigMistake {
+  /** The setting, or the file that cannot be read. */
   name: string;
-  given: string;
+  given?: string;
   source: string;
   allowed: string;
 }
@@ -144,7 +145,9 @@ export class ConfigError extends Error {
   readonly mistakes: readonly ConfigMistake[];
 
   constructor(mistakes: readonly ConfigMistake[]) {
-    const lines = mistakes.map(({ name, given, source, allowed }) => `  ${name} = ${given} (${source}): ${allowed}`);
+    const lines = mistakes.map(({ name, given, source, allowed }) => {
+      return `  ${given === undefined ? name : `${name} = ${given}`} (${source}): ${allowed}`;
+    });
     super(
       `the configuration has ${mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`}:\n${lines.join('\n')}`,
     );
@@ -228,12 +231,7 @@ function readEnvFile(path: string, mistakes: ConfigMistake[]): Record<string, st
   try {
     return onlyOurs(parseEnv(readIfThere(path)));
   } catch (error) {
-    mistakes.push({
-      name: '.env',
-      given: (error as Error).message,
-      source: path,
-      allowed: 'must be a file that can be read',
-    });
+    mistakes.push({ name: '.env', source: path, allowed: `cannot be read: ${(error as Error).message}` });
     return {};
   }
 }
@@ -253,8 +251,27 @@ function readToml(path: string, mistakes: ConfigMistake[]): Record<string, strin
   try {
     flatten(parseToml(readIfThere(path)), 'SONANT');
   } catch (error) {
-    const [given] = String((error as Error).message).split('\n');
-    mistakes.push({ name: 'sonant.toml', given: given ?? '', source: path, allowed: 'must be a file of TOML 1.0' });
+    const unread = { source: path, allowed: `cannot be read: ${(error as Error).message}` };
+    mistakes.push({ name: 'sonant.toml', ...(error instanceof TomlError ? explainToml(error, path) : unread) });
   }
   return values;
+}
+
+/** Words of the parser, and ours; the line itself is not shown, for there may be a secret in it. */
+const tomlFaults: readonly (readonly [RegExp, string])[] = [
+  [/redefin/, 'this name has been given a value before'],
+  [/string|escape/, 'a text in quotes must end on its line, and a \\ in it is written \\\\'],
+  [
+    /numeric|integer|invalid value|underscore|leading zero|invalid date/,
+    'a value must be a number, true, false or a text in quotes',
+  ],
+  [/end-of-line/, 'a line holds one setting and nothing more'],
+];
+
+function explainToml({ message, line, column }: TomlError, path: string): Omit<ConfigMistake, 'name'> {
+  const fault = tomlFaults.find(([words]) => words.test(message))?.[1];
+  return {
+    source: `${path}, line ${line}, column ${column}`,
+    allowed: fault ?? 'a line must be like data_dir = "./data"',
+  };
 }

@@ -3,6 +3,7 @@
 // turned into a sentence on standard error and an exit code: 0 done, 1 failed, 2 wrong usage or configuration,
 // 130 interrupted, 141 nobody reads on.
 import './node-version.ts';
+import packageFile from '../package.json' with { type: 'json' };
 import { type Command, commandLine, UsageError } from './cli/command.ts';
 import { configCommand } from './cli/config.ts';
 import { doctorCommand } from './cli/doctor.ts';
@@ -21,7 +22,7 @@ Usage: sonant COMMAND [options]
 
 ${commands.map(({ name, summary }) => `  ${name.padEnd(10)}${summary}`).join('\n')}
 
-sonant COMMAND --help tells more of a command.
+sonant COMMAND --help tells more of a command; sonant --version tells which Sonant this is.
 `;
 
 const interrupted = new AbortController();
@@ -38,6 +39,10 @@ async function run([name, ...args]: string[]): Promise<number> {
     process.stdout.write(help);
     return 0;
   }
+  if (name === '--version') {
+    process.stdout.write(`${packageFile.version}\n`);
+    return 0;
+  }
   const command = commands.find((candidate) => candidate.name === name);
   if (!command) throw new UsageError(`there is no command ${name}; sonant --help lists them`);
   const flags = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined);
@@ -50,7 +55,7 @@ async function run([name, ...args]: string[]): Promise<number> {
 
 function explain(error: unknown): number {
   const say = (text: string) => process.stderr.write(`sonant: ${text}\n`);
-  if (outputFault?.code === 'EPIPE') return 141;
+  if (outputFault?.code === 'EPIPE' || (error as NodeJS.ErrnoException | undefined)?.code === 'EPIPE') return 141;
   if (outputFault) {
     say(`standard output cannot be written: ${outputFault.message}`);
     return 1;

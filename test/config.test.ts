@@ -69,6 +69,20 @@ test('a sonant.toml that is not TOML is a mistake like any other', () => {
   ]);
 });
 
+test.each([
+  ['speaking_max = 3\ndata_dir = ./here', 'line 2, column 12\\): a value must be'],
+  ['data_dir = "a\n', 'line 1, .*: a text in quotes must end'],
+  ['key_pepper = "hunter2', 'line 1, .*: a text in quotes must end'],
+  ['speaking_max = 1\nspeaking_max = 2', 'line 2, .*: this name has been given'],
+  ['speaking_max = 1 2', 'line 1, .*: a line holds one setting'],
+  ['hello', 'line 1, .*: a line must be like'],
+])('what is wrong with the TOML %j is told with its place and without its text', (toml, words) => {
+  writeFileSync(join(folder, 'sonant.toml'), toml);
+  const { message } = mistakesOf({});
+  expect(message).toMatch(new RegExp(`sonant\\.toml \\(.*sonant\\.toml, ${words}`));
+  expect(message).not.toMatch(/hunter2|TOML document/);
+});
+
 test('a setting given twice, an empty folder and an unreadable .env are mistakes', () => {
   writeFileSync(join(folder, 'sonant.toml'), 'speaking_max = 1\n[speaking]\nmax = 2\n');
   mkdirSync(join(folder, '.env'));

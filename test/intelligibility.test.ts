@@ -66,7 +66,9 @@ describe.skipIf(!canRecognize())('the default voice is understood', { timeout: 3
     const parts = said.map((sentence, n): Pcm => {
       const offset = said.slice(0, n).join(' ').length;
       const own = words.filter((word) => word.offset >= offset && word.offset <= offset + sentence.length);
-      const [from, to] = [own[0]!.start, own.at(-1)!.end].map((seconds) => Math.round(seconds * pcm24.sample_rate));
+      const [from, to] = [own[0]!.startSeconds, own.at(-1)!.endSeconds].map((seconds) =>
+        Math.round(seconds * pcm24.sample_rate),
+      );
       return { samples: samples.slice(from, to), sampleRateHz: pcm24.sample_rate };
     });
     const heard = await recognize(parts);

@@ -23,16 +23,16 @@ export async function costOf(work: Work): Promise<Cost> {
 
 const cpuMs = (): number => ownCpuMs() + childrenCpuMs();
 
-/** One cost per round, the mean of the two turns, after a round that is not counted. */
-export async function compare<Name extends string>(
-  contenders: Readonly<Record<Name, Work>>,
-  { rounds = 5, warmUps = 2 } = {},
+/** One cost per round, the mean of the two turns, after rounds that are not counted. `measure` has another's CPU in mind. */
+export async function compare<Name extends string, W = Work>(
+  contenders: Readonly<Record<Name, W>>,
+  { rounds = 5, warmUps = 2, measure = costOf as (work: W) => Promise<Cost> } = {},
 ): Promise<Costs<Name>> {
   const names = Object.keys(contenders) as Name[];
   const costs = Object.fromEntries(names.map((name) => [name, [] as Cost[]])) as Record<Name, Cost[]>;
   for (let round = -warmUps; round < rounds; round++) {
     const turns = new Map<Name, Cost[]>(names.map((name) => [name, []]));
-    for (const name of [...names, ...names.toReversed()]) turns.get(name)!.push(await costOf(contenders[name]));
+    for (const name of [...names, ...names.toReversed()]) turns.get(name)!.push(await measure(contenders[name]));
     if (round < 0) continue;
     for (const [name, [first, second]] of turns) {
       const mean = (of: keyof Cost) => (first![of] + second![of]) / 2;

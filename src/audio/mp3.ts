@@ -1,7 +1,7 @@
 // MP3: MPEG-1 and MPEG-2 Audio Layer III (ISO/IEC 11172-3 and 13818-3), by LAME as WebAssembly. One channel at a constant
 // 64 kbit/s, which is plenty for speech. Nothing but frames: no ID3 tag, and no Xing frame, which a stream could not
-// fill in. Bytes follow the sound by 0.1 s or less, give or take a frame. The wasm is loaded on first use and encoders, 2 MB each, serve one
-// stream after another: each starts afresh, and the same sound gives the same bytes.
+// fill in. Bytes follow the sound by 0.1 s or less, give or take a frame. The wasm is loaded on first use and encoders,
+// 2 MB each, serve one stream after another: each starts afresh, and the same sound gives the same bytes.
 import { readFile } from 'node:fs/promises';
 import type { WasmMediaEncoder } from 'wasm-media-encoders';
 import type { Encoder } from './formats.ts';

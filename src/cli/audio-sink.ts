@@ -1,10 +1,14 @@
 // Where `say` puts the sound: a file, which appears whole under its name or not at all, or a pipe, which is written as
 // the sound is made. Both wait for what is slow to take it.
 import { once } from 'node:events';
+import { fstatSync, ftruncateSync, writeSync } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import type { AudioFormat } from '../audio/formats.ts';
 import { UsageError } from './command.ts';
+import { openFifoToWrite } from './fifo.ts';
 
 export interface AudioSink {
   write(bytes: Uint8Array): Promise<void>;
@@ -14,33 +18,48 @@ export interface AudioSink {
   close(): Promise<void>;
 }
 
+/** At least a WAV header. */
 const headBytesMax = 64;
 
-export async function openAudioFile(path: string, format: AudioFormat): Promise<AudioSink> {
+/** Keeps count, and the beginning, of the bytes that pass, so that their header can be completed. */
+function createSeal({ seal }: AudioFormat) {
+  let byteCount = 0;
+  let head: Uint8Array = new Uint8Array();
+  return {
+    pass(bytes: Uint8Array) {
+      if (head.length < headBytesMax) head = Buffer.concat([head, bytes]).subarray(0, headBytesMax);
+      byteCount += bytes.length;
+    },
+    /** The beginning with its true sizes; undefined where there is nothing to complete. */
+    end(): Uint8Array | undefined {
+      seal?.(head, byteCount);
+      return seal && head;
+    },
+  };
+}
+
+export async function openAudioFile(path: string, format: AudioFormat, signal: AbortSignal): Promise<AudioSink> {
   if (path === '') throw new UsageError('name a file for the sound: -o FILE');
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) throw new UsageError(`${path} is a folder; name a file`);
-  // A device or a pipe with a name is written to as it is: it has no beginning to come back to.
+  if (found?.isFIFO()) return openNamedPipe(path, signal);
+  // A device is written to as it is: it has no beginning to come back to.
   const isPlain = !found || found.isFile();
   const target = found ? await realpath(path) : path;
   const draft = isPlain ? `${target}.part-${process.pid}` : path;
   const file = await open(draft, 'w', found?.mode).catch((error) => {
     throw new UsageError(`cannot write into ${dirname(path)}: ${(error as Error).message}`);
   });
-  let byteCount = 0;
+  const seal = createSeal(format);
   let isFinished = false;
-  let head: Uint8Array = new Uint8Array();
   return {
     async write(bytes) {
-      if (head.length < headBytesMax) head = Buffer.concat([head, bytes]).subarray(0, headBytesMax);
       await writeAll(file, bytes);
-      byteCount += bytes.length;
+      seal.pass(bytes);
     },
     async finish() {
-      if (isPlain && format.seal) {
-        format.seal(head, byteCount);
-        await file.write(head, 0, head.length, 0);
-      }
+      const head = seal.end();
+      if (isPlain && head) await file.write(head, 0, head.length, 0);
       await file.close();
       if (isPlain) await rename(draft, target);
       isFinished = true;
@@ -57,15 +76,55 @@ async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let from = 0; from < bytes.length; ) from += (await file.write(bytes, from)).bytesWritten;
 }
 
-/** Standard output. Rejects when the reader at its other end has gone. */
-export function openPipe(pipe: NodeJS.WriteStream, signal: AbortSignal): AudioSink {
+async function openNamedPipe(path: string, signal: AbortSignal): Promise<AudioSink> {
+  const pipe = await openFifoToWrite(path, signal).catch((error) => {
+    throw new UsageError(`cannot write into ${path}: ${(error as Error).message}`);
+  });
+  return {
+    ...openPipe(pipe, signal),
+    async finish() {
+      await finished(pipe.end());
+    },
+    async close() {
+      pipe.destroy();
+    },
+  };
+}
+
+/** Standard output. A plain file, as after `>`, gets its true sizes if it holds nothing but this sound. */
+export function openStandardOutput(format: AudioFormat, signal: AbortSignal): AudioSink {
+  const { stdout } = process;
+  const pipe = openPipe(stdout, signal);
+  const found = fstatSync(stdout.fd);
+  if (!found.isFile() || found.size > 0) return pipe;
+  const seal = createSeal(format);
+  return {
+    ...pipe,
+    async write(bytes) {
+      await pipe.write(bytes);
+      seal.pass(bytes);
+    },
+    async finish() {
+      await pipe.finish();
+      const head = seal.end();
+      if (!head) return;
+      const { size } = fstatSync(stdout.fd);
+      writeSync(stdout.fd, head, 0, head.length, 0);
+      // After `>>` it was written at the end, as everything is.
+      if (fstatSync(stdout.fd).size > size) ftruncateSync(stdout.fd, size);
+    },
+  };
+}
+
+/** Rejects when the reader at its other end has gone. */
+function openPipe(pipe: Writable, signal: AbortSignal): AudioSink {
   let broken: Error | undefined;
   pipe.once('error', (error) => {
     broken = error;
   });
   return {
     async write(bytes) {
-      if (pipe.destroyed) throw broken ?? new Error('standard output is closed');
+      if (pipe.destroyed) throw broken ?? new Error('the pipe is closed');
       if (!pipe.write(bytes)) await once(pipe, 'drain', { signal });
     },
     async finish() {

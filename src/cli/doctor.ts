@@ -1,9 +1,8 @@
 // `sonant doctor`: looks whether everything that Sonant needs here works, and says what to do about what does not.
-import { existsSync } from 'node:fs';
-import { access, constants } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { registry } from '../engines/registry.ts';
-import { type Command, formatTable, parseCommandArgs } from './command.ts';
+import { type Command, type CommandLine, formatTable, parseCommandArgs } from './command.ts';
 
 interface Finding {
   what: string;
@@ -16,10 +15,10 @@ export const doctorCommand: Command = {
   summary: 'check that everything needed works here',
   help: () => `Usage: sonant doctor [--json]
 
-Checks Node, the settings, the data folder and every engine. Exits with 1 if anything is broken; an optional engine
-that is not installed is no fault.
+Checks Node, the settings, the data folder, every engine and the voices. Exits with 1 if anything is broken; an
+optional engine that is not installed is no fault.
 `,
-  async run({ args, loadConfig, print }) {
+  async run({ args, loadConfig, openApp, print }) {
     const { values } = parseCommandArgs({ args, options: { json: { type: 'boolean' } } });
     const { dataDir, engines } = loadConfig();
     const findings: Finding[] = [
@@ -30,21 +29,41 @@ that is not installed is no fault.
     for (const { name, inspect } of registry) {
       findings.push({ what: `engine ${name}`, ...(await inspect(engines[name]!, dataDir)) });
     }
+    // Engines that are well by themselves may still offer the same voice.
+    if (!findings.some(isBroken)) findings.push({ what: 'voices', ...(await inspectVoices(openApp)) });
     print(
       values.json
         ? JSON.stringify(findings, null, 2)
         : formatTable(findings.map(({ what, state, message }) => [state, what, message])),
     );
-    return findings.some(({ state }) => state === 'broken') ? 1 : 0;
+    return findings.some(isBroken) ? 1 : 0;
   },
 };
 
+const isBroken = ({ state }: Finding) => state === 'broken';
+
 async function inspectFolder(folder: string): Promise<Omit<Finding, 'what'>> {
-  const isThere = existsSync(folder);
   try {
-    await access(isThere ? folder : dirname(folder), constants.W_OK);
-    return { state: 'ready', message: isThere ? folder : `${folder}, made when it is first needed` };
+    const there = await closestThere(folder);
+    if (!(await stat(there)).isDirectory()) return { state: 'broken', message: `${there} is a file, not a folder` };
+    await access(there, constants.W_OK);
+    return { state: 'ready', message: there === folder ? folder : `${folder}, made when it is first needed` };
   } catch (error) {
     return { state: 'broken', message: `${folder} cannot be written: ${(error as Error).message}` };
+  }
+}
+
+/** The path itself, or the closest above it that there is. */
+async function closestThere(path: string): Promise<string> {
+  return (await stat(path).catch(() => undefined)) || path === dirname(path) ? path : closestThere(dirname(path));
+}
+
+async function inspectVoices(openApp: CommandLine['openApp']): Promise<Omit<Finding, 'what'>> {
+  try {
+    const app = await openApp();
+    await app.close();
+    return { state: 'ready', message: `${app.voices.list().length}, each under a name of its own` };
+  } catch (error) {
+    return { state: 'broken', message: (error as Error).message };
   }
 }

@@ -31,7 +31,7 @@ A key is shown once, when it is made; only a hash of it is kept. Revoking it end
     const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
     const [action, ...rest] = positionals;
     const act = action === undefined ? undefined : actions[action];
-    if (!act) throw new UsageError('say: sonant key create, list or revoke ID');
+    if (!act) throw new UsageError('the command is one of: sonant key create, sonant key list, sonant key revoke ID');
     const { keyring, close } = await openKeys();
     try {
       print(await act(keyring, values, rest));
@@ -70,7 +70,7 @@ const actions: Readonly<Record<string, Action>> = {
     return formatTable([heading, ...rows]);
   },
   async revoke(keyring, { json }, [keyId, ...rest]) {
-    if (keyId === undefined || rest.length > 0) throw new UsageError('say which: sonant key revoke ID');
+    if (keyId === undefined || rest.length > 0) throw new UsageError('name the key: sonant key revoke ID');
     const apiKey = await keyring.revoke(keyId);
     return json ? JSON.stringify(toJson(apiKey), null, 2) : `${apiKey.keyId} (${apiKey.name}) is revoked.`;
   },

@@ -1,17 +1,18 @@
 // `sonant say`: text in, a sound file or a pipe out. Text of any length comes from the argument, a file or standard
 // input; the format from a flag or the file's ending.
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
 import type { SpeechInfo, SpeechTimestamps } from '../speech/outbox.ts';
-import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
+import { parseSpeechRequest, type SpeechRequest, toLanguageCode } from '../speech/request.ts';
 import type { Speech } from '../speech/synthesize.ts';
-import type { Voices } from '../speech/voice.ts';
-import { type AudioSink, openAudioFile, openPipe } from './audio-sink.ts';
+import { isSpokenBy, type Voices } from '../speech/voice.ts';
+import { type AudioSink, openAudioFile, openStandardOutput } from './audio-sink.ts';
 import { type Command, parseCommandArgs, UsageError } from './command.ts';
+import { openFifoToRead } from './fifo.ts';
 import { createProgressBar } from './progress-bar.ts';
 
 const options = {
@@ -40,7 +41,7 @@ Speaks TEXT, or the file given with -i, or what comes on standard input.
 
   -o, --output FILE        where the sound goes; - is standard output, the default when that is a pipe
   -i, --input FILE         read the text from a file; - is standard input
-  -v, --voice ID           who speaks; default: the first of sonant voice list
+  -v, --voice ID           who speaks; default: the first of sonant voice list, with -l the first that speaks CODE
   -l, --language CODE      language of the text, such as en-GB; default: the voice's own
   -f, --format FORMAT      ${Object.keys(audioFormats).join(', ')}; default: by the ending of FILE, else wav
       --sample-rate HZ     24000, 44100 or 48000; default: 44100
@@ -52,19 +53,21 @@ Speaks TEXT, or the file given with -i, or what comes on standard input.
     const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
     const flags: Flags = values;
     const output = flags.output ?? (process.stdout.isTTY ? undefined : '-');
-    if (output === undefined) throw new UsageError('say where the sound shall go: -o FILE');
+    if (output === undefined) throw new UsageError('name a file for the sound: -o FILE');
     if (flags.json && output === '-') throw new UsageError('--json needs a file for the sound: -o FILE');
     if (flags.timestamps && !flags.json) throw new UsageError('--timestamps are printed with --json');
     const format = chooseFormat(flags.format, output);
     const text = await readText(positionals, flags.input, line.signal);
     const app = await line.openApp();
     try {
-      const request = checkFlags(() => toRequest(flags, text, format, app.voices));
+      const request = await checkFlags(async () => toRequest(flags, text, format, app.voices));
       const sink =
-        output === '-' ? openPipe(process.stdout, line.signal) : await openAudioFile(output, audioFormats[format]);
+        output === '-'
+          ? openStandardOutput(audioFormats[format], line.signal)
+          : await openAudioFile(output, audioFormats[format], line.signal);
       try {
         const events = app.speech.streamSpeech(request, { callerId: 'command line' }, line.signal);
-        const spoken = await pour(events, request, sink);
+        const spoken = await checkFlags(() => pour(events, request, sink));
         if (spoken.warnings.includes('nothing_spoken'))
           process.stderr.write('sonant: nothing in the text can be spoken; the sound is a short silence\n');
         if (flags.json) line.print(JSON.stringify({ output, ...spoken }, null, 2));
@@ -88,8 +91,7 @@ function chooseFormat(named: string | undefined, output: string): FormatName {
   }
   const ending = extname(output).slice(1).toLowerCase();
   const format = formats.find(({ extension }) => extension === ending);
-  if (!format && ending !== '')
-    throw new UsageError(`no format has the ending .${ending}; say which one with --format`);
+  if (!format && ending !== '') throw new UsageError(`no format has the ending .${ending}; name one with --format`);
   return format?.name ?? 'wav';
 }
 
@@ -101,15 +103,15 @@ const flagOf: Readonly<Record<string, string>> = {
 };
 
 /** What is wrong with a request is wrong with the flags it was made of, and is told in their names. */
-function checkFlags<T>(check: () => T): T {
+async function checkFlags<T>(check: () => Promise<T>): Promise<T> {
   try {
-    return check();
+    return await check();
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     if (error.reason === 'voice_not_found')
       throw new UsageError('there is no such voice; sonant voice list tells who there is');
     if (error.reason !== 'invalid_request') throw error;
-    const faults = error.facts.details?.map(({ field, message }) => `${flagOf[field] ?? field} ${message}`) ?? [];
+    const faults = error.facts.details?.map(({ field, message }) => `${flagOf[field] ?? field}: ${message}`) ?? [];
     throw new UsageError(faults.join('\n  '));
   }
 }
@@ -124,7 +126,7 @@ async function readText(
   if (given !== undefined && input !== undefined) throw new UsageError('give the text or --input, not both');
   if (given !== undefined) return given;
   if (input !== undefined && input !== '-') {
-    return readFile(input, { encoding: 'utf8', signal }).catch((error) => {
+    return readInput(input, signal).catch((error) => {
       throw new UsageError(`cannot read ${input}: ${(error as Error).message}`);
     });
   }
@@ -132,9 +134,14 @@ async function readText(
   return readAll(addAbortSignal(signal, process.stdin));
 }
 
+async function readInput(path: string, signal: AbortSignal): Promise<string> {
+  if ((await stat(path)).isFIFO()) return readAll(addAbortSignal(signal, openFifoToRead(path)));
+  return readFile(path, { encoding: 'utf8', signal });
+}
+
 function toRequest(flags: Flags, text: string, format: FormatName, voices: Voices): SpeechRequest {
-  const voiceId = flags.voice ?? voices.list()[0]?.voiceId;
-  const own = voices.find(voiceId ?? '').voice.languageCodes[0];
+  const voiceId = flags.voice ?? chooseVoice(voices, flags.language);
+  const own = voices.find(voiceId).voice.languageCodes[0];
   const toNumber = (given: string | undefined) => (given === undefined ? undefined : Number(given));
   const fields = {
     voice_id: voiceId,
@@ -146,6 +153,15 @@ function toRequest(flags: Flags, text: string, format: FormatName, voices: Voice
     timestamps: flags.timestamps ? 'word' : undefined,
   };
   return parseSpeechRequest(fields, { charsMax: Infinity });
+}
+
+/** The first voice, of those that speak the language if one is given. */
+function chooseVoice(voices: Voices, language: string | undefined): string {
+  const code = language === undefined ? undefined : toLanguageCode(language);
+  const voice = voices.list().find((each) => code === undefined || isSpokenBy(each, code));
+  if (!voice)
+    throw new UsageError(`no voice here speaks ${language}; sonant voice list tells which languages there are`);
+  return voice.voiceId;
 }
 
 /** Writes the sound as it comes, and tells what it was. */
@@ -170,6 +186,17 @@ async function pour(events: ReturnType<Speech['streamSpeech']>, { chars }: Speec
     bar.clear();
   }
   const { voice, format, sampleRateHz, warnings } = info!;
-  const words = timestamps.length > 0 ? timestamps.flatMap((event) => event.words) : undefined;
-  return { voice_id: voice.voiceId, format, sample_rate: sampleRateHz, chars, seconds, bytes, warnings, words };
+  const words = timestamps.flatMap((event) =>
+    event.words.map(({ startSeconds: start, endSeconds: end, ...word }) => ({ ...word, start, end })),
+  );
+  return {
+    voice_id: voice.voiceId,
+    format,
+    sample_rate: sampleRateHz,
+    chars,
+    seconds,
+    bytes,
+    warnings,
+    ...(words.length > 0 && { words }),
+  };
 }

@@ -16,7 +16,8 @@ Lists the voices that can speak here, the default one first.
   async run({ args, openApp, print }) {
     const options = { language: { type: 'string' }, json: { type: 'boolean' } } as const;
     const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
-    if (positionals.join(' ') !== 'list') throw new UsageError('say: sonant voice list');
+    if (positionals.join(' ') !== 'list')
+      throw new UsageError('the command is: sonant voice list [--language CODE] [--json]');
     const { language } = values;
     const app = await openApp();
     try {

@@ -18,7 +18,10 @@ export interface Voice {
   labels: Readonly<Record<string, string>>;
   /** Another one where the voice says the same text otherwise than before: what was kept of it is then out of date. */
   version: string;
-  /** What brings this voice to the house loudness (audio/loudness.ts). */
+  /**
+   * What brings this voice to the house loudness, -21 LUFS; the heart adds it. The engine measures a few sentences of
+   * the voice: `gainDbFor` (audio/loudness.ts) tells the gain of a sound. 0 is for a voice that is right as it is.
+   */
   gainDb: number;
 }
 
@@ -57,7 +60,10 @@ export interface EngineCapabilities {
   timings: boolean;
   /** Whether it reads numbers, dates and abbreviations itself; where not, the heart spells them out in words. */
   readsNumbers: boolean;
-  /** The longest segment it wants, in characters of text. */
+  /**
+   * The longest segment it wants, in characters of text (UTF-16 units), at least 40: the heart gives it no longer one.
+   * One that is longer all the same is said whole, or refused with `engine_error` before any of it is heard.
+   */
   segmentCharsMax: number;
   /** How many segments of one request are worth having in the works: the one being read and those begun behind it. */
   segmentsAtOnce: number;
@@ -68,7 +74,10 @@ export interface Engine {
   voices: readonly Voice[];
   capabilities: EngineCapabilities;
   speak(segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
-  /** Ends what is running and frees everything. */
+  /**
+   * Ends what is running and frees everything. What was running fails with `engine_unavailable`, unless it was done, and
+   * so does every `speak` after it. To close again does nothing.
+   */
   close(): Promise<void>;
 }
 
@@ -83,7 +92,7 @@ export interface EngineDefinition<S extends Settings = Settings> {
   /** Set where Sonant does well without it. */
   isOptional?: boolean;
   settings: S;
-  /** Looks, without opening, whether the engine can work here. */
+  /** Finds out whether the engine can work here, and leaves nothing open. */
   inspect(settings: SettingValues<S>, dataDir: string): Promise<EngineReport>;
   /** Opens it, or answers undefined where it is absent (optional and not installed). Throws where it is broken. */
   open(settings: SettingValues<S>, dataDir: string): Promise<Engine | undefined>;

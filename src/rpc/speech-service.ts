@@ -115,9 +115,8 @@ function toEvent(event: SpeechEvent | DeliveredInfo, audioUrl: string): Event {
     case 'audio':
       return { event: { case: 'audio', value: { chunkIndex: event.chunkIndex, audioBytes: event.audio } } };
     case 'timestamps': {
-      const { chunkIndex } = event;
-      const words = event.words.map(({ start, end, ...word }) => ({ ...word, startSeconds: start, endSeconds: end }));
-      return { event: { case: 'timestamps', value: { chunkIndex, words, quality: toQuality[event.quality] } } };
+      const { chunkIndex, words, quality } = event;
+      return { event: { case: 'timestamps', value: { chunkIndex, words: [...words], quality: toQuality[quality] } } };
     }
     case 'chunk_done': {
       const { type: _, ...done } = event;

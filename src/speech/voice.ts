@@ -2,7 +2,8 @@
 import type { Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 
-export interface Speaker {
+/** A voice and the engine that speaks it. */
+export interface OfferedVoice {
   voice: Voice;
   engine: Engine;
 }
@@ -11,25 +12,28 @@ export interface Voices {
   /** All voices, by id. */
   list(): readonly Voice[];
   /** The voice with this id and the engine that speaks it, or a Failure `voice_not_found`. */
-  find(voiceId: string): Speaker;
+  find(voiceId: string): OfferedVoice;
 }
 
 export function createVoices(engines: readonly Engine[]): Voices {
-  const speakers = new Map<string, Speaker>();
+  const offered = new Map<string, OfferedVoice>();
   for (const engine of engines) {
     for (const voice of engine.voices) {
-      const rival = speakers.get(voice.voiceId);
-      if (rival) throw new Error(`voice ${voice.voiceId} is offered by both ${rival.engine.name} and ${engine.name}`);
-      speakers.set(voice.voiceId, { voice, engine });
+      const rival = offered.get(voice.voiceId);
+      if (rival) {
+        const message = `voice ${voice.voiceId} is offered by both ${rival.engine.name} and ${engine.name}`;
+        throw new Failure('engine_unavailable', { message });
+      }
+      offered.set(voice.voiceId, { voice, engine });
     }
   }
-  const voices = [...speakers.values()].map(({ voice }) => voice);
+  const voices = [...offered.values()].map(({ voice }) => voice);
   return {
     list: () => voices,
     find(voiceId) {
-      const speaker = speakers.get(voiceId);
-      if (!speaker) throw new Failure('voice_not_found');
-      return speaker;
+      const found = offered.get(voiceId);
+      if (!found) throw new Failure('voice_not_found');
+      return found;
     },
   };
 }

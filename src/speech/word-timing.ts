@@ -9,8 +9,8 @@ export interface TimedWord {
   /** Where it is in its chunk, in Unicode code points. */
   offset: number;
   length: number;
-  start: number;
-  end: number;
+  startSeconds: number;
+  endSeconds: number;
 }
 
 /** A segment's place in the sound of its request. */
@@ -62,12 +62,12 @@ export type WordAt = (offset: number, length: number) => string;
 /** How long the pause after a mark is, in letters. */
 const pauseWeight = (spoken: string): number => (/[.!?]["')\]]*$/.test(spoken) ? 6 : /[,;:]$/.test(spoken) ? 3 : 1);
 
-const timed = ({ offset, length }: Span, start: number, end: number, wordAt: WordAt): TimedWord => ({
+const timed = ({ offset, length }: Span, startSeconds: number, endSeconds: number, wordAt: WordAt): TimedWord => ({
   text: wordAt(offset, length),
   offset,
   length,
-  start: roundToMs(start),
-  end: roundToMs(end),
+  startSeconds: roundToMs(startSeconds),
+  endSeconds: roundToMs(endSeconds),
 });
 
 /** Times are told to the millisecond. */

@@ -3,6 +3,7 @@
 // Where `open` answers undefined (not installed here), one line says so and the tests are skipped. The bounds on time
 // are there to end a hang; they say nothing of speed.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { join } from '../../src/audio/join.ts';
 import { gainDbMax, houseLoudnessLufs, measureLoudness } from '../../src/audio/loudness.ts';
 import type { Pcm } from '../../src/audio/pcm.ts';
 import { secondsOf } from '../../src/audio/pcm.ts';
@@ -13,8 +14,6 @@ import { oddTexts } from './odd-texts.ts';
 export interface EngineConformanceOptions {
   /** What `open` looks for, for the line printed where it is not found. */
   needs?: string;
-  /** False where the same segment may sound different each time. */
-  deterministic?: boolean;
 }
 
 /** Between the abort and its answer; the contract says 50 ms, a busy machine takes longer. */
@@ -44,16 +43,6 @@ const sentences: Readonly<Record<string, string>> = {
 
 const bareLanguage = (languageCode: string): string => new Intl.Locale(languageCode).language;
 
-function joined(pieces: readonly Int16Array[]): Int16Array {
-  const whole = new Int16Array(pieces.reduce((length, piece) => length + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
-}
-
 interface Heard extends Pcm {
   words: readonly WordTime[];
 }
@@ -73,7 +62,7 @@ async function hear(pieces: AsyncIterable<SpokenPcm>): Promise<Heard> {
     seconds += secondsOf(piece);
     expect(seconds, 'seconds of sound').toBeLessThan(soundSecondsMax);
   }
-  return { samples: joined(heard), sampleRateHz: sampleRateHz ?? 0, words };
+  return { samples: join(Int16Array, heard), sampleRateHz: sampleRateHz ?? 0, words };
 }
 
 const peakOf = (pcm: Pcm): number => pcm.samples.reduce((peak, sample) => Math.max(peak, Math.abs(sample)), 0);
@@ -105,7 +94,7 @@ const ratesOf = ({ min, max }: { min: number; max: number }): number[] => {
 export function engineConformance(
   name: string,
   open: () => Promise<Engine | undefined>,
-  { needs = 'the engine', deterministic = true }: EngineConformanceOptions = {},
+  { needs = 'the engine' }: EngineConformanceOptions = {},
 ): void {
   describe(`the ${name} engine keeps the contract`, { timeout: testMsMax }, () => {
     let engine: Engine;
@@ -130,9 +119,7 @@ export function engineConformance(
     const say = async (text: string, asked?: Partial<Segment>) => hear(speak(text, asked));
 
     const expectSame = (heard: Heard, before: Heard) => {
-      if (deterministic)
-        expect(Buffer.from(heard.samples.buffer).equals(Buffer.from(before.samples.buffer))).toBe(true);
-      else expect(Math.abs(secondsOf(heard) / secondsOf(before) - 1)).toBeLessThan(0.25);
+      expect(Buffer.from(heard.samples.buffer).equals(Buffer.from(before.samples.buffer))).toBe(true);
     };
 
     test('declares what it is, what it can do and who speaks', () => {

@@ -101,7 +101,7 @@ export function openTinyHeart() {
           yield { type: 'audio', chunkIndex, audio, chunkCharsBegun: 1 };
         }
         if (request.timestamps) {
-          const words = [{ text: 'a', offset: 0, length: 1, start: chunkIndex, end: chunkIndex + 0.5 }];
+          const words = [{ text: 'a', offset: 0, length: 1, startSeconds: chunkIndex, endSeconds: chunkIndex + 0.5 }];
           yield { type: 'timestamps', chunkIndex, words, quality: 'estimated' };
         }
         const [startSeconds, endSeconds] = [chunkIndex, chunkIndex + 1];

@@ -161,6 +161,13 @@ test('spans are the words of the source, in code points', () => {
   ]);
 });
 
+test('the colours of a terminal are not spoken, and the words after them keep their place', () => {
+  const text = '\u001b[31mRed\u001b[0m and \u001b[1mbold\u001b[0m.';
+  const cuts = cut(text);
+  expect(cuts.map((each) => each.text)).toEqual(['Red and bold.']);
+  expect(sources(text, cuts)).toEqual(['Red', 'and', 'bold']);
+});
+
 test('spans of scripts without spaces are their words', () => {
   const text = '😀東京は大きい。';
   expect(sources(text, cut(text, { languageCode: 'ja', spellOut: false }))).toEqual(['東京', 'は', '大きい']);

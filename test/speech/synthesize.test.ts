@@ -117,9 +117,9 @@ describe('word times', () => {
     let last = 0;
     for (const word of timestamps!.words) {
       expect(chars.slice(word.offset, word.offset + word.length).join('')).toBe(word.text);
-      expect(word.start).toBeGreaterThanOrEqual(last);
-      expect(word.end).toBeGreaterThanOrEqual(word.start);
-      last = word.end;
+      expect(word.startSeconds).toBeGreaterThanOrEqual(last);
+      expect(word.endSeconds).toBeGreaterThanOrEqual(word.startSeconds);
+      last = word.endSeconds;
     }
   });
 
@@ -131,7 +131,7 @@ describe('word times', () => {
       );
       const samples = samplesOf(joined(events));
       const words = events.flatMap((event) => (event.type === 'timestamps' ? event.words : []));
-      for (const { start, end } of words) {
+      for (const { startSeconds: start, endSeconds: end } of words) {
         const heard = samples.subarray(Math.ceil((start + 0.01) * 24000), Math.floor((end - 0.01) * 24000));
         expect(Math.sqrt(heard.reduce((sum, s) => sum + s * s, 0) / heard.length)).toBeGreaterThan(1500);
       }
@@ -145,7 +145,7 @@ describe('word times', () => {
     const done = events.at(-1);
     expect(timestamps?.quality).toBe('estimated');
     expect(timestamps?.words).toHaveLength(6);
-    expect(timestamps?.words.at(-1)?.end).toBeCloseTo(done?.type === 'done' ? done.seconds : 0, 3);
+    expect(timestamps?.words.at(-1)?.endSeconds).toBeCloseTo(done?.type === 'done' ? done.seconds : 0, 3);
   });
 });
 

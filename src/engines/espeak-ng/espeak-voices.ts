@@ -28,7 +28,7 @@ function toCanonical(languageCode: string): string | undefined {
 }
 
 /** The BCP-47 tag for eSpeak NG's own code. What does not fit behind a good beginning becomes private: en-US-x-nyc. */
-function toLanguageCode(code: string): string | undefined {
+function toLanguageTag(code: string): string | undefined {
   const subtags = code.split('-');
   for (let length = subtags.length; length > 0; length--) {
     const rest = subtags.slice(length).filter((subtag) => subtag !== 'x');
@@ -50,7 +50,7 @@ function parseRow(row: string): EspeakVoice | undefined {
   if (!/^[a-zA-Z0-9-]{2,40}$/.test(code!) || !/^\w[\w+-]*(\/\w[\w+-]*)*$/.test(file) || file.startsWith('mb/')) {
     return undefined;
   }
-  const languageCode = toLanguageCode(code!);
+  const languageCode = toLanguageTag(code!);
   if (!languageCode) return undefined;
   const others = [...row.matchAll(/\(([\w-]+) \d+\)/g)].flatMap(([, other]) => toCanonical(other!) ?? []);
   const name = nameOf(languageCode, ownName);

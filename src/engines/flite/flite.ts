@@ -84,6 +84,8 @@ async function inspect(dataDir: string): Promise<EngineReport> {
   try {
     await readWasm();
     const { length } = await readVoiceFiles(dataDir);
+    // Whether the operator's voices can speak, only hearing them tells.
+    if (length > 0) await (await openFlite({ threads: 1, dataDir })).close();
     const own = length === 0 ? '' : ` and ${length} of your own`;
     return { state: 'ready', message: `${stockSpeakers.length} voices${own}, English` };
   } catch (error) {

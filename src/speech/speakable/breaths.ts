@@ -4,6 +4,7 @@
 
 import { type Phrasing, phrasingOf } from './phrasing.ts';
 import { breath } from './piece.ts';
+import { segmenterFor } from './segmenter.ts';
 import type { Token } from './tokens.ts';
 
 /** The end of a token that is looked at; no abbreviation is longer. */
@@ -41,8 +42,9 @@ export function markBreaths(text: string, tokens: readonly Token[], languageCode
   }
 }
 
-interface Place {
-  /** The end of the token before the place, the beginning of the one after. */
+/** Between two tokens. */
+interface Gap {
+  /** The end of the token before, the beginning of the one after. */
   tail: string;
   head: string;
   /** Whether the token before begins a sentence. */
@@ -52,7 +54,7 @@ interface Place {
   phrasing: Phrasing;
 }
 
-function isSentenceEnd({ tail, head, startsSentence, unicode, phrasing }: Place): boolean {
+function isSentenceEnd({ tail, head, startsSentence, unicode, phrasing }: Gap): boolean {
   const match = stopPattern.exec(tail);
   // Unicode takes a bracket that opens after 。 for one that closes.
   if (!match) return unicode || (wideStopPattern.test(tail) && openerPattern.test(head));
@@ -91,20 +93,8 @@ function lesserBreath(tail: string, head: string, glued: boolean, phrasing: Phra
 
 function sentenceEnds(text: string, languageCode: string): ReadonlySet<number> {
   const ends = new Set<number>();
-  for (const { index } of sentenceSegmenter(languageCode).segment(text)) {
+  for (const { index } of segmenterFor(languageCode, 'sentence').segment(text)) {
     ends.add(/[ \n]/.test(text[index - 1] ?? '') ? index - 1 : index);
   }
   return ends;
-}
-
-const sentenceSegmenters = new Map<string, Intl.Segmenter>();
-
-function sentenceSegmenter(languageCode: string): Intl.Segmenter {
-  let segmenter = sentenceSegmenters.get(languageCode);
-  if (!segmenter) {
-    segmenter = new Intl.Segmenter(languageCode, { granularity: 'sentence' });
-    if (sentenceSegmenters.size >= 100) sentenceSegmenters.clear();
-    sentenceSegmenters.set(languageCode, segmenter);
-  }
-  return segmenter;
 }

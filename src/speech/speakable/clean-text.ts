@@ -1,7 +1,7 @@
-// Clean text: a paragraph without its markup, emoji, control characters and lone surrogates, spaces made one, every
-// UTF-16 unit of it knowing where in the source it comes from. Where text will be spelled out, compatibility forms are
-// folded too (full width, ligatures, circled numbers: NFKC), quotes become plain, and the digits and punctuation of
-// every script become those of ASCII.
+// Clean text: a paragraph without its markup, emoji, control characters, colours of a terminal (ESC [ 31 m, by ECMA-48)
+// and lone surrogates, spaces made one, every UTF-16 unit of it knowing where in the source it comes from. Where text
+// will be spelled out, compatibility forms are folded too (full width, ligatures, circled numbers: NFKC), quotes become
+// plain, and the digits and punctuation of every script become those of ASCII.
 import anyAscii from 'any-ascii';
 import { entityAt } from './html.ts';
 import { mark } from './markup.ts';
@@ -27,6 +27,8 @@ const markPattern = /\p{M}/u;
 const joinerPattern = /[\u200c\u200d]/;
 const keycapPattern = /[0-9#*]\ufe0f?\u20e3/y;
 const joinedPattern = /\ufe0f/y;
+/** What tells a terminal to change its colour, or to do something else that nobody reads. */
+const terminalPattern = /\u001b\[[0-?]{0,40}[ -/]{0,4}[@-~]/y;
 
 /** Cleans the stretch of `chunk` from `from` to `to`, by the marks of its markup. */
 export function cleanText(chunk: string, from: number, to: number, marks: Uint8Array | undefined, fold: boolean) {
@@ -67,6 +69,10 @@ function putAscii(clean: CleanTextBuilder, chunk: string, at: number, literal: b
       for (const stands of entity.stands) clean.put(replaced(stands, fold), at, end);
       return end;
     }
+  }
+  if (char === '\u001b') {
+    terminalPattern.lastIndex = at;
+    return at + (terminalPattern.exec(chunk)?.[0].length ?? 1);
   }
   if (char > ' ' && char !== '\u007f') clean.put(char, at, at + 1);
   else if (/\s/.test(char)) clean.put(' ', at, at + 1);

@@ -100,8 +100,10 @@ const dayBeforeMonth = rule(
   },
 );
 
-const mayIsMonth = ({ text, at }: Place): boolean =>
-  !/^\d{1,2} May (?:I|we|you|he|she|they|it)\b/.test(text.slice(at, at + 16));
+/** "Chapter 5 May I read" but "on 5 May I read". */
+const mayIsMonth = (place: Place): boolean =>
+  /^(?:on|the|by|from|since|until|till|before|after|of)$/i.test(wordBefore(place)) ||
+  !/^\d{1,2} May (?:I|we|you|he|she|they|it)\b/.test(place.text.slice(place.at, place.at + 16));
 
 /** The day in "December 25" and in "Dec. 25-27". */
 const dayAfterMonth = rule(

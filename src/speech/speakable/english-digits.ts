@@ -1,7 +1,7 @@
 // Digits that are names rather than amounts, in English: telephone numbers, card and account numbers, codes, addresses
 // of machines, versions. They are read digit by digit, in the groups they are written in.
 import { cardinalDigitsMax, sayCardinal, sayDigits, sayHundred, sayMinutes } from './english-numbers.ts';
-import { charBefore, endSource, type Rule, rule, sticky, wordBefore } from './rule.ts';
+import { charBefore, endSource, type Rule, resultSource, rule, sticky, wordBefore } from './rule.ts';
 
 const isWithin = (text: string): boolean => /[\p{L}\d]/u.test(text);
 
@@ -40,8 +40,11 @@ const vanityPhone = rule(sticky(String.raw`1-([89]\d{2})-(?=[A-Z])`), ([, area])
 
 const card = rule(sticky(String.raw`\d{4}(?:[ -]\d{4}){2,4}(?![\d\p{L}])`), ([written]) => sayGroups(written));
 
-/** 123-45-6789 is named digit by digit; 4-4-2 is three numbers. */
-const hyphenated = rule(sticky(String.raw`\d{1,6}(?:-\d{1,6}){2,10}(?![\d\p{L}])`), ([written]) => {
+const resultPattern = new RegExp(`^${resultSource}`, 'u');
+
+/** 123-45-6789 is named digit by digit; 4-4-2 is three numbers, and 9-4-2=3 a sum. */
+const hyphenated = rule(sticky(String.raw`\d{1,6}(?:-\d{1,6}){2,10}(?![\d\p{L}])`), ([written], { text, at }) => {
+  if (resultPattern.test(text.slice(at + written.length, at + written.length + 5))) return undefined;
   const groups = written.split('-');
   return groups.some((group) => group.length > 2) ? sayGroups(written) : groups.map(sayCardinal).join(' ');
 });
@@ -112,15 +115,8 @@ const named = rule(sticky(String.raw`(\d{3,4})(-\d{1,4})?(?![\d\p{L}%]|[.,]\d)`)
 
 export const phoneRules: readonly Rule[] = [internationalPhone, nationalPhone, trunkPhone];
 export const digitRules: readonly Rule[] = [
-  ...[longDigitGroups(), nationalPhone, trunkPhone, localPhone, vanityPhone, card],
+  ...[nationalPhone, trunkPhone, localPhone, vanityPhone, card],
   ...[dotted, code, longDigits, lines, named],
 ];
 /** After dates have been looked for: 12-25-2024 is one of these too. */
 export const hyphenatedRule: Rule = hyphenated;
-
-/** 1 234 567 is one number. */
-function longDigitGroups(): Rule {
-  return rule(sticky(String.raw`\d{1,3}(?: \d{3}){2,6}(?![\d\p{L}]|[-.]\d| \d)`), ([written]) =>
-    sayCardinal(written.replaceAll(' ', '')),
-  );
-}

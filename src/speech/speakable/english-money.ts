@@ -102,7 +102,7 @@ const sumEndSource = String.raw`(?!\d|[.,]\d|\s?[%‰°])`;
 const currencyOf = (written: string): Currency => signs[written.toUpperCase()] ?? codes[written]!;
 
 function sayAmount(amount: string, currency: Currency): string {
-  const [whole = '', fraction = ''] = amount.replaceAll(',', '').split('.');
+  const [whole = '', fraction = ''] = amount.replace(/[, ]/g, '').split('.');
   if (!currency.cent || fraction.length !== 2) {
     const exact = fraction === '' || /^0+$/.test(fraction);
     return `${sayNumber(exact ? whole : amount)} ${exact && Number(whole) === 1 ? currency.one : currency.many}`;

@@ -84,9 +84,9 @@ export function sayHundred(digits: string): string {
 /** "05" as "oh five". */
 export const sayMinutes = (rest: number): string => (rest < 10 ? `oh ${ones[rest]}` : sayCardinal(`${rest}`));
 
-/** A number as written: "1,234.50", "007", ".5". */
+/** A number as written: "1,234.50", "3 000", "007", ".5". */
 export function sayNumber(written: string): string {
-  const [whole = '', fraction] = written.replaceAll(',', '').split('.');
+  const [whole = '', fraction] = written.replace(/[, ]/g, '').split('.');
   const zeros = whole.length > 1 && whole.startsWith('0');
   const words = whole === '' ? '' : zeros ? sayDigits(whole) : sayCardinal(whole);
   if (fraction === undefined || fraction === '') return words;

@@ -13,7 +13,7 @@ import {
   silent,
 } from './english-signs.ts';
 import { readSymbol } from './english-symbols.ts';
-import { isAlgebra, type Place, wordAfter, wordBefore } from './rule.ts';
+import { isAlgebra, type Place, resultSource, wordAfter, wordBefore } from './rule.ts';
 
 const emoticonPattern = /^[:;=][-']?[)(/\\|*\]]{1,3}(?=$|[ \n.,!?])/;
 
@@ -106,8 +106,19 @@ function isTo({ text, at, end, before, after }: Sign): boolean {
   return fromDate && isCalendarName(wordAfter(text, end));
 }
 
+/** A number or a letter before the dash of a sum, and all of the sum after it. */
+const minuendPattern = /(?:^|[\s(+*×÷/=-])(?:\d[\d.,]*\p{L}?|\p{L})\)?$/u;
+const sumRestPattern = new RegExp(String.raw`^(?:\d|\p{L}(?!\p{L}))[\d.,+*×÷/()\p{L}-]{0,20}${resultSource}`, 'u');
+
 function isMinus(sign: Sign): boolean {
   const { text, at, end, char, before, after } = sign;
+  if (
+    char === '-' &&
+    sumRestPattern.test(text.slice(end, end + 28)) &&
+    minuendPattern.test(text.slice(Math.max(0, at - quantityCharsMax), at))
+  ) {
+    return true;
+  }
   if ((before === ' ' && /[\d.$£€(]/.test(after)) || (before === '(' && /[\d.$]/.test(after))) return true;
   // A mark: B-.
   if (/(?:^|\s)[A-F]$/.test(text.slice(Math.max(0, at - 2), at)) && /[\s.,;!?)]/.test(after)) return true;

@@ -136,6 +136,21 @@ const heightRule: Rule = rule(
   },
 );
 
+/** What follows "in" where it is no inch: 5 ft 3 in the air. */
+const insidePattern =
+  / (?:the|an?|this|that|these|those|my|your|his|her|its|our|their|each|every|all|any|some|total|\p{Lu})/uy;
+
+/** 5 ft 3 in */
+const feetRule: Rule = rule(
+  sticky(String.raw`(\d{1,3}) ?(?:ft|feet|foot),? (\d{1,2}(?:\.\d{1,2})?) in(?![\p{L}\d.-])`),
+  ([written, feet, inches], { text, at }) => {
+    insidePattern.lastIndex = at + written.length;
+    if (insidePattern.test(text)) return undefined;
+    const whole = `${sayNumber(feet!)} ${feet === '1' ? 'foot' : 'feet'}`;
+    return `${whole} ${sayNumber(inches!)} ${inches === '1' ? 'inch' : 'inches'}`;
+  },
+);
+
 /** 40°26′46″N */
 const angleRule: Rule = rule(
   sticky(
@@ -188,5 +203,5 @@ export const perRule: Rule = rule(
   },
 );
 
-export const angleRules: readonly Rule[] = [angleRule, heightRule];
+export const angleRules: readonly Rule[] = [angleRule, heightRule, feetRule];
 export const measureRules: readonly Rule[] = [timesRule, measureRule, magnitudeRule];

@@ -117,6 +117,7 @@ function sayCapitals(capitals: string, place: Place, length: number): string {
 function sayWord(word: string, place: Place): string {
   if (Object.hasOwn(special, word) && charBefore(place) !== '/') return special[word]!;
   if (!/^[\p{Script=Latin}\p{M}']*$/u.test(word)) return transliterate(word);
+  if (joinedAndPattern.test(word)) return word.replace(joinedAndPattern, ' and ');
   // Marks that no letter takes up.
   if (/\p{M}/u.test(word)) return word.replace(/\p{M}/gu, '');
   const match = /^([A-Z]{2,})('?s|S'|'S)?$/.exec(word);
@@ -129,6 +130,23 @@ function sayWord(word: string, place: Place): string {
   if (/^[b-df-hj-np-tv-xz]{2,5}$/.test(word) && !interjections.has(word)) return spell(word);
   return word;
 }
+
+/** Words beside which an n in quotes is a letter, as in "the letter 'n' is": two names are joined by an "and". */
+const besideLetter = words(`
+  a an the of in on to by for from with as and or if let say type press is are was be must where letter letters key keys
+  variable character symbol value called named times items
+`);
+
+/** rock 'n' roll, Guns N' Roses */
+export const elidedAndRule: Rule = rule(sticky(String.raw`(?:'n'?|n')(?= \p{L})`, 'i'), ([written], place) => {
+  const { text, at } = place;
+  const sides = [wordBefore(place), wordAfter(text, at + written.length)];
+  const isBetween = /\p{L} $/u.test(text.slice(Math.max(0, at - 2), at));
+  return isBetween && !sides.some((side) => besideLetter.has(side.toLowerCase())) ? 'and' : undefined;
+});
+
+/** drum'n'bass */
+const joinedAndPattern = /(?<=^\p{L}+)'n'(?=\p{L}+$)/iu;
 
 /** Without a vowel, and words all the same. */
 const interjections = words(`

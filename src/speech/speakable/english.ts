@@ -10,10 +10,10 @@ import { moneyRules, signedMoneyRule } from './english-money.ts';
 import { readSign } from './english-punctuation.ts';
 import { numberRule, powerRule, quantityRules, vulgarRule } from './english-quantities.ts';
 import { angleRules, measureRules, perRule } from './english-units.ts';
-import { isSpecialWord, romanRule, wordRule } from './english-words.ts';
+import { elidedAndRule, isSpecialWord, romanRule, wordRule } from './english-words.ts';
 import { breath, type Piece } from './piece.ts';
 import type { Place, Reading, Rule } from './rule.ts';
-import { SpokenToken } from './spoken-token.ts';
+import { SpelledToken } from './spelled-token.ts';
 import type { Token } from './tokens.ts';
 
 /** Rules by what the text begins with. The order matters: the more a rule wants to see, the earlier it is asked. */
@@ -38,12 +38,14 @@ const letterStart: readonly Rule[] = [
   calendarNameRule,
   ...abbreviationRules,
   romanRule,
+  elidedAndRule,
   wordRule,
 ];
 const signStart: readonly Rule[] = [
   ...phoneRules,
   signedMoneyRule,
   shortYearRule,
+  elidedAndRule,
   vulgarRule,
   powerRule,
   handleRule,
@@ -61,7 +63,7 @@ export function readEnglish(text: string, tokens: readonly Token[], languageCode
   const dayFirst = !/^en(?:-\w{4})?(?:-US)?$/i.test(languageCode);
   const pieces: Piece[] = [];
   for (let t = 0; t < tokens.length; t++) {
-    const spoken = new SpokenToken();
+    const spoken = new SpelledToken();
     let at = tokens[t]!.from;
     while (at < tokens[t]!.to) {
       const place: Place = { text, at, dayFirst };
@@ -86,7 +88,7 @@ const endsHere = (text: string, at: number, to: number): boolean =>
   to - at < 4 && /^["')\]]*$/.test(text.slice(at, to));
 
 /** Reads what begins at the place into `spoken`; answers how much that was. */
-function readAt(place: Place, spoken: SpokenToken, token: Token): number {
+function readAt(place: Place, spoken: SpelledToken, token: Token): number {
   const { text, at } = place;
   const char = String.fromCodePoint(text.codePointAt(at)!);
   if (letterPattern.test(char)) {
@@ -114,7 +116,7 @@ function readAt(place: Place, spoken: SpokenToken, token: Token): number {
   return sign.length;
 }
 
-function readRules(rules: readonly Rule[], place: Place, spoken: SpokenToken): number | undefined {
+function readRules(rules: readonly Rule[], place: Place, spoken: SpelledToken): number | undefined {
   for (const ask of rules) {
     const reading: Reading | undefined = ask(place);
     if (!reading) continue;

@@ -17,10 +17,14 @@ export interface Reading {
 
 export type Rule = (place: Place) => Reading | undefined;
 
-/** A number as people write it: 1,234.50 or 1,00,000 or 3.14. */
-export const numberSource = String.raw`(?:(?:\d{1,3}(?:,\d{3}){1,8}|\d{1,2}(?:,\d{2}){1,5},\d{3})(?!\d)(?:\.\d{1,40})?|\d{1,24}(?:\.\d{1,40})?|\.\d{1,40})`;
+/** 3 000 and 1 234 567; but in 12 500 the two may be numbers of their own. */
+const spacedSource = String.raw`[1-9]\d{0,2}(?: 0\d{2}|(?: \d{3}){2,6})(?! ?\d|-\d{4})(?:\.\d{1,40})?`;
+/** A number as people write it: 1,234.50 or 1,00,000 or 3 000 or 3.14. */
+export const numberSource = String.raw`(?:${spacedSource}|(?:\d{1,3}(?:,\d{3}){1,8}|\d{1,2}(?:,\d{2}){1,5},\d{3})(?!\d)(?:\.\d{1,40})?|\d{1,24}(?:\.\d{1,40})?|\.\d{1,40})`;
 /** A dash between two ends of a range; a long one with spaces around it is a pause. */
 export const dashSource = String.raw`(?:\s?[-–−~]\s?|—)`;
+/** What a sum comes to: = 2, =x, = ? */
+export const resultSource = String.raw` ?= ?(?:[-−]?\d|\p{L}(?!\p{L})|\?|$)`;
 /** Nothing more of the same word follows. */
 export const endSource = String.raw`(?![\p{L}\p{M}\d])`;
 

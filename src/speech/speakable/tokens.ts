@@ -1,6 +1,7 @@
 // Tokens: clean text taken apart at its spaces, and where a script writes none, between its words (Intl.Segmenter).
 // A token is the smallest stretch that a cut never divides, so numbers, addresses and abbreviations stay whole.
 import { breath } from './piece.ts';
+import { segmenterFor } from './segmenter.ts';
 
 export interface Token {
   /** Where it is in the clean text. */
@@ -50,7 +51,7 @@ function pushWords(tokens: Token[], run: string, at: number, languageCode: strin
   let from = 0;
   let to = 0;
   let ascii = false;
-  for (const { segment, index, isWordLike } of wordSegmenter(languageCode).segment(run)) {
+  for (const { segment, index, isWordLike } of segmenterFor(languageCode, 'word').segment(run)) {
     const plain = asciiPattern.test(segment);
     const opens = openingPattern.test(segment);
     // Punctuation goes with the word before it, brackets that open with the one after, and ASCII (an address) together.
@@ -63,16 +64,4 @@ function pushWords(tokens: Token[], run: string, at: number, languageCode: strin
     ascii = plain;
   }
   if (to > from) push(tokens, at + from, at + to);
-}
-
-const wordSegmenters = new Map<string, Intl.Segmenter>();
-
-function wordSegmenter(languageCode: string): Intl.Segmenter {
-  let segmenter = wordSegmenters.get(languageCode);
-  if (!segmenter) {
-    segmenter = new Intl.Segmenter(languageCode, { granularity: 'word' });
-    if (wordSegmenters.size >= 100) wordSegmenters.clear();
-    wordSegmenters.set(languageCode, segmenter);
-  }
-  return segmenter;
 }

@@ -5,6 +5,14 @@ import { spoken, toRows } from './spoken.ts';
 const rows = toRows(`
 ## symbols
 2 + 2 = 4 => two plus two equals four
+5-3=2 => five minus three equals two
+x-3 = 2 => x minus three equals two
+2x-3=7 => two x minus three equals seven
+9-4-2=3 => nine minus four minus two equals three
+3+4-2=5 => three plus four minus two equals five
+they won 5-3 => they won five to three
+pages 5-7 = the middle => pages five to seven equals the middle
+e-mail=x => e-mail equals x
 5 - 3 = 2 => five minus three equals two
 a < b => a less than b
 x > 5 => x greater than five
@@ -135,7 +143,10 @@ He left — alone => He left, alone
 wait...what => wait... what
 don't => don't
 'tis => 'tis
-rock 'n' roll => rock 'n roll
+rock 'n' roll => rock and roll
+rock ’n’ roll => rock and roll
+Guns N' Roses, drum'n'bass => Guns and Roses, drum and bass
+the letter 'n' is, say 'n' twice => the letter 'n is, say 'n twice
 the dogs' tails => the dogs tails
 café => café
 ﬁne ﬂow => fine flow

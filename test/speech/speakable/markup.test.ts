@@ -48,6 +48,8 @@ const rows: readonly (readonly [written: string, spoken: string])[] = [
   ['zero\u200bwidth so\u00adft \u200eright\u202c', 'zerowidth soft right'],
   ['lone \ud800 surrogate\udc00', 'lone surrogate'],
   ['a\u0000b\u0007c\u001b', 'abc'],
+  ['\u001b[1;31mError:\u001b[0m no \u001b[38;5;208mroom\u001b[m\u001b[K', 'Error: no room'],
+  ['a \u001b[31', 'a thirty one'],
   ['(((((( **** ____ ````', ''],
   ['price* is', 'price is'],
 ];

@@ -1,7 +1,7 @@
 // What is said for one token, put together from its words and its punctuation, and which stretch of the text the words
 // stand for. Words have one space between them, marks none before them, and no mark is heard twice.
 
-export class SpokenToken {
+export class SpelledToken {
   say = '';
   /** The stretch of text that is said as words; all of the token's punctuation is outside it. */
   from = -1;

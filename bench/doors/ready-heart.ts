@@ -1,0 +1,48 @@
+// A heart that has all its sound ready: what is measured is the doors, and every contender sends these very bytes.
+import type { Engine, Voice } from '../../src/engines/engine.ts';
+import { createId } from '../../src/id.ts';
+import type { Delivery } from '../../src/speech/delivery.ts';
+import { createVoices } from '../../src/speech/voice.ts';
+
+export const sound: Uint8Array = Buffer.alloc(100_000, 'sound');
+export const piece: Uint8Array = Buffer.alloc(8192, 'piece');
+export const pieceCount = 20;
+
+export const voice: Voice = {
+  voiceId: 'ada',
+  name: 'Ada',
+  description: 'Has said it all already.',
+  kind: 'stock',
+  engine: 'ready',
+  languageCodes: ['en'],
+  labels: { gender: 'female' },
+  version: '1',
+  gainDb: 0,
+};
+
+export const voices = createVoices([{ name: 'ready', voices: [voice] } as unknown as Engine]);
+
+const about = ({ format, sampleRateHz, chars }: Parameters<Delivery['estimate']>[0]) => {
+  return { audioId: createId('aud'), voice, format, sampleRateHz, chars, warnings: [] };
+};
+
+async function* soundPieces() {
+  yield sound;
+}
+
+export const readyHeart: Delivery = {
+  async deliver(request) {
+    const known = { seconds: 2, byteCount: sound.length, cached: true, audioUrl: '', expiresAt: new Date() };
+    return { ...about(request), ...known, open: soundPieces };
+  },
+  async *streamSpeech(request) {
+    yield { type: 'info', ...about(request), contentType: 'audio/wav', chunkCount: 1 };
+    for (let n = 0; n < pieceCount; n++) yield { type: 'audio', chunkIndex: 0, audio: piece, chunkCharsBegun: 1 };
+    yield { type: 'chunk_done', chunkIndex: 0, chars: request.chars, startSeconds: 0, endSeconds: 2 };
+    yield { type: 'done', chars: request.chars, seconds: 2, byteCount: pieceCount * piece.length };
+  },
+  async estimate() {
+    throw new Error('nobody asks for an estimate here');
+  },
+  async remove() {},
+};

@@ -1,0 +1,75 @@
+// The process of one contender, so that what it costs is its own: opens it, tells its parent where, and answers every
+// message of the parent with the CPU it has used. Ends with its parent.
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAdmit } from '../../src/access/admit.ts';
+import { makeFirstKey } from '../../src/access/first-key.ts';
+import { createKeyring } from '../../src/access/keyring.ts';
+import { openLocalClips } from '../../src/clips/local-clips.ts';
+import { openGateway } from '../../src/gateway/gateway.ts';
+import { createId } from '../../src/id.ts';
+import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { createServices } from '../../src/rpc/services.ts';
+import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
+import { createClipRows } from '../../src/store/clip-rows.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { ownCpuMs } from '../measuring/machine.ts';
+import { openGrpcJs, openRawHttp, openRawHttp2 } from './raw-servers.ts';
+import { readyHeart, sound, voice, voices } from './ready-heart.ts';
+
+export interface Doors {
+  httpPort?: number;
+  grpcPort?: number;
+  apiKey?: string;
+  /** A clip that is stored: its path over HTTP, and the file. */
+  clip?: { path: string; file: string };
+}
+
+const contenders = {
+  sonant: openSonant,
+  'node:http': async () => ({ httpPort: await openRawHttp() }),
+  'node:http2': async () => ({ grpcPort: await openRawHttp2() }),
+  'grpc-js': async () => ({ grpcPort: await openGrpcJs() }),
+} satisfies Record<string, () => Promise<Doors>>;
+export type ContenderName = keyof typeof contenders;
+
+/** Everything as it is served, keys and rows and files included, but for the heart. */
+async function openSonant(): Promise<Doors> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sonant-bench-doors-'));
+  const store = await openSqlite(join(dataDir, 'sonant.db'));
+  const clips = await openLocalClips({ dir: join(dataDir, 'audio') });
+  const clipRows = createClipRows(store);
+  const rows = createApiKeyRows(store);
+  const { key } = (await makeFirstKey({ rows, dataDir }))!;
+  const admit = createAdmit(createKeyring({ rows }));
+  const services = createServices({ delivery: readyHeart, voices, admit, onCallEnd: () => {} });
+  const address = { host: '127.0.0.1', port: 0 };
+  const onFault = console.error;
+  const rpc = await openRpcServer({ services, address, onFault });
+  const gateway = await openGateway({
+    services,
+    admit,
+    files: { find: clipRows.find, open: (id, range) => clips.open(id, range) },
+    settings: { address, baseUrl: 'http://localhost', isStrict: false, allowedOrigins: [] },
+    watch: { checks: [], onRequestEnd: () => {}, onFault },
+  });
+
+  const clipId = createId('aud');
+  const draft = await clips.create(clipId, 'audio/wav');
+  await draft.write(sound);
+  await draft.commit();
+  await clipRows.add({
+    ...{ clipId, ownerId: 'bench', cacheKey: null, format: 'wav', byteCount: sound.length, seconds: 2, chars: 5 },
+    ...{ sampleRateHz: 24_000, voiceId: voice.voiceId, voiceName: voice.name, warnings: '' },
+    ...{ createdAtMs: Date.now(), expiresAtMs: Date.now() + 3_600_000 },
+  });
+  const file = join(dataDir, 'audio', clipId.slice(-2), clipId);
+  const clip = { path: `/audio/${clipId}.wav`, file };
+  return { httpPort: gateway.port, grpcPort: rpc.port, apiKey: key, clip };
+}
+
+const name = process.argv[2] as ContenderName;
+process.send!(await contenders[name]());
+process.on('message', () => process.send!(ownCpuMs()));
+process.on('disconnect', () => process.exit());

@@ -1,0 +1,95 @@
+// A contender in a process of its own, and what that process uses.
+import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ContenderName, Doors } from './serve.ts';
+
+export interface ServerProcess {
+  doors: Doors;
+  cpuMs(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export async function startServer(name: ContenderName): Promise<ServerProcess> {
+  const child = fork(join(import.meta.dirname, 'serve.ts'), [name]);
+  const [doors] = (await once(child, 'message')) as [Doors];
+  return {
+    doors,
+    async cpuMs() {
+      child.send('cpu');
+      return (await once(child, 'message'))[0];
+    },
+    async close() {
+      await end(child);
+      if (doors.clip) await rm(dirname(dirname(dirname(doors.clip.file))), { recursive: true });
+    },
+  };
+}
+
+/** nginx with one worker, serving a copy of the file; undefined where it is not installed. */
+export async function startNginx(file: string): Promise<ServerProcess | undefined> {
+  if (spawnSync('nginx', ['-v']).error) return undefined;
+  const dir = await mkdtemp(join(tmpdir(), 'sonant-bench-nginx-'));
+  const httpPort = await freePort();
+  await mkdir(join(dir, 'audio'));
+  await copyFile(file, join(dir, 'audio/clip.wav'));
+  await writeFile(join(dir, 'nginx.conf'), nginxConfig(dir, httpPort));
+  const child = spawn('nginx', ['-p', dir, '-e', 'stderr', '-c', join(dir, 'nginx.conf')], { stdio: 'ignore' });
+  while (!(await isUp(httpPort))) await sleep(20);
+  return {
+    doors: { httpPort, clip: { path: '/audio/clip.wav', file } },
+    cpuMs: () => workersCpuMs(child.pid!),
+    async close() {
+      await end(child);
+      await rm(dir, { recursive: true });
+    },
+  };
+}
+
+/** As much as a server of files wants: no log, and the file by sendfile. */
+const nginxConfig = (dir: string, port: number) => `
+  daemon off; worker_processes 1; pid ${dir}/pid; ${process.getuid?.() === 0 ? 'user root;' : ''}
+  events {}
+  http {
+    access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
+    types { audio/wav wav; }
+    client_body_temp_path ${dir}/a; proxy_temp_path ${dir}/b; fastcgi_temp_path ${dir}/c;
+    uwsgi_temp_path ${dir}/d; scgi_temp_path ${dir}/e;
+    server { listen 127.0.0.1:${port}; root ${dir}; }
+  }
+`;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  return port;
+}
+
+const isUp = (port: number): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/audio/clip.wav`, { method: 'HEAD' }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+/** In time on a CPU as schedstat counts it, in nanoseconds: a worker uses less than a tick of /proc/PID/stat. */
+async function workersCpuMs(masterPid: number): Promise<number> {
+  let ns = 0;
+  for (const pid of await readdir('/proc')) {
+    const stat = /^\d+$/.test(pid) ? await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '') : '';
+    if (!stat.replace(/^.*\) . /s, '').startsWith(`${masterPid} `)) continue;
+    ns += Number((await readFile(`/proc/${pid}/schedstat`, 'latin1')).split(' ')[0]);
+  }
+  return ns / 1e6;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  const exited = once(child, 'exit');
+  child.kill();
+  await exited;
+}

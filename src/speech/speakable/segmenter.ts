@@ -1,0 +1,16 @@
+// Intl.Segmenter, which takes long to make and is the same for every text in a language.
+
+const segmenters = new Map<string, Intl.Segmenter>();
+/** Callers may name any language. */
+const segmentersMax = 200;
+
+export function segmenterFor(languageCode: string, granularity: 'word' | 'sentence'): Intl.Segmenter {
+  const key = `${granularity} ${languageCode}`;
+  let segmenter = segmenters.get(key);
+  if (!segmenter) {
+    segmenter = new Intl.Segmenter(languageCode, { granularity });
+    if (segmenters.size >= segmentersMax) segmenters.clear();
+    segmenters.set(key, segmenter);
+  }
+  return segmenter;
+}

@@ -1,0 +1,208 @@
+// `sonant say` as a person meets it: the program is run, and its files, exit codes and words are looked at.
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { main, runSonant } from './sonant-program.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sonant-cli-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const sonant = (args: string[], input?: string, env?: Record<string, string>) => runSonant(folder, args, input, env);
+
+/** Rate, channels and seconds of a WAV file, from its header. */
+function wavOf(bytes: Buffer) {
+  expect(bytes.toString('latin1', 0, 4) + bytes.toString('latin1', 8, 12)).toBe('RIFFWAVE');
+  const [channels, rateHz, dataBytes] = [bytes.readUInt16LE(22), bytes.readUInt32LE(24), bytes.readUInt32LE(40)];
+  return { channels, rateHz, dataBytes, seconds: dataBytes / 2 / rateHz };
+}
+
+test('speaks the argument into a file with true sizes', async () => {
+  const { code, err } = await sonant(['say', 'Hello. This is Sonant.', '-o', 'hello.wav']);
+  expect([code, err]).toEqual([0, '']);
+  const file = readFileSync(join(folder, 'hello.wav'));
+  const wav = wavOf(file);
+  expect(wav).toMatchObject({ channels: 1, rateHz: 44100, dataBytes: file.length - 44 });
+  expect(wav.seconds).toBeGreaterThan(1);
+  expect(wav.seconds).toBeLessThan(4);
+});
+
+test('speaks standard input into a pipe, with sizes that say they are not known', async () => {
+  const { code, out } = await sonant(['say'], 'Hello from a pipe.');
+  const bytes = Buffer.from(out, 'latin1');
+  expect(code).toBe(0);
+  expect(wavOf(bytes)).toMatchObject({ rateHz: 44100, dataBytes: 0xffffffff });
+});
+
+test('speaks a file, in the format of the ending, and tells of it as JSON', async () => {
+  writeFileSync(join(folder, 'letter.txt'), 'Dear reader,\n\nthis is a letter.\n');
+  const { code, out } = await sonant([
+    'say',
+    '-i',
+    'letter.txt',
+    '-o',
+    'letter.mp3',
+    '--sample-rate',
+    '24000',
+    '--json',
+    '--timestamps',
+  ]);
+  const told = JSON.parse(out);
+  const bytes = readFileSync(join(folder, 'letter.mp3'));
+  expect(code).toBe(0);
+  expect(told).toMatchObject({
+    output: 'letter.mp3',
+    format: 'mp3',
+    sample_rate: 24000,
+    chars: 32,
+    bytes: bytes.length,
+    warnings: [],
+  });
+  expect(told.words.map(({ text }: { text: string }) => text).join(' ')).toBe('Dear reader this is a letter');
+  expect(Object.keys(told.words[0])).toEqual(['text', 'offset', 'length', 'start', 'end']);
+  expect(bytes.readUInt16BE(0) & 0xffe0).toBe(0xffe0);
+});
+
+test('speaks a text far over the limit of a request', async () => {
+  const { code, out } = await sonant(
+    ['say', '-o', 'long.pcm', '-r', '4', '--sample-rate', '24000', '--json'],
+    'A short sentence. '.repeat(1200),
+  );
+  expect(code).toBe(0);
+  expect(JSON.parse(out).chars).toBe(21_600);
+  expect(readFileSync(join(folder, 'long.pcm')).length).toBe(JSON.parse(out).bytes);
+});
+
+test('says that nothing could be spoken', async () => {
+  const { code, err } = await sonant(['say', '🎉', '-o', 'silence.wav']);
+  expect(code).toBe(0);
+  expect(err).toContain('nothing');
+});
+
+test.each<[string, string[], number, RegExp]>([
+  ['an unknown voice', ['say', 'Hi.', '-o', 'x.wav', '-v', 'nobody'], 2, /no such voice/],
+  [
+    'several faults',
+    ['say', 'Hi.', '-o', 'x.wav', '--sample-rate', '8000', '-r', '9'],
+    2,
+    /--sample-rate.*\n.*--speaking-rate/,
+  ],
+  ['an unknown ending', ['say', 'Hi.', '-o', 'x.flac'], 2, /\.flac/],
+  ['an unknown format', ['say', 'Hi.', '-o', 'x', '-f', 'flac'], 2, /wav, pcm, mp3/],
+  ['an unknown flag', ['say', 'Hi.', '--loud'], 2, /--loud/],
+  ['a folder for a file', ['say', 'Hi.', '-o', '.', '-f', 'wav'], 2, /folder/],
+  ['a folder that is not there', ['say', 'Hi.', '-o', 'nowhere/x.wav'], 2, /nowhere/],
+  ['an input that is not there', ['say', '-i', 'nowhere.txt', '-o', 'x.wav'], 2, /nowhere\.txt/],
+  ['text in several arguments', ['say', 'Hi', 'you', '-o', 'x.wav'], 2, /quotes/],
+  [
+    'a language that the voice does not speak',
+    ['say', 'Hi.', '-o', 'x.wav', '-v', 'arthur', '-l', 'de'],
+    2,
+    /--language/,
+  ],
+  ['no command of that name', ['sing'], 2, /sing/],
+  ['half a command', ['voice'], 2, /the command is: sonant voice list/],
+])('%s is explained, and leaves no file', async (_, args, code, words) => {
+  const ended = await sonant(args);
+  expect(ended.err).toMatch(words);
+  expect(ended.err).not.toMatch(/\n\s+at /);
+  expect(ended.code).toBe(code);
+  expect(readdirSync(folder).filter((name) => name.startsWith('x'))).toEqual([]);
+});
+
+test('interrupted, it leaves no file and exits with 130', async () => {
+  const child = spawn(process.execPath, [main, 'say', '-o', 'never.wav'], { cwd: folder });
+  child.stdin.end('This will take a while. '.repeat(20_000));
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  await expect
+    .poll(() => readdirSync(folder).some((name) => name.startsWith('never.wav.part')), { timeout: 20_000 })
+    .toBe(true);
+  child.kill('SIGINT');
+  expect(await ended).toBe(130);
+  expect(readdirSync(folder).filter((name) => name.startsWith('never'))).toEqual([]);
+});
+
+test('interrupted while it waits for its text, it ends too', async () => {
+  const child = spawn(process.execPath, [main, 'say', '-o', 'never.wav'], { cwd: folder });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  child.kill('SIGINT');
+  expect(await ended).toBe(130);
+});
+
+test.each([
+  ['nobody writes into', ['-i', 'fifo', '-o', 'never.wav']],
+  ['nobody reads from', ['Hi.', '-o', 'fifo', '-f', 'wav']],
+])('a pipe with a name that %s is waited for until the first interrupt', async (_, args) => {
+  execFileSync('mkfifo', ['-m', '600', join(folder, 'fifo')]);
+  const child = spawn(process.execPath, [main, 'say', ...args], { cwd: folder });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  child.kill('SIGINT');
+  expect(await ended).toBe(130);
+  rmSync(join(folder, 'fifo'));
+});
+
+test('pipes with names are read to their end and written to their end', async () => {
+  execFileSync('mkfifo', [join(folder, 'in'), join(folder, 'out')]);
+  const child = spawn('sh', ['-c', 'echo Hello. > in & cat out > heard.wav'], { cwd: folder });
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  expect((await sonant(['say', '-i', 'in', '-o', 'out', '-f', 'wav'])).code).toBe(0);
+  await ended;
+  const heard = readFileSync(join(folder, 'heard.wav'));
+  expect(wavOf(heard)).toMatchObject({ rateHz: 44100, dataBytes: 0xffffffff });
+  expect(heard.length).toBeGreaterThan(20_000);
+});
+
+test('a file that the shell opened gets its true sizes, unless the sound is added to it', async () => {
+  const say = (where: string) =>
+    execFileSync('sh', ['-c', `"${process.execPath}" "${main}" say Hello. ${where}`], { cwd: folder });
+  say('> shell.wav');
+  const file = readFileSync(join(folder, 'shell.wav'));
+  expect(wavOf(file).dataBytes).toBe(file.length - 44);
+  say('>> shell.wav');
+  say('>> added.wav');
+  expect(readFileSync(join(folder, 'shell.wav')).subarray(0, file.length)).toEqual(file);
+  expect(statSync(join(folder, 'added.wav')).size).toBe(file.length);
+});
+
+test('a language chooses its voice', async () => {
+  const noEspeak = { SONANT_ESPEAK_PROGRAM: '' };
+  const scottish = await sonant(['say', 'Hi.', '-o', 'scottish.wav', '-l', 'en-GB', '--json'], '', noEspeak);
+  const voices = JSON.parse((await sonant(['voice', 'list', '--language', 'en-GB', '--json'], '', noEspeak)).out);
+  expect(JSON.parse(scottish.out).voice_id).toBe(voices[0].voice_id);
+  const german = await sonant(['say', 'Hallo.', '-o', 'x.wav', '-l', 'de'], '', noEspeak);
+  expect(german).toMatchObject({ code: 2, err: expect.stringContaining('no voice here speaks de') });
+});
+
+test('a reader that has had enough ends it quietly', async () => {
+  for (const command of ['say', 'voice list --json']) {
+    const script = `"${process.execPath}" "${main}" ${command} | head -c 10 >/dev/null; exit \${PIPESTATUS[0]}`;
+    const child = spawn('bash', ['-c', script], { cwd: folder });
+    child.stdin.end('This goes on. '.repeat(500));
+    const [err, code] = await Promise.all([
+      readAll(child.stderr),
+      new Promise((resolve) => child.once('close', resolve)),
+    ]);
+    expect(err).toBe('');
+    expect([0, 141]).toContain(code);
+  }
+});
+
+test('a text may look like a flag, and an empty name is no file', async () => {
+  expect((await sonant(['say', '-o', 'flag.wav', '--', '--help'])).code).toBe(0);
+  expect(existsSync(join(folder, 'flag.wav'))).toBe(true);
+  expect((await sonant(['say', 'Hi.', '-o', '', '-f', 'wav'])).code).toBe(2);
+  expect(readdirSync(folder).filter((name) => name.includes('.part'))).toEqual([]);
+});
+
+test('a device is written to, not replaced', async () => {
+  expect((await sonant(['say', 'Hi.', '-o', '/dev/null', '-f', 'wav'])).code).toBe(0);
+  expect(readFileSync('/dev/null').length).toBe(0);
+  expect(existsSync('/dev/null')).toBe(true);
+});
