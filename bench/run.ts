@@ -12,6 +12,8 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   'first-sound': () => import('./first-sound.ts'),
   parallel: () => import('./parallel.ts'),
   memory: () => import('./memory.ts'),
+  doors: () => import('./doors.ts'),
+  start: () => import('./start.ts'),
   resampler: () => import('./resampler.ts'),
   encoders: () => import('./encoders.ts'),
   'speaking-rate': () => import('./speaking-rate.ts'),

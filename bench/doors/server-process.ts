@@ -16,7 +16,10 @@ export interface ServerProcess {
 
 export async function startServer(name: ContenderName): Promise<ServerProcess> {
   const child = fork(join(import.meta.dirname, 'serve.ts'), [name]);
-  const [doors] = (await once(child, 'message')) as [Doors];
+  const failed = once(child, 'exit').then(([code]) => {
+    throw new Error(`${name} ended with ${code}`);
+  });
+  const [doors] = (await Promise.race([once(child, 'message'), failed])) as [Doors];
   return {
     doors,
     async cpuMs() {

@@ -1,0 +1,208 @@
+// The gateway and the core against servers that do nothing but send the same bytes, in node:http, node:http2 and grpc-js;
+// and stored audio against nginx. The heart has its sound ready, so the doors are all that is measured. Each contender
+// has a process of its own; the load comes from this one. CPU is the server's alone.
+import {
+  create,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  type MessageInitShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { ReturnFormat, SpeechService } from '../gen/sonant/v1/speech_pb.ts';
+import { VoiceService } from '../gen/sonant/v1/voice_pb.ts';
+import { parseSpeechRequest } from '../src/speech/request.ts';
+import { loadGrpc } from './doors/grpc-load.ts';
+import { firstByteMs, type HttpRequest, loadHttp } from './doors/http-load.ts';
+import { toFrame } from './doors/raw-servers.ts';
+import { readyHeart } from './doors/ready-heart.ts';
+import type { ContenderName } from './doors/serve.ts';
+import { type ServerProcess, startNginx, startServer } from './doors/server-process.ts';
+import type { Bench, Cell, Goal } from './measuring/bench.ts';
+import { type Cost, type Costs, compare, cpuOf, cpuRatio, median, wallOf } from './measuring/rounds.ts';
+
+const rounds = 5;
+const atOnce = 8;
+/** About so long is a turn of the quickest contender. */
+const counts = { voice: 1000, sound: 500, stream: 250, events: 200, file: 500 };
+const goals = { buffer: 0.75, unary: 0.65, events: 0.6, firstSoundMs: 2 };
+const firstSounds = 300;
+
+type Run = () => Promise<Cost>;
+
+/** The first contender is ours, the second the one that ours is divided by. */
+interface Load {
+  title: string;
+  count: number;
+  min?: number;
+  contenders: Record<string, Run>;
+}
+
+export const bench: Bench = {
+  about: 'gateway and core : servers that only send the same bytes (requests a second; CPU of the server)',
+  async run() {
+    await using servers = new AsyncDisposableStack();
+    const start = async (name: ContenderName) => {
+      const server = await startServer(name);
+      servers.defer(server.close);
+      return server;
+    };
+    const sonant = await start('sonant');
+    const http = await start('node:http');
+    const http2 = await start('node:http2');
+    const grpcJs = await start('grpc-js');
+    const nginx = await startNginx(sonant.doors.clip!.file);
+    if (nginx) servers.defer(nginx.close);
+    else console.log('nginx is not installed: stored audio is measured against nothing');
+
+    const loads = [...httpLoads(sonant, http), ...grpcLoads(sonant, http2, grpcJs), ...fileLoads(sonant, nginx)];
+    const rows: Cell[][] = [];
+    const met: Goal[] = [];
+    for (const load of loads) {
+      const costs = await compare<string, Run>(load.contenders, { rounds, warmUps: 2, measure: (run) => run() });
+      rows.push(...rowsOf(load, costs));
+      const [ours, theirs] = Object.keys(load.contenders) as [string, string];
+      if (load.min !== undefined)
+        met.push({
+          name: `${load.title}: requests/s, sonant / ${theirs}`,
+          figure: rateRatio(costs, ours, theirs),
+          digits: 2,
+          min: load.min,
+        });
+    }
+    const first = await firstSound(sonant, http);
+    return {
+      tables: [
+        {
+          title: `${atOnce} requests at once`,
+          columns: [
+            { name: 'load' },
+            { name: 'server' },
+            { name: 'requests/s' },
+            { name: 'CPU us/request' },
+            { name: 'CPUs busy', digits: 2 },
+            { name: 'sonant requests/s : its', digits: 2 },
+            { name: 'its CPU : sonant CPU', digits: 2 },
+          ],
+          rows,
+        },
+        {
+          title: 'First sound of a stream over REST, one client, in ms (median)',
+          columns: [
+            { name: 'heart in process', digits: 3 },
+            { name: 'node:http', digits: 3 },
+            { name: 'sonant', digits: 3 },
+          ],
+          rows: [[first.heartMs, first.rawMs, first.sonantMs]],
+        },
+      ],
+      goals: [
+        ...met,
+        {
+          name: 'first sound: ms that the gateway adds',
+          figure: first.sonantMs - first.heartMs,
+          digits: 3,
+          max: goals.firstSoundMs,
+        },
+      ],
+    };
+  },
+};
+
+const said = { voice_id: 'ada', text: 'Hello' };
+const streamed = JSON.stringify({ voice_id: 'ada', text_chunks: ['Hello'], method: 'streaming' });
+const streamRequest: HttpRequest = { method: 'POST', path: '/api/audio/speech', body: streamed };
+
+function httpLoads(sonant: ServerProcess, raw: ServerProcess): Load[] {
+  const load = (title: string, count: number, request: HttpRequest, min?: number): Load => {
+    const contenders = { sonant: httpRun(sonant, request, count), 'node:http': httpRun(raw, request, count) };
+    return { title, count, contenders, ...(min !== undefined && { min }) };
+  };
+  const buffer = JSON.stringify({ ...said, return_format: 'buffer' });
+  return [
+    load('REST voice', counts.voice, { method: 'GET', path: '/api/voices/ada' }),
+    load('REST buffer 100 KB', counts.sound, { method: 'POST', path: '/api/audio/speech', body: buffer }, goals.buffer),
+    load('REST stream 20 x 8 KiB', counts.stream, streamRequest),
+    load('SSE 20 x 8 KiB', counts.events, { ...streamRequest, path: '/api/audio/speech/sse' }, goals.events),
+  ];
+}
+
+function grpcLoads(sonant: ServerProcess, raw: ServerProcess, grpcJs: ServerProcess): Load[] {
+  const load = <M extends DescMethodUnary | DescMethodServerStreaming>(
+    title: string,
+    count: number,
+    call: { method: M; message: MessageInitShape<M['input']>; min?: number },
+  ): Load => {
+    const { method, message, min } = call;
+    const path = `/${method.parent.typeName}/${method.name}`;
+    const frame = toFrame(toBinary(method.input, create(method.input, message)));
+    const run = (server: ServerProcess) =>
+      costing(server, ({ grpcPort, apiKey }) =>
+        loadGrpc({ port: grpcPort!, request: { path, apiKey, frame }, callsAtOnce: atOnce, count }),
+      );
+    const contenders = { sonant: run(sonant), 'node:http2': run(raw), 'grpc-js': run(grpcJs) };
+    return { title, count, contenders, ...(min !== undefined && { min }) };
+  };
+  const { synthesizeSpeech, streamSpeech } = SpeechService.method;
+  const { getVoice } = VoiceService.method;
+  const inline = { voiceId: 'ada', text: 'Hello', returnFormat: ReturnFormat.INLINE };
+  const chunks = { voiceId: 'ada', textChunks: ['Hello'] };
+  return [
+    load('gRPC voice', counts.voice, { method: getVoice, message: { voiceId: 'ada' } }),
+    load('gRPC unary 100 KB', counts.sound, { method: synthesizeSpeech, message: inline, min: goals.unary }),
+    load('gRPC stream 20 x 8 KiB', counts.stream, { method: streamSpeech, message: chunks }),
+  ];
+}
+
+function fileLoads(sonant: ServerProcess, nginx: ServerProcess | undefined): Load[] {
+  const run = (server: ServerProcess) => httpRun(server, { method: 'GET', path: server.doors.clip!.path }, counts.file);
+  const contenders = { sonant: run(sonant), ...(nginx && { nginx: run(nginx) }) };
+  return [{ title: 'Stored audio 100 KB', count: counts.file, contenders }];
+}
+
+function httpRun(server: ServerProcess, request: HttpRequest, count: number): Run {
+  return costing(server, ({ httpPort, apiKey }) =>
+    loadHttp({ port: httpPort!, request: { ...request, apiKey }, connections: atOnce, count }),
+  );
+}
+
+function costing(server: ServerProcess, work: (doors: ServerProcess['doors']) => Promise<void>): Run {
+  return async () => {
+    const cpuMs = await server.cpuMs();
+    const start = performance.now();
+    await work(server.doors);
+    const wallMs = performance.now() - start;
+    return { wallMs, cpuMs: (await server.cpuMs()) - cpuMs };
+  };
+}
+
+function rowsOf({ title, count, contenders }: Load, costs: Costs<string>): Cell[][] {
+  const names = Object.keys(contenders);
+  const ours = names[0]!;
+  return names.map((name, n) => {
+    const [cpuMs, wallMs] = [cpuOf(costs[name]!), wallOf(costs[name]!)];
+    const figures = [(1000 * count) / wallMs, (1000 * cpuMs) / count, cpuMs / wallMs];
+    const ratios = n === 0 ? [] : [rateRatio(costs, ours, name), cpuRatio([costs[name]!], [costs[ours]!])];
+    return [n === 0 ? title : '', name, ...figures, ...ratios];
+  });
+}
+
+const rateRatio = (costs: Costs<string>, ours: string, theirs: string): number =>
+  median(costs[theirs]!.map(({ wallMs }, round) => wallMs / costs[ours]![round]!.wallMs));
+
+async function firstSound(sonant: ServerProcess, raw: ServerProcess) {
+  const askSonant = { ...streamRequest, apiKey: sonant.doors.apiKey };
+  const heart: number[] = [];
+  for (let n = 0; n < firstSounds; n++) heart.push(await heartFirstMs());
+  const rawMs = median(await firstByteMs(raw.doors.httpPort!, streamRequest, firstSounds));
+  const sonantMs = median(await firstByteMs(sonant.doors.httpPort!, askSonant, firstSounds));
+  return { heartMs: median(heart), rawMs, sonantMs };
+}
+
+async function heartFirstMs(): Promise<number> {
+  const start = performance.now();
+  const request = parseSpeechRequest({ ...said, output_format: 'wav' });
+  const never = new AbortController().signal;
+  for await (const event of readyHeart.streamSpeech(request, { callerId: 'bench' }, never))
+    if (event.type === 'audio') break;
+  return performance.now() - start;
+}

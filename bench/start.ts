@@ -1,0 +1,129 @@
+// How long the service takes from its start to its first `/readyz` that is 200, with a data folder that is new and with
+// one that was there before; by npm, as people start it, and by node alone. And its size when nobody has come yet.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Bench } from './measuring/bench.ts';
+import { median } from './measuring/rounds.ts';
+
+const rounds = 5;
+const askEveryMs = 5;
+const settleMs = 2000;
+const root = join(import.meta.dirname, '..');
+
+const starts = {
+  'npm start': ['npm', 'start'],
+  'node src/main.ts serve': [process.execPath, 'src/main.ts', 'serve'],
+} as const satisfies Record<string, readonly [string, ...string[]]>;
+
+export const bench: Bench = {
+  about: 'from the start to /readyz 200, and resident memory when idle',
+  async run() {
+    const names = Object.keys(starts) as (keyof typeof starts)[];
+    const found = new Map<string, Start[]>(names.map((name) => [name, []]));
+    const bare: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      for (const name of round % 2 === 0 ? names : names.toReversed()) found.get(name)!.push(await measureStart(name));
+      bare.push(await measureBareNode());
+    }
+    const rows = [...found].map(([name, all]) => {
+      const of = (key: keyof Start) => median(all.map((each) => each[key]));
+      return [name, of('newMs'), of('againMs'), of('residentMiB')];
+    });
+    return {
+      tables: [
+        {
+          title: `Median of ${rounds}`,
+          columns: [
+            { name: 'start' },
+            { name: 'new folder ms' },
+            { name: 'again ms' },
+            { name: 'idle resident MiB', digits: 1 },
+          ],
+          rows: [...rows, ['a Node that does nothing', median(bare)]],
+        },
+      ],
+      goals: [],
+    };
+  },
+};
+
+interface Start {
+  newMs: number;
+  againMs: number;
+  residentMiB: number;
+}
+
+async function measureStart(name: keyof typeof starts): Promise<Start> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sonant-bench-start-'));
+  const first = await startOnce(name, dataDir, 0);
+  const again = await startOnce(name, dataDir, settleMs);
+  await rm(dataDir, { recursive: true });
+  return { newMs: first.readyMs, againMs: again.readyMs, residentMiB: again.residentMiB };
+}
+
+async function startOnce(name: keyof typeof starts, dataDir: string, idleMs: number) {
+  const [httpPort, grpcPort] = [await freePort(), await freePort()];
+  const env = {
+    ...process.env,
+    SONANT_DATA_DIR: dataDir,
+    SONANT_HTTP_ADDR: `127.0.0.1:${httpPort}`,
+    SONANT_GRPC_ADDR: `127.0.0.1:${grpcPort}`,
+  };
+  const [command, ...args] = starts[name];
+  const start = performance.now();
+  const child = spawn(command, args, { cwd: root, env, stdio: 'ignore' });
+  while (!(await isReady(httpPort))) {
+    if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}`);
+    await sleep(askEveryMs);
+  }
+  const readyMs = performance.now() - start;
+  await sleep(idleMs);
+  const pid = await serviceOf(child.pid!);
+  const residentMiB = await residentMiBOf(pid);
+  await end(child, pid);
+  return { readyMs, residentMiB };
+}
+
+async function measureBareNode(): Promise<number> {
+  const start = performance.now();
+  await once(spawn(process.execPath, ['-e', '0'], { stdio: 'ignore' }), 'exit');
+  return performance.now() - start;
+}
+
+const isReady = (port: number): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/readyz`).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+
+/** npm is the parent of a shell that is the parent of the service: whoever has no child is the service. */
+async function serviceOf(pid: number): Promise<number> {
+  const tasks = await readdir(`/proc/${pid}/task`);
+  const lists = tasks.map((task) => readFile(`/proc/${pid}/task/${task}/children`, 'latin1'));
+  const [child] = (await Promise.all(lists)).join(' ').trim().split(/\s+/);
+  return child ? serviceOf(Number(child)) : pid;
+}
+
+async function residentMiBOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'latin1');
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) / 1024;
+}
+
+async function end(child: ChildProcess, pid: number): Promise<void> {
+  const exited = once(child, 'exit');
+  process.kill(pid);
+  await exited;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  return port;
+}
