@@ -225,10 +225,11 @@ async function storing<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-function toStorageFailure(error: unknown): Failure {
-  if (error instanceof Failure) return error;
-  const isFull = ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '');
-  return isFull
+/** What the system refused; a bug of ours stays what it is. */
+function toStorageFailure(error: unknown): unknown {
+  const code = codeOf(error);
+  if (error instanceof Failure || code === undefined) return error;
+  return ['ENOSPC', 'EDQUOT'].includes(code)
     ? new Failure('storage_full', {}, error)
     : new Failure('storage_unavailable', { retryAfterSeconds: 1 }, error);
 }

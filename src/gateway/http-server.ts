@@ -71,6 +71,8 @@ function linger(request: IncomingMessage): void {
   const lastByte = socket.bytesRead + lingerBytesMax;
   const watch = setInterval(() => {
     if (Date.now() > lastMs || socket.bytesRead > lastByte) socket.destroy();
+    // The request of a connection that was cut need not close.
+    if (socket.destroyed) clearInterval(watch);
   }, lingerCheckMs);
   request.once('close', () => clearInterval(watch));
 }

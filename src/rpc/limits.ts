@@ -28,6 +28,9 @@ export const streamsPerConnectionMax = 100;
 /** Of headers in one request, and how many there may be. */
 export const headerBytesMax = 16 * 1024;
 export const headersMax = 100;
+/** Calls that one connection may begin and take back at once, and after that in a second; one that does more is cut. */
+export const resetBurst = 200;
+export const resetsPerSecond = 33;
 /** What one connection may hold in memory, sound that waits to be read included. */
 export const connectionMemoryMiB = 64;
 /** Until a new connection has spoken HTTP/2. */

@@ -24,11 +24,15 @@ export function createNodeAdapter({ handlers, onFault }: NodeAdapterOptions): No
     // What goes wrong with either also closes it, and is dealt with there.
     request.on('error', ignore);
     response.on('error', ignore);
-    const handler = byPath.get(request.url?.split('?', 1)[0] ?? '');
-    const answered = handler ? answer(handler, request, response) : refuse(request, response);
-    answered.catch((fault) => {
-      onFault(fault);
-      response.stream?.close(constants.NGHTTP2_INTERNAL_ERROR);
+    // A call that was taken back with the very bytes that brought it costs no more than this.
+    setImmediate(() => {
+      if (response.stream?.destroyed ?? true) return;
+      const handler = byPath.get(request.url?.split('?', 1)[0] ?? '');
+      const answered = handler ? answer(handler, request, response) : refuse(request, response);
+      answered.catch((fault) => {
+        onFault(fault);
+        response.stream?.close(constants.NGHTTP2_INTERNAL_ERROR);
+      });
     });
   };
 }

@@ -12,6 +12,8 @@ import {
   headersMax,
   pingAnswerMs,
   pingEveryMs,
+  resetBurst,
+  resetsPerSecond,
   streamsPerConnectionMax,
 } from './limits.ts';
 import { createNodeAdapter, type NodeAdapter } from './node-adapter.ts';
@@ -82,6 +84,8 @@ function createHttp2Server(tls: RpcServerOptions['tls'], answer: NodeAdapter): S
   const options = {
     maxHeaderListPairs: headersMax,
     maxSessionMemory: connectionMemoryMiB,
+    streamResetBurst: resetBurst,
+    streamResetRate: resetsPerSecond,
     settings: { maxConcurrentStreams: streamsPerConnectionMax, maxHeaderListSize: headerBytesMax },
   };
   if (!tls) return createServer(options, answer);

@@ -1,9 +1,24 @@
 // Speaking ahead: the next segments of a request are begun while the present one is read, so many at once and no more,
-// and leave in their order. A reader that stops, stops the engine: nothing is begun but by a pull.
+// and leave in their order. A reader that stops, stops the engine: nothing is begun but by a pull. For one that is slow
+// nothing is made ahead any more, and what was is let go, to be spoken when its turn comes: sound that waits is large.
 
 export interface Begun<Cut, Piece> {
   cut: Cut;
   pieces: AsyncIterable<Piece>;
+}
+
+/** A reader is slow who leaves a piece untaken for so long. */
+const slowAfterMs = 2000;
+
+interface Place<Cut, Piece> {
+  cut: Cut;
+  /** Undefined while it is not begun. */
+  speech: Speech<Piece> | undefined;
+}
+
+interface Speech<Piece> {
+  next(): Promise<IteratorResult<Piece>>;
+  end(): void;
 }
 
 /**
@@ -12,31 +27,54 @@ export interface Begun<Cut, Piece> {
  */
 export async function* speakAhead<Cut, Piece>(
   cuts: Iterator<Cut>,
-  speak: (cut: Cut) => AsyncIterable<Piece>,
+  speak: (cut: Cut, signal: AbortSignal) => AsyncIterable<Piece>,
   atOnce: number,
 ): AsyncGenerator<Begun<Cut, Piece>> {
-  const begun: (Begun<Cut, Piece> & { end(): void })[] = [];
-  const begin = () => {
-    const next = cuts.next();
-    if (next.done) return false;
-    begun.push({ cut: next.value, ...beginNow(speak(next.value)) });
-    return true;
+  const line: Place<Cut, Piece>[] = [];
+  let ahead = atOnce;
+  const begin = (cut: Cut) => {
+    const leaving = new AbortController();
+    return beginNow(speak(cut, leaving.signal), () => leaving.abort(new Error('nobody waits for it')));
+  };
+  const fill = () => {
+    while (line.length < ahead) {
+      const { done, value } = cuts.next();
+      if (done) return;
+      line.push({ cut: value, speech: begin(value) });
+    }
+  };
+  const letGo = () => {
+    ahead = 1;
+    for (const place of line.slice(1)) {
+      place.speech?.end();
+      place.speech = undefined;
+    }
+  };
+  let untaken: NodeJS.Timeout | undefined;
+  const watched = (speech: Speech<Piece>) => async () => {
+    clearTimeout(untaken);
+    const result = await speech.next();
+    untaken = setTimeout(letGo, slowAfterMs).unref();
+    return result;
   };
   try {
     for (;;) {
-      while (begun.length < atOnce && begin());
-      const [first] = begun;
+      fill();
+      const [first] = line;
       if (!first) return;
-      yield first;
-      begun.shift();
+      first.speech ??= begin(first.cut);
+      const next = watched(first.speech);
+      yield { cut: first.cut, pieces: { [Symbol.asyncIterator]: () => ({ next }) } };
+      line.shift();
     }
   } finally {
-    for (const { end } of begun) end();
+    clearTimeout(untaken);
+    for (const { speech } of line) speech?.end();
   }
 }
 
 /** Pulls the first piece now; the rest follow as they are read. A failure waits for the reader. */
-function beginNow<Piece>(source: AsyncIterable<Piece>): { pieces: AsyncIterable<Piece>; end(): void } {
+function beginNow<Piece>(source: AsyncIterable<Piece>, callOff: () => void): Speech<Piece> {
   const iterator = source[Symbol.asyncIterator]();
   let first: Promise<IteratorResult<Piece>> | undefined = iterator.next();
   first.catch(() => {});
@@ -45,6 +83,10 @@ function beginNow<Piece>(source: AsyncIterable<Piece>): { pieces: AsyncIterable<
     first = undefined;
     return result;
   };
-  const end = () => void iterator.return?.()?.catch(() => {});
-  return { end, pieces: { [Symbol.asyncIterator]: () => ({ next }) } };
+  // One that waits for its first piece would hear of its end only when it is there.
+  const end = () => {
+    callOff();
+    iterator.return?.()?.catch(() => {});
+  };
+  return { next, end };
 }

@@ -72,10 +72,11 @@ async function* speakPlan(plan: SpeechPlan, signal: AbortSignal): AsyncGenerator
   const outbox = new Outbox(toInfo(plan));
   const sound = new RequestSound(plan);
   const { segmentsAtOnce } = engine.capabilities;
+  const speak = (cut: PlannedCut, end: AbortSignal) => speakCut(plan, cut, AbortSignal.any([signal, end]));
   let at = { chunkIndex: 0, chunkCharsBegun: 0 };
   let startSeconds = 0;
   try {
-    for await (const begun of speakAhead(plan.cuts, (cut) => speakCut(plan, cut, signal), segmentsAtOnce)) {
+    for await (const begun of speakAhead(plan.cuts, speak, segmentsAtOnce)) {
       const { chunkIndex, cut, endsChunk } = begun.cut;
       const last = cut?.spans.at(-1);
       at = { chunkIndex, chunkCharsBegun: last ? last.offset + last.length : chunkChars[chunkIndex]! };

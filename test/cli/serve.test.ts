@@ -1,0 +1,67 @@
+// `sonant serve` as an operator starts it: the whole of it on ports of its own, a sound by its link, and a gentle end.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
+import { expect, onTestFinished, test } from 'vitest';
+import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
+import { main } from './sonant-program.ts';
+
+async function serve(...flags: string[]) {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-serve-'));
+  const env = { PATH: process.env.PATH, SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' };
+  const child = spawn(process.execPath, [main, 'serve', ...flags], { cwd: folder, env });
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+    rmSync(folder, { recursive: true });
+  });
+  const said = await untilServing(child);
+  const ports = [...said.matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port));
+  const key = readFileSync(join(folder, 'data/first-key'), 'utf8').trim();
+  return { child, ended, said, ports, url: `http://127.0.0.1:${ports[0]}`, key };
+}
+
+function untilServing(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let said = '';
+    const hear = (bytes: Buffer) => {
+      said += bytes;
+      if (/Sonant serves[\s\S]*\n/.test(said)) resolve(said);
+    };
+    child.stdout!.on('data', hear);
+    child.stderr!.on('data', (bytes) => {
+      said += bytes;
+    });
+    child.once('exit', () => reject(new Error(`it ended: ${said}`)));
+  });
+}
+
+test('speaks, keeps, plays from the link, deletes, and ends when told to', async () => {
+  const { child, ended, url, key, said } = await serve();
+  expect(said).toContain(key);
+  const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
+  const body = JSON.stringify({ voice_id: 'arthur', text: 'Hello there.' });
+  const answer = await fetch(`${url}/api/audio/speech`, { method: 'POST', headers, body });
+  const { audio_url } = (await answer.json()) as { audio_url: string };
+  const path = new URL(audio_url).pathname;
+  const sound = await fetch(url + path);
+  expect([sound.status, sound.headers.get('content-type')]).toEqual([200, 'audio/wav']);
+  expect((await sound.arrayBuffer()).byteLength).toBeGreaterThan(50_000);
+  const gone = await fetch(`${url}/api${path.replace(/\.wav$/, '')}`, { method: 'DELETE', headers });
+  expect(gone.status).toBe(204);
+  expect((await fetch(url + path)).status).toBe(410);
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+});
+
+test('serves gRPC and REST on one port', async () => {
+  const { url, key } = await serve('--single-port');
+  const voices = createClient(VoiceService, createGrpcTransport({ baseUrl: url }));
+  const { voices: listed } = await voices.listVoices({}, { headers: { 'x-api-key': key } });
+  const answer = await fetch(`${url}/api/voices`, { headers: { 'X-API-Key': key } });
+  expect(((await answer.json()) as { voices: unknown[] }).voices).toHaveLength(listed.length);
+});

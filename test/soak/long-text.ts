@@ -1,0 +1,18 @@
+// Texts to speak, as long as asked for, of ordinary sentences; none like another, so that no cache answers for it.
+import { sentences } from '../sentences.ts';
+
+let count = 0;
+
+/** About so many characters, and never more. */
+export function textOf(chars: number): string {
+  const start = (count++ * 7) % sentences.length;
+  let text = `Number ${count}.`;
+  for (let n = start; ; n++) {
+    const sentence = sentences[n % sentences.length]!;
+    if (text.length + 1 + sentence.length > chars) return text;
+    text += ` ${sentence}`;
+  }
+}
+
+/** The chunks of one long stream. */
+export const chunksOf = (count: number, chars = 5000): string[] => Array.from({ length: count }, () => textOf(chars));

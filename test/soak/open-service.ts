@@ -1,0 +1,174 @@
+// The real service in a process of its own, as `npm start` runs it, with a data folder in /tmp and the embedded engine
+// alone; and what it costs the machine. It can be killed without a word and started again on the same data.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createApiKey } from '../../src/access/api-key.ts';
+
+/** What public addresses begin with, wherever the service is. */
+export const baseUrl = 'http://sonant.test';
+
+export interface Service {
+  pid: number;
+  key: string;
+  dataDir: string;
+  url: string;
+  httpPort: number;
+  grpcPort: number;
+  /** All that it has said on standard error. */
+  said(): string;
+  isUp(): boolean;
+  /** A request with the key; a body is sent as JSON. */
+  ask(path: string, init?: Omit<RequestInit, 'body'> & { body?: unknown }): Promise<Response>;
+  /** A request for speech as REST takes it. */
+  speak(fields: object, init?: Omit<RequestInit, 'body'>): Promise<Response>;
+  /** At once and without a word. */
+  kill(): Promise<void>;
+  /** In peace; its folder goes with it. */
+  close(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  settings?: Readonly<Record<string, string>>;
+  /** To start again on what another has left. */
+  left?: Pick<Service, 'dataDir' | 'key'>;
+  args?: readonly string[];
+}
+
+const main = join(import.meta.dirname, '../../src/main.ts');
+
+export async function openService({ settings = {}, left, args = [] }: ServiceOptions = {}): Promise<Service> {
+  const dataDir = left?.dataDir ?? mkdtempSync(join(tmpdir(), 'sonant-soak-'));
+  const key = left?.key ?? createApiKey().key;
+  const child = spawn(process.execPath, [main, 'serve', ...args], {
+    cwd: dataDir,
+    env: {
+      ...Object.fromEntries(Object.entries(process.env).filter(([name]) => /^(PATH|MALLOC_)/.test(name))),
+      SONANT_DATA_DIR: dataDir,
+      SONANT_HTTP_ADDR: '127.0.0.1:0',
+      SONANT_GRPC_ADDR: '127.0.0.1:0',
+      SONANT_BASE_URL: baseUrl,
+      SONANT_BOOTSTRAP_KEY: key,
+      SONANT_ESPEAK_PROGRAM: '',
+      SONANT_LOG_LEVEL: 'warn',
+      ...settings,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    said += text;
+  });
+  const [httpPort, grpcPort] = await portsOf(child, () => said);
+  const url = `http://127.0.0.1:${httpPort}`;
+  const ask: Service['ask'] = (path, { body, headers, ...init } = {}) =>
+    fetch(path.startsWith('/') ? url + path : path.replace(baseUrl, url), {
+      ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+      ...init,
+      headers: { 'X-API-Key': key, ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
+    });
+  const isUp = () => child.exitCode === null && child.signalCode === null;
+  const end = async (signal: NodeJS.Signals) => {
+    if (isUp() && child.kill(signal)) await once(child, 'exit');
+  };
+  return {
+    pid: child.pid!,
+    ...{ key, dataDir, url, httpPort, grpcPort, ask, isUp },
+    said: () => said,
+    speak: (fields, init) => ask('/api/audio/speech', { body: { voice_id: 'arthur', ...fields }, ...init }),
+    kill: () => end('SIGKILL'),
+    async close() {
+      await end('SIGTERM');
+      rmSync(dataDir, { recursive: true });
+    },
+  };
+}
+
+/** Once it says that it serves. */
+function portsOf(child: ChildProcess, said: () => string): Promise<[number, number]> {
+  return new Promise((resolve, reject) => {
+    let greeting = '';
+    child.stdout!.setEncoding('utf8').on('data', (text) => {
+      greeting += text;
+      const [, http, grpc] = /serves HTTP on \S+:(\d+) and gRPC on \S+:(\d+)\./.exec(greeting) ?? [];
+      if (grpc) resolve([Number(http), Number(grpc)]);
+    });
+    child.once('exit', (code) => reject(new Error(`the service ended with ${code}: ${said()}`)));
+  });
+}
+
+/** proc(5) counts pages and ticks; both are this large wherever Linux runs today, ARM with its own pages aside. */
+const pageBytes = 4096;
+const tickMs = 10;
+
+export const rssOf = ({ pid }: Service): number =>
+  Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * pageBytes;
+
+/** What all of its threads have used so far, those that have ended included. */
+export function cpuMsOf({ pid }: Service): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * tickMs;
+}
+
+/** What the threads of the engine that live have used so far. One that is not asked does next to nothing. */
+export function engineMsOf({ pid }: Service): number {
+  const folder = `/proc/${pid}/task`;
+  const read = (id: string, file: string) => readFileSync(join(folder, id, file), 'latin1').trim();
+  return readdirSync(folder)
+    .filter((id) => read(id, 'comm') === 'WorkerThread')
+    .reduce((sum, id) => sum + Number(read(id, 'schedstat').split(' ')[0]) / 1e6, 0);
+}
+
+/** Less than any segment takes to speak. */
+export const engineMsMin = 10;
+
+/** Watches the memory until asked for the most there was. */
+export function watchRss(service: Service): () => number {
+  let most = rssOf(service);
+  const timer = setInterval(() => {
+    if (service.isUp()) most = Math.max(most, rssOf(service));
+  }, 50);
+  return () => {
+    clearInterval(timer);
+    return most;
+  };
+}
+
+/** Bytes that the kernel holds for the connections of a port, sent and not read yet. */
+export function bytesUnread(port: number): number {
+  const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  let sum = 0;
+  for (const line of readFileSync('/proc/net/tcp', 'latin1').split('\n').slice(1)) {
+    const [, from, to, , queues = ''] = line.trim().split(/\s+/);
+    const [sent, received] = queues.split(':').map((count) => Number.parseInt(count, 16));
+    if (from?.endsWith(end)) sum += sent!;
+    else if (to?.endsWith(end)) sum += received!;
+  }
+  return sum;
+}
+
+/** Waits until a figure stays as it is for so long; answers it, or undefined if it never does. */
+export async function settled<T>(read: () => T, stillMs: number, atMostMs: number): Promise<T | undefined> {
+  let last = read();
+  let since = performance.now();
+  for (const start = since; performance.now() - start < atMostMs; ) {
+    await sleep(100);
+    const now = read();
+    if (now !== last) since = performance.now();
+    last = now;
+    if (performance.now() - since >= stillMs) return last;
+  }
+  return undefined;
+}
+
+export const mib = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+
+export function medianAndWorst(figures: readonly number[]): { median: number; worst: number } {
+  const sorted = figures.toSorted((a, b) => a - b);
+  return { median: sorted[sorted.length >> 1] ?? Number.NaN, worst: sorted.at(-1) ?? Number.NaN };
+}

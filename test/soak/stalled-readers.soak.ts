@@ -1,0 +1,157 @@
+// Two hundred readers that ask for ten minutes of sound and then read nothing: the service makes no more than fits on the way
+// to them, holds next to nothing for each, goes on serving others, and is free again when they have gone.
+import { connect as connectHttp2 } from 'node:http2';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { StreamSpeechRequestSchema } from '../../gen/sonant/v1/speech_pb.ts';
+import { envelope, streamPath } from '../rpc/raw-grpc.ts';
+import { chunksOf } from './long-text.ts';
+import {
+  bytesUnread,
+  cpuMsOf,
+  engineMsMin,
+  engineMsOf,
+  mib,
+  openService,
+  rssOf,
+  type Service,
+  settled,
+} from './open-service.ts';
+
+const { READERS = '200' } = process.env;
+const readers = Number(READERS);
+const idleMs = 10_000;
+const warmCount = 20;
+const restBytesMax = 256 * 1024;
+
+let service: Service;
+beforeEach(async () => {
+  service = await openService({ settings: { SONANT_SPEAKING_MAX: String(readers + 1) } });
+});
+afterEach(() => service.close());
+
+/** Answers how it leaves. */
+type Reader = () => void;
+
+function httpReader(path: string, headers: readonly string[] = []): Reader {
+  const json = JSON.stringify({ voice_id: 'arthur', method: 'streaming', text_chunks: chunksOf(2) });
+  const socket = connect(service.httpPort, '127.0.0.1').pause();
+  socket.on('error', () => {});
+  socket.write(
+    [
+      `POST ${path} HTTP/1.1`,
+      'Host: sonant.test',
+      `X-API-Key: ${service.key}`,
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(json)}`,
+      ...headers,
+      '',
+      json,
+    ].join('\r\n'),
+  );
+  return () => socket.destroy();
+}
+
+/** Streams on one connection; nobody reads any of them. */
+function grpcReaders(count: number): Reader {
+  const session = connectHttp2(`http://127.0.0.1:${service.grpcPort}`);
+  session.on('error', () => {});
+  for (let n = 0; n < count; n++) {
+    const request = create(StreamSpeechRequestSchema, { voiceId: 'arthur', textChunks: chunksOf(2) });
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': streamPath,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      'x-api-key': service.key,
+    });
+    stream.on('error', () => {});
+    stream.end(envelope(toBinary(StreamSpeechRequestSchema, request)));
+  }
+  return () => session.destroy();
+}
+
+const shortRequest = async () => {
+  const answer = await service.speak({ text: 'Good morning.', return_format: 'buffer' });
+  return [answer.status, (await answer.arrayBuffer()).byteLength > 10_000];
+};
+
+/** Every thread has spoken and every line of code has run, with as many bytes as would fill the buffers of some. */
+async function warmUp(): Promise<void> {
+  const body = { method: 'streaming', text_chunks: chunksOf(1, 600) };
+  for (const headers of [{}, { Accept: 'text/event-stream' }])
+    await Promise.all(
+      Array.from({ length: warmCount }, () => service.speak(body, { headers }).then((answer) => answer.arrayBuffer())),
+    );
+  await settled(() => cpuMsOf(service), 1000, 60_000);
+}
+
+async function stall(name: string, port: number, open: () => readonly Reader[]): Promise<number> {
+  await warmUp();
+  const before = rssOf(service);
+  const leave = open();
+  // Production has stopped when no thread of the engine has run for a while; it does not go on by itself.
+  const spoken = () => Math.round(engineMsOf(service) / engineMsMin);
+  const atRest = await settled(spoken, 5000, 8 * 60_000);
+  const engineMs = engineMsOf(service);
+  expect(atRest, 'production comes to a stop').toBeDefined();
+  const cpuMs = cpuMsOf(service);
+  await sleep(idleMs);
+  expect(engineMsOf(service) - engineMs, 'and does not go on').toBeLessThan(engineMsMin);
+  const idleCpuMs = cpuMsOf(service) - cpuMs;
+  const unread = bytesUnread(port);
+  const grown = (rssOf(service) - before) / readers;
+  expect(await shortRequest(), 'others are served').toEqual([200, true]);
+
+  for (const one of leave) one();
+  await settled(() => cpuMsOf(service), 1000, 60_000);
+  const after = await Promise.all(Array.from({ length: readers + 1 }, shortRequest));
+  expect(
+    after.every(([status]) => status === 200),
+    'every slot is free again',
+  ).toBe(true);
+  expect(service.said()).not.toContain('"level":"error"');
+  console.log(
+    `${name}: ${readers} readers, ${(grown / 1024).toFixed(0)} KiB of RSS each (${mib(before)} before); in the kernel ` +
+      `${mib(unread / readers)} each; ${idleCpuMs} ms of CPU in ${idleMs / 1000} s idle`,
+  );
+  return grown;
+}
+
+const each = (open: () => Reader) => () => Array.from({ length: readers }, open);
+
+test('over REST', async () => {
+  expect(
+    await stall(
+      'REST',
+      service.httpPort,
+      each(() => httpReader('/api/audio/speech')),
+    ),
+  ).toBeLessThan(restBytesMax);
+});
+
+test('over SSE', async () => {
+  await stall(
+    'SSE',
+    service.httpPort,
+    each(() => httpReader('/api/audio/speech/sse')),
+  );
+});
+
+test('over gRPC, a connection each', async () => {
+  await stall(
+    'gRPC',
+    service.grpcPort,
+    each(() => grpcReaders(1)),
+  );
+});
+
+test('over gRPC, as many on a connection as it may have', async () => {
+  const perConnection = Math.min(100, readers);
+  const connections = Math.ceil(readers / perConnection);
+  await stall('gRPC, shared', service.grpcPort, () =>
+    Array.from({ length: connections }, () => grpcReaders(perConnection)),
+  );
+});
