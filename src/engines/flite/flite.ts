@@ -55,8 +55,8 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
       timings: true,
       readsNumbers: false,
       segmentCharsMax,
-      // While one is read, the next is made: no request has more threads at work, or more sound waiting, than it needs.
-      segmentsAtOnce: 2,
+      // While one is read, the next is made, but never in the last thread: that one is for whoever comes next.
+      segmentsAtOnce: threads > 2 ? 2 : 1,
     },
     async *speak(segment, signal) {
       const speaker = speakers.get(segment.voice.voiceId);
