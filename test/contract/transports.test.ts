@@ -1,0 +1,174 @@
+// One request through every transport: the same bytes where the container is the same, the same count of characters,
+// the same reason where it is refused, and the same honesty where it breaks off.
+import { createClient, type Transport } from '@connectrpc/connect';
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { Failure } from '../../src/errors.ts';
+import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { fromConnectError } from '../../src/rpc/status.ts';
+import { readEvents, soundIn } from '../gateway/event-reader.ts';
+import { bytesOf, openDoor } from '../gateway/open-door.ts';
+import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+
+const trouble: NonNullable<Parameters<typeof openDoor>[0]>['trouble'] = {};
+const door = await openDoor({ trouble }, afterAll);
+const { services } = door;
+const core = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault: () => {} });
+const target = `127.0.0.1:${core.port}`;
+const grpcJs = openGrpcClient(SpeechService, target);
+afterAll(async () => {
+  grpcJs.close();
+  await core.drain(0);
+});
+
+const key = { 'X-API-Key': door.key };
+const metadata = { 'x-api-key': door.key };
+const baseUrl = door.url;
+const transports: Record<string, Transport> = {
+  'Connect binary': createConnectTransport({ baseUrl, httpVersion: '1.1', useBinaryFormat: true }),
+  'Connect JSON': createConnectTransport({ baseUrl, httpVersion: '1.1' }),
+  'gRPC-Web': createGrpcWebTransport({ baseUrl, httpVersion: '1.1' }),
+  'gRPC (Connect)': createGrpcTransport({ baseUrl: `http://${target}` }),
+  'in process': services.transport,
+};
+const clients = Object.entries(transports).map(([name, one]) => [name, createClient(SpeechService, one)] as const);
+
+const outputFormats = { wav: OutputFormat.WAV, pcm: OutputFormat.PCM, mp3: OutputFormat.MP3 } as const;
+const cases = (['wav', 'pcm', 'mp3'] as const).flatMap((format) =>
+  [24_000, 44_100, 48_000].map((rate) => [format, rate] as const),
+);
+
+describe.each(cases)('%s at %i Hz', (format, sampleRateHz) => {
+  const text = `Hello there, this is ${format} at ${sampleRateHz}.`;
+  const message = { voiceId: 'tone-low', sampleRateHz, outputFormat: outputFormats[format] };
+  const fields = { voice_id: 'tone-low', output_format: format, sample_rate: sampleRateHz };
+
+  test('whole', async () => {
+    const sound = await door.speak({ ...fields, text, return_format: 'buffer' });
+    const bytes = await bytesOf(sound);
+    const chars = Number(sound.headers.get('X-Chars'));
+    const link = (await (await door.speak({ ...fields, text })).json()) as { audio_url: string; chars: number };
+    expect(link.chars).toBe(chars);
+    expect((await bytesOf(await fetch(door.here(link.audio_url)))).equals(bytes)).toBe(true);
+
+    const asked = { ...message, text, returnFormat: ReturnFormat.INLINE };
+    const answers = await Promise.all([
+      grpcJs.unary('synthesizeSpeech', asked, { metadata }),
+      ...clients.map(([, client]) => client.synthesizeSpeech(asked, { headers: key })),
+    ]);
+    for (const answer of answers) {
+      expect(answer.chars).toBe(chars);
+      expect(bytes.equals(answer.audio.value as Uint8Array)).toBe(true);
+    }
+  });
+
+  test('as a stream', async () => {
+    const chunks = [text, 'And more.'];
+    const body = { ...fields, text_chunks: chunks };
+    const bytes = await bytesOf(await door.speak({ ...body, method: 'streaming' }));
+    const { sse_url } = (await (await door.ask('/api/audio/speech/sse/tickets', { body })).json()) as {
+      sse_url: string;
+    };
+    const query = new URLSearchParams({ ...fields, sample_rate: String(sampleRateHz), text: chunks.join(' ') });
+    const joined = await bytesOf(await door.speak({ ...fields, text_chunks: [chunks.join(' ')], method: 'streaming' }));
+    expect(soundIn(await readEvents(await door.ask('/api/audio/speech/sse', { body }))).equals(bytes)).toBe(true);
+    expect(soundIn(await readEvents(await fetch(door.here(sse_url)))).equals(bytes)).toBe(true);
+    expect(soundIn(await readEvents(await door.ask(`/api/audio/speech/sse?${query}`))).equals(joined)).toBe(true);
+
+    const asked = { ...message, textChunks: chunks };
+    const streams = [
+      grpcJs.stream('streamSpeech', asked, { metadata }),
+      ...clients.map(([, client]) => client.streamSpeech(asked, { headers: key })),
+    ];
+    for (const stream of streams) {
+      const pieces: Uint8Array[] = [];
+      for await (const { event } of stream) {
+        if (event.case === 'audio') pieces.push(event.value.audioBytes);
+        if (event.case === 'done') expect(event.value.chars).toBe(chunks.join('').length);
+      }
+      expect(bytes.equals(Buffer.concat(pieces))).toBe(true);
+    }
+  });
+});
+
+const wrong: [string, object, object, string][] = [
+  ['no text', { text: '' }, { text: '' }, 'invalid_request'],
+  ['too much text', { text: 'x'.repeat(5001) }, { text: 'x'.repeat(5001) }, 'text_too_long'],
+  ['nobody', { text: 'a', voice_id: 'nobody' }, { text: 'a', voiceId: 'nobody' }, 'voice_not_found'],
+  ['a language of others', { text: 'a', language_code: 'fr' }, { text: 'a', languageCode: 'fr' }, 'invalid_request'],
+  ['no language', { text: 'a', language_code: '??' }, { text: 'a', languageCode: '??' }, 'invalid_request'],
+  ['too fast', { text: 'a', speaking_rate: 9 }, { text: 'a', speakingRate: 9 }, 'invalid_request'],
+  ['too slow', { text: 'a', speaking_rate: 0.1 }, { text: 'a', speakingRate: 0.1 }, 'invalid_request'],
+  ['a rate of none', { text: 'a', sample_rate: 8000 }, { text: 'a', sampleRateHz: 8000 }, 'invalid_request'],
+];
+const streamed = (fields: object) => {
+  const { text, ...rest } = fields as { text: string };
+  return { ...rest, text_chunks: [text] };
+};
+
+test.each(wrong)('what is wrong is wrong everywhere: %s', async (_, fields, message, reason) => {
+  const replies = await Promise.all([
+    door.speak(fields),
+    door.speak({ ...fields, return_format: 'buffer' }),
+    door.speak({ ...streamed(fields), method: 'streaming' }),
+    door.ask('/api/audio/speech/sse', { body: { voice_id: 'tone-low', ...streamed(fields) } }),
+  ]);
+  const told = replies.map(async (reply) => ((await reply.json()) as { error: string }).error);
+  // A chunk may be as long as a whole text, and no longer.
+  expect(await Promise.all(told)).toEqual(replies.map(() => reason));
+
+  const asked = { voiceId: 'tone-low', ...message };
+  const refused = await failureOf(grpcJs.unary('synthesizeSpeech', asked, { metadata }));
+  expect(explain(refused).info?.reason).toBe(reason.toUpperCase());
+  for (const [name, client] of clients) {
+    const thrown = await client.synthesizeSpeech(asked, { headers: key }).catch((caught) => caught);
+    expect(fromConnectError(thrown), name).toMatchObject({ reason });
+  }
+});
+
+describe('an engine that fails', () => {
+  afterEach(() => {
+    delete trouble.failsAfterSegments;
+    delete trouble.failure;
+  });
+  const text_chunks = ['One is here.', 'Two is here.', 'Three is not.', 'Four neither.'];
+  const asked = { voiceId: 'tone-low', textChunks: text_chunks };
+  const body = { voice_id: 'tone-low', text_chunks };
+  const fail = (failsAfterSegments: number) =>
+    Object.assign(trouble, {
+      failsAfterSegments: failsAfterSegments + door.tone.counts.begun,
+      failure: new Failure('engine_error'),
+    });
+  const readGrpc = async () => {
+    let heard = 0;
+    for await (const { event } of grpcJs.stream('streamSpeech', asked, { metadata }))
+      heard += +(event.case === 'audio');
+    return heard;
+  };
+
+  test('after two segments breaks each transfer off, visibly', async () => {
+    fail(2);
+    const reply = await door.speak({ ...body, method: 'streaming' });
+    expect(reply.status).toBe(200);
+    await expect(reply.arrayBuffer()).rejects.toThrow();
+    fail(2);
+    const events = await readEvents(await door.ask('/api/audio/speech/sse', { body }));
+    expect(events.at(-1)).toMatchObject({ event: 'error', data: { error: 'engine_error' } });
+    expect(soundIn(events).length).toBeGreaterThan(0);
+    fail(2);
+    expect(explain(await failureOf(readGrpc())).info?.reason).toBe('ENGINE_ERROR');
+  });
+
+  test('before the first sound is an ordinary refusal', async () => {
+    fail(0);
+    const streaming = await door.speak({ ...body, method: 'streaming' });
+    fail(0);
+    const sse = await door.ask('/api/audio/speech/sse', { body });
+    for (const reply of [streaming, sse]) {
+      expect([reply.status, ((await reply.json()) as { error: string }).error]).toEqual([502, 'engine_error']);
+    }
+    fail(0);
+    expect(explain(await failureOf(readGrpc())).info?.reason).toBe('ENGINE_ERROR');
+  });
+});
