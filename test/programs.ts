@@ -5,6 +5,7 @@ import { delimiter, join } from 'node:path';
 
 /** Program to Debian package. */
 const packages = {
+  chromium: 'chromium',
   'espeak-ng': 'espeak-ng',
   ffmpeg: 'ffmpeg',
   ffprobe: 'ffmpeg',
