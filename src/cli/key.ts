@@ -30,7 +30,7 @@ A key is shown once, when it is made; only a hash of it is kept. Revoking it end
   async run({ args, openKeys, print }) {
     const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
     const [action, ...rest] = positionals;
-    const act = action === undefined ? undefined : actions[action];
+    const act = action !== undefined && Object.hasOwn(actions, action) ? actions[action] : undefined;
     if (!act) throw new UsageError('the command is one of: sonant key create, sonant key list, sonant key revoke ID');
     const { keyring, close } = await openKeys();
     try {

@@ -21,7 +21,9 @@ new, lets what runs finish for SONANT_DRAIN_SECONDS, and ends. A second signal e
     const config = line.loadConfig();
     const service = await line.openService({ isSinglePort: values['single-port'] ?? false });
     greet(line, config, service);
-    await new Promise((resolve) => line.signal.addEventListener('abort', resolve, { once: true }));
+    const { signal } = line;
+    // It may have come while the service was opening.
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     await service.drain();
     return 0;
   },

@@ -78,14 +78,18 @@ function indexOf(bytes: Buffer, byte: number | undefined, from: number): number 
   return at < 0 ? bytes.length : at;
 }
 
+/** Of what is told about them: names come from the caller, and may be as long as the body. */
+const faultsMax = 100;
+const fieldCharsMax = 100;
+
 /** How many members the value has, and where in it there is half of a surrogate pair. */
 function inspect(value: unknown): { members: number; faults: FieldViolation[] } {
   let members = 0;
   const faults: FieldViolation[] = [];
   const check = (text: string, field: string) => {
-    if (text.isWellFormed()) return;
+    if (faults.length === faultsMax || text.isWellFormed()) return;
     const message = 'holds half of a surrogate pair; send valid Unicode';
-    faults.push({ field: field.toWellFormed(), reason: 'encoding', message });
+    faults.push({ field: field.slice(0, fieldCharsMax).toWellFormed(), reason: 'encoding', message });
   };
   const visit = (item: unknown, path: string) => {
     if (typeof item === 'string') check(item, path);
@@ -93,7 +97,7 @@ function inspect(value: unknown): { members: number; faults: FieldViolation[] } 
     else if (typeof item === 'object' && item !== null) {
       for (const [name, entry] of Object.entries(item)) {
         members++;
-        const field = path === '' ? name : `${path}.${name}`;
+        const field = (path === '' ? name : `${path}.${name}`).slice(0, fieldCharsMax);
         check(name, field);
         visit(entry, field);
       }

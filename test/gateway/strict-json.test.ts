@@ -103,3 +103,10 @@ test('random values are taken as they are, and whatever one more or less charact
   }
   expect(mutantsTaken).toBeGreaterThan(300);
 });
+
+test('what is wrong with much of a body is told in few words', () => {
+  const members = Array.from({ length: 1000 }, (_, i) => `"${i}":"\\ud800"`).join();
+  const { details = [] } = refusalOf(`{"${'n'.repeat(50_000)}":{${members}}}`).facts;
+  expect(details).toHaveLength(100);
+  expect(details.every(({ field }) => field.length <= 100)).toBe(true);
+});
