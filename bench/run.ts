@@ -40,7 +40,7 @@ async function runInChild(name: string): Promise<boolean> {
 }
 
 const asked = process.argv.slice(2);
-const unknown = asked.filter((name) => benches[name] === undefined);
+const unknown = asked.filter((name) => !Object.hasOwn(benches, name));
 if (unknown.length > 0) {
   console.error(`there is no bench ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')}`);
   process.exit(2);

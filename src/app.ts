@@ -1,6 +1,8 @@
 // Builds the service from a Config: the only file that knows everyone. What it opens, it closes in reverse.
 import { readFile } from 'node:fs/promises';
+import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { createAdmit } from './access/admit.ts';
 import { createPepper } from './access/api-key.ts';
 import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './access/first-key.ts';
@@ -8,6 +10,7 @@ import { createKeyring, type Keyring } from './access/keyring.ts';
 import { openLocalClips } from './clips/local-clips.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { EngineDefinition } from './engines/engine.ts';
+import { type Failure, failureTable } from './errors.ts';
 import { openGateway } from './gateway/gateway.ts';
 import { openSharedPort } from './gateway/shared-port.ts';
 import type { EndedCall } from './rpc/observe.ts';
@@ -107,16 +110,12 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const admit = createAdmit(keyring);
 
   const tls = await readTls(config);
-  const baseUrl = config.baseUrl || `${tls ? 'https' : 'http'}://${config.httpAddr}`;
+  let httpPort = config.httpAddr.port;
+  const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
   const { voices, speech } = app;
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
   const delivery = createDelivery({ speech, voices, clips, index: clipRows, links });
-  const onCallEnd = ({ failure, status, ...call }: EndedCall) => {
-    const facts = { ...call, status, ...(failure && { reason: failure.reason }) };
-    if (failure?.reason === 'internal_error') log.error('call', { ...facts, cause: failure.cause });
-    else if (failure?.cause) log.warn('call', { ...facts, cause: failure.cause });
-    else log.info('call', facts);
-  };
+  const onCallEnd = ({ failure, ...call }: EndedCall) => logEnd(log, 'info', 'call', call, failure);
   const services = createServices({ delivery, voices, admit, onCallEnd });
 
   const rpc = await blame(config, 'SONANT_GRPC_ADDR', () =>
@@ -135,7 +134,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       },
       watch: {
         checks: [{ name: 'store', isReady: async () => (await keyRows.isEmpty()) || true }],
-        onRequestEnd: (request) => log.debug('request', { ...request }),
+        onRequestEnd: ({ failure, ...request }) => logEnd(log, 'debug', 'request', request, failure),
         onFault,
       },
     }),
@@ -145,11 +144,12 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const shared = isSinglePort
     ? await blame(config, 'SONANT_HTTP_ADDR', () => openSharedPort({ address: config.httpAddr, tls, ...doors }))
     : undefined;
+  httpPort = shared?.port ?? gateway.port;
   const kept = opened.move();
   return {
-    httpPort: shared?.port ?? gateway.port,
+    httpPort,
     grpcPort: shared?.port ?? rpc.port,
-    baseUrl,
+    baseUrl: baseUrl(),
     firstKey,
     async drain() {
       const drainMs = config.drainSeconds * 1000;
@@ -163,20 +163,45 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
 const databaseOf = ({ dataDir }: Config) => join(dataDir, 'sonant.db');
 const pepperOf = ({ keyPepper }: Config) => (keyPepper === '' ? undefined : createPepper(keyPepper));
 
-/** Opens a door; if it cannot be opened, the setting that says where it is gets the blame. */
-async function blame<T>({ inForce }: Config, name: string, open: () => Promise<T>): Promise<T> {
+/** Where this machine itself reaches a listener: one on all addresses is reached on the machine's own. */
+function localUrl(host: string, port: number, isSecure: boolean): string {
+  const isEverywhere = host === '0.0.0.0' || host === '::';
+  const name = isEverywhere ? 'localhost' : isIPv6(host) ? `[${host}]` : host;
+  return `${isSecure ? 'https' : 'http'}://${name}:${port}`;
+}
+
+/** A fault of ours is an error, one of what we stand on a warning; what callers did wrong is told at the usual level. */
+function logEnd(log: Log, usual: 'debug' | 'info', what: string, ended: object, failure: Failure | undefined): void {
+  if (!failure) return void log[usual](what, { ...ended });
+  const { reason, cause } = failure;
+  const isOurs = failureTable[reason].status >= 500;
+  const level = reason === 'internal_error' ? 'error' : isOurs && cause !== undefined ? 'warn' : usual;
+  log[level](what, { ...ended, reason, ...(isOurs && { cause }) });
+}
+
+/** Does what a setting asks for; if that cannot be, the setting gets the blame. */
+async function blame<T>({ inForce }: Config, name: string, work: () => Promise<T>): Promise<T> {
   try {
-    return await open();
+    return await work();
   } catch (error) {
     const { value, source } = inForce.find(({ setting }) => setting.name === name)!;
     throw new ConfigError([{ name, given: String(value), source, allowed: (error as Error).message }]);
   }
 }
 
-async function readTls({ tlsCert, tlsKey }: Config): Promise<{ cert: string; key: string } | undefined> {
+/** The certificate and its key, tried out; undefined without. */
+export async function readTls(config: Config): Promise<{ cert: string; key: string } | undefined> {
+  const { tlsCert, tlsKey } = config;
   if (tlsCert === '' && tlsKey === '') return undefined;
-  if (tlsCert === '' || tlsKey === '') throw new Error('SONANT_TLS_CERT and SONANT_TLS_KEY go together');
-  return { cert: await readFile(tlsCert, 'utf8'), key: await readFile(tlsKey, 'utf8') };
+  const read = (name: string, file: string) =>
+    blame(config, name, async () => {
+      if (file === '') throw new Error('SONANT_TLS_CERT and SONANT_TLS_KEY go together');
+      return readFile(file, 'utf8');
+    });
+  const tls = { cert: await read('SONANT_TLS_CERT', tlsCert), key: await read('SONANT_TLS_KEY', tlsKey) };
+  await blame(config, 'SONANT_TLS_CERT', async () => createSecureContext({ cert: tls.cert }));
+  await blame(config, 'SONANT_TLS_KEY', async () => createSecureContext(tls));
+  return tls;
 }
 
 /** An optional engine that is broken, and that nobody has asked for by a setting, is as good as absent; doctor tells. */

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { parse as parseToml, TomlError } from 'smol-toml';
+import { parseApiKey } from './access/api-key.ts';
 import type { EngineDefinition } from './engines/engine.ts';
 import {
   addressSetting,
@@ -66,8 +67,9 @@ const ownSettings = {
   bootstrapKey: textSetting({
     name: 'SONANT_BOOTSTRAP_KEY',
     help: 'A well-formed API key that is accepted from the first start on',
-    allowed: 'an API key',
+    allowed: 'an API key as sonant key create prints them',
     fallback: '',
+    isAllowed: (given) => given === '' || parseApiKey(given) !== undefined,
     secret: true,
   }),
   keyPepper: textSetting({
@@ -145,9 +147,7 @@ export class ConfigError extends Error {
   readonly mistakes: readonly ConfigMistake[];
 
   constructor(mistakes: readonly ConfigMistake[]) {
-    const lines = mistakes.map(({ name, given, source, allowed }) => {
-      return `  ${given === undefined ? name : `${name} = ${given}`} (${source}): ${allowed}`;
-    });
+    const lines = mistakes.map((mistake) => `  ${explainMistake(mistake)}`);
     super(
       `the configuration has ${mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`}:\n${lines.join('\n')}`,
     );
@@ -155,6 +155,9 @@ export class ConfigError extends Error {
     this.mistakes = mistakes;
   }
 }
+
+export const explainMistake = ({ name, given, source, allowed }: ConfigMistake): string =>
+  `${given === undefined ? name : `${name} = ${given}`} (${source}): ${allowed}`;
 
 export interface ConfigSources {
   env: Readonly<Record<string, string | undefined>>;

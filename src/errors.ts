@@ -109,6 +109,13 @@ export class Failure extends Error {
   }
 }
 
+/** The wait to advise where nobody knows better. */
+const retrySecondsDefault = 1;
+
+/** How long to wait before trying again; undefined where that cannot help. */
+export const retrySecondsOf = ({ reason, facts }: Failure): number | undefined =>
+  facts.retryAfterSeconds ?? (failureTable[reason].retryable ? retrySecondsDefault : undefined);
+
 /** The Failure that `error` is, or `internal_error` with it as the cause. */
 export function toFailure(error: unknown): Failure {
   return error instanceof Failure ? error : new Failure('internal_error', {}, error);

@@ -51,7 +51,7 @@ async function openSonant(): Promise<Doors> {
     services,
     admit,
     files: { find: clipRows.find, open: (id, range) => clips.open(id, range) },
-    settings: { address, baseUrl: 'http://localhost', isStrict: false, allowedOrigins: [] },
+    settings: { address, baseUrl: () => 'http://localhost', isStrict: false, allowedOrigins: [] },
     watch: { checks: [], onRequestEnd: () => {}, onFault },
   });
 

@@ -1,6 +1,8 @@
 // `sonant doctor`: looks whether everything that Sonant needs here works, and says what to do about what does not.
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { readTls } from '../app.ts';
+import { type Config, type ConfigError, explainMistake } from '../config.ts';
 import { registry } from '../engines/registry.ts';
 import { type Command, type CommandLine, formatTable, parseCommandArgs } from './command.ts';
 
@@ -20,11 +22,13 @@ optional engine that is not installed is no fault.
 `,
   async run({ args, loadConfig, openApp, print }) {
     const { values } = parseCommandArgs({ args, options: { json: { type: 'boolean' } } });
-    const { dataDir, engines } = loadConfig();
+    const config = loadConfig();
+    const { dataDir, engines } = config;
     const findings: Finding[] = [
       { what: 'node', state: 'ready', message: process.version },
       { what: 'settings', state: 'ready', message: 'all are valid; sonant config prints them' },
       { what: 'data folder', ...(await inspectFolder(dataDir)) },
+      { what: 'TLS', ...(await inspectTls(config)) },
     ];
     for (const { name, inspect } of registry) {
       findings.push({ what: `engine ${name}`, ...(await inspect(engines[name]!, dataDir)) });
@@ -50,6 +54,17 @@ async function inspectFolder(folder: string): Promise<Omit<Finding, 'what'>> {
     return { state: 'ready', message: there === folder ? folder : `${folder}, made when it is first needed` };
   } catch (error) {
     return { state: 'broken', message: `${folder} cannot be written: ${(error as Error).message}` };
+  }
+}
+
+async function inspectTls(config: Config): Promise<Omit<Finding, 'what'>> {
+  try {
+    const isSet = (await readTls(config)) !== undefined;
+    return isSet
+      ? { state: 'ready', message: 'certificate and key can be used' }
+      : { state: 'absent', message: 'not set up; fine on this machine alone, or behind a proxy that does it' };
+  } catch (error) {
+    return { state: 'broken', message: (error as ConfigError).mistakes.map(explainMistake).join('; ') };
   }
 }
 

@@ -32,9 +32,18 @@ new, lets what runs finish for SONANT_DRAIN_SECONDS, and ends. A second signal e
 const isLoopback = (host: string) => host === 'localhost' || host === '::1' || host.startsWith('127.');
 
 function greet({ print }: CommandLine, config: Config, { httpPort, grpcPort, baseUrl, firstKey }: Service): void {
-  const { httpAddr, grpcAddr } = config;
-  const isLocal = isLoopback(httpAddr.host) && isLoopback(grpcAddr.host);
-  print(`Sonant serves HTTP on ${httpAddr.host}:${httpPort} and gRPC on ${grpcAddr.host}:${grpcPort}.`);
+  const { httpAddr } = config;
+  const isSinglePort = grpcPort === httpPort;
+  const grpcHost = (isSinglePort ? httpAddr : config.grpcAddr).host;
+  const isLocal = isLoopback(httpAddr.host) && isLoopback(grpcHost);
+  print(
+    isSinglePort
+      ? `Sonant serves HTTP and gRPC on ${httpAddr.host}:${httpPort}.`
+      : `Sonant serves HTTP on ${httpAddr.host}:${httpPort} and gRPC on ${grpcHost}:${grpcPort}.`,
+  );
+  if (!isLocal && config.baseUrl === '') {
+    print(`Links to audio begin with ${baseUrl}: set SONANT_BASE_URL to where others reach it.`);
+  }
   if (!isLocal && config.tlsCert === '' && !config.isBehindProxy) {
     print('Warning: others can reach it, and nothing is encrypted. Set SONANT_TLS_CERT and SONANT_TLS_KEY, or put a');
     print('proxy that does TLS in front and set SONANT_BEHIND_PROXY=1.');

@@ -41,8 +41,6 @@ export interface ByteRange {
 export interface StoredClip {
   /** Of the whole clip, whatever the range. */
   byteCount: number;
-  /** RFC 9110: an opaque text in quotes that stays while the bytes stay. */
-  etag: string;
   /** The bytes asked for. To be read to its end or destroyed. */
   body: Readable;
 }

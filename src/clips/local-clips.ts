@@ -56,10 +56,8 @@ class LocalClips implements ClipStore {
     const file = await storing(() => openIfThere(this.#pathOf(key)));
     if (!file) return undefined;
     try {
-      const { size, mtimeNs } = await file.stat({ bigint: true });
-      const byteCount = Number(size);
-      const etag = `"${size.toString(36)}-${mtimeNs.toString(36)}"`;
-      return { byteCount, etag, body: await read(file, byteCount, range) };
+      const { size } = await file.stat();
+      return { byteCount: size, body: await read(file, size, range) };
     } catch (error) {
       await file.close();
       throw toStorageFailure(error);

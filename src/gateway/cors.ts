@@ -2,7 +2,8 @@
 // never made with cookies, so no origin is trusted with more than reading what its own key was answered.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createId } from '../id.ts';
-import { apiVersion, replyHeaders } from './reply-headers.ts';
+import { apiVersion } from '../rpc/request-id.ts';
+import { replyHeaders } from './reply-headers.ts';
 
 /** Answers a preflight and says true; else lets the browser read the reply to come, if its page's origin is allowed. */
 export type Cors = (request: IncomingMessage, response: ServerResponse) => boolean;

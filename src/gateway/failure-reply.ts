@@ -3,7 +3,7 @@
 //      "required_scopes","retry_after","limit","actual","reason"}
 // Who accepts application/problem+json gets the same object with RFC 9457's `type`, `title`, `detail` and `instance`.
 import { ConnectError } from '@connectrpc/connect';
-import { Failure, failureTable, toFailure } from '../errors.ts';
+import { Failure, failureTable, retrySecondsOf, toFailure } from '../errors.ts';
 import { fromConnectError } from '../rpc/status.ts';
 
 export interface FailureReply {
@@ -18,8 +18,6 @@ export interface Listener {
   accept: string | undefined;
 }
 
-/** The wait to advise where nobody knows better. */
-const retrySecondsDefault = 1;
 const problemType = 'application/problem+json';
 
 /** `status` is said where HTTP has a status of its own for something that is no row of the table. */
@@ -68,9 +66,6 @@ const problemOf = ({ reason, message }: Failure, requestId: string) => ({
   detail: message,
   instance: `urn:sonant:request:${requestId}`,
 });
-
-const retrySecondsOf = ({ reason, facts }: Failure): number | undefined =>
-  facts.retryAfterSeconds ?? (failureTable[reason].retryable ? retrySecondsDefault : undefined);
 
 /** What Fastify throws by itself, by its code. */
 const fastifyFaults: Readonly<Record<string, Failure>> = {

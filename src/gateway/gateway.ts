@@ -2,11 +2,12 @@
 // process: a route turns what is asked into a message, calls the core, and turns what comes back into a reply. When
 // drained it takes nothing new, lets what runs finish for a while, and then ends it.
 import type { RequestListener, Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import type { FastifyInstance } from 'fastify';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Admit } from '../access/admit.ts';
+import { type ListenAddress, listen } from '../rpc/listen.ts';
 import type { Services } from '../rpc/services.ts';
 import { createAdmitTo } from './admission.ts';
 import { type AudioFiles, addAudioRoutes } from './audio-routes.ts';
@@ -18,7 +19,7 @@ import { addEstimateRoute } from './estimate-route.ts';
 import { createEventSender } from './event-sender.ts';
 import { addHealthRoutes, type ReadinessCheck } from './health-routes.ts';
 import { createHttpApp } from './http-app.ts';
-import { createHttpServer, listen, type Tls } from './http-server.ts';
+import { createHttpServer, type Tls } from './http-server.ts';
 import { farewellMs } from './limits.ts';
 import { addOpenApi } from './openapi.ts';
 import { addRpcRoutes } from './rpc-routes.ts';
@@ -28,11 +29,11 @@ import { addSseRoutes } from './sse-routes.ts';
 import { addVoiceRoutes } from './voice-routes.ts';
 
 export interface GatewaySettings {
-  /** Where to listen; port 0 is any that is free. Without it, only sockets handed to `accept` are served. */
-  address?: { host: string; port: number };
+  /** Where to listen. Without it, only sockets handed to `accept` are served. */
+  address?: ListenAddress;
   tls?: Tls;
-  /** What public addresses begin with, without a slash at its end. */
-  baseUrl: string;
+  /** What public addresses begin with, without a slash at its end; known once all doors are open. */
+  baseUrl(): string;
   /** Refuse members that mean nothing, in place of naming them. */
   isStrict: boolean;
   /** Origins whose pages may read replies, such as "https://example.com". */
@@ -65,11 +66,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { services, settings, watch } = options;
   const { onRequestEnd, onFault } = watch;
   let isDraining = false;
+  const hasAsked = new WeakSet<Socket>();
   const cors = createCors(settings.allowedOrigins);
   const toServer = (listener: RequestListener): Server => {
     const take: RequestListener = (request, response) => {
       // A connection whose last reply was under way when draining began would else wait for its next request.
       response.once('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
+      hasAsked.add(request.socket);
       if (!cors(request, response)) listener(request, response);
     };
     const server = createHttpServer(take, settings.tls);
@@ -81,39 +84,51 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   await app.ready();
 
   const { server } = app;
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  if (settings.address) await listen(server, settings.address);
+  const connections = new Set<Socket>();
+  keepOpen(connections, server, 'connection');
+  // With TLS, HTTP begins where the handshake is done.
+  const callers = new Set<Socket>();
+  keepOpen(callers, server, settings.tls ? 'secureConnection' : 'connection');
+  const port = settings.address ? await listen(server, settings.address, 'HTTP') : 0;
   // Node watches over slow requests from when it listens on.
-  else server.emit('listening');
+  if (!settings.address) server.emit('listening');
   server.on('error', onFault);
 
   const drain = async (timeoutMs: number) => {
     isDraining = true;
-    const gone = Promise.all([...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
+    const gone = Promise.all([...callers].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
     server.close();
     server.closeIdleConnections();
-    let end = setTimeout(() => {
-      services.stop();
-      end = setTimeout(() => {
-        for (const socket of sockets) socket.destroy();
-      }, farewellMs);
-    }, timeoutMs);
+    const timers = [
+      // Who has asked for nothing yet has a moment left to do so.
+      setTimeout(() => destroyAll(callers, (socket) => !hasAsked.has(socket)), farewellMs),
+      setTimeout(() => services.stop(), timeoutMs),
+      setTimeout(() => destroyAll(callers), timeoutMs + farewellMs),
+    ];
     await gone;
-    clearTimeout(end);
+    timers.forEach(clearTimeout);
+    destroyAll(connections);
     streams.close(clientLeft);
     await app.close();
   };
 
   let drained: Promise<void> | undefined;
   return {
-    port: (server.address() as AddressInfo | null)?.port ?? 0,
+    port,
     accept: (socket) => void server.emit('connection', socket),
     drain: (timeoutMs) => (drained ??= drain(timeoutMs)),
   };
+}
+
+function keepOpen(open: Set<Socket>, server: Server, event: string): void {
+  server.on(event, (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+}
+
+function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolean = () => true): void {
+  for (const socket of sockets) if (which(socket)) socket.destroy();
 }
 
 function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: GatewayOptions): void {

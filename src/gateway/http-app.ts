@@ -3,13 +3,12 @@
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Failure } from '../errors.ts';
-import { createId } from '../id.ts';
+import { apiVersion, toRequestId } from '../rpc/request-id.ts';
 import { type OnRequestEnd, watchEnd } from './ended-request.ts';
 import { fromThrown, toFailureReply } from './failure-reply.ts';
 import { checkBodySize, readJsonBodies } from './json-body.ts';
 import { headerBytesMax } from './limits.ts';
 import { createMethodCheck } from './method-check.ts';
-import { apiVersion } from './reply-headers.ts';
 
 export interface HttpAppOptions {
   toServer(listener: RequestListener): Server;
@@ -17,7 +16,6 @@ export interface HttpAppOptions {
   onRequestEnd: OnRequestEnd;
 }
 
-const requestIdShape = /^[A-Za-z0-9_-]{1,64}$/;
 /** It lives as long as the process, and says so to whoever would otherwise restart it. */
 const livesOn = '/healthz';
 
@@ -35,7 +33,7 @@ export function createHttpApp({ toServer, isDraining, onRequestEnd }: HttpAppOpt
   const app: FastifyInstance = fastify({
     logger: false,
     serverFactory: toServer,
-    genReqId: ({ headers }: IncomingMessage) => ownId(headers['x-request-id']) ?? createId('req'),
+    genReqId: ({ headers }: IncomingMessage) => toRequestId(headers['x-request-id']),
     exposeHeadRoutes: false,
     return503OnClosing: false,
     routerOptions: { maxParamLength: headerBytesMax },
@@ -56,15 +54,13 @@ export function createHttpApp({ toServer, isDraining, onRequestEnd }: HttpAppOpt
     reply.headers(headersOfAll(request));
     if (isDraining()) {
       reply.header('connection', 'close');
-      if (request.url !== livesOn) throw new Failure('overloaded', { message: 'The service is stopping; try again.' });
+      if (request.routeOptions.url !== livesOn)
+        throw new Failure('overloaded', { message: 'The service is stopping; try again.' });
     }
     checkMethod(request, reply);
     if (!request.routeOptions.config.isRpc) checkBodySize(request);
   });
   return app;
 }
-
-const ownId = (given: string | string[] | undefined) =>
-  typeof given === 'string' && requestIdShape.test(given) ? given : undefined;
 
 const headersOfAll = ({ id }: FastifyRequest) => ({ 'X-Request-Id': id, 'X-API-Version': apiVersion });

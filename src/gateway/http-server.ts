@@ -2,12 +2,13 @@
 // headers, bodies and idle connections have their limits in bytes and in time; what is not HTTP is answered as such.
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { Server as NetServer, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { Failure } from '../errors.ts';
-import { createId } from '../id.ts';
+import { apiVersion, toRequestId } from '../rpc/request-id.ts';
 import { toFailureReply } from './failure-reply.ts';
 import {
   connectionsMax,
+  handshakeMs,
   headerBytesMax,
   headersArrivalMs,
   headersMax,
@@ -18,7 +19,6 @@ import {
   requestArrivalMs,
   slowRequestCheckMs,
 } from './limits.ts';
-import { apiVersion } from './reply-headers.ts';
 import { RpcResponse } from './rpc-routes.ts';
 
 export interface Tls {
@@ -37,7 +37,9 @@ export function createHttpServer(listener: RequestListener, tls: Tls | undefined
     noDelay: true,
     ServerResponse: RpcResponse,
   };
-  const server = tls ? openSecure({ ...options, ...tls }) : createServer(options);
+  const server = tls
+    ? createSecureServer({ ...options, ...tls, handshakeTimeout: handshakeMs })
+    : createServer(options);
   server.maxConnections = connectionsMax;
   server.maxHeadersCount = headersMax;
   const take = (request: IncomingMessage, response: ServerResponse) => {
@@ -49,14 +51,6 @@ export function createHttpServer(listener: RequestListener, tls: Tls | undefined
   server.on('checkContinue', take);
   server.on('clientError', refuse);
   return server;
-}
-
-function openSecure(options: Tls): Server {
-  try {
-    return createSecureServer(options);
-  } catch (cause) {
-    throw new Error(`the TLS certificate and key cannot be used: ${(cause as Error).message}`, { cause });
-  }
 }
 
 /**
@@ -85,7 +79,7 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy();
     return;
   }
-  const requestId = createId('req');
+  const requestId = toRequestId(undefined);
   const failure = new Failure('invalid_request', { message: whyUnreadable(error.code) });
   const { status, headers, body } = toFailureReply(failure, { requestId, accept: undefined });
   const all = {
@@ -104,25 +98,4 @@ function whyUnreadable(code: string | undefined): string {
   if (code === 'HPE_HEADER_OVERFLOW') return `The headers are larger than ${headerBytesMax} bytes.`;
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'The request did not arrive in time.';
   return 'This is not a valid HTTP request.';
-}
-
-const whyNot: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program listens there already',
-  EADDRNOTAVAIL: 'this machine does not have that address',
-  EACCES: 'this user may not listen there',
-  ENOTFOUND: 'there is no host of that name',
-};
-
-export function listen(server: NetServer, { host, port }: { host: string; port: number }): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const refuse = (cause: NodeJS.ErrnoException) => {
-      const why = whyNot[cause.code ?? ''] ?? cause.message;
-      reject(new Error(`cannot listen for HTTP on ${host}:${port}: ${why}`, { cause }));
-    };
-    server.once('error', refuse);
-    server.listen(port, host, () => {
-      server.off('error', refuse);
-      resolve();
-    });
-  });
 }

@@ -23,30 +23,46 @@ export interface Once<Answer> {
 }
 
 export class Idempotency<Answer> {
-  readonly #remembered = new Map<string, Remembered<Answer>>();
+  /** By caller and by key, so that one caller's keys push out none of another's. */
+  readonly #remembered = new Map<string, Map<string, Remembered<Answer>>>();
+  #size = 0;
 
   async once({ key, callerId, request, work }: Once<Answer>): Promise<Answer> {
-    const name = `${callerId} ${key}`;
     const fingerprint = createHash('sha256').update(JSON.stringify(request)).digest('base64');
-    const before = this.#remembered.get(name);
+    const before = this.#remembered.get(callerId)?.get(key);
     if (before && Date.now() < before.untilMs) return repeat(before, fingerprint);
-    this.#remembered.delete(name);
-    this.#makeRoom();
+    if (before) this.#forget(callerId, key);
+    if (this.#size >= idempotencyKeysMax) this.#makeRoom();
     const entry: Remembered<Answer> = { fingerprint, answer: undefined, untilMs: Infinity };
-    this.#remembered.set(name, entry);
+    this.#remember(callerId, key, entry);
     try {
       const { answer, usefulUntilMs } = await work();
       entry.answer = answer;
       entry.untilMs = Math.min(Date.now() + idempotencyMs, usefulUntilMs);
       return answer;
     } finally {
-      if (entry.answer === undefined && this.#remembered.get(name) === entry) this.#remembered.delete(name);
+      if (entry.answer === undefined) this.#forget(callerId, key);
     }
   }
 
-  /** The oldest go; what still runs is the youngest. */
+  #remember(callerId: string, key: string, entry: Remembered<Answer>): void {
+    const own = this.#remembered.get(callerId) ?? new Map<string, Remembered<Answer>>();
+    this.#remembered.set(callerId, own.set(key, entry));
+    this.#size++;
+  }
+
+  #forget(callerId: string, key: string): void {
+    const own = this.#remembered.get(callerId)!;
+    own.delete(key);
+    this.#size--;
+    if (own.size === 0) this.#remembered.delete(callerId);
+  }
+
+  /** Whoever has the most gives up the oldest answer. What still runs is never forgotten. */
   #makeRoom(): void {
-    if (this.#remembered.size >= idempotencyKeysMax) this.#remembered.delete(this.#remembered.keys().next().value!);
+    let [callerId, own] = this.#remembered.entries().next().value!;
+    for (const [otherId, others] of this.#remembered) if (others.size > own.size) [callerId, own] = [otherId, others];
+    for (const [key, { answer }] of own) if (answer !== undefined) return void this.#forget(callerId, key);
   }
 }
 

@@ -4,6 +4,8 @@ export const connectionsMax = 4096;
 /** Of the request line and the headers together, and how many headers there may be. */
 export const headerBytesMax = 16 * 1024;
 export const headersMax = 100;
+/** Until a new connection has done its part of TLS, or has said which protocol it speaks. */
+export const handshakeMs = 10_000;
 /** Until the headers of a request are there, and the whole of it. */
 export const headersArrivalMs = 15_000;
 export const requestArrivalMs = 45_000;
@@ -29,10 +31,14 @@ export const idempotencyMs = 24 * 3_600_000;
 export const idempotencyKeysMax = 20_000;
 export const idempotencyKeyCharsMax = 255;
 
-/** How long a ticket for a stream is good, and the characters of text that all of them, and those of a key, may hold. */
+/**
+ * How long a ticket for a stream is good; the characters of text that all of them, and those of a key, may hold; and the
+ * least that each counts for.
+ */
 export const ticketMs = 60_000;
 export const ticketCharsMax = 16_000_000;
 export const ticketCharsPerKeyMax = 2_000_000;
+export const ticketCharsMin = 1_000;
 
 /** When a stream of events says that it still lives. */
 export const keepaliveEveryMs = 15_000;

@@ -2,9 +2,10 @@
 // are really there. Schemas with a title stand once, under components; examples of failures are real ones.
 import type { FastifyInstance } from 'fastify';
 import { Failure, failureTable, type Reason } from '../errors.ts';
+import { apiVersion } from '../rpc/request-id.ts';
 import { toFailureBody } from './failure-reply.ts';
 import type { Operation, Schema } from './operation.ts';
-import { apiVersion, type ReplyHeaderName, replyHeaders } from './reply-headers.ts';
+import { type ReplyHeaderName, replyHeaders } from './reply-headers.ts';
 
 export interface OpenApi extends Readonly<Record<string, unknown>> {
   paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
@@ -65,7 +66,7 @@ const problemSchema: Schema = {
 };
 
 /** Keeps account of the routes that are added from now on, and answers with their documentation. */
-export function addOpenApi(app: FastifyInstance, baseUrl: string): () => OpenApi {
+export function addOpenApi(app: FastifyInstance, baseUrl: () => string): () => OpenApi {
   const routes: { method: string; url: string; operation: Operation }[] = [];
   app.addHook('onRoute', ({ method, url, config }) => {
     const operation = config?.operation;
@@ -82,7 +83,7 @@ export function addOpenApi(app: FastifyInstance, baseUrl: string): () => OpenApi
       paths[url] = { ...paths[url], [method]: withReferences(toDocumented(operation), schemas) };
     }
     document = {
-      ...preface(baseUrl),
+      ...preface(baseUrl()),
       paths,
       components: { schemas, headers: replyHeaders, examples, securitySchemes },
     } as unknown as OpenApi;

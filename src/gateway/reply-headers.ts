@@ -1,7 +1,7 @@
 // The headers of replies that mean something to a caller: what each says, for the documentation and for browsers, which
 // let a page read only those that are named to them.
 
-export const apiVersion = '1.0.0';
+import { apiVersion } from '../rpc/request-id.ts';
 
 interface ReplyHeader {
   description: string;

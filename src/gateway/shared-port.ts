@@ -6,10 +6,12 @@
 // With TLS, ALPN (RFC 7301) has told already. Who says nothing for a while is let go.
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createSecureServer, type TLSSocket } from 'node:tls';
-import { listen, type Tls } from './http-server.ts';
+import { type ListenAddress, listen } from '../rpc/listen.ts';
+import type { Tls } from './http-server.ts';
+import { connectionsMax, handshakeMs } from './limits.ts';
 
 export interface SharedPortOptions {
-  address: { host: string; port: number };
+  address: ListenAddress;
   tls?: Tls | undefined;
   toHttp1(socket: Socket): void;
   toHttp2(socket: Socket): void;
@@ -17,29 +19,45 @@ export interface SharedPortOptions {
 
 export interface SharedPort {
   readonly port: number;
-  /** Takes no further connection. */
+  /** Takes no further connection, and lets go of those that have not said what they speak. */
   close(): void;
 }
 
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 /** PRI is no method of HTTP/1.1, so three letters decide. */
 const decidingBytes = 3;
-const silenceMs = 5_000;
 
 export async function openSharedPort({ address, tls, toHttp1, toHttp2 }: SharedPortOptions): Promise<SharedPort> {
+  const undecided = new Set<Socket>();
+  const take = (socket: Socket, isHttp2: boolean) => {
+    undecided.delete(socket);
+    if (isHttp2) toHttp2(socket);
+    else toHttp1(socket);
+  };
   const server: Server = tls
-    ? createSecureServer({ ...tls, ALPNProtocols: ['h2', 'http/1.1'] }, (socket: TLSSocket) =>
-        socket.alpnProtocol === 'h2' ? toHttp2(socket) : toHttp1(socket),
+    ? createSecureServer(
+        { ...tls, handshakeTimeout: handshakeMs, ALPNProtocols: ['h2', 'http/1.1'] },
+        (socket: TLSSocket) => take(socket, socket.alpnProtocol === 'h2'),
       )
-    : createServer({ noDelay: true }, (socket) => tellApart(socket, toHttp1, toHttp2));
-  await listen(server, address);
-  const { port } = server.address() as { port: number };
-  return { port, close: () => void server.close() };
+    : createServer({ noDelay: true }, (socket) => {
+        undecided.add(socket);
+        socket.once('close', () => undecided.delete(socket));
+        tellApart(socket, take);
+      });
+  server.maxConnections = connectionsMax;
+  const port = await listen(server, address, 'HTTP and gRPC');
+  return {
+    port,
+    close() {
+      server.close();
+      for (const socket of undecided) socket.destroy();
+    },
+  };
 }
 
-function tellApart(socket: Socket, toHttp1: (socket: Socket) => void, toHttp2: (socket: Socket) => void): void {
+function tellApart(socket: Socket, take: (socket: Socket, isHttp2: boolean) => void): void {
   let head = Buffer.alloc(0);
-  const silent = setTimeout(() => socket.destroy(), silenceMs);
+  const silent = setTimeout(() => socket.destroy(), handshakeMs);
   const giveUp = () => clearTimeout(silent);
   // What is read is kept here until it is decided: put back earlier, it would be read again for ever.
   const read = () => {
@@ -53,8 +71,7 @@ function tellApart(socket: Socket, toHttp1: (socket: Socket) => void, toHttp2: (
     socket.off('error', giveUp);
     socket.off('close', giveUp);
     socket.unshift(head);
-    if (isHttp2) toHttp2(socket);
-    else toHttp1(socket);
+    take(socket, isHttp2);
   };
   socket.on('readable', read);
   socket.on('error', giveUp);

@@ -3,6 +3,7 @@
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { outputSampleRatesHz } from '../audio/formats.ts';
 import { requiredScopesOf } from '../rpc/gate.ts';
+import { speakingRates } from '../speech/request.ts';
 import type { Operation, Parameter, Schema } from './operation.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
 
@@ -61,8 +62,8 @@ export const speechProperties = {
   },
   speaking_rate: {
     type: 'number',
-    minimum: 0.25,
-    maximum: 4,
+    minimum: speakingRates.min,
+    maximum: speakingRates.max,
     default: 1,
     description: 'Speed of speech; the pitch stays.',
   },

@@ -23,7 +23,7 @@ export interface SseRoutesOptions {
   admitTo: AdmitTo;
   eventSender: EventSender;
   isStrict: boolean;
-  baseUrl: string;
+  baseUrl(): string;
 }
 
 type WithId = FastifyRequest<{ Params: { id: string } }>;
@@ -66,7 +66,7 @@ export function addSseRoutes(
       const speech = asked(request);
       const holder = { apiKey: apiKeyOf(request)!, keyId: request.caller!.keyId };
       const { ticketId, expiresAtMs } = tickets.issue(speech, holder);
-      const address = `${baseUrl}${url}/tickets/${ticketId}`;
+      const address = `${baseUrl()}${url}/tickets/${ticketId}`;
       const headers = { Location: address, 'cache-control': 'no-store', ...ignoredHeader(speech.ignored) };
       const body = { id: ticketId, sse_url: address, expires_at: new Date(expiresAtMs).toISOString() };
       return reply.code(201).headers(headers).send(body);

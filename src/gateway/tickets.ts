@@ -3,7 +3,7 @@
 // EventSource does by itself when a connection breaks; without one it begins nothing.
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
-import { ticketCharsMax, ticketCharsPerKeyMax, ticketMs } from './limits.ts';
+import { ticketCharsMax, ticketCharsMin, ticketCharsPerKeyMax, ticketMs } from './limits.ts';
 import type { AskedSpeech } from './speech-fields.ts';
 
 export interface Ticket {
@@ -17,6 +17,9 @@ export interface Ticket {
 
 const ticketIdBits = 128;
 
+/** A ticket for a single letter takes room too. */
+const charsHeldBy = ({ request }: AskedSpeech) => Math.max(request.chars, ticketCharsMin);
+
 export class Tickets {
   readonly #unused = new Map<string, Ticket>();
   readonly #charsOfKeys = new Map<string, number>();
@@ -24,7 +27,7 @@ export class Tickets {
 
   issue(asked: AskedSpeech, { apiKey, keyId }: Pick<Ticket, 'apiKey' | 'keyId'>): Ticket {
     this.#expire();
-    const { chars } = asked.request;
+    const chars = charsHeldBy(asked);
     const charsOfKey = (this.#charsOfKeys.get(keyId) ?? 0) + chars;
     const retryAfterSeconds = ticketMs / 1000;
     if (charsOfKey > ticketCharsPerKeyMax) {
@@ -35,7 +38,8 @@ export class Tickets {
     const ticket = {
       ticketId: createId('tkt', ticketIdBits),
       expiresAtMs: Date.now() + ticketMs,
-      asked,
+      // What was ignored was named when the ticket was issued.
+      asked: { ...asked, ignored: [] },
       apiKey,
       keyId,
     };
@@ -65,7 +69,7 @@ export class Tickets {
 
   #remove({ ticketId, keyId, asked }: Ticket): void {
     this.#unused.delete(ticketId);
-    const { chars } = asked.request;
+    const chars = charsHeldBy(asked);
     const left = this.#charsOfKeys.get(keyId)! - chars;
     if (left > 0) this.#charsOfKeys.set(keyId, left);
     else this.#charsOfKeys.delete(keyId);

@@ -5,6 +5,7 @@ import { type Voice, VoiceKind, VoiceService, VoiceStatus } from '../../gen/sona
 import { audioFormats, outputSampleRatesHz } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { requiredScopesOf } from '../rpc/gate.ts';
+import { speakingRates } from '../speech/request.ts';
 import type { AdmitTo } from './admission.ts';
 import { callOptionsOf, signalOf } from './call-options.ts';
 import { fromThrown } from './failure-reply.ts';
@@ -166,7 +167,7 @@ const statusNames: Readonly<Record<number, string>> = {
 const capabilities = {
   sample_rates: outputSampleRatesHz,
   output_formats: Object.keys(audioFormats),
-  speaking_rate: { min: 0.25, max: 4 },
+  speaking_rate: speakingRates,
 };
 
 const toJson = (voice: Voice) => ({

@@ -8,7 +8,6 @@ import { type ServedService, serve } from './served-service.ts';
 
 export interface Health {
   served: ServedService;
-  setServing(isServing: boolean): void;
   /** Not serving any more; whoever watches is told so, and then that it is over. */
   close(): void;
 }
@@ -17,13 +16,9 @@ export function openHealth(services: readonly DescService[]): Health {
   const names = new Set(['', ...services.map(({ typeName }) => typeName)]);
   const watchers = new Set<() => void>();
   let isServing = true;
-  let isClosed = false;
 
   const statusOf = (name: string) =>
     names.has(name) ? (isServing ? Status.SERVING : Status.NOT_SERVING) : Status.SERVICE_UNKNOWN;
-  const tell = () => {
-    for (const wake of watchers) wake();
-  };
 
   const changed = (signal: AbortSignal) =>
     new Promise<void>((resolve) => {
@@ -44,7 +39,7 @@ export function openHealth(services: readonly DescService[]): Health {
       if (status !== told) {
         told = status;
         yield { status };
-      } else if (isClosed) throw new Failure('overloaded', { message: 'The service is stopping.' });
+      } else if (!isServing) throw new Failure('overloaded', { message: 'The service is stopping.' });
       else await changed(signal);
     }
   }
@@ -60,14 +55,9 @@ export function openHealth(services: readonly DescService[]): Health {
 
   return {
     served,
-    setServing(value) {
-      isServing = value && !isClosed;
-      tell();
-    },
     close() {
-      isClosed = true;
       isServing = false;
-      tell();
+      for (const wake of watchers) wake();
     },
   };
 }

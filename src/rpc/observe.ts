@@ -10,10 +10,10 @@ import {
   type Interceptor,
 } from '@connectrpc/connect';
 import { Failure, failureTable, toFailure } from '../errors.ts';
-import { createId } from '../id.ts';
 import { admittedKey, doorKey } from './call.ts';
 import type { Gate } from './gate.ts';
 import { requestBytesMax } from './limits.ts';
+import { apiVersion, toRequestId } from './request-id.ts';
 import { toConnectError, toStatusName } from './status.ts';
 
 export interface EndedCall {
@@ -35,8 +35,6 @@ export interface EndedCall {
 export type OnCallEnd = (call: EndedCall) => void;
 
 const requestIdHeader = 'x-request-id';
-const requestIdShape = /^[A-Za-z0-9_-]{1,64}$/;
-const apiVersion = '1.0.0';
 
 const callKey: ContextKey<Call | undefined> = createContextKey(undefined, { description: 'call' });
 
@@ -89,8 +87,7 @@ class Call {
   constructor(context: HandlerContext, onCallEnd: OnCallEnd) {
     this.#context = context;
     this.#onCallEnd = onCallEnd;
-    const theirs = context.requestHeader.get(requestIdHeader);
-    this.#requestId = theirs !== null && requestIdShape.test(theirs) ? theirs : createId('req');
+    this.#requestId = toRequestId(context.requestHeader.get(requestIdHeader));
     context.responseHeader.set(requestIdHeader, this.#requestId);
     context.responseHeader.set('x-api-version', apiVersion);
     context.signal.addEventListener('abort', () => this.#abort(context.signal.reason), { once: true });

@@ -2,7 +2,7 @@
 // Connect and gRPC-Web besides. It promises to stay up whatever a client does, to notice clients that are gone, and to
 // let go gently: when drained, it takes no new call, lets those that run finish for a while, and then ends them.
 import { createSecureServer, createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import {
   connectionMemoryMiB,
   connectionsMax,
@@ -16,13 +16,14 @@ import {
   resetsPerSecond,
   streamsPerConnectionMax,
 } from './limits.ts';
+import { type ListenAddress, listen } from './listen.ts';
 import { createNodeAdapter, type NodeAdapter } from './node-adapter.ts';
 import type { Services } from './services.ts';
 
 export interface RpcServerOptions {
   services: Services;
-  /** Where to listen; port 0 is any that is free. Without it, only sockets handed to `accept` are served. */
-  address?: { host: string; port: number };
+  /** Where to listen. Without it, only sockets handed to `accept` are served. */
+  address?: ListenAddress;
   /** PEM. */
   tls?: { cert: string; key: string };
   /** Hears of faults that no caller is told of. */
@@ -55,7 +56,7 @@ export async function openRpcServer({ services, address, tls, onFault }: RpcServ
     watchOver(session);
     if (isDraining) session.close();
   });
-  if (address) await listen(server, address);
+  const port = address ? await listen(server, address, 'gRPC') : 0;
   // From here on an error is one of accepting a connection, such as too many open files.
   server.on('error', onFault);
 
@@ -74,7 +75,7 @@ export async function openRpcServer({ services, address, tls, onFault }: RpcServ
 
   let drained: Promise<void> | undefined;
   return {
-    port: (server.address() as AddressInfo | null)?.port ?? 0,
+    port,
     accept: (socket) => void server.emit('connection', socket),
     drain: (timeoutMs) => (drained ??= drain(timeoutMs)),
   };
@@ -88,33 +89,9 @@ function createHttp2Server(tls: RpcServerOptions['tls'], answer: NodeAdapter): S
     streamResetRate: resetsPerSecond,
     settings: { maxConcurrentStreams: streamsPerConnectionMax, maxHeaderListSize: headerBytesMax },
   };
-  if (!tls) return createServer(options, answer);
-  try {
-    return createSecureServer({ ...options, ...tls, handshakeTimeout: handshakeMs }, answer);
-  } catch (cause) {
-    throw new Error(`the TLS certificate and key cannot be used: ${(cause as Error).message}`, { cause });
-  }
-}
-
-const whyNot: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program listens there already',
-  EADDRNOTAVAIL: 'this machine does not have that address',
-  EACCES: 'this user may not listen there',
-  ENOTFOUND: 'there is no host of that name',
-};
-
-function listen(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const refuse = (cause: NodeJS.ErrnoException) => {
-      const why = whyNot[cause.code ?? ''] ?? cause.message;
-      reject(new Error(`cannot listen for gRPC on ${host}:${port}: ${why}`, { cause }));
-    };
-    server.once('error', refuse);
-    server.listen(port, host, () => {
-      server.off('error', refuse);
-      resolve();
-    });
-  });
+  return tls
+    ? createSecureServer({ ...options, ...tls, handshakeTimeout: handshakeMs }, answer)
+    : createServer(options, answer);
 }
 
 type Closing = Socket | ServerHttp2Session | ServerHttp2Stream;

@@ -13,12 +13,18 @@ import {
   ErrorInfoSchema,
   RetryInfoSchema,
 } from '../../gen/google/rpc/error_details_pb.ts';
-import { Failure, type FailureFacts, type FieldViolation, failureTable, type Reason, type RpcCode } from '../errors.ts';
+import {
+  Failure,
+  type FailureFacts,
+  type FieldViolation,
+  failureTable,
+  type Reason,
+  type RpcCode,
+  retrySecondsOf,
+} from '../errors.ts';
 import { detailBytesMax, failureMessageCharsMax } from './limits.ts';
 
 const domain = 'sonant';
-/** The wait to advise where nobody knows better. */
-const retrySecondsDefault = 1;
 
 const codes: Readonly<Record<RpcCode, Code>> = {
   INVALID_ARGUMENT: Code.InvalidArgument,
@@ -49,8 +55,8 @@ const reasonOfCode: Partial<Record<Code, Reason>> = {
 
 export function toConnectError(failure: Failure): ConnectError {
   const { reason, facts } = failure;
-  const { code, retryable } = failureTable[reason];
-  const retrySeconds = facts.retryAfterSeconds ?? (retryable ? retrySecondsDefault : undefined);
+  const { code } = failureTable[reason];
+  const retrySeconds = retrySecondsOf(failure);
   const details: NonNullable<ConstructorParameters<typeof ConnectError>[3]> = [
     { desc: ErrorInfoSchema, value: { reason: reason.toUpperCase(), domain, metadata: toMetadata(facts) } },
   ];

@@ -29,18 +29,27 @@ export function openClipSweep(options: {
   let sweptLeftoversAt = 0;
   let isClosed = false;
 
+  /** Those that could be removed; the others are tried again a minute later. */
+  const remove = async (clipIds: readonly string[]): Promise<string[]> => {
+    const removed: string[] = [];
+    for (const clipId of clipIds) {
+      if (isClosed) break;
+      await clips.remove(clipId).then(() => removed.push(clipId), onFault);
+    }
+    return removed;
+  };
+
   const sweep = async () => {
     for (;;) {
-      const expired = await index.listExpired(Date.now(), batch);
-      for (const clipId of expired) await clips.remove(clipId);
-      if (expired.length > 0) await index.markPurged(expired, Date.now());
+      const purged = await remove(await index.listExpired(Date.now(), batch));
+      if (purged.length > 0) await index.markPurged(purged, Date.now());
       const forgotten = await index.forgetPurged(Date.now() - rowsKeptMs, batch);
-      if (isClosed || (expired.length < batch && forgotten < batch)) break;
+      if (isClosed || (purged.length < batch && forgotten < batch)) break;
       await breathe();
     }
     if (isClosed || Date.now() - sweptLeftoversAt < dayMs) return;
     sweptLeftoversAt = Date.now();
-    await clips.sweep(async (key) => (await index.find(key)) !== undefined);
+    await clips.sweep(async (key) => isClosed || (await index.find(key)) !== undefined);
   };
 
   let running = Promise.resolve();

@@ -79,7 +79,7 @@ export interface DeliveryOptions {
   clips: ClipStore;
   index: ClipIndex;
   /** Where clips are served, and how long they are kept. */
-  links: { baseUrl: string; keepMs: number };
+  links: { baseUrl(): string; keepMs: number };
 }
 
 /** A clip answers for a request while it has this share of its life before it. */
@@ -92,7 +92,7 @@ const wavHeaderBytes = 44;
 export function createDelivery({ speech, voices, clips, index, links }: DeliveryOptions): Delivery {
   const flights = createSharedWork<ClipRecord>();
   const urlOf = ({ clipId, format }: Pick<ClipRecord, 'clipId' | 'format'>) =>
-    `${links.baseUrl}/audio/${clipId}.${audioFormats[format as FormatName].extension}`;
+    `${links.baseUrl()}/audio/${clipId}.${audioFormats[format as FormatName].extension}`;
 
   const keepOptions = { clips, index, keepMs: links.keepMs };
 

@@ -47,6 +47,16 @@ export function keepClip(events: AsyncIterable<SpeechEvent>, options: KeepOption
   const { clips, index, keepMs, caller, cacheKey } = options;
   let clip: ClipRecord | undefined;
 
+  /** A clip that nobody will find is not kept. */
+  const addOrRemove = async (made: ClipRecord) => {
+    try {
+      await index.add(made);
+    } catch (error) {
+      await clips.remove(made.clipId).catch(() => undefined);
+      throw error;
+    }
+  };
+
   async function* keep(): AsyncGenerator<SpeechEvent> {
     let draft: ClipDraft | undefined;
     let info: SpeechInfo | undefined;
@@ -71,7 +81,7 @@ export function keepClip(events: AsyncIterable<SpeechEvent>, options: KeepOption
             ...{ voiceId: voice.voiceId, voiceName: voice.name, warnings: warnings.join(' ') },
             ...{ createdAtMs: now, expiresAtMs: now + keepMs },
           };
-          await index.add(clip);
+          await addOrRemove(clip);
         }
         yield event;
       }

@@ -39,7 +39,7 @@ const returnFormats = ['url', 'buffer'] as const;
 const timestampKinds = ['word'] as const;
 const formatNames = Object.keys(audioFormats) as FormatName[];
 const voiceIdCharsMax = 128;
-const speakingRates = { min: 0.25, max: 4 };
+export const speakingRates = { min: 0.25, max: 4 };
 
 const surrogate = /[\ud800-\udbff]/;
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
 import { dumpVoice } from '../engines/dumped-voice.ts';
+import { testCertificate } from '../rpc/test-certificate.ts';
 import { main, runSonant } from './sonant-program.ts';
 
 let folder: string;
@@ -32,6 +33,23 @@ test('doctor looks at everything, and a broken setting is explained', async () =
   const broken = await sonant(['doctor'], '', { SONANT_SPEAKING_MAX: 'x', SONANT_WAITING_MAX: 'y' });
   expect(broken.code).toBe(2);
   expect(broken.err).toMatch(/SONANT_SPEAKING_MAX.*SONANT_WAITING_MAX/s);
+});
+
+test('a mistake in what TLS needs is told by the setting that it is in, by serve and by doctor', async () => {
+  writeFileSync(join(folder, 'cert.pem'), testCertificate.cert);
+  writeFileSync(join(folder, 'key.pem'), testCertificate.key);
+  writeFileSync(join(folder, 'text.pem'), 'no key');
+  for (const [cert, key, told] of [
+    ['cert.pem', '', /SONANT_TLS_KEY = .*go together/],
+    ['none.pem', 'key.pem', /SONANT_TLS_CERT = none.pem .*ENOENT/],
+    ['text.pem', 'key.pem', /SONANT_TLS_CERT = text.pem/],
+    ['cert.pem', 'text.pem', /SONANT_TLS_KEY = text.pem/],
+  ] as const) {
+    const env = { SONANT_TLS_CERT: cert, SONANT_TLS_KEY: key, SONANT_DATA_DIR: 'tls' };
+    const [served, doctored] = await Promise.all([sonant(['serve'], '', env), sonant(['doctor'], '', env)]);
+    expect(served).toMatchObject({ code: 2, err: expect.stringMatching(told) });
+    expect(doctored).toMatchObject({ code: 1, out: expect.stringMatching(told) });
+  }
 });
 
 test('doctor tells of a data folder that is none', async () => {

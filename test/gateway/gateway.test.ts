@@ -148,6 +148,15 @@ describe('draining', () => {
     await drained;
   });
 
+  test('does not wait for who connected and asks for nothing', async () => {
+    const door = await openDoor();
+    const silent = connectRaw(door);
+    const slow = connectRaw(door);
+    await slow.send('GET /healthz HTTP/1.1\r\nHost: ');
+    await door.gateway.drain(600_000);
+    expect([await silent.end(), await slow.end()]).toEqual([Buffer.alloc(0), Buffer.alloc(0)]);
+  });
+
   test('tells who is still there when time is up', async () => {
     const door = await openDoor({ trouble: { pieceDelayMs: 50 } });
     const running = await door.speak(long);

@@ -48,7 +48,7 @@ export async function openDoor(
   const slots = createSlots({ speakingMax, waitingMax: 256 });
   const speech = createSpeech({ voices, slots });
   const baseUrl = 'http://sonant.test';
-  const delivery = createDelivery({ speech, voices, clips, index: rows, links: { baseUrl, keepMs } });
+  const delivery = createDelivery({ speech, voices, clips, index: rows, links: { baseUrl: () => baseUrl, keepMs } });
   const keyring = createKeyring({ rows: createApiKeyRows(store) });
   const calls: EndedCall[] = [];
   const requests: EndedRequest[] = [];
@@ -64,7 +64,13 @@ export async function openDoor(
     services,
     admit: realAdmit,
     files: { find: rows.find, open: (key, range) => clips.open(key, range) },
-    settings: { address: { host: '127.0.0.1', port: 0 }, baseUrl, isStrict: false, allowedOrigins: [], ...settings },
+    settings: {
+      address: { host: '127.0.0.1', port: 0 },
+      baseUrl: () => baseUrl,
+      isStrict: false,
+      allowedOrigins: [],
+      ...settings,
+    },
     watch: { checks, onRequestEnd: (request) => requests.push(request), onFault: (fault) => faults.push(fault) },
   });
   onClose(async () => {

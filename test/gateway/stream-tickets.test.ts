@@ -5,6 +5,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { parseEventFields } from '../../src/gateway/speech-fields.ts';
+import { Tickets } from '../../src/gateway/tickets.ts';
 import { type ReadEvent, readEvents } from './event-reader.ts';
 import { bytesOf, type Door, openDoor } from './open-door.ts';
 
@@ -59,6 +61,16 @@ describe('a ticket', () => {
     const answer = await ask();
     expect([answer.status, answer.headers.get('Retry-After')]).toEqual([429, '60']);
     await ticketOf(shared, body);
+  });
+
+  test('for a single letter takes room too', async () => {
+    const { request } = parseEventFields({ voice_id: 'a', text: 'x' }, false);
+    const asked = { request, isKept: false, isSingleText: true, ignored: ['x'.repeat(64)] };
+    const tickets = new Tickets();
+    const issue = () => tickets.issue(asked, { apiKey: 'snt', keyId: 'key' });
+    expect(issue().asked.ignored).toEqual([]);
+    for (let i = 1; i < 2_000; i++) issue();
+    expect(issue).toThrow('Too many tickets');
   });
 
   test('plays in an EventSource, through a connection that breaks, and ends it', async () => {

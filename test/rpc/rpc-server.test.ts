@@ -68,27 +68,12 @@ describe('drained', () => {
   });
 });
 
-describe('it says why it cannot', () => {
-  const open = (house: House, address: { host: string; port: number }, tls?: { cert: string; key: string }) =>
-    openRpcServer({ services: house.services, address, onFault() {}, ...(tls && { tls }) });
-
-  test('listen', async () => {
-    const house = await openHouse();
-    const { port } = house.server;
-    const taken = `cannot listen for gRPC on 127.0.0.1:${port}: another program listens there already`;
-    await expect(open(house, { host: '127.0.0.1', port })).rejects.toThrow(taken);
-    await expect(open(house, { host: '192.0.2.1', port: 0 })).rejects.toThrow(
-      'this machine does not have that address',
-    );
-  });
-
-  test('use a certificate', async () => {
-    const house = await openHouse();
-    const address = { host: '127.0.0.1', port: 0 };
-    await expect(open(house, address, { cert: 'none', key: 'none' })).rejects.toThrow(
-      'the TLS certificate and key cannot be used',
-    );
-  });
+test('it says why it cannot listen', async () => {
+  const { server, services } = await openHouse();
+  const open = (host: string, port: number) => openRpcServer({ services, address: { host, port }, onFault() {} });
+  const taken = `cannot listen for gRPC on 127.0.0.1:${server.port}: another program listens there already`;
+  await expect(open('127.0.0.1', server.port)).rejects.toThrow(taken);
+  await expect(open('192.0.2.1', 0)).rejects.toThrow('this machine does not have that address');
 });
 
 test('with a certificate it speaks TLS', async () => {

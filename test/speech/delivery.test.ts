@@ -20,6 +20,7 @@ const bob = { callerId: 'bob' };
 let folder: string;
 let tone: ToneEngine;
 let delivery: Delivery;
+let markUnwritable: () => void;
 let close: () => Promise<void>;
 
 beforeEach(async () => {
@@ -29,8 +30,12 @@ beforeEach(async () => {
   const clips = await openLocalClips({ dir: join(folder, 'audio') });
   const voices = createVoices([tone]);
   const speech = createSpeech({ voices, slots: createSlots({ speakingMax: 4, waitingMax: 4 }) });
-  const links = { baseUrl: 'https://tts.example', keepMs: 3_600_000 };
-  delivery = createDelivery({ speech, voices, clips, index: createClipRows(store), links });
+  const links = { baseUrl: () => 'https://tts.example', keepMs: 3_600_000 };
+  const index = createClipRows(store);
+  markUnwritable = () => {
+    index.add = () => Promise.reject(new Error('full'));
+  };
+  delivery = createDelivery({ speech, voices, clips, index, links });
   close = async () => {
     await clips.close();
     await store.close();
@@ -59,6 +64,12 @@ test('a text becomes a file with true sizes, an address and an end', async () =>
   expect(bytes.length).toBe(delivered.byteCount);
   expect(bytes.readUInt32LE(40)).toBe(bytes.length - 44);
   expect(delivered.seconds).toBeCloseTo((bytes.length - 44) / 48000, 3);
+});
+
+test('what the index did not take is not kept', async () => {
+  markUnwritable();
+  await expect(deliver()).rejects.toThrow('full');
+  expect(keptFiles()).toEqual([]);
 });
 
 test('the same request of the same caller is answered from what is kept, without the engine', async () => {
