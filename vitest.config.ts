@@ -1,5 +1,7 @@
 // The tests: everything in test/ named *.test.ts. Threads and child processes of engines need a moment to start on a
-// busy machine, so the limits are wide; no test asserts a time.
+// busy machine, so the limits are wide; no test asserts a time. Many wait for programs: two files at once even on two
+// cores.
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -9,5 +11,6 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    maxWorkers: Math.max(2, availableParallelism() - 1),
   },
 });
