@@ -116,7 +116,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
   const delivery = createDelivery({ speech, voices, clips, index: clipRows, links });
   const onCallEnd = ({ failure, ...call }: EndedCall) => logEnd(log, 'info', 'call', call, failure);
-  const services = createServices({ delivery, voices, admit, onCallEnd });
+  const services = createServices({ delivery, voices, access: { admit, isInForce: keyring.isInForce }, onCallEnd });
 
   const rpc = await blame(config, 'SONANT_GRPC_ADDR', () =>
     openRpcServer({ services, onFault, ...(!isSinglePort && { address: config.grpcAddr, ...(tls && { tls }) }) }),

@@ -42,8 +42,10 @@ async function openSonant(): Promise<Doors> {
   const clipRows = createClipRows(store);
   const rows = createApiKeyRows(store);
   const { key } = (await makeFirstKey({ rows, dataDir }))!;
-  const admit = createAdmit(createKeyring({ rows }));
-  const services = createServices({ delivery: readyHeart, voices, admit, onCallEnd: () => {} });
+  const keyring = createKeyring({ rows });
+  const admit = createAdmit(keyring);
+  const access = { admit, isInForce: keyring.isInForce };
+  const services = createServices({ delivery: readyHeart, voices, access, onCallEnd: () => {} });
   const address = { host: '127.0.0.1', port: 0 };
   const onFault = console.error;
   const rpc = await openRpcServer({ services, address, onFault });

@@ -19,6 +19,8 @@ export interface KeyCaller extends Caller {
 export interface Keyring {
   /** The caller whose key this is, or a Failure `invalid_api_key`. */
   verify(presented: string | undefined): Promise<KeyCaller>;
+  /** Whether the key may still be used, asked of the table. */
+  isInForce(keyId: string): Promise<boolean>;
   /** A new key; `key` is shown to its owner now and never again. */
   create(asked: NewApiKey): Promise<{ key: string; apiKey: ApiKey }>;
   /** The newest first, a thousand at most; `beforeKeyId` is the last of the list before. */
@@ -81,6 +83,7 @@ export function createKeyring({ rows, pepper, now = Date.now }: KeyringOptions):
       lastUse.note(caller.keyId, nowMs);
       return caller;
     },
+    isInForce: (keyId) => rows.isInForce(keyId, now()),
     async create(asked) {
       const parsed = createApiKey();
       const row = toApiKeyRow(parsed, asked, now(), pepper);

@@ -2,11 +2,11 @@
 // the first sound: whatever fails until then is an ordinary failure with a status of its own.
 import type { Client } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { SpeechInfo, SpeechService, StreamSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
-import type { KeyCaller } from '../access/keyring.ts';
+import { type SpeechInfo, SpeechService, type StreamSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
+import type { Admit } from '../access/admit.ts';
 import { Failure } from '../errors.ts';
 import { admittedKey } from '../rpc/call.ts';
-import { apiKeyHeader } from '../rpc/gate.ts';
+import { apiKeyHeader, requiredScopesOf } from '../rpc/gate.ts';
 import { sendPieces } from './body-writer.ts';
 import { callOptionsOf, clientLeft, signalOf } from './call-options.ts';
 import { keepalive, numberOfEvent, type StreamEvent, toEventText } from './event-stream.ts';
@@ -31,7 +31,15 @@ const eventHeaders = {
   'x-accel-buffering': 'no',
 };
 
-export function createEventSender(client: Client<typeof SpeechService>, streams: SpeechStreams): EventSender {
+export interface EventSenderOptions {
+  client: Client<typeof SpeechService>;
+  streams: SpeechStreams;
+  admit: Admit;
+}
+
+const scopes = requiredScopesOf(SpeechService.method.streamSpeech);
+
+export function createEventSender({ client, streams, admit }: EventSenderOptions): EventSender {
   const send = async (reply: FastifyReply, stream: SpeechStream, from: number, headers: SpeechHeaders = {}) => {
     await sendPieces(reply, { ...eventHeaders, ...headers }, textsOf(reply, stream, from));
     return reply;
@@ -49,7 +57,7 @@ export function createEventSender(client: Client<typeof SpeechService>, streams:
       const { info, begun } = await firstEvents(messages, asked);
       // From here on the stream has an id, and lives on for a while without its reader.
       left.removeEventListener('abort', leave);
-      const caller = options.contextValues.get(admittedKey)!.caller as KeyCaller;
+      const caller = options.contextValues.get(admittedKey)!.caller;
       const toBroken = (error: unknown, chunkIndex: number): StreamEvent => ({
         case: 'broken',
         value: { failure: fromThrown(error), chunkIndex, requestId: request.id },
@@ -57,6 +65,7 @@ export function createEventSender(client: Client<typeof SpeechService>, streams:
       const stream = streams.open({
         audioId: info.audioId,
         holders: ticket ? [caller.keyId, ticket.ticketId] : [caller.keyId],
+        apiKey: ticket?.apiKey,
         begun,
         source: { messages, abort: (reason) => ending.abort(reason), toBroken },
       });
@@ -66,6 +75,8 @@ export function createEventSender(client: Client<typeof SpeechService>, streams:
     async resume(request, reply, audioId, holder) {
       const stream = streams.find(audioId, holder);
       if (!stream) throw new Failure('stream_expired');
+      // Who comes with the ticket has shown no key.
+      if (!request.caller) await admit(stream.apiKey, scopes);
       const next = nextOf(request, audioId);
       switch (stream.stateOf(next)) {
         case 'lost':

@@ -136,7 +136,7 @@ function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: Gatewa
   const { baseUrl, isStrict } = settings;
   const client = createClient(SpeechService, services.transport);
   const admitTo = createAdmitTo(admit);
-  const eventSender = createEventSender(client, streams);
+  const eventSender = createEventSender({ client, streams, admit });
   const readOpenApi = addOpenApi(app, baseUrl);
   addSpeechRoutes(app, { client, admitTo, eventSender, isStrict });
   addSseRoutes(app, { admitTo, eventSender, isStrict, baseUrl });

@@ -18,6 +18,8 @@ export interface SpeechStreamOptions {
   audioId: string;
   /** Who may read it again: the id of the key, and of the ticket if there was one. */
   holders: readonly string[];
+  /** The key that a ticket stands for, where one was used. */
+  apiKey?: string | undefined;
   /** Events there are already. */
   begun: readonly StreamEvent[];
   source: EventSource;
@@ -33,6 +35,7 @@ export interface Reader {
 export class SpeechStream {
   readonly audioId: string;
   readonly holders: readonly string[];
+  readonly apiKey: string | undefined;
   readonly #source: EventSource;
   readonly #watcher: SpeechStreamOptions['watcher'];
   readonly #events: StreamEvent[] = [];
@@ -48,9 +51,10 @@ export class SpeechStream {
   #madeBytes = 0;
   heldBytes = 0;
 
-  constructor({ audioId, holders, begun, source, watcher }: SpeechStreamOptions) {
+  constructor({ audioId, holders, apiKey, begun, source, watcher }: SpeechStreamOptions) {
     this.audioId = audioId;
     this.holders = holders;
+    this.apiKey = apiKey;
     this.#source = source;
     this.#watcher = watcher;
     for (const event of begun) this.#hold(event);

@@ -1,12 +1,12 @@
 // What is known of a call while it runs, carried in Connect's context values from the gate to the handlers. Nothing of
 // it can come over the wire; a door in this process may put values in when it calls through the local transport.
 import { type ContextKey, createContextKey, type HandlerContext } from '@connectrpc/connect';
+import type { KeyCaller } from '../access/keyring.ts';
 import type { Delivered } from '../speech/delivery.ts';
-import type { Caller } from '../speech/request.ts';
 
 /** Who was let in, and the scopes that this took. */
 export interface Admitted {
-  caller: Caller;
+  caller: KeyCaller;
   scopes: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export const handoverKey: ContextKey<{ delivered?: Delivered } | undefined> = cr
 });
 
 /** The caller, in a handler of a method that the gate guards. */
-export function callerOf({ values, method }: Pick<HandlerContext, 'values' | 'method'>): Caller {
+export function callerOf({ values, method }: Pick<HandlerContext, 'values' | 'method'>): KeyCaller {
   const admitted = values.get(admittedKey);
   if (!admitted) throw new Error(`${method.name} was called past the gate`);
   return admitted.caller;

@@ -4,12 +4,10 @@
 import { type DescMethod, type DescService, getOption } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
 import { required_scopes } from '../../gen/sonant/v1/scope_pb.ts';
+import type { Admit } from '../access/admit.ts';
 import { Failure } from '../errors.ts';
-import type { Caller } from '../speech/request.ts';
 import { admittedKey } from './call.ts';
 
-/** The caller who holds the key, or a Failure `invalid_api_key` or `insufficient_scope`. */
-export type Admit = (presentedKey: string | undefined, requiredScopes: readonly string[]) => Promise<Caller>;
 export type Gate = (context: HandlerContext) => Promise<void>;
 
 export const apiKeyHeader = 'x-api-key';

@@ -20,6 +20,8 @@ export const unaryCallMs = 5 * 60_000;
 export const streamCallMs = 6 * 3_600_000;
 /** How long a stream waits for a reader who takes nothing. */
 export const readerStallMs = 2 * 60_000;
+/** How often the keys of running streams are looked at again; a revocation must hold within a second. */
+export const keyCheckMs = 500;
 /** The longest deadline that a timer can keep; longer ones are shortened to it. */
 export const deadlineMsMax = 2 ** 31 - 1;
 

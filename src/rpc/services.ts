@@ -1,4 +1,4 @@
-// All that is served over RPC and the line that every call walks: gate, observe, deadline, abortable, then the service.
+// All that is served over RPC and the line that every call walks: gate, observe, deadline, key watch, abortable, then the service.
 // Made once; the wire (`createHandlers`) and the gateway (`transport`) are two ways into the same.
 import type { DescService } from '@bufbuild/protobuf';
 import { type ConnectRouterOptions, createConnectRouter, type Transport } from '@connectrpc/connect';
@@ -6,14 +6,16 @@ import { compressionGzip } from '@connectrpc/connect-node';
 import { Health as HealthService } from '../../gen/health/v1/health_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
+import type { Admit } from '../access/admit.ts';
 import { Failure } from '../errors.ts';
 import type { Delivery } from '../speech/delivery.ts';
 import type { Voices } from '../speech/voice.ts';
 import { abortable } from './abortable.ts';
 import { createDeadline, type TimeLimits } from './deadline.ts';
-import { type Admit, createGate } from './gate.ts';
+import { createGate } from './gate.ts';
 import { guardHandler, type Handler } from './guarded-handler.ts';
 import { type Health, openHealth } from './health.ts';
+import { type IsInForce, openKeyWatch } from './key-watch.ts';
 import {
   messageBytesMax,
   openRequestBytesMax,
@@ -32,7 +34,8 @@ import { createVoiceService } from './voice-service.ts';
 export interface ServicesOptions {
   delivery: Delivery;
   voices: Voices;
-  admit: Admit;
+  /** Who may call, and whether a key that was admitted still is in force. */
+  access: { admit: Admit; isInForce: IsInForce };
   /** Called once for every call, for the log and the metrics. */
   onCallEnd: OnCallEnd;
   options?: { reflection?: boolean; timeLimits?: TimeLimits };
@@ -51,13 +54,14 @@ export interface Services {
 /** These need no key. */
 const openServices: readonly DescService[] = [HealthService, ...reflectionServices];
 
-export function createServices({ delivery, voices, admit, onCallEnd, options = {} }: ServicesOptions): Services {
+export function createServices({ delivery, voices, access, onCallEnd, options = {} }: ServicesOptions): Services {
   const { reflection = true, timeLimits = { unaryCallMs, streamCallMs, readerStallMs } } = options;
   const stopping = new AbortController();
   const observe = createObserve(onCallEnd);
+  const keyWatch = openKeyWatch(access.isInForce);
   const line: Line = {
-    gate: observe.watchGate(createGate(admit, openServices)),
-    interceptors: [observe.interceptor, createDeadline(timeLimits, openServices), abortable],
+    gate: observe.watchGate(createGate(access.admit, openServices)),
+    interceptors: [observe.interceptor, createDeadline(timeLimits, openServices), keyWatch.interceptor, abortable],
     shutdownSignal: stopping.signal,
   };
   const guarded = [
@@ -82,6 +86,7 @@ export function createServices({ delivery, voices, admit, onCallEnd, options = {
     },
     health,
     stop() {
+      keyWatch.close();
       const message = 'The service is stopping; try again.';
       stopping.abort(new Failure('overloaded', { message, retryAfterSeconds: 1 }));
     },

@@ -32,6 +32,8 @@ export interface ApiKeyRows {
   addFirst(row: ApiKeyRow): Promise<boolean>;
   isEmpty(): Promise<boolean>;
   find(idPart: string): Promise<ApiKeyRow | undefined>;
+  /** Whether there is such a key, neither revoked nor expired. */
+  isInForce(keyId: string, nowMs: number): Promise<boolean>;
   /** The newest first; `beforeKeyId` is where the list before this one ended. */
   list(limit: number, beforeKeyId?: string): Promise<ApiKeyRow[]>;
   /** Ends the key, unless it has ended before, and answers the row, if there is one. */
@@ -74,6 +76,11 @@ export function createApiKeyRows(store: RowStore): ApiKeyRows {
     async find(idPart) {
       const [row] = await store.query<ApiKeyRow>(`${select} where id_part = $1`, idPart);
       return row;
+    },
+    async isInForce(keyId, nowMs) {
+      const sql = `select key_id from api_keys
+        where key_id = $1 and revoked_at_ms is null and coalesce(expires_at_ms, $2 + 1) > $2`;
+      return (await store.query(sql, keyId, nowMs)).length > 0;
     },
     list: (limit, beforeKeyId = afterAllKeyIds) =>
       store.query(`${select} where key_id < $1 order by key_id desc limit $2`, beforeKeyId, limit),

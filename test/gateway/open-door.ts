@@ -57,7 +57,7 @@ export async function openDoor(
   const services = createServices({
     delivery,
     voices,
-    admit: realAdmit,
+    access: { admit: realAdmit, isInForce: keyring.isInForce },
     onCallEnd: (call) => calls.push(call),
   });
   const gateway = await openGateway({

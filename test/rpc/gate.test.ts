@@ -49,7 +49,7 @@ describe('over gRPC', () => {
 });
 
 describe('through the local transport', () => {
-  const caller = { callerId: 'let in by the gateway' };
+  const caller = { callerId: 'let in by the gateway', keyId: 'key', scopes: [] };
 
   test('a call without admission passes the same gate', async () => {
     const { services, calls } = await openHouse();

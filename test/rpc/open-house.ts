@@ -5,11 +5,12 @@ import { createClient } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { onTestFinished } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import type { Admit } from '../../src/access/admit.ts';
+import { scopes } from '../../src/access/scope.ts';
 import { Failure } from '../../src/errors.ts';
 import { createHttpApp } from '../../src/gateway/http-app.ts';
 import { createHttpServer } from '../../src/gateway/http-server.ts';
 import { addRpcRoutes } from '../../src/gateway/rpc-routes.ts';
-import type { Admit } from '../../src/rpc/gate.ts';
 import type { EndedCall } from '../../src/rpc/observe.ts';
 import { openRpcServer, type RpcServerOptions } from '../../src/rpc/rpc-server.ts';
 import { createServices, type ServicesOptions } from '../../src/rpc/services.ts';
@@ -19,12 +20,12 @@ import { openTinyHeart } from './tiny-heart.ts';
 export const goodKey = { metadata: { 'x-api-key': 'good' } };
 
 const admit: Admit = async (key, requiredScopes) => {
-  if (key === 'good') return { callerId: 'good-caller' };
+  if (key === 'good') return { callerId: 'good-caller', keyId: 'good-key', scopes };
   if (key === 'poor' && requiredScopes.length > 0) throw new Failure('insufficient_scope', { requiredScopes });
   if (key === 'slowed')
     throw new Failure('rate_limit_exceeded', { retryAfterSeconds: 1.5, limitReason: 'requests', limit: 600 });
   if (key === 'broken') throw new TypeError('a bug in admission');
-  if (key === 'poor') return { callerId: 'poor-caller' };
+  if (key === 'poor') return { callerId: 'poor-caller', keyId: 'poor-key', scopes: [] };
   throw new Failure('invalid_api_key');
 };
 
@@ -40,7 +41,8 @@ export async function openHouse({ services: options = {}, tls }: HouseOptions = 
   const onFault = (fault: unknown) => void faults.push(fault);
   const { delivery, voices } = heart;
   const onCallEnd = (call: EndedCall) => void calls.push(call);
-  const services = createServices({ delivery, voices, admit, onCallEnd, options });
+  const access = { admit, isInForce: async () => true };
+  const services = createServices({ delivery, voices, access, onCallEnd, options });
   const address = { host: '127.0.0.1', port: 0 };
   const server = await openRpcServer({ services, address, onFault, ...(tls && { tls }) });
   const web = createHttpApp({

@@ -1,0 +1,46 @@
+// Ends the streams of a key that ends: of every stream that runs, its key is looked at again every half second, so that
+// a revocation is heeded within a second wherever it was made. A key that cannot be looked at, because the store does not
+// answer, is not taken for ended.
+import type { Interceptor } from '@connectrpc/connect';
+import { Failure } from '../errors.ts';
+import { admittedKey } from './call.ts';
+import { keyCheckMs } from './limits.ts';
+
+export type IsInForce = (keyId: string) => Promise<boolean>;
+
+export interface KeyWatch {
+  interceptor: Interceptor;
+  close(): void;
+}
+
+export function openKeyWatch(isInForce: IsInForce): KeyWatch {
+  const streams = new Map<string, Set<AbortController>>();
+  const check = async () => {
+    for (const [keyId, ends] of [...streams]) {
+      if (await isInForce(keyId).catch(() => true)) continue;
+      for (const end of ends) end.abort(new Failure('invalid_api_key', { message: 'The API key is no longer valid.' }));
+    }
+  };
+  let checking = Promise.resolve();
+  const timer = setInterval(() => {
+    checking = checking.then(check);
+  }, keyCheckMs);
+  timer.unref();
+
+  const interceptor: Interceptor = (next) => async (request) => {
+    const keyId = request.contextValues.get(admittedKey)?.caller.keyId;
+    if (!request.stream || keyId === undefined) return next(request);
+    const end = new AbortController();
+    const ends = streams.get(keyId) ?? new Set();
+    streams.set(keyId, ends.add(end));
+    const forget = () => {
+      ends.delete(end);
+      if (ends.size === 0 && streams.get(keyId) === ends) streams.delete(keyId);
+    };
+    // Connect aborts it at the end of every call.
+    request.signal.addEventListener('abort', forget, { once: true });
+    if (request.signal.aborted) forget();
+    return next({ ...request, signal: AbortSignal.any([request.signal, end.signal]) });
+  };
+  return { interceptor, close: () => clearInterval(timer) };
+}

@@ -1,0 +1,47 @@
+// A key that is revoked while its streams run: each of them ends within moments, and says why as its protocol can.
+import { expect, onTestFinished, test } from 'vitest';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { readEvents } from './event-reader.ts';
+import { openDoor } from './open-door.ts';
+
+const sse = '/api/audio/speech/sse';
+/** Minutes of sound, a piece at a time. */
+const chunks = { text_chunks: Array(50).fill('one two three four five six seven eight'), voice_id: 'tone-low' };
+
+test('ends every stream of that key, over REST, SSE and gRPC, and nobody else’s', async () => {
+  const door = await openDoor({ trouble: { pieceDelayMs: 20 } });
+  const { key, apiKey } = await door.keyring.create({});
+  const headers = { 'X-API-Key': key };
+  const { services } = door;
+  const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
+  onTestFinished(() => server.drain(0));
+  const client = openGrpcClient(SpeechService, `127.0.0.1:${server.port}`);
+  onTestFinished(() => client.close());
+
+  const rest = await door.speak({ ...chunks, method: 'streaming' }, { headers });
+  const events = await door.ask(sse, { body: chunks, headers });
+  const ticket = (await (await door.ask(`${sse}/tickets`, { body: chunks, headers })).json()) as { sse_url: string };
+  const ticketed = await fetch(door.here(ticket.sse_url));
+  const others = await door.speak({ ...chunks, method: 'streaming' });
+  const ask = { voiceId: 'tone-low', textChunks: chunks.text_chunks };
+  const stream = client.stream('streamSpeech', ask, { metadata: { 'x-api-key': key } });
+  const grpcEnd = failureOf(new Promise((_, reject) => stream.on('data', () => {}).on('error', reject)));
+
+  await door.keyring.revoke(apiKey.keyId);
+  await expect(rest.arrayBuffer()).rejects.toThrow();
+  for (const answer of [events, ticketed]) {
+    expect((await readEvents(answer)).at(-1)).toMatchObject({
+      event: 'error',
+      data: { error: 'invalid_api_key', status: 401, retryable: false },
+    });
+  }
+  expect(explain(await grpcEnd)).toMatchObject({ code: 'UNAUTHENTICATED', info: { reason: 'INVALID_API_KEY' } });
+  expect(door.slots.speaking).toBe(1);
+  const resumed = await fetch(door.here(ticket.sse_url), {
+    headers: { 'Last-Event-ID': `${ticketed.headers.get('X-Audio-Id')}:0` },
+  });
+  expect([resumed.status, await resumed.json()]).toMatchObject([401, { error: 'invalid_api_key' }]);
+  await others.body!.cancel();
+});
