@@ -6,7 +6,8 @@ import { createSecureContext } from 'node:tls';
 import { createAdmit } from './access/admit.ts';
 import { createPepper } from './access/api-key.ts';
 import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './access/first-key.ts';
-import { createKeyring, type Keyring } from './access/keyring.ts';
+import { createKeyDesk, type KeyDesk } from './access/key-desk.ts';
+import { createKeyring } from './access/keyring.ts';
 import { openLocalClips } from './clips/local-clips.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { EngineDefinition } from './engines/engine.ts';
@@ -55,7 +56,7 @@ export async function openApp(config: Config, definitions: readonly EngineDefini
 
 /** The keys alone, for the command line. */
 export interface Keys {
-  keyring: Keyring;
+  desk: KeyDesk;
   close(): Promise<void>;
 }
 
@@ -63,10 +64,9 @@ export async function openKeys(config: Config): Promise<Keys> {
   await using opened = new AsyncDisposableStack();
   const store = await openSqlite(databaseOf(config));
   opened.defer(() => store.close());
-  const keyring = createKeyring({ rows: createApiKeyRows(store), pepper: pepperOf(config) });
-  opened.defer(() => keyring.close());
+  const desk = createKeyDesk({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange() {} });
   const kept = opened.move();
-  return { keyring, close: () => kept.disposeAsync() };
+  return { desk, close: () => kept.disposeAsync() };
 }
 
 /** All of it, serving. */
@@ -107,7 +107,8 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const firstKey = await makeFirstKey({ rows: keyRows, pepper, dataDir: config.dataDir });
   const keyring = createKeyring({ rows: keyRows, pepper });
   opened.defer(() => keyring.close());
-  const admit = createAdmit(keyring);
+  const desk = createKeyDesk({ rows: keyRows, pepper, onChange: keyring.forget });
+  const admit = createAdmit({ keyring });
 
   const tls = await readTls(config);
   let httpPort = config.httpAddr.port;
@@ -116,13 +117,23 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
   const delivery = createDelivery({ speech, voices, clips, index: clipRows, links });
   const onCallEnd = ({ failure, ...call }: EndedCall) => logEnd(log, 'info', 'call', call, failure);
-  const services = createServices({ delivery, voices, access: { admit, isInForce: keyring.isInForce }, onCallEnd });
+  const services = createServices({
+    delivery,
+    voices,
+    access: { admit, isInForce: keyring.isInForce, desk },
+    onCallEnd,
+  });
 
+  const { isStrict, allowedOrigins, isBehindProxy } = config;
   const rpc = await blame(config, 'SONANT_GRPC_ADDR', () =>
-    openRpcServer({ services, onFault, ...(!isSinglePort && { address: config.grpcAddr, ...(tls && { tls }) }) }),
+    openRpcServer({
+      services,
+      onFault,
+      isBehindProxy,
+      ...(!isSinglePort && { address: config.grpcAddr, ...(tls && { tls }) }),
+    }),
   );
   opened.defer(() => rpc.drain(0));
-  const { isStrict, allowedOrigins } = config;
   const gateway = await blame(config, 'SONANT_HTTP_ADDR', () =>
     openGateway({
       services,
@@ -130,7 +141,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       files: { find: clipRows.find, open: (key, range) => clips.open(key, range) },
       settings: {
         ...(!isSinglePort && { address: config.httpAddr, ...(tls && { tls }) }),
-        ...{ baseUrl, isStrict, allowedOrigins },
+        ...{ baseUrl, isBehindProxy, isStrict, allowedOrigins },
       },
       watch: {
         checks: [{ name: 'store', isReady: async () => (await keyRows.isEmpty()) || true }],

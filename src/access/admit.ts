@@ -1,17 +1,41 @@
 // Whether a call may be made. The order is the contract's: is there a well-formed key (no look-up), is it one of ours
-// and in force, does it have every scope that the call needs.
+// and in force, may it be used from there, does it have every scope that the call needs. Where keys are managed, a bearer
+// token will do in place of a key; it is good for nothing else.
 import { Failure } from '../errors.ts';
 import type { KeyCaller, Keyring } from './keyring.ts';
 
-/**
- * The caller who holds the key, or a Failure `invalid_api_key` or `insufficient_scope`. `presentedKey` is the key as it
- * came, undefined if none did; where no scope is required, any key will do.
- */
-export type Admit = (presentedKey: string | undefined, requiredScopes: readonly string[]) => Promise<KeyCaller>;
+/** What came with a call. */
+export interface Presented {
+  key: string | undefined;
+  /** The header of that name. */
+  authorization?: string | undefined;
+  /** Where the call comes from. */
+  address: string;
+}
 
-export function createAdmit(keyring: Pick<Keyring, 'verify'>): Admit {
-  return async (presentedKey, requiredScopes) => {
-    const caller = await keyring.verify(presentedKey);
+/**
+ * The caller who holds the key, or a Failure `invalid_api_key`, `invalid_token`, `access_denied` or
+ * `insufficient_scope`. Where no scope is required, any key will do.
+ */
+export type Admit = (presented: Presented, requiredScopes: readonly string[]) => Promise<KeyCaller>;
+
+/** The caller whose token this is, or a Failure `invalid_token`. */
+export type VerifyToken = (token: string) => Promise<KeyCaller>;
+
+export interface AdmitOptions {
+  keyring: Pick<Keyring, 'verify'>;
+  /** Absent where nobody can sign in. */
+  verifyToken?: VerifyToken | undefined;
+}
+
+export function createAdmit({ keyring, verifyToken }: AdmitOptions): Admit {
+  const verify = ({ key, authorization, address }: Presented, requiredScopes: readonly string[]) => {
+    const [, token] = /^Bearer +([\w.~+/=-]+)$/i.exec(authorization ?? '') ?? [];
+    const isForKeys = requiredScopes.length > 0 && requiredScopes.every((scope) => scope.startsWith('keys:'));
+    return key === undefined && token && isForKeys && verifyToken ? verifyToken(token) : keyring.verify(key, address);
+  };
+  return async (presented, requiredScopes) => {
+    const caller = await verify(presented, requiredScopes);
     const held: readonly string[] = caller.scopes;
     if (!requiredScopes.every((scope) => held.includes(scope)))
       throw new Failure('insufficient_scope', { requiredScopes });

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Failure } from '../errors.ts';
 import type { ApiKeyRows } from '../store/api-key-rows.ts';
 import { createApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
+import { operatorErrand, toAuditRow } from './key-errand.ts';
 import { isRowOf, toApiKeyRow } from './key-record.ts';
 import { firstKeyScopes } from './scope.ts';
 
@@ -19,8 +20,8 @@ interface Table {
 export async function acceptBootstrapKey({ rows, pepper, key }: Table & { key: string }): Promise<void> {
   const parsed = parseApiKey(key);
   if (!parsed) throw new Failure('invalid_api_key', { message: 'The bootstrap key is not a well-formed API key.' });
-  const asked = { name: 'bootstrap key', scopes: firstKeyScopes };
-  if (!(await rows.find(parsed.idPart))) await rows.add(toApiKeyRow(parsed, asked, Date.now(), pepper));
+  const { row, audit } = operatorsKey('bootstrap key', parsed, pepper);
+  if (!(await rows.find(parsed.idPart))) await rows.add(row, audit);
   if (!isRowOf(await rows.find(parsed.idPart), parsed, pepper)) {
     const message = 'The bootstrap key has the id part of another key, or the pepper has changed.';
     throw new Failure('invalid_api_key', { message });
@@ -47,9 +48,17 @@ export async function makeFirstKey({
   } catch (error) {
     throw new Failure('storage_unavailable', { message: 'The first key cannot be kept.' }, error);
   }
-  const asked = { name: 'first key', scopes: firstKeyScopes };
-  const isAdded = await rows.addFirst(toApiKeyRow(parsed, asked, Date.now(), pepper));
+  const { row, audit } = operatorsKey('first key', parsed, pepper);
+  const isAdded = await rows.addFirst(row, audit);
   return isAdded ? { key: parsed.key, file } : undefined;
+}
+
+function operatorsKey(name: string, parsed: ParsedApiKey, pepper: Pepper | undefined) {
+  const nowMs = Date.now();
+  const { grant } = operatorErrand;
+  const row = toApiKeyRow({ name, scopes: firstKeyScopes }, { parsed, pepper, grant, nowMs });
+  const done = { action: 'create' as const, keyId: row.keyId, atMs: nowMs, detail: { name } };
+  return { row, audit: toAuditRow(done, operatorErrand) };
 }
 
 /** Puts the key into the file, whole and on the disk, unless the file is there already. */

@@ -1,22 +1,12 @@
 // A key between its three forms: what is asked for, the row that is kept, and the record that its owner may see.
 import { timingSafeEqual } from 'node:crypto';
-import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
-import { countChars } from '../speech/request.ts';
-import type { ApiKeyRow } from '../store/api-key-rows.ts';
+import type { ApiKeyChange, ApiKeyRow } from '../store/api-key-rows.ts';
 import { hashApiKey, hintOf, type ParsedApiKey, type Pepper } from './api-key.ts';
-import { defaultScopes, isScope, type Scope, scopes } from './scope.ts';
-
-export interface NewApiKey {
-  /** 1 to 100 characters. Default "unnamed". */
-  name?: string;
-  /** Default: to speak and to see the voices. */
-  scopes?: readonly string[];
-  /** 1 to 3650. Default: never. */
-  expiresInDays?: number;
-  /** Whom its audio belongs to. Default: the key is an owner of its own. */
-  ownerId?: string;
-}
+import { type AskedKey, checkAskedKey } from './asked-key.ts';
+import { checkWithin, type KeyGrant } from './key-grant.ts';
+import { type KeyLimits, limitsFor, usualLimits } from './key-limits.ts';
+import { defaultScopes, isScope, type Scope } from './scope.ts';
 
 /** A key as its owner may see it: all but the key. */
 export interface ApiKey {
@@ -31,36 +21,95 @@ export interface ApiKey {
   revokedAtMs: number | undefined;
   /** May be a minute behind. */
   lastUsedAtMs: number | undefined;
+  /** Undefined: all voices, any address. */
+  voiceIds: readonly string[] | undefined;
+  allowedIps: readonly string[] | undefined;
+  limits: KeyLimits;
+  /** The key that has taken its place. */
+  replacedBy: string | undefined;
 }
 
-const nameCharsMax = 100;
-const daysMax = 3650;
 const dayMs = 24 * 60 * 60 * 1000;
 /** What a key without a row is compared with, so that it is treated like any other. */
 const noHash = Buffer.alloc(32);
 
+/** Of a key that is being made: itself, who makes it, and when. */
+export interface Making {
+  parsed: ParsedApiKey;
+  pepper?: Pepper | undefined;
+  grant: KeyGrant;
+  nowMs: number;
+}
+
 /** The row to keep for this key, or a Failure with every fault in what is asked. */
-export function toApiKeyRow(
-  { key, idPart }: ParsedApiKey,
-  asked: NewApiKey,
-  nowMs: number,
-  pepper?: Pepper,
-): ApiKeyRow {
-  const { name, scopes, expiresInDays, ownerId } = { name: 'unnamed', scopes: defaultScopes, ...asked };
-  checkNewApiKey(name, scopes, expiresInDays);
+export function toApiKeyRow(asked: AskedKey, { parsed, pepper, grant, nowMs }: Making): ApiKeyRow {
+  checkAskedKey(asked);
+  const given = defaultScopes.filter((scope) => grant.scopes.includes(scope));
+  const {
+    name = 'unnamed',
+    scopes = given.length > 0 ? given : grant.scopes,
+    voiceIds = grant.voiceIds ?? null,
+    allowedIps = grant.allowedIps ?? null,
+    limits = {},
+  } = asked;
+  const expiresAtMs = asked.expiresInDays === undefined ? (grant.expiresAtMs ?? null) : toExpiry(asked, nowMs);
+  checkWithin(grant, { scopes, voiceIds, allowedIps, limits, expiresAtMs });
   const keyId = createId('key');
   return {
-    keyId,
-    idPart,
-    hash: hashApiKey(key, pepper),
-    hashKind: pepper ? 'hmac-sha256' : 'sha256',
-    ownerId: ownerId ?? keyId,
-    name,
+    ...{ keyId, idPart: parsed.idPart, ...hashOf(parsed, pepper), ownerId: keyId, path: grant.range.path, name },
     scopes: [...new Set(scopes)].join(' '),
-    createdAtMs: nowMs,
-    expiresAtMs: expiresInDays === undefined ? null : nowMs + expiresInDays * dayMs,
-    revokedAtMs: null,
-    lastUsedAtMs: null,
+    voiceIds: voiceIds && JSON.stringify(voiceIds),
+    allowedIps: allowedIps?.join(' ') ?? null,
+    ...toLimitColumns(limitsFor(limits, grant.limits)),
+    ...{ createdAtMs: nowMs, expiresAtMs, revokedAtMs: null, lastUsedAtMs: null, replacedBy: null },
+  };
+}
+
+/** The row of the key that takes the place of another: like it in all but the key itself. */
+export function toSuccessorRow(row: ApiKeyRow, { parsed, pepper, nowMs }: Omit<Making, 'grant'>): ApiKeyRow {
+  const own = { keyId: createId('key'), idPart: parsed.idPart, ...hashOf(parsed, pepper) };
+  return { ...row, ...own, createdAtMs: nowMs, lastUsedAtMs: null };
+}
+
+/** What changes in the row, or a Failure with every fault in what is asked. */
+export function toApiKeyChange(row: ApiKeyRow, asked: AskedKey, grant: KeyGrant, nowMs: number): ApiKeyChange {
+  checkAskedKey(asked);
+  const before = toApiKey(row, nowMs);
+  const { name, scopes, voiceIds, allowedIps, limits, expiresInDays } = asked;
+  const expiresAtMs = expiresInDays === undefined ? row.expiresAtMs : toExpiry(asked, nowMs);
+  const allLimits = { ...before.limits, ...limits };
+  checkWithin(grant, {
+    scopes: scopes ?? before.scopes,
+    voiceIds: voiceIds === undefined ? (before.voiceIds ?? null) : voiceIds,
+    allowedIps: allowedIps === undefined ? (before.allowedIps ?? null) : allowedIps,
+    limits: allLimits,
+    expiresAtMs,
+  });
+  return {
+    ...(name !== undefined && { name }),
+    ...(scopes && { scopes: [...new Set(scopes)].join(' ') }),
+    ...(voiceIds !== undefined && { voiceIds: voiceIds && JSON.stringify(voiceIds) }),
+    ...(allowedIps !== undefined && { allowedIps: allowedIps?.join(' ') ?? null }),
+    ...(limits && toLimitColumns(limitsFor(allLimits, undefined))),
+    ...(expiresInDays !== undefined && { expiresAtMs }),
+  };
+}
+
+const toExpiry = ({ expiresInDays }: AskedKey, nowMs: number): number | null =>
+  expiresInDays === null || expiresInDays === undefined ? null : nowMs + expiresInDays * dayMs;
+
+const hashOf = ({ key }: ParsedApiKey, pepper: Pepper | undefined) => ({
+  hash: hashApiKey(key, pepper),
+  hashKind: pepper ? ('hmac-sha256' as const) : ('sha256' as const),
+});
+
+/** The usual limits are not kept, so that a key has what is usual when it is used. */
+function toLimitColumns(limits: KeyLimits) {
+  const column = (name: keyof KeyLimits) => (limits[name] === usualLimits[name] ? null : limits[name]!);
+  return {
+    requestsPerMinute: column('requestsPerMinute'),
+    concurrency: column('concurrency'),
+    charactersPerMonth: column('charactersPerMonth'),
   };
 }
 
@@ -76,33 +125,22 @@ export function toApiKey(row: ApiKeyRow, nowMs: number): ApiKey {
     expiresAtMs: row.expiresAtMs ?? undefined,
     revokedAtMs: row.revokedAtMs ?? undefined,
     lastUsedAtMs: row.lastUsedAtMs ?? undefined,
+    voiceIds: row.voiceIds === null ? undefined : JSON.parse(row.voiceIds),
+    allowedIps: row.allowedIps?.split(' '),
+    limits: {
+      requestsPerMinute: row.requestsPerMinute ?? usualLimits.requestsPerMinute,
+      concurrency: row.concurrency ?? usualLimits.concurrency,
+      charactersPerMonth: row.charactersPerMonth ?? usualLimits.charactersPerMonth,
+    },
+    replacedBy: row.replacedBy ?? undefined,
   };
 }
 
 /** What the key may do; a scope that a newer version has added is not known here, and means nothing. */
-export const scopesOf = (row: ApiKeyRow): readonly Scope[] => row.scopes.split(' ').filter(isScope);
+const scopesOf = (row: ApiKeyRow): readonly Scope[] => row.scopes.split(' ').filter(isScope);
 
 /** Whether the row is this key's, in constant time. A row from before there was a pepper still counts. */
 export function isRowOf(row: ApiKeyRow | undefined, { key }: ParsedApiKey, pepper: Pepper | undefined): boolean {
   const hash = hashApiKey(key, row?.hashKind === 'sha256' ? undefined : pepper);
   return timingSafeEqual(hash, row?.hash ?? noHash);
-}
-
-function checkNewApiKey(name: string, asked: readonly string[], expiresInDays: number | undefined): void {
-  const details: FieldViolation[] = [];
-  const fault = (field: string, reason: string, message: string) => details.push({ field, reason, message });
-  const chars = countChars(name);
-  if (chars < 1 || chars > nameCharsMax) fault('name', 'length', `must be 1 to ${nameCharsMax} characters`);
-  if (/\p{Cc}/u.test(name) || !name.isWellFormed()) fault('name', 'encoding', 'must hold no control characters');
-  if (asked.length === 0) fault('scopes', 'required', 'give at least one scope');
-  for (const [i, scope] of asked.entries()) {
-    if (!isScope(scope)) fault(`scopes[${i}]`, 'enum', `must be one of ${scopes.join(', ')}`);
-  }
-  if (
-    expiresInDays !== undefined &&
-    !(Number.isInteger(expiresInDays) && expiresInDays >= 1 && expiresInDays <= daysMax)
-  ) {
-    fault('expires_in_days', 'range', `must be a whole number from 1 to ${daysMax}`);
-  }
-  if (details.length > 0) throw new Failure('invalid_request', { details });
 }

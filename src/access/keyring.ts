@@ -1,12 +1,15 @@
-// The keys of this service: made, listed, revoked, and presented ones verified. Whoever presents a key that is missing,
-// malformed, unknown, revoked or expired hears one and the same `invalid_api_key`, so there is nothing to find out.
-// What was looked up is remembered for half a second: a revocation here holds at once, one by another process by then.
+// The keys of this service: presented ones are verified. Whoever presents a key that is missing, malformed, unknown,
+// revoked or expired hears one and the same `invalid_api_key`, so there is nothing to find out.
+// What was looked up is remembered for half a second: a change made here holds at once, one by another process by then.
 import { Failure } from '../errors.ts';
 import type { Caller } from '../speech/request.ts';
-import type { ApiKeyRows } from '../store/api-key-rows.ts';
-import { createApiKey, hashApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
+import type { ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
+import { createAddressCheck } from './address-list.ts';
+import { hashApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
 import { BriefCache } from './brief-cache.ts';
-import { type ApiKey, isRowOf, type NewApiKey, scopesOf, toApiKey, toApiKeyRow } from './key-record.ts';
+import type { KeyGrant } from './key-grant.ts';
+import type { KeyLimits } from './key-limits.ts';
+import { isRowOf, toApiKey } from './key-record.ts';
 import { createLastUse } from './last-use.ts';
 import type { Scope } from './scope.ts';
 
@@ -14,19 +17,18 @@ import type { Scope } from './scope.ts';
 export interface KeyCaller extends Caller {
   keyId: string;
   scopes: readonly Scope[];
+  limits: KeyLimits;
+  /** What it may do with keys, where its scopes say that it may. */
+  grant: KeyGrant;
 }
 
 export interface Keyring {
-  /** The caller whose key this is, or a Failure `invalid_api_key`. */
-  verify(presented: string | undefined): Promise<KeyCaller>;
+  /** The caller whose key this is, or a Failure: `invalid_api_key`, or `access_denied` from that address. */
+  verify(presented: string | undefined, address: string): Promise<KeyCaller>;
   /** Whether the key may still be used, asked of the table. */
   isInForce(keyId: string): Promise<boolean>;
-  /** A new key; `key` is shown to its owner now and never again. */
-  create(asked: NewApiKey): Promise<{ key: string; apiKey: ApiKey }>;
-  /** The newest first, a thousand at most; `beforeKeyId` is the last of the list before. */
-  list(beforeKeyId?: string): Promise<ApiKey[]>;
-  /** Ends the key for good, or a Failure `not_found`. Its row stays. */
-  revoke(keyId: string): Promise<ApiKey>;
+  /** A key has changed: nothing that was known before counts. */
+  forget(): void;
   /** Writes the times of last use that are not written yet. */
   close(): Promise<void>;
 }
@@ -38,14 +40,16 @@ export interface KeyringOptions {
   now?: () => number;
 }
 
-const listMax = 1_000;
 const usesWrittenEveryMs = 60_000;
 const remembering = { keptMs: 500, entriesMax: 10_000 };
 
 interface Remembered {
   caller: KeyCaller;
   expiresAtMs: number;
+  isAllowedFrom: (address: string) => boolean;
 }
+
+const anywhere = () => true;
 
 export function createKeyring({ rows, pepper, now = Date.now }: KeyringOptions): Keyring {
   const lastUse = createLastUse((uses) => rows.noteUses(uses), usesWrittenEveryMs);
@@ -54,52 +58,57 @@ export function createKeyring({ rows, pepper, now = Date.now }: KeyringOptions):
   const unknown = new BriefCache<true>(remembering);
 
   const lookUp = async (parsed: ParsedApiKey, name: string, nowMs: number): Promise<Remembered | undefined> => {
-    // A revocation while this waits begins a new cache, which must not get what was true before.
+    // A change while this waits begins a new cache, which must not get what was true before.
     const cache = known;
     const row = await rows.find(parsed.idPart);
     if (!isRowOf(row, parsed, pepper) || !row || row.revokedAtMs !== null) {
       unknown.set(name, true, nowMs);
       return undefined;
     }
-    const caller = Object.freeze({ callerId: row.ownerId, keyId: row.keyId, scopes: scopesOf(row) });
-    const remembered = { caller, expiresAtMs: row.expiresAtMs ?? Infinity };
+    const remembered = toRemembered(row, nowMs);
     cache.set(name, remembered, nowMs);
     return remembered;
   };
 
-  const find = async (parsed: ParsedApiKey, nowMs: number): Promise<KeyCaller | undefined> => {
+  const find = async (parsed: ParsedApiKey, nowMs: number): Promise<Remembered | undefined> => {
     const name = hashApiKey(parsed.key, pepper).toString('latin1');
     if (unknown.get(name, nowMs)) return undefined;
     const found = known.get(name, nowMs) ?? (await lookUp(parsed, name, nowMs));
-    return found && nowMs < found.expiresAtMs ? found.caller : undefined;
+    return found && nowMs < found.expiresAtMs ? found : undefined;
   };
 
   return {
-    async verify(presented) {
+    async verify(presented, address) {
       const parsed = parseApiKey(presented);
       const nowMs = now();
-      const caller = parsed && (await find(parsed, nowMs));
-      if (!caller) throw new Failure('invalid_api_key');
+      const found = parsed && (await find(parsed, nowMs));
+      if (!found) throw new Failure('invalid_api_key');
+      const { caller, isAllowedFrom } = found;
+      if (!isAllowedFrom(address))
+        throw new Failure('access_denied', { message: 'This API key may not be used from this address.' });
       lastUse.note(caller.keyId, nowMs);
       return caller;
     },
     isInForce: (keyId) => rows.isInForce(keyId, now()),
-    async create(asked) {
-      const parsed = createApiKey();
-      const row = toApiKeyRow(parsed, asked, now(), pepper);
-      if (!(await rows.add(row))) throw new Error('two keys were given one id part');
-      return { key: parsed.key, apiKey: toApiKey(row, now()) };
-    },
-    async list(beforeKeyId) {
-      const nowMs = now();
-      return (await rows.list(listMax, beforeKeyId)).map((row) => toApiKey(row, nowMs));
-    },
-    async revoke(keyId) {
-      const row = await rows.revoke(keyId, now());
+    forget() {
       known = new BriefCache(remembering);
-      if (!row) throw new Failure('not_found');
-      return toApiKey(row, now());
     },
     close: () => lastUse.close(),
+  };
+}
+
+function toRemembered(row: ApiKeyRow, nowMs: number): Remembered {
+  const { keyId, ownerId, scopes, voiceIds, allowedIps, limits, expiresAtMs } = toApiKey(row, nowMs);
+  const isAdmin = scopes.includes('admin');
+  const grant: KeyGrant = {
+    actor: `key:${keyId}`,
+    range: { path: isAdmin ? '' : `${row.path}${ownerId}/`, ownKeyId: keyId },
+    ...{ scopes, voiceIds, allowedIps, limits, expiresAtMs },
+  };
+  const caller = { callerId: ownerId, keyId, scopes, limits, grant, ...(voiceIds && { voiceIds }) };
+  return {
+    caller: Object.freeze(caller),
+    expiresAtMs: expiresAtMs ?? Infinity,
+    isAllowedFrom: allowedIps ? createAddressCheck(allowedIps) : anywhere,
   };
 }

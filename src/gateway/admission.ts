@@ -3,7 +3,7 @@
 // to the core as admitted, so nothing is looked up twice.
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyRequest } from 'fastify';
-import type { Admit } from '../access/admit.ts';
+import type { Admit, Presented } from '../access/admit.ts';
 import type { KeyCaller } from '../access/keyring.ts';
 import { Failure } from '../errors.ts';
 import { apiKeyHeader, requiredScopesOf } from '../rpc/gate.ts';
@@ -22,7 +22,7 @@ export function createAdmitTo(admit: Admit): AdmitTo {
     const choices = methods.map(requiredScopesOf);
     const scopes = [...new Set(choices.flat())];
     return async (request) => {
-      const caller = await admit(apiKeyOf(request), []);
+      const caller = await admit(presentedBy(request), choices.length === 1 ? choices[0]! : []);
       if (!choices.some((choice) => holds(caller, choice))) {
         const message = scopes.length > 1 ? `The API key needs one of the scopes ${scopes.join(', ')}.` : undefined;
         throw new Failure('insufficient_scope', { requiredScopes: scopes, ...(message && { message }) });
@@ -31,6 +31,12 @@ export function createAdmitTo(admit: Admit): AdmitTo {
     };
   };
 }
+
+const presentedBy = (request: FastifyRequest): Presented => ({
+  key: apiKeyOf(request),
+  authorization: request.headers.authorization,
+  address: request.ip,
+});
 
 /** The key as it came. */
 export function apiKeyOf({ headers }: FastifyRequest): string | undefined {

@@ -1,7 +1,7 @@
 // How a request calls the core: under its own id, as the caller who was admitted, and until its client has left.
 import { type CallOptions, Code, ConnectError, type ContextValues, createContextValues } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { admittedKey, doorKey } from '../rpc/call.ts';
+import { addressKey, admittedKey, doorKey } from '../rpc/call.ts';
 
 export type Door = 'rest' | 'sse';
 
@@ -23,7 +23,7 @@ export interface CoreCall extends CallOptions {
 }
 
 export function callOptionsOf(request: FastifyRequest, door: Door, signal: AbortSignal): CoreCall {
-  const contextValues = createContextValues().set(doorKey, door);
+  const contextValues = createContextValues().set(doorKey, door).set(addressKey, request.ip);
   const { caller } = request;
   if (caller) contextValues.set(admittedKey, { caller, scopes: caller.scopes });
   const headers: Record<string, string> = { 'x-request-id': request.id };

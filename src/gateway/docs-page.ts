@@ -131,7 +131,7 @@ function propertiesOf(document: OpenApi, schema: Schema): string {
   };
   const rows = Object.entries(properties).map(([name, { default: fallback, description, ...values }]) => [
     `<code>${escaped(name)}</code>${required.includes(name) ? ' *' : ''}`,
-    escaped(valuesOf(values)),
+    escaped(valuesOf(resolve(document, values))),
     fallback === undefined ? '' : `<code>${escaped(fallback)}</code>`,
     prose(description ?? ''),
   ]);
@@ -140,7 +140,7 @@ function propertiesOf(document: OpenApi, schema: Schema): string {
 
 function valuesOf({ type, enum: allowed, minimum, maximum }: Schema): string {
   if (Array.isArray(allowed)) return allowed.join(', ');
-  return minimum === undefined ? String(type) : `${minimum} to ${maximum}`;
+  return minimum === undefined ? [type].flat().join(' or ') : `${minimum} to ${maximum}`;
 }
 
 /** What a reference to a component stands for. */

@@ -76,7 +76,7 @@ export function createEventSender({ client, streams, admit }: EventSenderOptions
       const stream = streams.find(audioId, holder);
       if (!stream) throw new Failure('stream_expired');
       // Who comes with the ticket has shown no key.
-      if (!request.caller) await admit(stream.apiKey, scopes);
+      if (!request.caller) await admit({ key: stream.apiKey, address: request.ip }, scopes);
       const next = nextOf(request, audioId);
       switch (stream.stateOf(next)) {
         case 'lost':

@@ -20,6 +20,7 @@ import { createEventSender } from './event-sender.ts';
 import { addHealthRoutes, type ReadinessCheck } from './health-routes.ts';
 import { createHttpApp } from './http-app.ts';
 import { createHttpServer, type Tls } from './http-server.ts';
+import { addKeyRoutes } from './key-routes.ts';
 import { farewellMs } from './limits.ts';
 import { addOpenApi } from './openapi.ts';
 import { addRpcRoutes } from './rpc-routes.ts';
@@ -34,6 +35,7 @@ export interface GatewaySettings {
   tls?: Tls;
   /** What public addresses begin with, without a slash at its end; known once all doors are open. */
   baseUrl(): string;
+  isBehindProxy?: boolean;
   /** Refuse members that mean nothing, in place of naming them. */
   isStrict: boolean;
   /** Origins whose pages may read replies, such as "https://example.com". */
@@ -78,7 +80,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     const server = createHttpServer(take, settings.tls);
     return server;
   };
-  const app = createHttpApp({ toServer, isDraining: () => isDraining, onRequestEnd });
+  const app = createHttpApp({
+    toServer,
+    isBehindProxy: settings.isBehindProxy ?? false,
+    isDraining: () => isDraining,
+    onRequestEnd,
+  });
   const streams = new SpeechStreams();
   addRoutes(app, streams, options);
   await app.ready();
@@ -143,6 +150,7 @@ function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: Gatewa
   addEstimateRoute(app, { client, admitTo, isStrict });
   addAudioRoutes(app, files);
   addVoiceRoutes(app, services.transport, admitTo);
+  addKeyRoutes(app, { transport: services.transport, admitTo, isStrict, baseUrl });
   addHealthRoutes(app, watch.checks);
   addDocsPage(app, readOpenApi);
   addRpcRoutes(app, services.createHandlers({ grpc: false }));

@@ -12,6 +12,8 @@ import { createMethodCheck } from './method-check.ts';
 
 export interface HttpAppOptions {
   toServer(listener: RequestListener): Server;
+  /** Believe what the proxy in front says of where requests come from. */
+  isBehindProxy?: boolean;
   isDraining(): boolean;
   onRequestEnd: OnRequestEnd;
 }
@@ -19,7 +21,12 @@ export interface HttpAppOptions {
 /** It lives as long as the process, and says so to whoever would otherwise restart it. */
 const livesOn = '/healthz';
 
-export function createHttpApp({ toServer, isDraining, onRequestEnd }: HttpAppOptions): FastifyInstance {
+export function createHttpApp({
+  toServer,
+  isBehindProxy = false,
+  isDraining,
+  onRequestEnd,
+}: HttpAppOptions): FastifyInstance {
   const tell = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     request.fault = error;
     if (reply.raw.closed) return void reply.hijack();
@@ -32,6 +39,8 @@ export function createHttpApp({ toServer, isDraining, onRequestEnd }: HttpAppOpt
 
   const app: FastifyInstance = fastify({
     logger: false,
+    // The connection's other end is believed, and nobody behind it.
+    trustProxy: isBehindProxy && ((_address: string, hop: number) => hop === 0),
     serverFactory: toServer,
     genReqId: ({ headers }: IncomingMessage) => toRequestId(headers['x-request-id']),
     exposeHeadRoutes: false,

@@ -108,7 +108,7 @@ const preface = (baseUrl: string) => ({
 
 function toDocumented(operation: Operation): DocumentedOperation {
   const { id, tag, summary, description, scopes, parameters, body, answers, failures } = operation;
-  const needed = scopes && `The key needs ${scopes.map((scope) => `\`${scope}\``).join(' or ')}.`;
+  const needed = scopes && scopes.length > 0 && `The key needs ${scopes.map((scope) => `\`${scope}\``).join(' or ')}.`;
   const told = [description, needed].filter(Boolean).join(' ');
   return {
     operationId: id,

@@ -30,7 +30,7 @@ export function addRpcRoutes(app: FastifyInstance, handlers: readonly Handler[])
     scope.removeAllContentTypeParsers();
     scope.register(fastifyConnectPlugin, {
       routes: (router) => router.handlers.push(...handlers),
-      contextValues: ({ raw }) => toContextValues(raw),
+      contextValues: ({ raw, ip }) => toContextValues(raw, ip),
     });
   });
 }

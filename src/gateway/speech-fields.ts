@@ -14,8 +14,7 @@ import type { FormatName } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import { fromThrown } from './failure-reply.ts';
-
-export type Fields = Readonly<Record<string, unknown>>;
+import { type Fields, sortFields } from './known-fields.ts';
 
 export interface AskedSpeech {
   request: SpeechRequest;
@@ -50,13 +49,14 @@ export interface FieldRules {
 
 /** What a body asks of POST /api/audio/speech. */
 export function parseSpeechFields(given: Fields, rules: FieldRules): AskedSpeech {
-  const { fields, ignored, faults } = sortFields(given, rules);
+  const known = rules.isEvents ? eventFields : restFields;
+  const { fields, ignored, faults } = sortFields(given, known, rules.isStrict);
   return { request: parse(fields, faults), isKept: fields.return_format === 'url', ignored, isSingleText: false };
 }
 
 /** What a body or query asks of a stream of events: `text` counts as a single chunk. */
 export function parseEventFields(given: Fields, isStrict: boolean): AskedSpeech {
-  const { fields, ignored, faults } = sortFields(given, { isStrict, isEvents: true });
+  const { fields, ignored, faults } = sortFields(given, eventFields, isStrict);
   const { method, text, text_chunks } = fields;
   if (method !== 'streaming' && (method ?? undefined) !== undefined) {
     faults.push({ field: 'method', reason: 'enum', message: 'must be streaming, or left out' });
@@ -80,16 +80,6 @@ export function fromQuery(query: Readonly<Record<string, unknown>>): Fields {
       return [name, isNumber && numbers.includes(name) ? Number(value) : value];
     }),
   );
-}
-
-function sortFields(given: Fields, { isStrict, isEvents }: FieldRules) {
-  const known = isEvents ? eventFields : restFields;
-  const ignored = Object.keys(given).filter((name) => !known.includes(name));
-  const fields: Fields = Object.fromEntries(
-    known.filter((name) => Object.hasOwn(given, name)).map((name) => [name, given[name]]),
-  );
-  const unknown = (field: string) => ({ field, reason: 'unknown', message: 'means nothing here; leave it out' });
-  return { fields, ignored, faults: isStrict ? ignored.map(unknown) : ([] as FieldViolation[]) };
 }
 
 /** The request, or one Failure with what is wrong in `fields` and the faults found before. */

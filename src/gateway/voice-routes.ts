@@ -8,8 +8,8 @@ import { requiredScopesOf } from '../rpc/gate.ts';
 import { speakingRates } from '../speech/request.ts';
 import type { AdmitTo } from './admission.ts';
 import { callOptionsOf, signalOf } from './call-options.ts';
-import { fromThrown } from './failure-reply.ts';
 import { documented, type Operation, type Parameter, type Schema } from './operation.ts';
+import { inTermsOfQuery, pageParameters, takePage, takeText } from './page-query.ts';
 
 const { listVoices, getVoice } = VoiceService.method;
 
@@ -55,12 +55,7 @@ const pageSchema: Schema = {
   },
 };
 
-const query = (name: string, description: string, schema: Schema = text): Parameter => ({
-  in: 'query',
-  name,
-  description,
-  schema,
-});
+const query = (name: string, description: string): Parameter => ({ in: 'query', name, description, schema: text });
 const listOperation: Operation = {
   id: 'listVoices',
   tag: 'Voices',
@@ -70,8 +65,7 @@ const listOperation: Operation = {
     query('language_code', 'Only voices that can speak this BCP-47 language.'),
     query('engine', 'Only voices of this engine.'),
     query('text', 'Only voices with these words in their id, name, description or labels.'),
-    query('limit', 'Most voices to answer.', { type: 'integer', minimum: 1, maximum: 1000, default: 100 }),
-    query('cursor', 'The `next_cursor` of the page before.'),
+    ...pageParameters,
   ],
   answers: { 200: { description: 'Voices, ordered by id.', content: { 'application/json': { schema: pageSchema } } } },
   failures: ['invalid_request', 'invalid_api_key', 'insufficient_scope', 'overloaded'],
@@ -98,7 +92,7 @@ export function addVoiceRoutes(app: FastifyInstance, transport: Transport, admit
       const wanted = parseList(request.query as Record<string, unknown>);
       const answer = client.listVoices(wanted, callOptionsOf(request, 'rest', signalOf(reply)));
       const { voices, nextPageToken } = await answer.catch((error) => {
-        throw inTermsOfQuery(fromThrown(error));
+        throw inTermsOfQuery(error);
       });
       return { voices: voices.map(toJson), next_cursor: nextPageToken || null };
     },
@@ -122,37 +116,15 @@ export function addVoiceRoutes(app: FastifyInstance, transport: Transport, admit
 /** Parameters that are not known mean nothing, and are ignored. */
 function parseList(given: Readonly<Record<string, unknown>>) {
   const details: FieldViolation[] = [];
-  const take = (name: string): string => {
-    const value = given[name] ?? '';
-    if (typeof value === 'string') return value;
-    details.push({ field: name, reason: 'type', message: 'must be given once' });
-    return '';
-  };
-  const limit = take('limit');
-  if (!/^\d{0,6}$/.test(limit)) details.push({ field: 'limit', reason: 'type', message: 'must be a whole number' });
+  const take = (name: string) => takeText(given, name, details);
   const wanted = {
     languageCode: take('language_code'),
     engine: take('engine'),
     query: take('text'),
-    pageToken: take('cursor'),
-    ...(limit !== '' && { pageSize: Number(limit) }),
+    ...takePage(given, details),
   };
   if (details.length > 0) throw new Failure('invalid_request', { details });
   return wanted;
-}
-
-/** Fields that have another name here. */
-const names: Readonly<Record<string, string>> = { page_size: 'limit', page_token: 'cursor', query: 'text' };
-
-function inTermsOfQuery(failure: Failure): Failure {
-  const { details } = failure.facts;
-  if (!details) return failure;
-  const renamed = details.map((fault) => ({
-    ...fault,
-    field: names[fault.field] ?? fault.field,
-    message: fault.message.replace('next_page_token', 'next_cursor'),
-  }));
-  return new Failure(failure.reason, { ...failure.facts, details: renamed }, failure.cause);
 }
 
 const statusNames: Readonly<Record<number, string>> = {

@@ -13,6 +13,9 @@ export interface Admitted {
 /** Set by a door that has asked for admission already; else by the gate. */
 export const admittedKey: ContextKey<Admitted | undefined> = createContextKey(undefined, { description: 'admitted' });
 
+/** Where the call comes from: an IP address. Set by the door that it came through. */
+export const addressKey: ContextKey<string> = createContextKey('', { description: 'address' });
+
 /** Through which door the call came, for the log: "rest", "sse". The protocol unless a door says. */
 export const doorKey: ContextKey<string | undefined> = createContextKey(undefined, { description: 'door' });
 

@@ -6,7 +6,7 @@ import type { HandlerContext } from '@connectrpc/connect';
 import { required_scopes } from '../../gen/sonant/v1/scope_pb.ts';
 import type { Admit } from '../access/admit.ts';
 import { Failure } from '../errors.ts';
-import { admittedKey } from './call.ts';
+import { addressKey, admittedKey } from './call.ts';
 
 export type Gate = (context: HandlerContext) => Promise<void>;
 
@@ -29,7 +29,9 @@ export function createGate(admit: Admit, openServices: readonly DescService[]): 
     const scopes = requiredScopesOf(method);
     const admitted = values.get(admittedKey);
     if (!admitted) {
-      const caller = await admit(requestHeader.get(apiKeyHeader) ?? undefined, scopes);
+      const key = requestHeader.get(apiKeyHeader) ?? undefined;
+      const authorization = requestHeader.get('authorization') ?? undefined;
+      const caller = await admit({ key, authorization, address: values.get(addressKey) }, scopes);
       values.set(admittedKey, { caller, scopes });
     } else if (!scopes.every((scope) => admitted.scopes.includes(scope))) {
       throw new Failure('insufficient_scope', { requiredScopes: scopes });

@@ -13,6 +13,7 @@ import {
   createContextValues,
 } from '@connectrpc/connect';
 import type { UniversalServerRequest } from '@connectrpc/connect/protocol';
+import { addressKey } from './call.ts';
 import { bodyArrivalMs, deadlineMsMax } from './limits.ts';
 import { readBody } from './request-body.ts';
 
@@ -23,9 +24,9 @@ export type NodeRequest = IncomingMessage | Http2ServerRequest;
 const envelopeBytesMax = 1024;
 const nodeRequestKey = createContextKey<NodeRequest | undefined>(undefined);
 
-/** The context of a call that came as this request. */
-export const toContextValues = (request: NodeRequest): ContextValues =>
-  createContextValues().set(nodeRequestKey, request);
+/** The context of a call that came as this request, from that address. */
+export const toContextValues = (request: NodeRequest, address: string): ContextValues =>
+  createContextValues().set(nodeRequestKey, request).set(addressKey, address);
 
 export function guardHandler(handler: Handler, requestBytesMaxOf: (service: DescService) => number): Handler {
   const bytesMax = requestBytesMaxOf(handler.service) + envelopeBytesMax;

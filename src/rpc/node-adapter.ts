@@ -6,19 +6,22 @@ import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'no
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { UniversalServerRequest, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { universalRequestFromNodeRequest } from '@connectrpc/connect-node';
+import { clientAddressOf } from './client-address.ts';
 import { type Handler, toContextValues } from './guarded-handler.ts';
 
 export type NodeAdapter = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
 export interface NodeAdapterOptions {
   handlers: readonly Handler[];
+  /** Believe what the proxy in front says of where calls come from. */
+  isBehindProxy: boolean;
   /** Hears of what should not happen; whatever it is, one request fails and no more. */
   onFault(fault: unknown): void;
 }
 
 const theyLeft = new ConnectError('the caller has left', Code.Canceled);
 
-export function createNodeAdapter({ handlers, onFault }: NodeAdapterOptions): NodeAdapter {
+export function createNodeAdapter({ handlers, isBehindProxy, onFault }: NodeAdapterOptions): NodeAdapter {
   const byPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
   return (request, response) => {
     // What goes wrong with either also closes it, and is dealt with there.
@@ -28,7 +31,7 @@ export function createNodeAdapter({ handlers, onFault }: NodeAdapterOptions): No
     setImmediate(() => {
       if (response.stream?.destroyed ?? true) return;
       const handler = byPath.get(request.url?.split('?', 1)[0] ?? '');
-      const answered = handler ? answer(handler, request, response) : refuse(request, response);
+      const answered = handler ? answer(handler, request, response, isBehindProxy) : refuse(request, response);
       answered.catch((fault) => {
         onFault(fault);
         response.stream?.close(constants.NGHTTP2_INTERNAL_ERROR);
@@ -39,18 +42,23 @@ export function createNodeAdapter({ handlers, onFault }: NodeAdapterOptions): No
 
 const ignore = () => {};
 
-async function answer(handler: Handler, request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
+async function answer(
+  handler: Handler,
+  request: Http2ServerRequest,
+  response: Http2ServerResponse,
+  isBehindProxy: boolean,
+): Promise<void> {
   const left = new AbortController();
   response.once('close', () => left.abort(theyLeft));
-  const universal = toUniversalRequest(request);
+  const universal = toUniversalRequest(request, clientAddressOf(request, isBehindProxy));
   if (!universal) return end(request, response, 400);
   await send(await handler({ ...universal, signal: left.signal }), request, response, left.signal);
 }
 
 /** Undefined for one that names no host, or whose address is none. */
-function toUniversalRequest(request: Http2ServerRequest): UniversalServerRequest | undefined {
+function toUniversalRequest(request: Http2ServerRequest, address: string): UniversalServerRequest | undefined {
   try {
-    return universalRequestFromNodeRequest(request, undefined, toContextValues(request));
+    return universalRequestFromNodeRequest(request, undefined, toContextValues(request, address));
   } catch {
     return undefined;
   }

@@ -24,6 +24,7 @@ export interface RpcServerOptions {
   services: Services;
   /** Where to listen. Without it, only sockets handed to `accept` are served. */
   address?: ListenAddress;
+  isBehindProxy?: boolean;
   /** PEM. */
   tls?: { cert: string; key: string };
   /** Hears of faults that no caller is told of. */
@@ -41,9 +42,10 @@ export interface RpcServer {
 
 type Server = ReturnType<typeof createServer> | ReturnType<typeof createSecureServer>;
 
-export async function openRpcServer({ services, address, tls, onFault }: RpcServerOptions): Promise<RpcServer> {
+export async function openRpcServer(options: RpcServerOptions): Promise<RpcServer> {
+  const { services, address, tls, isBehindProxy = false, onFault } = options;
   const handlers = services.createHandlers({ grpc: true });
-  const server = createHttp2Server(tls, createNodeAdapter({ handlers, onFault }));
+  const server = createHttp2Server(tls, createNodeAdapter({ handlers, isBehindProxy, onFault }));
   const sockets = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
   const streams = new Set<ServerHttp2Stream>();

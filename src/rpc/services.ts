@@ -4,13 +4,16 @@ import type { DescService } from '@bufbuild/protobuf';
 import { type ConnectRouterOptions, createConnectRouter, type Transport } from '@connectrpc/connect';
 import { compressionGzip } from '@connectrpc/connect-node';
 import { Health as HealthService } from '../../gen/health/v1/health_pb.ts';
+import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Admit } from '../access/admit.ts';
+import type { KeyDesk } from '../access/key-desk.ts';
 import { Failure } from '../errors.ts';
 import type { Delivery } from '../speech/delivery.ts';
 import type { Voices } from '../speech/voice.ts';
 import { abortable } from './abortable.ts';
+import { createApiKeyService } from './api-key-service.ts';
 import { createDeadline, type TimeLimits } from './deadline.ts';
 import { createGate } from './gate.ts';
 import { guardHandler, type Handler } from './guarded-handler.ts';
@@ -34,8 +37,8 @@ import { createVoiceService } from './voice-service.ts';
 export interface ServicesOptions {
   delivery: Delivery;
   voices: Voices;
-  /** Who may call, and whether a key that was admitted still is in force. */
-  access: { admit: Admit; isInForce: IsInForce };
+  /** Who may call, whether a key that was admitted still is in force, and where keys are made. */
+  access: { admit: Admit; isInForce: IsInForce; desk: KeyDesk };
   /** Called once for every call, for the log and the metrics. */
   onCallEnd: OnCallEnd;
   options?: { reflection?: boolean; timeLimits?: TimeLimits };
@@ -67,6 +70,7 @@ export function createServices({ delivery, voices, access, onCallEnd, options = 
   const guarded = [
     serve(SpeechService, createSpeechService(delivery)),
     serve(VoiceService, createVoiceService(voices)),
+    serve(ApiKeyService, createApiKeyService(access.desk)),
   ];
   const names = guarded.map(({ service }) => service);
   const health = openHealth(names);

@@ -50,8 +50,11 @@ export function createSpeechService(delivery: Delivery): Service {
   return {
     synthesizeSpeech,
     streamSpeech: stream,
-    async estimateSpeech(message) {
-      const { seconds, byteCount, warnings, ...estimate } = await delivery.estimate(parseEstimate(message));
+    async estimateSpeech(message, context) {
+      const { seconds, byteCount, warnings, ...estimate } = await delivery.estimate(
+        parseEstimate(message),
+        callerOf(context),
+      );
       return { ...estimate, warnings: [...warnings], duration: toDuration(seconds), byteCount: BigInt(byteCount) };
     },
     async deleteAudio({ audioId }, context) {

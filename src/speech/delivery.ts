@@ -12,7 +12,7 @@ import { planSpeech } from './plan.ts';
 import type { Caller, SpeechRequest } from './request.ts';
 import { createSharedWork } from './shared-work.ts';
 import type { Speech } from './synthesize.ts';
-import type { Voices } from './voice.ts';
+import { type Voices, voicesFor } from './voice.ts';
 
 export interface Delivery {
   /** Speaks the text, or takes it from the cache unless it must be `fresh`, and answers when all of it is kept. */
@@ -28,7 +28,7 @@ export interface Delivery {
     caller: Caller,
     signal: AbortSignal,
   ): AsyncGenerator<SpeechEvent | DeliveredInfo>;
-  estimate(request: SpeechRequest): Promise<Estimate>;
+  estimate(request: SpeechRequest, caller: Caller): Promise<Estimate>;
   /** A Failure `not_found` where the caller has no such audio. */
   remove(audioId: string, caller: Caller): Promise<void>;
 }
@@ -121,7 +121,7 @@ export function createDelivery({ speech, voices, clips, index, links }: Delivery
 
   return {
     async deliver(request, caller, signal, { fresh, audioUrlWanted }) {
-      const { voice } = planSpeech(voices, request);
+      const { voice } = planSpeech(voicesFor(voices, caller), request);
       const cacheKey = cacheKeyOf(request, voice);
       const cached = fresh ? undefined : await findCached(caller.callerId, cacheKey);
       if (cached) return toDelivered(cached, voice, true, audioUrlWanted);
@@ -149,8 +149,8 @@ export function createDelivery({ speech, voices, clips, index, links }: Delivery
       }
     },
 
-    async estimate(request) {
-      const { cuts, warnings } = planSpeech(voices, request);
+    async estimate(request, caller) {
+      const { cuts, warnings } = planSpeech(voicesFor(voices, caller), request);
       let said = 0;
       let segmentCount = 0;
       for (let next = cuts.next(); !next.done; next = cuts.next()) {

@@ -22,6 +22,8 @@ export interface SpeechRequest {
 /** Who was admitted: whose turn it is, and who is charged. */
 export interface Caller {
   callerId: string;
+  /** The voices that it may speak with; undefined for all. */
+  voiceIds?: readonly string[];
 }
 
 export interface TextLimits {

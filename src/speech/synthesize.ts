@@ -12,7 +12,7 @@ import { type PlannedCut, planSpeech, type SpeechPlan } from './plan.ts';
 import { type Caller, countChars, type SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
 import type { Slots } from './slots.ts';
-import type { Voices } from './voice.ts';
+import { type Voices, voicesFor } from './voice.ts';
 
 export interface Speech {
   streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
@@ -32,7 +32,7 @@ const audioIdBits = 128;
 
 export function createSpeech({ voices, slots }: { voices: Voices; slots: Slots }): Speech {
   async function* streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal) {
-    const plan = planSpeech(voices, request);
+    const plan = planSpeech(voicesFor(voices, caller), request);
     const giveBack = await slots.take(caller.callerId, signal);
     const leaving = new AbortController();
     let ended = false;

@@ -1,6 +1,7 @@
 // The voices there are: those of every engine that is open, each under an id of its own, and which languages they speak.
 import type { Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
+import type { Caller } from './request.ts';
 
 /** A voice and the engine that speaks it. */
 export interface OfferedVoice {
@@ -34,6 +35,18 @@ export function createVoices(engines: readonly Engine[]): Voices {
       const found = offered.get(voiceId);
       if (!found) throw new Failure('voice_not_found');
       return found;
+    },
+  };
+}
+
+/** The voices that the caller may speak with: for them there are no others. */
+export function voicesFor(voices: Voices, { voiceIds }: Caller): Voices {
+  if (!voiceIds) return voices;
+  return {
+    list: () => voices.list().filter(({ voiceId }) => voiceIds.includes(voiceId)),
+    find(voiceId) {
+      if (!voiceIds.includes(voiceId)) throw new Failure('voice_not_found');
+      return voices.find(voiceId);
     },
   };
 }

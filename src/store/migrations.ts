@@ -47,6 +47,30 @@ const migrations: readonly Migration[] = [
       'create index clips_purged on clips (purged_at_ms) where purged_at_ms is not null',
     ],
   },
+  {
+    name: 'key management',
+    statements: [
+      "alter table api_keys add column path text not null default ''",
+      'alter table api_keys add column voice_ids text',
+      'alter table api_keys add column allowed_ips text',
+      'alter table api_keys add column requests_per_minute bigint',
+      'alter table api_keys add column concurrency bigint',
+      'alter table api_keys add column characters_per_month bigint',
+      'alter table api_keys add column replaced_by text',
+      'create index api_keys_in_path on api_keys (path, key_id)',
+      `create table audit (
+        audit_id text primary key,
+        at_ms bigint not null,
+        actor text not null,
+        action text not null,
+        key_id text not null,
+        address text not null,
+        request_id text not null,
+        detail text not null
+      )`,
+      'create index audit_of_key on audit (key_id, at_ms)',
+    ],
+  },
 ];
 
 /**

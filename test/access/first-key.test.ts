@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { createApiKey, createPepper } from '../../src/access/api-key.ts';
 import { acceptBootstrapKey, makeFirstKey } from '../../src/access/first-key.ts';
-import { createKeyring } from '../../src/access/keyring.ts';
 import { firstKeyScopes } from '../../src/access/scope.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { openKeys } from './open-keys.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sonant-first-key-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -18,7 +18,7 @@ async function newService() {
   const dataDir = join(folder, String(folders++));
   const store = await openSqlite(join(dataDir, 'sonant.db'));
   const rows = createApiKeyRows(store);
-  return { dataDir, store, rows, keyring: createKeyring({ rows }) };
+  return { dataDir, store, rows, keyring: openKeys({ rows }) };
 }
 
 test('with no key at all one is made, kept for its owner alone, and made once', async () => {

@@ -6,13 +6,12 @@ import { crc32 } from 'node:zlib';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createAdmit } from '../../src/access/admit.ts';
 import { createApiKey, createPepper, parseApiKey } from '../../src/access/api-key.ts';
-import { createKeyring, type Keyring } from '../../src/access/keyring.ts';
 import { defaultScopes } from '../../src/access/scope.ts';
 import { Failure } from '../../src/errors.ts';
-import { createId } from '../../src/id.ts';
 import { type ApiKeyRows, createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { type Keys, openKeys } from './open-keys.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sonant-keys-'));
 const file = join(folder, 'sonant.db');
@@ -34,14 +33,14 @@ const counted: ApiKeyRows = {
 };
 let nowMs = Date.now();
 const now = () => nowMs;
-let keyring: Keyring;
+let keyring: Keys;
 
 beforeEach(() => {
   lookUps = 0;
-  keyring = createKeyring({ rows: counted, now });
+  keyring = openKeys({ rows: counted, now });
 });
 
-const refusalOf = async (presented: string | undefined, ring: Pick<Keyring, 'verify'> = keyring) => {
+const refusalOf = async (presented: string | undefined, ring: Pick<Keys, 'verify'> = keyring) => {
   const error = await ring.verify(presented).then(
     () => undefined,
     (thrown: Failure) => thrown,
@@ -63,13 +62,12 @@ const refused = { reason: 'invalid_api_key', message: new Failure('invalid_api_k
 test('a new key lets its caller in, with the scopes of a new key', async () => {
   const { key, apiKey } = await keyring.create({ name: 'laptop' });
   expect(apiKey).toMatchObject({ name: 'laptop', status: 'active', scopes: defaultScopes, expiresAtMs: undefined });
-  expect(await keyring.verify(key)).toEqual({ callerId: apiKey.keyId, keyId: apiKey.keyId, scopes: defaultScopes });
+  expect(await keyring.verify(key)).toMatchObject({
+    callerId: apiKey.keyId,
+    keyId: apiKey.keyId,
+    scopes: defaultScopes,
+  });
   expect(JSON.stringify(await keyring.list())).not.toContain(key.slice(15));
-});
-
-test('a key made for an owner speaks in its name', async () => {
-  const { key, apiKey } = await keyring.create({ ownerId: 'key_owner' });
-  expect(await keyring.verify(key)).toMatchObject({ callerId: 'key_owner', keyId: apiKey.keyId });
 });
 
 test('missing, malformed, unknown, forged, revoked and expired keys hear the same', async () => {
@@ -115,7 +113,7 @@ test('a key that expires is refused at that moment, remembered or not', async ()
 test('a revocation holds at once here, and within a second in another process; the row stays', async () => {
   const { key, apiKey } = await keyring.create({});
   const elsewhere = await openSqlite(file);
-  const other = createKeyring({ rows: createApiKeyRows(elsewhere), now });
+  const other = openKeys({ rows: createApiKeyRows(elsewhere), now });
   expect([await refusalOf(key), await refusalOf(key, other)]).toEqual([undefined, undefined]);
   await keyring.revoke(apiKey.keyId);
   expect(await refusalOf(key)).toEqual(refused);
@@ -130,7 +128,7 @@ test('a revocation holds at once here, and within a second in another process; t
 test('a look-up that a revocation overtakes is not remembered', async () => {
   const { key, apiKey } = await keyring.create({});
   const late = Promise.withResolvers<void>();
-  const slow = createKeyring({
+  const slow = openKeys({
     now,
     rows: {
       ...rows,
@@ -149,17 +147,17 @@ test('a look-up that a revocation overtakes is not remembered', async () => {
 });
 
 test('a new key from another process is let in at once', async () => {
-  const other = createKeyring({ rows });
+  const other = openKeys({ rows });
   expect(await refusalOf((await other.create({})).key)).toBeUndefined();
 });
 
 test('under a pepper, older keys still count; without it or under another, its keys do not', async () => {
   const plain = (await keyring.create({})).key;
-  const salty = createKeyring({ rows, pepper: createPepper('salt') });
+  const salty = openKeys({ rows, pepper: createPepper('salt') });
   const { key } = await salty.create({});
   expect([await refusalOf(plain, salty), await refusalOf(key, salty)]).toEqual([undefined, undefined]);
   expect(await refusalOf(key)).toEqual(refused);
-  expect(await refusalOf(key, createKeyring({ rows, pepper: createPepper('sugar') }))).toEqual(refused);
+  expect(await refusalOf(key, openKeys({ rows, pepper: createPepper('sugar') }))).toEqual(refused);
 });
 
 test('what is asked of a new key is checked, every fault at once', async () => {
@@ -186,17 +184,6 @@ test('what is asked of a new key is checked, every fault at once', async () => {
   expect(apiKey.scopes).toEqual(['admin']);
 });
 
-test('a list goes on where it ended, at most a thousand keys at a time', async () => {
-  const [sample] = await rows.list(1);
-  for (let i = 0; i < 1_001; i++)
-    await rows.add({ ...sample!, keyId: createId('key'), idPart: String(i).padStart(10, '0') });
-  const first = await keyring.list();
-  expect(first).toHaveLength(1_000);
-  const ids = [...first, ...(await keyring.list(first.at(-1)!.keyId))].map(({ keyId }) => keyId);
-  expect(ids.length).toBeGreaterThan(1_000);
-  expect(ids).toEqual([...new Set(ids)].toSorted().toReversed());
-});
-
 test('the last use is written at the close, and may be written late', async () => {
   const { key, apiKey } = await keyring.create({});
   const lastUsed = async () => (await rows.find(key.slice(4, 14)))!.lastUsedAtMs;
@@ -209,15 +196,34 @@ test('the last use is written at the close, and may be written late', async () =
   expect((await keyring.list()).find(({ keyId }) => keyId === apiKey.keyId)!.lastUsedAtMs).toBe(nowMs);
 });
 
+test('0 of 100 000 keys with one wrong character reach the database', async () => {
+  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+  const keys = Array.from({ length: 100 }, () => createApiKey().key);
+  const reasons = new Set<string>();
+  for (let n = 0; n < 100_000; n++) {
+    const key = keys[n % keys.length]!;
+    const at = 4 + Math.floor(Math.random() * 60);
+    const wrong = digits[Math.floor(Math.random() * digits.length)]!;
+    const typo = key.slice(0, at) + (wrong === key[at] || key[at] === '_' ? '-' : wrong) + key.slice(at + 1);
+    await keyring.verify(typo).then(
+      () => reasons.add('let in'),
+      ({ reason }: Failure) => reasons.add(reason),
+    );
+  }
+  expect([...reasons]).toEqual(['invalid_api_key']);
+  expect(lookUps).toBe(0);
+});
+
 test('admission: first the key, then its scopes, all that are needed', async () => {
-  const admit = createAdmit(keyring);
+  const admit = createAdmit({ keyring });
+  const from = (key: string | undefined) => ({ key, address: '127.0.0.1' });
   const { key, apiKey } = await keyring.create({ scopes: ['voices:read', 'speech:stream'] });
   const requiredScopes = ['speech:stream', 'speech:synthesize'];
-  await expect(admit(undefined, requiredScopes)).rejects.toMatchObject(refused);
-  await expect(admit(createApiKey().key, requiredScopes)).rejects.toMatchObject(refused);
+  await expect(admit(from(undefined), requiredScopes)).rejects.toMatchObject(refused);
+  await expect(admit(from(createApiKey().key), requiredScopes)).rejects.toMatchObject(refused);
   const lacking = { reason: 'insufficient_scope', facts: { requiredScopes } };
-  await expect(admit(key, requiredScopes)).rejects.toMatchObject(lacking);
+  await expect(admit(from(key), requiredScopes)).rejects.toMatchObject(lacking);
   for (const enough of [[], ['voices:read'], ['speech:stream', 'voices:read']]) {
-    expect(await admit(key, enough)).toMatchObject({ keyId: apiKey.keyId });
+    expect(await admit(from(key), enough)).toMatchObject({ keyId: apiKey.keyId });
   }
 });

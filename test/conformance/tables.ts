@@ -1,7 +1,8 @@
 // What the tables of every row store do: keys and clips, as src/store/api-key-rows.ts and clip-rows.ts promise.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createId } from '../../src/id.ts';
-import { type ApiKeyRow, createApiKeyRows } from '../../src/store/api-key-rows.ts';
+import { type ApiKeyRow, type ApiKeyRows, createApiKeyRows } from '../../src/store/api-key-rows.ts';
+import { type AuditRow, listAudit } from '../../src/store/audit-rows.ts';
 import { type ClipRow, createClipRows } from '../../src/store/clip-rows.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
 
@@ -17,7 +18,9 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
     test('the first row ever, and only that, is added as the first', async () => {
       const rows = createApiKeyRows(store);
       expect(await rows.isEmpty()).toBe(true);
-      const added = await Promise.all([apiKeyRow(), apiKeyRow(), apiKeyRow()].map((row) => rows.addFirst(row)));
+      const added = await Promise.all(
+        [apiKeyRow(), apiKeyRow(), apiKeyRow()].map((row) => rows.addFirst(row, auditRow(row))),
+      );
       expect(added.filter(Boolean)).toHaveLength(1);
       expect(await rows.isEmpty()).toBe(false);
     });
@@ -25,38 +28,82 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
     test('a row is found by its id part, as it was added; no second gets the id part', async () => {
       const rows = createApiKeyRows(store);
       const row = apiKeyRow({ name: 'läptop', expiresAtMs: 2 ** 42 });
-      expect(await rows.add(row)).toBe(true);
+      expect(await rows.add(row, auditRow(row))).toBe(true);
       const found = await rows.find(row.idPart);
       expect({ ...found, hash: [...found!.hash] }).toEqual({ ...row, hash: [...row.hash] });
-      expect(await rows.add(apiKeyRow({ idPart: row.idPart }))).toBe(false);
+      expect(await rows.add(apiKeyRow({ idPart: row.idPart }), auditRow(row))).toBe(false);
       expect((await rows.find(row.idPart))!.keyId).toBe(row.keyId);
       expect(await rows.find('0000000000')).toBeUndefined();
     });
 
     test('a list is the newest first and goes on where it ended', async () => {
       const rows = createApiKeyRows(store);
-      for (let i = 0; i < 3; i++) await rows.add(apiKeyRow());
-      const all = (await rows.list(100)).map(({ keyId }) => keyId);
-      expect(all).toEqual(all.toSorted().toReversed());
-      const [first, second] = await rows.list(2);
-      expect([first!.keyId, second!.keyId]).toEqual(all.slice(0, 2));
-      expect((await rows.list(100, second!.keyId)).map(({ keyId }) => keyId)).toEqual(all.slice(2));
+      for (let i = 0; i < 3; i++) await add(rows);
+      const ids = (await rows.list(all, 100)).map(({ keyId }) => keyId);
+      expect(ids).toEqual(ids.toSorted().toReversed());
+      const [first, second] = await rows.list(all, 2);
+      expect([first!.keyId, second!.keyId]).toEqual(ids.slice(0, 2));
+      expect((await rows.list(all, 100, second!.keyId)).map(({ keyId }) => keyId)).toEqual(ids.slice(2));
     });
 
-    test('a revoked row stays, with the time of its first revocation', async () => {
+    test('a row is changed, with a record, for who may see it; what is not in the range is not there', async () => {
       const rows = createApiKeyRows(store);
-      const row = apiKeyRow();
-      await rows.add(row);
-      expect((await rows.revoke(row.keyId, 1_000))!.revokedAtMs).toBe(1_000);
-      expect((await rows.revoke(row.keyId, 2_000))!.revokedAtMs).toBe(1_000);
-      expect((await rows.find(row.idPart))!.revokedAtMs).toBe(1_000);
-      expect(await rows.revoke('key_unknown', 1_000)).toBeUndefined();
+      const row = await add(rows, { path: 'key_A/', name: 'before' });
+      const audit = { ...auditRow(row), action: 'update' as const };
+      const change = (path: string, ownKeyId?: string) =>
+        rows.change(row.keyId, { path, ownKeyId }, ({ name }) => ({
+          change: { name: `${name}+` },
+          audit: next(audit),
+        }));
+      expect((await change('key_A/'))!.name).toBe('before+');
+      expect((await change(''))!.name).toBe('before++');
+      expect((await change('key_B/', row.keyId))!.name).toBe('before+++');
+      for (const path of ['key_B/', 'key_A/key_B/']) expect(await change(path)).toBeUndefined();
+      expect(await rows.change('key_unknown', all, () => ({ change: {}, audit }))).toBeUndefined();
+      expect((await rows.find(row.idPart))!.name).toBe('before+++');
+      expect((await listAudit(store, row.keyId)).map(({ action }) => action)).toEqual([
+        'create',
+        ...Array(3).fill('update'),
+      ]);
+      expect(await rows.findById(row.keyId, { path: 'key_B/' })).toBeUndefined();
+      expect((await rows.findById(row.keyId, { path: 'key_A/' }))!.keyId).toBe(row.keyId);
+      const below = await add(rows, { path: 'key_A/key_C/' });
+      const listed = await rows.list({ path: 'key_A/' }, 100);
+      expect(listed.map(({ keyId }) => keyId)).toEqual([below.keyId, row.keyId]);
+      expect(await rows.list({ path: 'key_B/', ownKeyId: row.keyId }, 100)).toHaveLength(1);
+    });
+
+    test('a change that fails leaves neither itself nor its record', async () => {
+      const rows = createApiKeyRows(store);
+      const row = await add(rows);
+      const added = apiKeyRow({ idPart: row.idPart });
+      const audit = { ...auditRow(row), action: 'rotate' as const };
+      const change = { replacedBy: added.keyId };
+      await expect(rows.change(row.keyId, all, () => ({ change, added, audit }))).rejects.toThrow('one id part');
+      expect((await rows.find(row.idPart))!.replacedBy).toBeNull();
+      expect(await listAudit(store, row.keyId)).toHaveLength(1);
+    });
+
+    test('a key is in force until it is revoked or expires', async () => {
+      const rows = createApiKeyRows(store);
+      const [lasting, expiring, revoked] = [
+        await add(rows),
+        await add(rows, { expiresAtMs: 1_000 }),
+        await add(rows, { revokedAtMs: 1 }),
+      ];
+      expect(await rows.isInForce(lasting.keyId, 2_000)).toBe(true);
+      expect([await rows.isInForce(expiring.keyId, 999), await rows.isInForce(expiring.keyId, 1_000)]).toEqual([
+        true,
+        false,
+      ]);
+      expect(await rows.isInForce(revoked.keyId, 2_000)).toBe(false);
+      expect(await rows.isInForce('key_unknown', 2_000)).toBe(false);
     });
 
     test('the time of last use only ever moves on', async () => {
       const rows = createApiKeyRows(store);
       const row = apiKeyRow();
-      await rows.add(row);
+      await rows.add(row, auditRow(row));
       const { keyId } = row;
       await rows.noteUses([{ keyId, usedAtMs: 5_000 }]);
       await rows.noteUses([
@@ -131,6 +178,21 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
   });
 }
 
+const all = { path: '' };
+
+async function add(rows: ApiKeyRows, given: Partial<ApiKeyRow> = {}): Promise<ApiKeyRow> {
+  const row = apiKeyRow(given);
+  await rows.add(row, auditRow(row));
+  return row;
+}
+
+const auditRow = ({ keyId }: ApiKeyRow): AuditRow => ({
+  ...{ auditId: createId('adt'), atMs: 1, actor: 'operator', action: 'create', keyId, address: '', requestId: '' },
+  detail: '{}',
+});
+
+const next = (audit: AuditRow): AuditRow => ({ ...audit, auditId: createId('adt'), atMs: audit.atMs + 1 });
+
 function apiKeyRow(given: Partial<ApiKeyRow> = {}): ApiKeyRow {
   const keyId = createId('key');
   return {
@@ -139,12 +201,19 @@ function apiKeyRow(given: Partial<ApiKeyRow> = {}): ApiKeyRow {
     hash: crypto.getRandomValues(new Uint8Array(32)),
     hashKind: 'sha256',
     ownerId: keyId,
+    path: '',
     name: 'a key',
     scopes: 'speech:stream voices:read',
+    voiceIds: null,
+    allowedIps: null,
+    requestsPerMinute: null,
+    concurrency: null,
+    charactersPerMonth: null,
     createdAtMs: Date.now(),
     expiresAtMs: null,
     revokedAtMs: null,
     lastUsedAtMs: null,
+    replacedBy: null,
     ...given,
   };
 }

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Admit, createAdmit } from '../../src/access/admit.ts';
-import { createKeyring } from '../../src/access/keyring.ts';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import type { EndedRequest } from '../../src/gateway/ended-request.ts';
@@ -19,6 +18,7 @@ import { createVoices } from '../../src/speech/voice.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { openKeys } from '../access/open-keys.ts';
 import { openTone, type ToneTrouble } from '../engines/tone-engine.ts';
 
 export interface DoorOptions {
@@ -49,15 +49,15 @@ export async function openDoor(
   const speech = createSpeech({ voices, slots });
   const baseUrl = 'http://sonant.test';
   const delivery = createDelivery({ speech, voices, clips, index: rows, links: { baseUrl: () => baseUrl, keepMs } });
-  const keyring = createKeyring({ rows: createApiKeyRows(store) });
+  const keyring = openKeys({ rows: createApiKeyRows(store) });
   const calls: EndedCall[] = [];
   const requests: EndedRequest[] = [];
   const faults: unknown[] = [];
-  const realAdmit = admit(createAdmit(keyring));
+  const realAdmit = admit(createAdmit({ keyring }));
   const services = createServices({
     delivery,
     voices,
-    access: { admit: realAdmit, isInForce: keyring.isInForce },
+    access: { admit: realAdmit, isInForce: keyring.isInForce, desk: keyring.desk },
     onCallEnd: (call) => calls.push(call),
   });
   const gateway = await openGateway({

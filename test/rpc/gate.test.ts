@@ -4,12 +4,13 @@ import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { createClient, createContextValues } from '@connectrpc/connect';
 import { describe, expect, test } from 'vitest';
+import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { admittedKey, doorKey } from '../../src/rpc/call.ts';
 import { requiredScopesOf } from '../../src/rpc/gate.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
-import { openHouse } from './open-house.ts';
+import { callerNamed, openHouse } from './open-house.ts';
 
 const request = { voiceId: 'ada', text: 'hello' };
 const withKey = (key: string) => ({ metadata: { 'x-api-key': key } });
@@ -49,7 +50,7 @@ describe('over gRPC', () => {
 });
 
 describe('through the local transport', () => {
-  const caller = { callerId: 'let in by the gateway', keyId: 'key', scopes: [] };
+  const caller = callerNamed('let in by the gateway', []);
 
   test('a call without admission passes the same gate', async () => {
     const { services, calls } = await openHouse();
@@ -79,7 +80,7 @@ describe('through the local transport', () => {
 });
 
 test('every method of ours names its scopes', () => {
-  const named = [SpeechService, VoiceService].flatMap(({ methods }) =>
+  const named = [SpeechService, VoiceService, ApiKeyService].flatMap(({ methods }) =>
     methods.map((method) => [method.name, requiredScopesOf(method)]),
   );
   expect(Object.fromEntries(named)).toEqual({
@@ -87,6 +88,14 @@ test('every method of ours names its scopes', () => {
     StreamSpeech: ['speech:stream'],
     EstimateSpeech: ['speech:synthesize'],
     DeleteAudio: ['speech:synthesize'],
+    CreateApiKey: ['keys:write'],
+    ListApiKeys: ['keys:read'],
+    GetApiKey: ['keys:read'],
+    UpdateApiKey: ['keys:write'],
+    RotateApiKey: ['keys:write'],
+    RevokeApiKey: ['keys:write'],
+    GetOwnApiKey: [],
+    RevokeOwnApiKey: [],
     ListVoices: ['voices:read'],
     GetVoice: ['voices:read'],
   });

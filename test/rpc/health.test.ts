@@ -17,7 +17,7 @@ async function open() {
 test('each service and the whole are serving, until they stop', async () => {
   const { client, services } = await open();
   const check = async (service: string) => (await client.unary('check', { service })).status;
-  const names = ['', 'sonant.v1.SpeechService', 'sonant.v1.VoiceService'];
+  const names = ['', 'sonant.v1.SpeechService', 'sonant.v1.VoiceService', 'sonant.v1.ApiKeyService'];
   for (const name of names) expect(await check(name)).toBe(serving);
   services.health.close();
   for (const name of names) expect(await check(name)).toBe(notServing);

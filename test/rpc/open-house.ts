@@ -6,7 +6,10 @@ import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/conn
 import { onTestFinished } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Admit } from '../../src/access/admit.ts';
-import { scopes } from '../../src/access/scope.ts';
+import type { KeyDesk } from '../../src/access/key-desk.ts';
+import { usualLimits } from '../../src/access/key-limits.ts';
+import type { KeyCaller } from '../../src/access/keyring.ts';
+import { type Scope, scopes } from '../../src/access/scope.ts';
 import { Failure } from '../../src/errors.ts';
 import { createHttpApp } from '../../src/gateway/http-app.ts';
 import { createHttpServer } from '../../src/gateway/http-server.ts';
@@ -19,13 +22,19 @@ import { openTinyHeart } from './tiny-heart.ts';
 
 export const goodKey = { metadata: { 'x-api-key': 'good' } };
 
-const admit: Admit = async (key, requiredScopes) => {
-  if (key === 'good') return { callerId: 'good-caller', keyId: 'good-key', scopes };
+/** Who was admitted with a key of their own name. */
+export const callerNamed = (callerId: string, scopes: readonly Scope[]): KeyCaller => ({
+  ...{ callerId, keyId: `${callerId}-key`, scopes, limits: usualLimits },
+  grant: { actor: callerId, range: { path: callerId }, scopes },
+});
+
+const admit: Admit = async ({ key }, requiredScopes) => {
+  if (key === 'good') return callerNamed('good-caller', scopes);
   if (key === 'poor' && requiredScopes.length > 0) throw new Failure('insufficient_scope', { requiredScopes });
   if (key === 'slowed')
     throw new Failure('rate_limit_exceeded', { retryAfterSeconds: 1.5, limitReason: 'requests', limit: 600 });
   if (key === 'broken') throw new TypeError('a bug in admission');
-  if (key === 'poor') return { callerId: 'poor-caller', keyId: 'poor-key', scopes: [] };
+  if (key === 'poor') return callerNamed('poor-caller', []);
   throw new Failure('invalid_api_key');
 };
 
@@ -41,7 +50,7 @@ export async function openHouse({ services: options = {}, tls }: HouseOptions = 
   const onFault = (fault: unknown) => void faults.push(fault);
   const { delivery, voices } = heart;
   const onCallEnd = (call: EndedCall) => void calls.push(call);
-  const access = { admit, isInForce: async () => true };
+  const access = { admit, isInForce: async () => true, desk: {} as KeyDesk };
   const services = createServices({ delivery, voices, access, onCallEnd, options });
   const address = { host: '127.0.0.1', port: 0 };
   const server = await openRpcServer({ services, address, onFault, ...(tls && { tls }) });

@@ -4,12 +4,12 @@
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createKeyring } from '../../src/access/keyring.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { openKeys } from '../access/open-keys.ts';
 
 const store = await openSqlite(join(process.argv[2]!, 'sonant.db'));
-const keyring = createKeyring({ rows: createApiKeyRows(store) });
+const keyring = openKeys({ rows: createApiKeyRows(store) });
 for (;;) {
   writeSync(1, `${(await keyring.create({})).key}\n`);
   await sleep(10);

@@ -4,19 +4,19 @@
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { createKeyring } from '../../src/access/keyring.ts';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
 import { createId } from '../../src/id.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { openKeys } from '../access/open-keys.ts';
 import { clipBytes } from './clip-bytes.ts';
 
 const folder = process.argv[2]!;
 const store = await openSqlite(join(folder, 'sonant.db'));
 const clips = await openLocalClips({ dir: join(folder, 'clips') });
 const clipRows = createClipRows(store);
-const keyring = createKeyring({ rows: createApiKeyRows(store) });
+const keyring = openKeys({ rows: createApiKeyRows(store) });
 const acknowledge = (word: string) => writeSync(1, `${word}\n`);
 
 async function keepClips(): Promise<never> {

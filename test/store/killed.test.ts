@@ -47,7 +47,7 @@ test(`${kills} kills at random moments lose no acknowledged row or clip, and sho
     expect(await store.query('pragma integrity_check')).toEqual([{ integrity_check: 'ok' }]);
 
     for (const word of words) {
-      if (word.startsWith('snt_')) await keyring.verify(word);
+      if (word.startsWith('snt_')) await keyring.verify(word, '127.0.0.1');
       else {
         expect((await clipRows.find(word))?.byteCount).toBe(clipBytes(word).length);
         expect(await clips.open(word).then((clip) => clip?.body.destroy())).toBeDefined();

@@ -1,0 +1,136 @@
+// What it costs to let a caller in: from the cache, and from a table of a thousand and of a million keys on SQLite; and
+// whether a key that is unknown is told from one that is known by the time it takes.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAdmit } from '../src/access/admit.ts';
+import { createApiKey } from '../src/access/api-key.ts';
+import { operatorGrant } from '../src/access/key-grant.ts';
+import { toApiKeyRow } from '../src/access/key-record.ts';
+import { createKeyring } from '../src/access/keyring.ts';
+import { type ApiKeyRow, createApiKeyRows } from '../src/store/api-key-rows.ts';
+import type { Rows } from '../src/store/row-store.ts';
+import { openSqlite } from '../src/store/sqlite.ts';
+import type { Bench } from './measuring/bench.ts';
+import { median } from './measuring/rounds.ts';
+
+const sizes = { few: 1_000, many: 1_000_000 };
+/** So many of them are presented. */
+const presentedCount = 1_000;
+const rounds = 15;
+const goals = { warmUs: 30, coldUs: 60, manyToFew: 1.25 };
+const scopes = ['speech:synthesize'];
+/** Longer than anything is remembered. */
+const laterMs = 60_000;
+
+interface Table {
+  keys: string[];
+  /** Lets all in, in microseconds each. */
+  admitAll(keys: readonly string[]): Promise<number[]>;
+  /** From here on nothing is remembered. */
+  forget(): void;
+  close(): Promise<void>;
+}
+
+export const bench: Bench = {
+  about: 'admission of an API key, in microseconds: from the cache, from the table, among few keys and among a million',
+  async run() {
+    const few = await openTable(sizes.few);
+    const many = await openTable(sizes.many);
+    const strangers = Array.from({ length: presentedCount }, () => createApiKey().key);
+    const times = { warm: [], few: [], many: [], known: [], unknown: [] } as Record<string, number[]>;
+    for (let round = -3; round < rounds; round++) {
+      const found = {
+        few: await cold(few, few.keys),
+        many: await cold(many, many.keys),
+        warm: await few.admitAll(few.keys),
+        ...(await interleaved(many, strangers)),
+      };
+      if (round < 0) continue;
+      for (const [name, each] of Object.entries(found)) times[name]!.push(median(each));
+    }
+    await few.close();
+    await many.close();
+    const us = (name: string) => median(times[name]!);
+    return {
+      tables: [
+        {
+          title: 'Admission, median in us',
+          columns: [{ name: 'key' }, { name: 'us', digits: 1 }],
+          rows: [
+            ['remembered', us('warm')],
+            [`looked up among ${sizes.few}`, us('few')],
+            [`looked up among ${sizes.many}`, us('many')],
+            ['known, in turns with unknown', us('known')],
+            ['unknown, in turns with known', us('unknown')],
+          ],
+        },
+      ],
+      goals: [
+        { name: 'remembered, us', figure: us('warm'), digits: 1, max: goals.warmUs },
+        { name: 'looked up, us', figure: us('few'), digits: 1, max: goals.coldUs },
+        { name: 'among a million : among a thousand', figure: us('many') / us('few'), digits: 2, max: goals.manyToFew },
+      ],
+    };
+  },
+};
+
+function cold(table: Table, keys: readonly string[]): Promise<number[]> {
+  table.forget();
+  return table.admitAll(keys);
+}
+
+/** Known and unknown keys in turns, so that whatever else the machine does falls on both. */
+async function interleaved(table: Table, strangers: readonly string[]) {
+  table.forget();
+  const all = await table.admitAll(table.keys.flatMap((key, i) => [key, strangers[i]!]));
+  return { known: all.filter((_, i) => i % 2 === 0), unknown: all.filter((_, i) => i % 2 === 1) };
+}
+
+/** As they are kept, without the records that a change leaves. */
+async function insertAll(rows: Rows, batch: readonly ApiKeyRow[]): Promise<void> {
+  const sql = `insert into api_keys (key_id, id_part, hash, hash_kind, owner_id, name, scopes, created_at_ms)
+    values ($1, $2, $3, $4, $5, $6, $7, $8)`;
+  for (const { keyId, idPart, hash, hashKind, ownerId, name, scopes: held, createdAtMs } of batch)
+    await rows.query(sql, keyId, idPart, hash, hashKind, ownerId, name, held, createdAtMs);
+}
+
+async function openTable(size: number): Promise<Table> {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-bench-keys-'));
+  const store = await openSqlite(join(folder, 'sonant.db'));
+  const rows = createApiKeyRows(store);
+  const keys: string[] = [];
+  const nowMs = Date.now();
+  const step = Math.ceil(size / presentedCount);
+  for (let n = 0; n < size; n += 10_000) {
+    const batch: ApiKeyRow[] = [];
+    for (let i = n; i < Math.min(size, n + 10_000); i++) {
+      const parsed = createApiKey();
+      if (i % step === 0) keys.push(parsed.key);
+      batch.push(toApiKeyRow({}, { parsed, grant: operatorGrant, nowMs }));
+    }
+    await store.transaction((batchRows) => insertAll(batchRows, batch));
+  }
+  let skippedMs = 0;
+  const keyring = createKeyring({ rows, now: () => Date.now() + skippedMs });
+  const admit = createAdmit({ keyring });
+  return {
+    keys,
+    async admitAll(presented) {
+      const times: number[] = [];
+      for (const key of presented) {
+        const startMs = performance.now();
+        await admit({ key, address: '127.0.0.1' }, scopes).catch(() => undefined);
+        times.push((performance.now() - startMs) * 1000);
+      }
+      return times;
+    },
+    forget() {
+      skippedMs += laterMs;
+    },
+    async close() {
+      await store.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}

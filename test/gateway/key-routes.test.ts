@@ -1,0 +1,203 @@
+// /api/auth/api-keys: what a key with keys:write may make and see, that nothing it makes exceeds it, and what is recorded.
+import { join } from 'node:path';
+import { createClient } from '@connectrpc/connect';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
+import { operatorErrand } from '../../src/access/key-errand.ts';
+import { listAudit } from '../../src/store/audit-rows.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { type Json, managing, openKeyDesk, keysUrl as url } from './open-key-desk.ts';
+
+const { door, boss, bossKey, ask, make, speaks } = await openKeyDesk(afterAll);
+
+describe('a key that is made', () => {
+  test('is shown once, with all of it, and works', async () => {
+    const { status, headers, json } = await ask('', {
+      name: 'läptop 👋',
+      expires_in_days: 90,
+      limits: { concurrency: 2 },
+    });
+    expect([status, headers.get('Cache-Control')]).toEqual([201, 'no-store']);
+    expect(headers.get('Location')).toBe(`http://sonant.test${url}/${json.id}`);
+    const { key, ...shown } = json;
+    expect(shown).toEqual({
+      id: expect.stringMatching(/^key_/),
+      hint: `${key.slice(0, 15)}...`,
+      name: 'läptop 👋',
+      scopes: ['speech:synthesize', 'speech:stream', 'voices:read'],
+      status: 'active',
+      created_at: expect.stringMatching(/^20.*Z$/),
+      expires_at: expect.stringMatching(/^20.*Z$/),
+      last_used_at: null,
+      revoked_at: null,
+      voice_ids: null,
+      allowed_ips: null,
+      limits: { requests_per_minute: 600, concurrency: 2, characters_per_month: null },
+      replaced_by: null,
+    });
+    expect(await speaks(key)).toBe(200);
+    const got = await ask(`/${json.id}`);
+    expect([got.status, got.headers.get('Cache-Control'), got.json]).toEqual([200, 'no-store', shown]);
+    expect(JSON.stringify((await ask('')).json)).not.toContain(key.slice(15));
+  });
+
+  test('without a body is as usual', async () => {
+    const { status, json } = await ask('', undefined, { method: 'POST' });
+    expect([status, json.name]).toEqual([201, 'unnamed']);
+  });
+
+  test('is listed with the others of its maker, the newest first, a page at a time', async () => {
+    const { key } = await door.keyring.create({ scopes: managing });
+    const made = [await make({}, key), await make({}, key), await make({}, key)].map(({ id }) => id);
+    const first = (await ask('?limit=2', undefined, { key })).json as unknown as Listed;
+    const rest = (await ask(`?limit=2&cursor=${first.next_cursor}`, undefined, { key })).json as unknown as Listed;
+    const ids = [...first.api_keys, ...rest.api_keys].map(({ id }) => id);
+    expect(ids.slice(0, 3)).toEqual(made.toReversed());
+    expect([ids.length, rest.next_cursor]).toEqual([4, null]);
+    const wrong = await ask('?limit=0&cursor=x', undefined, { key });
+    expect([wrong.status, wrong.json.details]).toMatchObject([400, [{ field: 'limit' }, { field: 'cursor' }]]);
+  });
+});
+
+interface Listed {
+  api_keys: Json[];
+  next_cursor: string | null;
+}
+
+test('every fault in what is asked is told', async () => {
+  const types = await ask('', {
+    name: 1,
+    scopes: 'x',
+    expires_in_days: '9',
+    voice_ids: [],
+    allowed_ips: [1],
+    limits: 3,
+  });
+  expect([types.status, types.json.error]).toEqual([400, 'invalid_request']);
+  expect((types.json.details as { field: string }[]).map(({ field }) => field).sort()).toEqual([
+    'allowed_ips',
+    'expires_in_days',
+    'limits',
+    'name',
+    'scopes',
+    'voice_ids',
+  ]);
+  const values = await ask('', {
+    name: 'a\nb',
+    scopes: ['nothing'],
+    expires_in_days: 0,
+    voice_ids: ['x'.repeat(129)],
+    allowed_ips: ['10.0.0.0/33', '1.2.3'],
+    limits: { requests_per_minute: 0, concurrency: 10_001, characters_per_month: -1 },
+  });
+  expect((values.json.details as { field: string }[]).map(({ field }) => field)).toEqual([
+    'name',
+    'scopes[0]',
+    'expires_in_days',
+    'voice_ids[0]',
+    'allowed_ips[0]',
+    'allowed_ips[1]',
+    'limits.requests_per_minute',
+    'limits.concurrency',
+    'limits.characters_per_month',
+  ]);
+  const ignored = await ask('', { nam: 'x', limits: { speed: 3 } });
+  expect([ignored.status, ignored.headers.get('X-Ignored-Fields')]).toEqual([201, 'nam, limits.speed']);
+});
+
+describe('a key never exceeds the one that made it', () => {
+  const limits = { requests_per_minute: 60, characters_per_month: 1_000 };
+  const parent = make({
+    scopes: ['keys:write', 'keys:read', 'voices:read'],
+    expires_in_days: 10,
+    voice_ids: ['tone-low', 'far'],
+    allowed_ips: ['127.0.0.0/8', '2001:db8::/32'],
+    limits,
+  });
+
+  test('what is not asked for is as the parent has it', async () => {
+    const { key, expires_at } = await parent;
+    const child = await make({}, key);
+    expect(child).toMatchObject({
+      scopes: ['voices:read'],
+      expires_at,
+      voice_ids: ['tone-low', 'far'],
+      allowed_ips: ['127.0.0.0/8', '2001:db8::/32'],
+      limits: { ...limits, concurrency: 20 },
+    });
+  });
+
+  test.each([
+    [{ scopes: ['voices:read', 'speech:stream'] }, 403, 'insufficient_scope'],
+    [{ expires_in_days: 11 }, 400, 'expires_in_days'],
+    [{ voice_ids: ['tone-low', 'tone-high'] }, 400, 'voice_ids'],
+    [{ allowed_ips: ['127.0.0.0/7'] }, 400, 'allowed_ips'],
+    [{ allowed_ips: ['0.0.0.0/0'] }, 400, 'allowed_ips'],
+    [{ limits: { requests_per_minute: 61 } }, 400, 'limits.requests_per_minute'],
+    [{ limits: { characters_per_month: 1_001 } }, 400, 'limits.characters_per_month'],
+  ])('%j is refused', async (body, status, told) => {
+    const answer = await ask('', body, { key: (await parent).key });
+    expect(answer.status).toBe(status);
+    expect(JSON.stringify(answer.json)).toContain(told);
+  });
+
+  test('less is granted', async () => {
+    const body = { voice_ids: ['far'], allowed_ips: ['127.1.0.0/16', '2001:db8:1::1'], expires_in_days: 9 };
+    expect((await ask('', body, { key: (await parent).key })).status).toBe(201);
+  });
+
+  test('and cannot make itself larger, only smaller', async () => {
+    const { key, id } = await parent;
+    const larger = await ask(`/${id}`, { expires_in_days: null }, { key, method: 'PATCH' });
+    expect([larger.status, larger.json.details]).toMatchObject([400, [{ field: 'expires_in_days' }]]);
+    const smaller = await ask(`/${id}`, { limits: { requests_per_minute: 50 } }, { key, method: 'PATCH' });
+    expect([smaller.status, smaller.json.limits]).toMatchObject([200, { requests_per_minute: 50 }]);
+  });
+
+  test('keys that somebody else has made do not exist for it, nor does its own maker', async () => {
+    const { key } = await parent;
+    const stranger = await make();
+    for (const id of [stranger.id, bossKey.keyId, 'key_none']) {
+      expect((await ask(`/${id}`, undefined, { key })).status).toBe(404);
+      expect((await ask(`/${id}`, { name: 'mine' }, { key, method: 'PATCH' })).status).toBe(404);
+      expect((await ask(`/${id}/rotate`, {}, { key })).status).toBe(404);
+      expect((await ask(`/${id}`, undefined, { key, method: 'DELETE' })).status).toBe(404);
+    }
+    const own = await make({}, key);
+    expect((await ask(`/${own.id}`)).json.id).toBe(own.id);
+  });
+});
+
+test('every change leaves a record, with who, whence and under which request, and no secret', async () => {
+  const answer = await door.ask(url, {
+    headers: { 'X-API-Key': boss, 'X-Request-Id': 'mine' },
+    body: { name: 'seen' },
+  });
+  const { id, key } = (await answer.json()) as Json;
+  await ask(`/${id}`, { name: 'again' }, { method: 'PATCH' });
+  await ask(`/${id}/rotate`, {});
+  await ask(`/${id}`, undefined, { method: 'DELETE' });
+  const store = await openSqlite(join(door.folder, 'sonant.db'));
+  const records = await listAudit(store, id);
+  await store.close();
+  expect(records.map(({ action }) => action)).toEqual(['create', 'update', 'rotate', 'revoke']);
+  expect(records[0]).toMatchObject({ actor: `key:${bossKey.keyId}`, address: '127.0.0.1', requestId: 'mine' });
+  expect(JSON.stringify(records)).not.toContain(key.slice(15, 58));
+});
+
+test('over Connect the same keys are managed, by the same rules', async () => {
+  const client = createClient(ApiKeyService, door.services.transport);
+  const options = { headers: { 'x-api-key': boss } };
+  const { key, apiKey } = await client.createApiKey({ spec: { name: 'far', limits: { concurrency: 1 } } }, options);
+  expect(await speaks(key)).toBe(200);
+  const { keyId } = apiKey!;
+  const updated = await client.updateApiKey(
+    { keyId, spec: { name: 'near' }, updateMask: { paths: ['name', 'limits'] } },
+    options,
+  );
+  expect(updated.apiKey).toMatchObject({ name: 'near', limits: { concurrency: 20 } });
+  const wrong = client.updateApiKey({ keyId, updateMask: { paths: ['key_id'] } }, options);
+  await expect(wrong).rejects.toMatchObject({ cause: { reason: 'invalid_request' } });
+  await client.revokeApiKey({ keyId }, options);
+  expect((await door.keyring.desk.get(keyId, operatorErrand)).status).toBe('revoked');
+});
