@@ -3,11 +3,14 @@ import { readFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import { createAddressLimit } from './access/address-limit.ts';
 import { createAdmit } from './access/admit.ts';
 import { createPepper } from './access/api-key.ts';
 import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './access/first-key.ts';
 import { createKeyDesk, type KeyDesk } from './access/key-desk.ts';
 import { createKeyring } from './access/keyring.ts';
+import { createLimiter } from './access/limiter.ts';
+import { dayOf } from './access/usage-day.ts';
 import { openLocalClips } from './clips/local-clips.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { EngineDefinition } from './engines/engine.ts';
@@ -25,6 +28,7 @@ import { createVoices, type Voices } from './speech/voice.ts';
 import { createApiKeyRows } from './store/api-key-rows.ts';
 import { createClipRows } from './store/clip-rows.ts';
 import { openSqlite } from './store/sqlite.ts';
+import { createUsageRows, type UsageRows } from './store/usage-rows.ts';
 import type { Log } from './telemetry/log.ts';
 
 /** The heart alone. */
@@ -69,6 +73,12 @@ export async function openKeys(config: Config): Promise<Keys> {
   return { desk, close: () => kept.disposeAsync() };
 }
 
+/** The ledger alone, for the command line. */
+export async function openUsage(config: Config): Promise<{ usage: UsageRows; close(): Promise<void> }> {
+  const store = await openSqlite(databaseOf(config));
+  return { usage: createUsageRows(store), close: () => store.close() };
+}
+
 /** All of it, serving. */
 export interface Service {
   httpPort: number;
@@ -108,7 +118,10 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const keyring = createKeyring({ rows: keyRows, pepper });
   opened.defer(() => keyring.close());
   const desk = createKeyDesk({ rows: keyRows, pepper, onChange: keyring.forget });
-  const admit = createAdmit({ keyring });
+  const usage = createUsageRows(store);
+  const limiter = createLimiter({ spentSince: (keyId, sinceMs) => usage.charactersSince(keyId, dayOf(sinceMs)) });
+  const addresses = createAddressLimit({ perMinute: config.badKeysPerMinute });
+  const admit = createAdmit({ keyring, limits: { limiter, addresses } });
 
   const tls = await readTls(config);
   let httpPort = config.httpAddr.port;
@@ -118,8 +131,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const delivery = createDelivery({ speech, voices, clips, index: clipRows, links });
   const onCallEnd = ({ failure, ...call }: EndedCall) => logEnd(log, 'info', 'call', call, failure);
   const services = createServices({
-    delivery,
-    voices,
+    speaking: { delivery, voices, metering: { limiter, ledger: usage } },
     access: { admit, isInForce: keyring.isInForce, desk },
     onCallEnd,
   });
@@ -138,6 +150,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     openGateway({
       services,
       admit,
+      usage,
       files: { find: clipRows.find, open: (key, range) => clips.open(key, range) },
       settings: {
         ...(!isSinglePort && { address: config.httpAddr, ...(tls && { tls }) }),

@@ -78,6 +78,13 @@ const ownSettings = {
     fallback: '',
     secret: true,
   }),
+  badKeysPerMinute: integerSetting({
+    name: 'SONANT_BAD_KEYS_PER_MINUTE',
+    help: 'Attempts without a valid API key that an address may make in a minute; further ones are told to wait',
+    min: 1,
+    max: 1_000_000,
+    fallback: 60,
+  }),
   audioKeepHours: integerSetting({
     name: 'SONANT_AUDIO_KEEP_HOURS',
     help: 'Hours that stored audio is kept',

@@ -10,11 +10,20 @@ import { doctorCommand } from './cli/doctor.ts';
 import { keyCommand } from './cli/key.ts';
 import { sayCommand } from './cli/say.ts';
 import { serveCommand } from './cli/serve.ts';
+import { usageCommand } from './cli/usage.ts';
 import { voiceCommand } from './cli/voice.ts';
 import { ConfigError } from './config.ts';
 import { toFailure } from './errors.ts';
 
-const commands: readonly Command[] = [serveCommand, sayCommand, voiceCommand, keyCommand, doctorCommand, configCommand];
+const commands: readonly Command[] = [
+  serveCommand,
+  sayCommand,
+  voiceCommand,
+  keyCommand,
+  usageCommand,
+  doctorCommand,
+  configCommand,
+];
 
 const help = `Sonant turns text into speech.
 

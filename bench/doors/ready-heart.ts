@@ -45,4 +45,5 @@ export const readyHeart: Delivery = {
     throw new Error('nobody asks for an estimate here');
   },
   async remove() {},
+  checkVoice() {},
 };

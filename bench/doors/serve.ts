@@ -3,10 +3,13 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createAddressLimit } from '../../src/access/address-limit.ts';
 import { createAdmit } from '../../src/access/admit.ts';
-import { makeFirstKey } from '../../src/access/first-key.ts';
 import { createKeyDesk } from '../../src/access/key-desk.ts';
+import { operatorErrand } from '../../src/access/key-errand.ts';
 import { createKeyring } from '../../src/access/keyring.ts';
+import { createLimiter } from '../../src/access/limiter.ts';
+import { firstKeyScopes } from '../../src/access/scope.ts';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
 import { openGateway } from '../../src/gateway/gateway.ts';
 import { createId } from '../../src/id.ts';
@@ -15,6 +18,7 @@ import { createServices } from '../../src/rpc/services.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { createUsageRows } from '../../src/store/usage-rows.ts';
 import { ownCpuMs } from '../measuring/machine.ts';
 import { openGrpcJs, openRawHttp, openRawHttp2 } from './raw-servers.ts';
 import { readyHeart, sound, voice, voices } from './ready-heart.ts';
@@ -42,18 +46,24 @@ async function openSonant(): Promise<Doors> {
   const clips = await openLocalClips({ dir: join(dataDir, 'audio') });
   const clipRows = createClipRows(store);
   const rows = createApiKeyRows(store);
-  const { key } = (await makeFirstKey({ rows, dataDir }))!;
+  const usage = createUsageRows(store);
+  const limiter = createLimiter({ spentSince: async () => 0 });
+  const speaking = { delivery: readyHeart, voices, metering: { limiter, ledger: usage } };
   const keyring = createKeyring({ rows });
-  const admit = createAdmit({ keyring });
+  const addresses = createAddressLimit({ perMinute: 60 });
+  const admit = createAdmit({ keyring, limits: { limiter, addresses } });
   const desk = createKeyDesk({ rows, onChange: keyring.forget });
+  const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000 };
+  const { key } = await desk.create({ scopes: firstKeyScopes, limits }, operatorErrand);
   const access = { admit, isInForce: keyring.isInForce, desk };
-  const services = createServices({ delivery: readyHeart, voices, access, onCallEnd: () => {} });
+  const services = createServices({ speaking, access, onCallEnd: () => {} });
   const address = { host: '127.0.0.1', port: 0 };
   const onFault = console.error;
   const rpc = await openRpcServer({ services, address, onFault });
   const gateway = await openGateway({
     services,
     admit,
+    usage,
     files: { find: clipRows.find, open: (id, range) => clips.open(id, range) },
     settings: { address, baseUrl: () => 'http://localhost', isStrict: false, allowedOrigins: [] },
     watch: { checks: [], onRequestEnd: () => {}, onFault },

@@ -1,8 +1,10 @@
 // Whether a call may be made. The order is the contract's: is there a well-formed key (no look-up), is it one of ours
-// and in force, may it be used from there, does it have every scope that the call needs. Where keys are managed, a bearer
-// token will do in place of a key; it is good for nothing else.
-import { Failure } from '../errors.ts';
+// and in force, may it be used from there, does it have every scope that the call needs, has it called too often. Where
+// keys are managed, a bearer token will do in place of a key; it is good for nothing else.
+import { Failure, type Reason } from '../errors.ts';
+import type { AddressLimit } from './address-limit.ts';
 import type { KeyCaller, Keyring } from './keyring.ts';
+import type { Limiter, Standing } from './limiter.ts';
 
 /** What came with a call. */
 export interface Presented {
@@ -11,6 +13,8 @@ export interface Presented {
   authorization?: string | undefined;
   /** Where the call comes from. */
   address: string;
+  /** Hears how the key stands with its limits, also where the call is refused. */
+  tell?: ((standing: Standing) => void) | undefined;
 }
 
 /**
@@ -26,19 +30,28 @@ export interface AdmitOptions {
   keyring: Pick<Keyring, 'verify'>;
   /** Absent where nobody can sign in. */
   verifyToken?: VerifyToken | undefined;
+  /** Absent where nothing is limited. */
+  limits?: { limiter: Pick<Limiter, 'takeRequest'>; addresses: AddressLimit } | undefined;
 }
 
-export function createAdmit({ keyring, verifyToken }: AdmitOptions): Admit {
+/** What an attempt without a valid key or token is told. */
+const attempts: readonly Reason[] = ['invalid_api_key', 'invalid_token'];
+
+export function createAdmit({ keyring, verifyToken, limits }: AdmitOptions): Admit {
   const verify = ({ key, authorization, address }: Presented, requiredScopes: readonly string[]) => {
     const [, token] = /^Bearer +([\w.~+/=-]+)$/i.exec(authorization ?? '') ?? [];
     const isForKeys = requiredScopes.length > 0 && requiredScopes.every((scope) => scope.startsWith('keys:'));
     return key === undefined && token && isForKeys && verifyToken ? verifyToken(token) : keyring.verify(key, address);
   };
   return async (presented, requiredScopes) => {
-    const caller = await verify(presented, requiredScopes);
+    const caller = await verify(presented, requiredScopes).catch((error: unknown) => {
+      if (error instanceof Failure && attempts.includes(error.reason)) limits?.addresses.noteFailure(presented.address);
+      throw error;
+    });
     const held: readonly string[] = caller.scopes;
     if (!requiredScopes.every((scope) => held.includes(scope)))
       throw new Failure('insufficient_scope', { requiredScopes });
+    await limits?.limiter.takeRequest(caller, presented.tell ?? (() => {}));
     return caller;
   };
 }

@@ -1,6 +1,6 @@
 // What a command of the command line is, and what it is given.
 import { parseArgs } from 'node:util';
-import { type App, type Keys, openApp, openKeys, openService, type Service } from '../app.ts';
+import { type App, type Keys, openApp, openKeys, openService, openUsage, type Service } from '../app.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { registry } from '../engines/registry.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -12,6 +12,7 @@ export interface CommandLine {
   loadConfig(): Config;
   openApp(): Promise<App>;
   openKeys(): Promise<Keys>;
+  openUsage(): ReturnType<typeof openUsage>;
   openService(options: { isSinglePort: boolean }): Promise<Service>;
   print(text: string): void;
 }
@@ -34,6 +35,7 @@ export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   loadConfig: load,
   openApp: () => openApp(load(), registry),
   openKeys: () => openKeys(load()),
+  openUsage: () => openUsage(load()),
   openService: ({ isSinglePort }) => {
     const config = load();
     return openService({ config, definitions: registry, log: createLog(config.logLevel), isSinglePort });

@@ -2,11 +2,13 @@
 // key must be good for one of them. Once the body has told which one, `requireScopes` asks for that. The caller goes on
 // to the core as admitted, so nothing is looked up twice.
 import type { DescMethod } from '@bufbuild/protobuf';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admit, Presented } from '../access/admit.ts';
 import type { KeyCaller } from '../access/keyring.ts';
+import type { Standing } from '../access/limiter.ts';
 import { Failure } from '../errors.ts';
 import { apiKeyHeader, requiredScopesOf } from '../rpc/gate.ts';
+import { toStandingHeaders } from '../rpc/standing.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -15,20 +17,29 @@ declare module 'fastify' {
 }
 
 /** An `onRequest` hook for a route that calls one of these methods. */
-export type AdmitTo = (...methods: readonly DescMethod[]) => (request: FastifyRequest) => Promise<void>;
+export type AdmitTo = (
+  ...methods: readonly DescMethod[]
+) => (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
-export function createAdmitTo(admit: Admit): AdmitTo {
-  return (...methods) => {
-    const choices = methods.map(requiredScopesOf);
+/** The same for a route that the core has no method for: a hook that asks for these scopes. */
+export type AdmitFor = (scopes: readonly string[]) => (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+
+export function createAdmission(admit: Admit): { admitTo: AdmitTo; admitFor: AdmitFor } {
+  const admitAny = (choices: readonly (readonly string[])[]) => {
     const scopes = [...new Set(choices.flat())];
-    return async (request) => {
-      const caller = await admit(presentedBy(request), choices.length === 1 ? choices[0]! : []);
+    return async (request: FastifyRequest, reply: FastifyReply) => {
+      const presented = { ...presentedBy(request), tell: standingTeller(reply) };
+      const caller = await admit(presented, choices.length === 1 ? choices[0]! : []);
       if (!choices.some((choice) => holds(caller, choice))) {
-        const message = scopes.length > 1 ? `The API key needs one of the scopes ${scopes.join(', ')}.` : undefined;
-        throw new Failure('insufficient_scope', { requiredScopes: scopes, ...(message && { message }) });
+        const message = `The API key needs one of the scopes ${scopes.join(', ')}.`;
+        throw new Failure('insufficient_scope', { requiredScopes: scopes, message });
       }
       request.caller = caller;
     };
+  };
+  return {
+    admitTo: (...methods) => admitAny(methods.map(requiredScopesOf)),
+    admitFor: (scopes) => admitAny([scopes]),
   };
 }
 
@@ -37,6 +48,10 @@ const presentedBy = (request: FastifyRequest): Presented => ({
   authorization: request.headers.authorization,
   address: request.ip,
 });
+
+/** Tells in the headers of the reply how its caller stands. */
+export const standingTeller = (reply: FastifyReply) => (standing: Standing) =>
+  void reply.headers(toStandingHeaders(standing));
 
 /** The key as it came. */
 export function apiKeyOf({ headers }: FastifyRequest): string | undefined {

@@ -2,6 +2,7 @@
 import { type CallOptions, Code, ConnectError, type ContextValues, createContextValues } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { addressKey, admittedKey, doorKey } from '../rpc/call.ts';
+import { standingKey } from '../rpc/standing.ts';
 
 export type Door = 'rest' | 'sse';
 
@@ -22,8 +23,14 @@ export interface CoreCall extends CallOptions {
   contextValues: ContextValues;
 }
 
-export function callOptionsOf(request: FastifyRequest, door: Door, signal: AbortSignal): CoreCall {
+export function callOptionsOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  door: Door,
+  signal: AbortSignal = signalOf(reply),
+): CoreCall {
   const contextValues = createContextValues().set(doorKey, door).set(addressKey, request.ip);
+  contextValues.set(standingKey, (headers) => void reply.headers(headers));
   const { caller } = request;
   if (caller) contextValues.set(admittedKey, { caller, scopes: caller.scopes });
   const headers: Record<string, string> = { 'x-request-id': request.id };

@@ -3,7 +3,7 @@ import type { Client } from '@connectrpc/connect';
 import type { FastifyInstance } from 'fastify';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import type { AdmitTo } from './admission.ts';
-import { callOptionsOf, signalOf } from './call-options.ts';
+import { callOptionsOf } from './call-options.ts';
 import { fieldsOf } from './json-body.ts';
 import { documented } from './operation.ts';
 import { inTermsOfText, parseSpeechFields, toEstimate } from './speech-fields.ts';
@@ -24,7 +24,7 @@ export function addEstimateRoute(app: FastifyInstance, { client, admitTo, isStri
     onRequest: admitTo(SpeechService.method.estimateSpeech),
     async handler(request, reply) {
       const { request: speech, ignored } = parseSpeechFields(fieldsOf(request), { isStrict, isEvents: false });
-      const call = client.estimateSpeech(toEstimate(speech), callOptionsOf(request, 'rest', signalOf(reply)));
+      const call = client.estimateSpeech(toEstimate(speech), callOptionsOf(request, reply, 'rest'));
       const estimate = await call.catch((error) => {
         throw speech.method === 'rest' ? inTermsOfText(error) : error;
       });

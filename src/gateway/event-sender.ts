@@ -7,6 +7,7 @@ import type { Admit } from '../access/admit.ts';
 import { Failure } from '../errors.ts';
 import { admittedKey } from '../rpc/call.ts';
 import { apiKeyHeader, requiredScopesOf } from '../rpc/gate.ts';
+import { standingTeller } from './admission.ts';
 import { sendPieces } from './body-writer.ts';
 import { callOptionsOf, clientLeft, signalOf } from './call-options.ts';
 import { keepalive, numberOfEvent, type StreamEvent, toEventText } from './event-stream.ts';
@@ -51,7 +52,7 @@ export function createEventSender({ client, streams, admit }: EventSenderOptions
       const ending = new AbortController();
       const leave = () => ending.abort(clientLeft);
       left.addEventListener('abort', leave);
-      const options = callOptionsOf(request, 'sse', ending.signal);
+      const options = callOptionsOf(request, reply, 'sse', ending.signal);
       if (ticket) options.headers[apiKeyHeader] = ticket.apiKey;
       const messages = client.streamSpeech(toStream(asked), options)[Symbol.asyncIterator]();
       const { info, begun } = await firstEvents(messages, asked);
@@ -76,7 +77,8 @@ export function createEventSender({ client, streams, admit }: EventSenderOptions
       const stream = streams.find(audioId, holder);
       if (!stream) throw new Failure('stream_expired');
       // Who comes with the ticket has shown no key.
-      if (!request.caller) await admit({ key: stream.apiKey, address: request.ip }, scopes);
+      if (!request.caller)
+        await admit({ key: stream.apiKey, address: request.ip, tell: standingTeller(reply) }, scopes);
       const next = nextOf(request, audioId);
       switch (stream.stateOf(next)) {
         case 'lost':

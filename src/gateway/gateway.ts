@@ -9,7 +9,8 @@ import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Admit } from '../access/admit.ts';
 import { type ListenAddress, listen } from '../rpc/listen.ts';
 import type { Services } from '../rpc/services.ts';
-import { createAdmitTo } from './admission.ts';
+import type { UsageRows } from '../store/usage-rows.ts';
+import { createAdmission } from './admission.ts';
 import { type AudioFiles, addAudioRoutes } from './audio-routes.ts';
 import { clientLeft } from './call-options.ts';
 import { createCors } from './cors.ts';
@@ -27,6 +28,7 @@ import { addRpcRoutes } from './rpc-routes.ts';
 import { addSpeechRoutes } from './speech-routes.ts';
 import { SpeechStreams } from './speech-streams.ts';
 import { addSseRoutes } from './sse-routes.ts';
+import { addUsageRoute } from './usage-route.ts';
 import { addVoiceRoutes } from './voice-routes.ts';
 
 export interface GatewaySettings {
@@ -46,6 +48,7 @@ export interface GatewayOptions {
   services: Pick<Services, 'transport' | 'createHandlers' | 'stop'>;
   admit: Admit;
   files: AudioFiles;
+  usage: Pick<UsageRows, 'sum'>;
   settings: GatewaySettings;
   watch: {
     checks: readonly ReadinessCheck[];
@@ -139,10 +142,10 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 }
 
 function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: GatewayOptions): void {
-  const { services, admit, files, settings, watch } = options;
+  const { services, admit, files, usage, settings, watch } = options;
   const { baseUrl, isStrict } = settings;
   const client = createClient(SpeechService, services.transport);
-  const admitTo = createAdmitTo(admit);
+  const { admitTo, admitFor } = createAdmission(admit);
   const eventSender = createEventSender({ client, streams, admit });
   const readOpenApi = addOpenApi(app, baseUrl);
   addSpeechRoutes(app, { client, admitTo, eventSender, isStrict });
@@ -151,6 +154,7 @@ function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: Gatewa
   addAudioRoutes(app, files);
   addVoiceRoutes(app, services.transport, admitTo);
   addKeyRoutes(app, { transport: services.transport, admitTo, isStrict, baseUrl });
+  addUsageRoute(app, { usage, admitFor });
   addHealthRoutes(app, watch.checks);
   addDocsPage(app, readOpenApi);
   addRpcRoutes(app, services.createHandlers({ grpc: false }));

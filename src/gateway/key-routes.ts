@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ApiKey, ApiKeyService, ApiKeyStatus } from '../../gen/sonant/v1/api_key_pb.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { AdmitTo } from './admission.ts';
-import { callOptionsOf, signalOf } from './call-options.ts';
+import { callOptionsOf } from './call-options.ts';
 import { fieldsOf } from './json-body.ts';
 import { parseKeyFields } from './key-fields.ts';
 import { keyOperations } from './key-operations.ts';
@@ -33,7 +33,7 @@ export function addKeyRoutes(app: FastifyInstance, options: KeyRoutesOptions): v
   const client = createClient(ApiKeyService, transport);
   const call = (request: FastifyRequest, reply: FastifyReply) => {
     reply.header('cache-control', 'no-store');
-    return callOptionsOf(request, 'rest', signalOf(reply));
+    return callOptionsOf(request, reply, 'rest');
   };
   const sendMade = (reply: FastifyReply, { key, apiKey }: { key: string; apiKey?: ApiKey | undefined }) =>
     reply

@@ -7,7 +7,7 @@ import { handoverKey } from '../rpc/call.ts';
 import type { Delivered } from '../speech/delivery.ts';
 import { type AdmitTo, requireScopes } from './admission.ts';
 import { sendPieces } from './body-writer.ts';
-import { callOptionsOf, signalOf } from './call-options.ts';
+import { callOptionsOf } from './call-options.ts';
 import { type EventSender, linkHeaders } from './event-sender.ts';
 import { Idempotency, parseIdempotencyKey } from './idempotency.ts';
 import { fieldsOf } from './json-body.ts';
@@ -43,10 +43,7 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
   const idempotency = new Idempotency<LinkAnswer>();
 
   const makeLink = async (request: FastifyRequest, reply: FastifyReply, { request: speech }: AskedSpeech) => {
-    const response = await client.synthesizeSpeech(
-      toSynthesize(speech),
-      callOptionsOf(request, 'rest', signalOf(reply)),
-    );
+    const response = await client.synthesizeSpeech(toSynthesize(speech), callOptionsOf(request, reply, 'rest'));
     const { voiceName, chars, audio, expireTime } = response;
     const headers = { ...storyHeaders(response), ...durationHeader(response), ...expiresHeader(response) };
     const format = formatOf(response.outputFormat);
@@ -67,7 +64,7 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
 
   const sendSound = async (request: FastifyRequest, reply: FastifyReply, { request: speech, ignored }: AskedSpeech) => {
     const handover: { delivered?: Delivered } = {};
-    const call = callOptionsOf(request, 'rest', signalOf(reply));
+    const call = callOptionsOf(request, reply, 'rest');
     call.contextValues.set(handoverKey, handover);
     const response = await client.synthesizeSpeech(toSynthesize(speech), call);
     const { byteCount, open } = handover.delivered!;
@@ -82,7 +79,7 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
   };
 
   const sendStream = async (request: FastifyRequest, reply: FastifyReply, asked: AskedSpeech) => {
-    const messages = client.streamSpeech(toStream(asked), callOptionsOf(request, 'rest', signalOf(reply)));
+    const messages = client.streamSpeech(toStream(asked), callOptionsOf(request, reply, 'rest'));
     const { info, pieces } = await beginSound(messages);
     const headers = {
       ...soundHeaders(info, 'streaming'),
@@ -120,7 +117,7 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
     ...documented(deleteOperation),
     onRequest: admitTo(deleteAudio),
     async handler(request: FastifyRequest<{ Params: { id: string } }>, reply) {
-      await client.deleteAudio({ audioId: request.params.id }, callOptionsOf(request, 'rest', signalOf(reply)));
+      await client.deleteAudio({ audioId: request.params.id }, callOptionsOf(request, reply, 'rest'));
       return reply.code(204).send();
     },
   });

@@ -7,7 +7,7 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import { requiredScopesOf } from '../rpc/gate.ts';
 import { speakingRates } from '../speech/request.ts';
 import type { AdmitTo } from './admission.ts';
-import { callOptionsOf, signalOf } from './call-options.ts';
+import { callOptionsOf } from './call-options.ts';
 import { documented, type Operation, type Parameter, type Schema } from './operation.ts';
 import { inTermsOfQuery, pageParameters, takePage, takeText } from './page-query.ts';
 
@@ -90,7 +90,7 @@ export function addVoiceRoutes(app: FastifyInstance, transport: Transport, admit
     onRequest: admitTo(listVoices),
     async handler(request, reply) {
       const wanted = parseList(request.query as Record<string, unknown>);
-      const answer = client.listVoices(wanted, callOptionsOf(request, 'rest', signalOf(reply)));
+      const answer = client.listVoices(wanted, callOptionsOf(request, reply, 'rest'));
       const { voices, nextPageToken } = await answer.catch((error) => {
         throw inTermsOfQuery(error);
       });
@@ -104,10 +104,7 @@ export function addVoiceRoutes(app: FastifyInstance, transport: Transport, admit
     ...documented(getOperation),
     onRequest: admitTo(getVoice),
     async handler(request: FastifyRequest<{ Params: { id: string } }>, reply) {
-      const { voice } = await client.getVoice(
-        { voiceId: request.params.id },
-        callOptionsOf(request, 'rest', signalOf(reply)),
-      );
+      const { voice } = await client.getVoice({ voiceId: request.params.id }, callOptionsOf(request, reply, 'rest'));
       return toJson(voice!);
     },
   });

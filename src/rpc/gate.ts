@@ -7,6 +7,7 @@ import { required_scopes } from '../../gen/sonant/v1/scope_pb.ts';
 import type { Admit } from '../access/admit.ts';
 import { Failure } from '../errors.ts';
 import { addressKey, admittedKey } from './call.ts';
+import { tellerOf } from './standing.ts';
 
 export type Gate = (context: HandlerContext) => Promise<void>;
 
@@ -24,14 +25,15 @@ export function requiredScopesOf(method: DescMethod): readonly string[] {
 }
 
 export function createGate(admit: Admit, openServices: readonly DescService[]): Gate {
-  return async ({ method, values, requestHeader }) => {
+  return async ({ method, values, requestHeader, responseHeader }) => {
     if (openServices.includes(method.parent)) return;
     const scopes = requiredScopesOf(method);
     const admitted = values.get(admittedKey);
     if (!admitted) {
       const key = requestHeader.get(apiKeyHeader) ?? undefined;
       const authorization = requestHeader.get('authorization') ?? undefined;
-      const caller = await admit({ key, authorization, address: values.get(addressKey) }, scopes);
+      const tell = tellerOf({ values, responseHeader });
+      const caller = await admit({ key, authorization, address: values.get(addressKey), tell }, scopes);
       values.set(admittedKey, { caller, scopes });
     } else if (!scopes.every((scope) => admitted.scopes.includes(scope))) {
       throw new Failure('insufficient_scope', { requiredScopes: scopes });

@@ -28,6 +28,7 @@ import {
   unaryCallMs,
 } from './limits.ts';
 import { createLocalTransport, type Line } from './local-transport.ts';
+import { createMetered, type Metering } from './metered.ts';
 import { createObserve, type OnCallEnd } from './observe.ts';
 import { createReflection, reflectionServices } from './reflection.ts';
 import { serve } from './served-service.ts';
@@ -35,8 +36,8 @@ import { createSpeechService } from './speech-service.ts';
 import { createVoiceService } from './voice-service.ts';
 
 export interface ServicesOptions {
-  delivery: Delivery;
-  voices: Voices;
+  /** What speaks, and what is noted of it. */
+  speaking: { delivery: Delivery; voices: Voices; metering: Metering };
   /** Who may call, whether a key that was admitted still is in force, and where keys are made. */
   access: { admit: Admit; isInForce: IsInForce; desk: KeyDesk };
   /** Called once for every call, for the log and the metrics. */
@@ -57,7 +58,8 @@ export interface Services {
 /** These need no key. */
 const openServices: readonly DescService[] = [HealthService, ...reflectionServices];
 
-export function createServices({ delivery, voices, access, onCallEnd, options = {} }: ServicesOptions): Services {
+export function createServices({ speaking, access, onCallEnd, options = {} }: ServicesOptions): Services {
+  const { delivery, voices, metering } = speaking;
   const { reflection = true, timeLimits = { unaryCallMs, streamCallMs, readerStallMs } } = options;
   const stopping = new AbortController();
   const observe = createObserve(onCallEnd);
@@ -68,7 +70,7 @@ export function createServices({ delivery, voices, access, onCallEnd, options = 
     shutdownSignal: stopping.signal,
   };
   const guarded = [
-    serve(SpeechService, createSpeechService(delivery)),
+    serve(SpeechService, createSpeechService(delivery, createMetered(metering))),
     serve(VoiceService, createVoiceService(voices)),
     serve(ApiKeyService, createApiKeyService(access.desk)),
   ];

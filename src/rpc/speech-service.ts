@@ -15,20 +15,27 @@ import type { FormatName } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { Delivered, DeliveredInfo, Delivery } from '../speech/delivery.ts';
 import type { SpeechEvent } from '../speech/outbox.ts';
+import type { SpeechRequest } from '../speech/request.ts';
 import { callerOf, handoverKey } from './call.ts';
 import { inlineBytesMax } from './limits.ts';
+import type { Asking, Metered } from './metered.ts';
 import { parseEstimate, parseStream, parseSynthesize } from './speech-fields.ts';
+import { tellerOf } from './standing.ts';
 
 type Service = ServiceImpl<typeof SpeechService>;
 type Event = MessageInitShape<typeof StreamSpeechResponseSchema>;
 
-export function createSpeechService(delivery: Delivery): Service {
+export function createSpeechService(delivery: Delivery, metered: Metered): Service {
   const synthesizeSpeech: Service['synthesizeSpeech'] = async (message, context) => {
     const { value: bytesMax, faults } = readInlineBytesMax(message.inlineBytesMax);
     const request = parseSynthesize(message, faults);
     const audioUrlWanted = message.returnFormat !== ReturnFormat.INLINE;
     const options = { fresh: isFreshWanted(context), audioUrlWanted };
-    const delivered = await delivery.deliver(request, callerOf(context), context.signal, options);
+    const asking = askingOf(request, context);
+    delivery.checkVoice(request, asking.caller);
+    const delivered = await metered.deliver(asking, () =>
+      delivery.deliver(request, asking.caller, asking.signal, options),
+    );
     const handover = context.values.get(handoverKey);
     if (handover) handover.delivered = delivered;
     return {
@@ -41,7 +48,10 @@ export function createSpeechService(delivery: Delivery): Service {
   async function* stream(...[message, context]: Parameters<Service['streamSpeech']>): AsyncGenerator<Event> {
     const request = parseStream(message);
     let audioUrl = '';
-    for await (const event of delivery.streamSpeech(request, callerOf(context), context.signal)) {
+    const asking = askingOf(request, context);
+    delivery.checkVoice(request, asking.caller);
+    const events = () => delivery.streamSpeech(request, asking.caller, asking.signal);
+    for await (const event of metered.stream(asking, events)) {
       if (event.type === 'info') audioUrl = (event as DeliveredInfo).audioUrl ?? '';
       yield toEvent(event, audioUrl);
     }
@@ -64,6 +74,13 @@ export function createSpeechService(delivery: Delivery): Service {
     },
   };
 }
+
+const askingOf = (request: SpeechRequest, context: HandlerContext): Asking => ({
+  caller: callerOf(context),
+  request,
+  signal: context.signal,
+  tell: tellerOf(context),
+});
 
 const invalid = (...details: FieldViolation[]) => new Failure('invalid_request', { details });
 

@@ -28,6 +28,8 @@ export interface Delivery {
     caller: Caller,
     signal: AbortSignal,
   ): AsyncGenerator<SpeechEvent | DeliveredInfo>;
+  /** A Failure `voice_not_found` where the caller has no such voice. */
+  checkVoice(request: SpeechRequest, caller: Caller): void;
   estimate(request: SpeechRequest, caller: Caller): Promise<Estimate>;
   /** A Failure `not_found` where the caller has no such audio. */
   remove(audioId: string, caller: Caller): Promise<void>;
@@ -148,6 +150,8 @@ export function createDelivery({ speech, voices, clips, index, links }: Delivery
           } satisfies DeliveredInfo;
       }
     },
+
+    checkVoice: ({ voiceId }, caller) => void voicesFor(voices, caller).find(voiceId),
 
     async estimate(request, caller) {
       const { cuts, warnings } = planSpeech(voicesFor(voices, caller), request);

@@ -71,6 +71,20 @@ const migrations: readonly Migration[] = [
       'create index audit_of_key on audit (key_id, at_ms)',
     ],
   },
+  {
+    name: 'usage',
+    statements: [
+      `create table usage (
+        key_id text not null,
+        voice_id text not null,
+        day text not null,
+        requests bigint not null,
+        characters bigint not null,
+        audio_ms bigint not null,
+        primary key (key_id, day, voice_id)
+      )`,
+    ],
+  },
 ];
 
 /**

@@ -52,6 +52,31 @@ test('a mistake in what TLS needs is told by the setting that it is in, by serve
   }
 });
 
+test('a key is made with limits, listed, rotated and revoked, and usage begins with nothing', async () => {
+  const env = { SONANT_DATA_DIR: 'keys' };
+  const json = async (...args: string[]) => JSON.parse((await sonant([...args, '--json'], '', env)).out);
+  const made = await json('key', 'create', '--name', 'app', '--voices', 'arthur', '--concurrency', '3');
+  expect(made).toMatchObject({
+    name: 'app',
+    voice_ids: ['arthur'],
+    limits: { concurrency: 3 },
+    key: expect.stringMatching(/^snt_/),
+  });
+  const next = await json('key', 'rotate', made.id, '--grace-seconds', '60');
+  expect(next).toMatchObject({ name: 'app', voice_ids: ['arthur'] });
+  expect(await json('key', 'revoke', next.id)).toMatchObject({ status: 'revoked' });
+  expect((await json('key', 'list')).map(({ id }: { id: string }) => id)).toEqual([next.id, made.id]);
+  expect(await json('usage', '--group-by', 'key')).toEqual([]);
+  for (const args of [
+    ['key', 'rotate'],
+    ['key', 'list', '--no'],
+    ['usage', '--from', 'x'],
+    ['usage', '--group-by', 'x'],
+  ])
+    expect((await sonant(args, '', env)).code).toBe(2);
+  expect((await sonant(['key', 'create', '--concurrency', '0'], '', env)).err).toContain('limits.concurrency');
+});
+
 test('doctor tells of a data folder that is none', async () => {
   writeFileSync(join(folder, 'plain'), '');
   const { code, out } = await sonant(['doctor'], '', { SONANT_DATA_DIR: 'plain' });

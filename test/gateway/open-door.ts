@@ -4,7 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { createAddressLimit } from '../../src/access/address-limit.ts';
 import { type Admit, createAdmit } from '../../src/access/admit.ts';
+import { createLimiter } from '../../src/access/limiter.ts';
+import { dayOf } from '../../src/access/usage-day.ts';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import type { EndedRequest } from '../../src/gateway/ended-request.ts';
@@ -18,6 +21,7 @@ import { createVoices } from '../../src/speech/voice.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { createUsageRows } from '../../src/store/usage-rows.ts';
 import { openKeys } from '../access/open-keys.ts';
 import { openTone, type ToneTrouble } from '../engines/tone-engine.ts';
 
@@ -28,16 +32,22 @@ export interface DoorOptions {
   admit?: (real: Admit) => Admit;
   speakingMax?: number;
   keepMs?: number;
+  /** Whether keys and addresses are held to their limits. */
+  isLimited?: boolean;
+  badKeysPerMinute?: number;
 }
 
 /** In another script than ours, so that its name cannot stand in a header as it is. */
 export const farVoice = { voiceId: 'far', name: 'Бьорк 声 🎙' };
+
+const unlimited = { takeSynthesis: async () => ({ end() {} }) };
 
 export async function openDoor(
   options: DoorOptions = {},
   onClose: (close: () => Promise<void>) => void = onTestFinished,
 ) {
   const { trouble, settings, checks = [], admit = (real) => real, speakingMax = 64, keepMs = 86_400_000 } = options;
+  const { isLimited = false, badKeysPerMinute = 60 } = options;
   const folder = mkdtempSync(join(tmpdir(), 'sonant-door-'));
   const store = await openSqlite(join(folder, 'sonant.db'));
   const clips = await openLocalClips({ dir: join(folder, 'clips') });
@@ -53,16 +63,24 @@ export async function openDoor(
   const calls: EndedCall[] = [];
   const requests: EndedRequest[] = [];
   const faults: unknown[] = [];
-  const realAdmit = admit(createAdmit({ keyring }));
+  const usage = createUsageRows(store);
+  const spentSince = (keyId: string, sinceMs: number) => usage.charactersSince(keyId, dayOf(sinceMs));
+  const limiter = createLimiter({ spentSince });
+  const addresses = createAddressLimit({ perMinute: badKeysPerMinute });
+  const realAdmit = admit(createAdmit({ keyring, ...(isLimited && { limits: { limiter, addresses } }) }));
   const services = createServices({
-    delivery,
-    voices,
+    speaking: {
+      delivery,
+      voices,
+      metering: isLimited ? { limiter, ledger: usage } : { limiter: unlimited, ledger: usage },
+    },
     access: { admit: realAdmit, isInForce: keyring.isInForce, desk: keyring.desk },
     onCallEnd: (call) => calls.push(call),
   });
   const gateway = await openGateway({
     services,
     admit: realAdmit,
+    usage,
     files: { find: rows.find, open: (key, range) => clips.open(key, range) },
     settings: {
       address: { host: '127.0.0.1', port: 0 },
@@ -114,6 +132,8 @@ export async function openDoor(
     folder,
     clips,
     rows,
+    limiter,
+    usage,
   };
 }
 

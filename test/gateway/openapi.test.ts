@@ -46,6 +46,7 @@ test('is OpenAPI 3.1 of version 1.0.0, and names every address that needs no oth
     'patch /api/auth/api-keys/{id}',
     'delete /api/auth/api-keys/{id}',
     'post /api/auth/api-keys/{id}/rotate',
+    'get /api/usage',
     'get /healthz',
     'get /readyz',
   ]);

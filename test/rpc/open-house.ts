@@ -28,6 +28,9 @@ export const callerNamed = (callerId: string, scopes: readonly Scope[]): KeyCall
   grant: { actor: callerId, range: { path: callerId }, scopes },
 });
 
+/** Nothing is limited, and nothing noted. */
+const unlimited = { limiter: { takeSynthesis: async () => ({ end() {} }) }, ledger: { add: async () => {} } };
+
 const admit: Admit = async ({ key }, requiredScopes) => {
   if (key === 'good') return callerNamed('good-caller', scopes);
   if (key === 'poor' && requiredScopes.length > 0) throw new Failure('insufficient_scope', { requiredScopes });
@@ -51,7 +54,7 @@ export async function openHouse({ services: options = {}, tls }: HouseOptions = 
   const { delivery, voices } = heart;
   const onCallEnd = (call: EndedCall) => void calls.push(call);
   const access = { admit, isInForce: async () => true, desk: {} as KeyDesk };
-  const services = createServices({ delivery, voices, access, onCallEnd, options });
+  const services = createServices({ speaking: { delivery, voices, metering: unlimited }, access, onCallEnd, options });
   const address = { host: '127.0.0.1', port: 0 };
   const server = await openRpcServer({ services, address, onFault, ...(tls && { tls }) });
   const web = createHttpApp({

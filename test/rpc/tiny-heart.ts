@@ -149,6 +149,7 @@ export function openTinyHeart() {
   const delivery: Delivery = {
     deliver,
     streamSpeech,
+    checkVoice: ({ voiceId }: SpeechRequest) => void voices.find(voiceId),
     async estimate(request) {
       check(request);
       return {

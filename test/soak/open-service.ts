@@ -1,12 +1,11 @@
 // The real service in a process of its own, as `npm start` runs it, with a data folder in /tmp and the embedded engine
 // alone; and what it costs the machine. It can be killed without a word and started again on the same data.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createApiKey } from '../../src/access/api-key.ts';
 
 /** What public addresses begin with, wherever the service is. */
 export const baseUrl = 'http://sonant.test';
@@ -42,7 +41,7 @@ const main = join(import.meta.dirname, '../../src/main.ts');
 
 export async function openService({ settings = {}, left, args = [] }: ServiceOptions = {}): Promise<Service> {
   const dataDir = left?.dataDir ?? mkdtempSync(join(tmpdir(), 'sonant-soak-'));
-  const key = left?.key ?? createApiKey().key;
+  const key = left?.key ?? makeKey(dataDir);
   const child = spawn(process.execPath, [main, 'serve', ...args], {
     cwd: dataDir,
     env: {
@@ -51,7 +50,6 @@ export async function openService({ settings = {}, left, args = [] }: ServiceOpt
       SONANT_HTTP_ADDR: '127.0.0.1:0',
       SONANT_GRPC_ADDR: '127.0.0.1:0',
       SONANT_BASE_URL: baseUrl,
-      SONANT_BOOTSTRAP_KEY: key,
       SONANT_ESPEAK_PROGRAM: '',
       SONANT_LOG_LEVEL: 'warn',
       ...settings,
@@ -85,6 +83,14 @@ export async function openService({ settings = {}, left, args = [] }: ServiceOpt
       rmSync(dataDir, { recursive: true });
     },
   };
+}
+
+/** A key that is held to no limit that a soak could meet. */
+function makeKey(dataDir: string): string {
+  const limits = ['--requests-per-minute', '1000000', '--concurrency', '10000'];
+  const env = { PATH: process.env.PATH, SONANT_DATA_DIR: dataDir };
+  const made = execFileSync(process.execPath, [main, 'key', 'create', '--json', ...limits], { cwd: dataDir, env });
+  return JSON.parse(made.toString()).key;
 }
 
 /** Once it says that it serves. */

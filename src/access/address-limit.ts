@@ -1,0 +1,51 @@
+// Failed attempts to show a key, by the address that they come from: so many a minute, then they are refused unread. Who
+// comes with a right key is not held to it. An IPv6 network counts as one address, for its owner has them all.
+import { isIPv6 } from 'node:net';
+import { Failure } from '../errors.ts';
+import { takeOne } from './gcra.ts';
+
+export interface AddressLimit {
+  /** Notes a failed attempt: `rate_limit_exceeded` where there were too many. */
+  noteFailure(address: string): void;
+}
+
+export interface AddressLimitOptions {
+  perMinute: number;
+  now?: () => number;
+}
+
+const addressesMax = 50_000;
+
+export function createAddressLimit({ perMinute, now = Date.now }: AddressLimitOptions): AddressLimit {
+  const rate = { perMinute, burst: perMinute };
+  /** In the order of their last failures. */
+  const fullAtUs = new Map<string, number>();
+  return {
+    noteFailure(address) {
+      const name = networkOf(address);
+      const taken = takeOne(fullAtUs.get(name) ?? 0, Math.round(now() * 1000), rate);
+      fullAtUs.delete(name);
+      fullAtUs.set(name, taken.fullAtUs);
+      if (fullAtUs.size > addressesMax) fullAtUs.delete(fullAtUs.keys().next().value!);
+      if (taken.isAllowed) return;
+      const message = 'Too many attempts without a valid API key came from this address.';
+      const retryAfterSeconds = taken.waitUs / 1_000_000;
+      throw new Failure('rate_limit_exceeded', {
+        message,
+        limit: perMinute,
+        limitReason: 'requests',
+        retryAfterSeconds,
+      });
+    },
+  };
+}
+
+/** Of an IPv6 address the first 64 bits. */
+function networkOf(address: string): string {
+  if (!isIPv6(address) || address.toLowerCase().startsWith('::ffff:')) return address;
+  const [head = '', tail] = address.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const rest = tail ? tail.split(':') : [];
+  const whole = tail === undefined ? groups : [...groups, ...Array(8 - groups.length - rest.length).fill('0'), ...rest];
+  return whole.slice(0, 4).join(':');
+}

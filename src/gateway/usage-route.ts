@@ -1,0 +1,119 @@
+// GET /api/usage: what the caller's keys have had spoken, between two days, by key, voice or day. A caller sees its own
+// key, those that it has made, and those that they have made.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { dayOf, isDay } from '../access/usage-day.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
+import { type UsageGroup, type UsageRows, type UsageSum, usageGroups } from '../store/usage-rows.ts';
+import type { AdmitFor } from './admission.ts';
+import { documented, type Operation, type Parameter, type Schema } from './operation.ts';
+import { takeText } from './page-query.ts';
+
+export interface UsageRouteOptions {
+  usage: Pick<UsageRows, 'sum'>;
+  admitFor: AdmitFor;
+}
+
+const scopes = ['usage:read'];
+const daysMax = 366;
+const rowsMax = 1_000;
+const dayMs = 24 * 3_600_000;
+
+const whole: Schema = { type: 'integer' };
+const sumProperties = { requests: whole, characters: whole, audio_seconds: { type: 'number' } };
+const reportSchema: Schema = {
+  title: 'Usage',
+  type: 'object',
+  required: ['from', 'to', 'group_by', 'total', 'groups'],
+  properties: {
+    from: { type: 'string', format: 'date' },
+    to: { type: 'string', format: 'date' },
+    group_by: { type: 'string', enum: usageGroups },
+    total: { type: 'object', properties: sumProperties },
+    groups: {
+      type: 'array',
+      description: `Days in their order; keys and voices with the most characters first, at most ${rowsMax}.`,
+      items: { type: 'object', properties: { group: { type: 'string' }, ...sumProperties } },
+    },
+  },
+};
+const query = (name: string, description: string, schema: Schema): Parameter => ({
+  in: 'query',
+  name,
+  description,
+  schema,
+});
+const operation: Operation = {
+  id: 'getUsage',
+  tag: 'Keys',
+  summary: 'Tell what was spoken',
+  description: 'Of this key, the keys that it has made, and those that they have made. Days are of UTC.',
+  scopes,
+  parameters: [
+    query('from', 'The first day; usually the first of this month.', { type: 'string', format: 'date' }),
+    query('to', `The last day; usually today. At most ${daysMax} days in all.`, { type: 'string', format: 'date' }),
+    query('group_by', 'What to sum by.', { type: 'string', enum: usageGroups, default: 'day' }),
+  ],
+  answers: { 200: { description: 'The sums.', content: { 'application/json': { schema: reportSchema } } } },
+  failures: ['invalid_request', 'invalid_api_key', 'insufficient_scope', 'rate_limit_exceeded', 'storage_unavailable'],
+};
+
+export function addUsageRoute(app: FastifyInstance, { usage, admitFor }: UsageRouteOptions): void {
+  app.route({
+    method: 'GET',
+    url: '/api/usage',
+    ...documented(operation),
+    onRequest: admitFor(scopes),
+    async handler(request, reply) {
+      const { from, to, groupBy } = parseUsageQuery(request);
+      const asked = { range: request.caller!.grant.range, from, to, limit: rowsMax };
+      const [sums, days] = await Promise.all([
+        usage.sum({ ...asked, groupBy }),
+        usage.sum({ ...asked, groupBy: 'day' }),
+      ]);
+      const groups = sums.map((sum) => ({ group: sum.group, ...toJson(sum) }));
+      reply.header('cache-control', 'no-store');
+      return { from, to, group_by: groupBy, total: toJson(totalOf(days)), groups };
+    },
+  });
+}
+
+function parseUsageQuery(request: FastifyRequest): { from: string; to: string; groupBy: UsageGroup } {
+  const given = request.query as Readonly<Record<string, unknown>>;
+  const details: FieldViolation[] = [];
+  const today = dayOf(Date.now());
+  const day = (name: string, usual: string) => {
+    const text = takeText(given, name, details) || usual;
+    if (!isDay(text)) details.push({ field: name, reason: 'format', message: 'must be a day such as 2026-01-31' });
+    return text;
+  };
+  const to = day('to', today);
+  const from = day('from', `${(isDay(to) ? to : today).slice(0, 8)}01`);
+  const groupBy = takeText(given, 'group_by', details) || 'day';
+  const group = usageGroups.find((name) => name === groupBy);
+  if (!group) details.push({ field: 'group_by', reason: 'enum', message: `must be one of ${usageGroups.join(', ')}` });
+  const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1;
+  if (details.length === 0 && (days < 1 || days > daysMax))
+    details.push({
+      field: 'from',
+      reason: 'range',
+      message: `must be at most ${daysMax} days before to, and not after it`,
+    });
+  if (details.length > 0) throw new Failure('invalid_request', { details });
+  return { from, to, groupBy: group! };
+}
+
+const totalOf = (sums: readonly UsageSum[]) => {
+  const total = { requests: 0, characters: 0, audioMs: 0 };
+  for (const { requests, characters, audioMs } of sums) {
+    total.requests += requests;
+    total.characters += characters;
+    total.audioMs += audioMs;
+  }
+  return total;
+};
+
+const toJson = ({ requests, characters, audioMs }: Omit<UsageSum, 'group'>) => ({
+  requests,
+  characters,
+  audio_seconds: audioMs / 1000,
+});

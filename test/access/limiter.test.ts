@@ -1,0 +1,195 @@
+// The limits of a key: exact whatever comes at once, and every wait that they name true.
+import { expect, test } from 'vitest';
+import { createAddressLimit } from '../../src/access/address-limit.ts';
+import { createLimiter, type Standing } from '../../src/access/limiter.ts';
+import type { Failure } from '../../src/errors.ts';
+
+const signal = new AbortController().signal;
+const usual = { requestsPerMinute: 600, concurrency: 20, charactersPerMonth: undefined };
+const silent = () => {};
+
+/** A limiter whose clock is set by hand. */
+function openLimiter(spent: Record<string, number> = {}) {
+  // Early enough that a microsecond counts.
+  const clock = { nowMs: Date.UTC(1970, 0, 31, 12) };
+  const limiter = createLimiter({ spentSince: async (keyId) => spent[keyId] ?? 0, now: () => clock.nowMs });
+  const caller = (limits = {}, keyId = 'key') => ({ keyId, limits: { ...usual, ...limits } });
+  const request = (limits = {}, keyId = 'key') => limiter.takeRequest(caller(limits, keyId), silent);
+  const speak = (chars: number, limits = {}, until = signal) =>
+    limiter.takeSynthesis(caller(limits), chars, { signal: until, tell: silent });
+  const standing = async (limits = {}) => {
+    let told: Standing | undefined;
+    await limiter.takeRequest(caller(limits), (one) => (told = one)).catch(silent);
+    return told!;
+  };
+  return { clock, limiter, request, speak, standing };
+}
+
+const refusalOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (error: Failure) => error,
+  );
+const admitted = async (all: Promise<unknown>[]) =>
+  (await Promise.allSettled(all)).filter(({ status }) => status === 'fulfilled').length;
+
+test.each([
+  [600, 100],
+  [60, 60],
+  [7, 7],
+  [1, 1],
+  [1_000_000, 100],
+])('of 1000 at once, a key of %i a minute gets its burst of %i, and another key its own', async (perMinute, burst) => {
+  const { request } = openLimiter();
+  const limits = { requestsPerMinute: perMinute };
+  expect(await admitted(Array.from({ length: 1000 }, () => request(limits)))).toBe(burst);
+  expect(await refusalOf(request(limits, 'other'))).toBeUndefined();
+});
+
+test.each([600, 61, 7, 999_983])(
+  'of %i a minute, who waits as told is let in, 1000 times; sooner is too soon',
+  async (n) => {
+    const { clock, request } = openLimiter();
+    const limits = { requestsPerMinute: n };
+    let waited = 0;
+    while (waited < 1000) {
+      const refusal = await refusalOf(request(limits));
+      if (!refusal) continue;
+      expect(refusal).toMatchObject({ reason: 'rate_limit_exceeded', facts: { limitReason: 'requests', limit: n } });
+      const waitMs = refusal.facts.retryAfterSeconds! * 1000;
+      clock.nowMs += waitMs - 0.001;
+      expect(await refusalOf(request(limits))).toBeDefined();
+      clock.nowMs += 0.001;
+      expect(await refusalOf(request(limits))).toBeUndefined();
+      waited++;
+    }
+  },
+);
+
+test('a minute lets in a minute’s worth after the burst', async () => {
+  const { clock, request } = openLimiter();
+  let count = 0;
+  for (let ms = 0; ms < 60_000; ms += 10) {
+    clock.nowMs += 10;
+    if (!(await refusalOf(request({ requestsPerMinute: 300 })))) count++;
+  }
+  // The first came after 10 ms, so the last of the 300 is due only after the minute.
+  expect(count).toBe(100 + 299);
+});
+
+test('how a key stands is told with every request, the refused one too', async () => {
+  const { clock, standing } = openLimiter({ key: 400 });
+  const limits = { requestsPerMinute: 60, charactersPerMonth: 1000 };
+  expect(await standing(limits)).toEqual({
+    limits: { ...usual, ...limits },
+    requests: { remaining: 59, fullInSeconds: 1 },
+    characters: { remaining: 600, fullInSeconds: 12 * 3600 },
+  });
+  for (let i = 0; i < 59; i++) await standing(limits);
+  expect((await standing(limits)).requests).toEqual({ remaining: 0, fullInSeconds: 60 });
+  clock.nowMs += 30_000;
+  expect((await standing(limits)).requests).toEqual({ remaining: 29, fullInSeconds: 31 });
+});
+
+test('characters are exact, given back where nothing was said, and begin anew with the month', async () => {
+  const { clock, speak, limiter } = openLimiter({ key: 100 });
+  const limits = { charactersPerMonth: 1_000, concurrency: 10_000 };
+  const all = await Promise.allSettled(Array.from({ length: 1000 }, () => speak(9, limits)));
+  const running = all.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+  expect([running.length, limiter.running('key')]).toEqual([100, 100]);
+  running[0]!.end(0);
+  running[0]!.end(0);
+  running[1]!.end(5);
+  (await speak(13, limits)).end(13);
+  const refusal = await refusalOf(speak(1, limits));
+  expect(refusal).toMatchObject({ reason: 'rate_limit_exceeded', facts: { limitReason: 'characters', limit: 1_000 } });
+  clock.nowMs += refusal!.facts.retryAfterSeconds! * 1000 - 1;
+  expect(await refusalOf(speak(1, limits))).toBeDefined();
+  for (const one of running.slice(1)) one.end(9);
+  clock.nowMs += 1;
+  // The new month asks the ledger anew, which still says 100 here.
+  expect(await refusalOf(speak(900, limits))).toBeUndefined();
+  expect(await refusalOf(speak(1_001, limits))).toMatchObject({ reason: 'text_too_long' });
+});
+
+test('syntheses at once are exact; who finds no place waits a moment, the first come before the others', async () => {
+  const { speak, limiter } = openLimiter();
+  const limits = { concurrency: 5 };
+  const first = await Promise.all(Array.from({ length: 5 }, () => speak(1, limits)));
+  const order: number[] = [];
+  const taken = async (n: number) => {
+    const one = await speak(1, limits);
+    order.push(n);
+    return one;
+  };
+  const waiting = [1, 2, 3].map(taken);
+  const late = refusalOf(waiting[2]!);
+  const tooMany = Array.from({ length: 100 }, () => refusalOf(speak(1, limits)));
+  first[0]!.end(1);
+  await waiting[0];
+  first[1]!.end(1);
+  await waiting[1];
+  const refused = await Promise.all(tooMany);
+  expect(refused.every((one) => one?.facts.limitReason === 'concurrency')).toBe(true);
+  expect([order, limiter.running('key')]).toEqual([[1, 2], 5]);
+  expect(await late).toMatchObject({ facts: { limitReason: 'concurrency', retryAfterSeconds: 1 } });
+  for (const one of [...first.slice(2), await waiting[0]!, await waiting[1]!]) one.end(1);
+  expect(limiter.running('key')).toBe(0);
+});
+
+test('who leaves while waiting for a place takes none', async () => {
+  const { speak, limiter } = openLimiter();
+  const holder = await speak(1, { concurrency: 1 });
+  const leaving = new AbortController();
+  const waiting = speak(1, { concurrency: 1 }, leaving.signal);
+  leaving.abort(new Error('gone'));
+  await expect(waiting).rejects.toThrow('gone');
+  holder.end(1);
+  expect(limiter.running('key')).toBe(0);
+});
+
+test('what one limit refuses, none charges', async () => {
+  const { request, speak, standing } = openLimiter({ key: 1_000 });
+  const limits = { requestsPerMinute: 60, charactersPerMonth: 1_000, concurrency: 1 };
+  for (let i = 0; i < 300; i++) {
+    expect(await refusalOf(request(limits))).toBeUndefined();
+    await expect(speak(10, limits)).rejects.toMatchObject({ facts: { limitReason: 'characters' } });
+  }
+  expect((await standing(limits)).requests.remaining).toBe(59);
+});
+
+test('a ledger that does not answer is asked again', async () => {
+  let isBroken = true;
+  const spentSince = async () => {
+    if (isBroken) throw new Error('away');
+    return 0;
+  };
+  const limiter = createLimiter({ spentSince });
+  const caller = { keyId: 'key', limits: { ...usual, charactersPerMonth: 10 } };
+  await expect(limiter.takeSynthesis(caller, 1, { signal, tell: silent })).rejects.toThrow('away');
+  isBroken = false;
+  (await limiter.takeSynthesis(caller, 1, { signal, tell: silent })).end(1);
+});
+
+test('an address may fail so often in a minute, and an IPv6 network is one address', () => {
+  let nowMs = 0;
+  const limit = createAddressLimit({ perMinute: 10, now: () => nowMs });
+  const fail = (address: string) => {
+    try {
+      limit.noteFailure(address);
+      return undefined;
+    } catch (error) {
+      return error as Failure;
+    }
+  };
+  for (let i = 0; i < 10; i++) expect(fail('10.0.0.1')).toBeUndefined();
+  const refusal = fail('10.0.0.1')!;
+  expect(refusal).toMatchObject({ reason: 'rate_limit_exceeded', facts: { limitReason: 'requests', limit: 10 } });
+  expect(fail('10.0.0.2')).toBeUndefined();
+  nowMs += refusal.facts.retryAfterSeconds! * 1000;
+  expect(fail('10.0.0.1')).toBeUndefined();
+  for (let i = 0; i < 10; i++) expect(fail(`2001:db8::${i}`)).toBeUndefined();
+  expect(fail('2001:db8:0:0:ffff::1')).toBeDefined();
+  expect(fail('2001:db8:0:1::1')).toBeUndefined();
+  expect(fail('::1')).toBeUndefined();
+});

@@ -1,0 +1,227 @@
+// Limits over the wire: what every answer says of them, what is refused and how, and what was spoken in the ledger.
+import { Agent, request as httpRequest } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createClient } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { readEvents } from './event-reader.ts';
+import { bytesOf, type Door, openDoor } from './open-door.ts';
+
+const shared = await openDoor({ isLimited: true, badKeysPerMinute: 5 }, afterAll);
+const long = { text_chunks: Array(30).fill('one two three four'), voice_id: 'tone-low' };
+
+type Limits = { requestsPerMinute?: number; concurrency?: number; charactersPerMonth?: number };
+async function keyOf(door: Door, limits: Limits = {}) {
+  const { key, apiKey } = await door.keyring.create({
+    limits,
+    scopes: ['speech:synthesize', 'speech:stream', 'voices:read', 'usage:read'],
+  });
+  return { headers: { 'X-API-Key': key }, key, keyId: apiKey.keyId };
+}
+const rates = ({ headers }: Response) => [headers.get('RateLimit-Policy'), headers.get('RateLimit')];
+
+async function openGrpc({ services }: Door) {
+  const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
+  const client = openGrpcClient(SpeechService, `127.0.0.1:${server.port}`);
+  onTestFinished(async () => {
+    client.close();
+    await server.drain(0);
+  });
+  return client;
+}
+
+describe('every answer to who has a key', () => {
+  test('tells the limits and how it stands, whatever the answer', async () => {
+    const { headers } = await keyOf(shared, { requestsPerMinute: 10 });
+    const policy = '"requests";q=10;w=60, "concurrency";q=20;qu="concurrent-requests"';
+    const answers = [
+      await shared.ask('/api/voices', { headers }),
+      await shared.ask('/api/voices/nobody', { headers }),
+      await shared.speak({ text: 'Hello.', return_format: 'buffer' }, { headers }),
+      await shared.speak({ text: '' }, { headers }),
+      await shared.speak({ text_chunks: ['Hello.'], method: 'streaming' }, { headers }),
+      await shared.ask('/api/audio/speech/sse', { headers, body: { voice_id: 'tone-low', text: 'Hello.' } }),
+    ];
+    for (const [i, answer] of answers.entries()) {
+      expect(rates(answer)).toEqual([policy, expect.stringMatching(RegExp(`^"requests";r=${9 - i};t=\\d+$`))]);
+      await answer.arrayBuffer();
+    }
+    const none = await shared.ask('/healthz');
+    expect(rates(none)).toEqual([null, null]);
+  });
+
+  test('tells them over Connect and gRPC too, and to who is held to characters, these', async () => {
+    const { key } = await keyOf(shared, { charactersPerMonth: 100 });
+    const transport = createConnectTransport({ baseUrl: shared.url, httpVersion: '1.1' });
+    let policy: string | null = null;
+    let left: string | null = null;
+    await createClient(SpeechService, transport).synthesizeSpeech(
+      { voiceId: 'tone-low', text: 'Hello.' },
+      {
+        headers: { 'x-api-key': key },
+        onHeader: (headers) => ([policy, left] = [headers.get('ratelimit-policy'), headers.get('ratelimit')]),
+      },
+    );
+    expect(policy).toContain('"characters";q=100;w=');
+    expect(left).toMatch(/^"requests";r=99;t=1, "characters";r=94;t=\d+$/);
+  });
+});
+
+describe('over its limit', () => {
+  test('of requests, a key hears when to come back, through every door, and is let in then', async () => {
+    const { headers, key } = await keyOf(shared, { requestsPerMinute: 60 });
+    for (let i = 0; i < 60; i++) await (await shared.ask('/api/voices', { headers })).arrayBuffer();
+    const refused = await shared.ask('/api/voices', { headers });
+    const waitMs = Number(refused.headers.get('retry-after-ms'));
+    expect([refused.status, refused.headers.get('Retry-After'), waitMs <= 1000]).toEqual([429, '1', true]);
+    expect(await refused.json()).toMatchObject({ error: 'rate_limit_exceeded', reason: 'requests', limit: 60 });
+    expect(refused.headers.get('RateLimit')).toMatch(/^"requests";r=0;t=60$/);
+    const client = await openGrpc(shared);
+    const ask = { voiceId: 'tone-low', text: 'Hello.' };
+    const failure = explain(await failureOf(client.unary('synthesizeSpeech', ask, { metadata: { 'x-api-key': key } })));
+    expect(failure).toMatchObject({ code: 'RESOURCE_EXHAUSTED', info: { reason: 'RATE_LIMIT_EXCEEDED' } });
+    const { seconds, nanos } = failure.retry!;
+    await sleep(Number(seconds) * 1000 + nanos / 1e6 + 1);
+    expect((await shared.ask('/api/voices', { headers })).status).toBe(200);
+  });
+
+  test('8 connections of 1000 calls each are let in as often as is allowed', async () => {
+    const { key } = await keyOf(shared, { requestsPerMinute: 1 });
+    const { key: wide } = await keyOf(shared, { requestsPerMinute: 100 });
+    const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+    const status = (apiKey: string) =>
+      new Promise<number>((resolve, reject) => {
+        const options = {
+          agent,
+          port: shared.gateway.port,
+          path: '/api/voices/tone-low',
+          headers: { 'x-api-key': apiKey },
+        };
+        httpRequest({ host: '127.0.0.1', ...options }, (answer) =>
+          answer.resume().on('end', () => resolve(answer.statusCode!)),
+        )
+          .on('error', reject)
+          .end();
+      });
+    const startMs = performance.now();
+    const all = await Promise.all(Array.from({ length: 8000 }, (_, i) => status(i % 2 ? key : wide)));
+    const minutes = (performance.now() - startMs) / 60_000;
+    agent.destroy();
+    const let_in = (odd: number) => all.filter((code, i) => i % 2 === odd && code === 200).length;
+    expect(let_in(1)).toBe(1);
+    // What became due while they were asked, and not one more.
+    expect(let_in(0)).toBeGreaterThanOrEqual(100);
+    expect(let_in(0)).toBeLessThanOrEqual(100 + Math.ceil(100 * minutes));
+    expect(all.every((code) => code === 200 || code === 429)).toBe(true);
+  });
+
+  test('of characters, it is refused with the rest of the month to wait, and charged nothing', async () => {
+    const { headers } = await keyOf(shared, { charactersPerMonth: 20 });
+    const speak = (text: string) => shared.speak({ text }, { headers });
+    expect((await speak('Twelve chars')).status).toBe(200);
+    const refused = await speak('Twelve again');
+    expect([refused.status, await refused.json()]).toMatchObject([
+      429,
+      { reason: 'characters', limit: 20, actual: 24 },
+    ]);
+    expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
+    expect((await speak('Eight...')).status).toBe(200);
+    const never = await speak('These are far more than twenty.');
+    expect([never.status, await never.json()]).toMatchObject([400, { error: 'text_too_long', limit: 20 }]);
+  });
+
+  test('of syntheses at once, it waits a moment; a stream holds its place to its last byte, and no longer', async () => {
+    const door = await openDoor({ isLimited: true, trouble: { pieceDelayMs: 5 } });
+    const { headers, keyId } = await keyOf(door, { concurrency: 2 });
+    const stream = () => door.speak({ ...long, method: 'streaming' }, { headers });
+    const [one, two] = [await stream(), await stream()];
+    const refused = await stream();
+    expect([refused.status, await refused.json()]).toMatchObject([429, { reason: 'concurrency', limit: 2 }]);
+    expect(refused.headers.get('Retry-After')).toBe('1');
+    expect((await door.ask('/api/voices', { headers })).status).toBe(200);
+    await one.body!.cancel();
+    const three = await stream();
+    expect(three.status).toBe(200);
+    await Promise.all([bytesOf(two), bytesOf(three)]);
+    await expect.poll(() => door.limiter.running(keyId)).toBe(0);
+  });
+
+  test('of wrong keys, an address is refused, and its right key still works', async () => {
+    const door = await openDoor({ isLimited: true, badKeysPerMinute: 5 });
+    const { headers } = await keyOf(door);
+    const wrong = async () => (await door.ask('/api/voices', { headers: { 'X-API-Key': 'wrong' } })).status;
+    const statuses = [];
+    for (let i = 0; i < 6; i++) statuses.push(await wrong());
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
+    expect((await door.ask('/api/voices', { headers })).status).toBe(200);
+  });
+});
+
+describe('the ledger', () => {
+  interface Usage {
+    total: { requests: number; characters: number; audio_seconds: number };
+    groups: ({ group: string } & Usage['total'])[];
+  }
+  const usageOf = async (door: Door, headers: Record<string, string>, query = ''): Promise<Usage> =>
+    (await (await door.ask(`/api/usage${query}`, { headers })).json()) as Usage;
+
+  test('has what was spoken, by day, voice and key, and is shown to whom it concerns', async () => {
+    const { headers, keyId } = await keyOf(shared);
+    await (await shared.speak({ text: 'Twelve chars' }, { headers })).arrayBuffer();
+    await (await shared.speak({ text: 'Twelve chars', voice_id: 'tone-high' }, { headers })).arrayBuffer();
+    const answer = await shared.ask('/api/audio/speech/sse', {
+      headers,
+      body: { voice_id: 'tone-low', text_chunks: ['Six...', 'Seven..'] },
+    });
+    const done = (await readEvents(answer)).at(-1)!;
+    const { total, groups } = await usageOf(shared, headers, '?group_by=voice');
+    expect(total).toMatchObject({ requests: 3, characters: 37 });
+    expect(total.audio_seconds).toBeGreaterThan(done.data.duration as number);
+    expect(groups.map(({ group, requests, characters }) => [group, requests, characters])).toEqual([
+      ['tone-low', 2, 25],
+      ['tone-high', 1, 12],
+    ]);
+    expect((await usageOf(shared, headers, '?group_by=key')).groups.map(({ group }) => group)).toEqual([keyId]);
+    const today = new Date().toISOString().slice(0, 10);
+    expect((await usageOf(shared, headers)).groups.map(({ group }) => group)).toEqual([today]);
+    expect((await usageOf(shared, headers, '?from=2020-01-01&to=2020-12-31')).total.requests).toBe(0);
+  });
+
+  test.each([
+    ['from=yesterday', 'from'],
+    ['from=2026-02-30', 'from'],
+    ['from=2020-01-01', 'from'],
+    ['from=2026-01-02&to=2026-01-01', 'from'],
+    ['group_by=week', 'group_by'],
+    ['to=1&to=2', 'to'],
+  ])('is not asked with %s', async (query, field) => {
+    const { headers } = await keyOf(shared);
+    const answer = await shared.ask(`/api/usage?${query}`, { headers });
+    expect([answer.status, await answer.json()]).toMatchObject([400, { details: [{ field }] }]);
+  });
+
+  test('counts of a stream that is left what was sent of it, and of one that fails before its first sound nothing', async () => {
+    const door = await openDoor({ isLimited: true, trouble: { pieceDelayMs: 5 } });
+    const { headers } = await keyOf(door, { charactersPerMonth: 100_000 });
+    const answer = await door.speak({ ...long, method: 'streaming' }, { headers });
+    const reader = answer.body!.getReader();
+    for (let bytes = 0; bytes < 200_000; ) bytes += (await reader.read()).value!.length;
+    await reader.cancel();
+    await expect.poll(() => door.slots.speaking).toBe(0);
+    const { total } = await usageOf(door, headers);
+    expect(total.requests).toBe(1);
+    expect(total.characters).toBeGreaterThanOrEqual(18);
+    expect(total.characters).toBeLessThan(30 * 18);
+    expect(total.audio_seconds).toBeGreaterThan(200_000 / 88_200);
+    door.tone.trouble = { failsAfterSegments: 0 };
+    expect((await door.speak({ text: 'Something else.' }, { headers })).status).toBe(502);
+    expect((await usageOf(door, headers)).total).toEqual(total);
+    const left = /"characters";r=(\d+)/.exec(
+      (await door.ask('/api/voices', { headers })).headers.get('RateLimit')!,
+    )![1];
+    expect(Number(left)).toBe(100_000 - total.characters);
+  });
+});
