@@ -7,9 +7,13 @@ import { createAddressLimit } from './access/address-limit.ts';
 import { createAdmit } from './access/admit.ts';
 import { createPepper } from './access/api-key.ts';
 import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './access/first-key.ts';
+import { createIssuer } from './access/issuer.ts';
 import { createKeyDesk, type KeyDesk } from './access/key-desk.ts';
 import { createKeyring } from './access/keyring.ts';
 import { createLimiter } from './access/limiter.ts';
+import { readOwnSecret } from './access/own-secret.ts';
+import { createSeal } from './access/seal.ts';
+import { createSignIn, type SignInOptions } from './access/sign-in.ts';
 import { dayOf } from './access/usage-day.ts';
 import { openLocalClips } from './clips/local-clips.ts';
 import { type Config, ConfigError } from './config.ts';
@@ -121,7 +125,8 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const usage = createUsageRows(store);
   const limiter = createLimiter({ spentSince: (keyId, sinceMs) => usage.charactersSince(keyId, dayOf(sinceMs)) });
   const addresses = createAddressLimit({ perMinute: config.badKeysPerMinute });
-  const admit = createAdmit({ keyring, limits: { limiter, addresses } });
+  const signIn = createSignIn(await signInOptionsOf(config));
+  const admit = createAdmit({ keyring, signIn, limits: { limiter, addresses } });
 
   const tls = await readTls(config);
   let httpPort = config.httpAddr.port;
@@ -150,6 +155,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     openGateway({
       services,
       admit,
+      signing: { signIn, addresses },
       usage,
       files: { find: clipRows.find, open: (key, range) => clips.open(key, range) },
       settings: {
@@ -186,6 +192,23 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
 
 const databaseOf = ({ dataDir }: Config) => join(dataDir, 'sonant.db');
 const pepperOf = ({ keyPepper }: Config) => (keyPepper === '' ? undefined : createPepper(keyPepper));
+
+async function signInOptionsOf(config: Config): Promise<SignInOptions> {
+  const { oidcIssuer, oidcClientId: clientId, oidcClientSecret: clientSecret, oidcInsecure } = config;
+  if (oidcIssuer !== '' && clientId === '') {
+    const allowed = 'must be what Sonant is called at SONANT_OIDC_ISSUER';
+    throw new ConfigError([{ name: 'SONANT_OIDC_CLIENT_ID', source: 'default', allowed }]);
+  }
+  const isInsecure = oidcInsecure || /^http:\/\/(localhost|127\.[\d.]+|\[::1\])(:|\/|$)/.test(oidcIssuer);
+  const issuer = { issuer: oidcIssuer, clientId, clientSecret, audience: config.oidcAudience || clientId, isInsecure };
+  return {
+    seal: createSeal(config.secret || (await readOwnSecret(config.dataDir))),
+    issuer: oidcIssuer === '' ? undefined : createIssuer(issuer),
+    whoMay: { subjects: config.oidcSubjects, domains: config.oidcDomains, groups: config.oidcGroups },
+    clients: config.oauthClients,
+    keyScopes: config.oauthKeyScopes,
+  };
+}
 
 /** Where this machine itself reaches a listener: one on all addresses is reached on the machine's own. */
 function localUrl(host: string, port: number, isSecure: boolean): string {

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import { parseApiKey } from './access/api-key.ts';
+import { oauthSettings } from './access/oauth-settings.ts';
 import type { EngineDefinition } from './engines/engine.ts';
 import {
   addressSetting,
@@ -85,6 +86,7 @@ const ownSettings = {
     max: 1_000_000,
     fallback: 60,
   }),
+  ...oauthSettings,
   audioKeepHours: integerSetting({
     name: 'SONANT_AUDIO_KEEP_HOURS',
     help: 'Hours that stored audio is kept',

@@ -10,6 +10,8 @@ import { operatorErrand } from '../../src/access/key-errand.ts';
 import { createKeyring } from '../../src/access/keyring.ts';
 import { createLimiter } from '../../src/access/limiter.ts';
 import { firstKeyScopes } from '../../src/access/scope.ts';
+import { createSeal } from '../../src/access/seal.ts';
+import { createSignIn } from '../../src/access/sign-in.ts';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
 import { openGateway } from '../../src/gateway/gateway.ts';
 import { createId } from '../../src/id.ts';
@@ -51,6 +53,9 @@ async function openSonant(): Promise<Doors> {
   const speaking = { delivery: readyHeart, voices, metering: { limiter, ledger: usage } };
   const keyring = createKeyring({ rows });
   const addresses = createAddressLimit({ perMinute: 60 });
+  const seal = createSeal('a secret of the bench');
+  const nobody = { subjects: [], domains: [], groups: [] };
+  const signIn = createSignIn({ seal, issuer: undefined, whoMay: nobody, clients: [], keyScopes: [] });
   const admit = createAdmit({ keyring, limits: { limiter, addresses } });
   const desk = createKeyDesk({ rows, onChange: keyring.forget });
   const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000 };
@@ -63,6 +68,7 @@ async function openSonant(): Promise<Doors> {
   const gateway = await openGateway({
     services,
     admit,
+    signing: { signIn, addresses },
     usage,
     files: { find: clipRows.find, open: (id, range) => clips.open(id, range) },
     settings: { address, baseUrl: () => 'http://localhost', isStrict: false, allowedOrigins: [] },

@@ -1,16 +1,19 @@
 // Whether a call may be made. The order is the contract's: is there a well-formed key (no look-up), is it one of ours
 // and in force, may it be used from there, does it have every scope that the call needs, has it called too often. Where
-// keys are managed, a bearer token will do in place of a key; it is good for nothing else.
+// keys are managed, a bearer token or a session will do in place of a key; they are good for nothing else.
 import { Failure, type Reason } from '../errors.ts';
 import type { AddressLimit } from './address-limit.ts';
 import type { KeyCaller, Keyring } from './keyring.ts';
 import type { Limiter, Standing } from './limiter.ts';
+import type { SignIn } from './sign-in.ts';
 
 /** What came with a call. */
 export interface Presented {
   key: string | undefined;
   /** The header of that name. */
   authorization?: string | undefined;
+  /** The cookie of somebody who has signed in, and the proof that their own page asks. */
+  session?: { cookie: string; csrf: string } | undefined;
   /** Where the call comes from. */
   address: string;
   /** Hears how the key stands with its limits, also where the call is refused. */
@@ -23,13 +26,9 @@ export interface Presented {
  */
 export type Admit = (presented: Presented, requiredScopes: readonly string[]) => Promise<KeyCaller>;
 
-/** The caller whose token this is, or a Failure `invalid_token`. */
-export type VerifyToken = (token: string) => Promise<KeyCaller>;
-
 export interface AdmitOptions {
   keyring: Pick<Keyring, 'verify'>;
-  /** Absent where nobody can sign in. */
-  verifyToken?: VerifyToken | undefined;
+  signIn?: Pick<SignIn, 'verifyToken' | 'session'> | undefined;
   /** Absent where nothing is limited. */
   limits?: { limiter: Pick<Limiter, 'takeRequest'>; addresses: AddressLimit } | undefined;
 }
@@ -37,11 +36,16 @@ export interface AdmitOptions {
 /** What an attempt without a valid key or token is told. */
 const attempts: readonly Reason[] = ['invalid_api_key', 'invalid_token'];
 
-export function createAdmit({ keyring, verifyToken, limits }: AdmitOptions): Admit {
-  const verify = ({ key, authorization, address }: Presented, requiredScopes: readonly string[]) => {
-    const [, token] = /^Bearer +([\w.~+/=-]+)$/i.exec(authorization ?? '') ?? [];
+export function createAdmit({ keyring, signIn, limits }: AdmitOptions): Admit {
+  const verify = async ({ key, authorization, session, address }: Presented, requiredScopes: readonly string[]) => {
     const isForKeys = requiredScopes.length > 0 && requiredScopes.every((scope) => scope.startsWith('keys:'));
-    return key === undefined && token && isForKeys && verifyToken ? verifyToken(token) : keyring.verify(key, address);
+    if (key !== undefined || !isForKeys || !signIn) return keyring.verify(key, address);
+    const [, token] = /^Bearer +([\w.~+/=-]+)$/i.exec(authorization ?? '') ?? [];
+    if (token) return signIn.verifyToken(token);
+    if (!session) return keyring.verify(key, address);
+    const known = await signIn.session(session.cookie);
+    if (!known || known.csrf !== session.csrf) throw new Failure('invalid_token');
+    return known.holder;
   };
   return async (presented, requiredScopes) => {
     const caller = await verify(presented, requiredScopes).catch((error: unknown) => {

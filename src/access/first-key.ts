@@ -1,12 +1,12 @@
 // The key that a new service starts with. Either the operator brings it (SONANT_BOOTSTRAP_KEY), or, with not one key in
 // the table, one is made and kept in the file `first-key` in the data folder, for its owner's eyes only.
 // The file is written before the row: a crash between the two leaves a key that the next start takes up.
-import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
 import type { ApiKeyRows } from '../store/api-key-rows.ts';
 import { createApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
+import { keepOnce } from './kept-file.ts';
 import { operatorErrand, toAuditRow } from './key-errand.ts';
 import { isRowOf, toApiKeyRow } from './key-record.ts';
 import { firstKeyScopes } from './scope.ts';
@@ -44,7 +44,8 @@ export async function makeFirstKey({
   let parsed: ParsedApiKey;
   try {
     await mkdir(dataDir, { recursive: true });
-    parsed = (await keepNew(file, createApiKey())) ?? (await readKept(file));
+    const fresh = createApiKey();
+    parsed = (await keepOnce(file, fresh.key)) ? fresh : await readKept(file);
   } catch (error) {
     throw new Failure('storage_unavailable', { message: 'The first key cannot be kept.' }, error);
   }
@@ -59,24 +60,6 @@ function operatorsKey(name: string, parsed: ParsedApiKey, pepper: Pepper | undef
   const row = toApiKeyRow({ name, scopes: firstKeyScopes }, { parsed, pepper, grant, nowMs });
   const done = { action: 'create' as const, keyId: row.keyId, atMs: nowMs, detail: { name } };
   return { row, audit: toAuditRow(done, operatorErrand) };
-}
-
-/** Puts the key into the file, whole and on the disk, unless the file is there already. */
-async function keepNew(file: string, parsed: ParsedApiKey): Promise<ParsedApiKey | undefined> {
-  const draft = `${file}.${randomBytes(4).toString('hex')}`;
-  const handle = await open(draft, 'wx', 0o600);
-  try {
-    await handle.writeFile(`${parsed.key}\n`);
-    await handle.sync();
-    await link(draft, file);
-    return parsed;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
-    throw error;
-  } finally {
-    await handle.close();
-    await rm(draft);
-  }
 }
 
 async function readKept(file: string): Promise<ParsedApiKey> {

@@ -9,6 +9,7 @@ import type { Standing } from '../access/limiter.ts';
 import { Failure } from '../errors.ts';
 import { apiKeyHeader, requiredScopesOf } from '../rpc/gate.ts';
 import { toStandingHeaders } from '../rpc/standing.ts';
+import { cookieOf, sessionCookie } from './cookies.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -43,9 +44,17 @@ export function createAdmission(admit: Admit): { admitTo: AdmitTo; admitFor: Adm
   };
 }
 
+/** The page of somebody who has signed in sends the token that it was given, and comes from here. */
+function sessionOf({ headers }: FastifyRequest): Presented['session'] {
+  const { 'x-csrf-token': csrf, 'sec-fetch-site': site = 'same-origin' } = headers;
+  const cookie = cookieOf(headers.cookie, sessionCookie);
+  return cookie && typeof csrf === 'string' && site === 'same-origin' ? { cookie, csrf } : undefined;
+}
+
 const presentedBy = (request: FastifyRequest): Presented => ({
   key: apiKeyOf(request),
   authorization: request.headers.authorization,
+  session: sessionOf(request),
   address: request.ip,
 });
 

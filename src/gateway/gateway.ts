@@ -6,7 +6,9 @@ import type { Socket } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import type { FastifyInstance } from 'fastify';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import type { AddressLimit } from '../access/address-limit.ts';
 import type { Admit } from '../access/admit.ts';
+import type { SignIn } from '../access/sign-in.ts';
 import { type ListenAddress, listen } from '../rpc/listen.ts';
 import type { Services } from '../rpc/services.ts';
 import type { UsageRows } from '../store/usage-rows.ts';
@@ -23,6 +25,7 @@ import { createHttpApp } from './http-app.ts';
 import { createHttpServer, type Tls } from './http-server.ts';
 import { addKeyRoutes } from './key-routes.ts';
 import { farewellMs } from './limits.ts';
+import { addOauthRoutes } from './oauth-routes.ts';
 import { addOpenApi } from './openapi.ts';
 import { addRpcRoutes } from './rpc-routes.ts';
 import { addSpeechRoutes } from './speech-routes.ts';
@@ -47,6 +50,7 @@ export interface GatewaySettings {
 export interface GatewayOptions {
   services: Pick<Services, 'transport' | 'createHandlers' | 'stop'>;
   admit: Admit;
+  signing: { signIn: SignIn; addresses: AddressLimit };
   files: AudioFiles;
   usage: Pick<UsageRows, 'sum'>;
   settings: GatewaySettings;
@@ -86,6 +90,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const app = createHttpApp({
     toServer,
     isBehindProxy: settings.isBehindProxy ?? false,
+    isSecure: () => settings.baseUrl().startsWith('https:'),
     isDraining: () => isDraining,
     onRequestEnd,
   });
@@ -142,7 +147,7 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 }
 
 function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: GatewayOptions): void {
-  const { services, admit, files, usage, settings, watch } = options;
+  const { services, admit, signing, files, usage, settings, watch } = options;
   const { baseUrl, isStrict } = settings;
   const client = createClient(SpeechService, services.transport);
   const { admitTo, admitFor } = createAdmission(admit);
@@ -154,6 +159,7 @@ function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: Gatewa
   addAudioRoutes(app, files);
   addVoiceRoutes(app, services.transport, admitTo);
   addKeyRoutes(app, { transport: services.transport, admitTo, isStrict, baseUrl });
+  addOauthRoutes(app, { ...signing, baseUrl });
   addUsageRoute(app, { usage, admitFor });
   addHealthRoutes(app, watch.checks);
   addDocsPage(app, readOpenApi);

@@ -9,11 +9,14 @@ import { fromThrown, toFailureReply } from './failure-reply.ts';
 import { checkBodySize, readJsonBodies } from './json-body.ts';
 import { headerBytesMax } from './limits.ts';
 import { createMethodCheck } from './method-check.ts';
+import { safetyHeaders } from './safety-headers.ts';
 
 export interface HttpAppOptions {
   toServer(listener: RequestListener): Server;
   /** Believe what the proxy in front says of where requests come from. */
   isBehindProxy?: boolean;
+  /** Whether browsers come by TLS. */
+  isSecure?: () => boolean;
   isDraining(): boolean;
   onRequestEnd: OnRequestEnd;
 }
@@ -24,9 +27,15 @@ const livesOn = '/healthz';
 export function createHttpApp({
   toServer,
   isBehindProxy = false,
+  isSecure = () => false,
   isDraining,
   onRequestEnd,
 }: HttpAppOptions): FastifyInstance {
+  const headersOfAll = ({ id }: FastifyRequest) => ({
+    'X-Request-Id': id,
+    'X-API-Version': apiVersion,
+    ...(isSecure() ? secureHeaders : plainHeaders),
+  });
   const tell = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     request.fault = error;
     if (reply.raw.closed) return void reply.hijack();
@@ -72,4 +81,4 @@ export function createHttpApp({
   return app;
 }
 
-const headersOfAll = ({ id }: FastifyRequest) => ({ 'X-Request-Id': id, 'X-API-Version': apiVersion });
+const [plainHeaders, secureHeaders] = [safetyHeaders(false), safetyHeaders(true)];

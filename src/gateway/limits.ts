@@ -18,6 +18,9 @@ export const lingerMs = 2_000;
 export const lingerBytesMax = 32 << 20;
 export const lingerCheckMs = 50;
 
+/** Of a form that asks for a token. */
+export const formBytesMax = 32 * 1024;
+
 /** Of JSON: how deep it may nest, and how many members and items it may have in all. */
 export const jsonDepthMax = 32;
 export const jsonValuesMax = 10_000;

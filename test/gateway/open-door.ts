@@ -7,6 +7,8 @@ import { onTestFinished } from 'vitest';
 import { createAddressLimit } from '../../src/access/address-limit.ts';
 import { type Admit, createAdmit } from '../../src/access/admit.ts';
 import { createLimiter } from '../../src/access/limiter.ts';
+import { createSeal } from '../../src/access/seal.ts';
+import { createSignIn, type SignInOptions } from '../../src/access/sign-in.ts';
 import { dayOf } from '../../src/access/usage-day.ts';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
 import type { Engine } from '../../src/engines/engine.ts';
@@ -35,6 +37,7 @@ export interface DoorOptions {
   /** Whether keys and addresses are held to their limits. */
   isLimited?: boolean;
   badKeysPerMinute?: number;
+  signing?: Partial<SignInOptions>;
 }
 
 /** In another script than ours, so that its name cannot stand in a header as it is. */
@@ -47,7 +50,7 @@ export async function openDoor(
   onClose: (close: () => Promise<void>) => void = onTestFinished,
 ) {
   const { trouble, settings, checks = [], admit = (real) => real, speakingMax = 64, keepMs = 86_400_000 } = options;
-  const { isLimited = false, badKeysPerMinute = 60 } = options;
+  const { isLimited = false, badKeysPerMinute = 60, signing } = options;
   const folder = mkdtempSync(join(tmpdir(), 'sonant-door-'));
   const store = await openSqlite(join(folder, 'sonant.db'));
   const clips = await openLocalClips({ dir: join(folder, 'clips') });
@@ -67,7 +70,10 @@ export async function openDoor(
   const spentSince = (keyId: string, sinceMs: number) => usage.charactersSince(keyId, dayOf(sinceMs));
   const limiter = createLimiter({ spentSince });
   const addresses = createAddressLimit({ perMinute: badKeysPerMinute });
-  const realAdmit = admit(createAdmit({ keyring, ...(isLimited && { limits: { limiter, addresses } }) }));
+  const seal = createSeal('a secret of the tests');
+  const whoMay = { subjects: [], domains: [], groups: [] };
+  const signIn = createSignIn({ seal, issuer: undefined, whoMay, clients: [], keyScopes: [], ...signing });
+  const realAdmit = admit(createAdmit({ keyring, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
   const services = createServices({
     speaking: {
       delivery,
@@ -80,6 +86,7 @@ export async function openDoor(
   const gateway = await openGateway({
     services,
     admit: realAdmit,
+    signing: { signIn, addresses },
     usage,
     files: { find: rows.find, open: (key, range) => clips.open(key, range) },
     settings: {

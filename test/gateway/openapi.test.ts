@@ -105,7 +105,7 @@ describe('what is documented is what is answered', () => {
     expect(Object.keys(documented.content ?? {})).toContain(type);
     const told = new Set(Object.keys(documented.headers ?? {}).map((name) => name.toLowerCase()));
     const ours = [...answer.headers.keys()].filter((name) =>
-      /^(x-(?!accel|content-type)|content-(disposition|range)|etag|location|retry)/.test(name),
+      /^(x-(?!accel|content-type|frame)|content-(disposition|range)|etag|location|retry)/.test(name),
     );
     expect(ours.filter((name) => !told.has(name))).toEqual([]);
     const body = await answer.text();

@@ -1,0 +1,341 @@
+// Signing in at a real OpenID Connect server, as a person and as a machine; and every way in which it is refused.
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, test } from 'vitest';
+import { toCookie } from '../../src/gateway/cookies.ts';
+import { openBrowser, openSignedDoor, signInAs } from './oidc-server.ts';
+import { openDoor } from './open-door.ts';
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const clients = [`ci:${sha256('the secret of ci')}`, `other:${sha256('x:y z')}`];
+const whoMay = { subjects: ['robot'], domains: ['example.test'], groups: ['speakers'] };
+const door = await openSignedDoor({ clients, whoMay }, {}, afterAll);
+const getKey = `${door.url}/oauth/get-key`;
+const keys = '/api/auth/api-keys';
+
+/** A session of hers, and how her page asks. */
+async function signedIn(login = 'ada') {
+  const browser = openBrowser();
+  const back = await signInAs(login, door, browser);
+  const arrived = await browser.follow(await browser.visit(back), back);
+  const page = await arrived.answer.text();
+  const csrf = /data-csrf="([^"]+)"/.exec(page)?.[1] ?? '';
+  const ask = async (path: string, { body, method, headers = { 'X-CSRF-Token': csrf } }: PageCall = {}) => {
+    const answer = await browser.visit(door.url + path, {
+      method: method ?? (body ? 'POST' : 'GET'),
+      headers: { ...headers, ...(body && { 'Content-Type': 'application/json' }) } as Record<string, string>,
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return { status: answer.status, json: text === '' ? {} : JSON.parse(text) };
+  };
+  return { browser, back, page, csrf, ask, url: arrived.url, answer: arrived.answer };
+}
+
+interface PageCall {
+  body?: object;
+  method?: string;
+  headers?: Record<string, string>;
+}
+
+const token = async (fields: Record<string, string>, headers: Record<string, string> = {}) => {
+  const answer = await fetch(getKey, { method: 'POST', body: new URLSearchParams(fields), headers });
+  return { status: answer.status, headers: answer.headers, json: (await answer.json()) as Record<string, unknown> };
+};
+const exchange = (subject_token: string, more: Record<string, string> = {}) =>
+  token({
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    subject_token,
+    subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+    ...more,
+  });
+const withBearer = (bearer: unknown, path = keys, init: RequestInit = {}) =>
+  fetch(door.url + path, { ...init, headers: { Authorization: `Bearer ${bearer}`, ...init.headers } });
+
+describe('a person', () => {
+  test('signs in, makes a key that speaks, sees it once, replaces and ends it', async () => {
+    const { page, ask, url, answer } = await signedIn();
+    expect([answer.status, url]).toEqual([200, getKey]);
+    expect(page).toContain('Signed in as Ada &lt;b&gt;');
+    const { status, json: made } = await ask(keys, { body: { name: 'laptop', expires_in_days: 90 } });
+    expect([status, made.name]).toEqual([201, 'laptop']);
+    const said = await door.speak({ text: 'Hello.', return_format: 'buffer' }, { headers: { 'X-API-Key': made.key } });
+    expect([said.status, (await said.arrayBuffer()).byteLength > 10_000]).toEqual([200, true]);
+    const { json: listed } = await ask(keys);
+    expect(listed.api_keys).toMatchObject([{ id: made.id, name: 'laptop' }]);
+    expect(JSON.stringify(listed) + page).not.toContain(made.key.slice(15));
+    expect((await ask(`${keys}/${made.id}/rotate`, { body: {} })).status).toBe(201);
+    expect((await ask(`${keys}/${made.id}`, { method: 'DELETE' })).status).toBe(204);
+    const again = await signedIn();
+    expect((await again.ask(keys)).json.api_keys).toHaveLength(2);
+  });
+
+  test('may give no more than the operator lets keys of hers have, and sees nobody else’s', async () => {
+    const { ask } = await signedIn('grace');
+    const admin = await ask(keys, { body: { scopes: ['admin'] } });
+    expect([admin.status, admin.json.error]).toEqual([403, 'insufficient_scope']);
+    expect((await ask(keys, { body: { scopes: ['keys:write'] } })).status).toBe(403);
+    expect((await ask(keys)).json.api_keys).toEqual([]);
+    const { apiKey } = await door.keyring.create({});
+    expect((await ask(`${keys}/${apiKey.keyId}`, { method: 'DELETE' })).status).toBe(404);
+  });
+
+  test('whom the rules do not name is told so, and has no session', async () => {
+    for (const login of ['eve', 'mallory']) {
+      const browser = openBrowser();
+      const answer = await browser.visit(await signInAs(login, door, browser));
+      expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining('lets others make keys')]);
+      expect([...browser.jars.get(new URL(door.url).host)!.keys()]).toEqual([]);
+    }
+  });
+
+  test('who asks as a program gets the address to go to', async () => {
+    const answer = await fetch(getKey, { headers: { Accept: 'application/json' } });
+    const { authorization_url } = (await answer.json()) as { authorization_url: string };
+    const { origin, searchParams } = new URL(authorization_url);
+    expect(origin).toBe(door.issuerUrl);
+    expect(Object.fromEntries(searchParams)).toMatchObject({
+      redirect_uri: `${door.url}/oauth/callback`,
+      code_challenge_method: 'S256',
+      response_type: 'code',
+      state: expect.any(String),
+      nonce: expect.any(String),
+    });
+    expect(answer.headers.get('Set-Cookie')).toMatch(
+      /^__Host-sonant-login=[\w.-]+; Path=\/; Max-Age=600; Secure; HttpOnly; SameSite=Lax$/,
+    );
+  });
+
+  test('signs out', async () => {
+    const { browser, csrf, ask } = await signedIn();
+    const leave = (headers: Record<string, string>) =>
+      browser.visit(`${door.url}/oauth/sign-out`, { method: 'POST', headers });
+    expect((await leave({})).status).toBe(401);
+    expect((await leave({ 'X-CSRF-Token': csrf })).status).toBe(204);
+    expect((await ask(keys)).status).toBe(401);
+    expect((await browser.visit(getKey)).status).toBe(302);
+  });
+});
+
+describe('a sign-in is refused', () => {
+  const refusal = async (answer: Response) => [answer.status, (await answer.text()).includes('start again')];
+
+  test('with a state that is not its own', async () => {
+    const browser = openBrowser();
+    const back = new URL(await signInAs('ada', door, browser));
+    back.searchParams.set('state', 'another');
+    expect(await refusal(await browser.visit(back.href))).toEqual([400, true]);
+  });
+
+  test('in a browser that did not begin it', async () => {
+    const back = await signInAs('ada', door, openBrowser());
+    expect(await refusal(await openBrowser().visit(back))).toEqual([400, true]);
+  });
+
+  test('with a code that was used, even with the cookie of then', async () => {
+    const browser = openBrowser();
+    const back = await signInAs('ada', door, browser);
+    const jar = browser.jars.get(new URL(door.url).host)!;
+    const before = new Map(jar);
+    expect((await browser.visit(back)).status).toBe(303);
+    expect(await refusal(await browser.visit(back))).toEqual([400, true]);
+    for (const [name, value] of before) jar.set(name, value);
+    expect(await refusal(await browser.visit(back))).toEqual([400, true]);
+  });
+
+  test('with a cookie that was changed', async () => {
+    const browser = openBrowser();
+    const back = await signInAs('ada', door, browser);
+    const jar = browser.jars.get(new URL(door.url).host)!;
+    for (const [name, value] of jar) jar.set(name, `${value.slice(0, -2)}AA`);
+    expect(await refusal(await browser.visit(back))).toEqual([400, true]);
+  });
+
+  test('by the issuer, and its words are not repeated', async () => {
+    const browser = openBrowser();
+    await browser.visit(getKey);
+    const answer = await browser.visit(`${door.url}/oauth/callback?error=access_denied&error_description=<script>`);
+    const text = await answer.text();
+    expect([answer.status, text.includes('<script>')]).toEqual([400, false]);
+  });
+
+  test('and nothing that it names is gone to', async () => {
+    for (const query of ['return_to=https://evil.test', 'redirect_uri=https://evil.test', '//evil.test']) {
+      const answer = await fetch(`${getKey}?${query}`, { redirect: 'manual', headers: { Host: 'evil.test' } });
+      const { origin, searchParams } = new URL(answer.headers.get('location')!);
+      expect([origin, searchParams.get('redirect_uri')]).toEqual([door.issuerUrl, `${door.url}/oauth/callback`]);
+    }
+  });
+});
+
+describe('a session', () => {
+  test('does nothing for the page of another site, nor without the proof of its own', async () => {
+    const { ask, csrf } = await signedIn();
+    const body = { name: 'stolen' };
+    for (const headers of [
+      {},
+      { 'X-CSRF-Token': 'wrong' },
+      { 'X-CSRF-Token': csrf, 'Sec-Fetch-Site': 'cross-site' },
+      { 'X-CSRF-Token': csrf, 'Sec-Fetch-Site': 'same-site' },
+    ] as Record<string, string>[]) {
+      expect((await ask(keys, { body, headers })).status).toBe(401);
+    }
+    expect((await ask(keys)).json.api_keys.map(({ name }: { name: string }) => name)).not.toContain('stolen');
+  });
+
+  test('cannot speak, and is no bearer token; a bearer token is no session', async () => {
+    const { browser, ask } = await signedIn();
+    const session = browser.jars.get(new URL(door.url).host)!.get('__Host-sonant-session')!;
+    const speech = await ask('/api/audio/speech', { body: { voice_id: 'tone-low', text: 'Hello.' } });
+    expect([speech.status, speech.json.error]).toEqual([401, 'invalid_api_key']);
+    expect((await withBearer(session)).status).toBe(401);
+    const { json } = await exchange(await door.sign({ sub: 'robot' }));
+    const cookie = toCookie('__Host-sonant-session', String(json.access_token), 60).split(';', 1)[0]!;
+    expect((await fetch(getKey, { headers: { Cookie: cookie, Accept: 'text/html' }, redirect: 'manual' })).status).toBe(
+      302,
+    );
+  });
+});
+
+describe('a machine', () => {
+  const basic = (id: string, secret: string) => ({
+    Authorization: `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`,
+  });
+  const grant_type = 'client_credentials';
+
+  test.each([
+    ['HTTP Basic', {}, basic('ci', 'the secret of ci')],
+    ['HTTP Basic with odd characters', {}, basic('other', 'x:y z')],
+    ['the body', { client_id: 'ci', client_secret: 'the secret of ci' }, {}],
+  ])('with credentials by %s gets a token that manages keys and cannot speak', async (_, fields, headers) => {
+    const { status, headers: told, json } = await token({ grant_type, ...fields }, headers);
+    expect([status, told.get('Cache-Control'), told.get('Pragma')]).toEqual([200, 'no-store', 'no-cache']);
+    expect(json).toEqual({
+      access_token: expect.any(String),
+      token_type: 'Bearer',
+      expires_in: 900,
+      scope: 'keys:read keys:write',
+    });
+    const made = await withBearer(json.access_token, keys, { method: 'POST' });
+    const { key } = (await made.json()) as { key: string };
+    expect(made.status).toBe(201);
+    expect((await door.ask('/api/voices', { headers: { 'X-API-Key': key } })).status).toBe(200);
+    for (const [path, error] of [
+      ['/api/voices', 'invalid_api_key'],
+      ['/api/audio/speech/sse', 'invalid_api_key'],
+      ['/api/auth/api-keys/self', 'invalid_api_key'],
+    ]) {
+      const answer = await withBearer(json.access_token, path);
+      expect([answer.status, await answer.json()]).toMatchObject([401, { error }]);
+    }
+  });
+
+  test('has its token of the issuer exchanged', async () => {
+    const { status, json } = await exchange(await door.sign({ sub: 'robot' }));
+    const issued_token_type = 'urn:ietf:params:oauth:token-type:access_token';
+    expect([status, json]).toMatchObject([200, { token_type: 'Bearer', expires_in: 900, issued_token_type }]);
+    expect((await withBearer(json.access_token)).status).toBe(200);
+    const member = await exchange(await door.sign({ sub: 'someone', groups: ['speakers'] }));
+    expect(member.status).toBe(200);
+  });
+
+  test.each([
+    ['of another audience', { aud: 'https://else.example' }, {}],
+    ['of another issuer', { iss: 'https://else.example' }, {}],
+    ['that is over', {}, { seconds: -60 }],
+    ['that is not good yet', { nbf: Math.floor(Date.now() / 1000) + 600 }, {}],
+    ['of a subject that nobody knows', { sub: 'eve' }, {}],
+    ['without a subject', { sub: undefined }, {}],
+    ['signed by somebody else', {}, { isForged: true }],
+    ['of an address that is not proved', { sub: 'x', email: 'x@example.test' }, {}],
+  ])('is refused with a token %s', async (_, claims, how) => {
+    const subject = await door.sign({ sub: 'robot', ...(claims as Record<string, unknown>) }, how);
+    const { status, json } = await exchange(subject);
+    expect([status, json.error, typeof json.error_description]).toEqual([400, 'invalid_grant', 'string']);
+  });
+
+  test('is refused with a token that was changed, and with none at all', async () => {
+    const signed = await door.sign({ sub: 'robot' });
+    const [head, , signature] = signed.split('.');
+    const payload = Buffer.from(JSON.stringify({ iss: door.issuerUrl, sub: 'robot', exp: 2e9 })).toString('base64url');
+    for (const wrong of [`${head}.${payload}.${signature}`, `${signed.slice(0, -4)}AAAA`, 'x', `e30.${payload}.`])
+      expect((await exchange(wrong)).json.error).toBe('invalid_grant');
+    expect((await exchange('')).json.error).toBe('invalid_request');
+  });
+
+  test.each([
+    [{}, {}, 400, 'invalid_request'],
+    [{ grant_type: 'password' }, {}, 400, 'unsupported_grant_type'],
+    [{ grant_type }, {}, 401, 'invalid_client'],
+    [{ grant_type }, basic('ci', 'wrong'), 401, 'invalid_client'],
+    [{ grant_type }, basic('nobody', 'the secret of ci'), 401, 'invalid_client'],
+    [{ grant_type, client_id: 'ci' }, {}, 401, 'invalid_client'],
+  ])('that asks with %j %j hears %i %s', async (fields, headers, status, error) => {
+    const answer = await token(fields as Record<string, string>, headers as Record<string, string>);
+    expect([answer.status, answer.json]).toEqual([status, { error, error_description: expect.any(String) }]);
+    expect(answer.headers.get('Cache-Control')).toBe('no-store');
+    if (status === 401) expect(answer.headers.get('WWW-Authenticate')).toMatch(/^Basic/);
+  });
+
+  test.each(['x', 'Zm9v', ''])('is refused with the bearer token %j', async (bearer) => {
+    const answer = await withBearer(bearer);
+    expect(answer.status).toBe(401);
+    expect(await answer.json()).toMatchObject({ error: bearer === '' ? 'invalid_api_key' : 'invalid_token' });
+  });
+
+  test('is believed when the issuer has changed its key', async () => {
+    expect((await exchange(await door.sign({ sub: 'robot' }))).status).toBe(200);
+    await door.rotateKey();
+    await sleep(1_100);
+    expect((await exchange(await door.sign({ sub: 'robot' }))).status).toBe(200);
+  });
+});
+
+test('without an issuer people hear how keys are made', async () => {
+  const plain = await openDoor();
+  const answer = await fetch(`${plain.url}/oauth/get-key`);
+  expect([answer.status, await answer.json()]).toMatchObject([503, { error: 'oauth_not_configured' }]);
+  const page = await fetch(`${plain.url}/oauth/get-key`, { headers: { Accept: 'text/html' } });
+  expect([page.status, await page.text()]).toEqual([503, expect.stringContaining('sonant key create')]);
+});
+
+describe('every reply of the page', () => {
+  test('tells browsers to be careful, as OWASP has it', async () => {
+    const { browser } = await signedIn();
+    const page = await browser.visit(getKey);
+    const headers = Object.fromEntries(page.headers);
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'permissions-policy': expect.stringContaining('camera=()'),
+      'content-type': 'text/html; charset=utf-8',
+    });
+    const policy = headers['content-security-policy']!;
+    expect(policy).not.toMatch(/unsafe|\*|http|data:/);
+    for (const part of ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'"])
+      expect(policy).toContain(part);
+    expect(headers).not.toHaveProperty('server');
+    expect(headers).not.toHaveProperty('strict-transport-security');
+    expect(await page.text()).not.toMatch(/<script(?! type="module" src="\/oauth)|<style| on\w+=|style="/);
+    for (const name of ['key-page.js', 'key-page.css']) {
+      const file = await fetch(`${door.url}/oauth/${name}`);
+      expect([file.status, file.headers.get('x-content-type-options')]).toEqual([200, 'nosniff']);
+      const etag = file.headers.get('etag')!;
+      expect((await fetch(`${door.url}/oauth/${name}`, { headers: { 'If-None-Match': etag } })).status).toBe(304);
+    }
+  });
+
+  test('and of the service, that TLS is to stay where it is', async () => {
+    const secure = await openDoor({ settings: { baseUrl: () => 'https://sonant.test' } });
+    for (const path of ['/api/voices', '/healthz', '/docs', '/nothing']) {
+      const { headers } = await secure.ask(path);
+      expect(headers.get('strict-transport-security')).toMatch(/^max-age=\d{8}/);
+      expect([headers.get('x-content-type-options'), headers.get('x-frame-options')]).toEqual(['nosniff', 'DENY']);
+      expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    }
+  });
+});
