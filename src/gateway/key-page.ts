@@ -79,7 +79,7 @@ export function toKeyPage({ holder, name, csrf }: Session, baseUrl: string): str
 <p class="lead">A key lets a program speak in your name. It is shown once, when it is made.</p>
 <p id="said" role="status"></p>
 <section id="made" aria-labelledby="made-title" hidden>
-<h2 id="made-title" tabindex="-1">Your key <span id="made-name"></span></h2>
+<h2 id="made-title" tabindex="-1">Your new key: <span id="made-name"></span></h2>
 <code class="key" id="made-key"></code>
 <div class="field actions"><button type="button" id="copy" class="main">Copy the key</button><button type="button" id="done">I have it</button></div>
 <p class="hint">It cannot be shown again. Try it:</p>

@@ -45,8 +45,10 @@ function show({ key, name }) {
   find('made-key').textContent = key;
   find('made-curl').textContent = [
     `curl -sf ${speech} \\`,
-    `  -H 'X-API-Key: ${key}' -H 'Content-Type: application/json' \\`,
-    `  -d '{"voice_id":"arthur","text":"Hello.","return_format":"buffer"}' -o hello.wav`,
+    `  -H 'X-API-Key: ${key}' \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '{"voice_id":"arthur","text":"Hello.","return_format":"buffer"}' \\`,
+    '  -o hello.wav',
   ].join('\n');
   made.hidden = false;
   find('made-title').focus();
