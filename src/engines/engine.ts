@@ -67,6 +67,9 @@ export interface EngineCapabilities {
   segmentCharsMax: number;
   /** How many segments of one request are worth having in the works: the one being read and those begun behind it. */
   segmentsAtOnce: number;
+  /** The most segments it may be given in a minute, and the most it speaks at once, of all requests; absent for no limit. */
+  segmentsPerMinute?: number;
+  segmentsSpokenMax?: number;
 }
 
 export interface Engine {

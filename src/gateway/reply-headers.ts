@@ -48,6 +48,11 @@ export const replyHeaders = {
   ETag: header('Changes if ever the bytes do.', '"aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H"'),
   Location: header('Address of what was made.', 'http://127.0.0.1:8080/api/audio/speech/sse/tickets/tkt_01JD'),
   Allow: header('The methods that this address takes.', 'GET, HEAD'),
+  'RateLimit-Policy': header(
+    'The limits of the key.',
+    '"requests";q=600;w=60, "concurrency";q=20;qu="concurrent-requests"',
+  ),
+  RateLimit: header('How many may come now (`r`), and in how many seconds all may again (`t`).', '"requests";r=87;t=2'),
   'Retry-After': header('Seconds to wait before trying again.', '2', whole),
   'retry-after-ms': header('The same in milliseconds.', '1500', whole),
 } as const satisfies Record<string, ReplyHeader>;

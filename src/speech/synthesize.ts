@@ -4,9 +4,10 @@
 // means that all of the text was spoken; when the caller leaves, the engine stops and the slot is free.
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
-import type { SpokenPcm } from '../engines/engine.ts';
+import type { Engine, SpokenPcm } from '../engines/engine.ts';
 import { createId } from '../id.ts';
 import { speakAhead } from './ahead.ts';
+import { createEngineGovernor, type EngineGovernor } from './engine-governor.ts';
 import { Outbox, type SpeechEvent, type SpeechInfo, type SpeechTimestamps } from './outbox.ts';
 import { type PlannedCut, planSpeech, type SpeechPlan } from './plan.ts';
 import { type Caller, countChars, type SpeechRequest } from './request.ts';
@@ -31,6 +32,15 @@ export interface SpokenText {
 const audioIdBits = 128;
 
 export function createSpeech({ voices, slots }: { voices: Voices; slots: Slots }): Speech {
+  const governors = new WeakMap<Engine, EngineGovernor>();
+  const governorOf = (engine: Engine) => {
+    const { segmentsPerMinute, segmentsSpokenMax } = engine.capabilities;
+    if (segmentsPerMinute === undefined && segmentsSpokenMax === undefined) return undefined;
+    const governor = governors.get(engine) ?? createEngineGovernor(engine.capabilities);
+    governors.set(engine, governor);
+    return governor;
+  };
+
   async function* streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal) {
     const plan = planSpeech(voicesFor(voices, caller), request);
     const giveBack = await slots.take(caller.callerId, signal);
@@ -38,7 +48,8 @@ export function createSpeech({ voices, slots }: { voices: Voices; slots: Slots }
     let ended = false;
     signal.addEventListener('abort', giveBack, { once: true });
     try {
-      yield* speakPlan(plan, AbortSignal.any([signal, leaving.signal]));
+      const governed = { governor: governorOf(plan.engine), callerId: caller.callerId };
+      yield* speakPlan(plan, governed, AbortSignal.any([signal, leaving.signal]));
       ended = true;
     } finally {
       if (!ended) leaving.abort(new Error('the reader has left'));
@@ -66,13 +77,23 @@ export function createSpeech({ voices, slots }: { voices: Voices; slots: Slots }
   return { streamSpeech, synthesizeSpeech };
 }
 
-async function* speakPlan(plan: SpeechPlan, signal: AbortSignal): AsyncGenerator<SpeechEvent, void> {
+/** Whose turn is taken at an engine with limits of its own. */
+interface Governed {
+  governor: EngineGovernor | undefined;
+  callerId: string;
+}
+
+async function* speakPlan(
+  plan: SpeechPlan,
+  governed: Governed,
+  signal: AbortSignal,
+): AsyncGenerator<SpeechEvent, void> {
   const { request, engine } = plan;
   const chunkChars = request.chunks.map(countChars);
   const outbox = new Outbox(toInfo(plan));
   const sound = new RequestSound(plan);
   const { segmentsAtOnce } = engine.capabilities;
-  const speak = (cut: PlannedCut, end: AbortSignal) => speakCut(plan, cut, AbortSignal.any([signal, end]));
+  const speak = (cut: PlannedCut, end: AbortSignal) => speakCut(plan, cut, governed, AbortSignal.any([signal, end]));
   let at = { chunkIndex: 0, chunkCharsBegun: 0 };
   let startSeconds = 0;
   try {
@@ -123,13 +144,32 @@ function toInfo({ request, voice, warnings }: SpeechPlan): SpeechInfo {
   };
 }
 
-function speakCut(plan: SpeechPlan, { cut, breakBefore }: PlannedCut, signal: AbortSignal): AsyncIterable<SpokenPcm> {
+function speakCut(
+  plan: SpeechPlan,
+  { cut, breakBefore }: PlannedCut,
+  { governor, callerId }: Governed,
+  signal: AbortSignal,
+): AsyncIterable<SpokenPcm> {
   if (!cut) return silent();
   const { voice, engine, engineRate, request } = plan;
   const { languageCode, timestamps } = request;
   const timings = timestamps && engine.capabilities.timings;
   const urgent = breakBefore === undefined;
-  return engine.speak({ voice, text: cut.text, languageCode, speakingRate: engineRate, timings, urgent }, signal);
+  const segment = { voice, text: cut.text, languageCode, speakingRate: engineRate, timings, urgent };
+  const speak = () => engine.speak(segment, signal);
+  return governor ? inTurn(() => governor.take({ callerId, urgent, signal }), speak) : speak();
+}
+
+async function* inTurn(
+  take: () => Promise<() => void>,
+  speak: () => AsyncIterable<SpokenPcm>,
+): AsyncGenerator<SpokenPcm> {
+  const end = await take();
+  try {
+    yield* speak();
+  } finally {
+    end();
+  }
 }
 
 async function* silent(): AsyncGenerator<SpokenPcm> {}

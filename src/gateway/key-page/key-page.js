@@ -59,8 +59,8 @@ function forget() {
   for (const id of ['made-key', 'made-curl', 'made-name']) find(id).textContent = '';
 }
 
-function story({ status, hint, created_at, expires_at, last_used_at, scopes }) {
-  const ended = { revoked: 'Revoked', expired: 'Expired' }[status];
+function story({ status, hint, created_at, expires_at, last_used_at, scopes, replaced_by }) {
+  const ended = { revoked: 'Revoked', expired: 'Expired' }[status] ?? (replaced_by ? 'Replaced' : '');
   const times = [
     `made ${day(created_at)}`,
     last_used_at ? `last used ${day(last_used_at)}` : 'never used',

@@ -1,0 +1,53 @@
+// An engine's own limits, and that they are shared fairly: counted in segments, not in time.
+import { expect, test } from 'vitest';
+import { Failure } from '../../src/errors.ts';
+import { createEngineGovernor } from '../../src/speech/engine-governor.ts';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { createSlots } from '../../src/speech/slots.ts';
+import { createSpeech } from '../../src/speech/synthesize.ts';
+import { createVoices } from '../../src/speech/voice.ts';
+import { openTone } from '../engines/tone-engine.ts';
+import { fifty } from './open-heart.ts';
+
+const never = new AbortController().signal;
+
+test('one greedy key with twenty long streams does not delay another’s first sound by more than a segment', async () => {
+  const tone = openTone({ capabilities: { segmentsSpokenMax: 1, segmentsAtOnce: 2 } });
+  const speech = createSpeech({ voices: createVoices([tone]), slots: createSlots({ speakingMax: 64, waitingMax: 0 }) });
+  const leaving = new AbortController();
+  const stream = (voice_id: string, text: string, keyId: string) =>
+    speech.streamSpeech(
+      parseSpeechRequest({ voice_id, method: 'streaming', text_chunks: [text] }),
+      { callerId: keyId },
+      leaving.signal,
+    );
+  const greedy = Array.from({ length: 20 }, () => Array.fromAsync(stream('tone-low', fifty, 'greedy')).catch(() => {}));
+  while (tone.segments.length < 30) await new Promise((resolve) => setImmediate(resolve));
+  const begunBefore = tone.segments.length;
+  for await (const event of stream('tone-high', 'Let me in.', 'guest')) if (event.type === 'audio') break;
+  const first = tone.segments.findIndex(({ voice }) => voice.voiceId === 'tone-high');
+  // The one that is being spoken is among those begun before; at most one more gets its turn.
+  expect(first - begunBefore).toBeLessThanOrEqual(1);
+  leaving.abort(new Error('enough'));
+  await Promise.all(greedy);
+  await tone.close();
+});
+
+test('no more than so many a minute, and who would wait too long is told for how long, which is true', async () => {
+  const clock = { nowMs: 1_000 };
+  const governor = createEngineGovernor({ segmentsPerMinute: 30 }, () => clock.nowMs);
+  const take = (urgent = true, signal = never) => governor.take({ callerId: 'a', urgent, signal });
+  for (let i = 0; i < 30; i++) {
+    (await take())();
+    clock.nowMs += 100;
+  }
+  const refused = await take().catch((error: Failure) => error);
+  expect(refused).toBeInstanceOf(Failure);
+  expect(refused).toMatchObject({ reason: 'engine_unavailable', facts: { retryAfterSeconds: 57 } });
+  clock.nowMs += 57_000;
+  (await take())();
+  const leaving = new AbortController();
+  const waiting = take(false, leaving.signal);
+  leaving.abort(new Error('gone'));
+  await expect(waiting).rejects.toThrow('gone');
+});

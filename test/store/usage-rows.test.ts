@@ -1,0 +1,45 @@
+// The ledger of a process that is killed: all that it has acknowledged is there, and nothing by halves.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { openSqlite } from '../../src/store/sqlite.ts';
+
+test('5 kills at random moments lose nothing that was acknowledged', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-usage-'));
+  const file = join(folder, 'sonant.db');
+  const store = await openSqlite(file);
+  onTestFinished(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+  const kept = async () => {
+    const [row] = await store.query<{ requests: number; characters: number; ms: number }>(
+      'select coalesce(sum(requests), 0) as requests, sum(characters) as characters, sum(audio_ms) as ms from usage',
+    );
+    return row!;
+  };
+  let acknowledged = 0;
+  for (let i = 0; i < 5; i++) {
+    const before = (await kept()).requests;
+    const writer = spawn(process.execPath, [join(import.meta.dirname, 'usage-writer.ts'), file], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const said = text(writer.stdout);
+    await once(writer.stdout, 'readable');
+    await sleep(Math.random() * 100);
+    writer.kill('SIGKILL');
+    const told = (await said).length;
+    acknowledged += told;
+    const { requests, characters, ms } = await kept();
+    // The last one may have been kept before it could be acknowledged.
+    expect([0, 1]).toContain(requests - before - told);
+    expect([characters, ms]).toEqual([requests * 7, requests * 11]);
+  }
+  console.log(`5 kills, ${acknowledged} acknowledged, none lost`);
+  expect(acknowledged).toBeGreaterThan(0);
+});
