@@ -1,0 +1,14 @@
+// The threat model speaks of tests: they are there, under the names that it gives them.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
+test('every test that the threat model names exists', () => {
+  const named = [...read('docs/threat-model.md').matchAll(/\| (test\/\S+?): (.+?) \|$/gm)];
+  expect(named.length).toBeGreaterThan(25);
+  const missing = named.filter(([, file, name]) => !read(file!).includes(name!)).map(([line]) => line);
+  expect(missing).toEqual([]);
+});
