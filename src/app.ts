@@ -16,7 +16,7 @@ import { createSeal } from './access/seal.ts';
 import { createSignIn, type SignInOptions } from './access/sign-in.ts';
 import { dayOf } from './access/usage-day.ts';
 import { openLocalClips } from './clips/local-clips.ts';
-import { type Config, ConfigError } from './config.ts';
+import { type Config, ConfigError, type ConfigMistake } from './config.ts';
 import type { EngineDefinition } from './engines/engine.ts';
 import { type Failure, failureTable } from './errors.ts';
 import { openGateway } from './gateway/gateway.ts';
@@ -193,13 +193,23 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
 const databaseOf = ({ dataDir }: Config) => join(dataDir, 'sonant.db');
 const pepperOf = ({ keyPepper }: Config) => (keyPepper === '' ? undefined : createPepper(keyPepper));
 
+/** With TLS, or on this machine. */
+const isSafeUrl = (url: string) => /^(https:|http:\/\/(localhost|127\.[\d.]+|\[::1\])(:|\/|$))/.test(url);
+
 async function signInOptionsOf(config: Config): Promise<SignInOptions> {
   const { oidcIssuer, oidcClientId: clientId, oidcClientSecret: clientSecret, oidcInsecure } = config;
-  if (oidcIssuer !== '' && clientId === '') {
-    const allowed = 'must be what Sonant is called at SONANT_OIDC_ISSUER';
-    throw new ConfigError([{ name: 'SONANT_OIDC_CLIENT_ID', source: 'default', allowed }]);
+  const mistakes: ConfigMistake[] = [];
+  const mistake = (name: string, allowed: string) => mistakes.push({ name, source: 'for SONANT_OIDC_ISSUER', allowed });
+  if (oidcIssuer !== '') {
+    if (clientId === '') mistake('SONANT_OIDC_CLIENT_ID', 'must be what Sonant is called there');
+    const rules = [config.oidcSubjects, config.oidcDomains, config.oidcGroups];
+    if (rules.every((rule) => rule.length === 0))
+      mistake('SONANT_OIDC_SUBJECTS', 'must say who may make keys, or SONANT_OIDC_DOMAINS or SONANT_OIDC_GROUPS must');
+    if (config.baseUrl !== '' && !isSafeUrl(config.baseUrl))
+      mistake('SONANT_BASE_URL', 'must begin with https: browsers keep no sign-in without TLS, but on this machine');
   }
-  const isInsecure = oidcInsecure || /^http:\/\/(localhost|127\.[\d.]+|\[::1\])(:|\/|$)/.test(oidcIssuer);
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  const isInsecure = oidcInsecure || (oidcIssuer.startsWith('http:') && isSafeUrl(oidcIssuer));
   const issuer = { issuer: oidcIssuer, clientId, clientSecret, audience: config.oidcAudience || clientId, isInsecure };
   return {
     seal: createSeal(config.secret || (await readOwnSecret(config.dataDir))),

@@ -27,6 +27,7 @@ const ranks: Record<string, number> = {
   telemetry: 1,
   errors: 0,
   'node-version': 0,
+  folder: 0,
   id: 0,
   setting: 0,
 };

@@ -1,9 +1,10 @@
 // The key that a new service starts with. Either the operator brings it (SONANT_BOOTSTRAP_KEY), or, with not one key in
 // the table, one is made and kept in the file `first-key` in the data folder, for its owner's eyes only.
 // The file is written before the row: a crash between the two leaves a key that the next start takes up.
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
+import { makeFolder } from '../folder.ts';
 import type { ApiKeyRows } from '../store/api-key-rows.ts';
 import { createApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
 import { keepOnce } from './kept-file.ts';
@@ -43,7 +44,7 @@ export async function makeFirstKey({
   const file = join(dataDir, 'first-key');
   let parsed: ParsedApiKey;
   try {
-    await mkdir(dataDir, { recursive: true });
+    makeFolder(dataDir);
     const fresh = createApiKey();
     parsed = (await keepOnce(file, fresh.key)) ? fresh : await readKept(file);
   } catch (error) {

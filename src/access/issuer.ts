@@ -33,7 +33,36 @@ const timeoutSeconds = 10;
 const clockToleranceSeconds = 5;
 /** Keys are asked for again for a token that none of them has signed, but not more often than this. */
 const keysAgainMs = 1_000;
+/** Those with a public key alone. */
+const algorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+/** Access and ID tokens, and nothing else that an issuer signs. */
+const types = /^(application\/)?(at\+)?jwt$/i;
 const tokenCharsMax = 16 * 1024;
+
+const away = (cause: unknown) =>
+  new Failure(
+    'engine_unavailable',
+    { message: 'The issuer where people sign in does not answer; try again.', retryAfterSeconds: 5 },
+    cause,
+  );
+
+/** Whether it is the issuer's keys that could not be had. */
+const isAway = (cause: unknown) => {
+  const { code } = cause as { code?: string };
+  return cause instanceof TypeError || code === 'ERR_JWKS_TIMEOUT' || code === 'ERR_JOSE_GENERIC';
+};
 
 export function createIssuer({ issuer, clientId, clientSecret, audience, isInsecure }: IssuerOptions): Issuer {
   const open = async () => {
@@ -44,6 +73,8 @@ export function createIssuer({ issuer, clientId, clientSecret, audience, isInsec
       execute,
       timeout: timeoutSeconds,
     });
+    // A token's signature counts, however it came here.
+    oidc.enableNonRepudiationChecks(config);
     const { jwks_uri } = config.serverMetadata();
     if (!jwks_uri) throw new Error('the issuer names no jwks_uri');
     const keys = jose.createRemoteJWKSet(new URL(jwks_uri), {
@@ -57,8 +88,7 @@ export function createIssuer({ issuer, clientId, clientSecret, audience, isInsec
     opening ??= open();
     return opening.catch((cause: unknown) => {
       opening = undefined;
-      const message = 'The issuer where people sign in does not answer; try again.';
-      throw new Failure('engine_unavailable', { message, retryAfterSeconds: 5 }, cause);
+      throw away(cause);
     });
   };
 
@@ -92,12 +122,13 @@ export function createIssuer({ issuer, clientId, clientSecret, audience, isInsec
       try {
         const tokens = await oidc.authorizationCodeGrant(config, url, checks);
         const claims = tokens.claims()!;
+        if (!config.serverMetadata().userinfo_endpoint || (claims.email && claims.groups)) return claims;
         // Some issuers tell of a person only where they are asked.
-        const more = claims.email
-          ? {}
-          : await oidc.fetchUserInfo(config, tokens.access_token, claims.sub).catch(() => ({}));
+        const told = oidc.fetchUserInfo(config, tokens.access_token, claims.sub);
+        const more = await told.catch((cause: unknown) => Promise.reject(away(cause)));
         return { ...more, ...claims };
       } catch (cause) {
+        if (cause instanceof Failure) throw cause;
         const message = 'The sign-in did not come to a good end; start again at /oauth/get-key.';
         throw new Failure('invalid_request', { message }, cause);
       }
@@ -107,11 +138,20 @@ export function createIssuer({ issuer, clientId, clientSecret, audience, isInsec
       if (token.length > tokenCharsMax) throw new Failure('invalid_token');
       const { jose, config, keys } = await opened();
       try {
-        const options = { issuer: config.serverMetadata().issuer, audience, clockTolerance: clockToleranceSeconds };
-        const { payload } = await jose.jwtVerify(token, keys, { ...options, requiredClaims: ['sub', 'exp'] });
+        const options = {
+          issuer: config.serverMetadata().issuer,
+          audience,
+          algorithms,
+          clockTolerance: clockToleranceSeconds,
+        };
+        const { payload, protectedHeader } = await jose.jwtVerify(token, keys, {
+          ...options,
+          requiredClaims: ['sub', 'exp'],
+        });
+        if (!types.test(protectedHeader.typ ?? 'JWT')) throw new Error(`a token of type ${protectedHeader.typ}`);
         return { ...payload, iss: payload.iss!, sub: payload.sub! };
       } catch (cause) {
-        throw new Failure('invalid_token', {}, cause);
+        throw isAway(cause) ? away(cause) : new Failure('invalid_token', {}, cause);
       }
     },
   };

@@ -1,9 +1,10 @@
 // The secret that this service seals with: the operator's, or one that is made on the first start and kept in the data
 // folder, for its owner's eyes only. Of processes that start at once, all come to the same.
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
+import { makeFolder } from '../folder.ts';
 import { keepOnce } from './kept-file.ts';
 
 const secretBytes = 32;
@@ -11,7 +12,7 @@ const secretBytes = 32;
 export async function readOwnSecret(dataDir: string): Promise<string> {
   const file = join(dataDir, 'secret');
   try {
-    await mkdir(dataDir, { recursive: true });
+    makeFolder(dataDir);
     await keepOnce(file, randomBytes(secretBytes).toString('base64url'));
     return (await readFile(file, 'utf8')).trim();
   } catch (error) {

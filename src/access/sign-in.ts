@@ -5,7 +5,7 @@ import { Failure } from '../errors.ts';
 import type { Issuer, LoginFacts } from './issuer.ts';
 import type { KeyCaller } from './keyring.ts';
 import type { Seal } from './seal.ts';
-import { type Claims, checkMay, toKeyHolder, toUserId, type WhoMay } from './who-may.ts';
+import { type Claims, checkMay, claimsOfRules, toKeyHolder, toUserId, type WhoMay } from './who-may.ts';
 
 /** Someone who has signed in. */
 export interface Session {
@@ -60,14 +60,20 @@ export function createSignIn({ seal, issuer, whoMay, clients, keyScopes }: SignI
   };
   const allowed = (claims: Claims) => {
     checkMay(whoMay, claims);
-    return {
-      kind: 'user',
-      id: toUserId(claims),
-      name: String(claims.name ?? claims.email ?? claims.sub).slice(0, 100),
-    };
+    const name = String(claims.name ?? claims.email ?? claims.sub).slice(0, 100);
+    return { kind: 'user', name, claims: claimsOfRules(whoMay, claims) };
   };
-  const toHolder = ({ kind, id }: Readonly<Record<string, unknown>>) =>
-    toKeyHolder(kind === 'client' ? 'client' : 'user', String(id), keyScopes);
+  /** The rules are asked each time: what was sealed under others before counts for nothing. */
+  const toHolder = (facts: Readonly<Record<string, unknown>>): KeyCaller => {
+    if (facts.kind === 'client') {
+      const id = String(facts.id);
+      if (!hashes.has(id)) throw new Failure('invalid_token');
+      return toKeyHolder('client', id, keyScopes);
+    }
+    const claims = facts.claims as Claims;
+    checkMay(whoMay, claims);
+    return toKeyHolder('user', toUserId(claims), keyScopes);
+  };
 
   return {
     isConfigured: issuer !== undefined,

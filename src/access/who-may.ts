@@ -33,6 +33,12 @@ export function checkMay({ subjects, domains, groups }: WhoMay, claims: Claims):
   throw new Failure('access_denied', { message: 'You have signed in, but the operator lets others make keys here.' });
 }
 
+/** The claims that the rules look at, and no more of them than the rules name. */
+export function claimsOfRules({ groups }: WhoMay, { iss, sub, email, email_verified, groups: own }: Claims): Claims {
+  const named = Array.isArray(own) ? groups.filter((group) => own.includes(group)) : [];
+  return { iss, sub, email, email_verified, groups: named };
+}
+
 /** Somebody who may manage keys and nothing else. `id` tells them from all others for ever. */
 export function toKeyHolder(kind: 'user' | 'client', id: string, keyScopes: readonly string[]): KeyCaller {
   const holderId = `${kind === 'user' ? 'usr' : 'cli'}_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;

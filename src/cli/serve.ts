@@ -24,6 +24,7 @@ new, lets what runs finish for SONANT_DRAIN_SECONDS, and ends. A second signal e
     const { signal } = line;
     // It may have come while the service was opening.
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    line.print(`Stopping: what runs may finish for ${config.drainSeconds} s. Interrupt again to end at once.`);
     await service.drain();
     return 0;
   },
@@ -52,6 +53,6 @@ function greet({ print }: CommandLine, config: Config, { httpPort, grpcPort, bas
   print(`\nThere was no API key, so one was made. It is kept in ${firstKey.file}.`);
   if (!isLocal) return;
   print(`\n  ${firstKey.key}\n\nIt is shown only now. Try it:\n`);
-  print(`curl -sf ${baseUrl}/api/audio/speech -H 'X-API-Key: ${firstKey.key}' -H 'Content-Type: application/json' \\
+  print(`curl -sSf ${baseUrl}/api/audio/speech -H 'X-API-Key: ${firstKey.key}' -H 'Content-Type: application/json' \\
   -d '{"voice_id":"arthur","text":"Hello. This is Sonant.","return_format":"buffer"}' -o hello.wav\n`);
 }

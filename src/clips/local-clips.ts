@@ -6,10 +6,11 @@
 // A draft is synced to the disk, renamed into place, and the folder synced: rename is atomic, so a clip is whole or it
 // is not there. Old drafts are swept when the folder is opened.
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Failure } from '../errors.ts';
+import { makeFolder } from '../folder.ts';
 import { type ByteRange, type ClipDraft, type ClipStore, isClipKey, type StoredClip } from './clip-store.ts';
 
 /** A draft that was not written to for so long has lost its writer, and a clip without a row its row. */
@@ -20,7 +21,7 @@ const readBytes = 128 * 1024;
 export async function openLocalClips({ dir }: { dir: string }): Promise<ClipStore> {
   const clips = new LocalClips(dir);
   await storing(async () => {
-    await mkdir(clips.draftsDir, { recursive: true, mode: 0o700 });
+    makeFolder(clips.draftsDir, 0o700);
     await clips.sweepDrafts();
   });
   return clips;
@@ -164,7 +165,7 @@ async function moveInto(from: string, to: string): Promise<void> {
     await rename(from, to);
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, 0o700);
     await syncFolder(join(folder, '..'));
     await rename(from, to);
   }

@@ -3,11 +3,12 @@
 // milliseconds at most, then the statement is tried again a little later, up to a limit.
 // `synchronous = NORMAL` keeps every acknowledged row through the death of the process, FULL (a durable transaction)
 // through a power cut too. The file must be on a local disk, for WAL does not work over a network.
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { Failure } from '../errors.ts';
+import { makeFolder } from '../folder.ts';
 import { migrate } from './migrations.ts';
 import type { RowStore, Rows, RowValue } from './row-store.ts';
 
@@ -42,7 +43,7 @@ export async function openSqlite(file: string): Promise<RowStore> {
 
 /** The file holds hashes of keys: it is its owner's to read, and SQLite gives the files beside it the same mode. */
 function createPrivately(file: string): void {
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolder(dirname(file));
   try {
     // Only ever a new file: to open and close one that SQLite has open would let go of SQLite's locks on it.
     closeSync(openSync(file, 'wx', 0o600));

@@ -77,6 +77,13 @@ test('a key is made with limits, listed, rotated and revoked, and usage begins w
   expect((await sonant(['key', 'create', '--concurrency', '0'], '', env)).err).toContain('limits.concurrency');
 });
 
+test('what is missing for signing in is told all at once', async () => {
+  const env = { SONANT_OIDC_ISSUER: 'https://id.example', SONANT_BASE_URL: 'http://sonant.example' };
+  const { code, err } = await sonant(['serve'], '', { ...env, SONANT_DATA_DIR: 'signing' });
+  expect(code).toBe(2);
+  for (const name of ['SONANT_OIDC_CLIENT_ID', 'SONANT_OIDC_SUBJECTS', 'SONANT_BASE_URL']) expect(err).toContain(name);
+});
+
 test('doctor tells of a data folder that is none', async () => {
   writeFileSync(join(folder, 'plain'), '');
   const { code, out } = await sonant(['doctor'], '', { SONANT_DATA_DIR: 'plain' });

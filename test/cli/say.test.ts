@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { main, runSonant } from './sonant-program.ts';
+import { main, runSonant, untilWaiting } from './sonant-program.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -130,7 +130,7 @@ test('interrupted, it leaves no file and exits with 130', async () => {
 test('interrupted while it waits for its text, it ends too', async () => {
   const child = spawn(process.execPath, [main, 'say', '-o', 'never.wav'], { cwd: folder });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  await new Promise((resolve) => setTimeout(resolve, 1500));
+  await untilWaiting(child);
   child.kill('SIGINT');
   expect(await ended).toBe(130);
 });
@@ -142,7 +142,7 @@ test.each([
   execFileSync('mkfifo', ['-m', '600', join(folder, 'fifo')]);
   const child = spawn(process.execPath, [main, 'say', ...args], { cwd: folder });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  await new Promise((resolve) => setTimeout(resolve, 1500));
+  await untilWaiting(child);
   child.kill('SIGINT');
   expect(await ended).toBe(130);
   rmSync(join(folder, 'fifo'));

@@ -61,7 +61,7 @@ test('speaks, keeps, plays from the link, deletes, and ends when told to', async
 test('serves gRPC and REST on one port', async () => {
   const { url, key, said, ports } = await serve('--single-port');
   expect(said).toMatch(/^Sonant serves HTTP and gRPC on 127\.0\.0\.1:\d+\.\n/);
-  expect(said).toContain(`curl -sf ${url}/`);
+  expect(said).toContain(`curl -sSf ${url}/`);
   expect(new Set(ports).size).toBe(1);
   const voices = createClient(VoiceService, createGrpcTransport({ baseUrl: url }));
   const { voices: listed } = await voices.listVoices({}, { headers: { 'x-api-key': key } });

@@ -1,7 +1,9 @@
 // The program as a person runs it, in a folder of its own.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export const main = join(import.meta.dirname, '../../src/main.ts');
 
@@ -23,4 +25,18 @@ export async function runSonant(
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   const [out, err, code] = await Promise.all([readAll(child.stdout), readAll(child.stderr), ended]);
   return { code, out, err };
+}
+
+/** Until the program waits for something: it has run, and runs no more. */
+export async function untilWaiting({ pid }: ChildProcess): Promise<void> {
+  if (!existsSync('/proc/self/stat')) return sleep(5_000);
+  const ticks = () => {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(' ');
+    return Number(fields[13]) + Number(fields[14]);
+  };
+  let before = -1;
+  for (let now = ticks(); now !== before || now < 20; now = ticks()) {
+    before = now;
+    await sleep(500);
+  }
 }

@@ -73,7 +73,7 @@ test.skipIf(!isInstalled('chromium'))('from signing in to a key that speaks, and
   const key = await textOf(page, 'made-key');
   expect(key).toMatch(/^snt_[0-9A-Za-z]{10}_[0-9A-Za-z]{49}$/);
   expect(await page.run('document.activeElement.id')).toBe('made-title');
-  expect(await textOf(page, 'made-curl')).toContain(`curl -sf ${door.url}/api/audio/speech`);
+  expect(await textOf(page, 'made-curl')).toContain(`curl -sSf ${door.url}/api/audio/speech`);
   await page.until(`document.querySelector('#keys li h3')?.textContent === 'laptop'`);
   await look(page, 'made');
   expect(await findings(page)).toEqual([]);
@@ -125,5 +125,5 @@ test.skipIf(!isInstalled('chromium'))('from signing in to a key that speaks, and
   await look(page, 'phone-dark');
 
   await page.run(`document.getElementById('leave').click()`);
-  await page.until(`location.pathname === '/'`);
+  await page.until(`location.pathname === '/docs'`);
 });

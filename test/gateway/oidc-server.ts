@@ -36,9 +36,23 @@ export async function openSignedDoor(
     server.closeAllConnections();
     server.close();
   });
+  const getKey = `${url}/oauth/get-key`;
+  const token = async (fields: Record<string, string>, headers: Record<string, string> = {}) => {
+    const answered = await fetch(getKey, { method: 'POST', body: new URLSearchParams(fields), headers });
+    return { status: answered.status, headers: answered.headers, json: (await answered.json()) as JWTPayload };
+  };
   return {
     ...opened,
     issuerUrl,
+    token,
+    exchange: (subject_token: string) =>
+      token({
+        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+        subject_token,
+        subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+      }),
+    withBearer: (bearer: unknown, path = '/api/auth/api-keys', init: RequestInit = {}) =>
+      fetch(url + path, { ...init, headers: { Authorization: `Bearer ${bearer}`, ...init.headers } }),
     /** A token as the issuer makes them, but for what is given. */
     sign: (claims: JWTPayload = {}, { isForged = false, seconds = 300 } = {}) => {
       const now = Math.floor(Date.now() / 1000);

@@ -44,7 +44,7 @@ function show({ key, name }) {
   find('made-name').textContent = name;
   find('made-key').textContent = key;
   find('made-curl').textContent = [
-    `curl -sf ${speech} \\`,
+    `curl -sSf ${speech} \\`,
     `  -H 'X-API-Key: ${key}' \\`,
     `  -H 'Content-Type: application/json' \\`,
     `  -d '{"voice_id":"arthur","text":"Hello.","return_format":"buffer"}' \\`,
@@ -144,7 +144,7 @@ find('done').addEventListener('click', () => {
 find('leave').addEventListener('click', ({ target }) =>
   act(target, async () => {
     await fetch('/oauth/sign-out', { method: 'POST', headers: { 'X-CSRF-Token': csrf } });
-    location.replace('/');
+    location.replace('/docs');
   }),
 );
 // The browser may keep the page as it is, to bring it back.
