@@ -163,7 +163,10 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
         ...{ baseUrl, isBehindProxy, isStrict, allowedOrigins },
       },
       watch: {
-        checks: [{ name: 'store', isReady: async () => (await keyRows.isEmpty()) || true }],
+        checks: [
+          { name: 'store', isReady: async () => (await keyRows.isEmpty()) || true },
+          { name: 'engines', isReady: async () => voices.list().length > 0 },
+        ],
         onRequestEnd: ({ failure, ...request }) => logEnd(log, 'debug', 'request', request, failure),
         onFault,
       },

@@ -76,9 +76,21 @@ export function createHttpApp({
         throw new Failure('overloaded', { message: 'The service is stopping; try again.' });
     }
     checkMethod(request, reply);
+    checkQuery(request.url);
     if (!request.routeOptions.config.isRpc) checkBodySize(request);
   });
   return app;
+}
+
+/** A query that is not UTF-8 would else be taken as it is written, percent signs and all. */
+function checkQuery(url: string): void {
+  const at = url.indexOf('?');
+  if (at < 0 || !url.includes('%', at)) return;
+  try {
+    decodeURIComponent(url.slice(at));
+  } catch (error) {
+    throw new Failure('invalid_request', { message: 'The query is not percent-encoded UTF-8.' }, error);
+  }
 }
 
 const [plainHeaders, secureHeaders] = [safetyHeaders(false), safetyHeaders(true)];

@@ -45,6 +45,12 @@ export class Idempotency<Answer> {
     }
   }
 
+  /** Answers that are no longer true are forgotten: the next request under their keys is a new one. */
+  forgetAnswers(callerId: string, isOver: (answer: Answer) => boolean): void {
+    for (const [key, { answer }] of this.#remembered.get(callerId) ?? [])
+      if (answer !== undefined && isOver(answer)) this.#forget(callerId, key);
+  }
+
   #remember(callerId: string, key: string, entry: Remembered<Answer>): void {
     const own = this.#remembered.get(callerId) ?? new Map<string, Remembered<Answer>>();
     this.#remembered.set(callerId, own.set(key, entry));

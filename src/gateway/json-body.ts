@@ -28,7 +28,8 @@ export function checkBodySize({ headers }: FastifyRequest): void {
 async function readJson(request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {
   const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = request.headers;
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(type)?.[1] ?? 'utf-8';
-  if (encoding !== 'identity' || !/^utf-?8$/i.test(charset)) throw new Failure('unsupported_media_type', { message });
+  if (!/^identity$/i.test(encoding) || !/^utf-?8$/i.test(charset))
+    throw new Failure('unsupported_media_type', { message });
   for await (const bytes of readBody(payload, bodyLimits)) {
     return bytes.length === 0 ? undefined : parseStrictJson(bytes);
   }

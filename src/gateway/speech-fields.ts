@@ -61,7 +61,8 @@ export function parseEventFields(given: Fields, isStrict: boolean): AskedSpeech 
   if (method !== 'streaming' && (method ?? undefined) !== undefined) {
     faults.push({ field: 'method', reason: 'enum', message: 'must be streaming, or left out' });
   }
-  const isSingleText = (text ?? undefined) !== undefined && (text_chunks ?? undefined) === undefined;
+  const isNoList = (text_chunks ?? undefined) === undefined || (Array.isArray(text_chunks) && text_chunks.length === 0);
+  const isSingleText = (text ?? undefined) !== undefined && isNoList;
   const chunks = isSingleText ? { text: undefined, text_chunks: [text] } : {};
   const asked = { ...fields, ...chunks, method: 'streaming' };
   try {

@@ -117,7 +117,9 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
     ...documented(deleteOperation),
     onRequest: admitTo(deleteAudio),
     async handler(request: FastifyRequest<{ Params: { id: string } }>, reply) {
-      await client.deleteAudio({ audioId: request.params.id }, callOptionsOf(request, reply, 'rest'));
+      const { id } = request.params;
+      await client.deleteAudio({ audioId: id }, callOptionsOf(request, reply, 'rest'));
+      idempotency.forgetAnswers(request.caller!.callerId, ({ headers }) => headers['X-Audio-Id'] === id);
       return reply.code(204).send();
     },
   });

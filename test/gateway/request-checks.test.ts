@@ -19,6 +19,21 @@ describe('what is asked first', () => {
     await answer.arrayBuffer();
   });
 
+  test('a query that is not UTF-8 is not taken as it is written', async () => {
+    for (const query of ['text=%ff%fe', 'text=%', 'text=100%&voice_id=tone-low']) {
+      const answer = await shared.ask(`/api/audio/speech/sse?voice_id=tone-low&${query}`);
+      expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'invalid_request' }]);
+    }
+    const plain = await shared.ask('/api/voices?text=%F0%9F%91%8B');
+    expect(plain.status).toBe(200);
+  });
+
+  test('a text beside an empty list is a text; an encoding is named in any case', async () => {
+    const body = { voice_id: 'tone-low', text: 'Hello.', text_chunks: [] };
+    const answer = await shared.ask('/api/audio/speech/sse', { body, headers: { 'Content-Encoding': 'Identity' } });
+    expect([answer.status, (await answer.text()).includes('speech.audio.done')]).toEqual([200, true]);
+  });
+
   test('the scope before the body', async () => {
     const key = await shared.makeKey(['voices:read']);
     const answer = await shared.ask('/api/audio/speech', {

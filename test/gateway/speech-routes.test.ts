@@ -47,6 +47,15 @@ describe('a link', () => {
     for (const key of ['', 'x'.repeat(256), 'a\tb']) expect((await ask('x', key)).status, key).toBe(400);
   });
 
+  test('whose audio was deleted is made anew under its Idempotency-Key', async () => {
+    const ask = () => shared.speak({ text: 'For a while.' }, { headers: { 'Idempotency-Key': 'deleted' } });
+    const first = (await ask()).headers.get('X-Audio-Id')!;
+    expect((await shared.ask(`/api/audio/${first}`, { method: 'DELETE' })).status).toBe(204);
+    const { audio_url } = (await (await ask()).json()) as { audio_url: string };
+    expect(audio_url).not.toContain(first);
+    expect((await fetch(shared.here(audio_url))).status).toBe(200);
+  });
+
   test('that is still being made, or failed, is not repeated', async () => {
     const door = await openDoor({ trouble: { pieceDelayMs: 30 } });
     const ask = () => door.speak({ text: 'Take your time with this.' }, { headers: { 'Idempotency-Key': 'one' } });
