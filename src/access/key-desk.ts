@@ -82,7 +82,7 @@ export function createKeyDesk({ rows, pepper, onChange, now = Date.now }: KeyDes
         if (row.replacedBy) throw unchangeable('This key has been replaced already.');
         if (nowMs >= (row.expiresAtMs ?? Infinity)) throw unchangeable('This key has expired.');
         const parsed = createApiKey();
-        const added = toSuccessorRow(row, { parsed, pepper, nowMs });
+        const added = toSuccessorRow(row, { parsed, pepper, grant: errand.grant, nowMs });
         made = { key: parsed.key, apiKey: toApiKey(added, nowMs) };
         const expiresAtMs = Math.min(row.expiresAtMs ?? Infinity, nowMs + graceSeconds * 1000);
         const changed = { expiresAtMs, replacedBy: added.keyId };

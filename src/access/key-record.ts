@@ -65,8 +65,15 @@ export function toApiKeyRow(asked: AskedKey, { parsed, pepper, grant, nowMs }: M
   };
 }
 
-/** The row of the key that takes the place of another: like it in all but the key itself. */
-export function toSuccessorRow(row: ApiKeyRow, { parsed, pepper, nowMs }: Omit<Making, 'grant'>): ApiKeyRow {
+/**
+ * The row of the key that takes the place of another: like it in all but the key itself. Whoever asks for it gets to see
+ * that key, so a Failure where the other may do more than they may grant.
+ */
+export function toSuccessorRow(row: ApiKeyRow, { parsed, pepper, grant, nowMs }: Making): ApiKeyRow {
+  const { scopes, voiceIds = null, allowedIps = null, limits } = toApiKey(row, nowMs);
+  const { charactersPerMonth = null } = limits;
+  const { expiresAtMs } = row;
+  checkWithin(grant, { scopes, voiceIds, allowedIps, limits: { ...limits, charactersPerMonth }, expiresAtMs });
   const own = { keyId: createId('key'), idPart: parsed.idPart, ...hashOf(parsed, pepper) };
   return { ...row, ...own, createdAtMs: nowMs, lastUsedAtMs: null };
 }

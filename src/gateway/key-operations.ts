@@ -122,7 +122,8 @@ export const keyOperations = {
     id: 'rotateApiKey',
     tag: 'Keys',
     summary: 'Replace an API key',
-    description: 'Makes a key like it, which takes its place. Both are good until the grace is over.',
+    description:
+      'Makes a key like it, which takes its place. Both are good until the grace is over. It never exceeds who asks.',
     scopes: requiredScopesOf(rotateApiKey),
     parameters: [id],
     body: {

@@ -154,6 +154,28 @@ describe('a key never exceeds the one that made it', () => {
     expect([smaller.status, smaller.json.limits]).toMatchObject([200, { requests_per_minute: 50 }]);
   });
 
+  test('nor by replacing a key that may do more than it still may itself', async () => {
+    const made = await make({ scopes: managing });
+    const children = { scopes: ['voices:read'], voice_ids: ['far'] };
+    const [more, anyVoice, same] = [
+      await make({ scopes: ['voices:read', 'speech:stream'], voice_ids: ['far'] }, made.key),
+      await make({ scopes: ['voices:read'] }, made.key),
+      await make(children, made.key),
+    ];
+    const cut = { ...children, scopes: ['keys:write', 'voices:read'], limits: { characters_per_month: 9 } };
+    expect((await ask(`/${made.id}`, cut, { method: 'PATCH' })).status).toBe(200);
+    const rotate = (id: string, key = made.key) => ask(`/${id}/rotate`, { grace_seconds: 0 }, { key });
+    expect((await rotate(more.id)).json).toMatchObject({ error: 'insufficient_scope' });
+    const { json } = await rotate(anyVoice.id);
+    const fields = [{ field: 'voice_ids' }, { field: 'limits.characters_per_month' }];
+    expect(json).toMatchObject({ error: 'invalid_request', details: fields });
+    expect((await rotate(same.id)).json.details).toMatchObject(fields.slice(1));
+    expect([await speaks(more.key), await speaks(anyVoice.key), await speaks(same.key)]).toEqual([200, 200, 200]);
+    const { key: admin } = await door.keyring.create({ scopes: ['admin', 'keys:write'] });
+    expect((await rotate(more.id, admin)).status).toBe(403);
+    expect((await rotate(made.id)).status).toBe(201);
+  });
+
   test('keys that somebody else has made do not exist for it, nor does its own maker', async () => {
     const { key } = await parent;
     const stranger = await make();

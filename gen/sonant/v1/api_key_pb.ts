@@ -690,8 +690,9 @@ export const ApiKeyService: GenService<{
     output: typeof UpdateApiKeyResponseSchema;
   },
   /**
-   * Makes a key that takes the place of another; both are good until the grace is over. Fails as GetApiKey does, and
-   * with INVALID_ARGUMENT (INVALID_REQUEST) for a key that is revoked, expired or replaced already.
+   * Makes a key that takes the place of another; both are good until the grace is over. Fails as CreateApiKey
+   * and GetApiKey do, also for a key that may do more than the caller could give now, and with INVALID_ARGUMENT
+   * (INVALID_REQUEST) for one that is revoked, expired or replaced already.
    *
    * @generated from rpc sonant.v1.ApiKeyService.RotateApiKey
    */
