@@ -66,6 +66,7 @@ export function createKeyDesk({ rows, pepper, onChange, now = Date.now }: KeyDes
     update: (keyId, asked, errand) =>
       change(keyId, errand, (row) => {
         checkNotRevoked(row);
+        checkNotReplaced(row);
         const atMs = now();
         const changed = toApiKeyChange(row, asked, errand.grant, atMs);
         return { change: changed, audit: toAuditRow({ action: 'update', keyId, atMs, detail: changed }, errand) };
@@ -79,7 +80,7 @@ export function createKeyDesk({ rows, pepper, onChange, now = Date.now }: KeyDes
       let made: MadeKey | undefined;
       await change(keyId, errand, (row) => {
         checkNotRevoked(row);
-        if (row.replacedBy) throw unchangeable('This key has been replaced already.');
+        checkNotReplaced(row);
         if (nowMs >= (row.expiresAtMs ?? Infinity)) throw unchangeable('This key has expired.');
         const parsed = createApiKey();
         const added = toSuccessorRow(row, { parsed, pepper, grant: errand.grant, nowMs });
@@ -109,6 +110,10 @@ const unchangeable = (message: string) =>
 
 function checkNotRevoked({ revokedAtMs }: ApiKeyRow): void {
   if (revokedAtMs !== null) throw unchangeable('This key is revoked, and stays as it is.');
+}
+
+function checkNotReplaced({ replacedBy }: ApiKeyRow): void {
+  if (replacedBy !== null) throw unchangeable('This key has been replaced, and ends when its grace is over.');
 }
 
 const toDetail = ({ hash: _, hashKind: __, idPart: ___, ...row }: ApiKeyRow) => row;

@@ -21,9 +21,13 @@ export function openKeyWatch(isInForce: IsInForce): KeyWatch {
       for (const end of ends) end.abort(new Failure('invalid_api_key', { message: 'The API key is no longer valid.' }));
     }
   };
-  let checking = Promise.resolve();
-  const timer = setInterval(() => {
-    checking = checking.then(check);
+  let isChecking = false;
+  const timer = setInterval(async () => {
+    // One at a time, however long the store takes.
+    if (isChecking) return;
+    isChecking = true;
+    await check();
+    isChecking = false;
   }, keyCheckMs);
   timer.unref();
 

@@ -90,6 +90,7 @@ describe('a key that is replaced', () => {
     expect(old.replaced_by).toBe(json.id);
     expect(Date.parse(String(old.expires_at)) - Date.now()).toBeLessThanOrEqual(60_000);
     expect((await ask(`/${id}/rotate`, {})).status).toBe(400);
+    expect((await ask(`/${id}`, { expires_in_days: null }, { method: 'PATCH' })).status).toBe(400);
     const audio = await door.ask('/api/audio/speech', {
       headers: { 'X-API-Key': key },
       body: { voice_id: 'far', text: 'Mine.' },
