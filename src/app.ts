@@ -10,6 +10,7 @@ import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './access/first-
 import { createIssuer } from './access/issuer.ts';
 import { createKeyDesk, type KeyDesk } from './access/key-desk.ts';
 import { createKeyring } from './access/keyring.ts';
+import { createLedger } from './access/ledger.ts';
 import { createLimiter } from './access/limiter.ts';
 import { readOwnSecret } from './access/own-secret.ts';
 import { createSeal } from './access/seal.ts';
@@ -136,7 +137,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const delivery = createDelivery({ speech, voices, clips, index: clipRows, links });
   const onCallEnd = ({ failure, ...call }: EndedCall) => logEnd(log, 'info', 'call', call, failure);
   const services = createServices({
-    speaking: { delivery, voices, metering: { limiter, ledger: usage } },
+    speaking: { delivery, voices, metering: { limiter, ledger: createLedger(usage) } },
     access: { admit, isInForce: keyring.isInForce, desk },
     onCallEnd,
   });

@@ -8,6 +8,7 @@ import { createAdmit } from '../../src/access/admit.ts';
 import { createKeyDesk } from '../../src/access/key-desk.ts';
 import { operatorErrand } from '../../src/access/key-errand.ts';
 import { createKeyring } from '../../src/access/keyring.ts';
+import { createLedger } from '../../src/access/ledger.ts';
 import { createLimiter } from '../../src/access/limiter.ts';
 import { firstKeyScopes } from '../../src/access/scope.ts';
 import { createSeal } from '../../src/access/seal.ts';
@@ -50,7 +51,7 @@ async function openSonant(): Promise<Doors> {
   const rows = createApiKeyRows(store);
   const usage = createUsageRows(store);
   const limiter = createLimiter({ spentSince: async () => 0 });
-  const speaking = { delivery: readyHeart, voices, metering: { limiter, ledger: usage } };
+  const speaking = { delivery: readyHeart, voices, metering: { limiter, ledger: createLedger(usage) } };
   const keyring = createKeyring({ rows });
   const addresses = createAddressLimit({ perMinute: 60 });
   const seal = createSeal('a secret of the bench');

@@ -2,5 +2,6 @@
 import type { EngineDefinition } from './engine.ts';
 import { espeakNg } from './espeak-ng/espeak-ng.ts';
 import { flite } from './flite/flite.ts';
+import { openAiCompatible } from './openai-compatible/openai-compatible.ts';
 
-export const registry: readonly EngineDefinition[] = [flite, espeakNg];
+export const registry: readonly EngineDefinition[] = [flite, espeakNg, openAiCompatible];

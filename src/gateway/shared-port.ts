@@ -3,7 +3,8 @@
 //
 //     PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n
 //
-// With TLS, ALPN (RFC 7301) has told already. Who says nothing for a while is let go.
+// With TLS, ALPN (RFC 7301) has told already: who can speak both is served HTTP/1.1, since REST has that door, and clients
+// of gRPC offer nothing but HTTP/2. Who says nothing for a while is let go.
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createSecureServer, type TLSSocket } from 'node:tls';
 import { type ListenAddress, listen } from '../rpc/listen.ts';
@@ -35,9 +36,8 @@ export async function openSharedPort({ address, tls, toHttp1, toHttp2 }: SharedP
     else toHttp1(socket);
   };
   const server: Server = tls
-    ? createSecureServer(
-        { ...tls, handshakeTimeout: handshakeMs, ALPNProtocols: ['h2', 'http/1.1'] },
-        (socket: TLSSocket) => take(socket, socket.alpnProtocol === 'h2'),
+    ? createSecureServer({ ...tls, handshakeTimeout: handshakeMs, ALPNCallback: chooseProtocol }, (socket: TLSSocket) =>
+        take(socket, socket.alpnProtocol === 'h2'),
       )
     : createServer({ noDelay: true }, (socket) => {
         undecided.add(socket);
@@ -54,6 +54,9 @@ export async function openSharedPort({ address, tls, toHttp1, toHttp2 }: SharedP
     },
   };
 }
+
+const chooseProtocol = ({ protocols }: { protocols: string[] }): string | undefined =>
+  ['http/1.1', 'h2'].find((name) => protocols.includes(name));
 
 function tellApart(socket: Socket, take: (socket: Socket, isHttp2: boolean) => void): void {
   let head = Buffer.alloc(0);

@@ -3,16 +3,16 @@
 // its end is told; so what a caller knows to be spoken is counted, even if the service is killed the next moment.
 // What was not spoken, because it failed or was left, is given back.
 import type { KeyCaller } from '../access/keyring.ts';
+import type { Ledger } from '../access/ledger.ts';
 import type { Limiter, Standing } from '../access/limiter.ts';
 import { dayOf } from '../access/usage-day.ts';
 import type { Delivered } from '../speech/delivery.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/outbox.ts';
 import { countChars, type SpeechRequest } from '../speech/request.ts';
-import type { UsageRows } from '../store/usage-rows.ts';
 
 export interface Metering {
   limiter: Pick<Limiter, 'takeSynthesis'>;
-  ledger: Pick<UsageRows, 'add'>;
+  ledger: Ledger;
 }
 
 /** Who asks for what, until when, and who is told how they stand. */

@@ -107,5 +107,7 @@ const wireOptions = ({ gate, interceptors, shutdownSignal }: Line): ConnectRoute
   readMaxBytes: requestBytesMax,
   writeMaxBytes: messageBytesMax,
   acceptCompression: [compressionGzip],
+  // A name that means nothing here, of a field or of a value, is refused, not passed over.
+  jsonOptions: { ignoreUnknownFields: false },
   compressMinBytes: 0xffffffff,
 });

@@ -7,6 +7,7 @@ import { audioFormats } from '../audio/formats.ts';
 import type { Engine, SpokenPcm } from '../engines/engine.ts';
 import { createId } from '../id.ts';
 import { speakAhead } from './ahead.ts';
+import { eagerly } from './eager.ts';
 import { createEngineGovernor, type EngineGovernor } from './engine-governor.ts';
 import { Outbox, type SpeechEvent, type SpeechInfo, type SpeechTimestamps } from './outbox.ts';
 import { type PlannedCut, planSpeech, type SpeechPlan } from './plan.ts';
@@ -164,12 +165,7 @@ async function* inTurn(
   take: () => Promise<() => void>,
   speak: () => AsyncIterable<SpokenPcm>,
 ): AsyncGenerator<SpokenPcm> {
-  const end = await take();
-  try {
-    yield* speak();
-  } finally {
-    end();
-  }
+  yield* eagerly(speak(), await take());
 }
 
 async function* silent(): AsyncGenerator<SpokenPcm> {}

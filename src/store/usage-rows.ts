@@ -1,6 +1,6 @@
 // The table `usage`: what each key has had spoken, by voice and by day (UTC). What is added is added to what is there.
 import type { KeyRange } from './api-key-rows.ts';
-import type { RowStore } from './row-store.ts';
+import type { RowStore, Rows } from './row-store.ts';
 
 export interface Spoken {
   keyId: string;
@@ -31,7 +31,8 @@ export interface UsageSum extends Pick<Spoken, 'requests' | 'characters' | 'audi
 }
 
 export interface UsageRows {
-  add(spoken: Spoken): Promise<void>;
+  /** All of it or nothing. */
+  addAll(spoken: readonly Spoken[]): Promise<void>;
   charactersSince(keyId: string, day: string): Promise<number>;
   /** Days in their order; keys and voices with the most characters first. */
   sum(asked: UsageAsked): Promise<UsageSum[]>;
@@ -41,14 +42,24 @@ const columnOf: Readonly<Record<UsageGroup, string>> = { key: 'u.key_id', voice:
 const sums = `cast(sum(u.requests) as bigint) as "requests", cast(sum(u.characters) as bigint) as "characters",
   cast(sum(u.audio_ms) as bigint) as "audioMs"`;
 
+async function addOne(rows: Rows, spoken: Spoken): Promise<void> {
+  const { keyId, voiceId, day, requests, characters, audioMs } = spoken;
+  const sql = `insert into usage (key_id, voice_id, day, requests, characters, audio_ms)
+    values ($1, $2, $3, $4, $5, $6)
+    on conflict (key_id, day, voice_id) do update set requests = usage.requests + excluded.requests,
+      characters = usage.characters + excluded.characters, audio_ms = usage.audio_ms + excluded.audio_ms`;
+  await rows.query(sql, keyId, voiceId, day, requests, characters, audioMs);
+}
+
 export function createUsageRows(store: RowStore): UsageRows {
   return {
-    async add({ keyId, voiceId, day, requests, characters, audioMs }) {
-      const sql = `insert into usage (key_id, voice_id, day, requests, characters, audio_ms)
-        values ($1, $2, $3, $4, $5, $6)
-        on conflict (key_id, day, voice_id) do update set requests = usage.requests + excluded.requests,
-          characters = usage.characters + excluded.characters, audio_ms = usage.audio_ms + excluded.audio_ms`;
-      await store.query(sql, keyId, voiceId, day, requests, characters, audioMs);
+    async addAll(all) {
+      const [first] = all;
+      if (!first) return;
+      if (all.length === 1) return addOne(store, first);
+      await store.transaction(async (rows) => {
+        for (const one of all) await addOne(rows, one);
+      });
     },
     async charactersSince(keyId, day) {
       const sql = 'select coalesce(sum(characters), 0) as characters from usage where key_id = $1 and day >= $2';

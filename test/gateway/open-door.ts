@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createAddressLimit } from '../../src/access/address-limit.ts';
 import { type Admit, createAdmit } from '../../src/access/admit.ts';
+import { createLedger } from '../../src/access/ledger.ts';
 import { createLimiter } from '../../src/access/limiter.ts';
 import { createSeal } from '../../src/access/seal.ts';
 import { createSignIn, type SignInOptions } from '../../src/access/sign-in.ts';
@@ -78,7 +79,9 @@ export async function openDoor(
     speaking: {
       delivery,
       voices,
-      metering: isLimited ? { limiter, ledger: usage } : { limiter: unlimited, ledger: usage },
+      metering: isLimited
+        ? { limiter, ledger: createLedger(usage) }
+        : { limiter: unlimited, ledger: createLedger(usage) },
     },
     access: { admit: realAdmit, isInForce: keyring.isInForce, desk: keyring.desk },
     onCallEnd: (call) => calls.push(call),

@@ -32,7 +32,10 @@ function openStream(
 ) {
   const done = { made: 0, aborted: undefined as unknown };
   async function* make(): AsyncGenerator<StreamSpeechResponse> {
-    for (; done.made < count - 1; done.made++) yield create(StreamSpeechResponseSchema, { event: soundOf(bytes) });
+    for (; done.made < count - 1; done.made++) {
+      if (done.aborted) throw done.aborted;
+      yield create(StreamSpeechResponseSchema, { event: soundOf(bytes) });
+    }
     if (failure) throw failure;
   }
   const source = {
@@ -86,7 +89,15 @@ test('without a reader it goes on, but not far ahead, and is given up after ten 
   expect(done.aborted).toBeUndefined();
   expect(streams.find('aud_1', key)).toBe(stream);
   await vi.advanceTimersByTimeAsync(2);
-  expect(done.aborted).toBeInstanceOf(Error);
+  expect(done.aborted).toMatchObject({ reason: 'stream_expired' });
+  // What was made can be read for a minute more, and then that there is no more of it.
+  const made = done.made + 1;
+  expect(await stream.at(made - 1)).toMatchObject({ case: 'audio' });
+  expect(await stream.at(made)).toMatchObject({ case: 'broken', value: { failure: { reason: 'stream_expired' } } });
+  expect(stream.stateOf(made + 1)).toBe('over');
+  await vi.advanceTimersByTimeAsync(59_000);
+  expect(streams.find('aud_1', key)).toBe(stream);
+  await vi.advanceTimersByTimeAsync(2_000);
   expect(streams.find('aud_1', key)).toBeUndefined();
   expect(streams.heldBytes).toBe(0);
   await expect(stream.at(0)).rejects.toMatchObject({ reason: 'stream_expired' });

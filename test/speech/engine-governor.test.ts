@@ -33,6 +33,27 @@ test('one greedy key with twenty long streams does not delay another’s first s
   await tone.close();
 });
 
+test('a reader who stops does not keep the engine from others', async () => {
+  const tone = openTone({ capabilities: { segmentsSpokenMax: 1 } });
+  const speech = createSpeech({ voices: createVoices([tone]), slots: createSlots({ speakingMax: 64, waitingMax: 0 }) });
+  const leaving = new AbortController();
+  const stream = (callerId: string) =>
+    speech.streamSpeech(
+      parseSpeechRequest({ voice_id: 'tone-low', method: 'streaming', text_chunks: [fifty] }),
+      { callerId },
+      leaving.signal,
+    );
+  const stalled = stream('stalled');
+  for await (const event of stalled) if (event.type === 'audio') break;
+  const half = stream('half');
+  await half.next();
+  const whole = await Array.fromAsync(stream('other'));
+  expect(whole.at(-1)?.type).toBe('done');
+  leaving.abort(new Error('enough'));
+  await half.return();
+  await tone.close();
+});
+
 test('no more than so many a minute, and who would wait too long is told for how long, which is true', async () => {
   const clock = { nowMs: 1_000 };
   const governor = createEngineGovernor({ segmentsPerMinute: 30 }, () => clock.nowMs);

@@ -36,8 +36,8 @@ test('5 kills at random moments lose nothing that was acknowledged', async () =>
     const told = (await said).length;
     acknowledged += told;
     const { requests, characters, ms } = await kept();
-    // The last one may have been kept before it could be acknowledged.
-    expect([0, 1]).toContain(requests - before - told);
+    // The last three may have been kept before they could be acknowledged.
+    expect([0, 3]).toContain(requests - before - told);
     expect([characters, ms]).toEqual([requests * 7, requests * 11]);
   }
   console.log(`5 kills, ${acknowledged} acknowledged, none lost`);

@@ -6,12 +6,12 @@ import { secondsOf } from '../../audio/pcm.ts';
 import { Failure, toFailure } from '../../errors.ts';
 import type { Engine, EngineReport, Segment, SpokenPcm } from '../engine.ts';
 import { defineEngine } from '../engine.ts';
+import { wavPcm } from '../wav-pcm.ts';
 import type { EspeakVoice } from './espeak-voices.ts';
 import { parseEspeakVoices } from './espeak-voices.ts';
 import type { ProgramRun } from './program-run.ts';
 import { startProgram } from './program-run.ts';
 import { createWaitingLine } from './waiting-line.ts';
-import { wavPcm } from './wav-pcm.ts';
 
 export interface EspeakNgOptions {
   /** Name on PATH, or path. */

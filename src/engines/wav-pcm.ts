@@ -1,8 +1,8 @@
 // The sound in a WAV that is still being written (RIFF, Microsoft 1991), 16 bits and one channel:
 //     "RIFF" size "WAVE"   "fmt " 16 | 1 channels rate byterate align bits   ...   "data" size samples
 // Every number is little-endian. The sizes of RIFF and data are guesses in a stream, so sound lasts until the bytes end.
-import type { Pcm } from '../../audio/pcm.ts';
-import { Failure } from '../../errors.ts';
+import type { Pcm } from '../audio/pcm.ts';
+import { Failure } from '../errors.ts';
 
 const headerBytesMax = 4_096;
 

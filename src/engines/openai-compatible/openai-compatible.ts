@@ -1,0 +1,193 @@
+// Any server that speaks OpenAI's HTTP interface for speech: OpenAI itself, or one of your own with open models behind it
+// (Kokoro-FastAPI, vLLM-Omni, speaches, LocalAI). It is asked for bare samples, 16 bits and one channel, as they are made;
+// speed, rate and format are the heart's, since such servers do them each in a way of its own, or not at all.
+import { Failure, toFailure } from '../../errors.ts';
+import { integerSetting, listSetting, textSetting } from '../../setting.ts';
+import type { Engine, EngineReport, SpokenPcm, Voice } from '../engine.ts';
+import { defineEngine } from '../engine.ts';
+import { wavPcm } from '../wav-pcm.ts';
+import { createSpeechServer, type ListedVoice, type SpeechServer } from './speech-server.ts';
+
+const name = 'openai-compatible';
+const askMs = 10_000;
+const segmentCharsMax = 600;
+const textCharsMax = 4_000;
+const soundSecondsMax = 200;
+
+export interface OpenAiCompatibleOptions {
+  url: string;
+  apiKey: string;
+  model: string;
+  /** Who is offered; empty asks the server. */
+  voices: readonly string[];
+  languages: readonly string[];
+  sampleRateHz: number;
+  /** 0 is no limit. */
+  requestsPerMinute: number;
+  requestsAtOnce: number;
+}
+
+const toVoice = ({ id, name: told }: ListedVoice, { model, languages }: OpenAiCompatibleOptions): Voice => ({
+  voiceId: id,
+  name: told,
+  description: `Speaks by the model ${model}.`,
+  kind: 'stock',
+  engine: name,
+  languageCodes: languages,
+  labels: { model },
+  version: model,
+  gainDb: 0,
+});
+
+export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Promise<Engine> {
+  const { sampleRateHz, requestsPerMinute, requestsAtOnce } = options;
+  const server = createSpeechServer(options);
+  const listed = await findVoices(server, options);
+  const closing = new AbortController();
+
+  return {
+    name,
+    voices: listed.map((voice) => toVoice(voice, options)),
+    capabilities: {
+      speakingRates: { min: 1, max: 1 },
+      timings: false,
+      readsNumbers: true,
+      segmentCharsMax,
+      segmentsAtOnce: 2,
+      segmentsSpokenMax: requestsAtOnce,
+      ...(requestsPerMinute > 0 && { segmentsPerMinute: requestsPerMinute }),
+    },
+    async *speak({ voice, text }, callersSignal) {
+      const signal = AbortSignal.any([callersSignal, closing.signal]);
+      signal.throwIfAborted();
+      if (text.length > textCharsMax) throw new Failure('engine_error', {}, new Error('far too long for a segment'));
+      const hasWords = /[\p{L}\p{N}]/u.test(text);
+      let isAudible = !hasWords;
+      let seconds = 0;
+      for await (const pcm of pcmOf(server.speak({ voice: voice.voiceId, text }, signal), sampleRateHz)) {
+        isAudible ||= pcm.samples.some((sample) => Math.abs(sample) > 64);
+        seconds += pcm.samples.length / pcm.sampleRateHz;
+        if (seconds > soundSecondsMax)
+          throw new Failure('engine_error', {}, new Error('more sound than text can become'));
+        yield pcm;
+        signal.throwIfAborted();
+      }
+      if (!isAudible) throw new Failure('engine_error', {}, new Error('text became silence'));
+      if (seconds === 0) yield { samples: new Int16Array(Math.round(sampleRateHz / 5)), sampleRateHz };
+    },
+    async close() {
+      closing.abort(new Failure('engine_unavailable'));
+    },
+  };
+}
+
+/** Bare samples as they come, or those of a WAV where the server sends one all the same. */
+async function* pcmOf(bytes: AsyncGenerator<Buffer>, sampleRateHz: number): AsyncGenerator<SpokenPcm> {
+  let rest: Buffer = Buffer.alloc(0);
+  let isBegun = false;
+  for await (const piece of bytes) {
+    rest = Buffer.concat([rest, piece]);
+    if (!isBegun && rest.length < 4) continue;
+    if (!isBegun && rest.toString('latin1', 0, 4) === 'RIFF') return yield* wavPcm(joined(rest, bytes));
+    isBegun = true;
+    // An odd byte waits for its other half.
+    const samples = new Int16Array(rest.length >> 1);
+    for (let i = 0; i < samples.length; i++) samples[i] = rest.readInt16LE(2 * i);
+    rest = rest.subarray(samples.length * 2);
+    if (samples.length > 0) yield { samples, sampleRateHz };
+  }
+  if (rest.length > 0) throw new Failure('engine_error', {}, new Error('the sound ends within a sample'));
+}
+
+async function* joined(first: Buffer, others: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* others;
+}
+
+/** Those that are configured, or those that the server lists. */
+async function findVoices(server: SpeechServer, { url, voices }: OpenAiCompatibleOptions): Promise<ListedVoice[]> {
+  if (voices.length > 0) return voices.map((id) => ({ id, name: id }));
+  const listed = await server.listVoices(AbortSignal.timeout(askMs));
+  if (listed && listed.length > 0) return listed;
+  const message = `${url} does not say which voices it has; name them in SONANT_OPENAI_VOICES`;
+  throw new Failure('engine_unavailable', { message });
+}
+
+async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> {
+  if (options.url === '') return { state: 'absent', message: 'SONANT_OPENAI_URL names no server' };
+  try {
+    const server = createSpeechServer(options);
+    // Voices may be configured, but whether the server is there only it can tell.
+    const listed = await server.listVoices(AbortSignal.timeout(askMs));
+    const voices = options.voices.length > 0 ? options.voices : (listed ?? []);
+    if (voices.length === 0) await findVoices(server, options);
+    return { state: 'ready', message: `${options.url}, ${voices.length} voices` };
+  } catch (error) {
+    const { message, cause } = toFailure(error);
+    return { state: 'broken', message: `${options.url}: ${(cause as Error | undefined)?.message ?? message}` };
+  }
+}
+
+const languagesUsual = ['en'];
+const isLanguage = (text: string) => /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/.test(text);
+
+export const openAiCompatible = defineEngine({
+  name,
+  isOptional: true,
+  settings: {
+    url: textSetting({
+      name: 'SONANT_OPENAI_URL',
+      help: 'A server that speaks OpenAI’s interface for speech, such as http://localhost:8880/v1',
+      allowed: 'an http or https URL without a slash at its end',
+      fallback: '',
+      isAllowed: (given) =>
+        given === '' || (/^https?:\/\/[^/]/.test(given) && !given.endsWith('/') && URL.canParse(given)),
+    }),
+    apiKey: textSetting({
+      name: 'SONANT_OPENAI_API_KEY',
+      help: 'The API key of that server',
+      fallback: '',
+      secret: true,
+    }),
+    model: textSetting({ name: 'SONANT_OPENAI_MODEL', help: 'The model that it is to speak by', fallback: 'tts-1' }),
+    voices: listSetting({
+      name: 'SONANT_OPENAI_VOICES',
+      help: 'Its voices to offer; default: those that it lists',
+      allowed: 'ids of 1 to 128 characters with commas between them',
+      isItem: (item) => item.length <= 128,
+    }),
+    languages: listSetting({
+      name: 'SONANT_OPENAI_LANGUAGES',
+      help: 'Languages that its voices speak; default: en',
+      allowed: 'BCP-47 codes such as en or de-AT, with commas between them',
+      isItem: isLanguage,
+    }),
+    sampleRateHz: integerSetting({
+      name: 'SONANT_OPENAI_SAMPLE_RATE',
+      help: 'Sample rate of the bare samples that it sends, in hertz',
+      min: 8_000,
+      max: 48_000,
+      fallback: 24_000,
+    }),
+    requestsPerMinute: integerSetting({
+      name: 'SONANT_OPENAI_PER_MINUTE',
+      help: 'Requests that it takes in a minute; 0 is no limit',
+      min: 0,
+      max: 100_000,
+      fallback: 0,
+    }),
+    requestsAtOnce: integerSetting({
+      name: 'SONANT_OPENAI_AT_ONCE',
+      help: 'Requests that it takes at once',
+      min: 1,
+      max: 10_000,
+      fallback: 8,
+    }),
+  },
+  inspect: (settings) => inspect(settings),
+  open: async (settings) => {
+    if (settings.url === '') return undefined;
+    const languages = settings.languages.length > 0 ? settings.languages : languagesUsual;
+    return openOpenAiCompatible({ ...settings, languages });
+  },
+});

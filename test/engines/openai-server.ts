@@ -1,0 +1,100 @@
+// A server that speaks OpenAI's interface for speech on loopback, with the tone engine for a voice; slow, broken, over
+// its quota, or cut off in the middle when told to.
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json as readJson } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { openTone } from './tone-engine.ts';
+
+export interface ServerTrouble {
+  /** Answers so many requests with this status first. */
+  failures?: { count: number; status: number; headers?: Record<string, string>; body?: string };
+  /** Ends the connection after so many bytes of sound. */
+  cutAfterBytes?: number;
+  /** Sends so many bytes at a time, with a pause before each. */
+  pieceBytes?: number;
+  pieceDelayMs?: number;
+  /** Answers 200 with this and nothing else. */
+  instead?: { type: string; body: string };
+  /** Puts a WAV header before the samples. */
+  isWav?: boolean;
+  /** What the list of voices answers; undefined is no such address. */
+  voices?: unknown;
+}
+
+export async function openOpenAiServer(
+  trouble: ServerTrouble = {},
+  onClose: (close: () => Promise<void>) => void = onTestFinished,
+) {
+  const tone = openTone({ sampleRateHz: 24_000 });
+  const asked: { path: string; authorization: string | undefined; body: Record<string, unknown> }[] = [];
+  const state = {
+    trouble: { voices: { voices: ['tone-low', { id: 'tone-high', name: 'High' }] }, ...trouble },
+    left: 0,
+  };
+
+  const send = async (response: ServerResponse, sound: Buffer) => {
+    const { pieceBytes = 4_097, pieceDelayMs = 0, cutAfterBytes = Infinity } = state.trouble;
+    for (let from = 0; from < sound.length; from += pieceBytes) {
+      if (from >= cutAfterBytes) {
+        await sleep(50);
+        return void response.destroy();
+      }
+      if (pieceDelayMs > 0) await sleep(pieceDelayMs);
+      if (response.closed) return;
+      response.write(sound.subarray(from, from + pieceBytes));
+    }
+    response.end();
+  };
+
+  const server = createServer(async (request, response) => {
+    response.on('close', () => (state.left += response.writableFinished ? 0 : 1));
+    if (request.method === 'GET') {
+      if (state.trouble.voices === undefined) return void response.writeHead(404).end('{"detail":"Not Found"}');
+      return void response.writeHead(200).end(JSON.stringify(state.trouble.voices));
+    }
+    const body = (await readJson(request)) as { voice: string; input: string };
+    asked.push({ path: request.url!, authorization: request.headers.authorization, body: { ...body } });
+    const { failures, instead, isWav } = state.trouble;
+    if (failures && failures.count-- > 0) {
+      const { status, headers = {}, body: told = '{"error":{"message":"no"}}' } = failures;
+      return void response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(told);
+    }
+    if (instead) return void response.writeHead(200, { 'Content-Type': instead.type }).end(instead.body);
+    const sound = await soundOf(tone, body).catch(() => undefined);
+    if (!sound) return void response.writeHead(400).end('{"error":{"message":"too long"}}');
+    response.writeHead(200, { 'Content-Type': isWav ? 'audio/wav' : 'audio/pcm' });
+    await send(response, isWav ? Buffer.concat([wavHeader(24_000), sound]) : sound);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onClose(async () => {
+    server.closeAllConnections();
+    server.close();
+    await tone.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, asked, state, server };
+}
+
+async function soundOf(tone: ReturnType<typeof openTone>, { voice, input }: { voice: string; input: string }) {
+  const segment = { text: input, languageCode: 'en', speakingRate: 1, timings: false, urgent: true };
+  const known = tone.voices.find(({ voiceId }) => voiceId === voice)!;
+  const pieces = tone.speak({ ...segment, voice: known }, new AbortController().signal);
+  const all = await Array.fromAsync(pieces);
+  return Buffer.concat(all.map(({ samples }) => Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)));
+}
+
+function wavHeader(rateHz: number): Buffer {
+  const header = Buffer.alloc(44);
+  header.write('RIFF\xff\xff\xff\xffWAVEfmt ', 'latin1');
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(1, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(rateHz, 24);
+  header.writeUInt32LE(rateHz * 2, 28);
+  header.writeUInt16LE(2, 32);
+  header.writeUInt16LE(16, 34);
+  header.write('data\xff\xff\xff\xff', 36, 'latin1');
+  return header;
+}
