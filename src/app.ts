@@ -124,7 +124,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   opened.defer(() => keyring.close());
   const desk = createKeyDesk({ rows: keyRows, pepper, onChange: keyring.forget });
   const usage = createUsageRows(store);
-  const limiter = createLimiter({ spentSince: (keyId, sinceMs) => usage.charactersSince(keyId, dayOf(sinceMs)) });
+  const limiter = createLimiter({ spentSince: (ownerId, sinceMs) => usage.charactersSince(ownerId, dayOf(sinceMs)) });
   const addresses = createAddressLimit({ perMinute: config.badKeysPerMinute });
   const signIn = createSignIn(await signInOptionsOf(config));
   const admit = createAdmit({ keyring, signIn, limits: { limiter, addresses } });
@@ -212,6 +212,8 @@ async function signInOptionsOf(config: Config): Promise<SignInOptions> {
     if (config.baseUrl !== '' && !isSafeUrl(config.baseUrl))
       mistake('SONANT_BASE_URL', 'must begin with https: browsers keep no sign-in without TLS, but on this machine');
   }
+  if (oidcIssuer !== '' && config.baseUrl !== '' && new URL(config.baseUrl).pathname !== '/')
+    mistake('SONANT_BASE_URL', 'must have no path: signing in works at the top of a host only');
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   const isInsecure = oidcInsecure || (oidcIssuer.startsWith('http:') && isSafeUrl(oidcIssuer));
   const issuer = { issuer: oidcIssuer, clientId, clientSecret, audience: config.oidcAudience || clientId, isInsecure };

@@ -1,5 +1,5 @@
-// Failed attempts to show a key, by the address that they come from: so many a minute, then they are refused unread. Who
-// comes with a right key is not held to it. An IPv6 network counts as one address, for its owner has them all.
+// Failed attempts to show a key, by the address that they come from: so many a minute, then they hear that there were too
+// many. Who comes with a right key is not held to it; a secret that people choose is not even looked at by then. An IPv6 network counts as one address, for its owner has them all.
 import { isIPv6 } from 'node:net';
 import { Failure } from '../errors.ts';
 import { takeOne } from './gcra.ts';
@@ -7,6 +7,8 @@ import { takeOne } from './gcra.ts';
 export interface AddressLimit {
   /** Notes a failed attempt: `rate_limit_exceeded` where there were too many. */
   noteFailure(address: string): void;
+  /** The same refusal for an address that has none left, without noting anything. */
+  check(address: string): void;
 }
 
 export interface AddressLimitOptions {
@@ -20,22 +22,24 @@ export function createAddressLimit({ perMinute, now = Date.now }: AddressLimitOp
   const rate = { perMinute, burst: perMinute };
   /** In the order of their last failures. */
   const fullAtUs = new Map<string, number>();
+  const refuse = (waitUs: number) => {
+    const message = 'Too many attempts without a valid API key came from this address.';
+    const retryAfterSeconds = waitUs / 1_000_000;
+    throw new Failure('rate_limit_exceeded', { message, limit: perMinute, limitReason: 'requests', retryAfterSeconds });
+  };
+  const take = (name: string) => takeOne(fullAtUs.get(name) ?? 0, Math.round(now() * 1000), rate);
   return {
+    check(address) {
+      const { isAllowed, waitUs } = take(networkOf(address));
+      if (!isAllowed) refuse(waitUs);
+    },
     noteFailure(address) {
       const name = networkOf(address);
-      const taken = takeOne(fullAtUs.get(name) ?? 0, Math.round(now() * 1000), rate);
+      const taken = take(name);
       fullAtUs.delete(name);
       fullAtUs.set(name, taken.fullAtUs);
       if (fullAtUs.size > addressesMax) fullAtUs.delete(fullAtUs.keys().next().value!);
-      if (taken.isAllowed) return;
-      const message = 'Too many attempts without a valid API key came from this address.';
-      const retryAfterSeconds = taken.waitUs / 1_000_000;
-      throw new Failure('rate_limit_exceeded', {
-        message,
-        limit: perMinute,
-        limitReason: 'requests',
-        retryAfterSeconds,
-      });
+      if (!taken.isAllowed) refuse(taken.waitUs);
     },
   };
 }

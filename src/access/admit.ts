@@ -22,23 +22,23 @@ export interface Presented {
 
 /**
  * The caller who holds the key, or a Failure `invalid_api_key`, `invalid_token`, `access_denied` or
- * `insufficient_scope`. Where no scope is required, any key will do.
+ * `insufficient_scope`. The key must hold all scopes of one of the choices; where there is none, any key will do.
  */
-export type Admit = (presented: Presented, requiredScopes: readonly string[]) => Promise<KeyCaller>;
+export type Admit = (presented: Presented, ...choices: readonly (readonly string[])[]) => Promise<KeyCaller>;
 
 export interface AdmitOptions {
   keyring: Pick<Keyring, 'verify'>;
   signIn?: Pick<SignIn, 'verifyToken' | 'session'> | undefined;
   /** Absent where nothing is limited. */
-  limits?: { limiter: Pick<Limiter, 'takeRequest'>; addresses: AddressLimit } | undefined;
+  limits?: { limiter: Pick<Limiter, 'takeRequest' | 'tellStanding'>; addresses: AddressLimit } | undefined;
 }
 
 /** What an attempt without a valid key or token is told. */
 const attempts: readonly Reason[] = ['invalid_api_key', 'invalid_token'];
 
 export function createAdmit({ keyring, signIn, limits }: AdmitOptions): Admit {
-  const verify = async ({ key, authorization, session, address }: Presented, requiredScopes: readonly string[]) => {
-    const isForKeys = requiredScopes.length > 0 && requiredScopes.every((scope) => scope.startsWith('keys:'));
+  const verify = async ({ key, authorization, session, address }: Presented, scopes: readonly string[]) => {
+    const isForKeys = scopes.length > 0 && scopes.every((scope) => scope.startsWith('keys:'));
     if (key !== undefined || !isForKeys || !signIn) return keyring.verify(key, address);
     const [, token] = /^Bearer +([\w.~+/=-]+)$/i.exec(authorization ?? '') ?? [];
     if (token) return signIn.verifyToken(token);
@@ -47,15 +47,20 @@ export function createAdmit({ keyring, signIn, limits }: AdmitOptions): Admit {
     if (!known || known.csrf !== session.csrf) throw new Failure('invalid_token');
     return known.holder;
   };
-  return async (presented, requiredScopes) => {
+  return async (presented, ...choices) => {
+    const requiredScopes = [...new Set(choices.flat())];
     const caller = await verify(presented, requiredScopes).catch((error: unknown) => {
       if (error instanceof Failure && attempts.includes(error.reason)) limits?.addresses.noteFailure(presented.address);
       throw error;
     });
+    const { tell = () => {} } = presented;
     const held: readonly string[] = caller.scopes;
-    if (!requiredScopes.every((scope) => held.includes(scope)))
-      throw new Failure('insufficient_scope', { requiredScopes });
-    await limits?.limiter.takeRequest(caller, presented.tell ?? (() => {}));
+    if (choices.length > 0 && !choices.some((choice) => choice.every((scope) => held.includes(scope)))) {
+      await limits?.limiter.tellStanding(caller, tell);
+      const message = `The API key needs one of the scopes ${requiredScopes.join(', ')}.`;
+      throw new Failure('insufficient_scope', { requiredScopes, ...(choices.length > 1 && { message }) });
+    }
+    await limits?.limiter.takeRequest(caller, tell);
     return caller;
   };
 }

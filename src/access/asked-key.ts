@@ -22,7 +22,7 @@ export interface AskedKey {
 
 const nameCharsMax = 100;
 const daysMax = 3650;
-const voiceIdsMax = 1_000;
+const voiceIdsMax = 100;
 const voiceIdCharsMax = 128;
 const addressesMax = 100;
 

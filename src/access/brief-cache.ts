@@ -20,6 +20,11 @@ export class BriefCache<Value> {
   /** `sinceMs` is when the value was known to be so. */
   set(key: string, value: Value, sinceMs: number): void {
     this.#entries.delete(key);
+    // They come in the order of their ends: what is over goes first.
+    for (const [old, { untilMs }] of this.#entries) {
+      if (untilMs > sinceMs) break;
+      this.#entries.delete(old);
+    }
     if (this.#entries.size >= this.#entriesMax) this.#entries.delete(this.#entries.keys().next().value!);
     this.#entries.set(key, { value, untilMs: sinceMs + this.#keptMs });
   }

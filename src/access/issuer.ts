@@ -60,8 +60,10 @@ const away = (cause: unknown) =>
 
 /** Whether it is the issuer's keys that could not be had. */
 const isAway = (cause: unknown) => {
-  const { code } = cause as { code?: string };
-  return cause instanceof TypeError || code === 'ERR_JWKS_TIMEOUT' || code === 'ERR_JOSE_GENERIC';
+  const { code } = (cause ?? {}) as { code?: string };
+  return (
+    cause instanceof TypeError || code === 'ERR_JWKS_TIMEOUT' || code === 'ERR_JOSE_GENERIC' || code === 'OAUTH_TIMEOUT'
+  );
 };
 
 export function createIssuer({ issuer, clientId, clientSecret, audience, isInsecure }: IssuerOptions): Issuer {
@@ -126,9 +128,12 @@ export function createIssuer({ issuer, clientId, clientSecret, audience, isInsec
         // Some issuers tell of a person only where they are asked.
         const told = oidc.fetchUserInfo(config, tokens.access_token, claims.sub);
         const more = await told.catch((cause: unknown) => Promise.reject(away(cause)));
-        return { ...more, ...claims };
+        // An address and its proof are believed from one mouth only.
+        const { email, email_verified } = claims.email === undefined ? more : claims;
+        return { ...more, ...claims, email, email_verified };
       } catch (cause) {
         if (cause instanceof Failure) throw cause;
+        if (isAway(cause) || isAway((cause as Error).cause)) throw away(cause);
         const message = 'The sign-in did not come to a good end; start again at /oauth/get-key.';
         throw new Failure('invalid_request', { message }, cause);
       }

@@ -1,5 +1,6 @@
 // A key between its three forms: what is asked for, the row that is kept, and the record that its owner may see.
 import { timingSafeEqual } from 'node:crypto';
+import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
 import type { ApiKeyChange, ApiKeyRow } from '../store/api-key-rows.ts';
 import { hashApiKey, hintOf, type ParsedApiKey, type Pepper } from './api-key.ts';
@@ -27,8 +28,12 @@ export interface ApiKey {
   limits: KeyLimits;
   /** The key that has taken its place. */
   replacedBy: string | undefined;
+  /** The key or the person who made it; undefined where the operator did. */
+  madeBy: string | undefined;
 }
 
+/** How many keys may have made each other, the first included. */
+const generationsMax = 8;
 const dayMs = 24 * 60 * 60 * 1000;
 /** What a key without a row is compared with, so that it is treated like any other. */
 const noHash = Buffer.alloc(32);
@@ -44,6 +49,9 @@ export interface Making {
 /** The row to keep for this key, or a Failure with every fault in what is asked. */
 export function toApiKeyRow(asked: AskedKey, { parsed, pepper, grant, nowMs }: Making): ApiKeyRow {
   checkAskedKey(asked);
+  if (grant.range.path.split('/').length > generationsMax) {
+    throw new Failure('access_denied', { message: 'Keys that make keys that make keys end here.' });
+  }
   const given = defaultScopes.filter((scope) => grant.scopes.includes(scope));
   const {
     name = 'unnamed',
@@ -58,7 +66,7 @@ export function toApiKeyRow(asked: AskedKey, { parsed, pepper, grant, nowMs }: M
   return {
     ...{ keyId, idPart: parsed.idPart, ...hashOf(parsed, pepper), ownerId: keyId, path: grant.range.path, name },
     scopes: [...new Set(scopes)].join(' '),
-    voiceIds: voiceIds && JSON.stringify(voiceIds),
+    voiceIds: voiceIds && toIdList(voiceIds),
     allowedIps: allowedIps?.join(' ') ?? null,
     ...toLimitColumns(limitsFor(limits, grant.limits)),
     ...{ createdAtMs: nowMs, expiresAtMs, revokedAtMs: null, lastUsedAtMs: null, replacedBy: null },
@@ -95,12 +103,14 @@ export function toApiKeyChange(row: ApiKeyRow, asked: AskedKey, grant: KeyGrant,
   return {
     ...(name !== undefined && { name }),
     ...(scopes && { scopes: [...new Set(scopes)].join(' ') }),
-    ...(voiceIds !== undefined && { voiceIds: voiceIds && JSON.stringify(voiceIds) }),
+    ...(voiceIds !== undefined && { voiceIds: voiceIds && toIdList(voiceIds) }),
     ...(allowedIps !== undefined && { allowedIps: allowedIps?.join(' ') ?? null }),
     ...(limits && toLimitColumns(limitsFor(allLimits, undefined))),
     ...(expiresInDays !== undefined && { expiresAtMs }),
   };
 }
+
+const toIdList = (ids: readonly string[]) => JSON.stringify([...new Set(ids)]);
 
 const toExpiry = ({ expiresInDays }: AskedKey, nowMs: number): number | null =>
   expiresInDays === null || expiresInDays === undefined ? null : nowMs + expiresInDays * dayMs;
@@ -140,6 +150,7 @@ export function toApiKey(row: ApiKeyRow, nowMs: number): ApiKey {
       charactersPerMonth: row.charactersPerMonth ?? usualLimits.charactersPerMonth,
     },
     replacedBy: row.replacedBy ?? undefined,
+    madeBy: row.path.split('/').at(-2),
   };
 }
 

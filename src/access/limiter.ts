@@ -1,14 +1,14 @@
 // How often a key may call, how many characters a month, and how many syntheses at once: kept in this process. Asked in
 // the order of the contract, and what one limit refuses is charged by none. Every wait that it names is true: who comes
-// back after just that long is let in.
+// back after just that long is let in; but when a place will be free nobody knows, and a second is a guess.
 import { Failure } from '../errors.ts';
 import { intervalOf, type Rate, takeOne } from './gcra.ts';
 import type { KeyLimits } from './key-limits.ts';
 import { createTurns, type Turns } from './turns.ts';
 
-/** Of whose limits it is asked. */
+/** Of whose limits it is asked: the owner, who stays the same where a key is replaced. */
 export interface Limited {
-  keyId: string;
+  callerId: string;
   limits: KeyLimits;
 }
 
@@ -29,10 +29,12 @@ export interface Synthesis {
 export interface Limiter {
   /** Charges a request. Tells how the key stands, also where it is refused: `rate_limit_exceeded`. */
   takeRequest(caller: Limited, tell: (standing: Standing) => void): Promise<void>;
+  /** Tells how the key stands, and charges nothing. */
+  tellStanding(caller: Limited, tell: (standing: Standing) => void): Promise<void>;
   /** Charges characters and takes a place, after waiting a moment for one; refused, it gives back the request too. */
   takeSynthesis(caller: Limited, chars: number, options: TakeOptions): Promise<Synthesis>;
-  /** How many syntheses of the key run. */
-  running(keyId: string): number;
+  /** How many syntheses of the owner's run. */
+  running(callerId: string): number;
 }
 
 export interface TakeOptions {
@@ -42,7 +44,7 @@ export interface TakeOptions {
 
 export interface LimiterOptions {
   /** What a key has spent in the month that begins then. */
-  spentSince(keyId: string, sinceMs: number): Promise<number>;
+  spentSince(callerId: string, sinceMs: number): Promise<number>;
   /** The clock, in epoch milliseconds; fractions count. */
   now?: () => number;
 }
@@ -74,24 +76,24 @@ export function createLimiter({ spentSince, now = Date.now }: LimiterOptions): L
   const nowUs = () => Math.round(now() * 1000);
 
   const isIdle = ({ fullAtUs, turns }: Account) => fullAtUs <= nowUs() && turns.running === 0;
-  const accountOf = (keyId: string): Account => {
-    const known = accounts.get(keyId);
+  const accountOf = (callerId: string): Account => {
+    const known = accounts.get(callerId);
     if (known) return known;
     if (accounts.size >= accountsKept) {
       for (const [id, account] of accounts) if (isIdle(account)) accounts.delete(id);
     }
     const account = { fullAtUs: 0, month: undefined, turns: createTurns() };
-    accounts.set(keyId, account);
+    accounts.set(callerId, account);
     return account;
   };
 
-  const monthOf = (keyId: string, account: Account): Month => {
+  const monthOf = (callerId: string, account: Account): Month => {
     const nowMs = now();
     if (account.month && nowMs < account.month.endsMs) return account.month;
     const date = new Date(nowMs);
     const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
     const beginsMs = Date.UTC(year, month);
-    const spent = spentSince(keyId, beginsMs).then((chars) => ({ chars }));
+    const spent = spentSince(callerId, beginsMs).then((chars) => ({ chars }));
     // Asked again if the store did not answer.
     spent.catch(() => {
       account.month = undefined;
@@ -100,26 +102,32 @@ export function createLimiter({ spentSince, now = Date.now }: LimiterOptions): L
     return account.month;
   };
 
-  const standingOf = async ({ keyId, limits }: Limited, account: Account): Promise<Standing> => {
+  const standingOf = async ({ callerId, limits }: Limited, account: Account): Promise<Standing> => {
     const spentUs = Math.max(0, account.fullAtUs - nowUs());
     const rate = rateOf(limits);
     const remaining = Math.floor((rate.burst * intervalOf(rate) - spentUs) / intervalOf(rate));
     const requests = { remaining, fullInSeconds: Math.ceil(spentUs / 1_000_000) };
     if (limits.charactersPerMonth === undefined) return { limits, requests };
-    const month = monthOf(keyId, account);
+    const month = monthOf(callerId, account);
     const left = limits.charactersPerMonth - (await month.spent).chars;
     const fullInSeconds = Math.ceil((month.endsMs - now()) / 1000);
     return { limits, requests, characters: { remaining: Math.max(0, left), fullInSeconds } };
   };
 
-  const takeCharacters = async ({ keyId, limits }: Limited, account: Account, chars: number) => {
+  const takeCharacters = async ({ callerId, limits }: Limited, account: Account, chars: number) => {
     const most = limits.charactersPerMonth;
-    if (most === undefined) return { chars: 0 };
+    if (most === undefined) {
+      // A limit may come back within the month.
+      const known = await account.month?.spent;
+      if (known) known.chars += chars;
+      return known ?? { chars: 0 };
+    }
     if (chars > most) {
       const message = `This text has ${chars} characters, and this key may speak ${most} in a month.`;
-      throw new Failure('text_too_long', { message, limit: most, actual: chars });
+      const details = [{ field: 'text', reason: 'length', message }];
+      throw new Failure('invalid_request', { message, limit: most, actual: chars, details });
     }
-    const month = monthOf(keyId, account);
+    const month = monthOf(callerId, account);
     const spent = await month.spent;
     if (spent.chars + chars > most) {
       const message = `This key may speak ${most} characters in a month; ${most - spent.chars} are left of this one.`;
@@ -132,7 +140,7 @@ export function createLimiter({ spentSince, now = Date.now }: LimiterOptions): L
 
   return {
     async takeRequest(caller, tell) {
-      const account = accountOf(caller.keyId);
+      const account = accountOf(caller.callerId);
       const { isAllowed, fullAtUs, waitUs } = takeOne(account.fullAtUs, nowUs(), rateOf(caller.limits));
       account.fullAtUs = fullAtUs;
       tell(await standingOf(caller, account));
@@ -143,23 +151,33 @@ export function createLimiter({ spentSince, now = Date.now }: LimiterOptions): L
       throw new Failure('rate_limit_exceeded', facts);
     },
 
+    async tellStanding(caller, tell) {
+      tell(await standingOf(caller, accountOf(caller.callerId)));
+    },
+
     async takeSynthesis(caller, chars, { signal, tell }) {
-      const account = accountOf(caller.keyId);
+      const account = accountOf(caller.callerId);
       const { concurrency } = caller.limits;
       let spent: { chars: number } | undefined;
+      let hasPlace = false;
       try {
         spent = await takeCharacters(caller, account, chars);
-        if (!(await account.turns.take(concurrency, placeWaitMs, signal))) {
+        hasPlace = await account.turns.take(concurrency, placeWaitMs, signal);
+        if (!hasPlace) {
           const message = `This key may have ${concurrency} syntheses running at once.`;
           const facts = { message, limit: concurrency, limitReason: 'concurrency' as const, retryAfterSeconds: 1 };
           throw new Failure('rate_limit_exceeded', facts);
         }
+        tell(await standingOf(caller, account));
       } catch (error) {
         if (spent) spent.chars -= chars;
-        account.fullAtUs -= intervalOf(rateOf(caller.limits));
+        if (hasPlace) account.turns.giveBack();
+        // Who leaves has made a request all the same.
+        if (error instanceof Failure && error.reason === 'rate_limit_exceeded') {
+          account.fullAtUs -= intervalOf(rateOf(caller.limits));
+          tell(await standingOf(caller, account));
+        }
         throw error;
-      } finally {
-        tell(await standingOf(caller, account));
       }
       const taken = spent;
       let isOver = false;
@@ -173,6 +191,6 @@ export function createLimiter({ spentSince, now = Date.now }: LimiterOptions): L
       };
     },
 
-    running: (keyId) => accounts.get(keyId)?.turns.running ?? 0,
+    running: (callerId) => accounts.get(callerId)?.turns.running ?? 0,
   };
 }

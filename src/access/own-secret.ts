@@ -14,7 +14,9 @@ export async function readOwnSecret(dataDir: string): Promise<string> {
   try {
     makeFolder(dataDir);
     await keepOnce(file, randomBytes(secretBytes).toString('base64url'));
-    return (await readFile(file, 'utf8')).trim();
+    const secret = (await readFile(file, 'utf8')).trim();
+    if (secret.length < secretBytes) throw new Error(`${file} holds no secret; remove it to have one made`);
+    return secret;
   } catch (error) {
     throw new Failure(
       'storage_unavailable',

@@ -44,7 +44,7 @@ export function toKeyHolder(kind: 'user' | 'client', id: string, keyScopes: read
   const holderId = `${kind === 'user' ? 'usr' : 'cli'}_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
   const given = keyScopes.length > 0 ? keyScopes : [...defaultScopes, 'usage:read'];
   const scopes: readonly Scope[] = given.filter(isScope);
-  const grant: KeyGrant = { actor: `${kind}:${id}`, range: { path: `${holderId}/` }, scopes };
+  const grant: KeyGrant = { actor: `${kind}:${id}`, range: { path: `${holderId}/` }, scopes, limits: usualLimits };
   return { callerId: holderId, keyId: holderId, scopes: ['keys:read', 'keys:write'], limits: usualLimits, grant };
 }
 

@@ -140,4 +140,5 @@ const toJson = ({ keyId, hint, name, scopes, status, limits, ...key }: ApiKey) =
     characters_per_month: limits.charactersPerMonth ?? null,
   },
   replaced_by: key.replacedBy ?? null,
+  made_by: key.madeBy ?? null,
 });

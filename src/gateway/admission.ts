@@ -26,18 +26,10 @@ export type AdmitTo = (
 export type AdmitFor = (scopes: readonly string[]) => (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
 export function createAdmission(admit: Admit): { admitTo: AdmitTo; admitFor: AdmitFor } {
-  const admitAny = (choices: readonly (readonly string[])[]) => {
-    const scopes = [...new Set(choices.flat())];
-    return async (request: FastifyRequest, reply: FastifyReply) => {
-      const presented = { ...presentedBy(request), tell: standingTeller(reply) };
-      const caller = await admit(presented, choices.length === 1 ? choices[0]! : []);
-      if (!choices.some((choice) => holds(caller, choice))) {
-        const message = `The API key needs one of the scopes ${scopes.join(', ')}.`;
-        throw new Failure('insufficient_scope', { requiredScopes: scopes, message });
-      }
-      request.caller = caller;
+  const admitAny =
+    (choices: readonly (readonly string[])[]) => async (request: FastifyRequest, reply: FastifyReply) => {
+      request.caller = await admit({ ...presentedBy(request), tell: standingTeller(reply) }, ...choices);
     };
-  };
   return {
     admitTo: (...methods) => admitAny(methods.map(requiredScopesOf)),
     admitFor: (scopes) => admitAny([scopes]),

@@ -10,6 +10,7 @@ export type Cors = (request: IncomingMessage, response: ServerResponse) => boole
 
 const requestHeaders = [
   'Accept',
+  'Authorization',
   'Cache-Control',
   'Content-Type',
   'Idempotency-Key',
@@ -43,7 +44,7 @@ export function createCors(allowedOrigins: readonly string[]): Cors {
     response.writeHead(204, {
       'x-request-id': createId('req'),
       'x-api-version': apiVersion,
-      'access-control-allow-methods': 'GET, HEAD, POST, DELETE',
+      'access-control-allow-methods': 'GET, HEAD, POST, PATCH, DELETE',
       'access-control-allow-headers': requestHeaders.join(', '),
       'access-control-max-age': preflightSeconds,
     });

@@ -33,7 +33,10 @@ export function toFailureReply(
     'content-type': `${isProblem ? problemType : 'application/json'}; charset=utf-8`,
     'cache-control': 'no-store',
   };
-  if (status === 401) headers['www-authenticate'] = 'ApiKey realm="sonant"';
+  if (status === 401) {
+    const isToken = failure.reason === 'invalid_token';
+    headers['www-authenticate'] = isToken ? 'Bearer realm="sonant", error="invalid_token"' : 'ApiKey realm="sonant"';
+  }
   const retrySeconds = retrySecondsOf(failure);
   if (retrySeconds !== undefined) {
     headers['retry-after'] = String(Math.max(1, Math.ceil(retrySeconds)));

@@ -30,7 +30,7 @@ const asked: Readonly<Record<string, Schema>> = {
   name: { type: ['string', 'null'], minLength: 1, maxLength: 100, default: 'unnamed', description: 'What it is for.' },
   scopes: { type: ['array', 'null'], items: { type: 'string', enum: scopes }, default: defaultScopes },
   expires_in_days: { type: ['integer', 'null'], minimum: 1, maximum: 3650, description: 'Null: it does not.' },
-  voice_ids: { ...texts, maxItems: 1000, description: 'Voices that it may speak with; null for all.' },
+  voice_ids: { ...texts, maxItems: 100, description: 'Voices that it may speak with; null for all.' },
   allowed_ips: { ...texts, maxItems: 100, description: 'Addresses and CIDR blocks to use it from; null for any.' },
   limits: limitsSchema,
 };
@@ -53,6 +53,7 @@ const keySchema: Schema = {
     allowed_ips: texts,
     limits: limitsSchema,
     replaced_by: { type: ['string', 'null'], description: 'Id of the key that has taken its place.' },
+    made_by: { type: ['string', 'null'], description: 'Id of the key or the person that made it.' },
   },
 };
 const madeSchema: Schema = {

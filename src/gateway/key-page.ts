@@ -20,7 +20,7 @@ const scopesTold: Readonly<Record<string, string>> = {
   'usage:read': 'see what was spoken',
   'keys:read': 'see keys',
   'keys:write': 'make keys',
-  admin: 'do everything',
+  admin: 'manage the keys of all',
 };
 
 function readPageFile(name: string, type: string): PageFile {

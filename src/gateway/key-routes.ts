@@ -173,5 +173,6 @@ function toJson(key: ApiKey) {
       characters_per_month: charactersPerMonth === undefined ? null : Number(charactersPerMonth),
     },
     replaced_by: key.replacedBy || null,
+    made_by: key.madeBy || null,
   };
 }

@@ -37,6 +37,7 @@ export function addOauthRoutes(app: FastifyInstance, { signIn, addresses, baseUr
       reply.header('set-cookie', toCookie(loginCookie, cookie, loginSeconds)).header('cache-control', 'no-store');
       return isPage ? reply.redirect(url, 302) : reply.send({ authorization_url: url });
     } catch (error) {
+      if (fromThrown(error).reason === 'access_denied') reply.header('set-cookie', toCookie(sessionCookie, '', 0));
       return sendTrouble(request, reply, error);
     }
   });
@@ -45,18 +46,22 @@ export function addOauthRoutes(app: FastifyInstance, { signIn, addresses, baseUr
     // Whatever becomes of it, it is over.
     const over = toCookie(loginCookie, '', 0);
     try {
+      addresses.check(request.ip);
       const url = new URL(request.url, baseUrl());
       const session = await signIn.finish(url, cookieOf(request.headers.cookie, loginCookie));
       reply.header('set-cookie', [toCookie(sessionCookie, session, sessionSeconds), over]);
       return reply.header('cache-control', 'no-store').redirect(baseUrl() + getKey, 303);
     } catch (error) {
       reply.header('set-cookie', over);
-      return sendTrouble(request, reply, error);
+      const isTheirs = failureTable[fromThrown(error).reason].status < 429;
+      return sendTrouble(request, reply, isTheirs ? counted(() => addresses.noteFailure(request.ip), error) : error);
     }
   });
 
   app.post('/oauth/sign-out', async (request, reply) => {
-    const session = await signIn.session(cookieOf(request.headers.cookie, sessionCookie));
+    const cookie = cookieOf(request.headers.cookie, sessionCookie);
+    // A session that is worth nothing any more may be left without ado.
+    const session = await signIn.session(cookie).catch(() => undefined);
     if (session && session.csrf !== request.headers['x-csrf-token']) throw new Failure('invalid_token');
     return reply
       .header('set-cookie', toCookie(sessionCookie, '', 0))
@@ -72,6 +77,7 @@ export function addOauthRoutes(app: FastifyInstance, { signIn, addresses, baseUr
     );
     scope.post(getKey, async (request, reply) => {
       reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
+      addresses.check(request.ip);
       const fields = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
       const answer = await grant(signIn, request, fields);
       if ('token' in answer) {
@@ -80,7 +86,7 @@ export function addOauthRoutes(app: FastifyInstance, { signIn, addresses, baseUr
         return reply.send({ access_token: token, token_type: 'Bearer', expires_in: tokenSeconds, ...scopes });
       }
       const isClient = answer.error === 'invalid_client';
-      if (isClient || answer.error === 'invalid_grant') addresses.noteFailure(request.ip);
+      addresses.noteFailure(request.ip);
       if (isClient) reply.header('www-authenticate', 'Basic realm="Sonant"');
       return reply.code(isClient ? 401 : 400).send(answer);
     });
@@ -117,8 +123,8 @@ async function grant(signIn: SignIn, request: FastifyRequest, fields: URLSearchP
     } catch (error) {
       const { reason, message } = fromThrown(error);
       if (reason === 'invalid_token')
-        return refused('invalid_grant', 'the token is not a good one of the issuer for here');
-      if (reason === 'access_denied') return refused('invalid_grant', message);
+        return refused('invalid_request', 'the token is not a good one of the issuer for here');
+      if (reason === 'access_denied') return refused('invalid_request', message);
       throw error;
     }
   }
@@ -150,4 +156,14 @@ function sendTrouble(request: FastifyRequest, reply: FastifyReply, error: unknow
   const { reason, message } = fromThrown(error);
   const page = toTroublePage(message, reason !== 'oauth_not_configured');
   return reply.code(failureTable[reason].status).headers(pageHeaders).send(page);
+}
+
+/** What is thrown for an attempt that failed: its own error, or that there were too many. */
+function counted(note: () => void, error: unknown): unknown {
+  try {
+    note();
+    return error;
+  } catch (tooMany) {
+    return tooMany;
+  }
 }

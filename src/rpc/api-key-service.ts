@@ -148,5 +148,6 @@ function toMessage({ limits, ...key }: ApiKey): MessageInitShape<typeof ApiKeySc
       ...(charactersPerMonth !== undefined && { charactersPerMonth: BigInt(charactersPerMonth) }),
     },
     replacedBy: key.replacedBy ?? '',
+    madeBy: key.madeBy ?? '',
   };
 }

@@ -111,7 +111,12 @@ class StreamAccount {
     const chars = this.spokenChars - before.chars;
     const seconds = Math.max(0, this.#seconds - before.seconds);
     if (requests === before.requests && chars === 0 && seconds === 0) return;
-    await note(asking, requests - before.requests, chars, seconds);
+    try {
+      await note(asking, requests - before.requests, chars, seconds);
+    } catch (error) {
+      this.#noted = before;
+      throw error;
+    }
   }
 
   #secondsOf(bytes: number): number {

@@ -58,6 +58,7 @@ const migrations: readonly Migration[] = [
       'alter table api_keys add column characters_per_month bigint',
       'alter table api_keys add column replaced_by text',
       'create index api_keys_in_path on api_keys (path, key_id)',
+      'create index api_keys_of_owner on api_keys (owner_id)',
       `create table audit (
         audit_id text primary key,
         at_ms bigint not null,

@@ -33,7 +33,8 @@ export interface UsageSum extends Pick<Spoken, 'requests' | 'characters' | 'audi
 export interface UsageRows {
   /** All of it or nothing. */
   addAll(spoken: readonly Spoken[]): Promise<void>;
-  charactersSince(keyId: string, day: string): Promise<number>;
+  /** Of all keys of the owner, those that have been replaced among them. */
+  charactersSince(ownerId: string, day: string): Promise<number>;
   /** Days in their order; keys and voices with the most characters first. */
   sum(asked: UsageAsked): Promise<UsageSum[]>;
 }
@@ -61,9 +62,10 @@ export function createUsageRows(store: RowStore): UsageRows {
         for (const one of all) await addOne(rows, one);
       });
     },
-    async charactersSince(keyId, day) {
-      const sql = 'select coalesce(sum(characters), 0) as characters from usage where key_id = $1 and day >= $2';
-      const [row] = await store.query<{ characters: number }>(sql, keyId, day);
+    async charactersSince(ownerId, day) {
+      const sql = `select coalesce(sum(u.characters), 0) as characters from usage u
+        join api_keys k on k.key_id = u.key_id where k.owner_id = $1 and u.day >= $2`;
+      const [row] = await store.query<{ characters: number }>(sql, ownerId, day);
       return Number(row!.characters);
     },
     sum({ range, from, to, groupBy, limit }) {

@@ -12,9 +12,9 @@ const silent = () => {};
 function openLimiter(spent: Record<string, number> = {}) {
   // Early enough that a microsecond counts.
   const clock = { nowMs: Date.UTC(1970, 0, 31, 12) };
-  const limiter = createLimiter({ spentSince: async (keyId) => spent[keyId] ?? 0, now: () => clock.nowMs });
-  const caller = (limits = {}, keyId = 'key') => ({ keyId, limits: { ...usual, ...limits } });
-  const request = (limits = {}, keyId = 'key') => limiter.takeRequest(caller(limits, keyId), silent);
+  const limiter = createLimiter({ spentSince: async (callerId) => spent[callerId] ?? 0, now: () => clock.nowMs });
+  const caller = (limits = {}, callerId = 'key') => ({ callerId, limits: { ...usual, ...limits } });
+  const request = (limits = {}, callerId = 'key') => limiter.takeRequest(caller(limits, callerId), silent);
   const speak = (chars: number, limits = {}, until = signal) =>
     limiter.takeSynthesis(caller(limits), chars, { signal: until, tell: silent });
   const standing = async (limits = {}) => {
@@ -109,7 +109,7 @@ test('characters are exact, given back where nothing was said, and begin anew wi
   clock.nowMs += 1;
   // The new month asks the ledger anew, which still says 100 here.
   expect(await refusalOf(speak(900, limits))).toBeUndefined();
-  expect(await refusalOf(speak(1_001, limits))).toMatchObject({ reason: 'text_too_long' });
+  expect(await refusalOf(speak(1_001, limits))).toMatchObject({ reason: 'invalid_request', facts: { limit: 1_000 } });
 });
 
 test('syntheses at once are exact; who finds no place waits a moment, the first come before the others', async () => {
@@ -158,6 +158,14 @@ test('what one limit refuses, none charges', async () => {
   expect((await standing(limits)).requests.remaining).toBe(59);
 });
 
+test('a limit that is lifted and comes back has counted what was spoken meanwhile', async () => {
+  const { speak } = openLimiter();
+  const limits = { charactersPerMonth: 1_000 };
+  (await speak(500, limits)).end(500);
+  (await speak(100_000)).end(100_000);
+  expect(await refusalOf(speak(1, limits))).toMatchObject({ facts: { limitReason: 'characters' } });
+});
+
 test('a ledger that does not answer is asked again', async () => {
   let isBroken = true;
   const spentSince = async () => {
@@ -165,7 +173,7 @@ test('a ledger that does not answer is asked again', async () => {
     return 0;
   };
   const limiter = createLimiter({ spentSince });
-  const caller = { keyId: 'key', limits: { ...usual, charactersPerMonth: 10 } };
+  const caller = { callerId: 'key', limits: { ...usual, charactersPerMonth: 10 } };
   await expect(limiter.takeSynthesis(caller, 1, { signal, tell: silent })).rejects.toThrow('away');
   isBroken = false;
   (await limiter.takeSynthesis(caller, 1, { signal, tell: silent })).end(1);

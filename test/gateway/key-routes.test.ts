@@ -34,6 +34,7 @@ describe('a key that is made', () => {
       allowed_ips: null,
       limits: { requests_per_minute: 600, concurrency: 2, characters_per_month: null },
       replaced_by: null,
+      made_by: bossKey.keyId,
     });
     expect(await speaks(key)).toBe(200);
     const got = await ask(`/${json.id}`);

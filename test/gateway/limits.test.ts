@@ -130,7 +130,20 @@ describe('over its limit', () => {
     expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
     expect((await speak('Eight...')).status).toBe(200);
     const never = await speak('These are far more than twenty.');
-    expect([never.status, await never.json()]).toMatchObject([400, { error: 'text_too_long', limit: 20 }]);
+    expect([never.status, await never.json()]).toMatchObject([400, { error: 'invalid_request', limit: 20 }]);
+  });
+
+  test('of characters, a key that takes its place has no more', async () => {
+    const scopes = ['keys:write', 'speech:synthesize'];
+    const { key, apiKey } = await shared.keyring.create({ limits: { charactersPerMonth: 20 }, scopes });
+    const speak = async (apiKey: string) =>
+      (await shared.speak({ text: 'Twelve chars' }, { headers: { 'X-API-Key': apiKey } })).status;
+    expect(await speak(key)).toBe(200);
+    const path = `/api/auth/api-keys/${apiKey.keyId}/rotate`;
+    const next = (await (await shared.ask(path, { headers: { 'X-API-Key': key }, body: {} })).json()) as {
+      key: string;
+    };
+    expect([await speak(next.key), await speak(key)]).toEqual([429, 429]);
   });
 
   test('of syntheses at once, it waits a moment; a stream holds its place to its last byte, and no longer', async () => {

@@ -66,7 +66,7 @@ describe('a machine', () => {
   ])('is refused with a token %s', async (_, claims, how) => {
     const subject = await door.sign({ sub: 'robot', ...(claims as Record<string, unknown>) }, how);
     const { status, json } = await exchange(subject);
-    expect([status, json.error, typeof json.error_description]).toEqual([400, 'invalid_grant', 'string']);
+    expect([status, json.error, typeof json.error_description]).toEqual([400, 'invalid_request', 'string']);
   });
 
   test('is refused with a token that was changed, and with none at all', async () => {
@@ -74,7 +74,7 @@ describe('a machine', () => {
     const [head, , signature] = signed.split('.');
     const payload = Buffer.from(JSON.stringify({ iss: door.issuerUrl, sub: 'robot', exp: 2e9 })).toString('base64url');
     for (const wrong of [`${head}.${payload}.${signature}`, `${signed.slice(0, -4)}AAAA`, 'x', `e30.${payload}.`])
-      expect((await exchange(wrong)).json.error).toBe('invalid_grant');
+      expect((await exchange(wrong)).json.error).toBe('invalid_request');
     expect((await exchange('')).json.error).toBe('invalid_request');
   });
 
@@ -104,4 +104,12 @@ describe('a machine', () => {
     await sleep(1_100);
     expect((await exchange(await door.sign({ sub: 'robot' }))).status).toBe(200);
   });
+});
+
+test('who guesses a secret is not listened to any more, even when it is right', async () => {
+  const guessed = await openSignedDoor({ clients }, { badKeysPerMinute: 5 });
+  const ask = async (client_secret: string) =>
+    (await guessed.token({ grant_type: 'client_credentials', client_id: 'ci', client_secret })).status;
+  for (let i = 0; i < 5; i++) expect(await ask('wrong')).toBe(401);
+  expect([await ask('wrong'), await ask('the secret of ci')]).toEqual([429, 429]);
 });
