@@ -1,6 +1,6 @@
-// An engine's own limits: so many segments at once, so many begun a minute, as it states them. Turns go round the
-// callers, segment by segment, so that one with a hundred requests delays another's first sound by no more than the
-// segment that is being spoken. A request whose first segment would wait too long is told `engine_unavailable`, and for
+// An engine's own limits: so many segments at once, so many begun a minute, as it states them. First segments go before
+// others, and turns go round the callers, segment by segment, so that one with a hundred requests delays another's first
+// sound by no more than the segment that is being spoken. A request whose first segment would wait too long is told `engine_unavailable`, and for
 // how long; one that is heard already waits as long as it takes.
 import type { Engine } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
@@ -32,8 +32,9 @@ export function createEngineGovernor(
   now: () => number = () => performance.now(),
 ): EngineGovernor {
   const { segmentsPerMinute = Infinity, segmentsSpokenMax = Infinity } = limits;
-  /** Callers in the order of their turns; each with its segments in the order they came. */
-  const lines = new Map<string, Waiter[]>();
+  /** Callers in the order of their turns; each with its segments in the order they came. First segments have their own. */
+  const urgentLines = new Map<string, Waiter[]>();
+  const otherLines = new Map<string, Waiter[]>();
   /** When each segment of the last minute was begun, the oldest first. */
   const begun: number[] = [];
   let speaking = 0;
@@ -52,12 +53,13 @@ export function createEngineGovernor(
   const goOn = () => {
     clearTimeout(timer);
     timer = undefined;
-    while (lines.size > 0 && speaking < segmentsSpokenMax) {
+    while (urgentLines.size + otherLines.size > 0 && speaking < segmentsSpokenMax) {
       const waitMs = waitMsFor(0);
       if (waitMs > 0) {
         timer = setTimeout(goOn, Math.ceil(waitMs));
         return;
       }
+      const lines = urgentLines.size > 0 ? urgentLines : otherLines;
       const [callerId, line] = lines.entries().next().value!;
       lines.delete(callerId);
       const next = line.shift()!;
@@ -80,22 +82,23 @@ export function createEngineGovernor(
 
   /** In whose turn it would be: behind one segment of each other caller for each of its own. */
   const aheadOf = (callerId: string): number => {
-    const own = (lines.get(callerId)?.length ?? 0) + 1;
+    const own = (urgentLines.get(callerId)?.length ?? 0) + 1;
     let ahead = own - 1;
-    for (const [other, line] of lines) if (other !== callerId) ahead += Math.min(line.length, own);
+    for (const [other, line] of urgentLines) if (other !== callerId) ahead += Math.min(line.length, own);
     return ahead;
   };
 
   return {
     take({ callerId, urgent, signal }) {
       if (signal.aborted) return Promise.reject(signal.reason);
-      const waitMs = waitMsFor(aheadOf(callerId));
-      if (urgent && waitMs > firstWaitMsMax) {
+      const waitMs = urgent ? waitMsFor(aheadOf(callerId)) : 0;
+      if (waitMs > firstWaitMsMax) {
         const message = 'The speech engine may not be asked so often; try again.';
         return Promise.reject(
           new Failure('engine_unavailable', { message, retryAfterSeconds: Math.ceil(waitMs) / 1000 }),
         );
       }
+      const lines = urgent ? urgentLines : otherLines;
       return new Promise((resolve, reject) => {
         const leave = () => {
           const rest = lines.get(callerId)!.filter((other) => other !== waiter);

@@ -33,6 +33,22 @@ test('one greedy key with twenty long streams does not delay another’s first s
   await tone.close();
 });
 
+test('nor does one that has twenty requests waiting for their first', async () => {
+  const governor = createEngineGovernor({ segmentsSpokenMax: 1 });
+  const begun: string[] = [];
+  const take = async (callerId: string, urgent: boolean) => {
+    const end = await governor.take({ callerId, urgent, signal: never });
+    begun.push(callerId);
+    setImmediate(end);
+  };
+  const greedy = Array.from({ length: 40 }, (_, i) => take('greedy', i % 2 === 0));
+  const others = [take('guest', true), take('reader', false)];
+  await Promise.all([...greedy, ...others]);
+  expect(begun.indexOf('guest')).toBeLessThanOrEqual(2);
+  // Who is heard already comes after all first segments, and then in turn.
+  expect(begun.indexOf('reader')).toBeLessThanOrEqual(23);
+});
+
 test('a reader who stops does not keep the engine from others', async () => {
   const tone = openTone({ capabilities: { segmentsSpokenMax: 1 } });
   const speech = createSpeech({ voices: createVoices([tone]), slots: createSlots({ speakingMax: 64, waitingMax: 0 }) });

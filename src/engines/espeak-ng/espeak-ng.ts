@@ -151,7 +151,14 @@ export async function openEspeakNg(options: EspeakNgOptions): Promise<Engine | u
   return {
     name: 'espeak-ng',
     voices: listed.map(({ file: _, ...voice }) => ({ ...voice, version })),
-    capabilities: { speakingRates, timings: false, readsNumbers: true, segmentCharsMax: 240, segmentsAtOnce: 2 },
+    capabilities: {
+      speakingRates,
+      timings: false,
+      readsNumbers: true,
+      segmentCharsMax: 240,
+      segmentsAtOnce: 2,
+      segmentsSpokenMax: runsAtOnce,
+    },
     speak,
     async close() {
       closing.abort(new Failure('engine_unavailable'));

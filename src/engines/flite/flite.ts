@@ -57,6 +57,7 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
       segmentCharsMax,
       // While one is read, the next is made, but never in the last thread: that one is for whoever comes next.
       segmentsAtOnce: threads > 2 ? 2 : 1,
+      segmentsSpokenMax: threads,
     },
     async *speak(segment, signal) {
       const speaker = speakers.get(segment.voice.voiceId);
