@@ -42,10 +42,13 @@ export function guardHandler(handler: Handler, requestBytesMaxOf: (service: Desc
   return Object.assign(guarded, { ...handler });
 }
 
+/** One for all calls saves making one at the end of each. */
+const callerLeft = new ConnectError('the caller has left', Code.Canceled);
+
 /** Whatever the reason that a connection closed, to the call it is that its caller has left. */
 function toLeaving(closed: AbortSignal): AbortSignal {
   const left = new AbortController();
-  const leave = () => left.abort(new ConnectError('the caller has left', Code.Canceled));
+  const leave = () => left.abort(callerLeft);
   if (closed.aborted) leave();
   else closed.addEventListener('abort', leave, { once: true });
   return left.signal;
