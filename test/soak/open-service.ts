@@ -52,6 +52,7 @@ export async function openService({ settings = {}, left, args = [] }: ServiceOpt
       SONANT_BASE_URL: baseUrl,
       SONANT_ESPEAK_PROGRAM: '',
       SONANT_LOG_LEVEL: 'warn',
+      SONANT_BAD_KEYS_PER_MINUTE: '1000000',
       ...settings,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
