@@ -3,11 +3,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from './measuring/bench.ts';
+import { freePort } from './measuring/free-port.ts';
 import { median } from './measuring/rounds.ts';
 
 const rounds = 5;
@@ -118,12 +118,4 @@ async function end(child: ChildProcess, pid: number): Promise<void> {
   const exited = once(child, 'exit');
   process.kill(pid);
   await exited;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
 }

@@ -2,10 +2,10 @@
 import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../measuring/free-port.ts';
 import type { ContenderName, Doors } from './serve.ts';
 
 export interface ServerProcess {
@@ -65,14 +65,6 @@ const nginxConfig = (dir: string, port: number) => `
     server { listen 127.0.0.1:${port}; root ${dir}; }
   }
 `;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
-}
 
 const isUp = (port: number): Promise<boolean> =>
   fetch(`http://127.0.0.1:${port}/audio/clip.wav`, { method: 'HEAD' }).then(

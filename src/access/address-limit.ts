@@ -1,5 +1,6 @@
-// Failed attempts to show a key, by the address that they come from: so many a minute, then they hear that there were too
-// many. Who comes with a right key is not held to it; a secret that people choose is not even looked at by then. An IPv6 network counts as one address, for its owner has them all.
+// Failed attempts to show a key, by the address that they come from: so many a minute, then they hear that there were
+// too many. Who comes with a right key is not held to it; a secret that people choose is not even looked at by then. An
+// IPv6 network counts as one address, for its owner has them all.
 import { isIPv6 } from 'node:net';
 import { Failure } from '../errors.ts';
 import { takeOne } from './gcra.ts';

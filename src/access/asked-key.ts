@@ -1,6 +1,6 @@
 // What is asked of a key, when it is made or changed, and what of that can be wrong by itself.
 import { Failure, type FieldViolation } from '../errors.ts';
-import { countChars } from '../speech/request.ts';
+import { countChars, voiceIdCharsMax } from '../speech/request.ts';
 import { isAddressBlock } from './address-list.ts';
 import { type AskedLimits, faultsOfLimits } from './key-limits.ts';
 import { isScope, scopes } from './scope.ts';
@@ -23,7 +23,6 @@ export interface AskedKey {
 const nameCharsMax = 100;
 const daysMax = 3650;
 const voiceIdsMax = 100;
-const voiceIdCharsMax = 128;
 const addressesMax = 100;
 
 /** A Failure with every fault. */

@@ -19,23 +19,29 @@ export interface Taken {
   fullAtUs: number;
   /** How long to wait before the next may come: 0 where it may come now. */
   waitUs: number;
-  /** How many may come now. */
-  remaining: number;
 }
 
 const minuteUs = 60_000_000;
 export const intervalOf = ({ perMinute }: Rate): number => Math.ceil(minuteUs / perMinute);
 
+const spentOf = (fullAtUs: number, nowUs: number): number => Math.max(fullAtUs, nowUs) - nowUs;
+
+/** How many may come now, and how long until everything is there again. */
+export function standingAt(fullAtUs: number, nowUs: number, rate: Rate): { remaining: number; fullInUs: number } {
+  const fullInUs = spentOf(fullAtUs, nowUs);
+  const intervalUs = intervalOf(rate);
+  return { remaining: Math.floor((rate.burst * intervalUs - fullInUs) / intervalUs), fullInUs };
+}
+
 export function takeOne(fullAtUs: number, nowUs: number, rate: Rate): Taken {
   const intervalUs = intervalOf(rate);
   const capacityUs = rate.burst * intervalUs;
-  const spentUs = Math.max(fullAtUs, nowUs) - nowUs;
+  const spentUs = spentOf(fullAtUs, nowUs);
   const isAllowed = spentUs + intervalUs <= capacityUs;
   const nowSpentUs = isAllowed ? spentUs + intervalUs : spentUs;
   return {
     isAllowed,
     fullAtUs: nowUs + nowSpentUs,
     waitUs: Math.max(0, nowSpentUs + intervalUs - capacityUs),
-    remaining: Math.floor((capacityUs - nowSpentUs) / intervalUs),
   };
 }

@@ -28,9 +28,9 @@ export function faultsOfLimits(asked: AskedLimits, most: KeyLimits | undefined):
     const value = asked[name] ?? usualLimits[name];
     if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= max))
       return [{ field, reason: 'range', message: `must be a whole number from 1 to ${max}` }];
-    const most_ = most?.[name];
-    if (most_ !== undefined && (value === undefined || value > most_) && asked[name] !== undefined)
-      return [{ field, reason: 'range', message: `must be at most ${most_}, as for the key that makes it` }];
+    const limit = most?.[name];
+    if (limit !== undefined && (value === undefined || value > limit) && asked[name] !== undefined)
+      return [{ field, reason: 'range', message: `must be at most ${limit}, as for the key that makes it` }];
     return [];
   });
 }

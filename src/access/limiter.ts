@@ -2,7 +2,7 @@
 // the order of the contract, and what one limit refuses is charged by none. Every wait that it names is true: who comes
 // back after just that long is let in; but when a place will be free nobody knows, and a second is a guess.
 import { Failure } from '../errors.ts';
-import { intervalOf, type Rate, takeOne } from './gcra.ts';
+import { intervalOf, type Rate, standingAt, takeOne } from './gcra.ts';
 import type { KeyLimits } from './key-limits.ts';
 import { createTurns, type Turns } from './turns.ts';
 
@@ -56,7 +56,6 @@ interface Account {
 }
 
 interface Month {
-  beginsMs: number;
   endsMs: number;
   spent: Promise<{ chars: number }>;
 }
@@ -66,7 +65,7 @@ const placeWaitMs = 250;
 /** Beyond so many keys, those are forgotten that have nothing to remember. */
 const accountsKept = 10_000;
 
-export const rateOf = ({ requestsPerMinute }: KeyLimits): Rate => ({
+const rateOf = ({ requestsPerMinute }: KeyLimits): Rate => ({
   perMinute: requestsPerMinute,
   burst: Math.min(burstMax, requestsPerMinute),
 });
@@ -92,21 +91,18 @@ export function createLimiter({ spentSince, now = Date.now }: LimiterOptions): L
     if (account.month && nowMs < account.month.endsMs) return account.month;
     const date = new Date(nowMs);
     const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
-    const beginsMs = Date.UTC(year, month);
-    const spent = spentSince(callerId, beginsMs).then((chars) => ({ chars }));
+    const spent = spentSince(callerId, Date.UTC(year, month)).then((chars) => ({ chars }));
     // Asked again if the store did not answer.
     spent.catch(() => {
       account.month = undefined;
     });
-    account.month = { beginsMs, endsMs: Date.UTC(year, month + 1), spent };
+    account.month = { endsMs: Date.UTC(year, month + 1), spent };
     return account.month;
   };
 
   const standingOf = async ({ callerId, limits }: Limited, account: Account): Promise<Standing> => {
-    const spentUs = Math.max(0, account.fullAtUs - nowUs());
-    const rate = rateOf(limits);
-    const remaining = Math.floor((rate.burst * intervalOf(rate) - spentUs) / intervalOf(rate));
-    const requests = { remaining, fullInSeconds: Math.ceil(spentUs / 1_000_000) };
+    const { remaining, fullInUs } = standingAt(account.fullAtUs, nowUs(), rateOf(limits));
+    const requests = { remaining, fullInSeconds: Math.ceil(fullInUs / 1_000_000) };
     if (limits.charactersPerMonth === undefined) return { limits, requests };
     const month = monthOf(callerId, account);
     const left = limits.charactersPerMonth - (await month.spent).chars;

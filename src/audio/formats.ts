@@ -36,5 +36,11 @@ export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.fr
   mp3: { name: 'mp3', contentType: 'audio/mpeg', extension: 'mp3', openEncoder: openMp3Encoder },
 });
 
+const mp3BytesPerSecond = 8_000;
+
+/** What a second of sound takes, headers aside. */
+export const bytesPerSecondOf = (format: FormatName, sampleRateHz: number): number =>
+  format === 'mp3' ? mp3BytesPerSecond : sampleRateHz * 2;
+
 /** The sample rates that sound can leave at. */
 export const outputSampleRatesHz = [24000, 44100, 48000] as const;

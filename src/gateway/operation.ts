@@ -13,6 +13,13 @@ export interface Parameter {
   required?: boolean;
 }
 
+export const queryParameter = (name: string, description: string, schema: Schema = { type: 'string' }): Parameter => ({
+  in: 'query',
+  name,
+  description,
+  schema,
+});
+
 interface Content {
   schema: Schema;
   example?: unknown;

@@ -1,16 +1,11 @@
 // `limit` and `cursor` in the query of a list: the core's page size and page token by the names that they have here.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { fromThrown } from './failure-reply.ts';
-import type { Parameter } from './operation.ts';
+import { type Parameter, queryParameter } from './operation.ts';
 
 export const pageParameters: readonly Parameter[] = [
-  {
-    in: 'query',
-    name: 'limit',
-    description: 'Most to answer.',
-    schema: { type: 'integer', minimum: 1, maximum: 1000, default: 100 },
-  },
-  { in: 'query', name: 'cursor', description: 'The `next_cursor` of the page before.', schema: { type: 'string' } },
+  queryParameter('limit', 'Most to answer.', { type: 'integer', minimum: 1, maximum: 1000, default: 100 }),
+  queryParameter('cursor', 'The `next_cursor` of the page before.'),
 ];
 
 type Query = Readonly<Record<string, unknown>>;

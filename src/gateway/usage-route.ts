@@ -5,7 +5,7 @@ import { dayOf, isDay } from '../access/usage-day.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { type UsageGroup, type UsageRows, type UsageSum, usageGroups } from '../store/usage-rows.ts';
 import type { AdmitFor } from './admission.ts';
-import { documented, type Operation, type Parameter, type Schema } from './operation.ts';
+import { documented, type Operation, queryParameter, type Schema } from './operation.ts';
 import { takeText } from './page-query.ts';
 
 export interface UsageRouteOptions {
@@ -36,12 +36,6 @@ const reportSchema: Schema = {
     },
   },
 };
-const query = (name: string, description: string, schema: Schema): Parameter => ({
-  in: 'query',
-  name,
-  description,
-  schema,
-});
 const operation: Operation = {
   id: 'getUsage',
   tag: 'Keys',
@@ -49,9 +43,12 @@ const operation: Operation = {
   description: 'Of this key, the keys that it has made, and those that they have made. Days are of UTC.',
   scopes,
   parameters: [
-    query('from', 'The first day; usually the first of this month.', { type: 'string', format: 'date' }),
-    query('to', `The last day; usually today. At most ${daysMax} days in all.`, { type: 'string', format: 'date' }),
-    query('group_by', 'What to sum by.', { type: 'string', enum: usageGroups, default: 'day' }),
+    queryParameter('from', 'The first day; usually the first of this month.', { type: 'string', format: 'date' }),
+    queryParameter('to', `The last day; usually today. At most ${daysMax} days in all.`, {
+      type: 'string',
+      format: 'date',
+    }),
+    queryParameter('group_by', 'What to sum by.', { type: 'string', enum: usageGroups, default: 'day' }),
   ],
   answers: { 200: { description: 'The sums.', content: { 'application/json': { schema: reportSchema } } } },
   failures: ['invalid_request', 'invalid_api_key', 'insufficient_scope', 'rate_limit_exceeded', 'storage_unavailable'],

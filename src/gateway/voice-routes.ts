@@ -8,7 +8,7 @@ import { requiredScopesOf } from '../rpc/gate.ts';
 import { speakingRates } from '../speech/request.ts';
 import type { AdmitTo } from './admission.ts';
 import { callOptionsOf } from './call-options.ts';
-import { documented, type Operation, type Parameter, type Schema } from './operation.ts';
+import { documented, type Operation, queryParameter, type Schema } from './operation.ts';
 import { inTermsOfQuery, pageParameters, takePage, takeText } from './page-query.ts';
 
 const { listVoices, getVoice } = VoiceService.method;
@@ -55,16 +55,15 @@ const pageSchema: Schema = {
   },
 };
 
-const query = (name: string, description: string): Parameter => ({ in: 'query', name, description, schema: text });
 const listOperation: Operation = {
   id: 'listVoices',
   tag: 'Voices',
   summary: 'List voices',
   scopes: requiredScopesOf(listVoices),
   parameters: [
-    query('language_code', 'Only voices that can speak this BCP-47 language.'),
-    query('engine', 'Only voices of this engine.'),
-    query('text', 'Only voices with these words in their id, name, description or labels.'),
+    queryParameter('language_code', 'Only voices that can speak this BCP-47 language.'),
+    queryParameter('engine', 'Only voices of this engine.'),
+    queryParameter('text', 'Only voices with these words in their id, name, description or labels.'),
     ...pageParameters,
   ],
   answers: { 200: { description: 'Voices, ordered by id.', content: { 'application/json': { schema: pageSchema } } } },

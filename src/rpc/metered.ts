@@ -6,6 +6,7 @@ import type { KeyCaller } from '../access/keyring.ts';
 import type { Ledger } from '../access/ledger.ts';
 import type { Limiter, Standing } from '../access/limiter.ts';
 import { dayOf } from '../access/usage-day.ts';
+import { bytesPerSecondOf } from '../audio/formats.ts';
 import type { Delivered } from '../speech/delivery.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/outbox.ts';
 import { countChars, type SpeechRequest } from '../speech/request.ts';
@@ -27,8 +28,6 @@ export interface Metered {
   deliver(asking: Asking, work: () => Promise<Delivered>): Promise<Delivered>;
   stream<E extends SpeechEvent>(asking: Asking, events: () => AsyncIterable<E>): AsyncGenerator<E>;
 }
-
-const mp3BytesPerSecond = 8000;
 
 export function createMetered({ limiter, ledger }: Metering): Metered {
   const note = ({ caller, request }: Asking, requests: number, characters: number, seconds: number) =>
@@ -93,7 +92,8 @@ class StreamAccount {
     if (event.type === 'info') this.#info = event;
     else if (event.type === 'audio') {
       this.#isHeard = true;
-      this.#seconds += this.#secondsOf(event.audio.length);
+      const { format, sampleRateHz } = this.#info!;
+      this.#seconds += event.audio.length / bytesPerSecondOf(format, sampleRateHz);
       this.spokenChars = Math.max(this.spokenChars, this.#charsBefore[event.chunkIndex]! + event.chunkCharsBegun);
     } else if (event.type === 'chunk_done') {
       this.spokenChars = this.#charsBefore[event.chunkIndex + 1]!;
@@ -117,10 +117,5 @@ class StreamAccount {
       this.#noted = before;
       throw error;
     }
-  }
-
-  #secondsOf(bytes: number): number {
-    const { format, sampleRateHz } = this.#info!;
-    return bytes / (format === 'mp3' ? mp3BytesPerSecond : sampleRateHz * 2);
   }
 }

@@ -1,5 +1,5 @@
-// All that is served over RPC and the line that every call walks: gate, observe, deadline, key watch, abortable, then the service.
-// Made once; the wire (`createHandlers`) and the gateway (`transport`) are two ways into the same.
+// All that is served over RPC and the line that every call walks: gate, observe, deadline, key watch, abortable, then
+// the service. Made once; the wire (`createHandlers`) and the gateway (`transport`) are two ways into the same.
 import type { DescService } from '@bufbuild/protobuf';
 import { type ConnectRouterOptions, createConnectRouter, type Transport } from '@connectrpc/connect';
 import { compressionGzip } from '@connectrpc/connect-node';

@@ -2,7 +2,7 @@
 // same caller is answered from the clip while it lasts, and joins in while it is being spoken. A stream is kept besides
 // if it asks for a link. What is kept has an address that nobody can guess, and a day to live.
 import { createHash } from 'node:crypto';
-import { audioFormats, type FormatName } from '../audio/formats.ts';
+import { audioFormats, bytesPerSecondOf, type FormatName } from '../audio/formats.ts';
 import type { ClipStore } from '../clips/clip-store.ts';
 import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
@@ -88,7 +88,6 @@ export interface DeliveryOptions {
 const cachedLifeMin = 0.5;
 /** What people speak at, in characters of text as it is said. */
 const charsPerSecond = 14.5;
-const mp3BytesPerSecond = 8000;
 const wavHeaderBytes = 44;
 
 export function createDelivery({ speech, voices, clips, index, links }: DeliveryOptions): Delivery {
@@ -163,8 +162,8 @@ export function createDelivery({ speech, voices, clips, index, links }: Delivery
       }
       const { chars, format, sampleRateHz, speakingRate } = request;
       const seconds = said / charsPerSecond / speakingRate;
-      const bytesPerSecond = format === 'mp3' ? mp3BytesPerSecond : sampleRateHz * 2;
-      const byteCount = Math.round(seconds * bytesPerSecond) + (format === 'wav' ? wavHeaderBytes : 0);
+      const byteCount =
+        Math.round(seconds * bytesPerSecondOf(format, sampleRateHz)) + (format === 'wav' ? wavHeaderBytes : 0);
       return { chars, seconds, byteCount, segmentCount, warnings };
     },
 

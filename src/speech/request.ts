@@ -40,7 +40,7 @@ const methods = ['rest', 'streaming'] as const;
 const returnFormats = ['url', 'buffer'] as const;
 const timestampKinds = ['word'] as const;
 const formatNames = Object.keys(audioFormats) as FormatName[];
-const voiceIdCharsMax = 128;
+export const voiceIdCharsMax = 128;
 export const speakingRates = { min: 0.25, max: 4 };
 
 const surrogate = /[\ud800-\udbff]/;

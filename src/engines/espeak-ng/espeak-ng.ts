@@ -2,8 +2,8 @@
 // never bundled, since it is GPL; where it is not installed there is no such engine. Each segment is one run of it, text
 // on stdin and a WAV on stdout. It runs as many at once as there are cores; others wait in line, urgent ones first.
 import { availableParallelism } from 'node:os';
-import { secondsOf } from '../../audio/pcm.ts';
 import { Failure, toFailure } from '../../errors.ts';
+import { audiblePcm } from '../audible-pcm.ts';
 import type { Engine, EngineReport, Segment, SpokenPcm } from '../engine.ts';
 import { defineEngine } from '../engine.ts';
 import { wavPcm } from '../wav-pcm.ts';
@@ -25,7 +25,6 @@ const waitMsUsual = 30_000;
 const askWaitMsMax = 10_000;
 const answerBytesMax = 1_048_576;
 const textCharsMax = 1_000;
-const soundSecondsMax = 200;
 /** Leaves room above: at eSpeak NG's own 100 the loudest voices clip. */
 const amplitude = 80;
 const usualWordsPerMinute = 175;
@@ -61,19 +60,6 @@ const askVersion = async (program: string): Promise<string> =>
 
 const causeOf = (error: unknown) => toFailure(error).cause as NodeJS.ErrnoException;
 const isMissing = (error: unknown): boolean => causeOf(error).code === 'ENOENT';
-
-/** The sound of a run, none of it missing: what has letters or digits must be heard. */
-async function* audiblePcm(run: ProgramRun, text: string): AsyncGenerator<SpokenPcm> {
-  let audible = !/[\p{L}\p{N}]/u.test(text);
-  let seconds = 0;
-  for await (const pcm of wavPcm(run.output())) {
-    audible ||= pcm.samples.some((sample) => Math.abs(sample) > 64);
-    seconds += secondsOf(pcm);
-    if (seconds > soundSecondsMax) throw new Failure('engine_error', {}, new Error('more sound than text can become'));
-    yield pcm;
-  }
-  if (!audible) throw new Failure('engine_error', {}, new Error('text became silence'));
-}
 
 /** Who speaks; undefined where there is no such program. */
 async function listVoices(program: string): Promise<EspeakVoice[] | undefined> {
@@ -135,7 +121,7 @@ export async function openEspeakNg(options: EspeakNgOptions): Promise<Engine | u
     signal.addEventListener('abort', kill, { once: true });
     if (signal.aborted) kill();
     try {
-      for await (const pcm of audiblePcm(run, text)) {
+      for await (const pcm of audiblePcm(wavPcm(run.output()), text)) {
         yield pcm;
         signal.throwIfAborted();
       }

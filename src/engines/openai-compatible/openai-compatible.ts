@@ -3,6 +3,7 @@
 // speed, rate and format are the heart's, since such servers do them each in a way of its own, or not at all.
 import { Failure, toFailure } from '../../errors.ts';
 import { integerSetting, listSetting, textSetting } from '../../setting.ts';
+import { audiblePcm } from '../audible-pcm.ts';
 import type { Engine, EngineReport, SpokenPcm, Voice } from '../engine.ts';
 import { defineEngine } from '../engine.ts';
 import { wavPcm } from '../wav-pcm.ts';
@@ -12,7 +13,6 @@ const name = 'openai-compatible';
 const askMs = 10_000;
 const segmentCharsMax = 600;
 const textCharsMax = 4_000;
-const soundSecondsMax = 200;
 
 export interface OpenAiCompatibleOptions {
   url: string;
@@ -61,19 +61,14 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Pr
       const signal = AbortSignal.any([callersSignal, closing.signal]);
       signal.throwIfAborted();
       if (text.length > textCharsMax) throw new Failure('engine_error', {}, new Error('far too long for a segment'));
-      const hasWords = /[\p{L}\p{N}]/u.test(text);
-      let isAudible = !hasWords;
-      let seconds = 0;
-      for await (const pcm of pcmOf(server.speak({ voice: voice.voiceId, text }, signal), sampleRateHz)) {
-        isAudible ||= pcm.samples.some((sample) => Math.abs(sample) > 64);
-        seconds += pcm.samples.length / pcm.sampleRateHz;
-        if (seconds > soundSecondsMax)
-          throw new Failure('engine_error', {}, new Error('more sound than text can become'));
+      const bytes = server.speak({ voice: voice.voiceId, text }, signal);
+      let isHeard = false;
+      for await (const pcm of audiblePcm(pcmOf(bytes, sampleRateHz), text)) {
+        isHeard = true;
         yield pcm;
         signal.throwIfAborted();
       }
-      if (!isAudible) throw new Failure('engine_error', {}, new Error('text became silence'));
-      if (seconds === 0) yield { samples: new Int16Array(Math.round(sampleRateHz / 5)), sampleRateHz };
+      if (!isHeard) yield { samples: new Int16Array(Math.round(sampleRateHz / 5)), sampleRateHz };
     },
     async close() {
       closing.abort(new Failure('engine_unavailable'));
