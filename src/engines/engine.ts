@@ -1,7 +1,8 @@
 // The contract of an engine, something that can speak. It says each Segment whole or throws, never leaving out a word;
 // yields sound as it is made, and stops making it when its reader has stopped; ends within 50 ms of an abort with the
 // signal's reason and leaves nothing running; keeps segments that are spoken at once apart; and fails with Failures:
-// `engine_error`, `engine_timeout`, `engine_unavailable`. test/conformance/engine.ts holds every engine to this.
+// `engine_error`, `engine_timeout`, `engine_unavailable`. It says `retryAfterSeconds` where the same may go well a moment
+// later, and leaves trying again, like waiting and timeouts, to the heart. test/conformance/engine.ts holds it to this.
 import type { Pcm } from '../audio/pcm.ts';
 import type { Settings, SettingValues } from '../setting.ts';
 
@@ -38,6 +39,8 @@ export interface Segment {
   timings: boolean;
   /** First of its request: someone waits to hear it, so it goes before segments of requests already heard. */
   urgent: boolean;
+  /** What the engine's `cloning.make` made, where a clone is to speak; the voice is then not one of `voices`. */
+  clone?: Uint8Array;
 }
 
 /** When a stretch of a segment's text is heard: UTF-16 indices into `text`, seconds from the segment's first sample. */
@@ -65,17 +68,63 @@ export interface EngineCapabilities {
    * One that is longer all the same is said whole, or refused with `engine_error` before any of it is heard.
    */
   segmentCharsMax: number;
+  /**
+   * How long the first segment of a request may be; absent for what people say in four seconds. To be stated by an engine
+   * that sends sound while it is at work on a segment, or is paid by the segment: short ones then gain nothing.
+   */
+  firstSegmentCharsMax?: number;
   /** How many segments of one request are worth having in the works: the one being read and those begun behind it. */
   segmentsAtOnce: number;
   /** The most segments it may be given in a minute, and the most it speaks at once, of all requests; absent for no limit. */
   segmentsPerMinute?: number;
   segmentsSpokenMax?: number;
+  /** The most segments of clones in a minute, where these are counted apart. */
+  cloneSegmentsPerMinute?: number;
+  /** How long to wait for the first sound of a segment, and then for more of it; absent for the usual. */
+  firstSoundMsMax?: number;
+  stallMsMax?: number;
+}
+
+/** What a person gives to be cloned, checked and brought to the engine's rate. */
+export interface CloneSample {
+  /** The person speaking freely. */
+  reference: Pcm;
+  /** What is said in it; empty where that was not told. */
+  referenceText: string;
+  /** The same person saying the consent script. */
+  consent: Pcm;
+  consentScript: string;
+  /** The language of both. */
+  languageCode: string;
+}
+
+/** How an engine makes voices of people. */
+export interface Cloning {
+  /** BCP-47 ranges that samples may be in. */
+  sampleLanguageCodes: readonly string[];
+  /** BCP-47 ranges that every clone speaks, besides the language of its sample. */
+  languageCodes: readonly string[];
+  sampleRateHz: number;
+  /** How much of a person it wants to hear. */
+  sampleSeconds: { min: number; max: number };
+  /** Whether it must be told what is said in the reference. */
+  needsReferenceText: boolean;
+  /** What a person is to say to consent, by language; empty where the engine does not listen to that. */
+  consentScripts: Readonly<Record<string, string>>;
+  /**
+   * Answers what the clone is spoken from, whoever holds it holds the voice: it is kept encrypted, and comes back in
+   * `Segment.clone`. A sample that the engine does not take is `invalid_request`, naming the field.
+   */
+  make(sample: CloneSample, signal: AbortSignal): Promise<Uint8Array>;
 }
 
 export interface Engine {
   name: string;
-  voices: readonly Voice[];
+  /** Its own voices. Another array when they have become others. */
+  readonly voices: readonly Voice[];
   capabilities: EngineCapabilities;
+  /** Absent where it cannot clone. */
+  cloning?: Cloning;
   speak(segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
   /**
    * Ends what is running and frees everything. What was running fails with `engine_unavailable`, unless it was done, and
