@@ -21,7 +21,10 @@ Lists the voices that can speak here, the default one first.
     const { language } = values;
     const app = await openApp();
     try {
-      const voices = app.voices.list().filter((voice) => language === undefined || isSpokenBy(voice, language));
+      const voices = app.voices
+        .list()
+        .map(({ voice }) => voice)
+        .filter((voice) => language === undefined || isSpokenBy(voice, language));
       print(values.json ? JSON.stringify(voices.map(toJson), null, 2) : formatTable([heading, ...voices.map(toRow)]));
       return 0;
     } finally {

@@ -14,6 +14,7 @@ export function createVoiceService(voices: Voices): ServiceImpl<typeof VoiceServ
       const { size, after = '', isWanted } = parseList(message);
       const following = voicesFor(voices, callerOf(context))
         .list()
+        .map(({ voice }) => voice)
         .filter((voice) => voice.voiceId > after && isWanted(voice))
         .sort((a, b) => (a.voiceId < b.voiceId ? -1 : 1));
       const page = following.slice(0, size);

@@ -2,7 +2,6 @@
 // others, and turns go round the callers, segment by segment, so that one with a hundred requests delays another's first
 // sound by no more than the segment that is being spoken. A request whose first segment would wait too long is told `engine_unavailable`, and for
 // how long; one that is heard already waits as long as it takes.
-import type { Engine } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 
 export interface GovernedSegment {
@@ -25,7 +24,10 @@ interface Waiter {
   begin(): void;
 }
 
-export type EngineLimits = Pick<Engine['capabilities'], 'segmentsPerMinute' | 'segmentsSpokenMax'>;
+export interface EngineLimits {
+  segmentsPerMinute?: number | undefined;
+  segmentsSpokenMax?: number | undefined;
+}
 
 export function createEngineGovernor(
   limits: EngineLimits,
