@@ -14,6 +14,7 @@ export interface GovernedSegment {
 export interface EngineGovernor {
   /** Resolves when it may be spoken, with the function that ends the turn. */
   take(segment: GovernedSegment): Promise<() => void>;
+  readonly waiting: number;
 }
 
 /** How long the first segment of a request may wait. */
@@ -90,7 +91,13 @@ export function createEngineGovernor(
     return ahead;
   };
 
+  const countIn = (lines: ReadonlyMap<string, Waiter[]>) =>
+    lines.values().reduce((count, line) => count + line.length, 0);
+
   return {
+    get waiting() {
+      return countIn(urgentLines) + countIn(otherLines);
+    },
     take({ callerId, urgent, signal }) {
       if (signal.aborted) return Promise.reject(signal.reason);
       const waitMs = urgent ? waitMsFor(aheadOf(callerId)) : 0;

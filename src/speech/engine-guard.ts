@@ -13,12 +13,26 @@ export interface EngineGuard {
   /** How long until the engine may be asked again; 0 for now. */
   restMs(): number;
   readonly state: Breaker['state'];
+  /** Segments that wait for their turn. */
+  readonly waiting: number;
 }
 
 /** What happened at an engine, for whoever counts. */
 export interface EngineWatch {
   onSegment(engine: string, ended: { outcome: 'spoken' | 'left' | Reason; firstSoundMs: number | undefined }): void;
   onRetry(engine: string): void;
+}
+
+/** The guard of an engine, one for each. */
+export type EngineGuards = (engine: Engine) => EngineGuard;
+
+export function createEngineGuards(watch?: EngineWatch): EngineGuards {
+  const guards = new WeakMap<Engine, EngineGuard>();
+  return (engine) => {
+    const guard = guards.get(engine) ?? createEngineGuard(engine, watch);
+    guards.set(engine, guard);
+    return guard;
+  };
 }
 
 const usual = { firstSoundMsMax: 60_000, stallMsMax: 30_000 };
@@ -81,6 +95,10 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
     restMs: breaker.restMs,
     get state() {
       return breaker.state;
+    },
+    get waiting() {
+      const lines = new Set([governor, cloneGovernor]);
+      return lines.values().reduce((count, line) => count + (line?.waiting ?? 0), 0);
     },
   };
 }

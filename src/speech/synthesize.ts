@@ -8,7 +8,7 @@ import type { Engine, SpokenPcm } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
 import { speakAhead } from './ahead.ts';
-import { createEngineGuard, type EngineGuard, type EngineWatch } from './engine-guard.ts';
+import { createEngineGuards, type EngineGuard, type EngineGuards } from './engine-guard.ts';
 import { Outbox, type SpeechEvent, type SpeechInfo, type SpeechTimestamps } from './outbox.ts';
 import { type PlannedCut, planSpeech, type SpeechPlan, type SpeechPlans } from './plan.ts';
 import { type Caller, countChars, type SpeechRequest } from './request.ts';
@@ -37,16 +37,10 @@ const audioIdBits = 128;
 export interface SpeechOptions {
   voices: Voices;
   slots: Slots;
-  watch?: EngineWatch;
+  guards?: EngineGuards;
 }
 
-export function createSpeech({ voices, slots, watch }: SpeechOptions): Speech {
-  const guards = new WeakMap<Engine, EngineGuard>();
-  const guardOf = (engine: Engine): EngineGuard => {
-    const guard = guards.get(engine) ?? createEngineGuard(engine, watch);
-    guards.set(engine, guard);
-    return guard;
-  };
+export function createSpeech({ voices, slots, guards: guardOf = createEngineGuards() }: SpeechOptions): Speech {
   const restMs = (engine: Engine) => guardOf(engine).restMs();
 
   async function* streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal) {
