@@ -141,7 +141,11 @@ export async function openGoogleServer(
         if (after && sent >= after.bytes) {
           if (after.what === 'end') return;
           if (after.what === 'break') throw new Refusal('as the test wants it', after.code);
-          if (after.what === 'lose') for (const socket of sockets) socket.destroy();
+          if (after.what === 'lose') {
+            // What was sent is to arrive first.
+            await sleep(50);
+            for (const socket of sockets) socket.destroy();
+          }
           return void (await once(call, 'cancelled'));
         }
         if (messageDelayMs > 0) await sleep(messageDelayMs);
@@ -274,7 +278,7 @@ function toStatus(error: unknown) {
   return { code: refusedAs, details: message, metadata, name: 'Refusal', message };
 }
 
-function wavHeader(sampleRateHz: number, { length }: Buffer): Buffer {
+export function wavHeader(sampleRateHz: number, { length }: Buffer): Buffer {
   const header = Buffer.alloc(44);
   header.write('RIFF....WAVEfmt ', 'latin1');
   header.write('data', 36, 'latin1');

@@ -75,7 +75,7 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin): 
   });
   // Awaited here, or else a login that fails would reject where nobody looks.
   await client.initialize().catch((cause) => {
-    const message = 'there is no login for Google here';
+    const message = 'SONANT_GOOGLE_CREDENTIALS: there is no such login here';
     throw new Failure('engine_unavailable', { message }, new Error((cause as Error).message));
   });
   const url = isOpen ? endpoint : `https://${endpoint}`;

@@ -148,7 +148,9 @@ function toSaying({ voice, languageCode, speakingRate, clone }: Segment): Saying
   }
   // Always as a stream: of other calls Google's client logs what was asked, the key too, where it is told to log.
   const cloningKey = Buffer.from(clone).toString('utf8');
-  return { voice: { languageCode: toGoogleLanguage(languageCode), cloningKey }, streams: true, speakingRate };
+  // Where just a language is asked for, the region is the clone's.
+  const own = voice.languageCodes.find((code) => code.startsWith(`${languageCode}-`)) ?? languageCode;
+  return { voice: { languageCode: toGoogleLanguage(own), cloningKey }, streams: true, speakingRate };
 }
 
 /** Without what is no text: halves of characters, and control characters but tabs and new lines. */

@@ -48,7 +48,7 @@ const quotaSeconds = 30;
 const passingSeconds = 1;
 const toldMax = 500;
 const tooLong = /sentences? that (?:is|are) too long/i;
-/** What the login could not be sent along with a call; that it could not be had now is no refusal. */
+/** A call that had no login to go with: refused, or not to be had at the moment. */
 const loginFailed = /metadata from plugin failed/i;
 const unreachable = /ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|socket hang up|network|timeout/i;
 
@@ -59,7 +59,13 @@ export function googleFailure(error: unknown, secret = ''): Failure {
   const told = withoutSecret(String(details ?? message ?? error).slice(0, toldMax), secret);
   const codeName = code === undefined ? undefined : codeNames[code];
   const cause = new Error(codeName ? `Google answers ${codeName}: ${told}` : told);
-  if (loginFailed.test(told) && !unreachable.test(told)) return new Failure('engine_unavailable', {}, cause);
+  if (loginFailed.test(told)) {
+    return new Failure(
+      'engine_unavailable',
+      unreachable.test(told) ? { retryAfterSeconds: passingSeconds } : {},
+      cause,
+    );
+  }
   const delay = delaySecondsOf(statusDetails);
   switch (codeName) {
     case 'UNAVAILABLE':
