@@ -74,6 +74,13 @@ describe('what it asks for', () => {
     ]);
   });
 
+  test('is nothing where there is nothing to say', async () => {
+    const { engine, calls } = await open();
+    for (const voiceId of [charon, neural])
+      expect((await hear(engine, ' \n\0', voiceId)).every((n) => n === 0)).toBe(true);
+    expect(calls).toEqual([]);
+  });
+
   test('has the languages that Google knows, and tells those that everybody does', async () => {
     const { engine, calls } = await open();
     const mandarin = engine.voices.find(({ voiceId }) => voiceId === 'cmn-CN-Chirp3-HD-Kore')!;
