@@ -19,6 +19,7 @@ const ranks: Record<string, number> = {
   gateway: 7,
   rpc: 6,
   access: 5,
+  voices: 5,
   store: 4,
   speech: 3,
   engines: 2,

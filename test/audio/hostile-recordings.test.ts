@@ -8,7 +8,7 @@ import { flacFile, mp3File, oggFlacFile, vorbisFile, wavFile, withChecksums } fr
 
 const rate = 24_000;
 const secondsMax = 5;
-const roundsEach = 60;
+const roundsEach = 50;
 
 const sound = tone({ frequencyHz: 330, sampleRateHz: rate, seconds: 0.4 });
 const files: readonly (readonly [string, () => Buffer | Promise<Buffer>])[] = [

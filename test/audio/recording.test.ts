@@ -108,7 +108,7 @@ describe('WAV', () => {
 });
 
 describe('FLAC, MP3, Ogg', () => {
-  const rates = [16_000, 24_000, 44_100, 48_000];
+  const rates = [16_000, 44_100];
   const twice = (sound: Float32Array): Channels => [sound, sound];
 
   test.each(rates)('at %i Hz', async (rate) => {
@@ -124,7 +124,7 @@ describe('FLAC, MP3, Ogg', () => {
 
   test('FLAC to its last sample, whatever its length', async () => {
     const sound = noise(9_000, 0.9);
-    for (let length = 4_200; length <= 9_000; length += 37) {
+    for (let length = 4_200; length <= 9_000; length += 101) {
       const { samples } = await decode(flacFile([sound.subarray(0, length)], 24_000));
       expect(samples.length).toBe(length);
     }
