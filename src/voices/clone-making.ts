@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { join } from '../audio/join.ts';
 import { gainDbFor } from '../audio/loudness.ts';
-import type { CloneSample, Cloning, Engine, Segment, SpokenPcm, Voice } from '../engines/engine.ts';
+import type { Cloning, Engine, Segment, SpokenPcm, Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { isSpokenBy } from '../speech/voice.ts';
 import {
@@ -16,6 +16,7 @@ import {
   checkVoiceId,
   faultTo,
 } from './asked-voice.ts';
+import type { ReadSamples } from './sample-reader.ts';
 import { sampleTextFor } from './sample-text.ts';
 
 export interface MadeClone {
@@ -32,13 +33,6 @@ export interface MadeClones {
   consentSha256: string;
   referenceSha256: string;
 }
-
-/** Reads what was uploaded, judges it and brings it to the engine's rate; a Failure with every fault of it. */
-export type ReadSamples = (
-  files: { reference: Uint8Array; consent: Uint8Array },
-  wanted: Pick<Cloning, 'sampleRateHz' | 'sampleSeconds'>,
-  signal: AbortSignal,
-) => Promise<Pick<CloneSample, 'reference' | 'consent'>>;
 
 export interface CloneMakingOptions {
   engines: readonly Engine[];

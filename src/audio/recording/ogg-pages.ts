@@ -1,0 +1,51 @@
+// Ogg pages (RFC 3533), whole and intact, or a fault. Numbers are little-endian:
+//      0 "OggS" | 0: version | flags: 1 continued, 2 first, 4 last | 8: position | 4: stream | 4: page
+//     22 4: CRC-32 of the page with this field zero, polynomial 0x04C11DB7, not reflected
+//     26 count | so many sizes of one byte | so many bytes together
+// Decoders are given nothing else: what is left of a page that is cut off they would turn into sound that nobody made.
+import { unreadable } from './track.ts';
+
+const headBytes = 27;
+const firstFlag = 2;
+
+/** The pages of a file that holds one stream. */
+export function* oggPages(file: Buffer): Generator<Buffer> {
+  let stream: number | undefined;
+  for (let at = 0; at < file.length; ) {
+    const page = wholePage(file.subarray(at));
+    const isFirst = (page[5]! & firstFlag) !== 0;
+    const pageStream = page.readUInt32LE(14);
+    stream ??= pageStream;
+    if (isFirst !== (at === 0) || pageStream !== stream) throw unreadable('holds more than one stream of sound');
+    if (page.readUInt32LE(22) !== crcOf(page)) throw unreadable('is damaged: a checksum is wrong');
+    yield page;
+    at += page.length;
+  }
+}
+
+/** What the page carries. */
+export const pageBody = (page: Buffer): Buffer => page.subarray(headBytes + page[26]!);
+
+function wholePage(rest: Buffer): Buffer {
+  if (rest.length < headBytes) throw unreadable('is cut off');
+  if (rest.toString('latin1', 0, 5) !== 'OggS\0') throw unreadable('is damaged: an Ogg page is missing');
+  const sizes = rest.subarray(headBytes, headBytes + rest[26]!);
+  const length = sizes.reduce((sum, size) => sum + size, headBytes + rest[26]!);
+  if (length > rest.length) throw unreadable('is cut off');
+  return rest.subarray(0, length);
+}
+
+const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte << 24;
+  for (let bit = 0; bit < 8; bit++) crc = (crc << 1) ^ (crc < 0 ? 0x04c1_1db7 : 0);
+  return crc;
+});
+
+export function crcOf(page: Buffer): number {
+  let crc = 0;
+  for (let i = 0; i < page.length; i++) {
+    const byte = i >= 22 && i < 26 ? 0 : page[i]!;
+    crc = (crc << 8) ^ crcTable[(crc >>> 24) ^ byte]!;
+  }
+  return crc >>> 0;
+}

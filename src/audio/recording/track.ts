@@ -1,0 +1,77 @@
+// What the decoders of recordings write to: one channel, made of however many there are by their mean, at one rate. It
+// stops whoever writes more seconds than are wanted, and refuses what no recording has; so memory is bounded by what is
+// wanted, whatever a file promises.
+import { join } from '../join.ts';
+
+/** Sound that somebody recorded, mono, full scale at +-1, at the rate it was recorded at. */
+export interface Recording {
+  samples: Float32Array;
+  sampleRateHz: number;
+}
+
+/** Why a recording cannot be read, said of it: "is ...", "lasts ...". */
+export class RecordingFault extends Error {
+  readonly reason: 'audio_decode' | 'audio_too_long';
+
+  constructor(reason: RecordingFault['reason'], message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'RecordingFault';
+    this.reason = reason;
+  }
+}
+
+export const unreadable = (message: string, cause?: unknown): RecordingFault =>
+  new RecordingFault('audio_decode', message, cause);
+
+const channelsMax = 8;
+const sampleRateHzMin = 1_000;
+const sampleRateHzMax = 384_000;
+
+/** To be asked as soon as a header tells, before anything is made of it. */
+export function refuseOddShape(channels: number, sampleRateHz: number): void {
+  if (!(channels >= 1 && channels <= channelsMax))
+    throw unreadable(`has ${channels} channels; 1 to ${channelsMax} can be read`);
+  if (!(sampleRateHz >= sampleRateHzMin && sampleRateHz <= sampleRateHzMax))
+    throw unreadable(`has a sample rate of ${sampleRateHz} Hz, which no recording has`);
+}
+
+export class Track {
+  readonly #secondsMax: number;
+  #pieces: Float32Array<ArrayBuffer>[] = [];
+  #length = 0;
+  #sampleRateHz: number | undefined;
+
+  constructor({ secondsMax }: { secondsMax: number }) {
+    this.#secondsMax = secondsMax;
+  }
+
+  /** How many samples there are so far. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Takes as many samples of each channel, full scale at +-1. */
+  add(channels: readonly Float32Array[], sampleRateHz: number): void {
+    const length = channels[0]?.length ?? 0;
+    if (length === 0) return;
+    refuseOddShape(channels.length, sampleRateHz);
+    this.#sampleRateHz ??= sampleRateHz;
+    if (sampleRateHz !== this.#sampleRateHz) throw unreadable('changes its sample rate on the way');
+    this.#length += length;
+    if (this.#length > this.#secondsMax * sampleRateHz)
+      throw new RecordingFault('audio_too_long', `lasts more than ${this.#secondsMax} seconds`);
+    this.#pieces.push(meanOf(channels));
+  }
+
+  end(): Recording {
+    if (this.#sampleRateHz === undefined) throw unreadable('holds no sound');
+    return { samples: join(Float32Array, this.#pieces), sampleRateHz: this.#sampleRateHz };
+  }
+}
+
+function meanOf(channels: readonly Float32Array[]): Float32Array<ArrayBuffer> {
+  const mean = new Float32Array(channels[0]!.length);
+  for (const channel of channels) for (let i = 0; i < mean.length; i++) mean[i]! += channel[i]! / channels.length;
+  if (!mean.every(Number.isFinite)) throw unreadable('is damaged: some of its samples are no numbers');
+  return mean;
+}
