@@ -160,6 +160,7 @@ function scriptFor(
       faults.push({ field: 'consent_script', reason: 'enum', message: `must be: ${first}` });
     return first;
   }
+  if (chosen.length === 0) return given;
   const isEnglish = isSpokenBy({ languageCodes: ['en'] }, languageCode);
   if (given === '' && !isEnglish)
     faults.push({ field: 'consent_script', reason: 'required', message: 'tell what is said in consent_audio' });

@@ -1,0 +1,320 @@
+// A person becomes a voice and leaves again, by REST and by gRPC, in the service as it runs: recordings, consent, speech in
+// every mode and format, consent withdrawn; and what the clone is made of is in nothing that anybody can read.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { VoiceKind, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
+import { openService, type Service } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { flite } from '../../src/engines/flite/flite.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { createVoiceRows } from '../../src/store/voice-rows.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { cloneMark, defineTone } from '../engines/tone-engine.ts';
+import { eventsIn, soundIn } from '../gateway/event-reader.ts';
+import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sonant-cloning-'));
+const definitions = [flite, defineTone({ name: 'cloner', clones: true, languageCodes: ['en'] })];
+const logged: string[] = [];
+const told: string[] = [];
+let service: Service;
+let url: string;
+let key: string;
+let reference: Blob;
+let consent: Blob;
+const clients: { close(): void }[] = [];
+
+beforeAll(async () => {
+  const env = {
+    ...{ SONANT_DATA_DIR: folder, SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' },
+    SONANT_LOG_LEVEL: 'debug',
+  };
+  const config = loadConfig({ env, folder, engines: definitions });
+  const log = createLog('debug', (line) => logged.push(line));
+  service = await openService({ config, definitions, log, isSinglePort: false });
+  url = `http://127.0.0.1:${service.httpPort}`;
+  key = service.firstKey!.key;
+  reference = await record(
+    'The boat left the harbour early, long before the sun came up. Nobody had seen it go.',
+    'wav',
+  );
+  consent = await record('I agree that my voice becomes tones.', 'mp3');
+}, 60_000);
+afterAll(async () => {
+  for (const client of clients) client.close();
+  await service?.drain();
+  rmSync(folder, { recursive: true });
+});
+
+const ask = async (method: string, path: string, body?: object | FormData) => {
+  const isForm = body instanceof FormData;
+  const answer = await fetch(url + path, {
+    method,
+    headers: { 'X-API-Key': key, ...(body && !isForm && { 'Content-Type': 'application/json' }) },
+    ...(body && { body: isForm ? body : JSON.stringify(body) }),
+  });
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  told.push(bytes.toString('latin1'), [...answer.headers].join('\n'));
+  const isJson = answer.headers.get('content-type')?.startsWith('application/json');
+  return { status: answer.status, headers: answer.headers, bytes, body: isJson ? JSON.parse(bytes.toString()) : {} };
+};
+const speak = (body: object) => ask('POST', '/api/audio/speech', body);
+/** Somebody speaks: the embedded voice, as a file like those that people send. */
+async function record(text: string, output_format: string): Promise<Blob> {
+  const { bytes } = await speak({ voice_id: 'arthur', text, output_format, return_format: 'buffer' });
+  return new Blob([bytes]);
+}
+const form = (fields: Record<string, string | Blob | undefined> = {}): FormData => {
+  const all = {
+    ...{ name: 'Ada', language_code: 'en-US', speaker_name: 'Ada L.', labels: '{"mood":"calm"}' },
+    ...{ reference_audio: reference, consent_audio: consent },
+    ...fields,
+  };
+  const body = new FormData();
+  for (const [name, value] of Object.entries(all)) if (value !== undefined) body.set(name, value);
+  return body;
+};
+const metadata = () => ({ 'x-api-key': key });
+const open = <S extends typeof VoiceService | typeof SpeechService>(kind: S) => {
+  const client = openGrpcClient(kind, `127.0.0.1:${service.grpcPort}`);
+  clients.push(client);
+  return client;
+};
+const filesIn = (path: string): string[] =>
+  readdirSync(path, { recursive: true })
+    .map((name) => join(path, String(name)))
+    .filter((name) => statSync(name).isFile());
+/** All that is on the disk, which must not hold these bytes anywhere. */
+const holders = (bytes: Uint8Array) =>
+  filesIn(folder).filter((file) => readFileSync(file).includes(Buffer.from(bytes)));
+
+async function sealedClones(voiceId: string): Promise<Uint8Array[]> {
+  const store = await openSqlite(join(folder, 'sonant.db'));
+  try {
+    return (await createVoiceRows(store).listClones(voiceId)).map(({ sealed }) => sealed);
+  } finally {
+    await store.close();
+  }
+}
+
+test('how people can be cloned is told', async () => {
+  const { body } = await ask('GET', '/api/cloning');
+  expect(body.engines).toEqual([
+    {
+      ...{ engine: 'cloner', sample_language_codes: ['en', 'de'], sample_seconds: { min: 2, max: 30 } },
+      ...{ needs_reference_text: false, consent_scripts: { 'en-US': 'I agree that my voice becomes tones.' } },
+    },
+  ]);
+});
+
+describe('by REST', () => {
+  let voiceId: string;
+  let audioUrl: string;
+  let sealed: Uint8Array[];
+  const fields = (more: object) => ({ voice_id: voiceId, ...more });
+  const text = 'Good evening to all who are listening.';
+
+  test('a person who consents becomes a voice', async () => {
+    const { status, body, headers } = await ask('POST', '/api/voices', form());
+    expect([status, body.details]).toEqual([201, undefined]);
+    voiceId = body.voice_id;
+    expect(headers.get('Location')).toBe(`${url}/api/voices/${voiceId}`);
+    expect(body).toMatchObject({
+      ...{ name: 'Ada', kind: 'cloned', engine: 'cloner', status: 'ready', labels: { mood: 'calm' } },
+      ...{ language_codes: ['en-US', 'en'], bindings: [{ engine: 'cloner', voice_id: null }] },
+      consent: {
+        ...{ speaker_name: 'Ada L.', statement: 'I agree that my voice becomes tones.', language_code: 'en-US' },
+        ...{ audio_sha256: expect.stringMatching(/^[0-9a-f]{64}$/), confirmed_by: expect.stringMatching(/^key:key_/) },
+        revoked_at: null,
+      },
+    });
+    sealed = await sealedClones(voiceId);
+    expect(sealed.length).toBe(1);
+    expect(holders(sealed[0]!)).not.toEqual([]);
+  });
+
+  test.each(['wav', 'pcm', 'mp3'])('it speaks, whole and streamed and as events, as %s', async (output_format) => {
+    for (const sample_rate of [24000, 44100, 48000]) {
+      const asked = fields({ output_format, sample_rate });
+      const whole = await speak({ ...asked, text, return_format: 'buffer' });
+      expect([whole.status, whole.headers.get('X-Voice')]).toEqual([200, 'Ada']);
+      const link = await speak({ ...asked, text });
+      audioUrl = link.body.audio_url;
+      expect((await ask('GET', new URL(audioUrl).pathname)).bytes.equals(whole.bytes)).toBe(true);
+      const streamed = await speak({ ...asked, method: 'streaming', text_chunks: [text] });
+      const { bytes: events } = await ask('POST', '/api/audio/speech/sse', { ...asked, text_chunks: [text] });
+      expect(soundIn(eventsIn(events.toString())).equals(streamed.bytes)).toBe(true);
+      if (output_format === 'pcm') expect(streamed.bytes.equals(whole.bytes)).toBe(true);
+    }
+  });
+
+  test('it has a preview, and sounds like its person: no other voice does', async () => {
+    expect((await ask('GET', `/api/voices/${voiceId}/preview`)).headers.get('content-type')).toBe('audio/mpeg');
+    const mine = await speak(fields({ text, output_format: 'pcm', return_format: 'buffer' }));
+    const other = await speak({ voice_id: 'cloner-low', text, output_format: 'pcm', return_format: 'buffer' });
+    expect(mine.bytes.equals(other.bytes)).toBe(false);
+  });
+
+  test('its consent withdrawn, it falls silent in the middle of a word and is gone from everywhere', async () => {
+    const long = Array(60).fill(text);
+    const streaming = await fetch(`${url}/api/audio/speech`, {
+      method: 'POST',
+      headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
+      body: JSON.stringify(fields({ method: 'streaming', text_chunks: long, output_format: 'wav' })),
+    });
+    const reader = streaming.body!.getReader();
+    await reader.read();
+    const events = await fetch(`${url}/api/audio/speech/sse`, {
+      method: 'POST',
+      headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
+      body: JSON.stringify(fields({ text_chunks: long })),
+    });
+    const revoked = await ask('POST', `/api/voices/${voiceId}/consent/revoke`);
+    expect(revoked.body).toMatchObject({ status: 'consent_revoked', consent: { revoked_at: expect.any(String) } });
+    const rest = (async () => {
+      while (!(await reader.read()).done);
+    })();
+    await expect(rest).rejects.toThrow();
+    const last = eventsIn(await events.text()).at(-1)!;
+    expect([last.event, last.data.error]).toEqual(['error', 'voice_not_ready']);
+
+    for (const body of [{ text }, { text, return_format: 'buffer' }, { method: 'streaming', text_chunks: [text] }]) {
+      const refused = await speak(fields(body));
+      expect([refused.status, refused.body.error]).toEqual([409, 'voice_not_ready']);
+    }
+    expect((await ask('GET', new URL(audioUrl).pathname)).status).toBe(410);
+    const resumed = await ask('GET', `/api/audio/speech/sse/${last.id.split(':')[0]}`);
+    expect([resumed.status, resumed.body.error]).toEqual([410, 'stream_expired']);
+    expect(await sealedClones(voiceId)).toEqual([]);
+    expect(holders(sealed[0]!.subarray(0, 32)), 'what was sealed is gone from the disk').toEqual([]);
+    // What other voices have said is still there: the two recordings, and what was compared.
+    expect(filesIn(join(folder, 'audio')).filter((file) => file.includes('aud_')).length).toBe(3);
+    expect((await ask('POST', `/api/voices/${voiceId}/consent/revoke`)).status).toBe(200);
+    expect((await ask('PATCH', `/api/voices/${voiceId}`, { enabled: true })).status).toBe(409);
+  });
+
+  test('nobody is cloned without a recording of consent, nor from what is no voice, and every fault is told', async () => {
+    const noise = new Blob([new Uint8Array(40_000)]);
+    for (const [fields, faults] of [
+      [{ consent_audio: undefined }, ['consent_audio']],
+      [{ reference_audio: undefined, name: undefined, speaker_name: '' }, ['name', 'speaker_name', 'reference_audio']],
+      [{ reference_audio: noise, consent_audio: new Blob(['hello']) }, ['reference_audio', 'consent_audio']],
+      [{ language_code: 'fr-FR' }, ['language_code']],
+      [{ consent_script: 'Whatever.' }, ['consent_script']],
+      [{ engines: 'flite,nobody' }, ['engines', 'engines']],
+      [{ labels: '[1]' }, ['labels']],
+      [{ voice_id: 'arthur' }, ['voice_id']],
+    ] as const) {
+      const { status, body } = await ask('POST', '/api/voices', form(fields));
+      const named = body.details?.map(({ field }: { field: string }) => field);
+      expect([status, body.error, named]).toEqual([400, 'invalid_request', faults]);
+    }
+  });
+
+  test('a form that is none, is too large or holds too much is refused', async () => {
+    const send = async (body: string, type: string) => {
+      const headers = { 'X-API-Key': key, 'Content-Type': type };
+      const answer = await fetch(`${url}/api/voices`, { method: 'POST', headers, body });
+      return [answer.status, ((await answer.json()) as { error: string }).error];
+    };
+    expect(await send('--x\r\nnonsense', 'multipart/form-data; boundary=x')).toEqual([400, 'invalid_request']);
+    expect(await send('hello', 'multipart/form-data')).toEqual([400, 'invalid_request']);
+    expect(await send('hello', 'text/plain')).toEqual([415, 'unsupported_media_type']);
+    const huge = form({ reference_audio: new Blob([new Uint8Array(26 << 20)]) });
+    expect(await ask('POST', '/api/voices', huge)).toMatchObject({ status: 413, body: { limit: 25 << 20 } });
+    const many = form();
+    for (let i = 0; i < 50; i++) many.append(`more${i}`, 'x');
+    expect((await ask('POST', '/api/voices', many)).status).toBe(400);
+  });
+});
+
+describe('by gRPC', () => {
+  test('the same: cloned, heard, deleted, and nothing is left', async () => {
+    const voices = open(VoiceService);
+    const speech = open(SpeechService);
+    const bytesOf = async (blob: Blob) => new Uint8Array(await blob.arrayBuffer());
+    const recordings = { referenceAudio: await bytesOf(reference), consentAudio: await bytesOf(consent) };
+    const person = { voiceId: 'bert', name: 'Bert', languageCode: 'en-US', speakerName: 'Bert B.' };
+    const { voice } = await voices.unary('cloneVoice', { ...person, ...recordings }, { metadata: metadata() });
+    expect(voice).toMatchObject({ voiceId: 'bert', kind: VoiceKind.CLONED, status: VoiceStatus.READY });
+    const [sealed] = await sealedClones('bert');
+
+    const spoken = await speech.unary(
+      'synthesizeSpeech',
+      { voiceId: 'bert', text: 'Hello.' },
+      { metadata: metadata() },
+    );
+    expect(spoken.voiceName).toBe('Bert');
+    const stream = speech.stream(
+      'streamSpeech',
+      { voiceId: 'bert', textChunks: Array(60).fill('Good evening to all who are listening.') },
+      { metadata: metadata() },
+    );
+    const end = new Promise((resolve) => stream.once('error', resolve));
+    await new Promise((resolve) => stream.once('data', resolve));
+    stream.pause();
+    await voices.unary('deleteVoice', { voiceId: 'bert' }, { metadata: metadata() });
+    stream.resume();
+    expect(explain(await end)).toMatchObject({ code: 'FAILED_PRECONDITION', info: { reason: 'VOICE_NOT_READY' } });
+    const audioUrl = (spoken.audio as { value: string }).value;
+    expect((await ask('GET', new URL(audioUrl).pathname)).status).toBe(410);
+    const gone = await failureOf(voices.unary('getVoice', { voiceId: 'bert' }, { metadata: metadata() }));
+    expect(explain(gone).info?.reason).toBe('VOICE_NOT_FOUND');
+    expect(holders(sealed!.subarray(0, 32))).toEqual([]);
+  });
+
+  test('larger than it may be is refused, and all else stays as small as it was', async () => {
+    const voices = open(VoiceService);
+    const huge = { name: 'X', referenceAudio: new Uint8Array(26 << 20) };
+    const tooLarge = explain(await failureOf(voices.unary('cloneVoice', huge, { metadata: metadata() })));
+    expect(tooLarge.info?.reason).toBe('PAYLOAD_TOO_LARGE');
+    const wide = { spec: { name: 'x'.repeat(2 << 20) } };
+    const alsoTooLarge = explain(await failureOf(voices.unary('createVoice', wide, { metadata: metadata() })));
+    expect(alsoTooLarge.info?.reason).toBe('PAYLOAD_TOO_LARGE');
+  });
+});
+
+test('what clones are made of is in no log, no reply, no metric and no file', async () => {
+  await ask('POST', '/api/voices', form({ voice_id: 'cleo' }));
+  const metrics = await ask('GET', '/metrics');
+  expect(metrics.bytes.toString()).toContain('sonant_engine_segments_total{engine="cloner",outcome="spoken"}');
+  expect(logged.length).toBeGreaterThan(20);
+  expect(told.length).toBeGreaterThan(40);
+  const mark = new RegExp(`${cloneMark}|${Buffer.from(cloneMark).toString('base64').slice(0, -2)}`);
+  expect([...logged, ...told].filter((text) => mark.test(text))).toEqual([]);
+  expect(holders(Buffer.from(cloneMark))).toEqual([]);
+});
+
+test('the record tells it all, in order, and nobody can change it unseen', async () => {
+  const store = await openSqlite(join(folder, 'sonant.db'));
+  try {
+    const rows = createVoiceRows(store);
+    const record = await Array.fromAsync(rows.readRecord());
+    expect(record.map(({ action, voiceId }) => [action, voiceId])).toEqual([
+      ['clone', expect.stringMatching(/^voc_/)],
+      ['revoke_consent', expect.stringMatching(/^voc_/)],
+      ['clone', 'bert'],
+      ['delete', 'bert'],
+      ['clone', 'cleo'],
+    ]);
+    const { consent: evidence, referenceSha256 } = JSON.parse(record[0]!.detail);
+    expect([evidence.speakerName, evidence.audioSha256.length, referenceSha256.length]).toEqual(['Ada L.', 64, 64]);
+    expect(record[0]).toMatchObject({ actor: expect.stringMatching(/^key:key_/), address: '127.0.0.1' });
+    const entriesUntil = async () => {
+      const seen: number[] = [];
+      const refused = await (async () => {
+        for await (const { entry } of rows.readRecord()) seen.push(entry);
+      })().catch((error: Error) => error.message);
+      return [seen.length, refused];
+    };
+    await store.query("update voice_record set detail = '{}' where entry = 3");
+    expect(await entriesUntil()).toEqual([2, 'entry 3 of the voice record is missing or was changed']);
+    await store.query('delete from voice_record where entry = 2');
+    expect(await entriesUntil()).toEqual([1, 'entry 2 of the voice record is missing or was changed']);
+  } finally {
+    await store.close();
+  }
+});
