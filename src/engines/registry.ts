@@ -3,5 +3,6 @@ import type { EngineDefinition } from './engine.ts';
 import { espeakNg } from './espeak-ng/espeak-ng.ts';
 import { flite } from './flite/flite.ts';
 import { openAiCompatible } from './openai-compatible/openai-compatible.ts';
+import { sherpaOnnx } from './sherpa-onnx/sherpa-onnx.ts';
 
-export const registry: readonly EngineDefinition[] = [flite, espeakNg, openAiCompatible];
+export const registry: readonly EngineDefinition[] = [flite, espeakNg, openAiCompatible, sherpaOnnx];

@@ -1,0 +1,90 @@
+// A model is heard before it is offered: whether it loads and speaks only its process can tell, and how loud each of its
+// speakers is only their sound. What was measured is kept in the model's folder, so that a start is quick:
+//     sonant-gain.json   { "version": "<of the model>", "gains_db": [-1.5, 0.3, ...] }
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { join as joinSamples } from '../../audio/join.ts';
+import { gainDbFor } from '../../audio/loudness.ts';
+import { Failure } from '../../errors.ts';
+import type { Model } from './model-folder.ts';
+import type { ModelPool } from './model-pool.ts';
+import { generationOf } from './model-request.ts';
+import { toModelText } from './model-text.ts';
+import { speakersOf } from './model-voices.ts';
+
+const gainName = 'sonant-gain.json';
+/** Further speakers of a model get the mean gain of these. */
+const heardMax = 200;
+const audiblePeak = 300;
+const auditionMsMax = 120_000;
+
+const sentences: Readonly<Record<string, string>> = {
+  de: 'Das Schiff verließ den Hafen früh am Morgen, lange bevor die Sonne aufging.',
+  en: 'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it.',
+  es: 'El barco salió del puerto muy temprano, mucho antes de que saliera el sol.',
+  fr: 'Le bateau a quitté le port tôt le matin, bien avant le lever du soleil.',
+  it: 'La barca lasciò il porto la mattina presto, molto prima che sorgesse il sole.',
+  pt: 'O barco deixou o porto de manhã cedo, muito antes do nascer do sol.',
+  ru: 'Лодка вышла из гавани рано утром, задолго до восхода солнца.',
+  zh: '天还没亮，那条船就早早地离开了港口。',
+};
+
+/** A sentence in the language; where there is none, the model's own letters, or numbers, which eSpeak NG has words for. */
+function auditionText({ reading }: Model, languageCode: string): string {
+  const sentence = sentences[new Intl.Locale(languageCode).language];
+  if (sentence) return sentence;
+  if (reading.by !== 'characters') return '1, 2, 3, 4, 5, 6, 7, 8, 9, 10.';
+  const letters = [...reading.tokens].filter((token) => /^\p{L}$/u.test(token)).slice(0, 40);
+  return letters.join('').replace(/(.{4})/gu, '$1 ');
+}
+
+/** The gains of a model's speakers as they were measured; undefined where they were not, or with another version. */
+async function readGains({ folder, version, speakers }: Model): Promise<number[] | undefined> {
+  try {
+    const { version: measured, gains_db: gains } = JSON.parse(await readFile(join(folder, gainName), 'utf8'));
+    const isRight = measured === version && Array.isArray(gains) && gains.length === speakers;
+    return isRight && gains.every((gain) => Number.isFinite(gain)) ? gains : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function hearGains(model: Model, pool: ModelPool): Promise<number[]> {
+  const gains: number[] = [];
+  for (const speaker of speakersOf(model, () => 0).slice(0, heardMax)) {
+    const text = await toModelText(auditionText(model, speaker.languageCodes[0]!), model);
+    const asked = { request: generationOf({ model, speaker, text }), urgent: false };
+    const pieces = await Array.fromAsync(pool.speak(model, asked, AbortSignal.timeout(auditionMsMax)));
+    const samples = joinSamples(
+      Int16Array,
+      pieces.map((piece) => piece.samples),
+    );
+    if (!samples.some((sample) => Math.abs(sample) > audiblePeak)) {
+      throw new Failure('engine_error', {}, new Error(`${speaker.voice.voiceId} makes no sound`));
+    }
+    gains.push(Math.round(10 * gainDbFor({ samples, sampleRateHz: pieces[0]!.sampleRateHz })) / 10);
+  }
+  const mean = gains.reduce((sum, gain) => sum + gain, 0) / (gains.length || 1);
+  return Array.from({ length: model.speakers }, (_, sid) => gains[sid] ?? mean);
+}
+
+/** Has every speaker of the model say a sentence, unless that was done before. Throws where one cannot. */
+export async function auditionModel(model: Model, pool: ModelPool): Promise<readonly number[]> {
+  const known = await readGains(model);
+  if (known) return known;
+  const gains = await hearGains(model, pool);
+  const path = join(model.folder, gainName);
+  const text = `${JSON.stringify({ version: model.version, gains_db: gains })}\n`;
+  // Where the folder cannot be written, the next start measures again.
+  await writeFile(`${path}.new`, text).then(
+    () => rename(`${path}.new`, path),
+    () => undefined,
+  );
+  return gains;
+}
+
+/** What kept a model from being heard, for people. */
+export function auditionFault(model: Model, error: unknown): string {
+  const { cause, message } = error as Error;
+  return `${model.modelId} cannot be loaded or does not speak: ${cause instanceof Error ? cause.message : message}`;
+}
