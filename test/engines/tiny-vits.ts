@@ -48,8 +48,14 @@ export function writeTinyVits({ sampleRateHz = 16_000, speakers = 1, metadata = 
     ],
     outputs: [['y', float, [1, 1, 'samples']]],
     constants: {
-      tones: floats(size, characters.map((character) => (isSung(character) ? toneHz(character) : 0))),
-      loudness: floats(size, characters.map((character) => (isSung(character) ? amplitude : 0))),
+      tones: floats(
+        size,
+        characters.map((character) => (isSung(character) ? toneHz(character) : 0)),
+      ),
+      loudness: floats(
+        size,
+        characters.map((character) => (isSung(character) ? amplitude : 0)),
+      ),
       half: floats([1], [0.5]),
       one: floats([1], [1]),
       samplesPerTone: floats([1], [Math.round(sampleRateHz * toneSeconds)]),

@@ -5,12 +5,14 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { join as joinSamples } from '../../audio/join.ts';
 import { gainDbFor } from '../../audio/loudness.ts';
+import type { Pcm } from '../../audio/pcm.ts';
 import { Failure } from '../../errors.ts';
 import type { Model } from './model-folder.ts';
 import type { ModelPool } from './model-pool.ts';
-import { generationOf } from './model-request.ts';
+import { generationOf, type SpokenBy } from './model-request.ts';
 import { toModelText } from './model-text.ts';
-import { speakersOf } from './model-voices.ts';
+import { type Speaker, speakersOf } from './model-voices.ts';
+import type { Reference } from './reference.ts';
 
 const gainName = 'sonant-gain.json';
 /** Further speakers of a model get the mean gain of these. */
@@ -49,20 +51,50 @@ async function readGains({ folder, version, speakers }: Model): Promise<number[]
   }
 }
 
+/** Something like a voice, for models that speak with another's: a buzz that comes and goes. */
+function buzz({ modelId, sampleRateHz }: Model): Reference {
+  const sampleAt = (_: unknown, i: number) => {
+    const seconds = i / sampleRateHz;
+    return 20_000 * ((120 * seconds) % 1) * Math.abs(Math.sin(6 * seconds)) - 5_000;
+  };
+  return {
+    modelId,
+    samples: Int16Array.from({ length: 3 * sampleRateHz }, sampleAt),
+    sampleRateHz,
+    text: 'Hello there.',
+  };
+}
+
+async function hear(spokenBy: SpokenBy, pool: ModelPool): Promise<Pcm> {
+  const asked = { request: generationOf(spokenBy), urgent: false };
+  const pieces = await Array.fromAsync(pool.speak(spokenBy.model, asked, AbortSignal.timeout(auditionMsMax)));
+  const samples = joinSamples(
+    Int16Array,
+    pieces.map((piece) => piece.samples),
+  );
+  if (samples.length === 0) throw new Failure('engine_error', {}, new Error('it answers with no sound at all'));
+  return { samples, sampleRateHz: pieces[0]!.sampleRateHz };
+}
+
+async function hearSpeaker(model: Model, speaker: Speaker, pool: ModelPool): Promise<Pcm> {
+  const text = await toModelText(auditionText(model, speaker.voice.languageCodes[0]!), model);
+  const pcm = await hear({ model, speaker, text }, pool);
+  if (pcm.samples.some((sample) => Math.abs(sample) > audiblePeak)) return pcm;
+  throw new Failure('engine_error', {}, new Error(`${speaker.voice.voiceId} makes no sound`));
+}
+
+/** Has the model say a sentence. Throws where it cannot. */
+export async function hearModel(model: Model, pool: ModelPool): Promise<void> {
+  const [speaker] = speakersOf(model, () => 0);
+  if (speaker) await hearSpeaker(model, speaker, pool);
+  else await hear({ model, text: 'Hello there.', reference: buzz(model) }, pool);
+}
+
 async function hearGains(model: Model, pool: ModelPool): Promise<number[]> {
+  if (model.zeroShot) await hearModel(model, pool);
   const gains: number[] = [];
   for (const speaker of speakersOf(model, () => 0).slice(0, heardMax)) {
-    const text = await toModelText(auditionText(model, speaker.languageCodes[0]!), model);
-    const asked = { request: generationOf({ model, speaker, text }), urgent: false };
-    const pieces = await Array.fromAsync(pool.speak(model, asked, AbortSignal.timeout(auditionMsMax)));
-    const samples = joinSamples(
-      Int16Array,
-      pieces.map((piece) => piece.samples),
-    );
-    if (!samples.some((sample) => Math.abs(sample) > audiblePeak)) {
-      throw new Failure('engine_error', {}, new Error(`${speaker.voice.voiceId} makes no sound`));
-    }
-    gains.push(Math.round(10 * gainDbFor({ samples, sampleRateHz: pieces[0]!.sampleRateHz })) / 10);
+    gains.push(Math.round(10 * gainDbFor(await hearSpeaker(model, speaker, pool))) / 10);
   }
   const mean = gains.reduce((sum, gain) => sum + gain, 0) / (gains.length || 1);
   return Array.from({ length: model.speakers }, (_, sid) => gains[sid] ?? mean);

@@ -4,6 +4,7 @@
 //     from it    {is:'ready'}   {is:'piece', id, samples, sampleRateHz}*   {is:'done', id}   {is:'failed', id, message}
 // One request at a time; after 'stop' no piece follows, and 'done' as soon as the library can be stopped. It ends when
 // the process that forked it is gone.
+import { createHook } from 'node:async_hooks';
 import { createRequire } from 'node:module';
 
 export interface ModelRequest {
@@ -37,6 +38,9 @@ interface LoadedModel {
 /** A sample at full scale is taken for a clipped one. */
 const peak = 32_766;
 
+/** How long after its work has ended the library may take to say so. */
+const settleMsMax = 500;
+
 const tell = (message: FromChild): void => void process.send?.(message);
 
 function toSamples(floats: Float32Array): Int16Array {
@@ -47,6 +51,26 @@ function toSamples(floats: Float32Array): Int16Array {
 
 let loaded: Promise<LoadedModel> | undefined;
 let stopped = 0;
+let running = 0;
+
+const end = (): void => void process.kill(process.pid, 'SIGKILL');
+
+/** Where the model itself fails, the library's work ends and its promise never does. That the work has ended, Node knows. */
+function watchWork(): void {
+  const works = new Set<number>();
+  createHook({
+    init(asyncId, type) {
+      if (/^TtsGenerate\w*Worker$/.test(type)) works.add(asyncId);
+    },
+    after(asyncId) {
+      if (!works.delete(asyncId)) return;
+      const id = running;
+      setTimeout(() => {
+        if (running === id) end();
+      }, settleMsMax);
+    },
+  }).enable();
+}
 
 async function load(config: object): Promise<LoadedModel> {
   const library = createRequire(import.meta.url)('sherpa-onnx-node') as Library;
@@ -58,6 +82,7 @@ async function load(config: object): Promise<LoadedModel> {
 async function speak(id: number, request: ModelRequest): Promise<void> {
   const model = await loaded!;
   if (stopped === id) return tell({ is: 'done', id });
+  running = id;
   await model.generateAsync({
     ...request,
     enableExternalBuffer: false,
@@ -67,6 +92,7 @@ async function speak(id: number, request: ModelRequest): Promise<void> {
       return 1;
     },
   });
+  running = 0;
   tell({ is: 'done', id });
 }
 
@@ -78,8 +104,12 @@ process.on('message', (message: ToChild) => {
     stopped = message.id;
   } else {
     const { id, request } = message;
-    speak(id, request).catch((error: Error) => tell({ is: 'failed', id, message: error.message }));
+    speak(id, request).catch((error: Error) => {
+      running = 0;
+      tell({ is: 'failed', id, message: error.message });
+    });
   }
 });
 // There may be threads at work that no exit would wait for in peace.
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+process.on('disconnect', end);
+watchWork();

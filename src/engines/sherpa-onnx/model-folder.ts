@@ -9,7 +9,7 @@ import type { ModelCard, ModelKind } from './model-card.ts';
 import { createModelFaults } from './model-fault.ts';
 import { askOnnx, type ModelFiles, readModelFiles } from './model-files.ts';
 import { toLanguageCodes, withLanguage } from './model-language.ts';
-import type { Speaker } from './model-voices.ts';
+import type { NamedSpeaker } from './model-voices.ts';
 import { readKittenModel, readKokoroModel } from './style-models.ts';
 import { readVitsModel } from './vits-model.ts';
 import { findPart, readPocketModel, readZipvoiceModel } from './zero-shot-models.ts';
@@ -29,7 +29,7 @@ export interface ModelFacts {
   /** 0 where it speaks with the voice of a reference. */
   speakers: number;
   speakerNames: readonly string[];
-  speakerOf?(name: string): Partial<Speaker>;
+  speakerOf?(name: string): NamedSpeaker;
   /** Languages, the best hint first. */
   languageHints: readonly string[];
   alsoSpeaks?: readonly string[];

@@ -59,7 +59,7 @@ export function startModelProcess({ config, stopMsMax = stopMsUsual }: ModelProc
   settle.resolve();
 
   child.stderr?.setEncoding('utf8').on('data', (said: string) => {
-    complaint = (complaint + said).slice(-complaintChars);
+    complaint = (complaint + said.replace(/\u001b\[[\d;]*m/g, '')).slice(-complaintChars);
   });
   // A message that finds no child is answered by its end.
   const send = (message: ToChild): void => void child.send(message, () => {});

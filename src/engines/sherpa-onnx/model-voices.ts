@@ -7,10 +7,15 @@ import type { Model } from './model-folder.ts';
 export interface Speaker {
   voice: Voice;
   sid: number;
-  languageCodes: readonly string[];
-  labels: Readonly<Record<string, string>>;
   /** What the library is told besides. */
   extra: Readonly<Record<string, string | number>>;
+}
+
+/** What the name of a speaker tells of it. */
+export interface NamedSpeaker {
+  languageCodes?: readonly string[];
+  labels?: Readonly<Record<string, string>>;
+  extra?: Speaker['extra'];
 }
 
 const kindNames = {
@@ -39,11 +44,9 @@ function toSpeaker(model: Model, sid: number, gainDb: number): Speaker {
   const { modelId, kind, card, version, speakers, speakerNames, languageCodes } = model;
   const named = speakerNames[sid];
   const told = card.speakers[sid];
-  const own = named === undefined ? {} : (model.speakerOf?.(named) ?? {});
+  const own: NamedSpeaker = named === undefined ? {} : (model.speakerOf?.(named) ?? {});
   const ownName = told?.name ?? named ?? String(sid);
   const modelName = card.name ?? modelId;
-  const codes = told?.languageCodes ?? own.languageCodes ?? languageCodes;
-  const labels = { model: kind, ...card.labels, ...own.labels, ...told?.labels };
   const description = told?.description ?? card.description ?? `A neural voice of your own (${kindNames[kind]}).`;
   const voice: Voice = {
     voiceId: speakers === 1 ? modelId : `${modelId}-${toIdPart(told?.name ?? named) || sid}`,
@@ -51,12 +54,12 @@ function toSpeaker(model: Model, sid: number, gainDb: number): Speaker {
     description,
     kind: 'stock',
     engine: 'sherpa-onnx',
-    languageCodes: codes,
-    labels,
+    languageCodes: told?.languageCodes ?? own.languageCodes ?? languageCodes,
+    labels: { model: kind, ...card.labels, ...own.labels, ...told?.labels },
     version,
     gainDb,
   };
-  return { voice, sid, languageCodes: codes, labels, extra: own.extra ?? {} };
+  return { voice, sid, extra: own.extra ?? {} };
 }
 
 const toIdPart = (name = ''): string =>

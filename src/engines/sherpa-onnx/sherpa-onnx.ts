@@ -7,7 +7,7 @@ import { Failure } from '../../errors.ts';
 import { integerSetting } from '../../setting.ts';
 import { audiblePcm } from '../audible-pcm.ts';
 import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
-import { auditionFault, auditionModel } from './audition.ts';
+import { auditionFault, auditionModel, hearModel } from './audition.ts';
 import { importModel } from './import-model.ts';
 import { isLibraryInstalled } from './library.ts';
 import { type Model, readModels } from './model-folder.ts';
@@ -52,10 +52,11 @@ interface HeardModel {
 }
 
 /** One after the other: each may need all cores, and most have been heard before. */
-async function hearAll(models: readonly Model[], pool: ModelPool): Promise<HeardModel[]> {
+async function hearAll(models: readonly Model[], pool: ModelPool, isThorough = false): Promise<HeardModel[]> {
   const heard: HeardModel[] = [];
   for (const model of models) {
     try {
+      if (isThorough) await hearModel(model, pool);
       const gains = await auditionModel(model, pool);
       heard.push({ model, speakers: speakersOf(model, (sid) => gains[sid] ?? 0) });
     } catch (error) {
@@ -137,8 +138,9 @@ async function inspect(
     const heard = await hearAll(
       read.flatMap(({ model }) => model ?? []),
       pool,
+      true,
     ).finally(() => pool.close());
-    const faults = [...read.flatMap(({ modelId, faults }) => faults.map((fault) => `${modelId}: ${fault}`))];
+    const faults = read.flatMap((each) => each.faults.map((fault) => `${each.modelId}: ${fault}`));
     faults.push(...heard.flatMap(({ fault }) => fault ?? []));
     if (faults.length > 0) return { state: 'broken', message: faults.join('; ') };
     const voices = heard.reduce((sum, { speakers }) => sum + speakers.length, 0);

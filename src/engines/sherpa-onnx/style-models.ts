@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { askOnnx, elementTypes, type ModelFiles, needEspeakData, needFile, needTokens } from './model-files.ts';
 import type { ModelFacts } from './model-folder.ts';
-import type { Speaker } from './model-voices.ts';
+import type { NamedSpeaker } from './model-voices.ts';
 
 const { float, int64 } = elementTypes;
 
@@ -39,7 +39,7 @@ export async function readKokoroModel(files: ModelFiles, modelName: string): Pro
   };
 }
 
-function kokoroSpeaker(name: string, isMultilingual: boolean, hasChinese: boolean): Partial<Speaker> {
+function kokoroSpeaker(name: string, isMultilingual: boolean, hasChinese: boolean): NamedSpeaker {
   const [, language = '', gender = ''] = /^([a-z])([fm])_/.exec(name) ?? [];
   const labels = gender === '' ? {} : { gender: gender === 'f' ? 'female' : 'male' };
   if (language === 'z' && hasChinese) return { languageCodes: ['zh'], labels };
