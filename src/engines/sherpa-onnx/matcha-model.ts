@@ -21,7 +21,7 @@ export function needVocoder(files: ModelFiles, kinds: readonly string[] = vocode
   const kind = vocoder.text('model_type');
   if (!kinds.includes(kind))
     vocoder.fault(`has ${JSON.stringify(kind)} as model_type; it must be ${kinds.join(' or ')}`);
-  vocoder.needInputs([float], 0);
+  vocoder.needInputs([float]);
   return join(files.folder, name);
 }
 
@@ -31,7 +31,8 @@ export async function readMatchaModel(files: ModelFiles, modelName: string): Pro
   const speakers = Math.max(1, model.integer('n_speakers', 0, 10_000));
   const hasEnds = model.integer('use_eos_bos', 0, 1) === 1;
   model.integer('pad_id', 0, 1_000_000);
-  model.needInputs([int64, int64, float], 2);
+  if (model.inputs[2] === 'scales') model.needInputs([int64, int64, float]);
+  else model.needInputs([int64, int64, float, float], [/^sid$/]);
   const needsVocoder = model.outputs[0] !== 'audio_output';
   const vocoder = needsVocoder ? needVocoder(files) : undefined;
 

@@ -98,8 +98,11 @@ async function speak(id: number, request: ModelRequest): Promise<void> {
 
 process.on('message', (message: ToChild) => {
   if (message.do === 'load') {
-    // What it says of a failure goes to standard error, and its process ends.
     loaded = load(message.config);
+    loaded.catch((error: Error) => {
+      process.stderr.write(`${error.message}\n`);
+      end();
+    });
   } else if (message.do === 'stop') {
     stopped = message.id;
   } else {

@@ -15,7 +15,8 @@ export interface ModelFaults {
 export function createModelFaults(): ModelFaults {
   const all: string[] = [];
   const add = (file: string, fault: string): void => {
-    all.push(`${file} ${fault}`);
+    const told = `${file} ${fault}`;
+    if (!all.includes(told)) all.push(told);
   };
   return {
     all,

@@ -125,11 +125,13 @@ export function askOnnx({ onnx, faults }: ModelFiles, name: string) {
       if (text(key) === '') integer(key, 0, 0);
       return text(key);
     },
-    /** Its inputs must be of these types, and at most `more` follow. */
-    needInputs(types: readonly number[], more: number): void {
+    /** Its inputs must be of these types, and further ones have these names: those the library has nothing for end it. */
+    needInputs(types: readonly number[], further: readonly RegExp[] | 'any' = []): void {
       const { inputs = [], outputs = [] } = file ?? {};
-      const isRight = inputs.length >= types.length && inputs.length <= types.length + more && outputs.length > 0;
-      if (isRight && types.every((type, n) => inputs[n]!.elementType === type)) return;
+      const areRight = types.every((type, n) => inputs[n]?.elementType === type);
+      const others = inputs.slice(types.length);
+      const areNamed = further === 'any' || others.every(({ name: input }, n) => further[n]?.test(input));
+      if (areRight && areNamed && outputs.length > 0) return;
       const told = inputs.map(({ name: input, elementType }) => `${input}:${elementType}`).join(' ') || 'none';
       fault(`has other inputs than a model of this kind (${told}); it is not what its metadata or its name says`);
     },

@@ -61,7 +61,7 @@ async function readStyleModel(files: ModelFiles, modelName: string, dimensions: 
   const model = askOnnx(files, modelName);
   const sampleRateHz = model.integer('sample_rate', 8_000, 48_000);
   const speakers = model.integer('n_speakers', 1, 10_000);
-  model.needInputs([int64, float, float], 0);
+  model.needInputs([int64, float, float]);
   const style = model.integers('style_dim');
   const isStyle = style.length === dimensions && style.every((size) => Number.isInteger(size) && size > 0);
   if (!isStyle || (dimensions === 3 && style[1] !== 1)) {

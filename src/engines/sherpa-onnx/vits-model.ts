@@ -27,10 +27,10 @@ export async function readVitsModel(files: ModelFiles, modelName: string): Promi
   const isPiper = comment.includes('piper') || comment.includes('coqui');
   const isMelo = comment.includes('melo');
 
-  if (isPiper) model.needInputs([int64, int64, float], 2);
-  else if (isMelo) model.needInputs([int64, int64, int64, int64, float, float, float], 0);
-  else if (comment.includes('Inflect')) model.needInputs([int64, int64, float, float], 0);
-  else model.needInputs([int64, int64, float, float, float], 2);
+  if (isPiper) model.needInputs([int64, int64, float], [/^sid$/, /^langid$/]);
+  else if (isMelo) model.needInputs([int64, int64, int64, int64, float, float, float]);
+  else if (comment.includes('Inflect')) model.needInputs([int64, int64, float, float]);
+  else model.needInputs([int64, int64, float, float, float], [/^(sid|speaker)$/, /^emotion(_id)?$/]);
   if (speakers > 1 && !isMelo && !model.inputs.some((name) => name === 'sid' || name === 'speaker')) {
     model.fault(`has ${speakers} speakers in its metadata, but no input to choose one by`);
   }

@@ -30,8 +30,8 @@ function needPart(files: ModelFiles, beginning: string): string {
 
 export async function readZipvoiceModel(files: ModelFiles): Promise<ModelFacts> {
   const [encoder, decoder] = [needPart(files, 'encoder'), needPart(files, 'decoder')];
-  askOnnx(files, encoder).needInputs([int64, int64, int64, float], 0);
-  askOnnx(files, decoder).needInputs([float, float, float, float, float], 0);
+  askOnnx(files, encoder).needInputs([int64, int64, int64, float]);
+  askOnnx(files, decoder).needInputs([float, float, float, float, float]);
   const sampleRateHz = askOnnx(files, decoder).integer('sample_rate', 8_000, 48_000, 24_000);
   await needTokens(files, { areCharacters: false }, [' ']);
   // HiFi-GAN is loaded from another place of the library's config, and so not with this kind.
@@ -58,18 +58,18 @@ export async function readZipvoiceModel(files: ModelFiles): Promise<ModelFacts> 
 }
 
 const pocketParts = {
-  lmFlow: { beginning: 'lm_flow', inputs: [float, float, float, float], more: 0 },
-  lmMain: { beginning: 'lm_main', inputs: [float, float], more: 1_000 },
-  encoder: { beginning: 'encoder', inputs: [float], more: 0 },
-  decoder: { beginning: 'decoder', inputs: [float], more: 1_000 },
-  textConditioner: { beginning: 'text_conditioner', inputs: [int64], more: 0 },
+  lmFlow: { beginning: 'lm_flow', inputs: [float, float, float, float] },
+  lmMain: { beginning: 'lm_main', inputs: [float, float], further: 'any' },
+  encoder: { beginning: 'encoder', inputs: [float] },
+  decoder: { beginning: 'decoder', inputs: [float], further: 'any' },
+  textConditioner: { beginning: 'text_conditioner', inputs: [int64] },
 } as const;
 
 export async function readPocketModel(files: ModelFiles): Promise<ModelFacts> {
   const paths: Record<string, string> = {};
-  for (const [key, { beginning, inputs, more }] of Object.entries(pocketParts)) {
+  for (const [key, { beginning, inputs, ...rest }] of Object.entries(pocketParts)) {
     const name = needPart(files, beginning);
-    askOnnx(files, name).needInputs(inputs, more);
+    askOnnx(files, name).needInputs(inputs, 'further' in rest ? rest.further : []);
     paths[key] = join(files.folder, name);
   }
   await checkVocabulary(files);
