@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ModelFault } from './model-fault.ts';
 
-export const modelKinds = ['vits', 'matcha', 'kokoro', 'kitten', 'zipvoice', 'pocket'] as const;
+const modelKinds = ['vits', 'matcha', 'kokoro', 'kitten', 'zipvoice', 'pocket'] as const;
 export type ModelKind = (typeof modelKinds)[number];
 
 interface Told {

@@ -50,6 +50,8 @@ export interface Model extends ModelFacts {
   kind: ModelKind;
   card: ModelCard;
   languageCodes: readonly string[];
+  /** Files with rules by which the library spells out numbers and dates, with commas between them. */
+  rules: string;
   /** Of its contents. */
   version: string;
 }
@@ -61,6 +63,8 @@ export interface ReadModel {
   faults: readonly string[];
 }
 
+/** In the order in which they are to be gone by. They come with Chinese models. */
+const ruleNames = ['phone.fst', 'date.fst', 'number.fst', 'new_heteronym.fst'];
 const versionChars = 16;
 const hashedEndBytes = 65_536;
 
@@ -101,11 +105,12 @@ export async function readModel(folder: string): Promise<ReadModel> {
   if (faults.all.length > 0) return { modelId, faults: faults.all };
   const also = card.languageCodes ? [] : (facts.alsoSpeaks ?? []).flatMap(withLanguage);
   const languageCodes = [...new Set([...told, ...also])];
-  return {
-    modelId,
-    model: { ...facts, modelId, folder, kind, card, languageCodes, version: await hash(files) },
-    faults: [],
-  };
+  const rules = ruleNames
+    .filter((name) => files.sizes.has(name))
+    .map((name) => join(folder, name))
+    .join(',');
+  const version = await hash(files);
+  return { modelId, model: { ...facts, modelId, folder, kind, card, languageCodes, rules, version }, faults: [] };
 }
 
 /** What it is, as its card, the names of its files or their metadata tell. */

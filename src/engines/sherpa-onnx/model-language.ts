@@ -1,5 +1,5 @@
-// Which language a model speaks, from what its files tell: a code as BCP-47, Piper ("en_US") or eSpeak NG ("en-us") write
-// it, or the English name of a language.
+// Which languages a model speaks, from what its files tell: a code as BCP-47, Piper ("en_US") or eSpeak NG ("en-us") write
+// it, or the English names of languages ("Chinese + English").
 
 const englishNames = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' });
 const letters = [...'abcdefghijklmnopqrstuvwxyz'];
@@ -36,8 +36,8 @@ export const withLanguage = (code: string): string[] => [...new Set([code, new I
 /** The codes that the first hint with a meaning gives; none where no hint has one. */
 export function toLanguageCodes(hints: readonly string[]): string[] {
   for (const hint of hints) {
-    const code = hint === '' ? undefined : toCode(hint);
-    if (code) return withLanguage(code);
+    const codes = hint.split(/[+,/&]/).flatMap((part) => (part.trim() === '' ? [] : (toCode(part) ?? [])));
+    if (codes.length > 0) return [...new Set(codes.flatMap(withLanguage))];
   }
   return [];
 }

@@ -7,6 +7,7 @@ import { createWaitingLine, type WaitingLine } from '../waiting-line.ts';
 import type { ModelRequest } from './model-child.ts';
 import type { Model } from './model-folder.ts';
 import { type ModelProcess, type ModelProcessOptions, startModelProcess } from './model-process.ts';
+import { toLibraryConfig } from './model-request.ts';
 
 export interface ModelPool {
   speak(
@@ -82,11 +83,7 @@ export function createModelPool(options: ModelPoolOptions): ModelPool {
     const idle = alive.filter(({ isBusy }) => !isBusy).sort((one, other) => one.usedAt - other.usedAt);
     for (const each of idle.slice(0, Math.max(0, alive.length + 1 - processesMax))) await endIdle(each);
     closing.signal.throwIfAborted();
-    const config = {
-      model: { ...model.config, numThreads: threads, provider: 'cpu', debug: false },
-      maxNumSentences: 1,
-    };
-    place.process = start({ config });
+    place.process = start({ config: toLibraryConfig(model, threads) });
     return place.process;
   }
 

@@ -1,4 +1,4 @@
-// What a model's process is asked for a segment. Speed is always 1: most models round the length of each sound to whole
+// What a model's process is told: the model, once, and what to say, for each segment. Speed is always 1: most models round the length of each sound to whole
 // frames, so that twice the speed comes out as 1.8 times; the heart does it exactly. Pauses stay as the model makes them,
 // which the library would shorten to a fifth.
 import type { ModelRequest } from './model-child.ts';
@@ -13,6 +13,13 @@ export interface SpokenBy {
   /** Whose voice it is, where the model has none of its own. */
   reference?: Reference;
 }
+
+/** Sentence by sentence, so that the first is heard while the next is made. */
+export const toLibraryConfig = ({ config, rules }: Model, threads: number): object => ({
+  model: { ...config, numThreads: threads, provider: 'cpu', debug: false },
+  maxNumSentences: 1,
+  ...(rules !== '' && { ruleFsts: rules }),
+});
 
 export function generationOf({ model, text, speaker, reference }: SpokenBy): ModelRequest {
   const { zeroShot } = model;

@@ -10,16 +10,16 @@ const run = promisify(execFile);
 
 export const archiveEnding = /\.(tar|tar\.gz|tgz|tar\.bz2|tbz2?)$/i;
 
-export const unpackLimits = { files: 5_000, bytes: 8 * 2 ** 30, depth: 8 } as const;
+const limits = { files: 5_000, bytes: 8 * 2 ** 30, depth: 8 } as const;
 const listingBytesMax = 8 * 2 ** 20;
 
 const refuse = (message: string, cause?: unknown) => new Failure('invalid_request', { message }, cause);
 
 /** Copies a folder, following links: it is the operator's own. */
 export async function copyFolder(from: string, to: string, signal: AbortSignal): Promise<void> {
-  const left: { files: number; bytes: number } = { ...unpackLimits };
+  const left: { files: number; bytes: number } = { ...limits };
   const copy = async (source: string, target: string, depth: number): Promise<void> => {
-    if (depth > unpackLimits.depth) throw refuse(`${from} has folders ${depth} deep; that is no model`);
+    if (depth > limits.depth) throw refuse(`${from} has folders ${depth} deep; that is no model`);
     await mkdir(target);
     for (const name of await readdir(source)) {
       signal.throwIfAborted();
@@ -36,7 +36,7 @@ export async function copyFolder(from: string, to: string, signal: AbortSignal):
 }
 
 const tooLarge = (path: string) =>
-  refuse(`${path} has more than ${unpackLimits.files} files or ${unpackLimits.bytes / 2 ** 30} GiB; that is no model`);
+  refuse(`${path} has more than ${limits.files} files or ${limits.bytes / 2 ** 30} GiB; that is no model`);
 
 export async function unpackArchive(archive: string, to: string, signal: AbortSignal): Promise<void> {
   await checkListing(archive, signal);
@@ -69,5 +69,5 @@ async function checkListing(archive: string, signal: AbortSignal): Promise<void>
   const outside = names.find((name) => name.startsWith('/') || name.split('/').includes('..'));
   if (outside) throw refuse(`${archive} would write outside its folder: ${outside}`);
   const bytes = entries.reduce((sum, line) => sum + sizeOf(line), 0);
-  if (entries.length > unpackLimits.files || !(bytes <= unpackLimits.bytes)) throw tooLarge(archive);
+  if (entries.length > limits.files || !(bytes <= limits.bytes)) throw tooLarge(archive);
 }
