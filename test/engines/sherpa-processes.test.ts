@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { isLibraryInstalled } from '../../src/engines/sherpa-onnx/library.ts';
 import { type Model, readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
-import { createModelPool, type ModelPoolOptions } from '../../src/engines/sherpa-onnx/model-pool.ts';
-import { type ModelProcess, startModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
+import { ModelPool, type ModelPoolOptions } from '../../src/engines/sherpa-onnx/model-pool.ts';
+import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
 import { makeTinyVits } from './tiny-vits.ts';
 
 let folder: string;
@@ -27,11 +27,11 @@ describe('the processes of models', { timeout: 60_000 }, () => {
   function open(options: Partial<ModelPoolOptions> = {}) {
     const started: ModelProcess[] = [];
     const start: ModelPoolOptions['start'] = (asked) => {
-      const process = startModelProcess(asked);
+      const process = new ModelProcess(asked);
       started.push(process);
       return process;
     };
-    const pool = createModelPool({ processesMax: 2, threads: 1, start, ...options });
+    const pool = new ModelPool({ processesMax: 2, threads: 1, start, ...options });
     onTestFinished(() => pool.close());
     const speak = (model: Model, text = 'hello there.', by = signal) => {
       const request = { text, generationConfig: { sid: 0, speed: 1, silenceScale: 1 } };
@@ -41,7 +41,7 @@ describe('the processes of models', { timeout: 60_000 }, () => {
       const pieces = await Array.fromAsync(speak(model, text));
       return pieces.reduce((sum, { samples }) => sum + samples.length, 0);
     };
-    return { pool, started, speak, hear, alive: () => started.filter((process) => !process.isGone()).length };
+    return { pool, started, speak, hear, alive: () => started.filter((process) => !process.isGone).length };
   }
 
   test('are one a model, started when needed, and no more than are allowed', async () => {
@@ -96,6 +96,15 @@ describe('the processes of models', { timeout: 60_000 }, () => {
     await expect(speaking.next()).rejects.toBe('left');
     expect(await hear(model)).toBe(before);
     expect(started).toHaveLength(1);
+  });
+
+  test('speak for the next when they are done, not when they have been heard', async () => {
+    const model = await makeModel('slow');
+    const { hear, speak } = open();
+    const slowReader = speak(model, 'one. two. three.');
+    await slowReader.next();
+    expect(await hear(model)).toBeGreaterThan(0);
+    expect((await Array.fromAsync(slowReader)).length).toBe(2);
   });
 
   test('that die again and again while they load are not started in a loop', async () => {

@@ -10,7 +10,7 @@ import { Failure } from '../../errors.ts';
 import type { Model } from './model-folder.ts';
 import type { ModelPool } from './model-pool.ts';
 import { generationOf, type SpokenBy } from './model-request.ts';
-import { toModelText } from './model-text.ts';
+import { ownWords, toModelText } from './model-text.ts';
 import { type Speaker, speakersOf } from './model-voices.ts';
 import type { Reference } from './reference.ts';
 
@@ -31,13 +31,11 @@ const sentences: Readonly<Record<string, string>> = {
   zh: '天还没亮，那条船就早早地离开了港口。',
 };
 
-/** A sentence in the language; where there is none, the model's own letters, or numbers, which eSpeak NG has words for. */
-function auditionText({ reading }: Model, languageCode: string): string {
+/** A sentence in the language; where there is none, or the model lacks a word of it, words that the model surely has. */
+async function auditionText(model: Model, languageCode: string): Promise<string> {
   const sentence = sentences[new Intl.Locale(languageCode).language];
-  if (sentence) return sentence;
-  if (reading.by !== 'characters') return '1, 2, 3, 4, 5, 6, 7, 8, 9, 10.';
-  const letters = [...reading.tokens].filter((token) => /^\p{L}$/u.test(token)).slice(0, 40);
-  return letters.join('').replace(/(.{4})/gu, '$1 ');
+  const text = sentence === undefined ? '' : await toModelText(sentence, model).catch(() => '');
+  return text === '' ? toModelText(await ownWords(model), model) : text;
 }
 
 /** The gains of a model's speakers as they were measured; undefined where they were not, or with another version. */
@@ -77,7 +75,7 @@ async function hear(spokenBy: SpokenBy, pool: ModelPool): Promise<Pcm> {
 }
 
 async function hearSpeaker(model: Model, speaker: Speaker, pool: ModelPool): Promise<Pcm> {
-  const text = await toModelText(auditionText(model, speaker.voice.languageCodes[0]!), model);
+  const text = await auditionText(model, speaker.voice.languageCodes[0]!);
   const pcm = await hear({ model, speaker, text }, pool);
   if (pcm.samples.some((sample) => Math.abs(sample) > audiblePeak)) return pcm;
   throw new Failure('engine_error', {}, new Error(`${speaker.voice.voiceId} makes no sound`));

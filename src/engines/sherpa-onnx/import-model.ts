@@ -9,7 +9,7 @@ import type { BroughtVoice } from '../engine.ts';
 import { auditionFault, auditionModel } from './audition.ts';
 import { isLibraryInstalled } from './library.ts';
 import { isModelId, modelsFolder, readModel } from './model-folder.ts';
-import { createModelPool } from './model-pool.ts';
+import { ModelPool } from './model-pool.ts';
 import { speakersOf } from './model-voices.ts';
 import { archiveEnding, copyFolder, unpackArchive } from './unpack.ts';
 
@@ -68,7 +68,7 @@ async function takeIn({ path, name, signal, print, models, stage, root }: Unpack
   const { model, faults } = await readModel(staged);
   if (!model) throw refuse(`${path} is not taken in:\n  ${faults.join('\n  ')}`);
   print(`${modelId} is a model of the kind ${model.kind} and looks whole; now it is heard`);
-  const pool = createModelPool({ processesMax: 1, threads: availableParallelism() });
+  const pool = new ModelPool({ processesMax: 1, threads: availableParallelism() });
   const stop = () => void pool.close();
   signal.addEventListener('abort', stop, { once: true });
   try {

@@ -2,29 +2,11 @@
 // - the child sees its messages and three variables of the environment, and prints nothing anywhere;
 // - a request that nobody wants any more ends for its reader at once, and in the child soon, or the child is killed;
 // - whoever waits on a child that dies is told how it ended, in a Failure.
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { Failure } from '../../errors.ts';
 import type { SpokenPcm } from '../engine.ts';
 import type { FromChild, ModelRequest, ToChild } from './model-child.ts';
-
-export interface ModelProcess {
-  /** The request's sound, as it is made. One at a time: only when `settled` is it another one's turn. */
-  speak(request: ModelRequest, signal: AbortSignal): AsyncGenerator<SpokenPcm>;
-  /** Fulfilled when nothing is at work in it. */
-  settled(): Promise<void>;
-  /** Whether it has died, or is about to. */
-  isGone(): boolean;
-  /** Whether the model was loaded before it died. */
-  wasReady(): boolean;
-  /** Ends it; fulfilled when it is gone. */
-  kill(): Promise<void>;
-}
-
-export interface ModelProcessOptions {
-  config: object;
-  /** How long a request that was called off may go on. */
-  stopMsMax?: number;
-}
+import { ModelJob } from './model-job.ts';
 
 const stopMsUsual = 3_000;
 /** A large model on a slow disk takes a minute. */
@@ -32,126 +14,126 @@ const loadMsMax = 180_000;
 const complaintChars = 500;
 const retrySeconds = 1;
 
-interface Job {
-  id: number;
-  pieces: SpokenPcm[];
-  isDone: boolean;
-  fault: Failure | undefined;
-  /** Called when there is something new. */
-  wake(): void;
+export interface ModelProcessOptions {
+  /** What the library is told of the model. */
+  config: object;
+  /** How long a request that was called off may go on. */
+  stopMsMax?: number;
 }
 
-export function startModelProcess({ config, stopMsMax = stopMsUsual }: ModelProcessOptions): ModelProcess {
-  const { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH } = process.env;
-  const child = fork(new URL('./model-child.ts', import.meta.url), {
-    execArgv: [],
-    env: { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH },
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
-  let complaint = '';
-  let ready = false;
-  let gone = false;
-  let count = 0;
-  let job: Job | undefined;
-  const loaded = Promise.withResolvers<void>();
-  let settle = Promise.withResolvers<void>();
-  settle.resolve();
+export class ModelProcess {
+  readonly #child: ChildProcess;
+  readonly #stopMsMax: number;
+  readonly #exited: Promise<void>;
+  readonly #loaded = Promise.withResolvers<void>();
+  #complaint = '';
+  #isReady = false;
+  #isGone = false;
+  #count = 0;
+  #job: ModelJob | undefined;
 
-  child.stderr?.setEncoding('utf8').on('data', (said: string) => {
-    complaint = (complaint + said.replace(/\u001b\[[\d;]*m/g, '')).slice(-complaintChars);
-  });
-  // A message that finds no child is answered by its end.
-  const send = (message: ToChild): void => void child.send(message, () => {});
-  send({ do: 'load', config });
-  const loading = setTimeout(() => void kill(), loadMsMax);
-
-  const end = (fault?: Failure): void => {
-    if (!job) return;
-    job.isDone = true;
-    job.fault = fault;
-    job.wake();
-    job = undefined;
-    settle.resolve();
-  };
-
-  child.on('message', (message: FromChild) => {
-    if (message.is === 'ready') {
-      ready = true;
-      clearTimeout(loading);
-      loaded.resolve();
-    } else if (message.id !== job?.id) return;
-    else if (message.is === 'done') end();
-    else if (message.is === 'failed') end(new Failure('engine_error', {}, new Error(message.message)));
-    else {
-      const { samples, sampleRateHz } = message;
-      job.pieces.push({ samples, sampleRateHz });
-      job.wake();
-    }
-  });
-
-  const exited = new Promise<void>((resolve) => {
-    const leave = (how: string): void => {
-      gone = true;
-      clearTimeout(loading);
-      const cause = new Error(`the model's process ended with ${how}: ${complaint.trim()}`);
-      end(new Failure(ready ? 'engine_error' : 'engine_unavailable', { retryAfterSeconds: retrySeconds }, cause));
-      resolve();
-    };
-    child.once('error', (error) => leave(error.message));
-    child.once('close', (code, signal) => leave(String(signal ?? code)));
-  });
-
-  const kill = async (): Promise<void> => {
-    gone = true;
-    child.kill('SIGKILL');
-    await exited;
-  };
-
-  /** Nobody wants the rest. What is still being loaded is not ended for that: the next request will want it. */
-  const callOff = (id: number): void => {
-    if (job?.id !== id) return;
-    send({ do: 'stop', id });
-    void loaded.promise.then(() => {
-      if (job?.id !== id) return;
-      const timer = setTimeout(() => void kill(), stopMsMax);
-      void settle.promise.then(() => clearTimeout(timer));
+  constructor({ config, stopMsMax = stopMsUsual }: ModelProcessOptions) {
+    const { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH } = process.env;
+    this.#stopMsMax = stopMsMax;
+    this.#child = fork(new URL('./model-child.ts', import.meta.url), {
+      execArgv: [],
+      env: { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH },
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
-  };
+    this.#child.stderr?.setEncoding('utf8').on('data', (said: string) => {
+      const plain = said.replace(/\u001b\[[\d;]*m/g, '');
+      this.#complaint = (this.#complaint + plain).slice(-complaintChars);
+    });
+    this.#child.on('message', (message: FromChild) => this.#hear(message));
+    const loading = setTimeout(() => void this.kill(), loadMsMax);
+    void this.#loaded.promise.then(() => clearTimeout(loading));
+    this.#exited = new Promise((resolve) => {
+      const leave = (how: string) => {
+        clearTimeout(loading);
+        this.#leave(how);
+        resolve();
+      };
+      this.#child.once('error', (error) => leave(error.message));
+      this.#child.once('close', (code, signal) => leave(String(signal ?? code)));
+    });
+    this.#send({ do: 'load', config });
+  }
 
-  async function* speak(request: ModelRequest, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
-    signal.throwIfAborted();
-    let news = Promise.withResolvers<void>();
-    const id = ++count;
-    const own: Job = { id, pieces: [], isDone: false, fault: undefined, wake: () => news.resolve() };
-    const wake = () => news.resolve();
-    job = own;
-    settle = Promise.withResolvers();
-    signal.addEventListener('abort', wake, { once: true });
-    send({ do: 'speak', id, request });
+  /** Whether it has died, or is about to. */
+  get isGone(): boolean {
+    return this.#isGone || this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /** Whether its model was loaded, be it dead since. */
+  get wasReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** Fulfilled when nothing is at work in it, which may be long before all of it is read, or after its reader has left. */
+  async settled(): Promise<void> {
+    await this.#job?.settled;
+  }
+
+  /** Begins with the request, when it is settled with the one before; answers its sound as it is made. */
+  speak(request: ModelRequest, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
+    const job = new ModelJob(++this.#count);
+    this.#job = job;
+    this.#send({ do: 'speak', id: job.id, request });
+    return this.#read(job, signal);
+  }
+
+  /** Ends it; fulfilled when it is gone. */
+  async kill(): Promise<void> {
+    this.#isGone = true;
+    this.#child.kill('SIGKILL');
+    await this.#exited;
+  }
+
+  async *#read(job: ModelJob, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
     try {
-      while (true) {
-        signal.throwIfAborted();
-        const piece = own.pieces.shift();
-        if (piece) yield piece;
-        else if (own.isDone) break;
-        else {
-          await news.promise;
-          news = Promise.withResolvers();
-        }
-      }
-      if (own.fault) throw own.fault;
+      yield* job.pieces(signal);
     } finally {
-      signal.removeEventListener('abort', wake);
-      callOff(id);
+      this.#callOff(job);
     }
   }
 
-  return {
-    speak,
-    settled: () => settle.promise,
-    isGone: () => gone || child.exitCode !== null || child.signalCode !== null,
-    wasReady: () => ready,
-    kill,
-  };
+  /** A message that finds no child is answered by its end. */
+  #send(message: ToChild): void {
+    this.#child.send(message, () => {});
+  }
+
+  #hear(message: FromChild): void {
+    if (message.is === 'ready') {
+      this.#isReady = true;
+      this.#loaded.resolve();
+    } else if (message.id === this.#job?.id) {
+      const { samples, sampleRateHz } = message.is === 'piece' ? message : {};
+      if (samples && sampleRateHz) this.#job.add({ samples, sampleRateHz });
+      else this.#end(message.is === 'failed' ? new Failure('engine_error', {}, new Error(message.message)) : undefined);
+    }
+  }
+
+  #end(fault?: Failure): void {
+    const job = this.#job;
+    this.#job = undefined;
+    job?.end(fault);
+  }
+
+  #leave(how: string): void {
+    this.#isGone = true;
+    const cause = new Error(`the model's process ended with ${how}: ${this.#complaint.trim()}`);
+    const reason = this.#isReady ? 'engine_error' : 'engine_unavailable';
+    this.#end(new Failure(reason, { retryAfterSeconds: retrySeconds }, cause));
+  }
+
+  /** Nobody wants the rest. What is still being loaded is not ended for that: the next request will want it. */
+  #callOff(job: ModelJob): void {
+    if (this.#job !== job) return;
+    this.#send({ do: 'stop', id: job.id });
+    void this.#loaded.promise.then(() => {
+      const timer = setTimeout(() => void this.kill(), this.#stopMsMax);
+      void job.settled.then(() => clearTimeout(timer));
+    });
+  }
 }

@@ -8,7 +8,7 @@ import type { Model } from './model-folder.ts';
 
 const textCharsMax = 1_000;
 const anyWord = /[\p{L}\p{N}][\p{L}\p{N}\p{M}'’]*/gu;
-/** Lexicons by path. */
+/** The words of lexicons that have been read. */
 const lexicons = new WeakMap<Model, Promise<ReadonlySet<string>>>();
 
 /** What the model is to be given; empty where there is nothing to say. */
@@ -24,6 +24,21 @@ export async function toModelText(text: string, model: Model): Promise<string> {
   if (reading.by === 'characters') return toCharacters(plain, reading.tokens);
   if (reading.by === 'lexicon') return toWords(plain, await lexiconOf(model, reading.path));
   return plain;
+}
+
+const ownWordsMax = 12;
+const lettersMax = 40;
+
+/** Some words that the model can say: of its lexicon, of its letters, or numbers, which eSpeak NG has words for. */
+export async function ownWords(model: Model): Promise<string> {
+  const { reading } = model;
+  if (reading.by === 'phonemes') return '1, 2, 3, 4, 5, 6, 7, 8, 9, 10.';
+  if (reading.by === 'characters') {
+    const letters = [...reading.tokens].filter((token) => /^[\p{L}\p{N}]$/u.test(token)).slice(0, lettersMax);
+    return letters.join('').replace(/(.{4})/gu, '$1 ');
+  }
+  const words = [...(await lexiconOf(model, reading.path))].filter((word) => /^\p{L}{3,}$/u.test(word));
+  return words.slice(0, ownWordsMax).join(' ');
 }
 
 const cannotSay = (word: string) => new Failure('engine_error', {}, new Error(`the model has no token for "${word}"`));

@@ -11,7 +11,7 @@ import { auditionFault, auditionModel, hearModel } from './audition.ts';
 import { importModel } from './import-model.ts';
 import { isLibraryInstalled } from './library.ts';
 import { type Model, readModels } from './model-folder.ts';
-import { createModelPool, type ModelPool } from './model-pool.ts';
+import { ModelPool } from './model-pool.ts';
 import { generationOf, type SpokenBy } from './model-request.ts';
 import { toModelText } from './model-text.ts';
 import { type Speaker, speakersOf } from './model-voices.ts';
@@ -37,7 +37,7 @@ export async function openSherpaOnnx({ dataDir, threads, modelsMax }: SherpaOnnx
   const read = await readModels(dataDir);
   const whole = read.flatMap(({ model }) => model ?? []);
   if (whole.length === 0) return undefined;
-  const pool = createModelPool({ processesMax: modelsMax, threads });
+  const pool = new ModelPool({ processesMax: modelsMax, threads });
   const heard = await hearAll(whole, pool);
   const models = heard.filter(({ fault }) => fault === undefined);
   if (models.length > 0) return createEngine(models, pool, modelsMax);
@@ -134,7 +134,7 @@ async function inspect(
         message: 'there are models, but not the package sherpa-onnx-node; "npm ci" installs it',
       };
     }
-    const pool = createModelPool({ processesMax: modelsMax, threads });
+    const pool = new ModelPool({ processesMax: modelsMax, threads });
     const heard = await hearAll(
       read.flatMap(({ model }) => model ?? []),
       pool,
