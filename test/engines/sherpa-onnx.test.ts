@@ -1,6 +1,7 @@
 // Neural models of the operator's own, spoken with by the real library: it keeps the contract, and survives what ends the
 // processes it runs in.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { globSync } from 'node:fs';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -157,6 +158,24 @@ describe('models of one\u2019s own', { timeout: 60_000 }, () => {
     expect(await sherpaOnnx.inspect(settings, dataDir)).toMatchObject({ state: 'absent' });
     await writeFile(join(await makeTinyVits(join(dataDir, 'models/none')), 'tokens.txt'), '');
     expect(await openSherpaOnnx({ dataDir, ...settings })).toBeUndefined();
+  });
+
+  test('of Piper\u2019s shape say what eSpeak NG makes of the text, numbers too', async (context) => {
+    const data = globSync('/usr/{lib/*,share,lib64}/espeak-ng-data')[0];
+    context.skip(data === undefined, 'the data of espeak-ng was not found here');
+    const dataDir = await newDataDir();
+    const model = await makeTinyVits(join(dataDir, 'models/piper'), { isPiper: true, sampleRateHz: 22_050 });
+    await symlink(data!, join(model, 'espeak-ng-data'));
+    const engine = await open(dataDir);
+    expect(engine.voices).toMatchObject([{ voiceId: 'piper', languageCodes: ['en-US', 'en'] }]);
+    const pieces = await Array.fromAsync(engine.speak(segment(engine, 'Good morning. How are you?'), signal));
+    expect(pieces).toHaveLength(2);
+    expect(await hear(engine, 'Room 12.')).toEqual(await hear(engine, 'Room twelve.'));
+    for (const foreign of ['早上好', 'Доброе утро', '\u0001\u0000[[x]]', 'x'.repeat(240)]) {
+      const failure = await hear(engine, foreign).catch((error: unknown) => error);
+      if (failure instanceof Error) expect(failure).toMatchObject({ name: 'Failure' });
+    }
+    expect(secondsOf(await hear(engine, 'Good night.'))).toBeGreaterThan(0.5);
   });
 
   test('of the cloning kind speak with the voice of a reference', async () => {

@@ -24,10 +24,10 @@ describe('the processes of models', { timeout: 60_000 }, () => {
     (await readModel(await makeTinyVits(join(folder, name)))).model!;
 
   /** A pool whose processes can be got at. */
-  function open(options: Partial<ModelPoolOptions> = {}) {
+  function open({ stopMsMax, ...options }: Partial<ModelPoolOptions> & { stopMsMax?: number } = {}) {
     const started: ModelProcess[] = [];
     const start: ModelPoolOptions['start'] = (asked) => {
-      const process = new ModelProcess(asked);
+      const process = new ModelProcess({ ...asked, ...(stopMsMax !== undefined && { stopMsMax }) });
       started.push(process);
       return process;
     };
@@ -96,6 +96,18 @@ describe('the processes of models', { timeout: 60_000 }, () => {
     await expect(speaking.next()).rejects.toBe('left');
     expect(await hear(model)).toBe(before);
     expect(started).toHaveLength(1);
+  });
+
+  test('are ended where they do not stop soon', async () => {
+    const model = await makeModel('stubborn');
+    const { hear, speak, started } = open({ stopMsMax: 1 });
+    const before = await hear(model);
+    const leaving = new AbortController();
+    const speaking = speak(model, 'one long sentence '.repeat(300), leaving.signal).next();
+    setTimeout(() => leaving.abort('left'), 5);
+    await expect(speaking).rejects.toBe('left');
+    expect(await hear(model)).toBe(before);
+    expect(started).toHaveLength(2);
   });
 
   test('speak for the next when they are done, not when they have been heard', async () => {

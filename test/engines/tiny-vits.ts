@@ -1,15 +1,18 @@
 // A voice of two kilobytes: a model of the VITS kind that sherpa-onnx loads and runs as it does any, made here. It sings
 // each letter and digit as a tone of its own, 70 ms long, and is silent at anything else it knows. A further speaker sings
-// a fifth higher than the one before.
+// a fifth higher than the one before. In Piper's shape, it sings the sounds that eSpeak NG makes of a text.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { float, floats, int64, integers, node, writeOnnx } from './onnx-writer.ts';
 
 export const tinyCharacters = " abcdefghijklmnopqrstuvwxyz0123456789'.,?!-";
+/** Piper's marks: between sounds, before and after a sentence. Then what is silent, and some sounds of English. */
+const piperCharacters = '_^$ ,.?!ˈˌːabdefhijklmnoprstuvwxzæðŋɐɑɔəɚɛɜɡɪɹɾʃʊʌʒθᵻ';
 const toneSeconds = 0.07;
 const amplitude = 0.3;
 
 export interface TinyVits {
+  isPiper?: boolean;
   sampleRateHz?: number;
   speakers?: number;
   /** Beside what it has, or in its place; empty for none. */
@@ -20,10 +23,20 @@ export interface TinyVits {
 export const toneHz = (character: string, speaker = 0): number =>
   (200 + 20 * tinyCharacters.indexOf(character)) * (1 + speaker / 2);
 
-const isSung = (character: string) => /[a-z0-9]/.test(character);
+const isSung = (character: string) => /[\p{L}\p{N}]/u.test(character) && !'ˈˌː'.includes(character);
 
-export function writeTinyVits({ sampleRateHz = 16_000, speakers = 1, metadata = {} }: TinyVits = {}): Uint8Array {
-  const characters = [...tinyCharacters];
+const piperMetadata = {
+  comment: 'piper',
+  voice: 'en-us',
+  has_espeak: '1',
+  frontend: '',
+  add_blank: '',
+  use_eos_bos: '',
+};
+
+export function writeTinyVits(asked: TinyVits = {}): Uint8Array {
+  const { isPiper = false, sampleRateHz = 16_000, speakers = 1, metadata = {} } = asked;
+  const characters = [...(isPiper ? piperCharacters : tinyCharacters)];
   const size = [characters.length];
   const isOne = speakers === 1;
   const told = {
@@ -35,22 +48,23 @@ export function writeTinyVits({ sampleRateHz = 16_000, speakers = 1, metadata = 
     frontend: 'characters',
     add_blank: '0',
     use_eos_bos: '0',
+    ...(isPiper ? piperMetadata : {}),
     ...metadata,
   };
   return writeOnnx({
     inputs: [
       ['x', int64, [1, 'length']],
       ['x_length', int64, [1]],
-      ['noise_scale', float, [1]],
-      ['length_scale', float, [1]],
-      ['noise_scale_w', float, [1]],
+      ...(isPiper
+        ? [['scales', float, [3]] as const]
+        : ['noise_scale', 'length_scale', 'noise_scale_w'].map((name) => [name, float, [1]] as const)),
       ...(isOne ? [] : [['sid', int64, [1]] as const]),
     ],
     outputs: [['y', float, [1, 1, 'samples']]],
     constants: {
       tones: floats(
         size,
-        characters.map((character) => (isSung(character) ? toneHz(character) : 0)),
+        characters.map((character, n) => (isSung(character) ? 200 + 20 * n : 0)),
       ),
       loudness: floats(
         size,
@@ -60,6 +74,7 @@ export function writeTinyVits({ sampleRateHz = 16_000, speakers = 1, metadata = 
       one: floats([1], [1]),
       samplesPerTone: floats([1], [Math.round(sampleRateHz * toneSeconds)]),
       radiansPerSample: floats([1], [(2 * Math.PI) / sampleRateHz]),
+      second: integers([1], [1]),
       third: integers([1], [2]),
       thirdAxis: integers([], [2]),
       flat: integers([3], [1, 1, -1]),
@@ -78,6 +93,7 @@ export function writeTinyVits({ sampleRateHz = 16_000, speakers = 1, metadata = 
           ]),
       node('Unsqueeze', ['tone', 'third'], ['tones3']),
       node('Unsqueeze', ['letterLoudness', 'third'], ['loudness3']),
+      ...(isPiper ? [node('Slice', ['scales', 'second', 'third'], ['length_scale'])] : []),
       // Each letter, [1, length, 1], is drawn out to the samples of its tone, and then all are laid end to end.
       node('Mul', ['length_scale', 'samplesPerTone'], ['drawnOut']),
       node('Cast', ['drawnOut'], ['samples'], { to: int64 }),
@@ -96,12 +112,15 @@ export function writeTinyVits({ sampleRateHz = 16_000, speakers = 1, metadata = 
   });
 }
 
-export const tinyTokens = [...tinyCharacters].map((character, id) => `${character} ${id}\n`).join('');
+const toTokens = (characters: string): string =>
+  [...characters].map((character, id) => `${character} ${id}\n`).join('');
+
+export const tinyTokens = toTokens(tinyCharacters);
 
 /** The model as a folder. */
 export async function makeTinyVits(folder: string, asked?: TinyVits): Promise<string> {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'model.onnx'), writeTinyVits(asked));
-  await writeFile(join(folder, 'tokens.txt'), tinyTokens);
+  await writeFile(join(folder, 'tokens.txt'), asked?.isPiper ? toTokens(piperCharacters) : tinyTokens);
   return folder;
 }
