@@ -1,11 +1,14 @@
-// `sonant voice import`: takes in a voice that the operator brings. Which engine it is for, the engines tell.
+// `sonant voice import` of what an engine speaks by: a voice or a model. Which engine it is for, the engines tell.
 import { stat } from 'node:fs/promises';
 import type { BroughtVoice } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
 import { UsageError } from './command.ts';
 
-/** Its voices by id; none where it is for cloning only. Throws a Failure with all that is wrong with it. */
-export async function importVoice(brought: BroughtVoice): Promise<readonly string[]> {
+/**
+ * Its voices by id, none where it is for cloning only; undefined where no engine here speaks by such a thing. Throws a
+ * Failure with all that is wrong with it.
+ */
+export async function importVoice(brought: BroughtVoice): Promise<readonly string[] | undefined> {
   const { path, print } = brought;
   await stat(path).catch((error: Error) => {
     throw new UsageError(`cannot read ${path}: ${error.message}`);
@@ -17,7 +20,5 @@ export async function importVoice(brought: BroughtVoice): Promise<readonly strin
     for (const voiceId of voiceIds) print(`  ${voiceId}`);
     return voiceIds;
   }
-  throw new UsageError(
-    `${path} is no voice that can be used: neither a voice file nor a folder or archive with a model`,
-  );
+  return undefined;
 }
