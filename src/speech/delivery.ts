@@ -122,9 +122,9 @@ export function createDelivery({ speech, voices, clips, index, links }: Delivery
 
   /** What was spoken by the best engine is taken always, what was by a lesser one while those before it cannot speak. */
   const findSpoken = async (request: SpeechRequest, ownerId: string, { voice, bindings }: SpeechPlans) => {
-    for (const { engine, speaker } of bindings) {
-      const cached = await findCached(ownerId, cacheKeyOf(request, voice.voice, speaker));
-      if (cached || speech.restMs(engine) === 0) return cached;
+    for (const binding of bindings) {
+      const cached = await findCached(ownerId, cacheKeyOf(request, voice.voice, binding.speaker));
+      if (cached || speech.restMs(binding) === 0) return cached;
     }
     return undefined;
   };

@@ -6,12 +6,13 @@ import type { Engine, Segment, SpokenPcm } from '../engines/engine.ts';
 import { Failure, type Reason } from '../errors.ts';
 import { type Breaker, createBreaker, type Try } from './breaker.ts';
 import { eagerly } from './eager.ts';
-import { createEngineGovernor, type EngineGovernor } from './engine-governor.ts';
+import { createEngineGovernor, type EngineGovernor, type EngineLimits } from './engine-governor.ts';
 
 export interface EngineGuard {
   speak(segment: Segment, callerId: string, signal: AbortSignal): AsyncIterable<SpokenPcm>;
-  /** How long until the engine may be asked again; 0 for now. */
-  restMs(): number;
+  /** How long until the engine may be asked again, for a clone or a voice of its own; 0 for now. */
+  restMs(isClone: boolean): number;
+  /** Of its own voices. */
   readonly state: Breaker['state'];
   /** Segments that wait for their turn. */
   readonly waiting: number;
@@ -42,22 +43,31 @@ const retryMsFirst = 250;
 const retryMsMax = 2_000;
 const retryJitter = 0.5;
 
+/** What is counted together: all of an engine, or its clones apart from its own voices. */
+interface Lane {
+  breaker: Breaker;
+  governor: EngineGovernor | undefined;
+}
+
+function openLane(limits: EngineLimits): Lane {
+  const isLimited = Object.values(limits).some((limit) => limit !== undefined);
+  return { breaker: createBreaker(), governor: isLimited ? createEngineGovernor(limits) : undefined };
+}
+
 export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGuard {
-  const breaker = createBreaker();
   const { segmentsPerMinute, segmentsSpokenMax, cloneSegmentsPerMinute } = engine.capabilities;
-  const limited = (limits: Parameters<typeof createEngineGovernor>[0]): EngineGovernor | undefined =>
-    Object.values(limits).some((limit) => limit !== undefined) ? createEngineGovernor(limits) : undefined;
-  const governor = limited({ segmentsPerMinute, segmentsSpokenMax });
-  const cloneGovernor =
+  const own = openLane({ segmentsPerMinute, segmentsSpokenMax });
+  const clones =
     cloneSegmentsPerMinute === undefined
-      ? governor
-      : limited({ segmentsPerMinute: cloneSegmentsPerMinute, segmentsSpokenMax });
+      ? own
+      : openLane({ segmentsPerMinute: cloneSegmentsPerMinute, segmentsSpokenMax });
+  const laneOf = (isClone: boolean) => (isClone ? clones : own);
 
   async function* attempt(segment: Segment, callerId: string, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
-    const turns = segment.clone ? cloneGovernor : governor;
+    const { breaker, governor } = laneOf(segment.clone !== undefined);
     // Nobody waits for a turn at an engine that is left in peace.
-    if (turns && breaker.restMs() > 0) breaker.begin();
-    const giveBack = await turns?.take({ callerId, urgent: segment.urgent, signal });
+    if (governor && breaker.restMs() > 0) breaker.begin();
+    const giveBack = await governor?.take({ callerId, urgent: segment.urgent, signal });
     let trial: Try;
     try {
       trial = breaker.begin();
@@ -71,6 +81,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
   }
 
   async function* speak(segment: Segment, callerId: string, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
+    const { breaker } = laneOf(segment.clone !== undefined);
     for (let attempts = 1; ; attempts++) {
       let isHeard = false;
       try {
@@ -81,8 +92,8 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
         return;
       } catch (error) {
         signal.throwIfAborted();
-        const waitMs =
-          attempts < attemptsMax && !isHeard && breaker.restMs() === 0 ? passesInMs(error, attempts) : undefined;
+        const mayTry = attempts < attemptsMax && !isHeard && breaker.restMs() === 0;
+        const waitMs = mayTry ? passesInMs(error, attempts) : undefined;
         if (waitMs === undefined) throw error;
         watch?.onRetry(engine.name);
         await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
@@ -92,13 +103,13 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
 
   return {
     speak,
-    restMs: breaker.restMs,
+    restMs: (isClone) => laneOf(isClone).breaker.restMs(),
     get state() {
-      return breaker.state;
+      return own.breaker.state;
     },
     get waiting() {
-      const lines = new Set([governor, cloneGovernor]);
-      return lines.values().reduce((count, line) => count + (line?.waiting ?? 0), 0);
+      const lanes = new Set([own, clones]);
+      return lanes.values().reduce((count, { governor }) => count + (governor?.waiting ?? 0), 0);
     },
   };
 }

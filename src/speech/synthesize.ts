@@ -4,7 +4,7 @@
 // means that all of the text was spoken; when the caller leaves, the engine stops and the slot is free.
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
-import type { Engine, SpokenPcm } from '../engines/engine.ts';
+import type { SpokenPcm } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
 import { speakAhead } from './ahead.ts';
@@ -14,13 +14,13 @@ import { type PlannedCut, planSpeech, type SpeechPlan, type SpeechPlans } from '
 import { type Caller, countChars, type SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
 import type { Slots } from './slots.ts';
-import { type Voices, voicesFor } from './voice.ts';
+import { type Binding, type Voices, voicesFor } from './voice.ts';
 
 export interface Speech {
   streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   synthesizeSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): Promise<SpokenText>;
-  /** How long until the engine may be asked again; 0 for now. */
-  restMs(engine: Engine): number;
+  /** How long until the engine of a binding may be asked again; 0 for now. */
+  restMs(binding: Binding): number;
 }
 
 /** All of a request's sound, as one file with true sizes. */
@@ -41,7 +41,7 @@ export interface SpeechOptions {
 }
 
 export function createSpeech({ voices, slots, guards: guardOf = createEngineGuards() }: SpeechOptions): Speech {
-  const restMs = (engine: Engine) => guardOf(engine).restMs();
+  const restMs = ({ engine, openClone }: Binding) => guardOf(engine).restMs(openClone !== undefined);
 
   async function* streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal) {
     const plans = planSpeech(voicesFor(voices, caller), request);
@@ -63,7 +63,7 @@ export function createSpeech({ voices, slots, guards: guardOf = createEngineGuar
 
   /** With the best engine that can; with the next one where that fails before anything is heard. */
   async function* speakPlans({ bindings, planFor }: SpeechPlans, callerId: string, signal: AbortSignal) {
-    const inTurn = bindings.toSorted((a, b) => Math.sign(restMs(a.engine)) - Math.sign(restMs(b.engine)));
+    const inTurn = bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)));
     for (const [i, binding] of inTurn.entries()) {
       let isHeard = false;
       try {

@@ -89,7 +89,9 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
       };
       clones.push({ engine: engine.name, gainDb: await tryOut(engine, voice, plain, signal), plain });
     }
-    const languageCodes = [...new Set([languageCode, ...chosen.flatMap(({ cloning }) => cloning.languageCodes)])];
+    const languageCodes = [
+      ...new Set([languageCode, ...chosen.flatMap(({ cloning }) => cloning.languageCodesFor(languageCode))]),
+    ];
     const hashes = { consentSha256: sha256(consent), referenceSha256: sha256(reference) };
     return { clones, languageCodes, consentScript, ...hashes };
   };

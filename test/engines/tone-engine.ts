@@ -94,7 +94,7 @@ function clonePitchOf(clone: Uint8Array): number {
 
 const cloning: Cloning = {
   sampleLanguageCodes: ['en', 'de'],
-  languageCodes: ['en'],
+  languageCodesFor: () => ['en'],
   sampleRateHz: 24_000,
   sampleSeconds: { min: 2, max: 30 },
   needsReferenceText: false,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Engine, EngineCapabilities, Segment } from '../../src/engines/engine.ts';
 import { Failure } from '../../src/errors.ts';
 import { createEngineGuard } from '../../src/speech/engine-guard.ts';
-import { openTone, type ToneTrouble } from '../engines/tone-engine.ts';
+import { cloneMark, openTone, type ToneTrouble } from '../engines/tone-engine.ts';
 
 const never = new AbortController().signal;
 const passing = new Failure('engine_error', { retryAfterSeconds: 1 }, new Error('500'));
@@ -116,10 +116,19 @@ test('refusing one text again and again says nothing of the engine', async () =>
 
 test('clones have a quota of their own where the engine says so', async () => {
   const { guard, tone, speak } = guardTone({}, { segmentsPerMinute: 1_000, cloneSegmentsPerMinute: 2 });
-  const clone = { clone: new Uint8Array([1]) };
+  const clone = { clone: Buffer.from(`${cloneMark} 1`) };
   await speak(never, clone);
   await speak(never, clone);
   await expect(speak(never, clone)).rejects.toMatchObject({ reason: 'engine_unavailable' });
   expect((await speak()).length).toBe(3);
   expect([tone.counts.begun, guard.state]).toEqual([3, 'closed']);
+});
+
+test('and where that is spent at the engine itself, its own voices go on', async () => {
+  const failure = new Failure('engine_unavailable', { retryAfterSeconds: 30 });
+  const { guard, tone, speak } = guardTone({ failure, failsAfterPieces: 0 }, { cloneSegmentsPerMinute: 30 });
+  await expect(speak(never, { clone: Buffer.from(`${cloneMark} 1`) })).rejects.toBe(failure);
+  expect(guard.restMs(true)).toBeGreaterThan(0);
+  tone.trouble = {};
+  expect((await speak()).length).toBe(3);
 });

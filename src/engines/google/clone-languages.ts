@@ -10,6 +10,9 @@ const french =
 const spanish =
   'Soy el propietario de esta voz y doy mi consentimiento para que Google la utilice para crear un modelo de voz sintética.';
 
+/** What a clone made in en-US speaks besides, and no other does. */
+export const languagesOfAmericans: readonly string[] = ['de-DE', 'es-US', 'es-ES', 'fr-CA', 'fr-FR', 'pt-BR'];
+
 /** By language, in canonical form. */
 export const consentScripts: Readonly<Record<string, string>> = {
   'ar-XA': 'أنا مالك هذا الصوت وأوافق على أن تستخدم Google هذا الصوت لإنشاء نموذج صوتي اصطناعي.',

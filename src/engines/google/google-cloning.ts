@@ -10,7 +10,7 @@ import type { Pcm } from '../../audio/pcm.ts';
 import { createWavEncoder, sealWav } from '../../audio/wav.ts';
 import { Failure } from '../../errors.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
-import { consentScripts, toGoogleLanguage } from './clone-languages.ts';
+import { consentScripts, languagesOfAmericans, toGoogleLanguage } from './clone-languages.ts';
 import type { GoogleClient } from './google-client.ts';
 import { googleFailure, toGoogleStatus } from './google-failure.ts';
 
@@ -21,8 +21,7 @@ const keyCharsMax = 1 << 20;
 export function createCloning(client: GoogleClient, closing: AbortSignal): Cloning {
   return {
     sampleLanguageCodes: Object.keys(consentScripts),
-    // A clone whose sample is en-US speaks some others too, but no other does.
-    languageCodes: [],
+    languageCodesFor: (sampleLanguageCode) => (sampleLanguageCode === 'en-US' ? languagesOfAmericans : []),
     sampleRateHz: 24_000,
     sampleSeconds: { min: 5, max: 10 },
     needsReferenceText: false,

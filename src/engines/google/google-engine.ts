@@ -13,11 +13,16 @@ export interface GoogleOptions extends GoogleLogin {
   cloneSegmentsPerMinute: number;
   segmentsSpokenMax: number;
   refreshMs?: number;
+  /** Whether to fail where the list cannot be had now. */
+  needsList?: boolean;
 }
 
 export const engineName = 'google';
 const askMs = 20_000;
 const refreshMsUsual = 6 * 3_600_000;
+/** How soon the list is asked for again that did not come at the start. */
+const firstListMs = 30_000;
+const none: readonly Voice[] = [];
 
 export async function openGoogle(options: GoogleOptions): Promise<Engine> {
   const { segmentsPerMinute, cloneSegmentsPerMinute, segmentsSpokenMax } = options;
@@ -52,26 +57,40 @@ export async function openGoogle(options: GoogleOptions): Promise<Engine> {
       yield* saySegment(client, segment, signal);
     },
     async close() {
-      voices.close();
       closing.abort(new Failure('engine_unavailable'));
+      voices.close();
       await client.close();
     },
   };
 }
 
-/** Google's list, as it was when it last came; one that does not come, or comes empty, takes nobody's voice away. */
+/**
+ * Google's list, as it was when it last came; one that does not come, or comes empty, takes nobody's voice away. Where
+ * Google cannot be reached at the start, clones and voices of other engines are not kept waiting for its list.
+ */
 async function openVoices(client: GoogleClient, options: GoogleOptions, closing: AbortSignal) {
   const ask = async (): Promise<readonly Voice[]> => {
     const signal = AbortSignal.any([closing, AbortSignal.timeout(askMs)]);
     return toVoices(await client.listVoices(signal), options.voices, engineName);
   };
-  let voices = await ask();
-  if (voices.length === 0) {
+  let voices = await ask().catch((error) => {
+    const passes = error instanceof Failure && error.facts.retryAfterSeconds !== undefined;
+    if (passes && !options.needsList) return undefined;
+    throw error;
+  });
+  if (voices?.length === 0) {
     throw new Failure('engine_unavailable', { message: 'Google lists none of the voices wanted' });
   }
-  const refreshing = setInterval(async () => {
+  let refreshing: NodeJS.Timeout;
+  const refresh = async () => {
     const listed = await ask().catch(() => []);
     if (listed.length > 0 && JSON.stringify(listed) !== JSON.stringify(voices)) voices = listed;
-  }, options.refreshMs ?? refreshMsUsual).unref();
-  return { list: () => voices, close: () => clearInterval(refreshing) };
+    if (!closing.aborted) plan();
+  };
+  const plan = () => {
+    const { refreshMs = refreshMsUsual } = options;
+    refreshing = setTimeout(refresh, voices ? refreshMs : Math.min(refreshMs, firstListMs)).unref();
+  };
+  plan();
+  return { list: () => voices ?? none, close: () => clearTimeout(refreshing) };
 }
