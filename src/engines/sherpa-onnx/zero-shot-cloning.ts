@@ -16,7 +16,7 @@ export function createZeroShotCloning(model: Model): Cloning {
   const needsReferenceText = zeroShot?.needsReferenceText ?? false;
   return {
     sampleLanguageCodes: languageCodes,
-    languageCodes,
+    languageCodesFor: () => languageCodes,
     sampleRateHz,
     sampleSeconds,
     needsReferenceText,
