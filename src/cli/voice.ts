@@ -5,10 +5,12 @@ import { isSpokenBy, type OfferedVoice } from '../speech/voice.ts';
 import { operatorErrand } from '../voices/voice-errand.ts';
 import { exportVoice, importVoiceFile } from '../voices/voice-file.ts';
 import { type Command, type CommandLine, formatTable, parseCommandArgs, UsageError } from './command.ts';
+import { importVoice } from './voice-import.ts';
 
 const options = {
   language: { type: 'string' },
   output: { type: 'string', short: 'o' },
+  name: { type: 'string' },
   json: { type: 'boolean' },
 } as const;
 
@@ -17,17 +19,20 @@ export const voiceCommand: Command = {
   summary: 'list, import, export and end voices',
   help: () => `Usage: sonant voice list [--language CODE] [--json]
        sonant voice export ID [-o FILE]
-       sonant voice import FILE
+       sonant voice import PATH [--name NAME]
        sonant voice delete ID
        sonant voice revoke ID
        sonant voice record [--json]
 
 Lists the voices that can speak here, the default one first; writes a voice that is kept here into a file, and takes one
 in; deletes one, or withdraws the consent of the person cloned; prints the record of all that was done, checked.
-A clone in a file is encrypted with SONANT_MASTER_KEY, and can be taken in only where that is the same.
+A clone in a file is encrypted with SONANT_MASTER_KEY, and can be taken in only where that is the same. Voices that an
+engine speaks by are taken in too, checked and heard: a voice file, or a neural model as a folder or an archive (.tar,
+.tar.gz, .tar.bz2).
 
   --language CODE  only voices that speak this language, such as en-GB
   -o, --output     where to write; default: standard output
+  --name NAME      what an engine's voice is to be called; default: as its file or folder is
   --json           JSON, for programs
 `,
   async run(line) {
@@ -43,6 +48,7 @@ A clone in a file is encrypted with SONANT_MASTER_KEY, and can be taken in only 
 interface Flags {
   language?: string | undefined;
   output?: string | undefined;
+  name?: string | undefined;
   json?: boolean | undefined;
 }
 type Action = (line: CommandLine, flags: Flags, rest: readonly string[]) => Promise<void>;
@@ -64,12 +70,16 @@ const actions: Readonly<Record<string, Action>> = {
       if (output === undefined) line.print(file.trimEnd());
       else await writeFile(output, file, { mode: 0o600 });
     }),
-  import: (line, _, rest) =>
-    inOffice(line, async ({ rows, vault }) => {
-      const path = only(rest, 'import FILE');
+  async import(line, { name }, rest) {
+    const path = only(rest, 'import PATH');
+    const { signal, print } = line;
+    const { dataDir } = line.loadConfig();
+    if (await importVoice({ path, dataDir, ...(name !== undefined && { name }), signal, print })) return;
+    await inOffice(line, async ({ rows, vault }) => {
       const voiceId = await importVoiceFile(await readFile(path, 'utf8'), rows, vault);
-      line.print(`${voiceId} is kept here now.`);
-    }),
+      print(`${voiceId} is kept here now.`);
+    });
+  },
   delete: (line, _, rest) =>
     inOffice(line, async ({ desk }) => {
       const voiceId = only(rest, 'delete ID');

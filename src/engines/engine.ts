@@ -148,6 +148,22 @@ export interface EngineDefinition<S extends Settings = Settings> {
   inspect(settings: SettingValues<S>, dataDir: string): Promise<EngineReport>;
   /** Opens it, or answers undefined where it is absent (optional and not installed). Throws where it is broken. */
   open(settings: SettingValues<S>, dataDir: string): Promise<Engine | undefined>;
+  /**
+   * Takes in a voice that the operator brings, whole or not at all, and answers the ids of its voices: none where it only
+   * clones. Undefined where it is nothing of this engine's; `invalid_request` where it is, and cannot be used.
+   */
+  importVoice?(brought: BroughtVoice): Promise<readonly string[] | undefined>;
+}
+
+/** A file or folder with a voice in it, of the operator's own. */
+export interface BroughtVoice {
+  path: string;
+  dataDir: string;
+  /** What it is to be called; absent for the name it has. */
+  name?: string;
+  signal: AbortSignal;
+  /** Tells the operator how it goes. */
+  print(line: string): void;
 }
 
 /** Keeps the types of a definition's settings; the registry forgets them. */

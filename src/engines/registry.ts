@@ -4,5 +4,6 @@ import { espeakNg } from './espeak-ng/espeak-ng.ts';
 import { flite } from './flite/flite.ts';
 import { google } from './google/google.ts';
 import { openAiCompatible } from './openai-compatible/openai-compatible.ts';
+import { sherpaOnnx } from './sherpa-onnx/sherpa-onnx.ts';
 
-export const registry: readonly EngineDefinition[] = [flite, espeakNg, openAiCompatible, google];
+export const registry: readonly EngineDefinition[] = [flite, espeakNg, openAiCompatible, google, sherpaOnnx];

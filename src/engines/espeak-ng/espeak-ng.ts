@@ -6,12 +6,12 @@ import { Failure, toFailure } from '../../errors.ts';
 import { audiblePcm } from '../audible-pcm.ts';
 import type { Engine, EngineReport, Segment, SpokenPcm } from '../engine.ts';
 import { defineEngine } from '../engine.ts';
+import { createWaitingLine } from '../waiting-line.ts';
 import { wavPcm } from '../wav-pcm.ts';
 import type { EspeakVoice } from './espeak-voices.ts';
 import { parseEspeakVoices } from './espeak-voices.ts';
 import type { ProgramRun } from './program-run.ts';
 import { startProgram } from './program-run.ts';
-import { createWaitingLine } from './waiting-line.ts';
 
 export interface EspeakNgOptions {
   /** Name on PATH, or path. */

@@ -8,6 +8,7 @@ import { defineEngine, type Engine, type EngineReport, type Segment, type Spoken
 import { toParts, toSpokenTokens } from './flite-text.ts';
 import type { FliteTask, FliteThreadData } from './flite-thread.ts';
 import { compileWasm, readWasm } from './flite-wasm.ts';
+import { importVoiceFile } from './import-voice-file.ts';
 import { auditionText, openOwnSpeakers } from './own-speakers.ts';
 import { ThreadPool } from './thread-pool.ts';
 import { programPath, readVoiceFiles, VoiceFileError } from './voice-files.ts';
@@ -107,4 +108,6 @@ export const flite = defineEngine({
   },
   inspect: (_settings, dataDir) => inspect(dataDir),
   open: ({ threads }, dataDir) => openFlite({ threads, dataDir }),
+  importVoice: (brought) =>
+    importVoiceFile(brought, async (dataDir) => (await openFlite({ threads: 1, dataDir })).close()),
 });

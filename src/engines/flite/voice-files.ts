@@ -22,7 +22,7 @@ export interface VoiceFile {
   ownName: string;
 }
 
-const ending = '.flitevox';
+export const voiceFileEnding = '.flitevox';
 const mark = 'CMU_FLITE_CG_VOXDATA-v2.0\0';
 const lastFeature = 'end_of_features';
 const fileBytesMax = 32 * 2 ** 20;
@@ -31,7 +31,7 @@ const textBytesMax = 4096;
 const versionChars = 16;
 
 /** The path by which flite is told of a voice. */
-export const programPath = (voiceId: string): string => `voices/${voiceId}${ending}`;
+export const programPath = (voiceId: string): string => `voices/${voiceId}${voiceFileEnding}`;
 
 /** What is wrong with a voice file. */
 export class VoiceFileError extends Error {
@@ -48,8 +48,8 @@ export async function readVoiceFiles(dataDir: string): Promise<VoiceFile[]> {
     if (error.code === 'ENOENT') return [];
     throw new VoiceFileError(folder, `cannot be read: ${error.message}`, error);
   });
-  const files = names.filter((name) => name.endsWith(ending)).sort();
-  return Promise.all(files.map((name) => readVoiceFile(join(folder, name), name.slice(0, -ending.length))));
+  const files = names.filter((name) => name.endsWith(voiceFileEnding)).sort();
+  return Promise.all(files.map((name) => readVoiceFile(join(folder, name), name.slice(0, -voiceFileEnding.length))));
 }
 
 async function readVoiceFile(path: string, voiceId: string): Promise<VoiceFile> {

@@ -1,0 +1,120 @@
+// A model is heard before it is offered: whether it loads and speaks only its process can tell, and how loud each of its
+// speakers is only their sound. What was measured is kept in the model's folder, so that a start is quick:
+//     sonant-gain.json   { "version": "<of the model>", "gains_db": [-1.5, 0.3, ...] }
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { join as joinSamples } from '../../audio/join.ts';
+import { gainDbFor } from '../../audio/loudness.ts';
+import type { Pcm } from '../../audio/pcm.ts';
+import { Failure } from '../../errors.ts';
+import type { Model } from './model-folder.ts';
+import type { ModelPool } from './model-pool.ts';
+import { generationOf, type SpokenBy } from './model-request.ts';
+import { ownWords, toModelText } from './model-text.ts';
+import { type Speaker, speakersOf } from './model-voices.ts';
+import type { Reference } from './reference.ts';
+
+const gainName = 'sonant-gain.json';
+/** Further speakers of a model get the mean gain of these. */
+const heardMax = 200;
+const audiblePeak = 300;
+const auditionMsMax = 120_000;
+
+const sentences: Readonly<Record<string, string>> = {
+  de: 'Das Schiff verließ den Hafen früh am Morgen, lange bevor die Sonne aufging.',
+  en: 'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it.',
+  es: 'El barco salió del puerto muy temprano, mucho antes de que saliera el sol.',
+  fr: 'Le bateau a quitté le port tôt le matin, bien avant le lever du soleil.',
+  it: 'La barca lasciò il porto la mattina presto, molto prima che sorgesse il sole.',
+  pt: 'O barco deixou o porto de manhã cedo, muito antes do nascer do sol.',
+  ru: 'Лодка вышла из гавани рано утром, задолго до восхода солнца.',
+  zh: '天还没亮，那条船就早早地离开了港口。',
+};
+
+/** A sentence in the language; where there is none, or the model lacks a word of it, words that the model surely has. */
+async function auditionText(model: Model, languageCode: string): Promise<string> {
+  const sentence = sentences[new Intl.Locale(languageCode).language];
+  const text = sentence === undefined ? '' : await toModelText(sentence, model).catch(() => '');
+  return text === '' ? toModelText(await ownWords(model), model) : text;
+}
+
+/** The gains of a model's speakers as they were measured; undefined where they were not, or with another version. */
+async function readGains({ folder, version, speakers }: Model): Promise<number[] | undefined> {
+  try {
+    const { version: measured, gains_db: gains } = JSON.parse(await readFile(join(folder, gainName), 'utf8'));
+    const isRight = measured === version && Array.isArray(gains) && gains.length === speakers;
+    return isRight && gains.every((gain) => Number.isFinite(gain)) ? gains : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Something like a voice, for models that speak with another's: a buzz that comes and goes. */
+function buzz({ modelId, sampleRateHz }: Model): Reference {
+  const sampleAt = (_: unknown, i: number) => {
+    const seconds = i / sampleRateHz;
+    return 20_000 * ((120 * seconds) % 1) * Math.abs(Math.sin(6 * seconds)) - 5_000;
+  };
+  return {
+    modelId,
+    samples: Int16Array.from({ length: 3 * sampleRateHz }, sampleAt),
+    sampleRateHz,
+    text: 'Hello there.',
+  };
+}
+
+async function hear(spokenBy: SpokenBy, pool: ModelPool): Promise<Pcm> {
+  const asked = { request: generationOf(spokenBy), urgent: false };
+  const pieces = await Array.fromAsync(pool.speak(spokenBy.model, asked, AbortSignal.timeout(auditionMsMax)));
+  const samples = joinSamples(
+    Int16Array,
+    pieces.map((piece) => piece.samples),
+  );
+  if (samples.length === 0) throw new Failure('engine_error', {}, new Error('it answers with no sound at all'));
+  return { samples, sampleRateHz: pieces[0]!.sampleRateHz };
+}
+
+async function hearSpeaker(model: Model, speaker: Speaker, pool: ModelPool): Promise<Pcm> {
+  const text = await auditionText(model, speaker.voice.languageCodes[0]!);
+  const pcm = await hear({ model, speaker, text }, pool);
+  if (pcm.samples.some((sample) => Math.abs(sample) > audiblePeak)) return pcm;
+  throw new Failure('engine_error', {}, new Error(`${speaker.voice.voiceId} makes no sound`));
+}
+
+/** Has the model say a sentence. Throws where it cannot. */
+export async function hearModel(model: Model, pool: ModelPool): Promise<void> {
+  const [speaker] = speakersOf(model, () => 0);
+  if (speaker) await hearSpeaker(model, speaker, pool);
+  else await hear({ model, text: 'Hello there.', reference: buzz(model) }, pool);
+}
+
+async function hearGains(model: Model, pool: ModelPool): Promise<number[]> {
+  if (model.zeroShot) await hearModel(model, pool);
+  const gains: number[] = [];
+  for (const speaker of speakersOf(model, () => 0).slice(0, heardMax)) {
+    gains.push(Math.round(10 * gainDbFor(await hearSpeaker(model, speaker, pool))) / 10);
+  }
+  const mean = gains.reduce((sum, gain) => sum + gain, 0) / (gains.length || 1);
+  return Array.from({ length: model.speakers }, (_, sid) => gains[sid] ?? mean);
+}
+
+/** Has every speaker of the model say a sentence, unless that was done before. Throws where one cannot. */
+export async function auditionModel(model: Model, pool: ModelPool): Promise<readonly number[]> {
+  const known = await readGains(model);
+  if (known) return known;
+  const gains = await hearGains(model, pool);
+  const path = join(model.folder, gainName);
+  const text = `${JSON.stringify({ version: model.version, gains_db: gains })}\n`;
+  // Where the folder cannot be written, the next start measures again.
+  await writeFile(`${path}.new`, text).then(
+    () => rename(`${path}.new`, path),
+    () => undefined,
+  );
+  return gains;
+}
+
+/** What kept a model from being heard, for people. */
+export function auditionFault(model: Model, error: unknown): string {
+  const { cause, message } = error as Error;
+  return `${model.modelId} cannot be loaded or does not speak: ${cause instanceof Error ? cause.message : message}`;
+}

@@ -1,0 +1,86 @@
+// Takes in a model that the operator brings: put into a folder of its own beside the others, checked, heard, and only
+// then given its place and its name, at once. Of a model that is refused, nothing is left behind.
+import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { Failure } from '../../errors.ts';
+import { makeFolder } from '../../folder.ts';
+import type { BroughtVoice } from '../engine.ts';
+import { auditionFault, auditionModel } from './audition.ts';
+import { isLibraryInstalled } from './library.ts';
+import { isModelId, modelsFolder, readModel } from './model-folder.ts';
+import { ModelPool } from './model-pool.ts';
+import { speakersOf } from './model-voices.ts';
+import { archiveEnding, copyFolder, unpackArchive } from './unpack.ts';
+
+const refuse = (message: string, cause?: unknown) => new Failure('invalid_request', { message }, cause);
+
+/** The ids of its voices; undefined where it is neither a folder nor an archive. */
+export async function importModel(brought: BroughtVoice): Promise<readonly string[] | undefined> {
+  const path = resolve(brought.path);
+  const isFolder = (await stat(path)).isDirectory();
+  if (!isFolder && !archiveEnding.test(path)) return undefined;
+  if (!isLibraryInstalled()) throw refuse('neural models need the package sherpa-onnx-node; "npm ci" installs it');
+  const models = modelsFolder(brought.dataDir);
+  makeFolder(models);
+  const stage = await mkdtemp(join(models, '.import-'));
+  try {
+    const unpacked = join(stage, 'unpacked');
+    await (isFolder ? copyFolder : unpackArchive)(path, unpacked, brought.signal);
+    return await takeIn({ ...brought, path, models, stage, root: isFolder ? unpacked : await findRoot(unpacked) });
+  } finally {
+    await rm(stage, { recursive: true, force: true });
+  }
+}
+
+/** The one folder of an archive, or all of it. */
+async function findRoot(unpacked: string): Promise<string> {
+  const entries = (await readdir(unpacked, { withFileTypes: true })).filter(({ name }) => !name.startsWith('.'));
+  return entries.length === 1 && entries[0]!.isDirectory() ? join(unpacked, entries[0]!.name) : unpacked;
+}
+
+interface Unpacked extends BroughtVoice {
+  models: string;
+  stage: string;
+  root: string;
+}
+
+async function takeIn({ path, name, signal, print, models, stage, root }: Unpacked): Promise<readonly string[]> {
+  const ownName = basename(root) === 'unpacked' ? basename(path).replace(archiveEnding, '') : basename(root);
+  const modelId = name ?? ownName;
+  if (!isModelId(modelId)) {
+    throw refuse(
+      `${modelId} can be no name of a model: letters, digits, ".", "_" and "-" can; give another with --name`,
+    );
+  }
+  const place = join(models, modelId);
+  const isTaken = await stat(place).then(
+    () => true,
+    () => false,
+  );
+  if (isTaken)
+    throw refuse(`there is a model ${modelId} already, in ${place}; remove it, or give another name with --name`);
+  const staged = join(stage, 'checked', modelId);
+  makeFolder(join(stage, 'checked'));
+  await rename(root, staged);
+  // What another Sonant has measured is measured again here.
+  await rm(join(staged, 'sonant-gain.json'), { force: true });
+  const { model, faults } = await readModel(staged);
+  if (!model) throw refuse(`${path} is not taken in:\n  ${faults.join('\n  ')}`);
+  print(`${modelId} is a model of the kind ${model.kind} and looks whole; now it is heard`);
+  const pool = new ModelPool({ processesMax: 1, threads: availableParallelism() });
+  const stop = () => void pool.close();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    await auditionModel(model, pool);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw refuse(`${path} is not taken in:\n  ${auditionFault(model, error)}`, error);
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await pool.close();
+  }
+  signal.throwIfAborted();
+  await rename(staged, place);
+  return speakersOf(model, () => 0).map(({ voice }) => voice.voiceId);
+}

@@ -1,0 +1,92 @@
+// What an operator writes of a model where its files do not tell, sonant-model.json in its folder; nothing in it is needed:
+//     { "name": "Amy", "description": "...", "language_codes": ["en-GB"], "labels": {"gender": "female"},
+//       "kind": "vits", "model": "model.onnx", "speakers": [{"name": "Amy", "language_codes": ["en-GB"], "labels": {}}] }
+// `speakers` are in the order of the model's own; further ones keep their numbers.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ModelFault } from './model-fault.ts';
+
+const modelKinds = ['vits', 'matcha', 'kokoro', 'kitten', 'zipvoice', 'pocket'] as const;
+export type ModelKind = (typeof modelKinds)[number];
+
+interface Told {
+  name?: string;
+  description?: string;
+  languageCodes?: readonly string[];
+  labels?: Readonly<Record<string, string>>;
+}
+
+export interface ModelCard extends Told {
+  kind?: ModelKind;
+  /** The file of the model, where there are several. */
+  model?: string;
+  speakers: readonly Told[];
+}
+
+export const cardName = 'sonant-model.json';
+
+const charsMax = 1_000;
+const itemsMax = 10_000;
+
+/** The card of a folder; an empty one where there is none. */
+export async function readModelCard(folder: string): Promise<ModelCard> {
+  const text = await readFile(join(folder, cardName), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '{}';
+    throw error;
+  });
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch {
+    throw new ModelFault('is not JSON');
+  }
+  const card = toObject(given, 'it');
+  const { kind, model, speakers = [], ...told } = card;
+  if (!Array.isArray(speakers) || speakers.length > itemsMax) throw new ModelFault('must have a list of speakers');
+  const known = modelKinds.find((name) => name === kind);
+  if (kind !== undefined && !known) throw new ModelFault(`has a kind that must be one of ${modelKinds.join(', ')}`);
+  return {
+    ...toTold(told, 'it'),
+    ...(known && { kind: known }),
+    ...(model !== undefined && { model: toText(model, 'model') }),
+    speakers: speakers.map((speaker, n) => toTold(toObject(speaker, `speaker ${n}`), `speaker ${n}`)),
+  };
+}
+
+type Members = Record<string, unknown>;
+
+function toObject(given: unknown, what: string): Members {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Members;
+  throw new ModelFault(`is not as it must be: ${what} is not an object`);
+}
+
+function toText(given: unknown, what: string): string {
+  if (typeof given === 'string' && given.trim() !== '' && given.length <= charsMax) return given.trim();
+  throw new ModelFault(`is not as it must be: ${what} is not a text of 1 to ${charsMax} characters`);
+}
+
+function toTold(given: Members, what: string): Told {
+  const { name, description, language_codes: codes, labels, ...others } = given;
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw new ModelFault(`has ${other}, which means nothing there`);
+  return {
+    ...(name !== undefined && { name: toText(name, `the name of ${what}`) }),
+    ...(description !== undefined && { description: toText(description, `the description of ${what}`) }),
+    ...(codes !== undefined && { languageCodes: toLanguageCodes(codes) }),
+    ...(labels !== undefined && {
+      labels: Object.fromEntries(
+        Object.entries(toObject(labels, 'labels')).map(([key, value]) => [key, toText(value, `the label ${key}`)]),
+      ),
+    }),
+  };
+}
+
+function toLanguageCodes(given: unknown): string[] {
+  try {
+    const codes = Intl.getCanonicalLocales(given as string[]);
+    if (Array.isArray(given) && codes.length > 0) return codes;
+  } catch {
+    // Said below.
+  }
+  throw new ModelFault('must have language codes such as ["en-GB", "en"]');
+}

@@ -1,0 +1,175 @@
+// A model in a folder of its own, as sherpa-onnx releases them: told from its files what it is, and checked before it is
+// loaded, because the library ends its process at the first thing that it does not like. Everything wrong is told at
+// once, by file. Nothing of the weights is read but their size and their two ends.
+import { createHash } from 'node:crypto';
+import { open, readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { isVocoder, readMatchaModel } from './matcha-model.ts';
+import type { ModelCard, ModelKind } from './model-card.ts';
+import { createModelFaults } from './model-fault.ts';
+import { askOnnx, type ModelFiles, readModelFiles } from './model-files.ts';
+import { toLanguageCodes, withLanguage } from './model-language.ts';
+import type { NamedSpeaker } from './model-voices.ts';
+import { readKittenModel, readKokoroModel } from './style-models.ts';
+import { readVitsModel } from './vits-model.ts';
+import { findPart, readPocketModel, readZipvoiceModel } from './zero-shot-models.ts';
+
+/** How the library makes tokens of text, as far as we must know to give it none that it cannot read. */
+export type Reading =
+  | { by: 'characters'; tokens: ReadonlySet<string> }
+  | { by: 'lexicon'; path: string }
+  /** By eSpeak NG or bytes, which read anything. */
+  | { by: 'phonemes' };
+
+/** What a kind of model tells of one of its kind. */
+export interface ModelFacts {
+  /** What the library is told, by its own names. */
+  config: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  sampleRateHz: number;
+  /** 0 where it speaks with the voice of a reference. */
+  speakers: number;
+  speakerNames: readonly string[];
+  speakerOf?(name: string): NamedSpeaker;
+  /** Languages, the best hint first. */
+  languageHints: readonly string[];
+  alsoSpeaks?: readonly string[];
+  reading: Reading;
+  zeroShot?: ZeroShot;
+}
+
+export interface ZeroShot {
+  needsReferenceText: boolean;
+  /** How often the sound is gone over: more is better and slower. */
+  steps: number;
+  extra: Readonly<Record<string, number | string>>;
+}
+
+export interface Model extends ModelFacts {
+  modelId: string;
+  folder: string;
+  kind: ModelKind;
+  card: ModelCard;
+  languageCodes: readonly string[];
+  /** Files with rules by which the library spells out numbers and dates, with commas between them. */
+  rules: string;
+  /** Of its contents. */
+  version: string;
+}
+
+export interface ReadModel {
+  modelId: string;
+  /** Absent where there are faults. */
+  model?: Model;
+  faults: readonly string[];
+}
+
+/** In the order in which they are to be gone by. They come with Chinese models. */
+const ruleNames = ['phone.fst', 'date.fst', 'number.fst', 'new_heteronym.fst'];
+const versionChars = 16;
+const hashedEndBytes = 65_536;
+
+export const modelsFolder = (dataDir: string): string => join(dataDir, 'models');
+
+/** A name that a model may have, and so its voices. */
+export const isModelId = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/.test(name);
+
+/** Every model in the data folder, whole or not; none where there is no such folder. */
+export async function readModels(dataDir: string): Promise<ReadModel[]> {
+  const folder = modelsFolder(dataDir);
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  const names = entries.flatMap((entry) => (entry.name.startsWith('.') || entry.isFile() ? [] : entry.name)).sort();
+  return Promise.all(names.map((name) => readModel(join(folder, name))));
+}
+
+export async function readModel(folder: string): Promise<ReadModel> {
+  const modelId = basename(folder);
+  const faults = createModelFaults();
+  if (!isModelId(modelId)) {
+    faults.add(modelId, 'must be named with letters, digits, ".", "_" and "-": its name is what callers ask for');
+  }
+  const files = await faults.catch(modelId, () => readModelFiles(folder, faults));
+  const found = files && (await identify(files));
+  if (!files || !found) return { modelId, faults: faults.all };
+  const { kind, facts } = found;
+  const { card } = files;
+  const told = card.languageCodes ?? toLanguageCodes(facts.languageHints);
+  if (told.length === 0) {
+    faults.add(
+      modelId,
+      'does not say which language it speaks; name it in sonant-model.json: {"language_codes": ["en"]}',
+    );
+  }
+  if (faults.all.length > 0) return { modelId, faults: faults.all };
+  const also = card.languageCodes ? [] : (facts.alsoSpeaks ?? []).flatMap(withLanguage);
+  const languageCodes = [...new Set([...told, ...also])];
+  const rules = ruleNames
+    .filter((name) => files.sizes.has(name))
+    .map((name) => join(folder, name))
+    .join(',');
+  const version = await hash(files);
+  return { modelId, model: { ...facts, modelId, folder, kind, card, languageCodes, rules, version }, faults: [] };
+}
+
+/** What it is, as its card, the names of its files or their metadata tell. */
+async function identify(files: ModelFiles): Promise<{ kind: ModelKind; facts: ModelFacts } | undefined> {
+  const { card, faults } = files;
+  const isPocket = findPart(files, 'lm_main') !== undefined || findPart(files, 'lm_flow') !== undefined;
+  const isZipvoice = findPart(files, 'encoder') !== undefined && findPart(files, 'decoder') !== undefined;
+  const byName = isPocket ? 'pocket' : isZipvoice ? 'zipvoice' : undefined;
+  const kind = card.kind ?? byName;
+  if (kind === 'pocket') return { kind, facts: await readPocketModel(files) };
+  if (kind === 'zipvoice') return { kind, facts: await readZipvoiceModel(files) };
+
+  const name = findMain(files);
+  if (name === undefined) {
+    faults.add(basename(files.folder), 'is no folder with a model: there is no ONNX file that speaks in it');
+    return undefined;
+  }
+  const found = kind ?? kindOf(files, name);
+  // Of a file that cannot be read nothing more can be said.
+  if (!files.onnx.has(name)) return undefined;
+  if (found === 'matcha') return { kind: found, facts: await readMatchaModel(files, name) };
+  if (found === 'kokoro') return { kind: found, facts: await readKokoroModel(files, name) };
+  if (found === 'kitten') return { kind: found, facts: await readKittenModel(files, name) };
+  return { kind: 'vits', facts: await readVitsModel(files, name) };
+}
+
+/** The ONNX file that speaks: the one the card names, or the one that is no vocoder, a full one before a smaller one. */
+function findMain(files: ModelFiles): string | undefined {
+  if (files.card.model !== undefined) {
+    if (files.onnxNames.includes(files.card.model)) return files.card.model;
+    files.faults.add(files.card.model, 'is missing, which sonant-model.json names as the model');
+    return undefined;
+  }
+  const speaking = files.onnxNames.filter((name) => !isVocoder(files, name));
+  return speaking.find((name) => !name.includes('int8')) ?? speaking[0];
+}
+
+function kindOf(files: ModelFiles, name: string): ModelKind {
+  const kinds: Readonly<Record<string, ModelKind>> = {
+    'matcha-tts': 'matcha',
+    kokoro: 'kokoro',
+    'kitten-tts': 'kitten',
+  };
+  const told = kinds[askOnnx(files, name).text('model_type')];
+  if (told) return told;
+  return files.sizes.has('voices.bin') ? 'kokoro' : 'vits';
+}
+
+/** Of names and sizes, and of both ends of every file: weights that are others differ there, their metadata being last. */
+async function hash({ folder, sizes }: ModelFiles): Promise<string> {
+  const sum = createHash('sha256');
+  for (const [name, size] of sizes) {
+    if (name.startsWith('sonant-') && name !== 'sonant-model.json') continue;
+    sum.update(`${name}\0${size}\0`);
+    await using handle = await open(join(folder, name));
+    for (const at of [0, Math.max(0, size - hashedEndBytes)]) {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(hashedEndBytes), 0, hashedEndBytes, at);
+      sum.update(buffer.subarray(0, bytesRead));
+    }
+  }
+  return sum.digest('hex').slice(0, versionChars);
+}

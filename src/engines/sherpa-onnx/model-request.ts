@@ -1,0 +1,42 @@
+// What a model's process is told: the model, once, and what to say, for each segment. Speed is always 1: most models round the length of each sound to whole
+// frames, so that twice the speed comes out as 1.8 times; the heart does it exactly. Pauses stay as the model makes them,
+// which the library would shorten to a fifth.
+import type { ModelRequest } from './model-child.ts';
+import type { Model } from './model-folder.ts';
+import type { Speaker } from './model-voices.ts';
+import type { Reference } from './reference.ts';
+
+export interface SpokenBy {
+  model: Model;
+  text: string;
+  speaker?: Speaker;
+  /** Whose voice it is, where the model has none of its own. */
+  reference?: Reference;
+}
+
+/** Sentence by sentence, so that the first is heard while the next is made. */
+export const toLibraryConfig = ({ config, rules }: Model, threads: number): object => ({
+  model: { ...config, numThreads: threads, provider: 'cpu', debug: false },
+  maxNumSentences: 1,
+  ...(rules !== '' && { ruleFsts: rules }),
+});
+
+export function generationOf({ model, text, speaker, reference }: SpokenBy): ModelRequest {
+  const { zeroShot } = model;
+  const extra = { ...zeroShot?.extra, ...speaker?.extra };
+  return {
+    text,
+    generationConfig: {
+      sid: speaker?.sid ?? 0,
+      speed: 1,
+      silenceScale: 1,
+      ...(zeroShot && { numSteps: zeroShot.steps }),
+      ...(reference && {
+        referenceAudio: Float32Array.from(reference.samples, (sample) => sample / 32_768),
+        referenceSampleRate: reference.sampleRateHz,
+        referenceText: reference.text,
+      }),
+      ...(Object.keys(extra).length > 0 && { extra }),
+    },
+  };
+}

@@ -1,0 +1,89 @@
+// The last guard between any text and a model. What a model cannot read it leaves out, in silence, and where that is all of
+// it, its process may end: so each character that the model has no token for is written with others that it has, and a
+// text with a word in it that cannot be said is refused.
+import { readFile } from 'node:fs/promises';
+import anyAscii from 'any-ascii';
+import { Failure } from '../../errors.ts';
+import type { Model } from './model-folder.ts';
+
+const textCharsMax = 1_000;
+const anyWord = /[\p{L}\p{N}][\p{L}\p{N}\p{M}'’]*/gu;
+/** The words of lexicons that have been read. */
+const lexicons = new WeakMap<Model, Promise<ReadonlySet<string>>>();
+
+/** What the model is to be given; empty where there is nothing to say. */
+export async function toModelText(text: string, model: Model): Promise<string> {
+  if (text.length > textCharsMax) throw new Failure('engine_error', {}, new Error('far too long for a segment'));
+  const plain = text
+    .toWellFormed()
+    .normalize('NFC')
+    .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\s\ufffd]+/gu, ' ')
+    .trim();
+  if (!/[\p{L}\p{N}]/u.test(plain)) return '';
+  const { reading } = model;
+  if (reading.by === 'characters') return toCharacters(plain, reading.tokens);
+  if (reading.by === 'lexicon') return toWords(plain, await lexiconOf(model, reading.path));
+  return plain;
+}
+
+const ownWordsMax = 12;
+const lettersMax = 40;
+
+/** Some words that the model can say: of its lexicon, of its letters, or numbers, which eSpeak NG has words for. */
+export async function ownWords(model: Model): Promise<string> {
+  const { reading } = model;
+  if (reading.by === 'phonemes') return '1, 2, 3, 4, 5, 6, 7, 8, 9, 10.';
+  if (reading.by === 'characters') {
+    const letters = [...reading.tokens].filter((token) => /^[\p{L}\p{N}]$/u.test(token)).slice(0, lettersMax);
+    return letters.join('').replace(/(.{4})/gu, '$1 ');
+  }
+  const words = [...(await lexiconOf(model, reading.path))].filter((word) => /^\p{L}{3,}$/u.test(word));
+  return words.slice(0, ownWordsMax).join(' ');
+}
+
+const cannotSay = (word: string) => new Failure('engine_error', {}, new Error(`the model has no token for "${word}"`));
+
+function toCharacters(text: string, tokens: ReadonlySet<string>): string {
+  const small = text.toLowerCase();
+  const write = (character: string): string =>
+    [...(tokens.has(character) ? character : anyAscii(character).toLowerCase())]
+      .filter((each) => tokens.has(each))
+      .join('');
+  for (const [word] of small.matchAll(anyWord)) if (![...word].some(write)) throw cannotSay(word);
+  const gap = tokens.has(' ') ? ' ' : '';
+  const said = Array.from(small, (character) => write(character) || (/[\p{L}\p{N}\s]/u.test(character) ? gap : ''));
+  return withWholeSentences(said.join(''));
+}
+
+/** No sentence without a word, and no last one of a single token: the library leaves that one out. */
+function withWholeSentences(text: string): string {
+  const whole = text.replace(/([.:?!,;])(?:\s*[.:?!,;])+/g, '$1').replace(/^[\s.:?!,;]+/, '');
+  const rest = whole.slice(whole.search(/[^.:?!]*$/));
+  return [...rest].length === 1 ? `${whole} ` : whole;
+}
+
+function toWords(text: string, words: ReadonlySet<string>): string {
+  return text.toLowerCase().replace(anyWord, (word) => {
+    if (words.has(word)) return word;
+    const plain = anyAscii(word).toLowerCase();
+    if (words.has(plain)) return plain;
+    const letters = [...plain].filter((letter) => /[a-z0-9]/.test(letter));
+    if (letters.length === 0 || !letters.every((letter) => words.has(letter))) throw cannotSay(word);
+    return letters.join(' ');
+  });
+}
+
+/** The words of a lexicon: the first of each line. */
+function lexiconOf(model: Model, path: string): Promise<ReadonlySet<string>> {
+  const known = lexicons.get(model);
+  if (known) return known;
+  const reading = readFile(path, 'utf8').then(
+    (text) => new Set(text.split('\n').map((line) => line.trimStart().split(/\s/, 1)[0]!.toLowerCase())),
+    (error: unknown) => {
+      lexicons.delete(model);
+      throw new Failure('engine_unavailable', {}, error);
+    },
+  );
+  lexicons.set(model, reading);
+  return reading;
+}

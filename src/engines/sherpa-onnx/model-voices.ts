@@ -1,0 +1,69 @@
+// The voices of a model: one a speaker. They are called after the model's folder, "amy" where it has one speaker, else
+// "kokoro-af_bella" where the speaker has a name and "vctk-12" where it has a number only.
+import type { Voice } from '../engine.ts';
+import type { Model } from './model-folder.ts';
+
+/** Who a voice of a model is to the library. */
+export interface Speaker {
+  voice: Voice;
+  sid: number;
+  /** What the library is told besides. */
+  extra: Readonly<Record<string, string | number>>;
+}
+
+/** What the name of a speaker tells of it. */
+export interface NamedSpeaker {
+  languageCodes?: readonly string[];
+  labels?: Readonly<Record<string, string>>;
+  extra?: Speaker['extra'];
+}
+
+const kindNames = {
+  vits: 'VITS',
+  matcha: 'Matcha',
+  kokoro: 'Kokoro',
+  kitten: 'Kitten',
+  zipvoice: 'ZipVoice',
+  pocket: 'Pocket',
+};
+
+/** All speakers, with the gain that each has been measured to need. */
+export function speakersOf(model: Model, gainOf: (sid: number) => number): Speaker[] {
+  const taken = new Set<string>();
+  return Array.from({ length: model.speakers }, (_, sid) => {
+    const speaker = toSpeaker(model, sid, gainOf(sid));
+    const { voiceId } = speaker.voice;
+    // Two of one name keep their numbers.
+    const unique = taken.has(voiceId) ? { ...speaker.voice, voiceId: `${model.modelId}-${sid}` } : speaker.voice;
+    taken.add(unique.voiceId);
+    return { ...speaker, voice: unique };
+  });
+}
+
+function toSpeaker(model: Model, sid: number, gainDb: number): Speaker {
+  const { modelId, kind, card, version, speakers, speakerNames, languageCodes } = model;
+  const named = speakerNames[sid];
+  const told = card.speakers[sid];
+  const own: NamedSpeaker = named === undefined ? {} : (model.speakerOf?.(named) ?? {});
+  const ownName = told?.name ?? named ?? String(sid);
+  const modelName = card.name ?? modelId;
+  const description = told?.description ?? card.description ?? `A neural voice of your own (${kindNames[kind]}).`;
+  const voice: Voice = {
+    voiceId: speakers === 1 ? modelId : `${modelId}-${toIdPart(told?.name ?? named) || sid}`,
+    name: speakers === 1 ? (told?.name ?? modelName) : `${modelName} ${ownName}`,
+    description,
+    kind: 'stock',
+    engine: 'sherpa-onnx',
+    languageCodes: told?.languageCodes ?? own.languageCodes ?? languageCodes,
+    labels: { model: kind, ...card.labels, ...own.labels, ...told?.labels },
+    version,
+    gainDb,
+  };
+  return { voice, sid, extra: own.extra ?? {} };
+}
+
+const toIdPart = (name = ''): string =>
+  name
+    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 40);

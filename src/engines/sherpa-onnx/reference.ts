@@ -1,0 +1,64 @@
+// A person's voice as zero-shot models take it: how they sound, and what they say there. As the bytes of a clone:
+//     "SNTR"  u8 1 (version)  u8 length, model id  u32 sample rate  u32 length, text  u32 count, i16 samples
+// Texts are UTF-8, lengths in bytes, and all numbers little-endian. The bytes are a person's voice: whoever has them can
+// speak with it.
+
+import type { Pcm } from '../../audio/pcm.ts';
+import { Failure } from '../../errors.ts';
+
+export interface Reference extends Pcm {
+  /** The model that the clone was made for. */
+  modelId: string;
+  /** What is said; empty where that is not known. */
+  text: string;
+}
+
+const mark = 'SNTR';
+const version = 1;
+const textBytesMax = 20_000;
+const samplesMax = 48_000 * 60;
+
+export function packReference({ modelId, samples, sampleRateHz, text }: Reference): Uint8Array {
+  const id = Buffer.from(modelId, 'utf8');
+  const said = Buffer.from(text, 'utf8');
+  const head = Buffer.alloc(6);
+  head.write(mark, 'latin1');
+  head[4] = version;
+  head[5] = id.length;
+  const rate = Buffer.alloc(8);
+  rate.writeUInt32LE(sampleRateHz, 0);
+  rate.writeUInt32LE(said.length, 4);
+  const sound = Buffer.alloc(4 + 2 * samples.length);
+  sound.writeUInt32LE(samples.length, 0);
+  for (const [i, sample] of samples.entries()) sound.writeInt16LE(sample, 4 + 2 * i);
+  return new Uint8Array(Buffer.concat([head, id, rate, said, sound]));
+}
+
+/** Throws `engine_error` where the bytes are none that this engine made. */
+export function parseReference(packed: Uint8Array): Reference {
+  const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
+  let at = 0;
+  const take = (length: number): Buffer => {
+    if (at + length > bytes.length) throw foreign();
+    at += length;
+    return bytes.subarray(at - length, at);
+  };
+  if (take(4).toString('latin1') !== mark || take(1)[0] !== version) throw foreign();
+  const modelId = take(take(1)[0]!).toString('utf8');
+  const sampleRateHz = take(4).readUInt32LE();
+  const textBytes = take(4).readUInt32LE();
+  if (textBytes > textBytesMax) throw foreign();
+  const text = take(textBytes).toString('utf8');
+  const count = take(4).readUInt32LE();
+  if (count > samplesMax || sampleRateHz < 8_000 || sampleRateHz > 48_000) throw foreign();
+  const sound = take(2 * count);
+  if (at !== bytes.length) throw foreign();
+  return {
+    modelId,
+    sampleRateHz,
+    text,
+    samples: Int16Array.from({ length: count }, (_, i) => sound.readInt16LE(2 * i)),
+  };
+}
+
+const foreign = () => new Failure('engine_error', {}, new Error('these are not the bytes of a clone of this engine'));

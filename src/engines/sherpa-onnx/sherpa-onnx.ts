@@ -1,0 +1,175 @@
+// Neural voices of the operator's own: models in folders of `models/` in the data folder, spoken with by sherpa-onnx. Its
+// package is optional, since the program in it contains eSpeak NG, which is GPL; and it is never loaded in our process,
+// since it ends the process it is in at an odd text or a bad model. Each model has a child process of its own, started
+// when it is first needed. A broken model is left out and told of by `sonant doctor`; the others speak.
+import { availableParallelism } from 'node:os';
+import { Failure } from '../../errors.ts';
+import { integerSetting } from '../../setting.ts';
+import { audiblePcm } from '../audible-pcm.ts';
+import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
+import { auditionFault, auditionModel, hearModel } from './audition.ts';
+import { importModel } from './import-model.ts';
+import { isLibraryInstalled } from './library.ts';
+import { type Model, readModels } from './model-folder.ts';
+import { ModelPool } from './model-pool.ts';
+import { generationOf, type SpokenBy } from './model-request.ts';
+import { toModelText } from './model-text.ts';
+import { type Speaker, speakersOf } from './model-voices.ts';
+import { parseReference } from './reference.ts';
+import { createZeroShotCloning } from './zero-shot-cloning.ts';
+
+const name = 'sherpa-onnx';
+const speakingRates = { min: 1, max: 1 };
+const silenceSeconds = 0.2;
+/** A large model may have to be read from a slow disk before it speaks. */
+const patienceMs = { firstSound: 90_000, stall: 60_000 };
+
+export interface SherpaOnnxOptions {
+  dataDir: string;
+  threads: number;
+  /** How many models are in memory at once. */
+  modelsMax: number;
+}
+
+/** Opens the models there are; undefined where there is none that can speak, or no library to speak by. */
+export async function openSherpaOnnx({ dataDir, threads, modelsMax }: SherpaOnnxOptions): Promise<Engine | undefined> {
+  if (!isLibraryInstalled()) return undefined;
+  const read = await readModels(dataDir);
+  const whole = read.flatMap(({ model }) => model ?? []);
+  if (whole.length === 0) return undefined;
+  const pool = new ModelPool({ processesMax: modelsMax, threads });
+  const heard = await hearAll(whole, pool);
+  const models = heard.filter(({ fault }) => fault === undefined);
+  if (models.length > 0) return createEngine(models, pool, modelsMax);
+  await pool.close();
+  return undefined;
+}
+
+interface HeardModel {
+  model: Model;
+  speakers: readonly Speaker[];
+  fault?: string;
+}
+
+/** One after the other: each may need all cores, and most have been heard before. */
+async function hearAll(models: readonly Model[], pool: ModelPool, isThorough = false): Promise<HeardModel[]> {
+  const heard: HeardModel[] = [];
+  for (const model of models) {
+    try {
+      if (isThorough) await hearModel(model, pool);
+      const gains = await auditionModel(model, pool);
+      heard.push({ model, speakers: speakersOf(model, (sid) => gains[sid] ?? 0) });
+    } catch (error) {
+      heard.push({ model, speakers: [], fault: auditionFault(model, error) });
+    }
+  }
+  return heard;
+}
+
+function createEngine(heard: readonly HeardModel[], pool: ModelPool, modelsMax: number): Engine {
+  const own = new Map<string, { model: Model; speaker: Speaker }>();
+  for (const { model, speakers } of heard) {
+    for (const speaker of speakers)
+      if (!own.has(speaker.voice.voiceId)) own.set(speaker.voice.voiceId, { model, speaker });
+  }
+  const cloners = heard.map(({ model }) => model).filter(({ zeroShot }) => zeroShot);
+  const closing = new AbortController();
+
+  const spokenBy = ({ voice, clone }: Segment): Omit<SpokenBy, 'text'> => {
+    if (!clone) {
+      const found = own.get(voice.voiceId);
+      if (!found) throw new Failure('engine_error', {}, new Error(`there is no voice ${voice.voiceId} here`));
+      return found;
+    }
+    const reference = parseReference(clone);
+    const model = cloners.find(({ modelId }) => modelId === reference.modelId);
+    if (!model) throw new Failure('engine_unavailable', {}, new Error(`the model ${reference.modelId} is not here`));
+    return { model, reference };
+  };
+
+  return {
+    name,
+    voices: [...own.values()].map(({ speaker }) => speaker.voice),
+    capabilities: {
+      speakingRates,
+      timings: false,
+      readsNumbers: false,
+      segmentCharsMax: 240,
+      segmentsAtOnce: 2,
+      segmentsSpokenMax: Math.min(modelsMax, heard.length),
+      firstSoundMsMax: patienceMs.firstSound,
+      stallMsMax: patienceMs.stall,
+    },
+    ...(cloners[0] && { cloning: createZeroShotCloning(cloners[0]) }),
+    async *speak(segment, callersSignal): AsyncGenerator<SpokenPcm> {
+      const signal = AbortSignal.any([callersSignal, closing.signal]);
+      signal.throwIfAborted();
+      const by = spokenBy(segment);
+      const text = await toModelText(segment.text, by.model);
+      signal.throwIfAborted();
+      if (text === '') {
+        const { sampleRateHz } = by.model;
+        return yield { samples: new Int16Array(Math.round(silenceSeconds * sampleRateHz)), sampleRateHz };
+      }
+      const asked = { request: generationOf({ ...by, text }), urgent: segment.urgent };
+      yield* audiblePcm(pool.speak(by.model, asked, signal), text);
+    },
+    async close() {
+      closing.abort(new Failure('engine_unavailable'));
+      await pool.close();
+    },
+  };
+}
+
+async function inspect(
+  { threads, modelsMax }: Omit<SherpaOnnxOptions, 'dataDir'>,
+  dataDir: string,
+): Promise<EngineReport> {
+  try {
+    const read = await readModels(dataDir);
+    if (read.length === 0) return { state: 'absent', message: 'there are no models; "sonant voice import" brings one' };
+    if (!isLibraryInstalled()) {
+      return {
+        state: 'broken',
+        message: 'there are models, but not the package sherpa-onnx-node; "npm ci" installs it',
+      };
+    }
+    const pool = new ModelPool({ processesMax: modelsMax, threads });
+    const heard = await hearAll(
+      read.flatMap(({ model }) => model ?? []),
+      pool,
+      true,
+    ).finally(() => pool.close());
+    const faults = read.flatMap((each) => each.faults.map((fault) => `${each.modelId}: ${fault}`));
+    faults.push(...heard.flatMap(({ fault }) => fault ?? []));
+    if (faults.length > 0) return { state: 'broken', message: faults.join('; ') };
+    const voices = heard.reduce((sum, { speakers }) => sum + speakers.length, 0);
+    return { state: 'ready', message: `${heard.length} models, ${voices} voices` };
+  } catch (error) {
+    return { state: 'broken', message: (error as Error).message };
+  }
+}
+
+export const sherpaOnnx = defineEngine({
+  name,
+  isOptional: true,
+  settings: {
+    threads: integerSetting({
+      name: 'SONANT_SHERPA_THREADS',
+      help: 'Threads that a neural model of your own computes with. Default: one for each core, four at most',
+      min: 1,
+      max: 64,
+      fallback: Math.min(4, availableParallelism()),
+    }),
+    modelsMax: integerSetting({
+      name: 'SONANT_SHERPA_MODELS_MAX',
+      help: 'Neural models of your own that are in memory at once, each in a process of its own',
+      min: 1,
+      max: 64,
+      fallback: 2,
+    }),
+  },
+  inspect,
+  open: ({ threads, modelsMax }, dataDir) => openSherpaOnnx({ threads, modelsMax, dataDir }),
+  importVoice: (brought) => importModel(brought),
+});

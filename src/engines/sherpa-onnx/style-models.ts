@@ -1,0 +1,88 @@
+// Kokoro and Kitten models: one ONNX file, the styles of their speakers in voices.bin (32-bit floats, speaker by speaker),
+// tokens.txt and eSpeak NG's data. The names of Kokoro's speakers tell their language and gender: "bf_emma" is British
+// and female.
+import { join } from 'node:path';
+import { askOnnx, elementTypes, type ModelFiles, needEspeakData, needFile, needTokens } from './model-files.ts';
+import type { ModelFacts } from './model-folder.ts';
+import type { NamedSpeaker } from './model-voices.ts';
+
+const { float, int64 } = elementTypes;
+
+/** The first letter of a Kokoro speaker's name: its language for callers, and for eSpeak NG. */
+const kokoroLanguages: Readonly<Record<string, readonly [code: string, espeak: string]>> = {
+  a: ['en-US', 'en-us'],
+  b: ['en-GB', 'en-gb'],
+  e: ['es', 'es'],
+  f: ['fr', 'fr'],
+  h: ['hi', 'hi'],
+  i: ['it', 'it'],
+  p: ['pt-BR', 'pt-br'],
+};
+
+export async function readKokoroModel(files: ModelFiles, modelName: string): Promise<ModelFacts> {
+  const model = askOnnx(files, modelName);
+  model.integer('has_espeak', 0, 1);
+  const facts = await readStyleModel(files, modelName, 3);
+  const lexicons = [...files.sizes.keys()].filter((name) => /^lexicon.*\.txt$/.test(name));
+  // One lexicon of English is enough: what is spoken with another accent goes by eSpeak NG.
+  const english = lexicons.find((name) => name.includes('us-en')) ?? lexicons.find((name) => name.includes('en'));
+  const used = lexicons.filter((name) => name === english || !name.includes('en'));
+  const isMultilingual = model.integer('version', 0, 1_000, 1) >= 2;
+  if (isMultilingual && used.length === 0) model.fault('needs its lexicons, lexicon-us-en.txt and others, beside it');
+  const { dataDir, voices, tokens } = facts.paths;
+  const lexicon = isMultilingual ? { lexicon: used.map((name) => join(files.folder, name)).join(',') } : {};
+  const hasChinese = used.some((name) => name.includes('zh'));
+  return {
+    ...facts,
+    config: { kokoro: { model: join(files.folder, modelName), voices, tokens, dataDir, ...lexicon } },
+    speakerOf: (name) => kokoroSpeaker(name, isMultilingual, hasChinese),
+  };
+}
+
+function kokoroSpeaker(name: string, isMultilingual: boolean, hasChinese: boolean): NamedSpeaker {
+  const [, language = '', gender = ''] = /^([a-z])([fm])_/.exec(name) ?? [];
+  const labels = gender === '' ? {} : { gender: gender === 'f' ? 'female' : 'male' };
+  if (language === 'z' && hasChinese) return { languageCodes: ['zh'], labels };
+  const [code, espeak] = kokoroLanguages[language] ?? [];
+  if (!code || !espeak) return { labels };
+  const bare = new Intl.Locale(code).language;
+  return { languageCodes: [...new Set([code, bare])], labels, ...(isMultilingual && { extra: { lang: espeak } }) };
+}
+
+export async function readKittenModel(files: ModelFiles, modelName: string): Promise<ModelFacts> {
+  const model = askOnnx(files, modelName);
+  model.integer('has_espeak', 1, 1);
+  const facts = await readStyleModel(files, modelName, 2);
+  const { dataDir, voices, tokens } = facts.paths;
+  return { ...facts, config: { kitten: { model: join(files.folder, modelName), voices, tokens, dataDir } } };
+}
+
+async function readStyleModel(files: ModelFiles, modelName: string, dimensions: 2 | 3) {
+  const model = askOnnx(files, modelName);
+  const sampleRateHz = model.integer('sample_rate', 8_000, 48_000);
+  const speakers = model.integer('n_speakers', 1, 10_000);
+  model.needInputs([int64, float, float]);
+  const style = model.integers('style_dim');
+  const isStyle = style.length === dimensions && style.every((size) => Number.isInteger(size) && size > 0);
+  if (!isStyle || (dimensions === 3 && style[1] !== 1)) {
+    model.fault(`has no style_dim of ${dimensions} sizes in its metadata; use a model that was made for sherpa-onnx`);
+  }
+  const bytes = 4 * speakers * style.reduce((product, size) => product * size, 1);
+  const voices = needFile(files, 'voices.bin');
+  const found = files.sizes.get('voices.bin');
+  if (isStyle && speakers > 0 && found !== undefined && found !== bytes) {
+    files.faults.add(
+      'voices.bin',
+      `has ${found} bytes where ${modelName} needs ${bytes}; it is another model's, or damaged`,
+    );
+  }
+  await needTokens(files, { areCharacters: true }, [' ']);
+  return {
+    paths: { voices, tokens: needFile(files, 'tokens.txt'), dataDir: await needEspeakData(files) },
+    sampleRateHz,
+    speakers,
+    speakerNames: model.names('speaker_names'),
+    languageHints: [model.text('voice'), model.text('language'), 'en'],
+    reading: { by: 'phonemes' } as const,
+  };
+}

@@ -1,0 +1,110 @@
+// Models that speak with the voice of a reference: ZipVoice, which must be told what is said in it, and Pocket. They have
+// no voices of their own.
+import { join } from 'node:path';
+import { needVocoder } from './matcha-model.ts';
+import {
+  askOnnx,
+  elementTypes,
+  type ModelFiles,
+  needEspeakData,
+  needFile,
+  needTokens,
+  readJson,
+} from './model-files.ts';
+import type { ModelFacts } from './model-folder.ts';
+
+const { float, int64 } = elementTypes;
+const pocketRateHz = 24_000;
+
+/** The ONNX file whose name begins so; a smaller one (.int8) goes first, as in the releases. */
+export function findPart({ onnxNames }: ModelFiles, beginning: string): string | undefined {
+  const found = onnxNames.filter((name) => name.startsWith(beginning));
+  return found.find((name) => name.includes('int8')) ?? found[0];
+}
+
+function needPart(files: ModelFiles, beginning: string): string {
+  const name = findPart(files, beginning);
+  if (name === undefined) files.faults.add(`${beginning}.onnx`, 'is missing');
+  return name ?? `${beginning}.onnx`;
+}
+
+export async function readZipvoiceModel(files: ModelFiles): Promise<ModelFacts> {
+  const [encoder, decoder] = [needPart(files, 'encoder'), needPart(files, 'decoder')];
+  askOnnx(files, encoder).needInputs([int64, int64, int64, float]);
+  askOnnx(files, decoder).needInputs([float, float, float, float, float]);
+  const sampleRateHz = askOnnx(files, decoder).integer('sample_rate', 8_000, 48_000, 24_000);
+  await needTokens(files, { areCharacters: false }, [' ']);
+  // HiFi-GAN is loaded from another place of the library's config, and so not with this kind.
+  const vocoder = needVocoder(files, ['vocos', 'matcha-tts vocos']);
+  return {
+    config: {
+      zipvoice: {
+        tokens: needFile(files, 'tokens.txt'),
+        encoder: join(files.folder, encoder),
+        decoder: join(files.folder, decoder),
+        ...(vocoder && { vocoder }),
+        lexicon: needFile(files, 'lexicon.txt'),
+        dataDir: await needEspeakData(files),
+      },
+    },
+    sampleRateHz,
+    speakers: 0,
+    speakerNames: [],
+    languageHints: ['zh'],
+    alsoSpeaks: ['en'],
+    reading: { by: 'phonemes' },
+    zeroShot: { needsReferenceText: true, steps: 4, extra: {} },
+  };
+}
+
+const pocketParts = {
+  lmFlow: { beginning: 'lm_flow', inputs: [float, float, float, float] },
+  lmMain: { beginning: 'lm_main', inputs: [float, float], further: 'any' },
+  encoder: { beginning: 'encoder', inputs: [float] },
+  decoder: { beginning: 'decoder', inputs: [float], further: 'any' },
+  textConditioner: { beginning: 'text_conditioner', inputs: [int64] },
+} as const;
+
+export async function readPocketModel(files: ModelFiles): Promise<ModelFacts> {
+  const paths: Record<string, string> = {};
+  for (const [key, { beginning, inputs, ...rest }] of Object.entries(pocketParts)) {
+    const name = needPart(files, beginning);
+    askOnnx(files, name).needInputs(inputs, 'further' in rest ? rest.further : []);
+    paths[key] = join(files.folder, name);
+  }
+  await checkVocabulary(files);
+  return {
+    config: {
+      pocket: {
+        ...paths,
+        vocabJson: join(files.folder, 'vocab.json'),
+        tokenScoresJson: join(files.folder, 'token_scores.json'),
+      },
+    },
+    sampleRateHz: pocketRateHz,
+    speakers: 0,
+    speakerNames: [],
+    languageHints: ['en'],
+    reading: { by: 'phonemes' },
+    // With a seed, the same segment sounds the same each time.
+    zeroShot: { needsReferenceText: false, steps: 5, extra: { seed: 1 } },
+  };
+}
+
+/** The library writes past its memory where a number is too high, and leaves out what no token covers. */
+async function checkVocabulary(files: ModelFiles): Promise<void> {
+  const vocabulary = await readJson(files, 'vocab.json');
+  const scores = await readJson(files, 'token_scores.json');
+  if (vocabulary) {
+    const ids = Object.values(vocabulary);
+    if (!ids.every((id) => Number.isInteger(id) && (id as number) >= 0 && (id as number) < ids.length)) {
+      files.faults.add('vocab.json', 'must give each token a number of its own, from 0 up');
+    }
+    const bytes = Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`);
+    const lacking = bytes.find((token) => !(token in vocabulary));
+    if (lacking) files.faults.add('vocab.json', `lacks the token ${lacking}`);
+  }
+  if (scores && !Object.values(scores).every((score) => typeof score === 'number')) {
+    files.faults.add('token_scores.json', 'must give each token a score');
+  }
+}

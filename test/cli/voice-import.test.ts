@@ -1,0 +1,154 @@
+// Voices of the operator's own are taken in whole, from a folder, an archive or a file, or not at all.
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { commandLine } from '../../src/cli/command.ts';
+import { voiceCommand } from '../../src/cli/voice.ts';
+import { importVoice } from '../../src/cli/voice-import.ts';
+import { isLibraryInstalled } from '../../src/engines/sherpa-onnx/library.ts';
+import { dumpVoice } from '../engines/dumped-voice.ts';
+import { makeTinyPocket } from '../engines/tiny-pocket.ts';
+import { makeTinyVits, tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';
+import { runSonant } from './sonant-program.ts';
+
+let root: string;
+let dataDir: string;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'sonant-import-'));
+});
+afterAll(() => rm(root, { recursive: true }));
+beforeEach(async () => {
+  dataDir = join(await mkdtemp(join(root, 'case-')), 'data');
+});
+
+const { signal } = new AbortController();
+const bring = (path: string, name?: string) =>
+  importVoice({ path, dataDir, ...(name !== undefined && { name }), signal, print() {} });
+const listed = (folder: string) => readdir(join(dataDir, folder)).catch(() => []);
+const tar = (...args: string[]) => execFileSync('tar', args, { stdio: 'pipe' });
+
+test('a voice file is heard and takes its place; another one of its name does not', async () => {
+  const path = join(root, 'susan.flitevox');
+  await writeFile(path, await dumpVoice());
+  expect(await bring(path)).toEqual(['susan']);
+  expect(await listed('voices')).toEqual(['susan.flitevox']);
+  await expect(bring(path)).rejects.toMatchObject({ reason: 'invalid_request', message: /susan already/ });
+  expect(await bring(path, 'jane')).toEqual(['jane']);
+  await writeFile(path, 'no voice');
+  await expect(bring(path, 'torn')).rejects.toThrow('is not a flitevox file');
+  expect(await listed('voices')).toEqual(['jane.flitevox', 'susan.flitevox']);
+});
+
+test('what no engine speaks by is left to others', async () => {
+  await writeFile(join(root, 'notes.txt'), 'hello');
+  expect(await bring(join(root, 'notes.txt'))).toBeUndefined();
+  await expect(bring(join(root, 'nothing'))).rejects.toThrow('cannot read');
+  expect(await listed('models')).toEqual([]);
+});
+
+describe('a model', { timeout: 60_000 }, () => {
+  beforeEach((context) => context.skip(!isLibraryInstalled(), 'the package sherpa-onnx-node was not found here'));
+
+  test('in a folder is copied, heard and measured', async () => {
+    const folder = await makeTinyVits(join(root, 'choir'), { speakers: 2 });
+    expect(await bring(folder)).toEqual(['choir-0', 'choir-1']);
+    expect(await listed('models/choir')).toEqual(['model.onnx', 'sonant-gain.json', 'tokens.txt']);
+    await expect(bring(folder)).rejects.toMatchObject({ message: /there is a model choir already/ });
+    expect(await bring(folder, 'choir-b')).toEqual(['choir-b-0', 'choir-b-1']);
+    expect(await listed('models')).toEqual(['choir', 'choir-b']);
+  });
+
+  test.each(['tar', 'tar.gz'])('in a .%s is unpacked', async (ending) => {
+    const from = await mkdtemp(join(root, 'packed-'));
+    await makeTinyVits(join(from, 'vits-tiny'));
+    const archive = join(from, `any.${ending}`);
+    tar(ending === 'tar' ? '-cf' : '-czf', archive, '-C', from, 'vits-tiny');
+    expect(await bring(archive)).toEqual(['vits-tiny']);
+    expect(await listed('models')).toEqual(['vits-tiny']);
+  });
+
+  test('that only clones has no voices of its own', async () => {
+    expect(await bring(await makeTinyPocket(join(root, 'hum')))).toEqual([]);
+    expect(await listed('models')).toEqual(['hum']);
+  });
+
+  test.each<[what: string, make: (from: string) => Promise<string>, told: RegExp]>([
+    [
+      'with faults, all told',
+      async (from) => {
+        const folder = await makeTinyVits(join(from, 'faulty'));
+        await writeFile(join(folder, 'model.onnx'), writeTinyVits({ metadata: { sample_rate: '' } }));
+        await writeFile(join(folder, 'tokens.txt'), 'a b c');
+        return folder;
+      },
+      /faulty is not taken in:\n {2}model.onnx has no sample_rate.*\n {2}tokens.txt must have/,
+    ],
+    [
+      'that looks whole and dies',
+      async (from) => {
+        const folder = await makeTinyVits(join(from, 'dying'));
+        await writeFile(join(folder, 'tokens.txt'), tinyTokens.replace(/(?<=^[a-z] )/gm, '9'));
+        return folder;
+      },
+      /dying cannot be loaded or does not speak: .*SIGKILL/,
+    ],
+    ['in an empty folder', (from) => mkdtemp(join(from, 'empty')), /there is no ONNX file that speaks in it/],
+    [
+      'with a link in its archive',
+      async (from) => {
+        const folder = await makeTinyVits(join(from, 'linked'));
+        await symlink('/etc', join(folder, 'etc'));
+        tar('-czf', join(from, 'linked.tgz'), '-C', from, 'linked');
+        return join(from, 'linked.tgz');
+      },
+      /has links or devices in it/,
+    ],
+    [
+      'whose archive leads out of its folder',
+      async (from) => {
+        const folder = await makeTinyVits(join(from, 'inner/outer'));
+        await mkdir(join(from, 'inner/below'));
+        tar('-cPf', join(from, 'out.tar'), '-C', join(from, 'inner/below'), '../outer');
+        return folder && join(from, 'out.tar');
+      },
+      /would write outside its folder: \.\.\/outer/,
+    ],
+    [
+      'in an archive that is none',
+      async (from) => {
+        await writeFile(join(from, 'torn.tar.gz'), 'no archive');
+        return join(from, 'torn.tar.gz');
+      },
+      /torn.tar.gz cannot be unpacked: /,
+    ],
+    ['with a name that none can have', (from) => makeTinyVits(join(from, 'my model')), /give another with --name/],
+  ])('%s is refused, and nothing of it is left', async (_, make, told) => {
+    const path = await make(await mkdtemp(join(root, 'refused-')));
+    await expect(bring(path)).rejects.toMatchObject({
+      reason: 'invalid_request',
+      message: expect.stringMatching(told),
+    });
+    expect(await listed('models')).toEqual([]);
+  });
+
+  test('is taken in by the command, and speaks', async () => {
+    const folder = await makeTinyVits(join(root, 'sung'));
+    const env = { SONANT_DATA_DIR: dataDir };
+    const printed: string[] = [];
+    const line = { ...commandLine, signal, loadConfig: () => ({ ...commandLine.loadConfig(), dataDir }) };
+    const args = ['import', folder, '--name', 'tiny'];
+    expect(await voiceCommand.run({ ...line, args, print: (text) => printed.push(text) })).toBe(0);
+    expect(printed).toMatchObject(
+      [/tiny is a model/, /^taken in for/, '  tiny'].map((told) => expect.stringMatching(told)),
+    );
+    const said = await runSonant(
+      root,
+      ['say', 'On May 3rd, naturally.', '-v', 'tiny', '-o', 'sung.wav', '--json'],
+      '',
+      env,
+    );
+    expect(said).toMatchObject({ code: 0, err: '' });
+  });
+});

@@ -1,0 +1,136 @@
+// The processes of models: how many there are, when they end, and what becomes of those who wait on one that dies.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { isLibraryInstalled } from '../../src/engines/sherpa-onnx/library.ts';
+import { type Model, readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
+import { ModelPool, type ModelPoolOptions } from '../../src/engines/sherpa-onnx/model-pool.ts';
+import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
+import { makeTinyVits } from './tiny-vits.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sonant-processes-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+describe('the processes of models', { timeout: 60_000 }, () => {
+  beforeEach((context) => context.skip(!isLibraryInstalled(), 'not found here'));
+
+  const { signal } = new AbortController();
+  const makeModel = async (name: string): Promise<Model> =>
+    (await readModel(await makeTinyVits(join(folder, name)))).model!;
+
+  /** A pool whose processes can be got at. */
+  function open({ stopMsMax, ...options }: Partial<ModelPoolOptions> & { stopMsMax?: number } = {}) {
+    const started: ModelProcess[] = [];
+    const start: ModelPoolOptions['start'] = (asked) => {
+      const process = new ModelProcess({ ...asked, ...(stopMsMax !== undefined && { stopMsMax }) });
+      started.push(process);
+      return process;
+    };
+    const pool = new ModelPool({ processesMax: 2, threads: 1, start, ...options });
+    onTestFinished(() => pool.close());
+    const speak = (model: Model, text = 'hello there.', by = signal) => {
+      const request = { text, generationConfig: { sid: 0, speed: 1, silenceScale: 1 } };
+      return pool.speak(model, { request, urgent: false }, by);
+    };
+    const hear = async (model: Model, text?: string) => {
+      const pieces = await Array.fromAsync(speak(model, text));
+      return pieces.reduce((sum, { samples }) => sum + samples.length, 0);
+    };
+    return { pool, started, speak, hear, alive: () => started.filter((process) => !process.isGone).length };
+  }
+
+  test('are one a model, started when needed, and no more than are allowed', async () => {
+    const [one, two] = [await makeModel('one'), await makeModel('two')];
+    const { started, hear, alive } = open({ processesMax: 1 });
+    expect(started).toHaveLength(0);
+    const alone = await hear(one);
+    expect(await Promise.all([hear(one), hear(one), hear(one)])).toEqual([alone, alone, alone]);
+    expect(started).toHaveLength(1);
+    expect(await Promise.all([hear(two), hear(one), hear(two)])).toEqual([alone, alone, alone]);
+    expect(alive()).toBe(1);
+  });
+
+  test('end when they have had nothing to say for a while', async () => {
+    const model = await makeModel('idle');
+    const { hear, alive, started } = open({ idleMsMax: 20 });
+    await hear(model);
+    while (alive() > 0) await sleep(10);
+    expect(await hear(model)).toBeGreaterThan(0);
+    expect(started).toHaveLength(2);
+  });
+
+  test('that are killed fail what they were speaking, as something that may go well again, and the next is spoken', async () => {
+    const model = await makeModel('killed');
+    const { hear, speak, started } = open();
+    const before = await hear(model);
+    // Sound enough that it is not over when the first of it is heard.
+    const speaking = speak(model, 'go on. '.repeat(2_000));
+    expect((await speaking.next()).done).toBe(false);
+    const waiting = hear(model);
+    await started[0]!.kill();
+    const rest = (async () => {
+      for await (const _ of speaking);
+    })();
+    await expect(rest).rejects.toMatchObject({
+      reason: 'engine_error',
+      facts: { retryAfterSeconds: 1 },
+      cause: { message: expect.stringContaining('SIGKILL') },
+    });
+    expect(await waiting).toBe(before);
+    expect(started).toHaveLength(2);
+  });
+
+  test('are left at once by a reader who leaves, and speak on when they have stopped', async () => {
+    const model = await makeModel('left');
+    const { hear, speak, started } = open();
+    const before = await hear(model);
+    const leaving = new AbortController();
+    const speaking = speak(model, 'go on. '.repeat(2_000), leaving.signal);
+    await speaking.next();
+    leaving.abort('left');
+    await expect(speaking.next()).rejects.toBe('left');
+    expect(await hear(model)).toBe(before);
+    expect(started).toHaveLength(1);
+  });
+
+  test('are ended where they do not stop soon', async () => {
+    const model = await makeModel('stubborn');
+    const { hear, speak, started } = open({ stopMsMax: 1 });
+    const before = await hear(model);
+    const leaving = new AbortController();
+    const speaking = speak(model, 'one long sentence '.repeat(300), leaving.signal).next();
+    setTimeout(() => leaving.abort('left'), 5);
+    await expect(speaking).rejects.toBe('left');
+    expect(await hear(model)).toBe(before);
+    expect(started).toHaveLength(2);
+  });
+
+  test('speak for the next when they are done, not when they have been heard', async () => {
+    const model = await makeModel('slow');
+    const { hear, speak } = open();
+    const slowReader = speak(model, 'one. two. three.');
+    await slowReader.next();
+    expect(await hear(model)).toBeGreaterThan(0);
+    expect((await Array.fromAsync(slowReader)).length).toBe(2);
+  });
+
+  test('that die again and again while they load are not started in a loop', async () => {
+    const model = await makeModel('dying');
+    await writeFile(join(model.folder, 'model.onnx'), 'no model any more');
+    const { hear, started } = open();
+    for (let n = 0; n < 3; n++) {
+      await expect(hear(model)).rejects.toMatchObject({
+        reason: 'engine_unavailable',
+        facts: { retryAfterSeconds: 1 },
+      });
+    }
+    const refused = { reason: 'engine_unavailable', facts: { retryAfterSeconds: expect.closeTo(60, -1) } };
+    await expect(hear(model)).rejects.toMatchObject(refused);
+    expect(started).toHaveLength(3);
+  });
+});
