@@ -133,7 +133,7 @@ const isOfEngine = (error: unknown): boolean =>
   !(error instanceof Failure) ||
   error.reason === 'engine_unavailable' ||
   error.reason === 'engine_timeout' ||
-  error.facts.retryAfterSeconds !== undefined;
+  (error.reason === 'engine_error' && error.facts.retryAfterSeconds !== undefined);
 
 interface Watching {
   signal: AbortSignal;

@@ -1,104 +1,24 @@
 // A person becomes a voice and leaves again, by REST and by gRPC, in the service as it runs: recordings, consent, speech in
 // every mode and format, consent withdrawn; and what the clone is made of is in nothing that anybody can read.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceKind, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
-import { openService, type Service } from '../../src/app.ts';
-import { loadConfig } from '../../src/config.ts';
-import { flite } from '../../src/engines/flite/flite.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
 import { createVoiceRows } from '../../src/store/voice-rows.ts';
-import { createLog } from '../../src/telemetry/log.ts';
-import { cloneMark, defineTone } from '../engines/tone-engine.ts';
+import { cloneMark } from '../engines/tone-engine.ts';
 import { eventsIn, soundIn } from '../gateway/event-reader.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { openCloning } from './open-cloning.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'sonant-cloning-'));
-const definitions = [flite, defineTone({ name: 'cloner', clones: true, languageCodes: ['en'] })];
-const logged: string[] = [];
-const told: string[] = [];
-let service: Service;
-let url: string;
-let key: string;
-let reference: Blob;
-let consent: Blob;
-const clients: { close(): void }[] = [];
-
-beforeAll(async () => {
-  const env = {
-    ...{ SONANT_DATA_DIR: folder, SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' },
-    SONANT_LOG_LEVEL: 'debug',
-  };
-  const config = loadConfig({ env, folder, engines: definitions });
-  const log = createLog('debug', (line) => logged.push(line));
-  service = await openService({ config, definitions, log, isSinglePort: false });
-  url = `http://127.0.0.1:${service.httpPort}`;
-  key = service.firstKey!.key;
-  reference = await record(
-    'The boat left the harbour early, long before the sun came up. Nobody had seen it go.',
-    'wav',
-  );
-  consent = await record('I agree that my voice becomes tones.', 'mp3');
-}, 60_000);
-afterAll(async () => {
-  for (const client of clients) client.close();
-  await service?.drain();
-  rmSync(folder, { recursive: true });
+const { url, key, target, ask, speak, form, reference, consent, logged, told, files } = await openCloning(afterAll);
+const { folder, filesIn, holders, inStore, sealedClones } = files;
+const call = { metadata: { 'x-api-key': key } };
+const voices = openGrpcClient(VoiceService, target);
+const speech = openGrpcClient(SpeechService, target);
+afterAll(() => {
+  voices.close();
+  speech.close();
 });
-
-const ask = async (method: string, path: string, body?: object | FormData) => {
-  const isForm = body instanceof FormData;
-  const answer = await fetch(url + path, {
-    method,
-    headers: { 'X-API-Key': key, ...(body && !isForm && { 'Content-Type': 'application/json' }) },
-    ...(body && { body: isForm ? body : JSON.stringify(body) }),
-  });
-  const bytes = Buffer.from(await answer.arrayBuffer());
-  told.push(bytes.toString('latin1'), [...answer.headers].join('\n'));
-  const isJson = answer.headers.get('content-type')?.startsWith('application/json');
-  return { status: answer.status, headers: answer.headers, bytes, body: isJson ? JSON.parse(bytes.toString()) : {} };
-};
-const speak = (body: object) => ask('POST', '/api/audio/speech', body);
-/** Somebody speaks: the embedded voice, as a file like those that people send. */
-async function record(text: string, output_format: string): Promise<Blob> {
-  const { bytes } = await speak({ voice_id: 'arthur', text, output_format, return_format: 'buffer' });
-  return new Blob([bytes]);
-}
-const form = (fields: Record<string, string | Blob | undefined> = {}): FormData => {
-  const all = {
-    ...{ name: 'Ada', language_code: 'en-US', speaker_name: 'Ada L.', labels: '{"mood":"calm"}' },
-    ...{ reference_audio: reference, consent_audio: consent },
-    ...fields,
-  };
-  const body = new FormData();
-  for (const [name, value] of Object.entries(all)) if (value !== undefined) body.set(name, value);
-  return body;
-};
-const metadata = () => ({ 'x-api-key': key });
-const open = <S extends typeof VoiceService | typeof SpeechService>(kind: S) => {
-  const client = openGrpcClient(kind, `127.0.0.1:${service.grpcPort}`);
-  clients.push(client);
-  return client;
-};
-const filesIn = (path: string): string[] =>
-  readdirSync(path, { recursive: true })
-    .map((name) => join(path, String(name)))
-    .filter((name) => statSync(name).isFile());
-/** All that is on the disk, which must not hold these bytes anywhere. */
-const holders = (bytes: Uint8Array) =>
-  filesIn(folder).filter((file) => readFileSync(file).includes(Buffer.from(bytes)));
-
-async function sealedClones(voiceId: string): Promise<Uint8Array[]> {
-  const store = await openSqlite(join(folder, 'sonant.db'));
-  try {
-    return (await createVoiceRows(store).listClones(voiceId)).map(({ sealed }) => sealed);
-  } finally {
-    await store.close();
-  }
-}
 
 test('how people can be cloned is told', async () => {
   const { body } = await ask('GET', '/api/cloning');
@@ -233,46 +153,39 @@ describe('by REST', () => {
 
 describe('by gRPC', () => {
   test('the same: cloned, heard, deleted, and nothing is left', async () => {
-    const voices = open(VoiceService);
-    const speech = open(SpeechService);
     const bytesOf = async (blob: Blob) => new Uint8Array(await blob.arrayBuffer());
     const recordings = { referenceAudio: await bytesOf(reference), consentAudio: await bytesOf(consent) };
     const person = { voiceId: 'bert', name: 'Bert', languageCode: 'en-US', speakerName: 'Bert B.' };
-    const { voice } = await voices.unary('cloneVoice', { ...person, ...recordings }, { metadata: metadata() });
+    const { voice } = await voices.unary('cloneVoice', { ...person, ...recordings }, call);
     expect(voice).toMatchObject({ voiceId: 'bert', kind: VoiceKind.CLONED, status: VoiceStatus.READY });
     const [sealed] = await sealedClones('bert');
 
-    const spoken = await speech.unary(
-      'synthesizeSpeech',
-      { voiceId: 'bert', text: 'Hello.' },
-      { metadata: metadata() },
-    );
+    const spoken = await speech.unary('synthesizeSpeech', { voiceId: 'bert', text: 'Hello.' }, call);
     expect(spoken.voiceName).toBe('Bert');
     const stream = speech.stream(
       'streamSpeech',
       { voiceId: 'bert', textChunks: Array(60).fill('Good evening to all who are listening.') },
-      { metadata: metadata() },
+      call,
     );
     const end = new Promise((resolve) => stream.once('error', resolve));
     await new Promise((resolve) => stream.once('data', resolve));
     stream.pause();
-    await voices.unary('deleteVoice', { voiceId: 'bert' }, { metadata: metadata() });
+    await voices.unary('deleteVoice', { voiceId: 'bert' }, call);
     stream.resume();
     expect(explain(await end)).toMatchObject({ code: 'FAILED_PRECONDITION', info: { reason: 'VOICE_NOT_READY' } });
     const audioUrl = (spoken.audio as { value: string }).value;
     expect((await ask('GET', new URL(audioUrl).pathname)).status).toBe(410);
-    const gone = await failureOf(voices.unary('getVoice', { voiceId: 'bert' }, { metadata: metadata() }));
+    const gone = await failureOf(voices.unary('getVoice', { voiceId: 'bert' }, call));
     expect(explain(gone).info?.reason).toBe('VOICE_NOT_FOUND');
     expect(holders(sealed!.subarray(0, 32))).toEqual([]);
   });
 
   test('larger than it may be is refused, and all else stays as small as it was', async () => {
-    const voices = open(VoiceService);
     const huge = { name: 'X', referenceAudio: new Uint8Array(26 << 20) };
-    const tooLarge = explain(await failureOf(voices.unary('cloneVoice', huge, { metadata: metadata() })));
+    const tooLarge = explain(await failureOf(voices.unary('cloneVoice', huge, call)));
     expect(tooLarge.info?.reason).toBe('PAYLOAD_TOO_LARGE');
     const wide = { spec: { name: 'x'.repeat(2 << 20) } };
-    const alsoTooLarge = explain(await failureOf(voices.unary('createVoice', wide, { metadata: metadata() })));
+    const alsoTooLarge = explain(await failureOf(voices.unary('createVoice', wide, call)));
     expect(alsoTooLarge.info?.reason).toBe('PAYLOAD_TOO_LARGE');
   });
 });
@@ -288,9 +201,8 @@ test('what clones are made of is in no log, no reply, no metric and no file', as
   expect(holders(Buffer.from(cloneMark))).toEqual([]);
 });
 
-test('the record tells it all, in order, and nobody can change it unseen', async () => {
-  const store = await openSqlite(join(folder, 'sonant.db'));
-  try {
+test('the record tells it all, in order, and nobody can change it unseen', () =>
+  inStore(async (store) => {
     const rows = createVoiceRows(store);
     const record = await Array.fromAsync(rows.readRecord());
     expect(record.map(({ action, voiceId }) => [action, voiceId])).toEqual([
@@ -314,7 +226,4 @@ test('the record tells it all, in order, and nobody can change it unseen', async
     expect(await entriesUntil()).toEqual([2, 'entry 3 of the voice record is missing or was changed']);
     await store.query('delete from voice_record where entry = 2');
     expect(await entriesUntil()).toEqual([1, 'entry 2 of the voice record is missing or was changed']);
-  } finally {
-    await store.close();
-  }
-});
+  }));

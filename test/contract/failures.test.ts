@@ -18,10 +18,12 @@ const door = await openDoor(
 const brief = await openDoor({ keepMs: 1 }, afterAll);
 const { ask, speak } = door;
 
-beforeEach(() => {
+beforeEach(async () => {
   refusal = undefined;
   delete door.tone.trouble.failsAfterSegments;
-});
+  // One that fails again and again would be left in peace.
+  await speak(fresh());
+}, 10_000);
 
 let texts = 0;
 /** A text that nothing is kept of. */

@@ -1,0 +1,91 @@
+// The service as it runs, with an engine that clones, for tests of what becomes of a person's voice: what it was asked, what
+// it told and logged, and all that lies in its folder.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openService } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { flite } from '../../src/engines/flite/flite.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { createVoiceRows } from '../../src/store/voice-rows.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { defineTone } from '../engines/tone-engine.ts';
+
+export async function openCloning(onClose: (close: () => Promise<void>) => void) {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-cloning-'));
+  const definitions = [flite, defineTone({ name: 'cloner', clones: true, languageCodes: ['en'] })];
+  const logged: string[] = [];
+  const told: string[] = [];
+  const addresses = { SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' };
+  const config = loadConfig({ env: { SONANT_DATA_DIR: folder, ...addresses }, folder, engines: definitions });
+  const log = createLog('debug', (line) => logged.push(line));
+  const service = await openService({ config, definitions, log, isSinglePort: false });
+  onClose(async () => {
+    await service.drain();
+    rmSync(folder, { recursive: true });
+  });
+  const url = `http://127.0.0.1:${service.httpPort}`;
+  const { key } = service.firstKey!;
+
+  /** A request with the key; what is answered is told. */
+  const ask = async (method: string, path: string, body?: object | FormData) => {
+    const isForm = body instanceof FormData;
+    const answer = await fetch(url + path, {
+      method,
+      headers: { 'X-API-Key': key, ...(body && !isForm && { 'Content-Type': 'application/json' }) },
+      ...(body && { body: isForm ? body : JSON.stringify(body) }),
+    });
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    told.push(bytes.toString('latin1'), [...answer.headers].join('\n'));
+    const isJson = answer.headers.get('content-type')?.startsWith('application/json');
+    return { status: answer.status, headers: answer.headers, bytes, body: isJson ? JSON.parse(bytes.toString()) : {} };
+  };
+  const speak = (body: object) => ask('POST', '/api/audio/speech', body);
+
+  /** Somebody speaks: the embedded voice, as a file like those that people send. */
+  const record = async (text: string, output_format: string): Promise<Blob> => {
+    const { bytes } = await speak({ voice_id: 'arthur', text, output_format, return_format: 'buffer' });
+    return new Blob([bytes]);
+  };
+  const sentence = 'The boat left the harbour early, long before the sun came up. Nobody had seen it go.';
+  const reference = await record(sentence, 'wav');
+  const consent = await record('I agree that my voice becomes tones.', 'mp3');
+  const form = (fields: Record<string, string | Blob | undefined> = {}): FormData => {
+    const all = {
+      ...{ name: 'Ada', language_code: 'en-US', speaker_name: 'Ada L.', labels: '{"mood":"calm"}' },
+      ...{ reference_audio: reference, consent_audio: consent },
+      ...fields,
+    };
+    const body = new FormData();
+    for (const [name, value] of Object.entries(all)) if (value !== undefined) body.set(name, value);
+    return body;
+  };
+
+  const filesIn = (path: string): string[] =>
+    readdirSync(path, { recursive: true })
+      .map((name) => join(path, String(name)))
+      .filter((name) => statSync(name).isFile());
+  /** The files that hold these bytes anywhere. */
+  const holders = (bytes: Uint8Array) =>
+    filesIn(folder).filter((file) => readFileSync(file).includes(Buffer.from(bytes)));
+  const inStore = async <T>(work: (store: Awaited<ReturnType<typeof openSqlite>>) => Promise<T>): Promise<T> => {
+    const store = await openSqlite(join(folder, 'sonant.db'));
+    return work(store).finally(() => store.close());
+  };
+  const sealedClones = (voiceId: string): Promise<Uint8Array[]> =>
+    inStore(async (store) => (await createVoiceRows(store).listClones(voiceId)).map(({ sealed }) => sealed));
+  const files = { folder, filesIn, holders, inStore, sealedClones };
+  return {
+    url,
+    key,
+    target: `127.0.0.1:${service.grpcPort}`,
+    ask,
+    speak,
+    form,
+    reference,
+    consent,
+    logged,
+    told,
+    files,
+  };
+}
