@@ -1,7 +1,7 @@
 // An engine's own limits: so many segments at once, so many begun a minute, as it states them. First segments go before
-// others, and turns go round the callers, segment by segment, so that one with a hundred requests delays another's first
-// sound by no more than the segment that is being spoken. A request whose first segment would wait too long is told `engine_unavailable`, and for
-// how long; one that is heard already waits as long as it takes.
+// others, and turns go round the callers, segment by segment, so that one with a hundred requests delays another's
+// first sound by no more than the segment that is being spoken. A request whose first segment would wait too long is told
+// `engine_unavailable`, and when its turn will be; one that is heard already waits as long as it takes.
 import { Failure } from '../errors.ts';
 
 export interface GovernedSegment {
@@ -20,6 +20,8 @@ export interface EngineGovernor {
 /** How long the first segment of a request may wait. */
 const firstWaitMsMax = 10_000;
 const minuteMs = 60_000;
+/** Nobody is told to wait for longer, nor remembered. */
+const promiseMsMax = 15 * minuteMs;
 
 interface Waiter {
   begin(): void;
@@ -38,6 +40,8 @@ export function createEngineGovernor(
   /** Callers in the order of their turns; each with its segments in the order they came. First segments have their own. */
   const urgentLines = new Map<string, Waiter[]>();
   const otherLines = new Map<string, Waiter[]>();
+  /** When those who were sent away were told to come again. */
+  const promises = new Map<string, number[]>();
   /** When each segment of the last minute was begun, the oldest first. */
   const begun: number[] = [];
   let speaking = 0;
@@ -83,12 +87,27 @@ export function createEngineGovernor(
     };
   };
 
-  /** In whose turn it would be: behind one segment of each other caller for each of its own. */
-  const aheadOf = (callerId: string): number => {
-    const own = (urgentLines.get(callerId)?.length ?? 0) + 1;
-    let ahead = own - 1;
-    for (const [other, line] of urgentLines) if (other !== callerId) ahead += Math.min(line.length, own);
+  /** How many stand before the caller's next: all of its own, and of each other caller one for each of its own. */
+  const aheadOf = (callerId: string, countOf: (callerId: string) => number): number => {
+    const own = countOf(callerId);
+    let ahead = own;
+    for (const other of new Set([...urgentLines.keys(), ...promises.keys()]))
+      if (other !== callerId) ahead += Math.min(countOf(other), own + 1);
     return ahead;
+  };
+  const waitingOf = (callerId: string) => urgentLines.get(callerId)?.length ?? 0;
+  const expectedOf = (callerId: string) => waitingOf(callerId) + (promises.get(callerId)?.length ?? 0);
+
+  /** When a segment that cannot wait is to come again: at a time that nobody else was told. */
+  const promiseMs = (callerId: string): number => {
+    for (const [other, times] of promises) {
+      const ahead = times.filter((time) => time > now());
+      if (ahead.length > 0) promises.set(other, ahead);
+      else promises.delete(other);
+    }
+    const waitMs = Math.min(waitMsFor(aheadOf(callerId, expectedOf)), promiseMsMax);
+    promises.set(callerId, [...(promises.get(callerId) ?? []), now() + waitMs]);
+    return waitMs;
   };
 
   const countIn = (lines: ReadonlyMap<string, Waiter[]>) =>
@@ -100,12 +119,10 @@ export function createEngineGovernor(
     },
     take({ callerId, urgent, signal }) {
       if (signal.aborted) return Promise.reject(signal.reason);
-      const waitMs = urgent ? waitMsFor(aheadOf(callerId)) : 0;
-      if (waitMs > firstWaitMsMax) {
+      if (urgent && waitMsFor(aheadOf(callerId, waitingOf)) > firstWaitMsMax) {
         const message = 'The speech engine may not be asked so often; try again.';
-        return Promise.reject(
-          new Failure('engine_unavailable', { message, retryAfterSeconds: Math.ceil(waitMs) / 1000 }),
-        );
+        const retryAfterSeconds = Math.ceil(promiseMs(callerId)) / 1000;
+        return Promise.reject(new Failure('engine_unavailable', { message, retryAfterSeconds }));
       }
       const lines = urgent ? urgentLines : otherLines;
       return new Promise((resolve, reject) => {

@@ -88,3 +88,61 @@ test('no more than so many a minute, and who would wait too long is told for how
   leaving.abort(new Error('gone'));
   await expect(waiting).rejects.toThrow('gone');
 });
+
+test('200 clients of 20 keys at an engine of 30 a minute: 30 begin each minute, and all are served when they were told', async () => {
+  const clock = { nowMs: 1_000 };
+  const governor = createEngineGovernor({ segmentsPerMinute: 30 }, () => clock.nowMs);
+  const clients = Array.from({ length: 200 }, (_, i) => ({
+    callerId: `key-${i % 20}`,
+    comesAtMs: clock.nowMs,
+    visits: 0,
+  }));
+  const begunAtMs: number[] = [];
+  const begunOf = new Map<string, number>();
+  for (let left = clients; left.length > 0; ) {
+    clock.nowMs = Math.min(...left.map(({ comesAtMs }) => comesAtMs));
+    for (const client of left.filter(({ comesAtMs }) => comesAtMs === clock.nowMs)) {
+      client.visits++;
+      const { callerId } = client;
+      try {
+        (await governor.take({ callerId, urgent: true, signal: never }))();
+        begunAtMs.push(clock.nowMs);
+        begunOf.set(callerId, (begunOf.get(callerId) ?? 0) + 1);
+        client.comesAtMs = Infinity;
+      } catch (error) {
+        client.comesAtMs = clock.nowMs + (error as Failure).facts.retryAfterSeconds! * 1000;
+      }
+    }
+    left = left.filter(({ comesAtMs }) => comesAtMs < Infinity);
+    const counts = [...begunOf.values()];
+    expect(Math.max(...counts) - Math.min(...counts, begunOf.size < 20 ? 0 : Infinity)).toBeLessThanOrEqual(2);
+  }
+  const perMinute = Map.groupBy(begunAtMs, (at) => Math.floor((at - 1_000) / 60_000));
+  expect([...perMinute.values()].map(({ length }) => length)).toEqual([30, 30, 30, 30, 30, 30, 20]);
+  expect(Math.max(...clients.map(({ visits }) => visits))).toBe(2);
+});
+
+test('the same in the heart: exactly 30 of 200 are spoken, and the others are told', async () => {
+  const tone = openTone({ capabilities: { segmentsPerMinute: 30 } });
+  const speech = createSpeech({
+    voices: createVoices([tone]),
+    slots: createSlots({ speakingMax: 500, waitingMax: 0 }),
+  });
+  const say = (i: number) =>
+    speech.synthesizeSpeech(
+      parseSpeechRequest({ voice_id: 'tone-low', text: 'Hi.' }),
+      { callerId: `key-${i % 20}` },
+      never,
+    );
+  const ends = await Promise.allSettled(Array.from({ length: 200 }, (_, i) => say(i)));
+  const refused = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as Failure] : []));
+  expect([ends.length - refused.length, tone.counts.begun]).toEqual([30, 30]);
+  const waits = refused.map(({ reason, facts }) => [reason, Math.ceil(facts.retryAfterSeconds! / 60)]);
+  expect(new Set(waits.map(([reason]) => reason))).toEqual(new Set(['engine_unavailable']));
+  const minutes = Map.groupBy(waits, ([, minute]) => minute);
+  expect([...minutes].map(([minute, { length }]) => [minute, length])).toEqual([
+    ...[1, 2, 3, 4, 5].map((minute) => [minute, 30]),
+    [6, 20],
+  ]);
+  await tone.close();
+});
