@@ -14,6 +14,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   memory: () => import('./memory.ts'),
   doors: () => import('./doors.ts'),
   start: () => import('./start.ts'),
+  'service-cost': () => import('./service-cost.ts'),
   admission: () => import('./admission.ts'),
   resampler: () => import('./resampler.ts'),
   encoders: () => import('./encoders.ts'),

@@ -242,7 +242,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   };
 }
 
-const databaseOf = ({ dataDir }: Config) => join(dataDir, 'sonant.db');
+export const databaseOf = ({ dataDir }: Config) => join(dataDir, 'sonant.db');
 const pepperOf = ({ keyPepper }: Config) => (keyPepper === '' ? undefined : createPepper(keyPepper));
 
 /** Where this machine itself reaches a listener: one on all addresses is reached on the machine's own. */

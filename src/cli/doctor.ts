@@ -1,7 +1,9 @@
 // `sonant doctor`: looks whether everything that Sonant needs here works, and says what to do about what does not.
+import { existsSync } from 'node:fs';
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { readTls } from '../app/tls.ts';
+import { databaseOf, type VoiceOffice } from '../app.ts';
 import { type Config, type ConfigError, explainMistake } from '../config.ts';
 import { registry } from '../engines/registry.ts';
 import { type Command, type CommandLine, formatTable, parseCommandArgs } from './command.ts';
@@ -20,7 +22,8 @@ export const doctorCommand: Command = {
 Checks Node, the settings, the data folder, every engine and the voices. Exits with 1 if anything is broken; an
 optional engine that is not installed is no fault.
 `,
-  async run({ args, loadConfig, openApp, print }) {
+  async run(line) {
+    const { args, loadConfig, print } = line;
     const { values } = parseCommandArgs({ args, options: { json: { type: 'boolean' } } });
     const config = loadConfig();
     const { dataDir, engines } = config;
@@ -34,7 +37,9 @@ optional engine that is not installed is no fault.
       findings.push({ what: `engine ${name}`, ...(await inspect(engines[name]!, dataDir)) });
     }
     // Engines that are well by themselves may still offer the same voice.
-    if (!findings.some(isBroken)) findings.push({ what: 'voices', ...(await inspectVoices(openApp)) });
+    if (!findings.some(isBroken)) {
+      findings.push({ what: 'voices', ...(await inspectVoices(line, existsSync(databaseOf(config)))) });
+    }
     print(
       values.json
         ? JSON.stringify(findings, null, 2)
@@ -73,12 +78,32 @@ async function closestThere(path: string): Promise<string> {
   return (await stat(path).catch(() => undefined)) || path === dirname(path) ? path : closestThere(dirname(path));
 }
 
-async function inspectVoices(openApp: CommandLine['openApp']): Promise<Omit<Finding, 'what'>> {
+async function inspectVoices(
+  { openApp, openVoiceOffice }: CommandLine,
+  isKept: boolean,
+): Promise<Omit<Finding, 'what'>> {
   try {
-    const app = await openApp();
-    await app.close();
-    return { state: 'ready', message: `${app.voices.list().length}, each under a name of its own` };
+    const opened = isKept ? await openVoiceOffice() : await openApp();
+    try {
+      const message = `${opened.voices.list().length}, each under a name of its own`;
+      return { state: 'ready', message: 'rows' in opened ? `${message}; ${await inspectKept(opened)}` : message };
+    } finally {
+      await opened.close();
+    }
   } catch (error) {
     return { state: 'broken', message: (error as Error).message };
   }
+}
+
+/** Whether the record is whole, and every clone opens with the master key of here. */
+async function inspectKept({ rows, vault }: VoiceOffice): Promise<string> {
+  const entries = await Array.fromAsync(rows.readRecord());
+  const kept = (await rows.listChanged(0)).filter(({ status }) => status !== 'deleted');
+  for (const { voiceId } of kept) {
+    for (const { cloneId, sealed } of await rows.listClones(voiceId)) {
+      const closed = `voice ${voiceId} cannot be opened: SONANT_MASTER_KEY is not the one that it was made with`;
+      await vault.open(sealed, cloneId).catch(() => Promise.reject(new Error(closed)));
+    }
+  }
+  return `${kept.length} kept here, and their record of ${entries.length} entries is whole`;
 }

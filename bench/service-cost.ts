@@ -1,0 +1,124 @@
+// What the service adds to an engine: an engine of fixed cost on loopback, asked by a client itself, and asked through the
+// service by the same client. Time to the first sound as the client hears it; CPU of this process, in which the service
+// runs and, for the baseline, a bare fetch of the same sound from the same engine.
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openService } from '../src/app.ts';
+import { loadConfig } from '../src/config.ts';
+import { openAiCompatible } from '../src/engines/openai-compatible/openai-compatible.ts';
+import { createLog } from '../src/telemetry/log.ts';
+import type { Bench, Cell } from './measuring/bench.ts';
+import { median } from './measuring/rounds.ts';
+import { passage } from './measuring/texts.ts';
+import { engineRateHz } from './service-cost/fixed-engine.ts';
+import type { Ask, Heard } from './service-cost/listener.ts';
+
+const text = passage(1000);
+const rounds = 15;
+const warmUps = 5;
+const outputs = [
+  { format: 'pcm', sampleRateHz: 24_000 },
+  { format: 'wav', sampleRateHz: 44_100 },
+  { format: 'mp3', sampleRateHz: 44_100 },
+] as const;
+
+interface Measured {
+  firstMs: number;
+  cpuMsPerSecond: number;
+}
+
+const start = (file: string): ChildProcess => fork(join(import.meta.dirname, 'service-cost', file), { execArgv: [] });
+
+export const bench: Bench = {
+  about: 'what the service adds to an engine of fixed cost: time to first sound, CPU per second of sound',
+  async run() {
+    const folder = mkdtempSync(join(tmpdir(), 'sonant-bench-cost-'));
+    const engine = start('fixed-engine.ts');
+    const listener = start('listener.ts');
+    const [{ port }] = await once(engine, 'message');
+    const engineUrl = `http://127.0.0.1:${port}/v1`;
+    const env = {
+      ...{ SONANT_OPENAI_URL: engineUrl, SONANT_DATA_DIR: folder, SONANT_LOG_LEVEL: 'warn' },
+      ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' },
+    };
+    const definitions = [openAiCompatible];
+    const config = loadConfig({ env, folder, engines: definitions });
+    const service = await openService({ config, definitions, log: createLog('warn'), isSinglePort: false });
+
+    const hear = async (ask: Ask): Promise<Heard> => {
+      listener.send(ask);
+      return (await once(listener, 'message'))[0];
+    };
+    const bare: Ask = {
+      url: `${engineUrl}/audio/speech`,
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ model: 'fixed', voice: 'fixed', input: text, response_format: 'pcm' }),
+    };
+    const { byteCount } = await hear(bare);
+    const soundSeconds = byteCount / 2 / engineRateHz;
+
+    const baseline = await measureBaseline(() => hear(bare), bare, soundSeconds);
+    const rows: Cell[][] = [];
+    const ratios: number[] = [];
+    for (const { format, sampleRateHz } of outputs) {
+      const ask: Ask = {
+        url: `http://127.0.0.1:${service.httpPort}/api/audio/speech`,
+        headers: { 'Content-Type': 'application/json', 'X-API-Key': service.firstKey!.key },
+        body: JSON.stringify({
+          ...{ voice_id: 'fixed', method: 'streaming', text_chunks: [text], language_code: 'en' },
+          ...{ output_format: format, sample_rate: sampleRateHz },
+        }),
+      };
+      const served = await measure(() => hear(ask), soundSeconds);
+      const first = served.firstMs / baseline.firstMs;
+      ratios.push(first);
+      const cpu = served.cpuMsPerSecond / baseline.cpuMsPerSecond;
+      rows.push([`${format} ${sampleRateHz}`, served.firstMs, first, served.cpuMsPerSecond, cpu]);
+    }
+    await service.drain();
+    for (const child of [engine, listener]) child.disconnect();
+    rmSync(folder, { recursive: true });
+    const columns = [
+      { name: 'output' },
+      { name: 'first sound ms', digits: 1 },
+      { name: ': engine alone', digits: 2 },
+      { name: 'CPU ms/s', digits: 2 },
+      { name: ': bare fetch', digits: 1 },
+    ];
+    const alone: Cell[] = ['engine alone', baseline.firstMs, 1, baseline.cpuMsPerSecond, 1];
+    const title = `${text.length} characters, ${soundSeconds.toFixed(0)} s of sound, streamed over REST`;
+    const goal = {
+      name: 'first sound through the service : engine alone',
+      figure: Math.max(...ratios),
+      digits: 2,
+      max: 2,
+    };
+    return { tables: [{ title, columns, rows: [alone, ...rows] }], goals: [goal] };
+  },
+};
+
+async function measure(hear: () => Promise<Heard>, soundSeconds: number): Promise<Measured> {
+  for (let n = 0; n < warmUps; n++) await hear();
+  const before = process.cpuUsage();
+  const firsts: number[] = [];
+  for (let n = 0; n < rounds; n++) firsts.push((await hear()).firstMs);
+  const { user, system } = process.cpuUsage(before);
+  return { firstMs: median(firsts), cpuMsPerSecond: (user + system) / 1000 / rounds / soundSeconds };
+}
+
+/** As the client hears the engine itself, and what a bare fetch of the same sound costs this process. */
+async function measureBaseline(hear: () => Promise<Heard>, bare: Ask, soundSeconds: number): Promise<Measured> {
+  const { firstMs } = await measure(hear, soundSeconds);
+  const fetchBare = async (): Promise<Heard> => {
+    const { url, ...init } = bare;
+    const answer = await fetch(url, { method: 'POST', ...init });
+    let byteCount = 0;
+    for await (const piece of answer.body!) byteCount += piece.length;
+    return { firstMs: 0, wholeMs: 0, byteCount };
+  };
+  const { cpuMsPerSecond } = await measure(fetchBare, soundSeconds);
+  return { firstMs, cpuMsPerSecond };
+}

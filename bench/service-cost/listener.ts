@@ -1,0 +1,29 @@
+// Somebody who listens, in a process of its own: asks what it is told to ask, and tells when the first sound came, when
+// all of it was there, and how much it was.
+export interface Ask {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface Heard {
+  firstMs: number;
+  wholeMs: number;
+  byteCount: number;
+}
+
+async function listenTo({ url, headers, body }: Ask): Promise<Heard> {
+  const start = performance.now();
+  const answer = await fetch(url, { method: 'POST', headers, body });
+  if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
+  let firstMs: number | undefined;
+  let byteCount = 0;
+  for await (const piece of answer.body!) {
+    firstMs ??= performance.now() - start;
+    byteCount += piece.length;
+  }
+  return { firstMs: firstMs!, wholeMs: performance.now() - start, byteCount };
+}
+
+process.on('disconnect', () => process.exit());
+process.on('message', async (ask: Ask) => process.send!(await listenTo(ask)));

@@ -1,0 +1,26 @@
+// The vault: what is locked up opens as what it was, and as nothing else.
+import { expect, test } from 'vitest';
+import { createVault } from '../../src/voices/vault.ts';
+
+const vaultOf = (master: string) => createVault(async () => master);
+const master = 'a master key of thirty-two chars.';
+const plain = Buffer.from('the voice of a person');
+
+test('what is sealed opens again, and says nothing of itself', async () => {
+  const sealed = await vaultOf(master).seal(plain, 'cln_1');
+  expect(Buffer.from(sealed).includes(plain)).toBe(false);
+  expect(Buffer.from(await vaultOf(master).open(sealed, 'cln_1'))).toEqual(plain);
+  expect(await vaultOf(master).seal(plain, 'cln_1')).not.toEqual(sealed);
+});
+
+test('not with another key, not for another clone, not changed in any byte', async () => {
+  const vault = vaultOf(master);
+  const sealed = await vault.seal(plain, 'cln_1');
+  await expect(vaultOf(`${master}!`).open(sealed, 'cln_1')).rejects.toThrow();
+  await expect(vault.open(sealed, 'cln_2')).rejects.toThrow();
+  for (let at = 0; at < sealed.length; at++) {
+    const changed = Uint8Array.from(sealed, (byte, i) => (i === at ? byte ^ 1 : byte));
+    await expect(vault.open(changed, 'cln_1')).rejects.toThrow();
+  }
+  for (const length of [0, 1, 12, 28]) await expect(vault.open(sealed.subarray(0, length), 'cln_1')).rejects.toThrow();
+});

@@ -1,0 +1,95 @@
+// A voice as a file: it goes to another installation and is the same there, where the master key is the same; and nothing
+// that is not whole is taken in.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { createVoiceRows, type VoiceRows } from '../../src/store/voice-rows.ts';
+import { createVault } from '../../src/voices/vault.ts';
+import { operatorErrand, toRecordEntry } from '../../src/voices/voice-errand.ts';
+import { exportVoice, importVoiceFile } from '../../src/voices/voice-file.ts';
+
+const vault = createVault(async () => 'a master key of thirty-two chars.');
+const secret = Buffer.from('what ada is made of');
+let here: VoiceRows;
+let there: VoiceRows;
+
+async function openRows(): Promise<VoiceRows> {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-voice-file-'));
+  const store = await openSqlite(join(folder, 'sonant.db'));
+  onTestFinished(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+  return createVoiceRows(store);
+}
+
+beforeEach(async () => {
+  here = await openRows();
+  there = await openRows();
+  const sealed = await vault.seal(secret, 'cln_ada');
+  const consent = {
+    ...{ speakerName: 'Ada L.', statement: 'I agree.', languageCode: 'en-US', audioSha256: 'ab', givenAtMs: 1 },
+    confirmedBy: 'key:key_1',
+  };
+  await here.change('ada', () => ({
+    row: {
+      ...{ voiceId: 'ada', name: 'Ada', description: 'Calm.', kind: 'cloned', status: 'ready', version: 3 },
+      ...{ languageCodes: 'en-US de', labels: '{"mood":"calm"}', consent: JSON.stringify(consent) },
+      bindings: JSON.stringify([
+        { engine: 'a', cloneId: 'cln_ada', gainDb: 2.5 },
+        { engine: 'b', speakerId: 'x' },
+      ]),
+      ...{ createdAtMs: 1, updatedAtMs: 2 },
+    },
+    entry: toRecordEntry({ action: 'clone', voiceId: 'ada', atMs: 1, detail: {} }, operatorErrand),
+    clones: [{ cloneId: 'cln_ada', sealed }],
+  }));
+});
+
+test('goes there and is the same', async () => {
+  const file = await exportVoice(here, 'ada');
+  expect(file).not.toContain(secret.toString('base64').slice(0, 12));
+  expect(await importVoiceFile(file, there, vault)).toBe('ada');
+  const [before, after] = [(await here.find('ada'))!, (await there.find('ada'))!];
+  for (const field of ['name', 'description', 'kind', 'status', 'languageCodes', 'labels', 'consent'] as const)
+    expect(after[field]).toEqual(before[field]);
+  const [clone] = await there.listClones('ada');
+  expect(JSON.parse(after.bindings)).toEqual([
+    { engine: 'a', cloneId: clone!.cloneId, gainDb: 2.5 },
+    { engine: 'b', speakerId: 'x' },
+  ]);
+  expect(Buffer.from(await vault.open(clone!.sealed, clone!.cloneId))).toEqual(secret);
+  const [entry] = await Array.fromAsync(there.readRecord());
+  expect(entry).toMatchObject({ action: 'import', voiceId: 'ada', actor: 'operator' });
+});
+
+test('not where the master key is another', async () => {
+  const other = createVault(async () => 'another master key of 32 chars...');
+  await expect(importVoiceFile(await exportVoice(here, 'ada'), there, other)).rejects.toThrow('SONANT_MASTER_KEY');
+  expect(await there.listChanged(0)).toEqual([]);
+});
+
+test('not over a voice that is there', async () => {
+  await expect(importVoiceFile(await exportVoice(here, 'ada'), here, vault)).rejects.toThrow('already');
+});
+
+test.each<[string, (file: Record<string, unknown>) => unknown, string]>([
+  ['no voice at all', () => 'hello', 'no voice'],
+  ['another version', (file) => ({ ...file, sonant_voice: 2 }), 'no voice'],
+  ['a bad id', (file) => ({ ...file, voice_id: '../ada' }), 'voice_id'],
+  ['a clone without consent', (file) => ({ ...file, consent: null }), 'consent'],
+  ['a clone that says it is stock', (file) => ({ ...file, kind: 'stock' }), 'kind'],
+  ['a clone whose consent was withdrawn', (file) => ({ ...file, status: 'consent_revoked' }), 'status'],
+  ['no bindings', (file) => ({ ...file, bindings: [] }), 'bindings'],
+  ['half a binding', (file) => ({ ...file, bindings: [{ engine: 'a', clone_id: 'x' }] }), 'bindings'],
+])('%s is not taken in', async (_, spoil, word) => {
+  const spoilt = spoil(JSON.parse(await exportVoice(here, 'ada')));
+  await expect(importVoiceFile(JSON.stringify(spoilt), there, vault)).rejects.toThrow(word);
+  expect(await there.listChanged(0)).toEqual([]);
+});
+
+test('there is nothing to export of a voice that is not kept here', async () => {
+  await expect(exportVoice(here, 'nobody')).rejects.toMatchObject({ reason: 'voice_not_found' });
+});
