@@ -79,6 +79,14 @@ const ownSettings = {
     fallback: '',
     secret: true,
   }),
+  masterKey: textSetting({
+    name: 'SONANT_MASTER_KEY',
+    help: 'Secret that voices of people are encrypted with; default: the file master-key in the data folder, made when it is first needed',
+    allowed: 'at least 32 characters',
+    fallback: '',
+    isAllowed: (given) => given === '' || given.length >= 32,
+    secret: true,
+  }),
   badKeysPerMinute: integerSetting({
     name: 'SONANT_BAD_KEYS_PER_MINUTE',
     help: 'Attempts without a valid API key that an address may make in a minute; further ones are told to wait',

@@ -30,7 +30,7 @@ describe.skipIf(!canRecognize())('the default voice is understood', { timeout: 3
   afterAll(() => app?.close());
 
   const speak = (fields: object) => {
-    const voiceId = app.voices.list()[0]!.voiceId;
+    const voiceId = app.voices.list()[0]!.voice.voiceId;
     return app.speech.synthesizeSpeech(
       parseSpeechRequest({ voice_id: voiceId, ...fields }),
       { callerId: 'test' },

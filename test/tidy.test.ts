@@ -87,8 +87,13 @@ test('files keep to one subject: none over 300 lines', () => {
 
 test('the name of an engine appears only in its own files and the registry', () => {
   const outside = sources.filter((file) => !file.startsWith('src/engines/'));
+  // What gRPC's errors are made of has the name of a company.
+  const words = (file: string) =>
+    read(file)
+      .toLowerCase()
+      .replaceAll(/google[./](rpc|aip)/g, '');
   const leaks = registry.flatMap(({ name }) =>
-    outside.filter((file) => read(file).toLowerCase().includes(name)).map((file) => `${file} names ${name}`),
+    outside.filter((file) => words(file).includes(name)).map((file) => `${file} names ${name}`),
   );
   expect(leaks).toEqual([]);
 });

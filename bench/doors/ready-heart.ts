@@ -36,7 +36,7 @@ export const readyHeart: Delivery = {
     return { ...about(request), ...known, open: soundPieces };
   },
   async *streamSpeech(request) {
-    yield { type: 'info', ...about(request), contentType: 'audio/wav', chunkCount: 1 };
+    yield { type: 'info', ...about(request), speaker: voice, contentType: 'audio/wav', chunkCount: 1 };
     for (let n = 0; n < pieceCount; n++) yield { type: 'audio', chunkIndex: 0, audio: piece, chunkCharsBegun: 1 };
     yield { type: 'chunk_done', chunkIndex: 0, chars: request.chars, startSeconds: 0, endSeconds: 2 };
     yield { type: 'done', chars: request.chars, seconds: 2, byteCount: pieceCount * piece.length };

@@ -22,6 +22,7 @@ import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
+import type { VoiceDesk } from '../../src/voices/voice-desk.ts';
 import { ownCpuMs } from '../measuring/machine.ts';
 import { openGrpcJs, openRawHttp, openRawHttp2 } from './raw-servers.ts';
 import { readyHeart, sound, voice, voices } from './ready-heart.ts';
@@ -51,7 +52,7 @@ async function openSonant(): Promise<Doors> {
   const rows = createApiKeyRows(store);
   const usage = createUsageRows(store);
   const limiter = createLimiter({ spentSince: async () => 0 });
-  const speaking = { delivery: readyHeart, voices, metering: { limiter, ledger: createLedger(usage) } };
+  const speaking = { delivery: readyHeart, metering: { limiter, ledger: createLedger(usage) } };
   const keyring = createKeyring({ rows });
   const addresses = createAddressLimit({ perMinute: 60 });
   const seal = createSeal('a secret of the bench');
@@ -62,7 +63,13 @@ async function openSonant(): Promise<Doors> {
   const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000 };
   const { key } = await desk.create({ scopes: firstKeyScopes, limits }, operatorErrand);
   const access = { admit, isInForce: keyring.isInForce, desk };
-  const services = createServices({ speaking, access, onCallEnd: () => {} });
+  const voicing = {
+    voices,
+    engines: [],
+    desk: {} as VoiceDesk,
+    preview: async () => Promise.reject(new Error('unused')),
+  };
+  const services = createServices({ speaking, voicing, access, onCallEnd: () => {} });
   const address = { host: '127.0.0.1', port: 0 };
   const onFault = console.error;
   const rpc = await openRpcServer({ services, address, onFault });

@@ -44,7 +44,7 @@ export async function openSpeech({ speakingMax = 64 } = {}): Promise<OpenedSpeec
   const env = { SONANT_SPEAKING_MAX: String(speakingMax) };
   const app = await openApp(loadConfig({ env, folder, engines: [watched] }), [watched]);
 
-  const voices = app.voices.list();
+  const voices = app.voices.list().map(({ voice }) => voice);
   const toRequest = (fields: Fields) => parseSpeechRequest({ voice_id: voices[0]!.voiceId, ...fields });
   const caller = { callerId: 'bench' };
   const never = new AbortController().signal;

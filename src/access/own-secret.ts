@@ -1,5 +1,5 @@
-// The secret that this service seals with: the operator's, or one that is made on the first start and kept in the data
-// folder, for its owner's eyes only. Of processes that start at once, all come to the same.
+// A secret of this service: the operator's, or one that is made when it is first needed and kept in the data folder, for
+// its owner's eyes only. Of processes that start at once, all come to the same.
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,8 +9,8 @@ import { keepOnce } from './kept-file.ts';
 
 const secretBytes = 32;
 
-export async function readOwnSecret(dataDir: string): Promise<string> {
-  const file = join(dataDir, 'secret');
+export async function readOwnSecret(dataDir: string, name = 'secret'): Promise<string> {
+  const file = join(dataDir, name);
   try {
     makeFolder(dataDir);
     await keepOnce(file, randomBytes(secretBytes).toString('base64url'));
@@ -18,10 +18,6 @@ export async function readOwnSecret(dataDir: string): Promise<string> {
     if (secret.length < secretBytes) throw new Error(`${file} holds no secret; remove it to have one made`);
     return secret;
   } catch (error) {
-    throw new Failure(
-      'storage_unavailable',
-      { message: 'The secret that cookies are sealed with cannot be kept.' },
-      error,
-    );
+    throw new Failure('storage_unavailable', { message: 'A secret of this service cannot be kept.' }, error);
   }
 }

@@ -1,6 +1,16 @@
 // What a command of the command line is, and what it is given.
 import { parseArgs } from 'node:util';
-import { type App, type Keys, openApp, openKeys, openService, openUsage, type Service } from '../app.ts';
+import {
+  type App,
+  type Keys,
+  openApp,
+  openKeys,
+  openService,
+  openUsage,
+  openVoiceOffice,
+  type Service,
+  type VoiceOffice,
+} from '../app.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { registry } from '../engines/registry.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -12,6 +22,7 @@ export interface CommandLine {
   loadConfig(): Config;
   openApp(): Promise<App>;
   openKeys(): Promise<Keys>;
+  openVoiceOffice(): Promise<VoiceOffice>;
   openUsage(): ReturnType<typeof openUsage>;
   openService(options: { isSinglePort: boolean }): Promise<Service>;
   print(text: string): void;
@@ -35,6 +46,7 @@ export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   loadConfig: load,
   openApp: () => openApp(load(), registry),
   openKeys: () => openKeys(load()),
+  openVoiceOffice: () => openVoiceOffice(load(), registry),
   openUsage: () => openUsage(load()),
   openService: ({ isSinglePort }) => {
     const config = load();

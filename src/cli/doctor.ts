@@ -1,7 +1,7 @@
 // `sonant doctor`: looks whether everything that Sonant needs here works, and says what to do about what does not.
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { readTls } from '../app.ts';
+import { readTls } from '../app/tls.ts';
 import { type Config, type ConfigError, explainMistake } from '../config.ts';
 import { registry } from '../engines/registry.ts';
 import { type Command, type CommandLine, formatTable, parseCommandArgs } from './command.ts';

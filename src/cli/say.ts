@@ -158,10 +158,11 @@ function toRequest(flags: Flags, text: string, format: FormatName, voices: Voice
 /** The first voice, of those that speak the language if one is given. */
 function chooseVoice(voices: Voices, language: string | undefined): string {
   const code = language === undefined ? undefined : toLanguageCode(language);
-  const voice = voices.list().find((each) => code === undefined || isSpokenBy(each, code));
-  if (!voice)
+  const able = voices.list().filter(({ status, bindings }) => status === 'ready' && bindings.length > 0);
+  const chosen = able.find(({ voice }) => code === undefined || isSpokenBy(voice, code));
+  if (!chosen)
     throw new UsageError(`no voice here speaks ${language}; sonant voice list tells which languages there are`);
-  return voice.voiceId;
+  return chosen.voice.voiceId;
 }
 
 /** Writes the sound as it comes, and tells what it was. */

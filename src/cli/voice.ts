@@ -1,50 +1,122 @@
-// `sonant voice list`: who can speak here.
-import type { Voice } from '../engines/engine.ts';
-import { isSpokenBy } from '../speech/voice.ts';
-import { type Command, formatTable, parseCommandArgs, UsageError } from './command.ts';
+// `sonant voice list|export|import|delete|revoke|record`: who can speak here, and what becomes of the voices that are kept.
+import { readFile, writeFile } from 'node:fs/promises';
+import type { VoiceOffice } from '../app.ts';
+import { isSpokenBy, type OfferedVoice } from '../speech/voice.ts';
+import { operatorErrand } from '../voices/voice-errand.ts';
+import { exportVoice, importVoiceFile } from '../voices/voice-file.ts';
+import { type Command, type CommandLine, formatTable, parseCommandArgs, UsageError } from './command.ts';
+
+const options = {
+  language: { type: 'string' },
+  output: { type: 'string', short: 'o' },
+  json: { type: 'boolean' },
+} as const;
 
 export const voiceCommand: Command = {
   name: 'voice',
-  summary: 'list the voices there are',
+  summary: 'list, import, export and end voices',
   help: () => `Usage: sonant voice list [--language CODE] [--json]
+       sonant voice export ID [-o FILE]
+       sonant voice import FILE
+       sonant voice delete ID
+       sonant voice revoke ID
+       sonant voice record [--json]
 
-Lists the voices that can speak here, the default one first.
+Lists the voices that can speak here, the default one first; writes a voice that is kept here into a file, and takes one
+in; deletes one, or withdraws the consent of the person cloned; prints the record of all that was done, checked.
+A clone in a file is encrypted with SONANT_MASTER_KEY, and can be taken in only where that is the same.
 
   --language CODE  only voices that speak this language, such as en-GB
-  --json           one JSON array, for programs
+  -o, --output     where to write; default: standard output
+  --json           JSON, for programs
 `,
-  async run({ args, openApp, print }) {
-    const options = { language: { type: 'string' }, json: { type: 'boolean' } } as const;
-    const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
-    if (positionals.join(' ') !== 'list')
-      throw new UsageError('the command is: sonant voice list [--language CODE] [--json]');
-    const { language } = values;
+  async run(line) {
+    const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
+    const [action, ...rest] = positionals;
+    const act = action !== undefined && Object.hasOwn(actions, action) ? actions[action] : undefined;
+    if (!act) throw new UsageError(`the command is sonant voice ${Object.keys(actions).join(', ')}`);
+    await act(line, values, rest);
+    return 0;
+  },
+};
+
+interface Flags {
+  language?: string | undefined;
+  output?: string | undefined;
+  json?: boolean | undefined;
+}
+type Action = (line: CommandLine, flags: Flags, rest: readonly string[]) => Promise<void>;
+
+const actions: Readonly<Record<string, Action>> = {
+  async list({ openApp, print }, { language, json }, rest) {
+    if (rest.length > 0) throw new UsageError('the command is: sonant voice list [--language CODE] [--json]');
     const app = await openApp();
     try {
-      const voices = app.voices.list().filter((voice) => language === undefined || isSpokenBy(voice, language));
-      print(values.json ? JSON.stringify(voices.map(toJson), null, 2) : formatTable([heading, ...voices.map(toRow)]));
-      return 0;
+      const voices = app.voices.list().filter(({ voice }) => language === undefined || isSpokenBy(voice, language));
+      print(json ? JSON.stringify(voices.map(toJson), null, 2) : formatTable([heading, ...voices.map(toRow)]));
     } finally {
       await app.close();
     }
   },
+  export: (line, { output }, rest) =>
+    inOffice(line, async ({ rows }) => {
+      const file = await exportVoice(rows, only(rest, 'export ID'));
+      if (output === undefined) line.print(file.trimEnd());
+      else await writeFile(output, file, { mode: 0o600 });
+    }),
+  import: (line, _, rest) =>
+    inOffice(line, async ({ rows, vault }) => {
+      const path = only(rest, 'import FILE');
+      const voiceId = await importVoiceFile(await readFile(path, 'utf8'), rows, vault);
+      line.print(`${voiceId} is kept here now.`);
+    }),
+  delete: (line, _, rest) =>
+    inOffice(line, async ({ desk }) => {
+      const voiceId = only(rest, 'delete ID');
+      await desk.remove(voiceId, operatorErrand);
+      line.print(`${voiceId} is deleted.`);
+    }),
+  revoke: (line, _, rest) =>
+    inOffice(line, async ({ desk }) => {
+      const { voice } = await desk.revokeConsent(only(rest, 'revoke ID'), operatorErrand);
+      line.print(`${voice.voiceId} (${voice.name}) speaks no more, and what it was made of is destroyed.`);
+    }),
+  record: (line, { json }) =>
+    inOffice(line, async ({ rows }) => {
+      const entries = await Array.fromAsync(rows.readRecord());
+      if (json) return line.print(JSON.stringify(entries, null, 2));
+      const told = entries.map(({ entry, atMs, actor, action, voiceId }) => [
+        ...[String(entry), new Date(atMs).toISOString(), actor, action, voiceId],
+      ]);
+      line.print(formatTable([['ENTRY', 'TIME', 'BY', 'WHAT', 'VOICE'], ...told]));
+    }),
 };
 
-const heading = ['VOICE', 'NAME', 'LANGUAGES', 'ENGINE', 'DESCRIPTION'];
-const toRow = ({ voiceId, name, languageCodes, engine, description }: Voice) => [
-  voiceId,
-  name,
-  languageCodes.join(','),
-  engine,
-  description,
+async function inOffice({ openVoiceOffice }: CommandLine, work: (office: VoiceOffice) => Promise<void>): Promise<void> {
+  const office = await openVoiceOffice();
+  try {
+    await work(office);
+  } finally {
+    await office.close();
+  }
+}
+
+function only([one, ...rest]: readonly string[], usage: string): string {
+  if (one === undefined || rest.length > 0) throw new UsageError(`the command is: sonant voice ${usage}`);
+  return one;
+}
+
+const heading = ['VOICE', 'NAME', 'STATUS', 'LANGUAGES', 'ENGINE', 'DESCRIPTION'];
+const toRow = ({ voice: { voiceId, name, languageCodes, engine, description }, status }: OfferedVoice) => [
+  ...[voiceId, name, status, languageCodes.join(','), engine, description],
 ];
 
-const toJson = ({ voiceId, name, description, kind, engine, languageCodes, labels }: Voice) => ({
+const toJson = ({
+  voice: { voiceId, name, description, kind, engine, languageCodes, labels },
+  status,
+}: OfferedVoice) => ({
   voice_id: voiceId,
-  name,
-  description,
-  kind,
-  engine,
+  ...{ name, description, kind, engine, status },
   language_codes: languageCodes,
   labels,
 });

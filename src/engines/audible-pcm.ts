@@ -4,9 +4,13 @@ import type { Pcm } from '../audio/pcm.ts';
 import { secondsOf } from '../audio/pcm.ts';
 import { Failure } from '../errors.ts';
 
-const soundSecondsMax = 200;
+const soundSecondsUsual = 200;
 
-export async function* audiblePcm(sound: AsyncIterable<Pcm>, text: string): AsyncGenerator<Pcm> {
+export async function* audiblePcm(
+  sound: AsyncIterable<Pcm>,
+  text: string,
+  soundSecondsMax = soundSecondsUsual,
+): AsyncGenerator<Pcm> {
   let audible = !/[\p{L}\p{N}]/u.test(text);
   let seconds = 0;
   for await (const pcm of sound) {

@@ -102,8 +102,8 @@ export interface CloneSample {
 export interface Cloning {
   /** BCP-47 ranges that samples may be in. */
   sampleLanguageCodes: readonly string[];
-  /** BCP-47 ranges that every clone speaks, besides the language of its sample. */
-  languageCodes: readonly string[];
+  /** BCP-47 ranges that a clone speaks besides the language of its sample. */
+  languageCodesFor(sampleLanguageCode: string): readonly string[];
   sampleRateHz: number;
   /** How much of a person it wants to hear. */
   sampleSeconds: { min: number; max: number };

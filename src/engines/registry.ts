@@ -2,6 +2,7 @@
 import type { EngineDefinition } from './engine.ts';
 import { espeakNg } from './espeak-ng/espeak-ng.ts';
 import { flite } from './flite/flite.ts';
+import { google } from './google/google.ts';
 import { openAiCompatible } from './openai-compatible/openai-compatible.ts';
 
-export const registry: readonly EngineDefinition[] = [flite, espeakNg, openAiCompatible];
+export const registry: readonly EngineDefinition[] = [flite, espeakNg, openAiCompatible, google];

@@ -103,11 +103,10 @@ const toDetails =
       ]);
       parts.push(table(['parameter', 'in', ''], rows));
     }
-    const body = requestBody?.content['application/json'];
-    if (body) {
-      parts.push(propertiesOf(document, body.schema));
+    for (const [type, { schema, examples = {} }] of Object.entries(requestBody?.content ?? {})) {
+      parts.push(`<p><code>${escaped(type)}</code></p>`, propertiesOf(document, schema));
       parts.push(
-        ...Object.values(body.examples).map(({ value }) => `<pre>${escaped(JSON.stringify(value, null, 2))}</pre>`),
+        ...Object.values(examples).map(({ value }) => `<pre>${escaped(JSON.stringify(value, null, 2))}</pre>`),
       );
     }
     const answers = Object.entries(operation.responses).map(([status, { description: what, content, headers }]) => [

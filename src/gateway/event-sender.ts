@@ -65,6 +65,7 @@ export function createEventSender({ client, streams, admit }: EventSenderOptions
       });
       const stream = streams.open({
         audioId: info.audioId,
+        voiceId: info.voiceId,
         holders: ticket ? [caller.keyId, ticket.ticketId] : [caller.keyId],
         apiKey: ticket?.apiKey,
         begun,

@@ -57,6 +57,8 @@ export interface GatewayOptions {
   watch: {
     checks: readonly ReadinessCheck[];
     onRequestEnd: OnRequestEnd;
+    /** What operators see, in the text that Prometheus reads. */
+    readMetrics?: () => string;
     /** Hears of faults that no caller is told of. */
     onFault(fault: unknown): void;
   };
@@ -67,6 +69,8 @@ export interface Gateway {
   readonly port: number;
   /** Serves a connection that another listener has taken. */
   accept(socket: Socket): void;
+  /** Holds nothing more that was spoken by that voice. */
+  forgetVoice(voiceId: string): void;
   /** Lets the requests that run finish within `timeoutMs`, then ends them with `overloaded`, and closes. */
   drain(timeoutMs: number): Promise<void>;
 }
@@ -130,6 +134,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   let drained: Promise<void> | undefined;
   return {
     port,
+    forgetVoice: (voiceId) => streams.forgetVoice(voiceId),
     accept: (socket) => void server.emit('connection', socket),
     drain: (timeoutMs) => (drained ??= drain(timeoutMs)),
   };
@@ -157,11 +162,11 @@ function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: Gatewa
   addSseRoutes(app, { admitTo, eventSender, isStrict, baseUrl });
   addEstimateRoute(app, { client, admitTo, isStrict });
   addAudioRoutes(app, files);
-  addVoiceRoutes(app, services.transport, admitTo);
+  addVoiceRoutes(app, { transport: services.transport, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { transport: services.transport, admitTo, isStrict, baseUrl });
   addOauthRoutes(app, { ...signing, baseUrl });
   addUsageRoute(app, { usage, admitFor });
-  addHealthRoutes(app, watch.checks);
+  addHealthRoutes(app, watch);
   addDocsPage(app, readOpenApi);
   addRpcRoutes(app, services.createHandlers({ grpc: false }));
 }

@@ -1,4 +1,5 @@
-// GET /healthz: the process answers. GET /readyz: what it stands on answers too, and it is not about to stop.
+// GET /healthz: the process answers. GET /readyz: what it stands on answers too, and it is not about to stop. GET /metrics:
+// what it does, in numbers, none of which tell of a caller.
 import type { FastifyInstance } from 'fastify';
 import { Failure } from '../errors.ts';
 import { documented, type Operation, type Schema } from './operation.ts';
@@ -24,9 +25,28 @@ const operation = (id: string, summary: string, schema: Schema): Operation => ({
 });
 const alive = operation('isAlive', 'Is the process alive?', answerSchema('Alive', 'ok'));
 const ready = operation('isReady', 'Can requests be served?', answerSchema('Ready', 'ready'));
+const metrics: Operation = {
+  id: 'readMetrics',
+  tag: 'Service',
+  summary: 'Numbers for Prometheus',
+  description: 'Of calls, requests and engines; none tell of a caller.',
+  answers: { 200: { description: 'All of them.', content: { 'text/plain': { schema: { type: 'string' } } } } },
+  failures: ['overloaded'],
+};
 const methods = ['GET', 'HEAD'];
 
-export function addHealthRoutes(app: FastifyInstance, checks: readonly ReadinessCheck[]): void {
+export interface HealthRoutesOptions {
+  checks: readonly ReadinessCheck[];
+  readMetrics?: () => string;
+}
+
+export function addHealthRoutes(app: FastifyInstance, { checks, readMetrics = () => '' }: HealthRoutesOptions): void {
+  app.route({
+    method: methods,
+    url: '/metrics',
+    ...documented(metrics),
+    handler: (_, reply) => reply.header('content-type', 'text/plain; version=0.0.4; charset=utf-8').send(readMetrics()),
+  });
   app.route({ method: methods, url: '/healthz', ...documented(alive), handler: async () => ({ status: 'ok' }) });
 
   app.route({

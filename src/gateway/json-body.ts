@@ -19,10 +19,18 @@ export function readJsonBodies(app: FastifyInstance): void {
   });
 }
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** How large a body may be where it may be larger than usual. */
+    bodyBytesMax?: number;
+  }
+}
+
 /** Refuses a body that says itself that it is too large, before anything else is asked. */
-export function checkBodySize({ headers }: FastifyRequest): void {
+export function checkBodySize({ headers, routeOptions }: FastifyRequest): void {
+  const { bodyBytesMax: limit = requestBytesMax } = routeOptions.config;
   const actual = Number(headers['content-length'] ?? 0);
-  if (actual > requestBytesMax) throw new Failure('payload_too_large', { limit: requestBytesMax, actual });
+  if (actual > limit) throw new Failure('payload_too_large', { limit, actual });
 }
 
 async function readJson(request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {

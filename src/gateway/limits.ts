@@ -21,6 +21,10 @@ export const lingerCheckMs = 50;
 /** Of a form that asks for a token. */
 export const formBytesMax = 32 * 1024;
 
+/** Of a form with recordings: of each part that is text, and how many parts there may be. */
+export const formTextBytesMax = 8 * 1024;
+export const formPartsMax = 40;
+
 /** Of JSON: how deep it may nest, and how many members and items it may have in all. */
 export const jsonDepthMax = 32;
 export const jsonValuesMax = 10_000;

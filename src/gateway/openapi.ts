@@ -19,7 +19,7 @@ export interface DocumentedOperation {
   parameters?: readonly { in: string; name: string; description: string; required?: boolean; schema: Schema }[];
   requestBody?: {
     required: boolean;
-    content: Readonly<Record<string, { schema: Schema; examples: Readonly<Record<string, { value: unknown }>> }>>;
+    content: Readonly<Record<string, { schema: Schema; examples?: Readonly<Record<string, { value: unknown }>> }>>;
   };
   security: readonly Readonly<Record<string, readonly string[]>>[];
   responses: Readonly<Record<string, DocumentedAnswer>>;
@@ -120,7 +120,10 @@ function toDocumented(operation: Operation): DocumentedOperation {
     ...(body && {
       requestBody: {
         required: true,
-        content: { 'application/json': { schema: body.schema, examples: toExamples(Object.entries(body.examples)) } },
+        content: {
+          'application/json': { schema: body.schema, examples: toExamples(Object.entries(body.examples)) },
+          ...(body.form && { 'multipart/form-data': { schema: body.form } }),
+        },
       },
     }),
     responses: { ...toAnswers(answers), ...toFailures(failures) },

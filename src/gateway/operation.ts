@@ -40,7 +40,7 @@ export interface Operation {
   /** What the key must be good for: one of these. Absent where no key is needed. */
   scopes?: readonly string[];
   parameters?: readonly Parameter[];
-  body?: { schema: Schema; examples: Readonly<Record<string, unknown>> };
+  body?: { schema: Schema; examples: Readonly<Record<string, unknown>>; form?: Schema };
   /** By status. */
   answers: Readonly<Record<number, Answer>>;
   failures: readonly Reason[];
@@ -53,11 +53,11 @@ declare module 'fastify' {
 }
 
 /** The part of a route's options that an Operation decides. */
-export function documented(operation: Operation) {
+export function documented(operation: Operation, more: { bodyBytesMax?: number } = {}) {
   const response: Record<string, Schema> = {};
   for (const [status, { content }] of Object.entries(operation.answers)) {
     const json = content?.['application/json'];
     if (json) response[status] = json.schema;
   }
-  return { config: { operation }, schema: { response } };
+  return { config: { operation, ...more }, schema: { response } };
 }

@@ -7,9 +7,11 @@ export class SpeechStreams {
   readonly #running = new Map<string, SpeechStream>();
   /** In the order of their ends. */
   readonly #ended = new Map<string, SpeechStream>();
+  readonly #voices = new WeakMap<SpeechStream, string>();
+  readonly #forgotten = new WeakSet<SpeechStream>();
   #heldBytes = 0;
 
-  open(options: Omit<SpeechStreamOptions, 'watcher'>): SpeechStream {
+  open({ voiceId, ...options }: Omit<SpeechStreamOptions, 'watcher'> & { voiceId: string }): SpeechStream {
     const { audioId } = options;
     const watcher = {
       resized: (bytes: number) => {
@@ -27,6 +29,7 @@ export class SpeechStreams {
     };
     const stream = new SpeechStream({ ...options, watcher });
     this.#running.set(audioId, stream);
+    this.#voices.set(stream, voiceId);
     for (const other of this.#running.values()) other.shrink(this.#partBytes);
     return stream;
   }
@@ -34,7 +37,15 @@ export class SpeechStreams {
   /** The stream with this id, if it is still held, for a key or a ticket that may read it. */
   find(audioId: string, holder: string): SpeechStream | undefined {
     const stream = this.#running.get(audioId) ?? this.#ended.get(audioId);
-    return stream?.holders.includes(holder) ? stream : undefined;
+    if (!stream || this.#forgotten.has(stream)) return undefined;
+    return stream.holders.includes(holder) ? stream : undefined;
+  }
+
+  /** Nothing of the voice is read again; what runs is ended by the core. */
+  forgetVoice(voiceId: string): void {
+    for (const stream of [...this.#running.values(), ...this.#ended.values()]) {
+      if (this.#voices.get(stream) === voiceId) this.#forgotten.add(stream);
+    }
   }
 
   close(reason: unknown): void {

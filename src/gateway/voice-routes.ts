@@ -1,110 +1,147 @@
-// GET /api/voices, filtered and a page at a time, and GET /api/voices/{id}: the voices that a key may speak with.
+// /api/voices: the voices that a key may speak with, filtered and a page at a time; how one sounds; and where they are
+// made, cloned, changed and deleted, and consent is withdrawn.
 import { createClient, type Transport } from '@connectrpc/connect';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Voice, VoiceKind, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
-import { audioFormats, outputSampleRatesHz } from '../audio/formats.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Voice, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { requiredScopesOf } from '../rpc/gate.ts';
-import { speakingRates } from '../speech/request.ts';
+import { uploadBytesMax } from '../rpc/limits.ts';
 import type { AdmitTo } from './admission.ts';
 import { callOptionsOf } from './call-options.ts';
-import { documented, type Operation, queryParameter, type Schema } from './operation.ts';
-import { inTermsOfQuery, pageParameters, takePage, takeText } from './page-query.ts';
+import { FormBody, readForms } from './form-body.ts';
+import { fieldsOf } from './json-body.ts';
+import { documented } from './operation.ts';
+import { inTermsOfQuery, takePage, takeText } from './page-query.ts';
+import { ignoredHeader } from './speech-headers.ts';
+import { cloneFiles, parseCloneForm, parseVoiceFields } from './voice-fields.ts';
+import { toCloningJson, toVoiceJson } from './voice-json.ts';
+import { voiceOperations } from './voice-operations.ts';
 
-const { listVoices, getVoice } = VoiceService.method;
+export interface VoiceRoutesOptions {
+  transport: Transport;
+  admitTo: AdmitTo;
+  isStrict: boolean;
+  baseUrl(): string;
+}
 
-const text: Schema = { type: 'string' };
-const nullableTime: Schema = { type: ['string', 'null'], format: 'date-time' };
-const voiceSchema: Schema = {
-  title: 'Voice',
-  type: 'object',
-  required: ['voice_id', 'name', 'description', 'kind', 'engine', 'status', 'language_codes', 'labels', 'capabilities'],
-  properties: {
-    voice_id: { ...text, description: 'What to ask for.' },
-    name: text,
-    description: text,
-    kind: { ...text, enum: ['stock', 'cloned'] },
-    engine: { ...text, description: 'What speaks it.' },
-    status: { ...text, enum: ['pending', 'ready', 'failed', 'disabled', 'consent_revoked'] },
-    language_codes: {
-      type: 'array',
-      items: text,
-      description: 'BCP-47 ranges, its own language first: `en` covers `en-US`.',
-    },
-    labels: { type: 'object', additionalProperties: text },
-    capabilities: {
-      type: 'object',
-      properties: {
-        sample_rates: { type: 'array', items: { type: 'integer' } },
-        output_formats: { type: 'array', items: text },
-        speaking_rate: { type: 'object', properties: { min: { type: 'number' }, max: { type: 'number' } } },
-      },
-    },
-    consent: { type: ['object', 'null'], description: 'Of a cloned voice.' },
-    created_at: nullableTime,
-    updated_at: nullableTime,
-  },
-};
-const pageSchema: Schema = {
-  title: 'VoicePage',
-  type: 'object',
-  required: ['voices', 'next_cursor'],
-  properties: {
-    voices: { type: 'array', items: voiceSchema },
-    next_cursor: { type: ['string', 'null'], description: 'Where the next page begins; null on the last one.' },
-  },
-};
+type WithId = FastifyRequest<{ Params: { id: string } }>;
 
-const listOperation: Operation = {
-  id: 'listVoices',
-  tag: 'Voices',
-  summary: 'List voices',
-  scopes: requiredScopesOf(listVoices),
-  parameters: [
-    queryParameter('language_code', 'Only voices that can speak this BCP-47 language.'),
-    queryParameter('engine', 'Only voices of this engine.'),
-    queryParameter('text', 'Only voices with these words in their id, name, description or labels.'),
-    ...pageParameters,
-  ],
-  answers: { 200: { description: 'Voices, ordered by id.', content: { 'application/json': { schema: pageSchema } } } },
-  failures: ['invalid_request', 'invalid_api_key', 'insufficient_scope', 'overloaded'],
-};
-const getOperation: Operation = {
-  id: 'getVoice',
-  tag: 'Voices',
-  summary: 'Tell of a voice',
-  scopes: requiredScopesOf(getVoice),
-  parameters: [{ in: 'path', name: 'id', description: 'Id of the voice.', schema: text, required: true }],
-  answers: { 200: { description: 'The voice.', content: { 'application/json': { schema: voiceSchema } } } },
-  failures: ['invalid_api_key', 'insufficient_scope', 'voice_not_found', 'overloaded'],
-};
+const url = '/api/voices';
+/** A voice does not change often, and its sound not at all while it does not. */
+const previewCache = 'private, max-age=3600';
+const { listVoices, getVoice, previewVoice, describeCloning } = VoiceService.method;
+const { createVoice, cloneVoice, updateVoice, deleteVoice, revokeVoiceConsent } = VoiceService.method;
 
-export function addVoiceRoutes(app: FastifyInstance, transport: Transport, admitTo: AdmitTo): void {
+export function addVoiceRoutes(app: FastifyInstance, options: VoiceRoutesOptions): void {
+  const { transport, admitTo, isStrict, baseUrl } = options;
   const client = createClient(VoiceService, transport);
+  const call = (request: FastifyRequest, reply: FastifyReply) => callOptionsOf(request, reply, 'rest');
+  const sendMade = (reply: FastifyReply, voice: Voice, ignored: readonly string[]) =>
+    reply
+      .code(201)
+      .headers({ ...ignoredHeader(ignored), Location: `${baseUrl()}${url}/${encodeURIComponent(voice.voiceId)}` })
+      .send(toVoiceJson(voice));
 
   app.route({
     method: 'GET',
-    url: '/api/voices',
-    ...documented(listOperation),
+    url,
+    ...documented(voiceOperations.list),
     onRequest: admitTo(listVoices),
     async handler(request, reply) {
       const wanted = parseList(request.query as Record<string, unknown>);
-      const answer = client.listVoices(wanted, callOptionsOf(request, reply, 'rest'));
-      const { voices, nextPageToken } = await answer.catch((error) => {
+      const { voices, nextPageToken } = await client.listVoices(wanted, call(request, reply)).catch((error) => {
         throw inTermsOfQuery(error);
       });
-      return { voices: voices.map(toJson), next_cursor: nextPageToken || null };
+      return { voices: voices.map(toVoiceJson), next_cursor: nextPageToken || null };
     },
   });
 
   app.route({
     method: 'GET',
-    url: '/api/voices/:id',
-    ...documented(getOperation),
+    url: '/api/cloning',
+    ...documented(voiceOperations.describeCloning),
+    onRequest: admitTo(describeCloning),
+    async handler(request, reply) {
+      const { engines } = await client.describeCloning({}, call(request, reply));
+      return { engines: engines.map(toCloningJson) };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${url}/:id`,
+    ...documented(voiceOperations.get),
     onRequest: admitTo(getVoice),
-    async handler(request: FastifyRequest<{ Params: { id: string } }>, reply) {
-      const { voice } = await client.getVoice({ voiceId: request.params.id }, callOptionsOf(request, reply, 'rest'));
-      return toJson(voice!);
+    async handler(request: WithId, reply) {
+      const { voice } = await client.getVoice({ voiceId: request.params.id }, call(request, reply));
+      return toVoiceJson(voice!);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${url}/:id/preview`,
+    ...documented(voiceOperations.preview),
+    onRequest: admitTo(previewVoice),
+    async handler(request: WithId, reply) {
+      const preview = await client.previewVoice({ voiceId: request.params.id }, call(request, reply));
+      reply.headers({ 'content-type': preview.contentType, 'cache-control': previewCache });
+      return reply.send(Buffer.from(preview.audioBytes));
+    },
+  });
+
+  app.register(async (scope) => {
+    readForms(scope, cloneFiles);
+    scope.route({
+      method: 'POST',
+      url,
+      ...documented(voiceOperations.create, { bodyBytesMax: uploadBytesMax }),
+      onRequest: admitTo(createVoice, cloneVoice),
+      async handler(request, reply) {
+        if (request.body instanceof FormBody) {
+          const { message, ignored } = parseCloneForm(request.body, isStrict);
+          const { voice } = await client.cloneVoice(message, call(request, reply));
+          return sendMade(reply, voice!, ignored);
+        }
+        const { voiceId, spec, ignored } = parseVoiceFields(fieldsOf(request), true, isStrict);
+        const { voice } = await client.createVoice({ voiceId, spec }, call(request, reply));
+        return sendMade(reply, voice!, ignored);
+      },
+    });
+  });
+
+  app.route({
+    method: 'PATCH',
+    url: `${url}/:id`,
+    ...documented(voiceOperations.update),
+    onRequest: admitTo(updateVoice),
+    async handler(request: WithId, reply) {
+      const { spec, paths, ignored } = parseVoiceFields(fieldsOf(request), false, isStrict);
+      if (paths.length === 0) throw new Failure('invalid_request', { message: 'The body names nothing to change.' });
+      const message = { voiceId: request.params.id, spec, updateMask: { paths } };
+      const { voice } = await client.updateVoice(message, call(request, reply));
+      return reply.headers(ignoredHeader(ignored)).send(toVoiceJson(voice!));
+    },
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: `${url}/:id`,
+    ...documented(voiceOperations.remove),
+    onRequest: admitTo(deleteVoice),
+    async handler(request: WithId, reply) {
+      await client.deleteVoice({ voiceId: request.params.id }, call(request, reply));
+      return reply.code(204).send();
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: `${url}/:id/consent/revoke`,
+    ...documented(voiceOperations.revokeConsent),
+    onRequest: admitTo(revokeVoiceConsent),
+    async handler(request: WithId, reply) {
+      const { voice } = await client.revokeVoiceConsent({ voiceId: request.params.id }, call(request, reply));
+      return toVoiceJson(voice!);
     },
   });
 }
@@ -122,33 +159,3 @@ function parseList(given: Readonly<Record<string, unknown>>) {
   if (details.length > 0) throw new Failure('invalid_request', { details });
   return wanted;
 }
-
-const statusNames: Readonly<Record<number, string>> = {
-  [VoiceStatus.PENDING]: 'pending',
-  [VoiceStatus.READY]: 'ready',
-  [VoiceStatus.FAILED]: 'failed',
-  [VoiceStatus.DISABLED]: 'disabled',
-  [VoiceStatus.CONSENT_REVOKED]: 'consent_revoked',
-};
-
-/** What every voice can do, since the heart does what an engine cannot. */
-const capabilities = {
-  sample_rates: outputSampleRatesHz,
-  output_formats: Object.keys(audioFormats),
-  speaking_rate: speakingRates,
-};
-
-const toJson = (voice: Voice) => ({
-  voice_id: voice.voiceId,
-  name: voice.name,
-  description: voice.description,
-  kind: voice.kind === VoiceKind.CLONED ? 'cloned' : 'stock',
-  engine: voice.engine,
-  status: statusNames[voice.status],
-  language_codes: voice.languageCodes,
-  labels: voice.labels,
-  capabilities,
-  consent: null,
-  created_at: null,
-  updated_at: null,
-});

@@ -3,7 +3,7 @@
 // A door puts Node's own request into the context, since only that can be read without being closed when it is refused.
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
-import type { DescService } from '@bufbuild/protobuf';
+import type { DescMethod } from '@bufbuild/protobuf';
 import {
   Code,
   ConnectError,
@@ -14,8 +14,8 @@ import {
 } from '@connectrpc/connect';
 import type { UniversalServerRequest } from '@connectrpc/connect/protocol';
 import { addressKey } from './call.ts';
-import { bodyArrivalMs, deadlineMsMax } from './limits.ts';
-import { readBody } from './request-body.ts';
+import { deadlineMsMax } from './limits.ts';
+import { type BodyLimits, readBody } from './request-body.ts';
 
 export type Handler = ConnectRouter['handlers'][number];
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -28,13 +28,13 @@ const nodeRequestKey = createContextKey<NodeRequest | undefined>(undefined);
 export const toContextValues = (request: NodeRequest, address: string): ContextValues =>
   createContextValues().set(nodeRequestKey, request).set(addressKey, address);
 
-export function guardHandler(handler: Handler, requestBytesMaxOf: (service: DescService) => number): Handler {
-  const bytesMax = requestBytesMaxOf(handler.service) + envelopeBytesMax;
+export function guardHandler(handler: Handler, limitsOf: (method: DescMethod) => BodyLimits): Handler {
+  const { bytesMax, arrivalMs } = limitsOf(handler.method);
   const { methodKind } = handler.method;
   const holdsOneMessage = methodKind === 'unary' || methodKind === 'server_streaming';
   const guarded = (call: UniversalServerRequest) => {
     const request = holdsOneMessage ? call.contextValues?.get(nodeRequestKey) : undefined;
-    const body = request ? readBody(request, { bytesMax, arrivalMs: bodyArrivalMs }) : call.body;
+    const body = request ? readBody(request, { bytesMax: bytesMax + envelopeBytesMax, arrivalMs }) : call.body;
     shortenDeadline(call.header);
     return handler({ ...call, body, signal: toLeaving(call.signal) });
   };

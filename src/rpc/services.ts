@@ -1,6 +1,6 @@
 // All that is served over RPC and the line that every call walks: gate, observe, deadline, key watch, abortable, then
 // the service. Made once; the wire (`createHandlers`) and the gateway (`transport`) are two ways into the same.
-import type { DescService } from '@bufbuild/protobuf';
+import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { type ConnectRouterOptions, createConnectRouter, type Transport } from '@connectrpc/connect';
 import { compressionGzip } from '@connectrpc/connect-node';
 import { Health as HealthService } from '../../gen/health/v1/health_pb.ts';
@@ -11,7 +11,6 @@ import type { Admit } from '../access/admit.ts';
 import type { KeyDesk } from '../access/key-desk.ts';
 import { Failure } from '../errors.ts';
 import type { Delivery } from '../speech/delivery.ts';
-import type { Voices } from '../speech/voice.ts';
 import { abortable } from './abortable.ts';
 import { createApiKeyService } from './api-key-service.ts';
 import { createDeadline, type TimeLimits } from './deadline.ts';
@@ -20,24 +19,30 @@ import { guardHandler, type Handler } from './guarded-handler.ts';
 import { type Health, openHealth } from './health.ts';
 import { type IsInForce, openKeyWatch } from './key-watch.ts';
 import {
+  bodyArrivalMs,
   messageBytesMax,
   openRequestBytesMax,
   readerStallMs,
   requestBytesMax,
   streamCallMs,
   unaryCallMs,
+  uploadArrivalMs,
+  uploadBytesMax,
 } from './limits.ts';
 import { createLocalTransport, type Line } from './local-transport.ts';
 import { createMetered, type Metering } from './metered.ts';
 import { createObserve, type OnCallEnd } from './observe.ts';
 import { createReflection, reflectionServices } from './reflection.ts';
+import type { BodyLimits } from './request-body.ts';
 import { serve } from './served-service.ts';
 import { createSpeechService } from './speech-service.ts';
-import { createVoiceService } from './voice-service.ts';
+import { createVoiceService, type VoiceServiceOptions } from './voice-service.ts';
 
 export interface ServicesOptions {
   /** What speaks, and what is noted of it. */
-  speaking: { delivery: Delivery; voices: Voices; metering: Metering };
+  speaking: { delivery: Delivery; metering: Metering };
+  /** Which voices there are, and where they are made and kept. */
+  voicing: VoiceServiceOptions;
   /** Who may call, whether a key that was admitted still is in force, and where keys are made. */
   access: { admit: Admit; isInForce: IsInForce; desk: KeyDesk };
   /** Called once for every call, for the log and the metrics. */
@@ -58,8 +63,8 @@ export interface Services {
 /** These need no key. */
 const openServices: readonly DescService[] = [HealthService, ...reflectionServices];
 
-export function createServices({ speaking, access, onCallEnd, options = {} }: ServicesOptions): Services {
-  const { delivery, voices, metering } = speaking;
+export function createServices({ speaking, voicing, access, onCallEnd, options = {} }: ServicesOptions): Services {
+  const { delivery, metering } = speaking;
   const { reflection = true, timeLimits = { unaryCallMs, streamCallMs, readerStallMs } } = options;
   const stopping = new AbortController();
   const observe = createObserve(onCallEnd);
@@ -71,7 +76,7 @@ export function createServices({ speaking, access, onCallEnd, options = {} }: Se
   };
   const guarded = [
     serve(SpeechService, createSpeechService(delivery, createMetered(metering))),
-    serve(VoiceService, createVoiceService(voices)),
+    serve(VoiceService, createVoiceService(voicing)),
     serve(ApiKeyService, createApiKeyService(access.desk)),
   ];
   const names = guarded.map(({ service }) => service);
@@ -83,12 +88,13 @@ export function createServices({ speaking, access, onCallEnd, options = {} }: Se
     createHandlers({ grpc }) {
       const wire = { ...wireOptions(line), grpc };
       const router = createConnectRouter(wire);
-      for (const { service, implementation } of guarded) router.service(service, implementation, wire);
+      // What its other methods may be sent is checked where the body is read.
+      const large = { ...wire, readMaxBytes: uploadBytesMax };
+      for (const { service, implementation } of guarded)
+        router.service(service, implementation, service.methods.some(isUpload) ? large : wire);
       const small = { ...wire, readMaxBytes: openRequestBytesMax };
       for (const { service, implementation } of open) router.service(service, implementation, small);
-      const requestBytesMaxOf = (service: DescService) =>
-        openServices.includes(service) ? openRequestBytesMax : requestBytesMax;
-      return router.handlers.map((handler) => guardHandler(handler, requestBytesMaxOf));
+      return router.handlers.map((handler) => guardHandler(handler, limitsOf));
     },
     health,
     stop() {
@@ -97,6 +103,15 @@ export function createServices({ speaking, access, onCallEnd, options = {} }: Se
       stopping.abort(new Failure('overloaded', { message, retryAfterSeconds: 1 }));
     },
   };
+}
+
+/** The one method that is sent more than text. */
+const isUpload = (method: DescMethod): boolean => method === VoiceService.method.cloneVoice;
+
+function limitsOf(method: DescMethod): BodyLimits {
+  if (isUpload(method)) return { bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs };
+  const bytesMax = openServices.includes(method.parent) ? openRequestBytesMax : requestBytesMax;
+  return { bytesMax, arrivalMs: bodyArrivalMs };
 }
 
 /** Requests may come compressed; sound is never compressed again, it costs three times as much and gains nothing. */

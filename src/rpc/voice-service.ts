@@ -1,34 +1,92 @@
-// sonant.v1.VoiceService: the voices that the caller may speak with, filtered, by id, a page at a time.
-import type { ServiceImpl } from '@connectrpc/connect';
-import { type ListVoicesRequest, VoiceKind, type VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
-import type { Voice } from '../engines/engine.ts';
+// sonant.v1.VoiceService: the voices that the caller may speak with, filtered, by id, a page at a time; and the desk where
+// they are made and kept.
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
+import type { ListVoicesRequest, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
+import type { Cloning, Engine, Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { toLanguageCode } from '../speech/request.ts';
 import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
-import { callerOf } from './call.ts';
+import type { VoiceDesk } from '../voices/voice-desk.ts';
+import type { VoiceErrand } from '../voices/voice-errand.ts';
+import type { PreviewVoice } from '../voices/voice-preview.ts';
+import { addressKey, callerOf } from './call.ts';
 import { parsePage, toPageToken } from './page.ts';
+import { toAsked, toAskedChange, toAskedClone, toVoiceMessage } from './voice-message.ts';
 
-export function createVoiceService(voices: Voices): ServiceImpl<typeof VoiceService> {
+export interface VoiceServiceOptions {
+  voices: Voices;
+  desk: VoiceDesk;
+  preview: PreviewVoice;
+  engines: readonly Engine[];
+}
+
+export function createVoiceService({
+  voices,
+  desk,
+  preview,
+  engines,
+}: VoiceServiceOptions): ServiceImpl<typeof VoiceService> {
   return {
     listVoices(message, context) {
       const { size, after = '', isWanted } = parseList(message);
       const following = voicesFor(voices, callerOf(context))
         .list()
-        .filter((voice) => voice.voiceId > after && isWanted(voice))
-        .sort((a, b) => (a.voiceId < b.voiceId ? -1 : 1));
+        .filter(({ voice }) => voice.voiceId > after && isWanted(voice))
+        .sort(({ voice: a }, { voice: b }) => (a.voiceId < b.voiceId ? -1 : 1));
       const page = following.slice(0, size);
-      const nextPageToken = following.length > page.length ? toPageToken(page.at(-1)!.voiceId) : '';
-      return { voices: page.map(toMessage), nextPageToken };
+      const nextPageToken = following.length > page.length ? toPageToken(page.at(-1)!.voice.voiceId) : '';
+      return { voices: page.map(toVoiceMessage), nextPageToken };
     },
     getVoice({ voiceId }, context) {
-      if (voiceId === '') {
-        const message = 'name the voice to tell of';
-        throw new Failure('invalid_request', { details: [{ field: 'voice_id', reason: 'required', message }] });
-      }
-      return { voice: toMessage(voicesFor(voices, callerOf(context)).find(voiceId).voice) };
+      return { voice: toVoiceMessage(voicesFor(voices, callerOf(context)).find(named(voiceId))) };
+    },
+    async previewVoice({ voiceId }, context) {
+      const { audio, ...told } = await preview(named(voiceId), callerOf(context), context.signal);
+      return { ...told, audioBytes: audio };
+    },
+    async createVoice({ voiceId, spec }, context) {
+      return { voice: toVoiceMessage(await desk.create(voiceId || undefined, toAsked(spec), errandOf(context))) };
+    },
+    describeCloning() {
+      return { engines: engines.flatMap(({ name, cloning }) => (cloning ? [toCloningEngine(name, cloning)] : [])) };
+    },
+    async cloneVoice(message, context) {
+      return { voice: toVoiceMessage(await desk.clone(toAskedClone(message), errandOf(context), context.signal)) };
+    },
+    async updateVoice(message, context) {
+      const asked = toAskedChange(message);
+      return { voice: toVoiceMessage(await desk.update(named(message.voiceId), asked, errandOf(context))) };
+    },
+    async deleteVoice({ voiceId }, context) {
+      await desk.remove(named(voiceId), errandOf(context));
+      return {};
+    },
+    async revokeVoiceConsent({ voiceId }, context) {
+      return { voice: toVoiceMessage(await desk.revokeConsent(named(voiceId), errandOf(context))) };
     },
   };
 }
+
+const errandOf = (context: HandlerContext): VoiceErrand => {
+  const { grant, voiceIds } = callerOf(context);
+  const requestId = context.responseHeader.get('x-request-id') ?? '';
+  return { actor: grant.actor, address: context.values.get(addressKey), requestId, voiceIds };
+};
+
+function named(voiceId: string): string {
+  if (voiceId !== '') return voiceId;
+  const details = [{ field: 'voice_id', reason: 'required', message: 'name the voice' }];
+  throw new Failure('invalid_request', { details });
+}
+
+const toCloningEngine = (engine: string, { sampleSeconds, sampleLanguageCodes, ...cloning }: Cloning) => ({
+  engine,
+  sampleLanguageCodes: [...sampleLanguageCodes],
+  sampleSecondsMin: sampleSeconds.min,
+  sampleSecondsMax: sampleSeconds.max,
+  needsReferenceText: cloning.needsReferenceText,
+  consentScripts: { ...cloning.consentScripts },
+});
 
 function parseList(message: ListVoicesRequest) {
   const faults: FieldViolation[] = [];
@@ -51,14 +109,3 @@ function parseList(message: ListVoicesRequest) {
 
 const textOf = ({ voiceId, name, description, labels }: Voice) =>
   [voiceId, name, description, ...Object.values(labels)].join('\n').toLowerCase();
-
-const toMessage = ({ voiceId, name, description, kind, engine, languageCodes, labels }: Voice) => ({
-  voiceId,
-  name,
-  description,
-  kind: kind === 'cloned' ? VoiceKind.CLONED : VoiceKind.STOCK,
-  engine,
-  status: VoiceStatus.READY,
-  languageCodes: [...languageCodes],
-  labels: { ...labels },
-});

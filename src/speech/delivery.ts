@@ -8,7 +8,7 @@ import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { type ClipRecord, keepClip } from './kept-clip.ts';
 import type { SpeechEvent, SpeechInfo } from './outbox.ts';
-import { planSpeech } from './plan.ts';
+import { planSpeech, type SpeechPlans } from './plan.ts';
 import type { Caller, SpeechRequest } from './request.ts';
 import { createSharedWork } from './shared-work.ts';
 import type { Speech } from './synthesize.ts';
@@ -120,25 +120,38 @@ export function createDelivery({ speech, voices, clips, index, links }: Delivery
     return stored && clip;
   };
 
+  /** What was spoken by the best engine is taken always, what was by a lesser one while those before it cannot speak. */
+  const findSpoken = async (request: SpeechRequest, ownerId: string, { voice, bindings }: SpeechPlans) => {
+    for (const binding of bindings) {
+      const cached = await findCached(ownerId, cacheKeyOf(request, voice.voice, binding.speaker));
+      if (cached || speech.restMs(binding) === 0) return cached;
+    }
+    return undefined;
+  };
+
   return {
     async deliver(request, caller, signal, { fresh, audioUrlWanted }) {
-      const { voice } = planSpeech(voicesFor(voices, caller), request);
-      const cacheKey = cacheKeyOf(request, voice);
-      const cached = fresh ? undefined : await findCached(caller.callerId, cacheKey);
+      const plans = planSpeech(voicesFor(voices, caller), request);
+      const { voice, kept: keptVoice } = plans.voice;
+      const cached = fresh ? undefined : await findSpoken(request, caller.callerId, plans);
       if (cached) return toDelivered(cached, voice, true, audioUrlWanted);
       const speak = async (until: AbortSignal) => {
-        const kept = keepClip(speech.streamSpeech(request, caller, until), { ...keepOptions, caller, cacheKey });
+        const toCacheKey = (speaker: Voice) => cacheKeyOf(request, voice, speaker);
+        const options = { ...keepOptions, caller, toCacheKey, ended: keptVoice?.ended };
+        const kept = keepClip(speech.streamSpeech(request, caller, until), options);
         for await (const _ of kept.events);
         return kept.clip;
       };
-      const clip = await (fresh ? speak(signal) : flights.join(`${caller.callerId} ${cacheKey}`, signal, speak));
+      const flight = () => `${caller.callerId} ${cacheKeyOf(request, voice, plans.bindings[0]!.speaker)}`;
+      const clip = await (fresh ? speak(signal) : flights.join(flight(), signal, speak));
       return toDelivered(clip, voice, false, audioUrlWanted);
     },
 
     async *streamSpeech(request, caller, signal) {
       const events = speech.streamSpeech(request, caller, signal);
       if (request.returnFormat !== 'url') return yield* events;
-      const kept = keepClip(events, { ...keepOptions, caller, cacheKey: null });
+      const { kept: keptVoice } = voicesFor(voices, caller).find(request.voiceId);
+      const kept = keepClip(events, { ...keepOptions, caller, toCacheKey: () => null, ended: keptVoice?.ended });
       for await (const event of kept.events) {
         if (event.type !== 'info') yield event;
         else
@@ -153,7 +166,8 @@ export function createDelivery({ speech, voices, clips, index, links }: Delivery
     checkVoice: ({ voiceId }, caller) => void voicesFor(voices, caller).find(voiceId),
 
     async estimate(request, caller) {
-      const { cuts, warnings } = planSpeech(voicesFor(voices, caller), request);
+      const { bindings, planFor } = planSpeech(voicesFor(voices, caller), request);
+      const { cuts, warnings } = planFor(bindings[0]!);
       let said = 0;
       let segmentCount = 0;
       for (let next = cuts.next(); !next.done; next = cuts.next()) {
@@ -176,9 +190,10 @@ export function createDelivery({ speech, voices, clips, index, links }: Delivery
 }
 
 /** Everything that the sound depends on. */
-function cacheKeyOf(request: SpeechRequest, { engine, voiceId, version }: Voice): string {
+function cacheKeyOf(request: SpeechRequest, voice: Voice, { engine, voiceId, version }: Voice): string {
   const { chunks, languageCode, speakingRate, sampleRateHz, format } = request;
-  const facts = [engine, voiceId, version, chunks, languageCode, speakingRate, sampleRateHz, format];
+  const who = [voice.voiceId, voice.version, engine, voiceId, version];
+  const facts = [...who, chunks, languageCode, speakingRate, sampleRateHz, format];
   return createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
 }
 

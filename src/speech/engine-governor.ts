@@ -2,7 +2,6 @@
 // others, and turns go round the callers, segment by segment, so that one with a hundred requests delays another's first
 // sound by no more than the segment that is being spoken. A request whose first segment would wait too long is told `engine_unavailable`, and for
 // how long; one that is heard already waits as long as it takes.
-import type { Engine } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 
 export interface GovernedSegment {
@@ -15,6 +14,7 @@ export interface GovernedSegment {
 export interface EngineGovernor {
   /** Resolves when it may be spoken, with the function that ends the turn. */
   take(segment: GovernedSegment): Promise<() => void>;
+  readonly waiting: number;
 }
 
 /** How long the first segment of a request may wait. */
@@ -25,7 +25,10 @@ interface Waiter {
   begin(): void;
 }
 
-export type EngineLimits = Pick<Engine['capabilities'], 'segmentsPerMinute' | 'segmentsSpokenMax'>;
+export interface EngineLimits {
+  segmentsPerMinute?: number | undefined;
+  segmentsSpokenMax?: number | undefined;
+}
 
 export function createEngineGovernor(
   limits: EngineLimits,
@@ -88,7 +91,13 @@ export function createEngineGovernor(
     return ahead;
   };
 
+  const countIn = (lines: ReadonlyMap<string, Waiter[]>) =>
+    lines.values().reduce((count, line) => count + line.length, 0);
+
   return {
+    get waiting() {
+      return countIn(urgentLines) + countIn(otherLines);
+    },
     take({ callerId, urgent, signal }) {
       if (signal.aborted) return Promise.reject(signal.reason);
       const waitMs = urgent ? waitMsFor(aheadOf(callerId)) : 0;

@@ -2,6 +2,7 @@
 // sizes and into the index. A stream that fails or is left leaves nothing.
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { ClipDraft, ClipStore } from '../clips/clip-store.ts';
+import type { Voice } from '../engines/engine.ts';
 import type { SpeechEvent, SpeechInfo } from './outbox.ts';
 import type { Caller } from './request.ts';
 
@@ -27,10 +28,16 @@ export interface ClipRecord {
 
 export interface KeepOptions {
   clips: ClipStore;
-  index: { add(clip: ClipRecord): Promise<void> };
+  index: {
+    add(clip: ClipRecord): Promise<void>;
+    markDeleted(clipId: string, ownerId: string, nowMs: number): Promise<unknown>;
+  };
   keepMs: number;
   caller: Caller;
-  cacheKey: string | null;
+  /** What finds it for the same request, by who spoke it; null for nothing. */
+  toCacheKey(speaker: Voice): string | null;
+  /** Aborts when the voice may not be heard any more, nor then its sound be kept. */
+  ended: AbortSignal | undefined;
 }
 
 export interface KeptClip {
@@ -44,13 +51,17 @@ export interface KeptClip {
 const headBytesMax = 64;
 
 export function keepClip(events: AsyncIterable<SpeechEvent>, options: KeepOptions): KeptClip {
-  const { clips, index, keepMs, caller, cacheKey } = options;
+  const { clips, index, keepMs, caller, toCacheKey, ended } = options;
   let clip: ClipRecord | undefined;
 
-  /** A clip that nobody will find is not kept. */
+  /** A clip that nobody will find is not kept, nor one of a voice that has ended while it was put away. */
   const addOrRemove = async (made: ClipRecord) => {
     try {
       await index.add(made);
+      if (ended?.aborted) {
+        await index.markDeleted(made.clipId, made.ownerId, Date.now());
+        throw ended.reason;
+      }
     } catch (error) {
       await clips.remove(made.clipId).catch(() => undefined);
       throw error;
@@ -74,7 +85,8 @@ export function keepClip(events: AsyncIterable<SpeechEvent>, options: KeepOption
           seal?.(head, event.byteCount);
           await draft!.commit(seal && head);
           const now = Date.now();
-          const { audioId, voice, format, sampleRateHz, warnings } = info!;
+          const { audioId, voice, speaker, format, sampleRateHz, warnings } = info!;
+          const cacheKey = toCacheKey(speaker);
           const { byteCount, seconds, chars } = event;
           clip = {
             ...{ clipId: audioId, ownerId: caller.callerId, cacheKey, format, byteCount, seconds, chars, sampleRateHz },

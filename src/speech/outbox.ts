@@ -9,6 +9,8 @@ export interface SpeechInfo {
   type: 'info';
   audioId: string;
   voice: Voice;
+  /** Who of which engine it is spoken by. */
+  speaker: Voice;
   format: FormatName;
   contentType: string;
   sampleRateHz: number;

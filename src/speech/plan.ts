@@ -1,12 +1,12 @@
-// What will be said, before anything is: the voice and its engine, the cuts of every chunk, how the speed is shared
-// between the engine and the tempo stage, and what the caller should be warned of. Whatever can be refused without an
-// engine is refused here.
+// What will be said, before anything is: the voice and who may speak it, and for each of these the cuts of every chunk,
+// how the speed is shared between the engine and the tempo stage, and what the caller should be warned of. Whatever can
+// be refused without an engine is refused here.
 import type { Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { SpeechRequest } from './request.ts';
 import { inspectScripts } from './script.ts';
 import { type Break, type Cut, segmentText } from './segment.ts';
-import { isSpokenBy, type Voices } from './voice.ts';
+import { type Binding, isSpokenBy, type OfferedVoice, type VoiceStatus, type Voices } from './voice.ts';
 
 export type Warning = 'nothing_spoken' | 'transliterated';
 
@@ -22,8 +22,9 @@ export interface PlannedCut {
 
 export interface SpeechPlan {
   request: SpeechRequest;
+  /** As the caller knows it. */
   voice: Voice;
-  engine: Engine;
+  binding: Binding;
   /** The speed asked of the engine; the tempo stage does the rest. */
   engineRate: number;
   tempo: number;
@@ -32,33 +33,64 @@ export interface SpeechPlan {
   cuts: Iterator<PlannedCut>;
 }
 
+/** What may be said in more than one way. */
+export interface SpeechPlans {
+  voice: OfferedVoice;
+  /** Those that speak the language, the best first, at least one. */
+  bindings: readonly Binding[];
+  planFor(binding: Binding): SpeechPlan;
+}
+
 /** The first segment is short, to be heard soon. */
 const firstCharsMax = 60;
 /** How much of a chunk's end is looked at to see how it ends. */
 const endCharsMax = 100;
 
-export function planSpeech(voices: Voices, request: SpeechRequest): SpeechPlan {
-  const { voice, engine } = voices.find(request.voiceId);
+export function planSpeech(voices: Voices, request: SpeechRequest): SpeechPlans {
+  const voice = voices.find(request.voiceId);
+  checkReady(voice);
   const { languageCode, speakingRate } = request;
-  if (!isSpokenBy(voice, languageCode)) {
-    const message = `voice ${voice.voiceId} speaks ${voice.languageCodes.join(', ')}`;
-    throw new Failure('invalid_request', {
-      details: [{ field: 'language_code', reason: 'unsupported_language', message }],
-    });
-  }
+  const bindings = bindingsFor(voice, languageCode);
   const scripts = inspectScripts(request.chunks.join('\n'), languageCode);
   if (scripts.mostlyForeign) {
     const field = request.method === 'rest' ? 'text' : 'text_chunks';
-    const message = `voice ${voice.voiceId} cannot speak text written in ${scripts.foreign.join(', ')}`;
+    const message = `voice ${request.voiceId} cannot speak text written in ${scripts.foreign.join(', ')}`;
     throw new Failure('invalid_request', { details: [{ field, reason: 'unsupported_text', message }] });
   }
-  const { speakingRates } = engine.capabilities;
-  const engineRate = Math.min(Math.max(speakingRate, speakingRates.min), speakingRates.max);
-  const { cuts, isSpoken } = lookAhead(planCuts(request, engine));
-  const warnings: Warning[] = [];
-  if (!isSpoken) warnings.push('nothing_spoken');
-  if (scripts.foreign.length > 0) warnings.push('transliterated');
-  return { request, voice, engine, engineRate, tempo: speakingRate / engineRate, warnings, cuts };
+  const planFor = (binding: Binding): SpeechPlan => {
+    const { speakingRates } = binding.engine.capabilities;
+    const engineRate = Math.min(Math.max(speakingRate, speakingRates.min), speakingRates.max);
+    const { cuts, isSpoken } = lookAhead(planCuts(request, binding.engine));
+    const warnings: Warning[] = [];
+    if (!isSpoken) warnings.push('nothing_spoken');
+    if (scripts.foreign.length > 0) warnings.push('transliterated');
+    return { request, voice: voice.voice, binding, engineRate, tempo: speakingRate / engineRate, warnings, cuts };
+  };
+  return { voice, bindings, planFor };
+}
+
+const unreadyMessages: Readonly<Record<Exclude<VoiceStatus, 'ready'>, string>> = {
+  pending: 'The voice is still being made.',
+  failed: 'The voice could not be made; delete it and make it again.',
+  disabled: 'The voice is switched off.',
+  consent_revoked: 'The person whose voice this is has withdrawn consent.',
+};
+
+function checkReady({ status, bindings }: OfferedVoice): void {
+  if (status !== 'ready') throw new Failure('voice_not_ready', { message: unreadyMessages[status] });
+  if (bindings.length > 0) return;
+  throw new Failure('engine_unavailable', { message: 'No engine that speaks this voice is set up here.' });
+}
+
+function bindingsFor({ voice, bindings }: OfferedVoice, languageCode: string): Binding[] {
+  const able = isSpokenBy(voice, languageCode)
+    ? bindings.filter(({ speaker }) => isSpokenBy(speaker, languageCode))
+    : [];
+  if (able.length > 0) return able;
+  const message = `voice ${voice.voiceId} speaks ${voice.languageCodes.join(', ')}`;
+  throw new Failure('invalid_request', {
+    details: [{ field: 'language_code', reason: 'unsupported_language', message }],
+  });
 }
 
 /** The same cuts, and whether there is anything to say in any of them: seldom is more than the first looked at. */
@@ -77,11 +109,16 @@ function lookAhead(cuts: Generator<PlannedCut, undefined>): { cuts: Iterator<Pla
 }
 
 function* planCuts({ chunks, languageCode }: SpeechRequest, engine: Engine): Generator<PlannedCut, undefined> {
-  const { readsNumbers, segmentCharsMax } = engine.capabilities;
+  const { readsNumbers, segmentCharsMax, firstSegmentCharsMax = firstCharsMax } = engine.capabilities;
   let breakBefore: Break | undefined;
   for (const [chunkIndex, chunk] of chunks.entries()) {
     const opens = breakBefore === undefined;
-    const options = { languageCode, spellOut: !readsNumbers, segmentCharsMax, ...(opens && { firstCharsMax }) };
+    const options = {
+      languageCode,
+      spellOut: !readsNumbers,
+      segmentCharsMax,
+      ...(opens && { firstCharsMax: firstSegmentCharsMax }),
+    };
     let held: Cut | undefined;
     for (const cut of segmentText(chunk, options)) {
       if (held) {

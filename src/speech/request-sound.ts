@@ -65,8 +65,8 @@ export class RequestSound {
   /** When the words of the segment just heard are heard. */
   timeWords({ chunkIndex, cut }: PlannedCut): SpeechTimestamps | undefined {
     if (!cut) return undefined;
-    const { engine, tempo } = this.#plan;
-    const quality = engine.capabilities.timings ? 'engine' : 'estimated';
+    const { binding, tempo } = this.#plan;
+    const quality = binding.engine.capabilities.timings ? 'engine' : 'estimated';
     const wordAt = this.#wordsAt[chunkIndex]!;
     const droppedSeconds = this.#droppedSeconds;
     const at = { startSeconds: this.#segmentStart, endSeconds: this.seconds, droppedSeconds, tempo };
@@ -98,10 +98,10 @@ export class RequestSound {
   }
 
   #open(inRateHz: number): Promise<SoundLine> {
-    const { request, voice, tempo } = this.#plan;
+    const { request, binding, tempo } = this.#plan;
     this.#rateHz = inRateHz;
     const format = audioFormats[request.format];
-    return openSoundLine({ format, inRateHz, outRateHz: request.sampleRateHz, gainDb: voice.gainDb, tempo });
+    return openSoundLine({ format, inRateHz, outRateHz: request.sampleRateHz, gainDb: binding.speaker.gainDb, tempo });
   }
 
   #trimmerFor({ breakBefore, cut, endsRequest }: PlannedCut): SeamTrimmer {

@@ -1,24 +1,26 @@
-// The heart: text becomes sound. `streamSpeech` checks the request against the voice, takes a slot, has the engine
+// The heart: text becomes sound. `streamSpeech` checks the request against the voice, takes a slot, has an engine
 // speak the segments a little ahead of the reader, and sends their sound down one line, so that what leaves is one
-// valid file. `synthesizeSpeech` is the same, collected. Nothing is yielded before the first sound exists; a clean end
+// valid file; another engine of the voice takes over where the first fails before anything is heard. `synthesizeSpeech` is the same, collected. Nothing is yielded before the first sound exists; a clean end
 // means that all of the text was spoken; when the caller leaves, the engine stops and the slot is free.
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
-import type { Engine, SpokenPcm } from '../engines/engine.ts';
+import type { SpokenPcm } from '../engines/engine.ts';
+import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
 import { speakAhead } from './ahead.ts';
-import { eagerly } from './eager.ts';
-import { createEngineGovernor, type EngineGovernor } from './engine-governor.ts';
+import { createEngineGuards, type EngineGuard, type EngineGuards } from './engine-guard.ts';
 import { Outbox, type SpeechEvent, type SpeechInfo, type SpeechTimestamps } from './outbox.ts';
-import { type PlannedCut, planSpeech, type SpeechPlan } from './plan.ts';
+import { type PlannedCut, planSpeech, type SpeechPlan, type SpeechPlans } from './plan.ts';
 import { type Caller, countChars, type SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
 import type { Slots } from './slots.ts';
-import { type Voices, voicesFor } from './voice.ts';
+import { type Binding, type Voices, voicesFor } from './voice.ts';
 
 export interface Speech {
   streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   synthesizeSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): Promise<SpokenText>;
+  /** How long until the engine of a binding may be asked again; 0 for now. */
+  restMs(binding: Binding): number;
 }
 
 /** All of a request's sound, as one file with true sizes. */
@@ -32,30 +34,48 @@ export interface SpokenText {
 /** A public audio id is an address that nobody can guess. */
 const audioIdBits = 128;
 
-export function createSpeech({ voices, slots }: { voices: Voices; slots: Slots }): Speech {
-  const governors = new WeakMap<Engine, EngineGovernor>();
-  const governorOf = (engine: Engine) => {
-    const { segmentsPerMinute, segmentsSpokenMax } = engine.capabilities;
-    if (segmentsPerMinute === undefined && segmentsSpokenMax === undefined) return undefined;
-    const governor = governors.get(engine) ?? createEngineGovernor(engine.capabilities);
-    governors.set(engine, governor);
-    return governor;
-  };
+export interface SpeechOptions {
+  voices: Voices;
+  slots: Slots;
+  guards?: EngineGuards;
+}
+
+export function createSpeech({ voices, slots, guards: guardOf = createEngineGuards() }: SpeechOptions): Speech {
+  const restMs = ({ engine, openClone }: Binding) => guardOf(engine).restMs(openClone !== undefined);
 
   async function* streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal) {
-    const plan = planSpeech(voicesFor(voices, caller), request);
+    const plans = planSpeech(voicesFor(voices, caller), request);
     const giveBack = await slots.take(caller.callerId, signal);
     const leaving = new AbortController();
     let ended = false;
     signal.addEventListener('abort', giveBack, { once: true });
     try {
-      const governed = { governor: governorOf(plan.engine), callerId: caller.callerId };
-      yield* speakPlan(plan, governed, AbortSignal.any([signal, leaving.signal]));
+      const { kept } = plans.voice;
+      const signals = [signal, leaving.signal, ...(kept ? [kept.ended] : [])];
+      yield* speakPlans(plans, caller.callerId, AbortSignal.any(signals));
       ended = true;
     } finally {
       if (!ended) leaving.abort(new Error('the reader has left'));
       signal.removeEventListener('abort', giveBack);
       giveBack();
+    }
+  }
+
+  /** With the best engine that can; with the next one where that fails before anything is heard. */
+  async function* speakPlans({ bindings, planFor }: SpeechPlans, callerId: string, signal: AbortSignal) {
+    const inTurn = bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)));
+    for (const [i, binding] of inTurn.entries()) {
+      let isHeard = false;
+      try {
+        for await (const event of speakPlan(planFor(binding), { guard: guardOf(binding.engine), callerId, signal })) {
+          isHeard = true;
+          yield event;
+        }
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (isHeard || i === inTurn.length - 1 || !isOfEngine(error)) throw error;
+      }
     }
   }
 
@@ -75,26 +95,29 @@ export function createSpeech({ voices, slots }: { voices: Voices; slots: Slots }
     return { info: info!, audio, seconds, timestamps };
   }
 
-  return { streamSpeech, synthesizeSpeech };
+  return { streamSpeech, synthesizeSpeech, restMs };
 }
 
-/** Whose turn is taken at an engine with limits of its own. */
-interface Governed {
-  governor: EngineGovernor | undefined;
+const isOfEngine = (error: unknown): boolean => error instanceof Failure && error.reason.startsWith('engine_');
+
+/** By whom, for whom, until when. */
+interface Speaking {
+  guard: EngineGuard;
   callerId: string;
+  signal: AbortSignal;
 }
 
-async function* speakPlan(
-  plan: SpeechPlan,
-  governed: Governed,
-  signal: AbortSignal,
-): AsyncGenerator<SpeechEvent, void> {
-  const { request, engine } = plan;
+async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<SpeechEvent, void> {
+  const { request, binding } = plan;
+  const { signal } = speaking;
+  const clone = await binding.openClone?.();
+  signal.throwIfAborted();
   const chunkChars = request.chunks.map(countChars);
   const outbox = new Outbox(toInfo(plan));
   const sound = new RequestSound(plan);
-  const { segmentsAtOnce } = engine.capabilities;
-  const speak = (cut: PlannedCut, end: AbortSignal) => speakCut(plan, cut, governed, AbortSignal.any([signal, end]));
+  const { segmentsAtOnce } = binding.engine.capabilities;
+  const speak = (cut: PlannedCut, end: AbortSignal) =>
+    speakCut(plan, cut, clone, { ...speaking, signal: AbortSignal.any([signal, end]) });
   let at = { chunkIndex: 0, chunkCharsBegun: 0 };
   let startSeconds = 0;
   try {
@@ -131,11 +154,12 @@ async function* speakPlan(
 
 const nothing = new Uint8Array();
 
-function toInfo({ request, voice, warnings }: SpeechPlan): SpeechInfo {
+function toInfo({ request, voice, binding, warnings }: SpeechPlan): SpeechInfo {
   return {
     type: 'info',
     audioId: createId('aud', audioIdBits),
     voice,
+    speaker: binding.speaker,
     format: request.format,
     contentType: audioFormats[request.format].contentType,
     sampleRateHz: request.sampleRateHz,
@@ -146,26 +170,18 @@ function toInfo({ request, voice, warnings }: SpeechPlan): SpeechInfo {
 }
 
 function speakCut(
-  plan: SpeechPlan,
+  { binding, engineRate, request }: SpeechPlan,
   { cut, breakBefore }: PlannedCut,
-  { governor, callerId }: Governed,
-  signal: AbortSignal,
+  clone: Uint8Array | undefined,
+  { guard, callerId, signal }: Speaking,
 ): AsyncIterable<SpokenPcm> {
   if (!cut) return silent();
-  const { voice, engine, engineRate, request } = plan;
   const { languageCode, timestamps } = request;
+  const { engine, speaker: voice } = binding;
   const timings = timestamps && engine.capabilities.timings;
   const urgent = breakBefore === undefined;
   const segment = { voice, text: cut.text, languageCode, speakingRate: engineRate, timings, urgent };
-  const speak = () => engine.speak(segment, signal);
-  return governor ? inTurn(() => governor.take({ callerId, urgent, signal }), speak) : speak();
-}
-
-async function* inTurn(
-  take: () => Promise<() => void>,
-  speak: () => AsyncIterable<SpokenPcm>,
-): AsyncGenerator<SpokenPcm> {
-  yield* eagerly(speak(), await take());
+  return guard.speak(clone ? { ...segment, clone } : segment, callerId, signal);
 }
 
 async function* silent(): AsyncGenerator<SpokenPcm> {}

@@ -1,49 +1,154 @@
-// The voices there are: those of every engine that is open, each under an id of its own, and which languages they speak.
+// The voices there are: those that engines bring, and those that are kept here under names of their own, each spoken by
+// the engines it is bound to, in order of preference. What is kept goes before what an engine brings under the same id.
+// A request finds its voice once and stays with what it found, whatever is changed meanwhile.
 import type { Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { Caller } from './request.ts';
 
-/** A voice and the engine that speaks it. */
+export type VoiceStatus = 'pending' | 'ready' | 'failed' | 'disabled' | 'consent_revoked';
+
+/** A voice that is kept here, as the heart needs it. */
+export interface KeptVoice {
+  voiceId: string;
+  name: string;
+  description: string;
+  kind: Voice['kind'];
+  status: VoiceStatus;
+  languageCodes: readonly string[];
+  labels: Readonly<Record<string, string>>;
+  /** Another one where it is bound otherwise than before. */
+  version: string;
+  /** The best first. */
+  bindings: readonly KeptBinding[];
+  consent: VoiceConsent | undefined;
+  createdAt: Date;
+  updatedAt: Date;
+  /** Aborts with a Failure when nobody may hear it any more. */
+  ended: AbortSignal;
+}
+
+/** Who speaks a kept voice: a voice of an engine's own, or a clone. */
+export type KeptBinding =
+  | { engine: string; speakerId: string }
+  | { engine: string; gainDb: number; openClone(): Promise<Uint8Array> };
+
+/** What is told of a person's consent. */
+export interface VoiceConsent {
+  speakerName: string;
+  statement: string;
+  languageCode: string;
+  /** Of the recording, in hexadecimal. */
+  audioSha256: string;
+  givenAt: Date;
+  /** Who brought it, such as "key:key_01J...". */
+  confirmedBy: string;
+  revokedAt: Date | undefined;
+}
+
+/** A way to speak a voice. */
+export interface Binding {
+  engine: Engine;
+  /** Whom the engine is told to speak as. */
+  speaker: Voice;
+  /** What the engine's clone is spoken from, where the speaker is one. */
+  openClone?: () => Promise<Uint8Array>;
+}
+
 export interface OfferedVoice {
   voice: Voice;
-  engine: Engine;
+  status: VoiceStatus;
+  /** The best first; none where its engines are not open here. */
+  bindings: readonly Binding[];
+  /** Undefined for a voice just as its engine brings it. */
+  kept: KeptVoice | undefined;
 }
 
 export interface Voices {
-  /** All voices, by id. */
-  list(): readonly Voice[];
-  /** The voice with this id and the engine that speaks it, or a Failure `voice_not_found`. */
+  /** All voices, each id once. */
+  list(): readonly OfferedVoice[];
+  /** The voice with this id, whatever its status, or a Failure `voice_not_found`. */
   find(voiceId: string): OfferedVoice;
 }
 
-export function createVoices(engines: readonly Engine[]): Voices {
-  const offered = new Map<string, OfferedVoice>();
-  for (const engine of engines) {
-    for (const voice of engine.voices) {
-      const rival = offered.get(voice.voiceId);
-      if (rival) {
-        const message = `voice ${voice.voiceId} is offered by both ${rival.engine.name} and ${engine.name}`;
-        throw new Failure('engine_unavailable', { message });
-      }
-      offered.set(voice.voiceId, { voice, engine });
+/** Answers another array when anything in it is another. */
+export type ListKept = () => readonly KeptVoice[];
+
+export function createVoices(engines: readonly Engine[], listKept: ListKept = () => noneKept): Voices {
+  checkIds(engines);
+  let seen: readonly unknown[] = [];
+  let offered = new Map<string, OfferedVoice>();
+  let list: readonly OfferedVoice[] = [];
+  const look = () => {
+    const sources = [listKept(), ...engines.map(({ voices }) => voices)];
+    if (sources.some((source, i) => source !== seen[i])) {
+      seen = sources;
+      offered = offer(engines, listKept());
+      list = [...offered.values()];
     }
-  }
-  const voices = [...offered.values()].map(({ voice }) => voice);
+    return offered;
+  };
   return {
-    list: () => voices,
+    list() {
+      look();
+      return list;
+    },
     find(voiceId) {
-      const found = offered.get(voiceId);
+      const found = look().get(voiceId);
       if (!found) throw new Failure('voice_not_found');
       return found;
     },
   };
 }
 
+const noneKept: readonly KeptVoice[] = [];
+
+function checkIds(engines: readonly Engine[]): void {
+  const owners = new Map<string, string>();
+  for (const { name, voices } of engines) {
+    for (const { voiceId } of voices) {
+      const rival = owners.get(voiceId);
+      const message = `voice ${voiceId} is offered by both ${rival} and ${name}`;
+      if (rival !== undefined) throw new Failure('engine_unavailable', { message });
+      owners.set(voiceId, name);
+    }
+  }
+}
+
+function offer(engines: readonly Engine[], kept: readonly KeptVoice[]): Map<string, OfferedVoice> {
+  const offered = new Map<string, OfferedVoice>();
+  for (const engine of engines) {
+    for (const voice of engine.voices) {
+      // Lists of voices that come from elsewhere may come to overlap: who was there first stays.
+      if (offered.has(voice.voiceId)) continue;
+      offered.set(voice.voiceId, { voice, status: 'ready', bindings: [{ engine, speaker: voice }], kept: undefined });
+    }
+  }
+  for (const voice of kept) offered.set(voice.voiceId, offerKept(engines, voice));
+  return offered;
+}
+
+function offerKept(engines: readonly Engine[], kept: KeptVoice): OfferedVoice {
+  const { voiceId, name, description, kind, status, languageCodes, labels, version } = kept;
+  const [first] = kept.bindings;
+  const voice = { voiceId, name, description, kind, languageCodes, labels, version, gainDb: 0 };
+  const bindings = kept.bindings.flatMap((bound): Binding[] => {
+    const engine = engines.find((each) => each.name === bound.engine);
+    if (!engine) return [];
+    if ('speakerId' in bound) {
+      const speaker = engine.voices.find((each) => each.voiceId === bound.speakerId);
+      return speaker ? [{ engine, speaker }] : [];
+    }
+    const { gainDb, openClone } = bound;
+    return [{ engine, speaker: { ...voice, engine: engine.name, gainDb }, openClone }];
+  });
+  return { voice: { ...voice, engine: first?.engine ?? '' }, status, bindings, kept };
+}
+
 /** The voices that the caller may speak with: for them there are no others. */
 export function voicesFor(voices: Voices, { voiceIds }: Caller): Voices {
   if (!voiceIds) return voices;
   return {
-    list: () => voices.list().filter(({ voiceId }) => voiceIds.includes(voiceId)),
+    list: () => voices.list().filter(({ voice }) => voiceIds.includes(voice.voiceId)),
     find(voiceId) {
       if (!voiceIds.includes(voiceId)) throw new Failure('voice_not_found');
       return voices.find(voiceId);
@@ -52,9 +157,9 @@ export function voicesFor(voices: Voices, { voiceIds }: Caller): Voices {
 }
 
 /** Whether the voice speaks the language: RFC 4647 filtering, and a bare language stands for all its regions. */
-export function isSpokenBy(voice: Voice, languageCode: string): boolean {
+export function isSpokenBy({ languageCodes }: Pick<Voice, 'languageCodes'>, languageCode: string): boolean {
   const asked = languageCode.toLowerCase();
-  return voice.languageCodes.some((range) => {
+  return languageCodes.some((range) => {
     const code = range.toLowerCase();
     return code === asked || asked.startsWith(`${code}-`) || code.startsWith(`${asked}-`);
   });

@@ -33,6 +33,8 @@ export interface ClipRows {
   findCached(ownerId: string, cacheKey: string, untilMs: number): Promise<ClipRow | undefined>;
   /** Expires the owner's clip now; undefined if the owner has no such clip, or none any more. */
   markDeleted(clipId: string, ownerId: string, nowMs: number): Promise<ClipRow | undefined>;
+  /** Expires the clips of a voice now, and answers their ids. */
+  expireOfVoice(voiceId: string, nowMs: number): Promise<string[]>;
   /** Ids of expired clips whose files are still to be removed, the oldest first. */
   listExpired(nowMs: number, limit: number): Promise<string[]>;
   /** Notes that the files are removed. */
@@ -88,6 +90,12 @@ export function createClipRows(store: RowStore): ClipRows {
         nowMs,
       );
       return clip;
+    },
+    async expireOfVoice(voiceId, nowMs) {
+      const sql = `update clips set deleted_at_ms = $2, expires_at_ms = $2
+        where voice_id = $1 and purged_at_ms is null and expires_at_ms > $2 returning clip_id as "clipId"`;
+      const clips = await store.query<{ clipId: string }>(sql, voiceId, nowMs);
+      return clips.map(({ clipId }) => clipId);
     },
     async listExpired(nowMs, limit) {
       const sql = `select clip_id as "clipId" from clips where purged_at_ms is null and expires_at_ms <= $1

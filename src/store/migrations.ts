@@ -86,6 +86,46 @@ const migrations: readonly Migration[] = [
       )`,
     ],
   },
+  {
+    name: 'voices',
+    statements: [
+      `create table voices (
+        voice_id text primary key,
+        revision bigint not null,
+        name text not null,
+        description text not null,
+        kind text not null,
+        status text not null,
+        language_codes text not null,
+        labels text not null,
+        version bigint not null,
+        bindings text not null,
+        consent text,
+        created_at_ms bigint not null,
+        updated_at_ms bigint not null
+      )`,
+      'create unique index voices_changed on voices (revision)',
+      `create table clones (
+        clone_id text primary key,
+        voice_id text not null,
+        sealed bytea not null
+      )`,
+      'create index clones_of_voice on clones (voice_id)',
+      `create table voice_record (
+        entry bigint primary key,
+        at_ms bigint not null,
+        actor text not null,
+        address text not null,
+        request_id text not null,
+        action text not null,
+        voice_id text not null,
+        detail text not null,
+        previous_hash text not null,
+        hash text not null
+      )`,
+      'create index clips_of_voice on clips (voice_id) where purged_at_ms is null',
+    ],
+  },
 ];
 
 /**

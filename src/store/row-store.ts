@@ -15,6 +15,8 @@ export interface Rows {
 export interface TransactionOptions {
   /** Waits for the disk itself, so that what was done outlives a power cut as well as a crash. Default false. */
   durable?: boolean;
+  /** What was removed is not left on the disk as free space, nor in what is written ahead. Default false. */
+  erasing?: boolean;
 }
 
 export interface RowStore extends Rows {

@@ -10,7 +10,7 @@ import Database from 'better-sqlite3';
 import { Failure } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
 import { migrate } from './migrations.ts';
-import type { RowStore, Rows, RowValue } from './row-store.ts';
+import type { RowStore, Rows, RowValue, TransactionOptions } from './row-store.ts';
 
 /** How long SQLite may hold up the event loop while another process writes. */
 const blockingMsMax = 5;
@@ -64,6 +64,8 @@ function claim(database: Database.Database): void {
   if (database.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
     throw new Error('SQLite cannot use WAL mode here; is it on a network disk?');
   }
+  // What is deleted is overwritten, so that nothing of a person's voice is left in the file.
+  database.pragma('secure_delete = ON');
 }
 
 class SqliteRows implements RowStore {
@@ -81,7 +83,8 @@ class SqliteRows implements RowStore {
     return this.#whenFree(() => this.#run<Row>(sql, values));
   }
 
-  async transaction<Result>(work: (rows: Rows) => Promise<Result>, { durable = false } = {}): Promise<Result> {
+  async transaction<Result>(work: (rows: Rows) => Promise<Result>, options: TransactionOptions = {}): Promise<Result> {
+    const { durable = false, erasing = false } = options;
     const over = Promise.withResolvers<void>();
     await this.#whenFree(() => {
       this.#database.pragma(`synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
@@ -96,6 +99,7 @@ class SqliteRows implements RowStore {
     try {
       const result = await work({ query });
       this.#database.exec('commit');
+      if (erasing) this.#database.pragma('wal_checkpoint(TRUNCATE)');
       return result;
     } catch (error) {
       // Some errors have rolled back already.

@@ -106,7 +106,7 @@ test.each<[string, string[], number, RegExp]>([
     /--language/,
   ],
   ['no command of that name', ['sing'], 2, /sing/],
-  ['half a command', ['voice'], 2, /the command is: sonant voice list/],
+  ['half a command', ['voice'], 2, /the command is sonant voice list/],
 ])('%s is explained, and leaves no file', async (_, args, code, words) => {
   const ended = await sonant(args);
   expect(ended.err).toMatch(words);

@@ -3,6 +3,8 @@
 // It also misbehaves on demand (`trouble`, which a test may change between segments) and counts what it does.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type {
+  CloneSample,
+  Cloning,
   Engine,
   EngineCapabilities,
   EngineDefinition,
@@ -32,6 +34,8 @@ export interface ToneOptions {
   /** Of its two voices; what it says does not depend on it. */
   languageCodes?: readonly string[];
   capabilities?: Partial<EngineCapabilities>;
+  /** Whether it makes clones: tones of a pitch that is the first sample's. */
+  clones?: boolean;
   trouble?: ToneTrouble;
 }
 
@@ -74,6 +78,33 @@ const pitchOf = (word: string, transposition: number): number => {
   return transposition * (200 + (300 * hash) / 1009);
 };
 
+/** What its clones are made of: a word that no text is likely to hold, and how often the reference crosses zero a second. */
+export const cloneMark = 'tone-clone-secret';
+
+function makeClone({ reference: { samples, sampleRateHz } }: CloneSample): Uint8Array {
+  const crossings = samples.filter((sample, i) => i > 0 && samples[i - 1]! < 0 !== sample < 0).length;
+  return Buffer.from(`${cloneMark} ${Math.round((crossings * sampleRateHz) / samples.length)}`);
+}
+
+function clonePitchOf(clone: Uint8Array): number {
+  const [mark, crossings] = Buffer.from(clone).toString().split(' ');
+  if (mark !== cloneMark) throw new Failure('engine_error', {}, new Error('no clone of mine'));
+  return 0.8 + (Number(crossings) % 1_000) / 2_000;
+}
+
+const cloning: Cloning = {
+  sampleLanguageCodes: ['en', 'de'],
+  languageCodesFor: () => ['en'],
+  sampleRateHz: 24_000,
+  sampleSeconds: { min: 2, max: 30 },
+  needsReferenceText: false,
+  consentScripts: { 'en-US': 'I agree that my voice becomes tones.' },
+  make: async (sample, signal) => {
+    signal.throwIfAborted();
+    return makeClone(sample);
+  },
+};
+
 function writeTone(samples: Int16Array, sampleRateHz: number, frequencyHz: number): void {
   const ramp = Math.min(rampSeconds * sampleRateHz, samples.length / 2);
   for (let index = 0; index < samples.length; index++) {
@@ -83,7 +114,7 @@ function writeTone(samples: Int16Array, sampleRateHz: number, frequencyHz: numbe
 }
 
 /** The segment's pieces: a word, its tone and the gap behind it; or a short silence where there is no word. */
-function* tonesOf({ text, voice, speakingRate, timings }: Segment, sampleRateHz: number): Generator<SpokenPcm> {
+function* tonesOf({ text, voice, speakingRate, timings, clone }: Segment, sampleRateHz: number): Generator<SpokenPcm> {
   const words = wordsOf(text);
   if (words.length === 0) yield { samples: new Int16Array(silenceSeconds * sampleRateHz), sampleRateHz };
   // Times are rounded from the segment's start, so that nothing drifts.
@@ -97,7 +128,7 @@ function* tonesOf({ text, voice, speakingRate, timings }: Segment, sampleRateHz:
     writeTone(
       samples.subarray(0, toneEnd - start),
       sampleRateHz,
-      pitchOf(word, voice.voiceId.endsWith('low') ? 1 : 1.2),
+      pitchOf(word, clone ? clonePitchOf(clone) : voice.voiceId.endsWith('low') ? 1 : 1.2),
     );
     const time = {
       from,
@@ -175,6 +206,7 @@ export function openTone(options: ToneOptions = {}): ToneEngine {
       segmentsAtOnce: 2,
       ...options.capabilities,
     },
+    ...(options.clones && { cloning }),
     trouble: options.trouble ?? {},
     counts,
     segments,

@@ -11,6 +11,7 @@ import { createLimiter } from '../../src/access/limiter.ts';
 import { createSeal } from '../../src/access/seal.ts';
 import { createSignIn, type SignInOptions } from '../../src/access/sign-in.ts';
 import { dayOf } from '../../src/access/usage-day.ts';
+import { openVoiceKeeping } from '../../src/app/voice-keeping.ts';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import type { EndedRequest } from '../../src/gateway/ended-request.ts';
@@ -18,6 +19,7 @@ import { type GatewayOptions, openGateway } from '../../src/gateway/gateway.ts';
 import type { EndedCall } from '../../src/rpc/observe.ts';
 import { createServices } from '../../src/rpc/services.ts';
 import { createDelivery } from '../../src/speech/delivery.ts';
+import { createEngineGuards } from '../../src/speech/engine-guard.ts';
 import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
@@ -25,8 +27,10 @@ import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
+import { createVoicePreview } from '../../src/voices/voice-preview.ts';
+import { createVoicePurge } from '../../src/voices/voice-purge.ts';
 import { openKeys } from '../access/open-keys.ts';
-import { openTone, type ToneTrouble } from '../engines/tone-engine.ts';
+import { openTone, type ToneOptions, type ToneTrouble } from '../engines/tone-engine.ts';
 
 export interface DoorOptions {
   trouble?: ToneTrouble;
@@ -39,6 +43,7 @@ export interface DoorOptions {
   isLimited?: boolean;
   badKeysPerMinute?: number;
   signing?: Partial<SignInOptions>;
+  engine?: ToneOptions;
 }
 
 /** In another script than ours, so that its name cannot stand in a header as it is. */
@@ -50,23 +55,36 @@ export async function openDoor(
   options: DoorOptions = {},
   onClose: (close: () => Promise<void>) => void = onTestFinished,
 ) {
-  const { trouble, settings, checks = [], admit = (real) => real, speakingMax = 64, keepMs = 86_400_000 } = options;
+  const {
+    trouble,
+    engine: tuning,
+    settings,
+    checks = [],
+    admit = (real) => real,
+    speakingMax = 64,
+    keepMs = 86_400_000,
+  } = options;
   const { isLimited = false, badKeysPerMinute = 60, signing } = options;
   const folder = mkdtempSync(join(tmpdir(), 'sonant-door-'));
   const store = await openSqlite(join(folder, 'sonant.db'));
   const clips = await openLocalClips({ dir: join(folder, 'clips') });
   const rows = createClipRows(store);
-  const tone = openTone(trouble && { trouble });
+  const tone = openTone({ ...tuning, ...(trouble && { trouble }) });
   const engine: Engine = { ...tone, voices: [...tone.voices, { ...tone.voices[0]!, ...farVoice }] };
-  const voices = createVoices([engine]);
+  const purge = createVoicePurge({ clips, index: rows });
+  const faults: unknown[] = [];
+  const onFault = (fault: unknown) => void faults.push(fault);
+  const keeping = await openVoiceKeeping({ masterKey: '', dataDir: folder }, store, { onEnd: purge, onFault });
+  const engines = [engine];
+  const voices = createVoices(engines, keeping.shelf.list);
+  const guards = createEngineGuards();
   const slots = createSlots({ speakingMax, waitingMax: 256 });
-  const speech = createSpeech({ voices, slots });
+  const speech = createSpeech({ voices, slots, guards });
   const baseUrl = 'http://sonant.test';
   const delivery = createDelivery({ speech, voices, clips, index: rows, links: { baseUrl: () => baseUrl, keepMs } });
   const keyring = openKeys({ rows: createApiKeyRows(store) });
   const calls: EndedCall[] = [];
   const requests: EndedRequest[] = [];
-  const faults: unknown[] = [];
   const usage = createUsageRows(store);
   const spentSince = (keyId: string, sinceMs: number) => usage.charactersSince(keyId, dayOf(sinceMs));
   const limiter = createLimiter({ spentSince });
@@ -78,10 +96,15 @@ export async function openDoor(
   const services = createServices({
     speaking: {
       delivery,
-      voices,
       metering: isLimited
         ? { limiter, ledger: createLedger(usage) }
         : { limiter: unlimited, ledger: createLedger(usage) },
+    },
+    voicing: {
+      voices,
+      engines,
+      desk: keeping.createDesk({ engines, voices, guards }),
+      preview: createVoicePreview({ voices, delivery }),
     },
     access: { admit: realAdmit, isInForce: keyring.isInForce, desk: keyring.desk },
     onCallEnd: (call) => calls.push(call),
@@ -99,13 +122,14 @@ export async function openDoor(
       allowedOrigins: [],
       ...settings,
     },
-    watch: { checks, onRequestEnd: (request) => requests.push(request), onFault: (fault) => faults.push(fault) },
+    watch: { checks, onRequestEnd: (request) => requests.push(request), onFault },
   });
   onClose(async () => {
     await gateway.drain(0);
     await tone.close();
     await clips.close();
     await keyring.close();
+    await keeping.close();
     await store.close();
     rmSync(folder, { recursive: true });
   });

@@ -80,7 +80,7 @@ describe('a method that an address does not take', () => {
     ['/api/audio/speech/sse', 'DELETE', 'POST, GET'],
     ['/api/audio/aud_X', 'GET', 'DELETE'],
     ['/audio/aud_X.wav', 'POST', 'GET, HEAD'],
-    ['/api/voices/x', 'PATCH', 'GET'],
+    ['/api/voices/x', 'POST', 'GET, PATCH, DELETE'],
     ['/healthz', 'OPTIONS', 'GET, HEAD'],
   ])('%s: %s is answered with those that it takes', async (path, method, allow) => {
     const answer = await shared.ask(path, { method });

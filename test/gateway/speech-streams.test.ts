@@ -48,7 +48,7 @@ function openStream(
       value: { failure: error as Failure, chunkIndex, requestId: 'req' },
     }),
   };
-  const stream = streams.open({ audioId: id, holders: [key], begun: [soundOf(bytes)], source });
+  const stream = streams.open({ audioId: id, voiceId: 'ada', holders: [key], begun: [soundOf(bytes)], source });
   return { stream, done };
 }
 

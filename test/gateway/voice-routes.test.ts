@@ -24,6 +24,7 @@ describe('voices', () => {
       status: 'ready',
       language_codes: ['en', 'de'],
       labels: { pitch: 'low' },
+      bindings: [{ engine: 'tone', voice_id: 'far' }],
       capabilities: {
         sample_rates: [24000, 44100, 48000],
         output_formats: ['wav', 'pcm', 'mp3'],

@@ -98,6 +98,13 @@ test('every method of ours names its scopes', () => {
     RevokeOwnApiKey: [],
     ListVoices: ['voices:read'],
     GetVoice: ['voices:read'],
+    PreviewVoice: ['voices:read'],
+    DescribeCloning: ['voices:read'],
+    CreateVoice: ['voices:write'],
+    CloneVoice: ['voices:write'],
+    UpdateVoice: ['voices:write'],
+    DeleteVoice: ['voices:write'],
+    RevokeVoiceConsent: ['voices:write'],
   });
 });
 

@@ -17,6 +17,7 @@ import { addRpcRoutes } from '../../src/gateway/rpc-routes.ts';
 import type { EndedCall } from '../../src/rpc/observe.ts';
 import { openRpcServer, type RpcServerOptions } from '../../src/rpc/rpc-server.ts';
 import { createServices, type ServicesOptions } from '../../src/rpc/services.ts';
+import type { VoiceDesk } from '../../src/voices/voice-desk.ts';
 import { openGrpcClient } from './grpc-client.ts';
 import { openTinyHeart } from './tiny-heart.ts';
 
@@ -54,7 +55,13 @@ export async function openHouse({ services: options = {}, tls }: HouseOptions = 
   const { delivery, voices } = heart;
   const onCallEnd = (call: EndedCall) => void calls.push(call);
   const access = { admit, isInForce: async () => true, desk: {} as KeyDesk };
-  const services = createServices({ speaking: { delivery, voices, metering: unlimited }, access, onCallEnd, options });
+  const voicing = {
+    voices,
+    engines: [],
+    desk: {} as VoiceDesk,
+    preview: async () => Promise.reject(new Error('unused')),
+  };
+  const services = createServices({ speaking: { delivery, metering: unlimited }, voicing, access, onCallEnd, options });
   const address = { host: '127.0.0.1', port: 0 };
   const server = await openRpcServer({ services, address, onFault, ...(tls && { tls }) });
   const web = createHttpApp({

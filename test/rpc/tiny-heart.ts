@@ -84,6 +84,7 @@ export function openTinyHeart() {
       type: 'info',
       audioId: 'aud_tiny',
       voice,
+      speaker: voice,
       format: format.name,
       contentType: format.contentType,
       sampleRateHz,

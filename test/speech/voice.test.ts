@@ -6,9 +6,14 @@ import { openTone } from '../engines/tone-engine.ts';
 test('a voice is found with its engine, and an unknown one is a failure', () => {
   const tone = openTone();
   const voices = createVoices([tone]);
-  expect(voices.find('tone-low')).toEqual({ voice: tone.voices[0], engine: tone });
+  const speaker = tone.voices[0]!;
+  expect(voices.find('tone-low')).toMatchObject({
+    voice: speaker,
+    status: 'ready',
+    bindings: [{ engine: tone, speaker }],
+  });
   expect(() => voices.find('nobody')).toThrow(expect.objectContaining({ reason: 'voice_not_found' }));
-  expect(voices.list().map(({ voiceId }) => voiceId)).toEqual(['tone-low', 'tone-high']);
+  expect(voices.list().map(({ voice }) => voice.voiceId)).toEqual(['tone-low', 'tone-high']);
 });
 
 test('two engines with the same voice id are refused', () => {

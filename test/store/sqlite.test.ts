@@ -134,7 +134,12 @@ test('four processes make one database at once and write to it at once; no row i
   expect(
     await store.query('select owner_id as name, count(*) as count from clips group by owner_id order by 1'),
   ).toEqual(['a', 'b', 'c', 'd'].map((name) => ({ name, count: 200 })));
-  expect(await store.query('select step from migrations')).toEqual([{ step: 1 }, { step: 2 }, { step: 3 }]);
+  expect(await store.query('select step from migrations')).toEqual([
+    { step: 1 },
+    { step: 2 },
+    { step: 3 },
+    { step: 4 },
+  ]);
   expect(await store.query('pragma integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   await store.close();
 });

@@ -4,6 +4,8 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_sonant_v1_scope } from "./scope_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -11,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/voice.proto.
  */
 export const file_sonant_v1_voice: GenFile = /*@__PURE__*/
-  fileDesc("ChVzb25hbnQvdjEvdm9pY2UucHJvdG8SCXNvbmFudC52MSKNAgoFVm9pY2USEAoIdm9pY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIiCgRraW5kGAQgASgOMhQuc29uYW50LnYxLlZvaWNlS2luZBIOCgZlbmdpbmUYBSABKAkSJgoGc3RhdHVzGAYgASgOMhYuc29uYW50LnYxLlZvaWNlU3RhdHVzEhYKDmxhbmd1YWdlX2NvZGVzGAcgAygJEiwKBmxhYmVscxgIIAMoCzIcLnNvbmFudC52MS5Wb2ljZS5MYWJlbHNFbnRyeRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoMBChFMaXN0Vm9pY2VzUmVxdWVzdBIWCglwYWdlX3NpemUYASABKAVIAIgBARISCgpwYWdlX3Rva2VuGAIgASgJEhUKDWxhbmd1YWdlX2NvZGUYAyABKAkSDgoGZW5naW5lGAQgASgJEg0KBXF1ZXJ5GAUgASgJQgwKCl9wYWdlX3NpemUiTwoSTGlzdFZvaWNlc1Jlc3BvbnNlEiAKBnZvaWNlcxgBIAMoCzIQLnNvbmFudC52MS5Wb2ljZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiIwoPR2V0Vm9pY2VSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJIjMKEEdldFZvaWNlUmVzcG9uc2USHwoFdm9pY2UYASABKAsyEC5zb25hbnQudjEuVm9pY2UqVAoJVm9pY2VLaW5kEhoKFlZPSUNFX0tJTkRfVU5TUEVDSUZJRUQQABIUChBWT0lDRV9LSU5EX1NUT0NLEAESFQoRVk9JQ0VfS0lORF9DTE9ORUQQAiqzAQoLVm9pY2VTdGF0dXMSHAoYVk9JQ0VfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGAoUVk9JQ0VfU1RBVFVTX1BFTkRJTkcQARIWChJWT0lDRV9TVEFUVVNfUkVBRFkQAhIXChNWT0lDRV9TVEFUVVNfRkFJTEVEEAMSGQoVVk9JQ0VfU1RBVFVTX0RJU0FCTEVEEAQSIAocVk9JQ0VfU1RBVFVTX0NPTlNFTlRfUkVWT0tFRBAFMsABCgxWb2ljZVNlcnZpY2USWgoKTGlzdFZvaWNlcxIcLnNvbmFudC52MS5MaXN0Vm9pY2VzUmVxdWVzdBodLnNvbmFudC52MS5MaXN0Vm9pY2VzUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJUCghHZXRWb2ljZRIaLnNvbmFudC52MS5HZXRWb2ljZVJlcXVlc3QaGy5zb25hbnQudjEuR2V0Vm9pY2VSZXNwb25zZSIPis4YC3ZvaWNlczpyZWFkYgZwcm90bzM", [file_sonant_v1_scope]);
+  fileDesc("ChVzb25hbnQvdjEvdm9pY2UucHJvdG8SCXNvbmFudC52MSLEAwoFVm9pY2USEAoIdm9pY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIiCgRraW5kGAQgASgOMhQuc29uYW50LnYxLlZvaWNlS2luZBIOCgZlbmdpbmUYBSABKAkSJgoGc3RhdHVzGAYgASgOMhYuc29uYW50LnYxLlZvaWNlU3RhdHVzEhYKDmxhbmd1YWdlX2NvZGVzGAcgAygJEiwKBmxhYmVscxgIIAMoCzIcLnNvbmFudC52MS5Wb2ljZS5MYWJlbHNFbnRyeRIpCghiaW5kaW5ncxgJIAMoCzIXLnNvbmFudC52MS5Wb2ljZUJpbmRpbmcSKAoHY29uc2VudBgKIAEoCzIXLnNvbmFudC52MS5Wb2ljZUNvbnNlbnQSLwoLY3JlYXRlX3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjAKDFZvaWNlQmluZGluZxIOCgZlbmdpbmUYASABKAkSEAoIdm9pY2VfaWQYAiABKAki2gEKDFZvaWNlQ29uc2VudBIUCgxzcGVha2VyX25hbWUYASABKAkSEQoJc3RhdGVtZW50GAIgASgJEhUKDWxhbmd1YWdlX2NvZGUYAyABKAkSFAoMYXVkaW9fc2hhMjU2GAQgASgJEi0KCWdpdmVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMY29uZmlybWVkX2J5GAYgASgJEi8KC3Jldm9rZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKDAQoRTGlzdFZvaWNlc1JlcXVlc3QSFgoJcGFnZV9zaXplGAEgASgFSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRIVCg1sYW5ndWFnZV9jb2RlGAMgASgJEg4KBmVuZ2luZRgEIAEoCRINCgVxdWVyeRgFIAEoCUIMCgpfcGFnZV9zaXplIk8KEkxpc3RWb2ljZXNSZXNwb25zZRIgCgZ2b2ljZXMYASADKAsyEC5zb25hbnQudjEuVm9pY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiMKD0dldFZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSIzChBHZXRWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIicKE1ByZXZpZXdWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkiTwoUUHJldmlld1ZvaWNlUmVzcG9uc2USEwoLYXVkaW9fYnl0ZXMYASABKAwSFAoMY29udGVudF90eXBlGAIgASgJEgwKBHRleHQYAyABKAki9AEKCVZvaWNlU3BlYxIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhYKDmxhbmd1YWdlX2NvZGVzGAMgAygJEjAKBmxhYmVscxgEIAMoCzIgLnNvbmFudC52MS5Wb2ljZVNwZWMuTGFiZWxzRW50cnkSKQoIYmluZGluZ3MYBSADKAsyFy5zb25hbnQudjEuVm9pY2VCaW5kaW5nEhQKB2VuYWJsZWQYBiABKAhIAIgBARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgoKCF9lbmFibGVkIkoKEkNyZWF0ZVZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRIiCgRzcGVjGAIgASgLMhQuc29uYW50LnYxLlZvaWNlU3BlYyI2ChNDcmVhdGVWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIhgKFkRlc2NyaWJlQ2xvbmluZ1JlcXVlc3QiRAoXRGVzY3JpYmVDbG9uaW5nUmVzcG9uc2USKQoHZW5naW5lcxgBIAMoCzIYLnNvbmFudC52MS5DbG9uaW5nRW5naW5lIpICCg1DbG9uaW5nRW5naW5lEg4KBmVuZ2luZRgBIAEoCRIdChVzYW1wbGVfbGFuZ3VhZ2VfY29kZXMYAiADKAkSGgoSc2FtcGxlX3NlY29uZHNfbWluGAMgASgBEhoKEnNhbXBsZV9zZWNvbmRzX21heBgEIAEoARIcChRuZWVkc19yZWZlcmVuY2VfdGV4dBgFIAEoCBJFCg9jb25zZW50X3NjcmlwdHMYBiADKAsyLC5zb25hbnQudjEuQ2xvbmluZ0VuZ2luZS5Db25zZW50U2NyaXB0c0VudHJ5GjUKE0NvbnNlbnRTY3JpcHRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLPAgoRQ2xvbmVWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRI4CgZsYWJlbHMYBCADKAsyKC5zb25hbnQudjEuQ2xvbmVWb2ljZVJlcXVlc3QuTGFiZWxzRW50cnkSFQoNbGFuZ3VhZ2VfY29kZRgFIAEoCRIXCg9yZWZlcmVuY2VfYXVkaW8YBiABKAwSFgoOcmVmZXJlbmNlX3RleHQYByABKAkSFQoNY29uc2VudF9hdWRpbxgIIAEoDBIUCgxzcGVha2VyX25hbWUYCSABKAkSFgoOY29uc2VudF9zY3JpcHQYCiABKAkSDwoHZW5naW5lcxgLIAMoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjUKEkNsb25lVm9pY2VSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSJ7ChJVcGRhdGVWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSIgoEc3BlYxgCIAEoCzIULnNvbmFudC52MS5Wb2ljZVNwZWMSLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIjYKE1VwZGF0ZVZvaWNlUmVzcG9uc2USHwoFdm9pY2UYASABKAsyEC5zb25hbnQudjEuVm9pY2UiJgoSRGVsZXRlVm9pY2VSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJIhUKE0RlbGV0ZVZvaWNlUmVzcG9uc2UiLQoZUmV2b2tlVm9pY2VDb25zZW50UmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSI9ChpSZXZva2VWb2ljZUNvbnNlbnRSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSpUCglWb2ljZUtpbmQSGgoWVk9JQ0VfS0lORF9VTlNQRUNJRklFRBAAEhQKEFZPSUNFX0tJTkRfU1RPQ0sQARIVChFWT0lDRV9LSU5EX0NMT05FRBACKrMBCgtWb2ljZVN0YXR1cxIcChhWT0lDRV9TVEFUVVNfVU5TUEVDSUZJRUQQABIYChRWT0lDRV9TVEFUVVNfUEVORElORxABEhYKElZPSUNFX1NUQVRVU19SRUFEWRACEhcKE1ZPSUNFX1NUQVRVU19GQUlMRUQQAxIZChVWT0lDRV9TVEFUVVNfRElTQUJMRUQQBBIgChxWT0lDRV9TVEFUVVNfQ09OU0VOVF9SRVZPS0VEEAUy/wYKDFZvaWNlU2VydmljZRJaCgpMaXN0Vm9pY2VzEhwuc29uYW50LnYxLkxpc3RWb2ljZXNSZXF1ZXN0Gh0uc29uYW50LnYxLkxpc3RWb2ljZXNSZXNwb25zZSIPis4YC3ZvaWNlczpyZWFkElQKCEdldFZvaWNlEhouc29uYW50LnYxLkdldFZvaWNlUmVxdWVzdBobLnNvbmFudC52MS5HZXRWb2ljZVJlc3BvbnNlIg+KzhgLdm9pY2VzOnJlYWQSYAoMUHJldmlld1ZvaWNlEh4uc29uYW50LnYxLlByZXZpZXdWb2ljZVJlcXVlc3QaHy5zb25hbnQudjEuUHJldmlld1ZvaWNlUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJeCgtDcmVhdGVWb2ljZRIdLnNvbmFudC52MS5DcmVhdGVWb2ljZVJlcXVlc3QaHi5zb25hbnQudjEuQ3JlYXRlVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJpCg9EZXNjcmliZUNsb25pbmcSIS5zb25hbnQudjEuRGVzY3JpYmVDbG9uaW5nUmVxdWVzdBoiLnNvbmFudC52MS5EZXNjcmliZUNsb25pbmdSZXNwb25zZSIPis4YC3ZvaWNlczpyZWFkElsKCkNsb25lVm9pY2USHC5zb25hbnQudjEuQ2xvbmVWb2ljZVJlcXVlc3QaHS5zb25hbnQudjEuQ2xvbmVWb2ljZVJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlEl4KC1VwZGF0ZVZvaWNlEh0uc29uYW50LnYxLlVwZGF0ZVZvaWNlUmVxdWVzdBoeLnNvbmFudC52MS5VcGRhdGVWb2ljZVJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlEl4KC0RlbGV0ZVZvaWNlEh0uc29uYW50LnYxLkRlbGV0ZVZvaWNlUmVxdWVzdBoeLnNvbmFudC52MS5EZWxldGVWb2ljZVJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlEnMKElJldm9rZVZvaWNlQ29uc2VudBIkLnNvbmFudC52MS5SZXZva2VWb2ljZUNvbnNlbnRSZXF1ZXN0GiUuc29uYW50LnYxLlJldm9rZVZvaWNlQ29uc2VudFJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_scope]);
 
 /**
  * Someone to speak with.
@@ -48,7 +50,7 @@ export type Voice = Message<"sonant.v1.Voice"> & {
   kind: VoiceKind;
 
   /**
-   * The engine that speaks it.
+   * The engine that speaks it, where there are several the first that may.
    *
    * @generated from field: string engine = 5;
    */
@@ -74,6 +76,34 @@ export type Voice = Message<"sonant.v1.Voice"> & {
    * @generated from field: map<string, string> labels = 8;
    */
   labels: { [key: string]: string };
+
+  /**
+   * Who speaks it, the best first: the next one does where one cannot.
+   *
+   * @generated from field: repeated sonant.v1.VoiceBinding bindings = 9;
+   */
+  bindings: VoiceBinding[];
+
+  /**
+   * The consent of the person cloned; not set where nobody was.
+   *
+   * @generated from field: sonant.v1.VoiceConsent consent = 10;
+   */
+  consent?: VoiceConsent | undefined;
+
+  /**
+   * When it was made; not set for a voice just as its engine brings it.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 11;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * When it was last changed; not set for a voice just as its engine brings it.
+   *
+   * @generated from field: google.protobuf.Timestamp update_time = 12;
+   */
+  updateTime?: Timestamp | undefined;
 };
 
 /**
@@ -82,6 +112,97 @@ export type Voice = Message<"sonant.v1.Voice"> & {
  */
 export const VoiceSchema: GenMessage<Voice> = /*@__PURE__*/
   messageDesc(file_sonant_v1_voice, 0);
+
+/**
+ * Who speaks a voice.
+ *
+ * @generated from message sonant.v1.VoiceBinding
+ */
+export type VoiceBinding = Message<"sonant.v1.VoiceBinding"> & {
+  /**
+   * Name of the engine.
+   *
+   * @generated from field: string engine = 1;
+   */
+  engine: string;
+
+  /**
+   * Which of the engine's own voices; empty for a clone that the engine has made.
+   *
+   * @generated from field: string voice_id = 2;
+   */
+  voiceId: string;
+};
+
+/**
+ * Describes the message sonant.v1.VoiceBinding.
+ * Use `create(VoiceBindingSchema)` to create a new message.
+ */
+export const VoiceBindingSchema: GenMessage<VoiceBinding> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 1);
+
+/**
+ * That a person has agreed to be cloned.
+ *
+ * @generated from message sonant.v1.VoiceConsent
+ */
+export type VoiceConsent = Message<"sonant.v1.VoiceConsent"> & {
+  /**
+   * Who it is.
+   *
+   * @generated from field: string speaker_name = 1;
+   */
+  speakerName: string;
+
+  /**
+   * What was said in the recording.
+   *
+   * @generated from field: string statement = 2;
+   */
+  statement: string;
+
+  /**
+   * The language of it, as BCP-47.
+   *
+   * @generated from field: string language_code = 3;
+   */
+  languageCode: string;
+
+  /**
+   * SHA-256 of the recording, in hexadecimal. The recording itself is not kept.
+   *
+   * @generated from field: string audio_sha256 = 4;
+   */
+  audioSha256: string;
+
+  /**
+   * When it was brought.
+   *
+   * @generated from field: google.protobuf.Timestamp give_time = 5;
+   */
+  giveTime?: Timestamp | undefined;
+
+  /**
+   * Who brought it, such as "key:key_01JD...".
+   *
+   * @generated from field: string confirmed_by = 6;
+   */
+  confirmedBy: string;
+
+  /**
+   * When it was withdrawn; not set while it holds.
+   *
+   * @generated from field: google.protobuf.Timestamp revoke_time = 7;
+   */
+  revokeTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.VoiceConsent.
+ * Use `create(VoiceConsentSchema)` to create a new message.
+ */
+export const VoiceConsentSchema: GenMessage<VoiceConsent> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 2);
 
 /**
  * Which voices to list.
@@ -130,7 +251,7 @@ export type ListVoicesRequest = Message<"sonant.v1.ListVoicesRequest"> & {
  * Use `create(ListVoicesRequestSchema)` to create a new message.
  */
 export const ListVoicesRequestSchema: GenMessage<ListVoicesRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 1);
+  messageDesc(file_sonant_v1_voice, 3);
 
 /**
  * A page of voices.
@@ -158,7 +279,7 @@ export type ListVoicesResponse = Message<"sonant.v1.ListVoicesResponse"> & {
  * Use `create(ListVoicesResponseSchema)` to create a new message.
  */
 export const ListVoicesResponseSchema: GenMessage<ListVoicesResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 2);
+  messageDesc(file_sonant_v1_voice, 4);
 
 /**
  * Which voice to tell of.
@@ -179,7 +300,7 @@ export type GetVoiceRequest = Message<"sonant.v1.GetVoiceRequest"> & {
  * Use `create(GetVoiceRequestSchema)` to create a new message.
  */
 export const GetVoiceRequestSchema: GenMessage<GetVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 3);
+  messageDesc(file_sonant_v1_voice, 5);
 
 /**
  * One voice.
@@ -200,7 +321,506 @@ export type GetVoiceResponse = Message<"sonant.v1.GetVoiceResponse"> & {
  * Use `create(GetVoiceResponseSchema)` to create a new message.
  */
 export const GetVoiceResponseSchema: GenMessage<GetVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 4);
+  messageDesc(file_sonant_v1_voice, 6);
+
+/**
+ * Which voice to let hear.
+ *
+ * @generated from message sonant.v1.PreviewVoiceRequest
+ */
+export type PreviewVoiceRequest = Message<"sonant.v1.PreviewVoiceRequest"> & {
+  /**
+   * Id of the voice: 1 to 128 characters, required.
+   *
+   * @generated from field: string voice_id = 1;
+   */
+  voiceId: string;
+};
+
+/**
+ * Describes the message sonant.v1.PreviewVoiceRequest.
+ * Use `create(PreviewVoiceRequestSchema)` to create a new message.
+ */
+export const PreviewVoiceRequestSchema: GenMessage<PreviewVoiceRequest> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 7);
+
+/**
+ * How a voice sounds.
+ *
+ * @generated from message sonant.v1.PreviewVoiceResponse
+ */
+export type PreviewVoiceResponse = Message<"sonant.v1.PreviewVoiceResponse"> & {
+  /**
+   * A whole MP3 file.
+   *
+   * @generated from field: bytes audio_bytes = 1;
+   */
+  audioBytes: Uint8Array;
+
+  /**
+   * "audio/mpeg".
+   *
+   * @generated from field: string content_type = 2;
+   */
+  contentType: string;
+
+  /**
+   * What is said in it.
+   *
+   * @generated from field: string text = 3;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message sonant.v1.PreviewVoiceResponse.
+ * Use `create(PreviewVoiceResponseSchema)` to create a new message.
+ */
+export const PreviewVoiceResponseSchema: GenMessage<PreviewVoiceResponse> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 8);
+
+/**
+ * What a voice is to be.
+ *
+ * @generated from message sonant.v1.VoiceSpec
+ */
+export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
+  /**
+   * Name of the voice: 1 to 200 characters, required to make one.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * What it sounds like: at most 1000 characters.
+   *
+   * @generated from field: string description = 2;
+   */
+  description: string;
+
+  /**
+   * Languages it speaks as BCP-47 ranges, its own first: at most 100. Default: those of the first binding.
+   *
+   * @generated from field: repeated string language_codes = 3;
+   */
+  languageCodes: string[];
+
+  /**
+   * Free labels: at most 20, of at most 50 characters, with values of at most 200.
+   *
+   * @generated from field: map<string, string> labels = 4;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * Who speaks it, the best first: 1 to 8, required to make one. A clone's binding can be put elsewhere, not left out.
+   *
+   * @generated from field: repeated sonant.v1.VoiceBinding bindings = 5;
+   */
+  bindings: VoiceBinding[];
+
+  /**
+   * Whether it can be used. Default: it can.
+   *
+   * @generated from field: optional bool enabled = 6;
+   */
+  enabled?: boolean | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.VoiceSpec.
+ * Use `create(VoiceSpecSchema)` to create a new message.
+ */
+export const VoiceSpecSchema: GenMessage<VoiceSpec> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 9);
+
+/**
+ * Which voice to make.
+ *
+ * @generated from message sonant.v1.CreateVoiceRequest
+ */
+export type CreateVoiceRequest = Message<"sonant.v1.CreateVoiceRequest"> & {
+  /**
+   * What callers are to ask for: 1 to 128 letters, digits, ".", "_" and "-". Default: an id is made.
+   *
+   * @generated from field: string voice_id = 1;
+   */
+  voiceId: string;
+
+  /**
+   * What it is to be.
+   *
+   * @generated from field: sonant.v1.VoiceSpec spec = 2;
+   */
+  spec?: VoiceSpec | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.CreateVoiceRequest.
+ * Use `create(CreateVoiceRequestSchema)` to create a new message.
+ */
+export const CreateVoiceRequestSchema: GenMessage<CreateVoiceRequest> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 10);
+
+/**
+ * A voice that was made.
+ *
+ * @generated from message sonant.v1.CreateVoiceResponse
+ */
+export type CreateVoiceResponse = Message<"sonant.v1.CreateVoiceResponse"> & {
+  /**
+   * The voice.
+   *
+   * @generated from field: sonant.v1.Voice voice = 1;
+   */
+  voice?: Voice | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.CreateVoiceResponse.
+ * Use `create(CreateVoiceResponseSchema)` to create a new message.
+ */
+export const CreateVoiceResponseSchema: GenMessage<CreateVoiceResponse> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 11);
+
+/**
+ * Asks how people can be cloned here.
+ *
+ * @generated from message sonant.v1.DescribeCloningRequest
+ */
+export type DescribeCloningRequest = Message<"sonant.v1.DescribeCloningRequest"> & {
+};
+
+/**
+ * Describes the message sonant.v1.DescribeCloningRequest.
+ * Use `create(DescribeCloningRequestSchema)` to create a new message.
+ */
+export const DescribeCloningRequestSchema: GenMessage<DescribeCloningRequest> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 12);
+
+/**
+ * How people can be cloned here.
+ *
+ * @generated from message sonant.v1.DescribeCloningResponse
+ */
+export type DescribeCloningResponse = Message<"sonant.v1.DescribeCloningResponse"> & {
+  /**
+   * Engines that can; none where cloning is not set up.
+   *
+   * @generated from field: repeated sonant.v1.CloningEngine engines = 1;
+   */
+  engines: CloningEngine[];
+};
+
+/**
+ * Describes the message sonant.v1.DescribeCloningResponse.
+ * Use `create(DescribeCloningResponseSchema)` to create a new message.
+ */
+export const DescribeCloningResponseSchema: GenMessage<DescribeCloningResponse> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 13);
+
+/**
+ * What an engine needs to clone a person.
+ *
+ * @generated from message sonant.v1.CloningEngine
+ */
+export type CloningEngine = Message<"sonant.v1.CloningEngine"> & {
+  /**
+   * Name of the engine.
+   *
+   * @generated from field: string engine = 1;
+   */
+  engine: string;
+
+  /**
+   * Languages that the recordings may be in, as BCP-47 ranges.
+   *
+   * @generated from field: repeated string sample_language_codes = 2;
+   */
+  sampleLanguageCodes: string[];
+
+  /**
+   * Least speech that the reference must hold, in seconds.
+   *
+   * @generated from field: double sample_seconds_min = 3;
+   */
+  sampleSecondsMin: number;
+
+  /**
+   * Most speech that the reference may hold, in seconds.
+   *
+   * @generated from field: double sample_seconds_max = 4;
+   */
+  sampleSecondsMax: number;
+
+  /**
+   * Whether it must be told what is said in the reference.
+   *
+   * @generated from field: bool needs_reference_text = 5;
+   */
+  needsReferenceText: boolean;
+
+  /**
+   * What the person is to say to consent, by language; for others the caller gives a script of its own.
+   *
+   * @generated from field: map<string, string> consent_scripts = 6;
+   */
+  consentScripts: { [key: string]: string };
+};
+
+/**
+ * Describes the message sonant.v1.CloningEngine.
+ * Use `create(CloningEngineSchema)` to create a new message.
+ */
+export const CloningEngineSchema: GenMessage<CloningEngine> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 14);
+
+/**
+ * A person to clone.
+ *
+ * @generated from message sonant.v1.CloneVoiceRequest
+ */
+export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
+  /**
+   * What callers are to ask for: 1 to 128 letters, digits, ".", "_" and "-". Default: an id is made.
+   *
+   * @generated from field: string voice_id = 1;
+   */
+  voiceId: string;
+
+  /**
+   * Name of the voice: 1 to 200 characters, required.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * What it sounds like: at most 1000 characters.
+   *
+   * @generated from field: string description = 3;
+   */
+  description: string;
+
+  /**
+   * Free labels: at most 20, of at most 50 characters, with values of at most 200.
+   *
+   * @generated from field: map<string, string> labels = 4;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * The language of both recordings, as BCP-47, required.
+   *
+   * @generated from field: string language_code = 5;
+   */
+  languageCode: string;
+
+  /**
+   * The person speaking freely, required: a WAV, FLAC, MP3 or Ogg file.
+   *
+   * @generated from field: bytes reference_audio = 6;
+   */
+  referenceAudio: Uint8Array;
+
+  /**
+   * What is said in it, where the engine needs to be told: at most 1000 characters.
+   *
+   * @generated from field: string reference_text = 7;
+   */
+  referenceText: string;
+
+  /**
+   * The same person saying the consent script, required: a file of the same kinds.
+   *
+   * @generated from field: bytes consent_audio = 8;
+   */
+  consentAudio: Uint8Array;
+
+  /**
+   * Who it is, 1 to 200 characters, required.
+   *
+   * @generated from field: string speaker_name = 9;
+   */
+  speakerName: string;
+
+  /**
+   * What is said in the consent recording: at most 1000 characters. Default: the engine's script for the language.
+   *
+   * @generated from field: string consent_script = 10;
+   */
+  consentScript: string;
+
+  /**
+   * Engines that are to make a clone, the best first: at most 8. Default: the first that can.
+   *
+   * @generated from field: repeated string engines = 11;
+   */
+  engines: string[];
+};
+
+/**
+ * Describes the message sonant.v1.CloneVoiceRequest.
+ * Use `create(CloneVoiceRequestSchema)` to create a new message.
+ */
+export const CloneVoiceRequestSchema: GenMessage<CloneVoiceRequest> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 15);
+
+/**
+ * A person who was cloned.
+ *
+ * @generated from message sonant.v1.CloneVoiceResponse
+ */
+export type CloneVoiceResponse = Message<"sonant.v1.CloneVoiceResponse"> & {
+  /**
+   * The voice.
+   *
+   * @generated from field: sonant.v1.Voice voice = 1;
+   */
+  voice?: Voice | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.CloneVoiceResponse.
+ * Use `create(CloneVoiceResponseSchema)` to create a new message.
+ */
+export const CloneVoiceResponseSchema: GenMessage<CloneVoiceResponse> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 16);
+
+/**
+ * What to change of a voice.
+ *
+ * @generated from message sonant.v1.UpdateVoiceRequest
+ */
+export type UpdateVoiceRequest = Message<"sonant.v1.UpdateVoiceRequest"> & {
+  /**
+   * Id of the voice, required.
+   *
+   * @generated from field: string voice_id = 1;
+   */
+  voiceId: string;
+
+  /**
+   * What it is to be.
+   *
+   * @generated from field: sonant.v1.VoiceSpec spec = 2;
+   */
+  spec?: VoiceSpec | undefined;
+
+  /**
+   * The fields of `spec` that are meant, required.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 3;
+   */
+  updateMask?: FieldMask | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.UpdateVoiceRequest.
+ * Use `create(UpdateVoiceRequestSchema)` to create a new message.
+ */
+export const UpdateVoiceRequestSchema: GenMessage<UpdateVoiceRequest> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 17);
+
+/**
+ * The voice as it is now.
+ *
+ * @generated from message sonant.v1.UpdateVoiceResponse
+ */
+export type UpdateVoiceResponse = Message<"sonant.v1.UpdateVoiceResponse"> & {
+  /**
+   * The voice.
+   *
+   * @generated from field: sonant.v1.Voice voice = 1;
+   */
+  voice?: Voice | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.UpdateVoiceResponse.
+ * Use `create(UpdateVoiceResponseSchema)` to create a new message.
+ */
+export const UpdateVoiceResponseSchema: GenMessage<UpdateVoiceResponse> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 18);
+
+/**
+ * Which voice to delete.
+ *
+ * @generated from message sonant.v1.DeleteVoiceRequest
+ */
+export type DeleteVoiceRequest = Message<"sonant.v1.DeleteVoiceRequest"> & {
+  /**
+   * Id of the voice, required.
+   *
+   * @generated from field: string voice_id = 1;
+   */
+  voiceId: string;
+};
+
+/**
+ * Describes the message sonant.v1.DeleteVoiceRequest.
+ * Use `create(DeleteVoiceRequestSchema)` to create a new message.
+ */
+export const DeleteVoiceRequestSchema: GenMessage<DeleteVoiceRequest> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 19);
+
+/**
+ * The voice is deleted.
+ *
+ * @generated from message sonant.v1.DeleteVoiceResponse
+ */
+export type DeleteVoiceResponse = Message<"sonant.v1.DeleteVoiceResponse"> & {
+};
+
+/**
+ * Describes the message sonant.v1.DeleteVoiceResponse.
+ * Use `create(DeleteVoiceResponseSchema)` to create a new message.
+ */
+export const DeleteVoiceResponseSchema: GenMessage<DeleteVoiceResponse> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 20);
+
+/**
+ * Whose consent is withdrawn.
+ *
+ * @generated from message sonant.v1.RevokeVoiceConsentRequest
+ */
+export type RevokeVoiceConsentRequest = Message<"sonant.v1.RevokeVoiceConsentRequest"> & {
+  /**
+   * Id of the voice, required.
+   *
+   * @generated from field: string voice_id = 1;
+   */
+  voiceId: string;
+};
+
+/**
+ * Describes the message sonant.v1.RevokeVoiceConsentRequest.
+ * Use `create(RevokeVoiceConsentRequestSchema)` to create a new message.
+ */
+export const RevokeVoiceConsentRequestSchema: GenMessage<RevokeVoiceConsentRequest> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 21);
+
+/**
+ * The voice as it is now.
+ *
+ * @generated from message sonant.v1.RevokeVoiceConsentResponse
+ */
+export type RevokeVoiceConsentResponse = Message<"sonant.v1.RevokeVoiceConsentResponse"> & {
+  /**
+   * The voice.
+   *
+   * @generated from field: sonant.v1.Voice voice = 1;
+   */
+  voice?: Voice | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.RevokeVoiceConsentResponse.
+ * Use `create(RevokeVoiceConsentResponseSchema)` to create a new message.
+ */
+export const RevokeVoiceConsentResponseSchema: GenMessage<RevokeVoiceConsentResponse> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 22);
 
 /**
  * Where a voice comes from.
@@ -306,7 +926,10 @@ export const VoiceStatusSchema: GenEnum<VoiceStatus> = /*@__PURE__*/
   enumDesc(file_sonant_v1_voice, 1);
 
 /**
- * Tells which voices there are.
+ * Tells which voices there are, makes and keeps them, and clones people who consent.
+ *
+ * For a key that is limited to some voices there are no others: any other is NOT_FOUND (VOICE_NOT_FOUND), and it can
+ * make no new one, which is PERMISSION_DENIED (ACCESS_DENIED).
  *
  * @generated from service sonant.v1.VoiceService
  */
@@ -332,6 +955,93 @@ export const VoiceService: GenService<{
     methodKind: "unary";
     input: typeof GetVoiceRequestSchema;
     output: typeof GetVoiceResponseSchema;
+  },
+  /**
+   * Lets hear a voice: a sentence in its own language, as MP3.
+   *
+   * Fails with NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), and as the engine does.
+   *
+   * @generated from rpc sonant.v1.VoiceService.PreviewVoice
+   */
+  previewVoice: {
+    methodKind: "unary";
+    input: typeof PreviewVoiceRequestSchema;
+    output: typeof PreviewVoiceResponseSchema;
+  },
+  /**
+   * Makes a voice under a name of its own that voices of engines speak, the best that can at the time.
+   *
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are not valid or an id that is taken.
+   *
+   * @generated from rpc sonant.v1.VoiceService.CreateVoice
+   */
+  createVoice: {
+    methodKind: "unary";
+    input: typeof CreateVoiceRequestSchema;
+    output: typeof CreateVoiceResponseSchema;
+  },
+  /**
+   * Tells which engines can clone a person here, and what they need for it.
+   *
+   * @generated from rpc sonant.v1.VoiceService.DescribeCloning
+   */
+  describeCloning: {
+    methodKind: "unary";
+    input: typeof DescribeCloningRequestSchema;
+    output: typeof DescribeCloningResponseSchema;
+  },
+  /**
+   * Makes a voice of a person who consents, from two recordings: one to learn the voice from, one of the consent. Answers
+   * when the voice can speak. What the clone is made of is kept encrypted, and never answered by any call.
+   *
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are not valid and for recordings that will not do, each
+   * fault told; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 25 MiB; and as the engine does. Nothing is kept then.
+   *
+   * @generated from rpc sonant.v1.VoiceService.CloneVoice
+   */
+  cloneVoice: {
+    methodKind: "unary";
+    input: typeof CloneVoiceRequestSchema;
+    output: typeof CloneVoiceResponseSchema;
+  },
+  /**
+   * Changes what is told of a voice, who speaks it, or whether it can be used at all. Requests that run go on with what
+   * they began with. A voice of an engine's own may be changed too: what is changed is kept here, and counts.
+   *
+   * Fails as CreateVoice and GetVoice do.
+   *
+   * @generated from rpc sonant.v1.VoiceService.UpdateVoice
+   */
+  updateVoice: {
+    methodKind: "unary";
+    input: typeof UpdateVoiceRequestSchema;
+    output: typeof UpdateVoiceResponseSchema;
+  },
+  /**
+   * Deletes a voice that is kept here, and with it what its clone was made of and all stored audio of it; what runs ends.
+   * Of a voice of an engine's own, what was changed is forgotten.
+   *
+   * Fails as GetVoice does, and with INVALID_ARGUMENT (INVALID_REQUEST) for a voice of an engine's own as it is.
+   *
+   * @generated from rpc sonant.v1.VoiceService.DeleteVoice
+   */
+  deleteVoice: {
+    methodKind: "unary";
+    input: typeof DeleteVoiceRequestSchema;
+    output: typeof DeleteVoiceResponseSchema;
+  },
+  /**
+   * Withdraws the consent of the person cloned: the voice falls silent at once and for good, what it was made of is
+   * destroyed, all stored audio of it is gone. The record of the consent stays. Doing it again changes nothing.
+   *
+   * Fails as GetVoice does, and with INVALID_ARGUMENT (INVALID_REQUEST) for a voice that is no clone.
+   *
+   * @generated from rpc sonant.v1.VoiceService.RevokeVoiceConsent
+   */
+  revokeVoiceConsent: {
+    methodKind: "unary";
+    input: typeof RevokeVoiceConsentRequestSchema;
+    output: typeof RevokeVoiceConsentResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sonant_v1_voice, 0);

@@ -4,9 +4,9 @@
 import { Failure, toFailure } from '../../errors.ts';
 import { integerSetting, listSetting, textSetting } from '../../setting.ts';
 import { audiblePcm } from '../audible-pcm.ts';
-import type { Engine, EngineReport, SpokenPcm, Voice } from '../engine.ts';
+import { barePcm } from '../bare-pcm.ts';
+import type { Engine, EngineReport, Voice } from '../engine.ts';
 import { defineEngine } from '../engine.ts';
-import { wavPcm } from '../wav-pcm.ts';
 import { createSpeechServer, type ListedVoice, type SpeechServer } from './speech-server.ts';
 
 const name = 'openai-compatible';
@@ -63,7 +63,7 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Pr
       if (text.length > textCharsMax) throw new Failure('engine_error', {}, new Error('far too long for a segment'));
       const bytes = server.speak({ voice: voice.voiceId, text }, signal);
       let isHeard = false;
-      for await (const pcm of audiblePcm(pcmOf(bytes, sampleRateHz), text)) {
+      for await (const pcm of audiblePcm(barePcm(bytes, sampleRateHz), text)) {
         isHeard = true;
         yield pcm;
         signal.throwIfAborted();
@@ -74,29 +74,6 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Pr
       closing.abort(new Failure('engine_unavailable'));
     },
   };
-}
-
-/** Bare samples as they come, or those of a WAV where the server sends one all the same. */
-async function* pcmOf(bytes: AsyncGenerator<Buffer>, sampleRateHz: number): AsyncGenerator<SpokenPcm> {
-  let rest: Buffer = Buffer.alloc(0);
-  let isBegun = false;
-  for await (const piece of bytes) {
-    rest = Buffer.concat([rest, piece]);
-    if (!isBegun && rest.length < 4) continue;
-    if (!isBegun && rest.toString('latin1', 0, 4) === 'RIFF') return yield* wavPcm(joined(rest, bytes));
-    isBegun = true;
-    // An odd byte waits for its other half.
-    const samples = new Int16Array(rest.length >> 1);
-    for (let i = 0; i < samples.length; i++) samples[i] = rest.readInt16LE(2 * i);
-    rest = rest.subarray(samples.length * 2);
-    if (samples.length > 0) yield { samples, sampleRateHz };
-  }
-  if (rest.length > 0) throw new Failure('engine_error', {}, new Error('the sound ends within a sample'));
-}
-
-async function* joined(first: Buffer, others: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  yield first;
-  yield* others;
 }
 
 /** Those that are configured, or those that the server lists. */

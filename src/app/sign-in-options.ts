@@ -1,0 +1,35 @@
+// What signing in is built from, out of the configuration; what does not go together there is told all at once.
+import { createIssuer } from '../access/issuer.ts';
+import { readOwnSecret } from '../access/own-secret.ts';
+import { createSeal } from '../access/seal.ts';
+import type { SignInOptions } from '../access/sign-in.ts';
+import { type Config, ConfigError, type ConfigMistake } from '../config.ts';
+
+/** With TLS, or on this machine. */
+const isSafeUrl = (url: string) => /^(https:|http:\/\/(localhost|127\.[\d.]+|\[::1\])(:|\/|$))/.test(url);
+
+export async function signInOptionsOf(config: Config): Promise<SignInOptions> {
+  const { oidcIssuer, oidcClientId: clientId, oidcClientSecret: clientSecret, oidcInsecure } = config;
+  const mistakes: ConfigMistake[] = [];
+  const mistake = (name: string, allowed: string) => mistakes.push({ name, source: 'for SONANT_OIDC_ISSUER', allowed });
+  if (oidcIssuer !== '') {
+    if (clientId === '') mistake('SONANT_OIDC_CLIENT_ID', 'must be what Sonant is called there');
+    const rules = [config.oidcSubjects, config.oidcDomains, config.oidcGroups];
+    if (rules.every((rule) => rule.length === 0))
+      mistake('SONANT_OIDC_SUBJECTS', 'must say who may make keys, or SONANT_OIDC_DOMAINS or SONANT_OIDC_GROUPS must');
+    if (config.baseUrl !== '' && !isSafeUrl(config.baseUrl))
+      mistake('SONANT_BASE_URL', 'must begin with https: browsers keep no sign-in without TLS, but on this machine');
+  }
+  if (oidcIssuer !== '' && config.baseUrl !== '' && new URL(config.baseUrl).pathname !== '/')
+    mistake('SONANT_BASE_URL', 'must have no path: signing in works at the top of a host only');
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  const isInsecure = oidcInsecure || (oidcIssuer.startsWith('http:') && isSafeUrl(oidcIssuer));
+  const issuer = { issuer: oidcIssuer, clientId, clientSecret, audience: config.oidcAudience || clientId, isInsecure };
+  return {
+    seal: createSeal(config.secret || (await readOwnSecret(config.dataDir))),
+    issuer: oidcIssuer === '' ? undefined : createIssuer(issuer),
+    whoMay: { subjects: config.oidcSubjects, domains: config.oidcDomains, groups: config.oidcGroups },
+    clients: config.oauthClients,
+    keyScopes: config.oauthKeyScopes,
+  };
+}

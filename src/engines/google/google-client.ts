@@ -1,0 +1,172 @@
+// Google's own client, in as few words as the engine needs: it is imported here, once it is wanted, and signs in here.
+// What it does by itself is turned off: it neither tries again nor gives up before long. Making a cloning key is not in
+// it, and is asked for by REST, with the login that the client has.
+import { readFile } from 'node:fs/promises';
+import type { TextToSpeechClient } from '@google-cloud/text-to-speech';
+import { Failure } from '../../errors.ts';
+import { googleFailure } from './google-failure.ts';
+import type { ListedVoice } from './google-voices.ts';
+
+export interface GoogleLogin {
+  /** Path of a service account's file, or "adc" for the login of the environment. */
+  credentials: string;
+  /** A host, or "http://127.0.0.1:1234" for an emulator on this machine, which is spoken to without a login. */
+  endpoint: string;
+}
+
+/** One of Google's own, by name, or a clone, by its key. */
+export interface GoogleVoice {
+  languageCode: string;
+  name?: string;
+  cloningKey?: string;
+}
+
+interface SpeechAsked {
+  voice: GoogleVoice;
+  speakingRate: number;
+}
+
+export interface GoogleClient {
+  listVoices(signal: AbortSignal): Promise<ListedVoice[]>;
+  /** The bytes of a WAV, all at once. */
+  speak(asked: SpeechAsked & { text: string }, signal: AbortSignal): Promise<Buffer>;
+  /** The bytes of bare samples as they are made, of all the texts in one call. */
+  stream(asked: SpeechAsked & { texts: readonly string[] }, signal: AbortSignal): AsyncGenerator<Buffer>;
+  /** Where REST is spoken, and the headers that sign in there. */
+  url: string;
+  signIn(): Promise<Headers>;
+  close(): Promise<void>;
+}
+
+export const streamRateHz = 24_000;
+const scope = 'https://www.googleapis.com/auth/cloud-platform';
+const usualPort = 443;
+/** Longer than any segment takes that somebody listens to; for those whom nobody does, there are signals. */
+const timeout = 15 * 60_000;
+const calling = { timeout, retry: null };
+
+const load = async () => {
+  try {
+    const [{ TextToSpeechClient: Client }, gax] = await Promise.all([
+      import('@google-cloud/text-to-speech'),
+      import('google-gax'),
+    ]);
+    return { Client, grpc: gax.grpc, ...gax.googleAuthLibrary };
+  } catch (cause) {
+    const message =
+      'Google needs packages that are not installed here; "npm install @google-cloud/text-to-speech google-gax" brings them';
+    throw new Failure('engine_unavailable', { message }, cause);
+  }
+};
+type Loaded = Awaited<ReturnType<typeof load>>;
+
+export async function openGoogleClient({ credentials, endpoint }: GoogleLogin): Promise<GoogleClient> {
+  const google = await load();
+  const isOpen = endpoint.startsWith('http://');
+  const { hostname, port } = new URL(isOpen ? endpoint : `https://${endpoint}`);
+  const auth = isOpen
+    ? new google.GoogleAuth({ authClient: new google.PassThroughClient() })
+    : await findLogin(google, credentials);
+  const client: TextToSpeechClient = new google.Client({
+    auth,
+    apiEndpoint: hostname,
+    port: Number(port) || usualPort,
+    ...(isOpen && { sslCreds: google.grpc.credentials.createInsecure() }),
+  });
+  // Awaited here, or else a login that fails would reject where nobody looks.
+  await client.initialize().catch((cause) => {
+    const message = 'SONANT_GOOGLE_CREDENTIALS: there is no such login here';
+    throw new Failure('engine_unavailable', { message }, new Error((cause as Error).message));
+  });
+  const url = isOpen ? endpoint : `https://${endpoint}`;
+  return {
+    async listVoices(signal) {
+      const [{ voices }] = await answered(client.listVoices({}, { ...calling, signal }), signal);
+      return (voices ?? []).map(({ name, languageCodes, ssmlGender }) => {
+        return { name: name ?? '', languageCodes: languageCodes ?? [], gender: String(ssmlGender) };
+      });
+    },
+    async speak({ voice, text, speakingRate }, signal) {
+      // The rate is the voice's own, and the WAV tells it.
+      const audioConfig = { audioEncoding: 'LINEAR16' as const, speakingRate };
+      const asked = { input: { text }, voice: toSelection(voice), audioConfig };
+      const [{ audioContent }] = await answered(client.synthesizeSpeech(asked, { ...calling, signal }), signal);
+      return Buffer.from((audioContent as Uint8Array | null) ?? []);
+    },
+    stream: (asked, signal) => streamSpeech(client, asked, signal),
+    url,
+    signIn: async () => new Headers(await auth.getRequestHeaders(url).catch(loginRefused)),
+    close: async () => void (await client.close()),
+  };
+}
+
+/** The login of a service account, which signs for itself, or that of the environment. */
+async function findLogin({ GoogleAuth, JWT }: Loaded, credentials: string) {
+  if (credentials === 'adc') return new GoogleAuth({ scopes: scope });
+  const broken = (why: string) =>
+    new Failure('engine_unavailable', { message: `SONANT_GOOGLE_CREDENTIALS: ${credentials} ${why}` });
+  const file = await readFile(credentials, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw broken(`cannot be read (${error.code})`);
+  });
+  const authClient = new JWT({ scopes: [scope] });
+  try {
+    // What is wrong with it is not told: the words would have parts of the private key in them.
+    authClient.fromJSON(JSON.parse(file));
+  } catch {
+    throw broken('is not the file of a service account, as Google gives it out in JSON');
+  }
+  authClient.useJWTAccessWithScope = true;
+  return new GoogleAuth({ authClient });
+}
+
+const loginRefused = (error: Error): never => {
+  throw new Failure('engine_unavailable', {}, new Error(error.message));
+};
+
+const toSelection = ({ languageCode, name, cloningKey }: GoogleVoice) => ({
+  languageCode,
+  ...(name !== undefined && { name }),
+  ...(cloningKey !== undefined && { voiceClone: { voiceCloningKey: cloningKey } }),
+});
+
+async function answered<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw googleFailure(error);
+  }
+}
+
+async function* streamSpeech(
+  client: TextToSpeechClient,
+  { voice, texts, speakingRate }: SpeechAsked & { texts: readonly string[] },
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const call = client.streamingSynthesize(calling);
+  let isLeft = false;
+  const leave = () => {
+    // Once: what is cancelled while the client closes cannot be cancelled again.
+    if (!isLeft) call.cancel();
+    isLeft = true;
+    call.destroy();
+  };
+  // Once it is left, what it still has to say of that is of no interest.
+  call.on('error', () => undefined);
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    const streamingAudioConfig = { audioEncoding: 'PCM', sampleRateHertz: streamRateHz, speakingRate };
+    call.write({ streamingConfig: { voice: toSelection(voice), streamingAudioConfig } });
+    for (const text of texts) call.write({ input: { text } });
+    // At once: where the end of the texts is open, Google gives up after five seconds.
+    call.end();
+    for await (const { audioContent } of call) yield Buffer.from(audioContent ?? []);
+    signal.throwIfAborted();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw googleFailure(error, voice.cloningKey);
+  } finally {
+    signal.removeEventListener('abort', leave);
+    leave();
+  }
+}

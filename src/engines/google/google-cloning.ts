@@ -1,0 +1,87 @@
+// Instant custom voice: a key that a person's voice is spoken from, made of two recordings. It has a method by REST only,
+// in v1beta1, open to projects that Google has admitted:
+//     POST /v1beta1/voices:generateVoiceCloningKey
+//     {"reference_audio": {"audio_config": {"audio_encoding": "LINEAR16", "sample_rate_hertz"}, "content": base64 of WAV},
+//      "voice_talent_consent": likewise, "consent_script", "language_code"}   answers   {"voiceCloningKey"}
+// The key is the voice: whoever has it speaks with it. It is in no Failure, and what comes with status 200 is not quoted.
+
+import { toFloat } from '../../audio/level.ts';
+import type { Pcm } from '../../audio/pcm.ts';
+import { createWavEncoder, sealWav } from '../../audio/wav.ts';
+import { Failure } from '../../errors.ts';
+import type { CloneSample, Cloning } from '../engine.ts';
+import { consentScripts, languagesOfAmericans, toGoogleLanguage } from './clone-languages.ts';
+import type { GoogleClient } from './google-client.ts';
+import { googleFailure, toGoogleStatus } from './google-failure.ts';
+
+const path = '/v1beta1/voices:generateVoiceCloningKey';
+const makeMsMax = 60_000;
+const keyCharsMax = 1 << 20;
+
+export function createCloning(client: GoogleClient, closing: AbortSignal): Cloning {
+  return {
+    sampleLanguageCodes: Object.keys(consentScripts),
+    languageCodesFor: (sampleLanguageCode) => (sampleLanguageCode === 'en-US' ? languagesOfAmericans : []),
+    sampleRateHz: 24_000,
+    sampleSeconds: { min: 5, max: 10 },
+    needsReferenceText: false,
+    consentScripts,
+    async make(sample, callersSignal) {
+      const patience = AbortSignal.timeout(makeMsMax);
+      const left = AbortSignal.any([callersSignal, closing]);
+      left.throwIfAborted();
+      try {
+        return Buffer.from(await askForKey(client, sample, AbortSignal.any([left, patience])));
+      } catch (error) {
+        left.throwIfAborted();
+        if (patience.aborted) throw new Failure('engine_timeout', {}, new Error('Google makes no key'));
+        throw error;
+      }
+    },
+  };
+}
+
+async function askForKey(client: GoogleClient, sample: CloneSample, signal: AbortSignal): Promise<string> {
+  const headers = await client.signIn();
+  headers.set('Content-Type', 'application/json');
+  const body = JSON.stringify({
+    reference_audio: toAudio(sample.reference),
+    voice_talent_consent: toAudio(sample.consent),
+    consent_script: sample.consentScript,
+    language_code: toGoogleLanguage(sample.languageCode),
+  });
+  let status: number;
+  let answer: { voiceCloningKey?: unknown } | undefined;
+  try {
+    const response = await fetch(client.url + path, { method: 'POST', headers, body, signal });
+    status = response.status;
+    answer = (await response.json().catch(() => undefined)) as typeof answer;
+  } catch (error) {
+    throw new Failure('engine_unavailable', { retryAfterSeconds: 1 }, new Error((error as Error).message));
+  }
+  signal.throwIfAborted();
+  if (status !== 200) throw refusalOf(status, answer);
+  const key = answer?.voiceCloningKey;
+  if (typeof key !== 'string' || key === '' || key.length > keyCharsMax) {
+    throw new Failure('engine_error', {}, new Error('Google answers without a cloning key'));
+  }
+  return key;
+}
+
+function toAudio({ samples, sampleRateHz }: Pcm) {
+  const file = createWavEncoder(sampleRateHz).encode(toFloat(samples, 0));
+  sealWav(file);
+  const audio_config = { audio_encoding: 'LINEAR16', sample_rate_hertz: sampleRateHz };
+  return { audio_config, content: Buffer.from(file).toString('base64') };
+}
+
+/** That the recordings are not taken is for the caller to mend, all else is not. */
+function refusalOf(httpStatus: number, answer: unknown): Failure {
+  const failure = googleFailure(toGoogleStatus(httpStatus, answer));
+  if (httpStatus !== 400) return failure;
+  const isOfConsent = /consent|script/i.test(JSON.stringify(answer ?? ''));
+  const violation = isOfConsent
+    ? { field: 'consent_audio', message: 'this is not taken for the consent of the same person, said to the letter' }
+    : { field: 'reference_audio', message: 'no voice can be made of this' };
+  return new Failure('invalid_request', { details: [{ ...violation, reason: 'format' }] }, failure.cause);
+}

@@ -1,0 +1,126 @@
+// What Google's refusals mean to Sonant. By gRPC or by REST, each is a google.rpc.Status (https://google.aip.dev/193): a
+// code, a sentence, and details, RetryInfo among them. The sentence goes into the cause, for the operator, without
+// anything that could be a cloning key; nothing else of Google's error is kept.
+import { Failure } from '../../errors.ts';
+
+export interface GoogleStatus {
+  code?: number;
+  /** By gRPC, the sentence alone; the message then begins with the code. */
+  details?: string;
+  message?: string;
+  statusDetails?: readonly unknown[];
+}
+
+/** By their numbers. */
+const codeNames: readonly string[] = [
+  'OK',
+  'CANCELLED',
+  'UNKNOWN',
+  'INVALID_ARGUMENT',
+  'DEADLINE_EXCEEDED',
+  'NOT_FOUND',
+  'ALREADY_EXISTS',
+  'PERMISSION_DENIED',
+  'RESOURCE_EXHAUSTED',
+  'FAILED_PRECONDITION',
+  'ABORTED',
+  'OUT_OF_RANGE',
+  'UNIMPLEMENTED',
+  'INTERNAL',
+  'UNAVAILABLE',
+  'DATA_LOSS',
+  'UNAUTHENTICATED',
+];
+
+const codeOfHttp: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  429: 'RESOURCE_EXHAUSTED',
+  500: 'INTERNAL',
+  502: 'UNAVAILABLE',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+};
+
+/** Quotas are counted by the minute; where Google does not say how much of it is left, half of one is waited for. */
+const quotaSeconds = 30;
+const passingSeconds = 1;
+const toldMax = 500;
+const tooLong = /sentences? that (?:is|are) too long/i;
+/** A call that had no login to go with: refused, or not to be had at the moment. */
+const loginFailed = /metadata from plugin failed/i;
+const unreachable = /ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|socket hang up|network|timeout/i;
+
+/** The Failure for what Google answered, or for what kept it from answering. */
+export function googleFailure(error: unknown, secret = ''): Failure {
+  if (error instanceof Failure) return error;
+  const { code, details, message, statusDetails = [] } = error as GoogleStatus;
+  const told = withoutSecret(String(details ?? message ?? error).slice(0, toldMax), secret);
+  const codeName = code === undefined ? undefined : codeNames[code];
+  const cause = new Error(codeName ? `Google answers ${codeName}: ${told}` : told);
+  if (loginFailed.test(told)) {
+    return new Failure(
+      'engine_unavailable',
+      unreachable.test(told) ? { retryAfterSeconds: passingSeconds } : {},
+      cause,
+    );
+  }
+  const delay = delaySecondsOf(statusDetails);
+  switch (codeName) {
+    case 'UNAVAILABLE':
+    case 'ABORTED':
+    case 'CANCELLED':
+      return new Failure('engine_unavailable', { retryAfterSeconds: delay ?? passingSeconds }, cause);
+    case 'RESOURCE_EXHAUSTED':
+      return new Failure('engine_unavailable', { retryAfterSeconds: delay ?? quotaSeconds }, cause);
+    case 'INTERNAL':
+    case 'UNKNOWN':
+    case 'DATA_LOSS':
+      return new Failure('engine_error', { retryAfterSeconds: delay ?? passingSeconds }, cause);
+    case 'UNAUTHENTICATED':
+    case 'PERMISSION_DENIED':
+      return new Failure('engine_unavailable', {}, cause);
+    case 'DEADLINE_EXCEEDED':
+      return new Failure('engine_timeout', {}, cause);
+    default:
+      return new Failure('engine_error', {}, cause);
+  }
+}
+
+/** The same status where it came by REST, `{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message", "details"}}`. */
+export function toGoogleStatus(httpStatus: number, answer: unknown): GoogleStatus {
+  const { error } = (answer ?? {}) as { error?: { status?: unknown; message?: unknown; details?: unknown } };
+  const named = codeNames.indexOf(String(error?.status));
+  const code = named > 0 ? named : codeNames.indexOf(codeOfHttp[httpStatus] ?? 'UNKNOWN');
+  return {
+    code,
+    details: typeof error?.message === 'string' ? error.message : `status ${httpStatus}`,
+    statusDetails: Array.isArray(error?.details) ? error.details : [],
+  };
+}
+
+/** Whether Google would say the same text in shorter sentences. */
+export const isSentenceTooLong = (error: unknown): boolean =>
+  error instanceof Failure && error.cause instanceof Error && tooLong.test(error.cause.message);
+
+/** RetryInfo's delay: `{seconds, nanos}` in gRPC, "12.5s" in JSON. */
+function delaySecondsOf(details: readonly unknown[]): number | undefined {
+  for (const detail of details) {
+    const { retryDelay } = (detail ?? {}) as { retryDelay?: string | { seconds?: unknown; nanos?: unknown } };
+    if (retryDelay === undefined || retryDelay === null) continue;
+    const seconds =
+      typeof retryDelay === 'string'
+        ? Number(retryDelay.replace(/s$/, ''))
+        : Number(retryDelay.seconds ?? 0) + Number(retryDelay.nanos ?? 0) / 1e9;
+    if (seconds > 0) return seconds;
+  }
+  return undefined;
+}
+
+/** Google may quote what it refuses, or the beginning of it. */
+function withoutSecret(told: string, secret: string): string {
+  if (secret === '') return told;
+  const hidden = '(cloning key)';
+  return told.replaceAll(secret, hidden).replace(/[\w+/=-]{6,}/g, (word) => (secret.includes(word) ? hidden : word));
+}

@@ -1,0 +1,86 @@
+// Google Cloud Text-to-Speech: its voices, and clones of people. It is there for those who name a login; until then,
+// nothing of Google's client is loaded.
+import { Failure, toFailure } from '../../errors.ts';
+import { integerSetting, listSetting, textSetting } from '../../setting.ts';
+import type { EngineReport } from '../engine.ts';
+import { defineEngine } from '../engine.ts';
+import { engineName, type GoogleOptions, openGoogle } from './google-engine.ts';
+
+const isHost = (given: string) => /^[a-z0-9][a-z0-9.-]*(:\d{1,5})?$/i.test(given);
+const isHere = (given: string) => /^http:\/\/(localhost|127\.0\.0\.1|\[::1\]):\d{1,5}$/.test(given);
+
+const isWanted = ({ credentials, endpoint }: GoogleOptions): boolean => credentials !== '' || isHere(endpoint);
+
+/** What keeps it from working, for the operator: never a word of the credentials. */
+function whyNot(error: unknown, { endpoint }: GoogleOptions): string {
+  const { message, facts, cause } = toFailure(error);
+  return facts.message ?? `${endpoint}: ${(cause as Error | undefined)?.message ?? message}`;
+}
+
+async function open(options: GoogleOptions) {
+  if (!isWanted(options)) return undefined;
+  try {
+    return await openGoogle(options);
+  } catch (error) {
+    throw new Failure('engine_unavailable', { message: whyNot(error, options) }, error);
+  }
+}
+
+async function inspect(options: GoogleOptions): Promise<EngineReport> {
+  try {
+    const engine = await open({ ...options, needsList: true });
+    if (!engine) return { state: 'absent', message: 'SONANT_GOOGLE_CREDENTIALS names no login' };
+    await engine.close();
+    return { state: 'ready', message: `${options.endpoint}, ${engine.voices.length} voices` };
+  } catch (error) {
+    return { state: 'broken', message: toFailure(error).message };
+  }
+}
+
+export const google = defineEngine({
+  name: engineName,
+  isOptional: true,
+  settings: {
+    credentials: textSetting({
+      name: 'SONANT_GOOGLE_CREDENTIALS',
+      help: 'File of a Google Cloud service account, or adc for the login of the environment',
+      fallback: '',
+    }),
+    endpoint: textSetting({
+      name: 'SONANT_GOOGLE_ENDPOINT',
+      help: 'Host of its Text-to-Speech, such as eu-texttospeech.googleapis.com',
+      allowed: 'a host, or http://127.0.0.1:PORT for an emulator that asks for no login',
+      fallback: 'texttospeech.googleapis.com',
+      isAllowed: (given) => isHost(given) || isHere(given),
+    }),
+    voices: listSetting({
+      name: 'SONANT_GOOGLE_VOICES',
+      help: 'Its voices to offer, by name or by how names begin, such as en-US; default: all of Chirp 3 HD',
+      allowed: 'names such as en-US-Chirp3-HD-Charon or en-GB-Neural2, with commas between them',
+      isItem: (item) => /^[\x21-\x7e]{1,128}$/.test(item),
+    }),
+    segmentsPerMinute: integerSetting({
+      name: 'SONANT_GOOGLE_PER_MINUTE',
+      help: 'Requests a minute that its quota allows',
+      min: 1,
+      max: 100_000,
+      fallback: 200,
+    }),
+    cloneSegmentsPerMinute: integerSetting({
+      name: 'SONANT_GOOGLE_CLONES_PER_MINUTE',
+      help: 'Requests a minute for clones that its quota allows',
+      min: 1,
+      max: 100_000,
+      fallback: 30,
+    }),
+    segmentsSpokenMax: integerSetting({
+      name: 'SONANT_GOOGLE_AT_ONCE',
+      help: 'Requests at once that its quota allows',
+      min: 1,
+      max: 10_000,
+      fallback: 100,
+    }),
+  },
+  inspect: (settings) => inspect(settings),
+  open: (settings) => open(settings),
+});

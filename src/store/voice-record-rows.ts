@@ -1,0 +1,73 @@
+// The table `voice_record`: what was done to which voice, by whom, and every consent given and withdrawn. It is only ever
+// added to, and each entry holds the hash of the one before: whoever changes or takes out an old one breaks all after it.
+//     hash = SHA-256 of the JSON list [entry, atMs, actor, address, requestId, action, voiceId, detail, previousHash]
+import { createHash } from 'node:crypto';
+import { createColumns } from './columns.ts';
+import type { Rows } from './row-store.ts';
+
+export interface VoiceRecordRow {
+  /** 1, 2, 3 and so on. */
+  entry: number;
+  atMs: number;
+  /** Such as "key:key_01JD...", "operator". */
+  actor: string;
+  address: string;
+  requestId: string;
+  action: 'create' | 'clone' | 'import' | 'update' | 'delete' | 'revoke_consent';
+  voiceId: string;
+  /** What was done, as JSON; of a clone, the evidence of consent. */
+  detail: string;
+  /** Empty for the first. */
+  previousHash: string;
+  hash: string;
+}
+
+export type VoiceRecordEntry = Omit<VoiceRecordRow, 'entry' | 'previousHash' | 'hash'>;
+
+const properties = [
+  'entry',
+  'atMs',
+  'actor',
+  'address',
+  'requestId',
+  'action',
+  'voiceId',
+  'detail',
+  'previousHash',
+] as const satisfies readonly (keyof VoiceRecordRow)[];
+const columns = createColumns<VoiceRecordRow>([...properties, 'hash']);
+const select = `select ${columns.selected} from voice_record`;
+const page = 1_000;
+
+function hashOf(row: Omit<VoiceRecordRow, 'hash'>): string {
+  const facts = properties.map((property) => row[property]);
+  return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
+}
+
+/** Adds it to the end, inside the transaction of what it tells of, and answers its number. */
+export async function addVoiceRecord(rows: Rows, entry: VoiceRecordEntry): Promise<number> {
+  const [last] = await rows.query<VoiceRecordRow>(`${select} order by entry desc limit 1`);
+  const row = { ...entry, entry: (last?.entry ?? 0) + 1, previousHash: last?.hash ?? '' };
+  const sql = `insert into voice_record (${columns.names}) values (${columns.places})`;
+  await rows.query(sql, ...columns.valuesOf({ ...row, hash: hashOf(row) }));
+  return row.entry;
+}
+
+/** The entries in their order, checked: stops with an error at the first that does not follow from those before. */
+export async function* readVoiceRecord(rows: Rows): AsyncGenerator<VoiceRecordRow> {
+  let before = { entry: 0, hash: '' };
+  for (;;) {
+    const read = await rows.query<VoiceRecordRow>(
+      `${select} where entry > $1 order by entry limit $2`,
+      before.entry,
+      page,
+    );
+    for (const row of read) {
+      const follows = row.entry === before.entry + 1 && row.previousHash === before.hash && row.hash === hashOf(row);
+      if (!follows) throw new Error(`entry ${before.entry + 1} of the voice record is missing or was changed`);
+      yield row;
+      before = row;
+    }
+    if (read.length < page) return;
+  }
+}

@@ -1,0 +1,181 @@
+// A person becomes a voice: the recordings are read and judged, each engine that is to speak it makes a clone, and each
+// clone says a sentence, to be known to work and brought to the house loudness. Nothing is kept here; who asked keeps it.
+import { createHash } from 'node:crypto';
+import { join } from '../audio/join.ts';
+import { gainDbFor } from '../audio/loudness.ts';
+import type { CloneSample, Cloning, Engine, Segment, SpokenPcm, Voice } from '../engines/engine.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
+import { isSpokenBy } from '../speech/voice.ts';
+import {
+  type AskedClone,
+  bindingsMax,
+  checkLabels,
+  checkLanguage,
+  checkName,
+  checkText,
+  checkVoiceId,
+  faultTo,
+} from './asked-voice.ts';
+import { sampleTextFor } from './sample-text.ts';
+
+export interface MadeClone {
+  engine: string;
+  gainDb: number;
+  /** What it is spoken from. */
+  plain: Uint8Array;
+}
+
+export interface MadeClones {
+  clones: readonly MadeClone[];
+  languageCodes: readonly string[];
+  consentScript: string;
+  consentSha256: string;
+  referenceSha256: string;
+}
+
+/** Reads what was uploaded, judges it and brings it to the engine's rate; a Failure with every fault of it. */
+export type ReadSamples = (
+  files: { reference: Uint8Array; consent: Uint8Array },
+  wanted: Pick<Cloning, 'sampleRateHz' | 'sampleSeconds'>,
+  signal: AbortSignal,
+) => Promise<Pick<CloneSample, 'reference' | 'consent'>>;
+
+export interface CloneMakingOptions {
+  engines: readonly Engine[];
+  readSamples: ReadSamples;
+  speak(engine: Engine, segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
+}
+
+export type MakeClones = (asked: AskedClone, signal: AbortSignal) => Promise<MadeClones>;
+
+/** What is said where the engine does not listen to it, and the caller says nothing else. */
+const usualScript = 'I am the owner of this voice, and I agree that it is cloned and spoken with here.';
+
+type Cloner = Engine & { cloning: Cloning };
+const canClone = (engine: Engine): engine is Cloner => engine.cloning !== undefined;
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOptions): MakeClones {
+  const cloners = engines.filter(canClone);
+
+  const tryOut = async (engine: Engine, voice: Voice, clone: Uint8Array, signal: AbortSignal) => {
+    const [languageCode] = voice.languageCodes;
+    const text = sampleTextFor(languageCode!);
+    const segment = { voice, text, languageCode: languageCode!, speakingRate: 1, timings: false, urgent: true, clone };
+    const heard = await Array.fromAsync(speak(engine, segment, signal));
+    const [first] = heard;
+    if (!first) throw new Failure('engine_error', {}, new Error('the clone says nothing'));
+    return gainDbFor({
+      ...first,
+      samples: join(
+        Int16Array,
+        heard.map(({ samples }) => samples),
+      ),
+    });
+  };
+
+  return async (asked, signal) => {
+    const { chosen, languageCode, consentScript } = checkClone(asked, cloners);
+    const { reference, consent, referenceText, name } = asked;
+    const clones: MadeClone[] = [];
+    for (const engine of chosen) {
+      const { cloning } = engine;
+      const samples = await readSamples({ reference, consent }, cloning, signal);
+      const sample = { ...samples, referenceText, consentScript, languageCode };
+      const plain = await cloning.make(sample, signal);
+      const voice = {
+        ...{ voiceId: 'clone', name, description: '', kind: 'cloned' as const, engine: engine.name },
+        ...{ languageCodes: [languageCode], labels: {}, version: '1', gainDb: 0 },
+      };
+      clones.push({ engine: engine.name, gainDb: await tryOut(engine, voice, plain, signal), plain });
+    }
+    const languageCodes = [
+      ...new Set([languageCode, ...chosen.flatMap(({ cloning }) => cloning.languageCodesFor(languageCode))]),
+    ];
+    const hashes = { consentSha256: sha256(consent), referenceSha256: sha256(reference) };
+    return { clones, languageCodes, consentScript, ...hashes };
+  };
+}
+
+/** Everything that can be wrong without listening, at once. */
+function checkClone(asked: AskedClone, cloners: readonly Cloner[]) {
+  const faults: FieldViolation[] = [];
+  const fault = faultTo(faults);
+  if (asked.voiceId !== undefined) checkVoiceId(asked.voiceId, fault);
+  checkName('name', asked.name, fault);
+  checkName('speaker_name', asked.speakerName, fault);
+  for (const [field, text] of Object.entries({ description: asked.description, reference_text: asked.referenceText }))
+    checkText(field, text, fault);
+  checkText('consent_script', asked.consentScript, fault);
+  checkLabels(asked.labels, fault);
+  if (asked.reference.length === 0) fault('reference_audio', 'required', 'send a recording of the person');
+  if (asked.consent.length === 0)
+    fault('consent_audio', 'required', 'send a recording of the person’s consent; nobody is cloned without');
+  const languageCode = checkLanguage('language_code', asked.languageCode, fault) ?? '';
+  const chosen = languageCode === '' ? [] : chooseCloners(asked, languageCode, cloners, faults);
+  const consentScript = scriptFor(asked, languageCode, chosen, faults);
+  if (chosen.some(({ cloning }) => cloning.needsReferenceText) && asked.referenceText.trim() === '')
+    fault('reference_text', 'required', 'the engine must be told what is said in reference_audio');
+  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+  return { chosen, languageCode, consentScript };
+}
+
+function chooseCloners(
+  { engines }: AskedClone,
+  languageCode: string,
+  cloners: readonly Cloner[],
+  faults: FieldViolation[],
+): Cloner[] {
+  const fault = faultTo(faults);
+  if (cloners.length === 0) {
+    throw new Failure('engine_unavailable', { message: 'No engine that can clone a voice is set up here.' });
+  }
+  const speaks = ({ cloning }: Cloner) => isSpokenBy({ languageCodes: cloning.sampleLanguageCodes }, languageCode);
+  if (engines.length > bindingsMax) fault('engines', 'length', `must be at most ${bindingsMax}`);
+  if (engines.length === 0) {
+    const first = cloners.find(speaks);
+    const spoken = [...new Set(cloners.flatMap(({ cloning }) => cloning.sampleLanguageCodes))].join(', ');
+    if (!first) fault('language_code', 'unsupported_language', `voices can be cloned in ${spoken}`);
+    return first ? [first] : [];
+  }
+  return [...new Set(engines)].flatMap((name) => {
+    const found = cloners.find((engine) => engine.name === name);
+    const names = cloners.map((engine) => engine.name).join(', ');
+    if (!found) fault('engines', 'enum', `must be one that can clone: ${names}`);
+    else if (!speaks(found))
+      fault(
+        'language_code',
+        'unsupported_language',
+        `${name} clones in ${found.cloning.sampleLanguageCodes.join(', ')}`,
+      );
+    return found ?? [];
+  });
+}
+
+/** What the person must have said: an engine that listens to it has the word. */
+function scriptFor(
+  { consentScript: given }: AskedClone,
+  languageCode: string,
+  chosen: readonly Cloner[],
+  faults: FieldViolation[],
+): string {
+  const required = chosen.flatMap(({ cloning }) => scriptIn(cloning.consentScripts, languageCode) ?? []);
+  const [first] = required;
+  if (first !== undefined) {
+    if (given !== '' && given !== first)
+      faults.push({ field: 'consent_script', reason: 'enum', message: `must be: ${first}` });
+    return first;
+  }
+  const isEnglish = isSpokenBy({ languageCodes: ['en'] }, languageCode);
+  if (given === '' && !isEnglish)
+    faults.push({ field: 'consent_script', reason: 'required', message: 'tell what is said in consent_audio' });
+  return given === '' ? usualScript : given;
+}
+
+function scriptIn(scripts: Readonly<Record<string, string>>, languageCode: string): string | undefined {
+  const code = Object.keys(scripts).find((each) => each.toLowerCase() === languageCode.toLowerCase());
+  const language = languageCode.split('-')[0]!.toLowerCase();
+  const kin = Object.keys(scripts).find((each) => each.toLowerCase().split('-')[0] === language);
+  const found = code ?? kin;
+  return found === undefined ? undefined : scripts[found];
+}

@@ -1,0 +1,242 @@
+// Where voices are made, changed, switched off and deleted, people cloned, and their consent withdrawn: every change is
+// one transaction with its entry in the record, and holds here before its caller is answered.
+import type { Engine } from '../engines/engine.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
+import { createId } from '../id.ts';
+import type { OfferedVoice, Voices } from '../speech/voice.ts';
+import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
+import {
+  type AskedClone,
+  type AskedVoice,
+  bindingsMax,
+  checkAsked,
+  checkLanguages,
+  checkVoiceId,
+  faultTo,
+} from './asked-voice.ts';
+import type { MakeClones } from './clone-making.ts';
+import { type BindingRecord, bindingsOf, type ConsentRecord } from './kept-voice.ts';
+import type { Vault } from './vault.ts';
+import { checkMayMake, checkMaySee, toRecordEntry, type VoiceErrand } from './voice-errand.ts';
+import type { VoiceShelf } from './voice-shelf.ts';
+
+export interface VoiceDesk {
+  create(voiceId: string | undefined, asked: AskedVoice, errand: VoiceErrand): Promise<OfferedVoice>;
+  clone(asked: AskedClone, errand: VoiceErrand, signal: AbortSignal): Promise<OfferedVoice>;
+  update(voiceId: string, asked: AskedVoice, errand: VoiceErrand): Promise<OfferedVoice>;
+  remove(voiceId: string, errand: VoiceErrand): Promise<void>;
+  revokeConsent(voiceId: string, errand: VoiceErrand): Promise<OfferedVoice>;
+}
+
+export interface VoiceDeskOptions {
+  rows: VoiceRows;
+  shelf: Pick<VoiceShelf, 'refresh'>;
+  voices: Voices;
+  engines: readonly Engine[];
+  making: { makeClones: MakeClones; vault: Vault };
+}
+
+type RowDraft = Omit<VoiceRow, 'revision'>;
+
+export function createVoiceDesk({ rows, shelf, voices, engines, making }: VoiceDeskOptions): VoiceDesk {
+  const change = async (voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange) => {
+    await rows.change(voiceId, decide);
+    await shelf.refresh();
+  };
+  const freeId = (asked: string | undefined): string => {
+    if (asked === undefined) return createId('voc');
+    if (!voices.list().some(({ voice }) => voice.voiceId === asked)) return asked;
+    throw taken();
+  };
+  /** The row, which is new unless the voice was deleted before; then it goes on counting. */
+  const toNew = (row: VoiceRow | undefined, draft: Omit<RowDraft, 'version'>): RowDraft => {
+    if (row && row.status !== 'deleted') throw taken();
+    return { ...draft, version: (row?.version ?? 0) + 1 };
+  };
+  const parseBindings = (asked: AskedVoice['bindings'], before: readonly BindingRecord[], faults: FieldViolation[]) =>
+    asked && checkBindings(asked, before, engines, faults);
+
+  return {
+    async create(askedId, asked, errand) {
+      checkMayMake(errand);
+      const faults: FieldViolation[] = [];
+      const fault = faultTo(faults);
+      if (askedId !== undefined) checkVoiceId(askedId, fault);
+      if (!asked.name) fault('name', 'required', 'name the voice');
+      if (!asked.bindings?.length) fault('bindings', 'required', 'tell who speaks it: {"engine", "voice_id"}');
+      checkAsked({ ...asked, name: asked.name || undefined }, fault);
+      const bindings = parseBindings(asked.bindings, [], faults) ?? [];
+      const languageCodes = checkLanguages(asked.languageCodes ?? languagesOf(bindings, engines), fault);
+      if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+      const voiceId = freeId(askedId);
+      const atMs = Date.now();
+      const { name = '', description = '', labels = {}, enabled = true } = asked;
+      await change(voiceId, (row) => {
+        const draft = toNew(row, {
+          ...{ voiceId, name, description, kind: 'stock', status: enabled ? 'ready' : 'disabled', consent: null },
+          ...{ languageCodes: languageCodes.join(' '), labels: JSON.stringify(labels) },
+          ...{ bindings: JSON.stringify(bindings), createdAtMs: atMs, updatedAtMs: atMs },
+        });
+        return { row: draft, entry: toRecordEntry({ action: 'create', voiceId, atMs, detail: asked }, errand) };
+      });
+      return voices.find(voiceId);
+    },
+
+    async clone(asked, errand, signal) {
+      checkMayMake(errand);
+      const voiceId = freeId(asked.voiceId);
+      const made = await making.makeClones(asked, signal);
+      const atMs = Date.now();
+      const { name, description, labels, speakerName, languageCode } = asked;
+      const consent: ConsentRecord = {
+        ...{ speakerName, statement: made.consentScript, languageCode, audioSha256: made.consentSha256 },
+        ...{ givenAtMs: atMs, confirmedBy: errand.actor },
+      };
+      const locked = await Promise.all(
+        made.clones.map(async ({ engine, gainDb, plain }) => {
+          const cloneId = createId('cln');
+          return {
+            bound: { engine, cloneId, gainDb },
+            clone: { cloneId, sealed: await making.vault.seal(plain, cloneId) },
+          };
+        }),
+      );
+      signal.throwIfAborted();
+      const bindings = locked.map(({ bound }) => bound);
+      const evidence = {
+        consent,
+        referenceSha256: made.referenceSha256,
+        engines: bindings.map(({ engine }) => engine),
+      };
+      await change(voiceId, (row) => {
+        const draft = toNew(row, {
+          ...{ voiceId, name, description, kind: 'cloned', status: 'ready', consent: JSON.stringify(consent) },
+          ...{ languageCodes: made.languageCodes.join(' '), labels: JSON.stringify(labels) },
+          ...{ bindings: JSON.stringify(bindings), createdAtMs: atMs, updatedAtMs: atMs },
+        });
+        const entry = toRecordEntry({ action: 'clone', voiceId, atMs, detail: evidence }, errand);
+        return { row: draft, entry, clones: locked.map(({ clone }) => clone) };
+      });
+      return voices.find(voiceId);
+    },
+
+    async update(voiceId, asked, errand) {
+      checkMaySee(voiceId, errand);
+      const offered = voices.find(voiceId);
+      await change(voiceId, (row) => {
+        const before = row && row.status !== 'deleted' ? row : toOwnRow(offered, row);
+        if (before.status === 'consent_revoked') throw new Failure('voice_not_ready', { message: unchangeable });
+        const faults: FieldViolation[] = [];
+        const fault = faultTo(faults);
+        checkAsked(asked, fault);
+        const bindings = parseBindings(asked.bindings, bindingsOf(before), faults);
+        const languageCodes = asked.languageCodes && checkLanguages(asked.languageCodes, fault);
+        if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+        const atMs = Date.now();
+        const { name = before.name, description = before.description, labels, enabled } = asked;
+        const changed: RowDraft = {
+          ...before,
+          ...{ name, description, updatedAtMs: atMs },
+          ...(languageCodes && { languageCodes: languageCodes.join(' ') }),
+          ...(labels && { labels: JSON.stringify(labels) }),
+          ...(bindings && { bindings: JSON.stringify(bindings), version: before.version + 1 }),
+          ...(enabled !== undefined && { status: enabled ? 'ready' : 'disabled' }),
+        };
+        return { row: changed, entry: toRecordEntry({ action: 'update', voiceId, atMs, detail: asked }, errand) };
+      });
+      return voices.find(voiceId);
+    },
+
+    async remove(voiceId, errand) {
+      checkMaySee(voiceId, errand);
+      const { kept } = voices.find(voiceId);
+      if (!kept) throw notHere('is an engine’s own, and cannot be deleted; it can be switched off');
+      await change(voiceId, (row) => {
+        if (!row || row.status === 'deleted') throw new Failure('voice_not_found');
+        const atMs = Date.now();
+        const emptied = { name: '', description: '', labels: '{}', bindings: '[]', consent: null };
+        return {
+          row: { ...row, ...emptied, status: 'deleted', updatedAtMs: atMs, version: row.version + 1 },
+          entry: toRecordEntry({ action: 'delete', voiceId, atMs, detail: { name: row.name } }, errand),
+          destroysClones: true,
+        };
+      });
+    },
+
+    async revokeConsent(voiceId, errand) {
+      checkMaySee(voiceId, errand);
+      const { kept, status } = voices.find(voiceId);
+      if (kept?.kind !== 'cloned') throw notHere('is no clone, and nobody’s consent is needed for it');
+      if (status === 'consent_revoked') return voices.find(voiceId);
+      await change(voiceId, (row) => {
+        if (!row || row.status === 'deleted') throw new Failure('voice_not_found');
+        const atMs = Date.now();
+        const given = JSON.parse(row.consent!) as ConsentRecord;
+        const consent: ConsentRecord = { ...given, revokedAtMs: given.revokedAtMs ?? atMs };
+        return {
+          row: { ...row, status: 'consent_revoked', consent: JSON.stringify(consent), updatedAtMs: atMs },
+          entry: toRecordEntry({ action: 'revoke_consent', voiceId, atMs, detail: { consent } }, errand),
+          destroysClones: true,
+        };
+      });
+      return voices.find(voiceId);
+    },
+  };
+}
+
+const unchangeable = 'The person whose voice this is has withdrawn consent; the voice can be deleted, not changed.';
+
+const violation = (field: string, reason: string, message: string) =>
+  new Failure('invalid_request', { message: `${field} ${message}.`, details: [{ field, reason, message }] });
+const taken = () => violation('voice_id', 'taken', 'is the id of another voice');
+const notHere = (message: string) => violation('voice_id', 'state', message);
+
+/** A voice of an engine's own, as it would stand in the table. */
+function toOwnRow({ voice, bindings }: OfferedVoice, deleted: VoiceRow | undefined): RowDraft {
+  const now = Date.now();
+  const own = bindings.map(({ engine, speaker }) => ({ engine: engine.name, speakerId: speaker.voiceId }));
+  return {
+    ...{ voiceId: voice.voiceId, name: voice.name, description: voice.description, kind: 'stock', status: 'ready' },
+    ...{ languageCodes: voice.languageCodes.join(' '), labels: JSON.stringify(voice.labels), consent: null },
+    ...{ bindings: JSON.stringify(own), version: (deleted?.version ?? 0) + 1, createdAtMs: now, updatedAtMs: now },
+  };
+}
+
+const languagesOf = ([first]: readonly BindingRecord[], engines: readonly Engine[]): readonly string[] => {
+  if (!first || !('speakerId' in first)) return ['en'];
+  const engine = engines.find(({ name }) => name === first.engine);
+  return engine?.voices.find(({ voiceId }) => voiceId === first.speakerId)?.languageCodes ?? ['en'];
+};
+
+/** Voices that engines have here, and all the clones that there were; faults are noted. */
+function checkBindings(
+  asked: NonNullable<AskedVoice['bindings']>,
+  before: readonly BindingRecord[],
+  engines: readonly Engine[],
+  faults: FieldViolation[],
+): BindingRecord[] {
+  const fault = faultTo(faults);
+  if (asked.length < 1 || asked.length > bindingsMax) fault('bindings', 'length', `must be 1 to ${bindingsMax}`);
+  const clones = before.filter((bound) => 'cloneId' in bound);
+  const bindings = asked.flatMap(({ engine: name, voiceId }, i): BindingRecord[] => {
+    const field = `bindings[${i}]`;
+    const clone = voiceId === '' ? clones.find(({ engine }) => engine === name) : undefined;
+    if (clone) return [clone];
+    const engine = engines.find((each) => each.name === name);
+    const names = engines.map((each) => each.name).join(', ');
+    if (!engine) fault(`${field}.engine`, 'enum', `must be one of ${names}`);
+    else if (!engine.voices.some((voice) => voice.voiceId === voiceId))
+      fault(`${field}.voice_id`, 'enum', `must be the id of a voice that ${name} has`);
+    else return [{ engine: name, speakerId: voiceId }];
+    return [];
+  });
+  if (new Set(bindings.map((bound) => JSON.stringify(bound))).size < bindings.length)
+    fault('bindings', 'conflict', 'must be different ones');
+  if (clones.some((clone) => !bindings.includes(clone)))
+    fault(
+      'bindings',
+      'required',
+      'must hold every clone of the voice, as {"engine"}; delete the voice to destroy them',
+    );
+  return bindings;
+}

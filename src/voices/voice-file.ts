@@ -1,0 +1,144 @@
+// A kept voice as a file, to be brought to another installation or back to this one. What its clones are made of is in it
+// as it is kept, sealed, so the file is worth nothing without the master key:
+//
+//     { "sonant_voice": 1, "voice_id", "name", "description", "kind", "status", "language_codes", "labels",
+//       "bindings": [{ "engine", "voice_id" } | { "engine", "clone_id", "gain_db", "sealed" (base64) }], "consent" }
+import { Failure, type FieldViolation } from '../errors.ts';
+import { createId } from '../id.ts';
+import type { SealedClone, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
+import { checkAsked, checkLanguages, checkVoiceId, faultTo } from './asked-voice.ts';
+import { type BindingRecord, bindingsOf, type ConsentRecord } from './kept-voice.ts';
+import type { Vault } from './vault.ts';
+import { operatorErrand, toRecordEntry } from './voice-errand.ts';
+
+const version = 1;
+
+export async function exportVoice(rows: VoiceRows, voiceId: string): Promise<string> {
+  const row = await rows.find(voiceId);
+  if (!row || row.status === 'deleted') {
+    throw new Failure('voice_not_found', {
+      message: `No voice ${voiceId} is kept here; an engine’s own needs no export.`,
+    });
+  }
+  const clones = new Map((await rows.listClones(voiceId)).map(({ cloneId, sealed }) => [cloneId, sealed]));
+  const bindings = bindingsOf(row).map((bound) => {
+    if ('speakerId' in bound) return { engine: bound.engine, voice_id: bound.speakerId };
+    const { engine, cloneId, gainDb } = bound;
+    const sealed = clones.get(cloneId);
+    return { engine, clone_id: cloneId, gain_db: gainDb, sealed: sealed && Buffer.from(sealed).toString('base64') };
+  });
+  const file = {
+    ...{ sonant_voice: version, voice_id: voiceId, name: row.name, description: row.description },
+    ...{ kind: row.kind, status: row.status, language_codes: row.languageCodes.split(' ') },
+    ...{ labels: JSON.parse(row.labels), bindings, consent: row.consent === null ? null : JSON.parse(row.consent) },
+  };
+  return `${JSON.stringify(file, null, 2)}\n`;
+}
+
+/** Keeps the voice of the file, and answers its id. A file that is not as `exportVoice` writes them changes nothing. */
+export async function importVoiceFile(text: string, rows: VoiceRows, vault: Vault): Promise<string> {
+  const file = parseFile(text);
+  const { voiceId, name, description, languageCodes, labels } = file;
+  const clones: SealedClone[] = [];
+  const bindings: BindingRecord[] = [];
+  for (const bound of file.bindings) {
+    if ('speakerId' in bound) bindings.push(bound);
+    else {
+      const plain = await vault.open(bound.sealed, bound.cloneId).catch((cause) => {
+        const message = 'The voice in the file is encrypted with another SONANT_MASTER_KEY than the one of here.';
+        throw new Failure('invalid_request', { message }, cause);
+      });
+      const cloneId = createId('cln');
+      clones.push({ cloneId, sealed: await vault.seal(plain, cloneId) });
+      bindings.push({ engine: bound.engine, cloneId, gainDb: bound.gainDb });
+    }
+  }
+  const atMs = Date.now();
+  await rows.change(voiceId, (before) => {
+    if (before && before.status !== 'deleted') {
+      throw new Failure('invalid_request', { message: `There is a voice ${voiceId} already; delete it before.` });
+    }
+    const row: Omit<VoiceRow, 'revision'> = {
+      ...{ voiceId, name, description, kind: file.kind, status: file.status, version: (before?.version ?? 0) + 1 },
+      ...{ languageCodes: languageCodes.join(' '), labels: JSON.stringify(labels), bindings: JSON.stringify(bindings) },
+      ...{ consent: file.consent && JSON.stringify(file.consent), createdAtMs: atMs, updatedAtMs: atMs },
+    };
+    const detail = { name, kind: file.kind, consent: file.consent };
+    return { row, clones, entry: toRecordEntry({ action: 'import', voiceId, atMs, detail }, operatorErrand) };
+  });
+  return voiceId;
+}
+
+type FileBinding =
+  | { engine: string; speakerId: string }
+  | { engine: string; cloneId: string; gainDb: number; sealed: Buffer };
+
+interface VoiceFile extends Pick<VoiceRow, 'voiceId' | 'name' | 'description' | 'kind'> {
+  status: 'ready' | 'disabled';
+  languageCodes: readonly string[];
+  labels: Record<string, string>;
+  bindings: readonly FileBinding[];
+  consent: ConsentRecord | null;
+}
+
+function parseFile(text: string): VoiceFile {
+  const faults: FieldViolation[] = [];
+  const fault = faultTo(faults);
+  const file = parseObject(text);
+  const textOf = (field: string) => (typeof file[field] === 'string' ? file[field] : '');
+  const [voiceId, name, description] = ['voice_id', 'name', 'description'].map(textOf) as [string, string, string];
+  const labels = isTexts(file.labels) ? file.labels : {};
+  checkVoiceId(voiceId, fault);
+  checkAsked({ name, description, labels }, fault);
+  const codes = Array.isArray(file.language_codes) ? file.language_codes.map(String) : [];
+  const languageCodes = checkLanguages(codes, fault);
+  const { kind, status } = file;
+  const bindings = (Array.isArray(file.bindings) ? file.bindings : []).map(parseBinding);
+  if (kind !== 'stock' && kind !== 'cloned') fault('kind', 'enum', 'must be stock or cloned');
+  if (status !== 'ready' && status !== 'disabled')
+    fault('status', 'enum', 'must be ready or disabled: who has withdrawn consent is not brought back');
+  if (bindings.length === 0 || bindings.includes(undefined)) fault('bindings', 'type', 'must be whole');
+  const isCloned = kind === 'cloned';
+  if (isCloned && !isConsent(file.consent))
+    fault('consent', 'required', 'a clone comes with its consent, or not at all');
+  if (bindings.some((bound) => bound && 'sealed' in bound) && !isCloned) fault('kind', 'conflict', 'holds a clone');
+  if (faults.length > 0) {
+    const told = faults.map(({ field, message }) => `${field} ${message}`).join('; ');
+    throw new Failure('invalid_request', {
+      message: `This is no voice that was exported whole: ${told}.`,
+      details: faults,
+    });
+  }
+  return {
+    ...{ voiceId, name, description, labels, languageCodes, bindings: bindings as FileBinding[] },
+    ...{ kind: kind as 'stock' | 'cloned', status: status as 'ready' | 'disabled' },
+    consent: isCloned ? (file.consent as ConsentRecord) : null,
+  };
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const file = JSON.parse(text);
+    if (file?.sonant_voice === version) return file;
+  } catch {
+    // It is told like any other file that is none of ours.
+  }
+  throw new Failure('invalid_request', { message: `This is no voice that was exported by sonant voice export.` });
+}
+
+const isTexts = (value: unknown): value is Record<string, string> =>
+  typeof value === 'object' && value !== null && Object.values(value).every((text) => typeof text === 'string');
+
+const isConsent = (value: unknown): boolean => {
+  const { speakerName, statement, languageCode, audioSha256, givenAtMs, confirmedBy } = (value ?? {}) as ConsentRecord;
+  const texts = [speakerName, statement, languageCode, audioSha256, confirmedBy];
+  return texts.every((text) => typeof text === 'string' && text !== '') && typeof givenAtMs === 'number';
+};
+
+function parseBinding(value: unknown): FileBinding | undefined {
+  const { engine, voice_id, clone_id, gain_db, sealed } = (value ?? {}) as Record<string, unknown>;
+  if (typeof engine !== 'string') return undefined;
+  if (typeof voice_id === 'string') return { engine, speakerId: voice_id };
+  if (typeof clone_id !== 'string' || typeof gain_db !== 'number' || typeof sealed !== 'string') return undefined;
+  return { engine, cloneId: clone_id, gainDb: gain_db, sealed: Buffer.from(sealed, 'base64') };
+}

@@ -1,0 +1,30 @@
+// Lets hear a voice: a sentence in its own language, spoken once and kept a while for whoever asks next.
+import type { Delivery } from '../speech/delivery.ts';
+import { type Caller, parseSpeechRequest } from '../speech/request.ts';
+import { type Voices, voicesFor } from '../speech/voice.ts';
+import { sampleTextFor } from './sample-text.ts';
+
+export interface VoicePreview {
+  audio: Uint8Array;
+  contentType: string;
+  text: string;
+}
+
+export type PreviewVoice = (voiceId: string, caller: Caller, signal: AbortSignal) => Promise<VoicePreview>;
+
+/** Whom what is kept belongs to: it is nobody's text. */
+const owner: Caller = { callerId: 'preview' };
+
+export const createVoicePreview =
+  ({ voices, delivery }: { voices: Voices; delivery: Delivery }): PreviewVoice =>
+  async (voiceId, caller, signal) => {
+    const { voice } = voicesFor(voices, caller).find(voiceId);
+    const [languageCode = 'en'] = voice.languageCodes;
+    const text = sampleTextFor(languageCode);
+    const request = parseSpeechRequest({
+      ...{ voice_id: voiceId, text, language_code: languageCode },
+      ...{ output_format: 'mp3', sample_rate: 24_000 },
+    });
+    const { open } = await delivery.deliver(request, owner, signal, { fresh: false, audioUrlWanted: false });
+    return { audio: Buffer.concat(await Array.fromAsync(open())), contentType: 'audio/mpeg', text };
+  };

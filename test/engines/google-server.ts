@@ -1,0 +1,295 @@
+// Google Cloud Text-to-Speech on loopback, from the protos that its own client ships, with the tone engine for a voice. It
+// refuses what Google refuses (google-truths.ts), and misbehaves on demand. gRPC and the one method by REST share a port.
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { json as readJson } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { anyPack, durationFromMs } from '@bufbuild/protobuf/wkt';
+import {
+  status as code,
+  Metadata,
+  Server,
+  ServerCredentials,
+  type ServerDuplexStream,
+  type ServerUnaryCall,
+  type ServiceDefinition,
+  type sendUnaryData,
+} from '@grpc/grpc-js';
+import { GrpcClient } from 'google-gax';
+import { onTestFinished } from 'vitest';
+import { RetryInfoSchema } from '../../gen/google/rpc/error_details_pb.ts';
+import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
+import {
+  type AudioAsked,
+  checkAudio,
+  checkStream,
+  checkText,
+  checkVoice,
+  findFault,
+  googleVoice,
+  type ListedGoogleVoice,
+  Refusal,
+  type VoiceAsked,
+} from './google-truths.ts';
+import { openTone } from './tone-engine.ts';
+
+export interface GoogleTrouble {
+  /** Refuses so many calls first. */
+  failures?: { count: number; code: number; retrySeconds?: number; told?: string };
+  /** By REST: answers this instead. */
+  rest?: { status: number; body: unknown };
+  /** Before the first message of sound, and before each. */
+  firstDelayMs?: number;
+  messageDelayMs?: number;
+  messageBytes?: number;
+  /** After so many bytes of a stream: sends no more, ends in peace, breaks with this code, or loses the connection. */
+  after?: { bytes: number; what: 'stall' | 'end' | 'break' | 'lose'; code?: number };
+  /** The sound is this instead. */
+  sound?: Buffer;
+  /** What a WAV says its rate is. */
+  wavRateHz?: number;
+  sentenceBytesMax?: number;
+  idleMs?: number;
+  voices?: ListedGoogleVoice[];
+}
+
+/** What was asked for in one call. */
+export interface GoogleCall {
+  method: 'stream' | 'batch' | 'list' | 'key';
+  texts: string[];
+  voice?: VoiceAsked;
+  audio?: AudioAsked;
+  body?: Record<string, unknown>;
+}
+
+const rateHz = 24_000;
+const usualVoices = [
+  googleVoice('en-US-Chirp3-HD-Charon', 'en-US', 'MALE'),
+  googleVoice('en-US-Chirp3-HD-Kore', 'en-US', 'FEMALE'),
+  googleVoice('cmn-CN-Chirp3-HD-Kore', 'cmn-CN', 'FEMALE'),
+  googleVoice('en-GB-Neural2-A', 'en-GB', 'FEMALE'),
+  googleVoice('en-US-Journey-D', 'en-US', 'MALE'),
+  googleVoice('Achernar', 'en-US', 'FEMALE'),
+];
+
+interface BatchAsked {
+  input: { text: string };
+  voice: VoiceAsked;
+  audioConfig: AudioAsked;
+}
+interface StreamAsked {
+  streamingConfig?: { voice: VoiceAsked; streamingAudioConfig: AudioAsked };
+  input?: { text: string };
+}
+
+export async function openGoogleServer(
+  trouble: GoogleTrouble = {},
+  onClose: (close: () => Promise<void>) => void = onTestFinished,
+) {
+  const tone = openTone({ sampleRateHz: rateHz });
+  const calls: GoogleCall[] = [];
+  const keys = new Set<string>();
+  const state = { trouble, cancelled: 0 };
+  const server = new Server();
+  const rest = createHttpServer();
+
+  const failWhereTold = () => {
+    const { failures } = state.trouble;
+    if (!failures || failures.count-- <= 0) return;
+    throw new Refusal(failures.told ?? 'as the test wants it', failures.code, failures.retrySeconds);
+  };
+  const checkAsked = (voice: VoiceAsked, audio: AudioAsked, streams: boolean) => {
+    failWhereTold();
+    checkVoice(voice, state.trouble.voices ?? usualVoices, keys);
+    if (streams) checkStream(voice);
+    checkAudio(audio, streams, Boolean(voice.voiceClone));
+  };
+  const soundOf = async (text: string, { voiceClone, name }: VoiceAsked, { speakingRate }: AudioAsked) => {
+    checkText(text, state.trouble.sentenceBytesMax ?? 1_000);
+    if (state.trouble.sound) return state.trouble.sound;
+    const voice = tone.voices[voiceClone || /[A-M]$/.test(name) ? 1 : 0]!;
+    const parts = text.match(/.{1,1500}(?=\s|$)|.{1,1500}/gs) ?? [];
+    const sounds: Buffer[] = [];
+    for (const part of parts) {
+      const segment = { voice, text: part, languageCode: 'en', speakingRate: speakingRate || 1, timings: false };
+      for await (const { samples } of tone.speak({ ...segment, urgent: true }, new AbortController().signal)) {
+        sounds.push(Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength));
+      }
+    }
+    return Buffer.concat(sounds);
+  };
+
+  async function* stream(call: ServerDuplexStream<StreamAsked, unknown>, asked: GoogleCall) {
+    let sent = 0;
+    for await (const { streamingConfig, input } of readInputs(call, state.trouble.idleMs ?? 5_000)) {
+      if (streamingConfig) {
+        if (asked.voice) throw new Refusal('Received a streaming_config where only input may follow.');
+        asked.voice = streamingConfig.voice;
+        asked.audio = streamingConfig.streamingAudioConfig;
+        checkAsked(asked.voice, asked.audio, true);
+        continue;
+      }
+      if (!asked.voice || !asked.audio) throw new Refusal('The first message must contain a streaming_config.');
+      asked.texts.push(input!.text);
+      const sound = await soundOf(input!.text, asked.voice, asked.audio);
+      const { messageBytes = 9_601, messageDelayMs = 0, firstDelayMs = 0, after } = state.trouble;
+      if (sent === 0) await sleep(firstDelayMs);
+      for (let from = 0; from < sound.length; from += messageBytes) {
+        if (after && sent >= after.bytes) {
+          if (after.what === 'end') return;
+          if (after.what === 'break') throw new Refusal('as the test wants it', after.code);
+          if (after.what === 'lose') {
+            // What was sent is to arrive first.
+            await sleep(50);
+            for (const socket of sockets) socket.destroy();
+          }
+          return void (await once(call, 'cancelled'));
+        }
+        if (messageDelayMs > 0) await sleep(messageDelayMs);
+        const audioContent = sound.subarray(from, from + messageBytes);
+        sent += audioContent.length;
+        yield { audioContent };
+      }
+    }
+    if (!asked.voice) throw new Refusal('The first message must contain a streaming_config.');
+  }
+
+  const { google } = new GrpcClient().loadProtoJSON(
+    createRequire(import.meta.url)('@google-cloud/text-to-speech/build/protos/protos.json'),
+  ) as unknown as { google: { cloud: { texttospeech: { v1: { TextToSpeech: { service: ServiceDefinition } } } } } };
+  server.addService(google.cloud.texttospeech.v1.TextToSpeech.service, {
+    listVoices(_call: unknown, answer: sendUnaryData<unknown>) {
+      calls.push({ method: 'list', texts: [] });
+      try {
+        failWhereTold();
+        answer(null, { voices: state.trouble.voices ?? usualVoices });
+      } catch (error) {
+        answer(toStatus(error));
+      }
+    },
+    async synthesizeSpeech(call: ServerUnaryCall<BatchAsked, unknown>, answer: sendUnaryData<unknown>) {
+      const { input, voice, audioConfig: audio } = call.request;
+      call.on('cancelled', () => state.cancelled++);
+      calls.push({ method: 'batch', texts: [input.text], voice, audio });
+      try {
+        checkAsked(voice, audio, false);
+        const sound = await soundOf(input.text, voice, audio);
+        await sleep(state.trouble.firstDelayMs ?? 0);
+        const { wavRateHz = rateHz } = state.trouble;
+        answer(null, { audioContent: state.trouble.sound ?? Buffer.concat([wavHeader(wavRateHz, sound), sound]) });
+      } catch (error) {
+        answer(toStatus(error));
+      }
+    },
+    async streamingSynthesize(call: ServerDuplexStream<StreamAsked, unknown>) {
+      const asked: GoogleCall = { method: 'stream', texts: [] };
+      calls.push(asked);
+      const leaving = new AbortController();
+      call.on('cancelled', () => {
+        state.cancelled++;
+        leaving.abort();
+      });
+      try {
+        for await (const message of stream(call, asked)) {
+          if (!call.write(message)) await once(call, 'drain', leaving);
+        }
+        call.end();
+      } catch (error) {
+        if (!call.cancelled) call.emit('error', toStatus(error));
+      }
+    },
+  });
+
+  rest.on('request', async (request, response) => {
+    const body = (await readJson(request)) as Record<string, unknown>;
+    calls.push({ method: 'key', texts: [], body });
+    const isKnown = request.url === '/v1beta1/voices:generateVoiceCloningKey' && request.method === 'POST';
+    const fault = findFault(body);
+    const refused = { error: { code: 400, status: 'INVALID_ARGUMENT', message: fault } };
+    const voiceCloningKey = Buffer.from(`${Math.random()} of somebody `.repeat(20)).toString('base64');
+    const usual = fault ? { status: 400, body: refused } : { status: 200, body: { voiceCloningKey } };
+    const { status, body: answer } = isKnown ? (state.trouble.rest ?? usual) : { status: 404, body: '' };
+    if (status === 200) keys.add(voiceCloningKey);
+    await sleep(state.trouble.firstDelayMs ?? 0);
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer));
+  });
+
+  const grpcPort = await new Promise<number>((resolve, reject) =>
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+      error ? reject(error) : resolve(port),
+    ),
+  );
+  await once(rest.listen(0, '127.0.0.1'), 'listening');
+  const restPort = (rest.address() as AddressInfo).port;
+  // HTTP/2 begins with "PRI", REST with "POST".
+  const sockets = new Set<Socket>();
+  const door = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+    socket.once('data', (first) => {
+      const inner = connect(first.toString('latin1', 0, 3) === 'PRI' ? grpcPort : restPort, '127.0.0.1');
+      inner.on('error', () => undefined).on('close', () => socket.destroy());
+      socket.on('close', () => inner.destroy());
+      inner.setNoDelay().write(first);
+      socket.pipe(inner).pipe(socket);
+    });
+  });
+  await once(door.listen(0, '127.0.0.1'), 'listening');
+  const close = async () => {
+    door.close();
+    for (const socket of sockets) socket.destroy();
+    server.forceShutdown();
+    rest.closeAllConnections();
+    rest.close();
+    await tone.close();
+  };
+  onClose(close);
+  return { endpoint: `http://127.0.0.1:${(door.address() as AddressInfo).port}`, calls, keys, state, close };
+}
+
+/** The inputs of a stream as they come; Google gives up where the next is long in coming. */
+async function* readInputs(call: ServerDuplexStream<StreamAsked, unknown>, idleMs: number) {
+  const inputs = call[Symbol.asyncIterator]() as AsyncIterator<StreamAsked>;
+  for (;;) {
+    const idle = new AbortController();
+    const given = sleep(idleMs, undefined, { signal: idle.signal }).then(() => {
+      const told = 'Stream aborted due to long duration elapsed without input sent. Input must be sent continuously.';
+      throw new Refusal(told, code.ABORTED);
+    });
+    given.catch(() => undefined);
+    const next = await Promise.race([inputs.next(), given]);
+    idle.abort();
+    if (next.done) return;
+    yield next.value;
+  }
+}
+
+function toStatus(error: unknown) {
+  const { message, code: refusedAs = code.INTERNAL, retrySeconds } = error as Refusal;
+  const metadata = new Metadata();
+  if (retrySeconds !== undefined) {
+    const retryInfo = create(RetryInfoSchema, { retryDelay: durationFromMs(retrySeconds * 1000) });
+    const status = create(StatusSchema, { code: refusedAs, message, details: [anyPack(RetryInfoSchema, retryInfo)] });
+    metadata.set('grpc-status-details-bin', Buffer.from(toBinary(StatusSchema, status)));
+  }
+  return { code: refusedAs, details: message, metadata, name: 'Refusal', message };
+}
+
+export function wavHeader(sampleRateHz: number, { length }: Buffer): Buffer {
+  const header = Buffer.alloc(44);
+  header.write('RIFF....WAVEfmt ', 'latin1');
+  header.write('data', 36, 'latin1');
+  header.writeUInt32LE(36 + length, 4);
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(1, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(sampleRateHz, 24);
+  header.writeUInt32LE(sampleRateHz * 2, 28);
+  header.writeUInt16LE(2, 32);
+  header.writeUInt16LE(16, 34);
+  header.writeUInt32LE(length, 40);
+  return header;
+}

@@ -1,0 +1,113 @@
+// What Google Cloud Text-to-Speech refuses, and with which words, as far as its documentation and its users tell: 5000 bytes
+// an input, sentences that are too long, rates beyond 0.25 to 2, voices and languages that do not go together, no MP3 for
+// clones, streams of Chirp 3 HD and clones only, and consent that is not given to the letter.
+import { status as code } from '@grpc/grpc-js';
+import { consentScripts, toGoogleLanguage } from '../../src/engines/google/clone-languages.ts';
+
+export class Refusal extends Error {
+  readonly code: number;
+  readonly retrySeconds: number | undefined;
+
+  constructor(told: string, refusedAs: number = code.INVALID_ARGUMENT, retrySeconds?: number) {
+    super(told);
+    this.code = refusedAs;
+    this.retrySeconds = retrySeconds;
+  }
+}
+
+export interface VoiceAsked {
+  languageCode: string;
+  name: string;
+  voiceClone: { voiceCloningKey: string } | null;
+}
+
+export interface AudioAsked {
+  audioEncoding: string;
+  speakingRate: number;
+  sampleRateHertz: number;
+}
+
+export interface ListedGoogleVoice {
+  name: string;
+  languageCodes: string[];
+  ssmlGender: string;
+  naturalSampleRateHertz: number;
+}
+
+const bytesMax = 5_000;
+
+export const googleVoice = (name: string, languageCode: string, ssmlGender: string): ListedGoogleVoice => ({
+  name,
+  languageCodes: [languageCode],
+  ssmlGender,
+  naturalSampleRateHertz: 24_000,
+});
+
+export function checkText(text: string, sentenceBytesMax: number): void {
+  if (text.trim() === '') throw new Refusal('Either `input.text` or `input.ssml` must be set.');
+  if (Buffer.byteLength(text) > bytesMax) {
+    throw new Refusal('Either `input.text` or `input.ssml` is longer than the limit of 5000 bytes.');
+  }
+  const long = text.split(/(?<=[.!?。！？।])/u).find((sentence) => Buffer.byteLength(sentence) > sentenceBytesMax);
+  if (long === undefined) return;
+  const start = long.trim().split(/\s/)[0]!.slice(0, 20);
+  throw new Refusal(
+    'This request contains sentences that are too long. Consider splitting up long sentences with sentence ending ' +
+      `punctuation e.g. periods. Sentence starting with: "${start}" is too long.`,
+  );
+}
+
+export function checkVoice(asked: VoiceAsked, voices: readonly ListedGoogleVoice[], keys: ReadonlySet<string>): void {
+  const { languageCode, name, voiceClone } = asked;
+  if (voiceClone) {
+    const key = voiceClone.voiceCloningKey;
+    // It quotes what it was given, as careless servers do.
+    if (!keys.has(key)) throw new Refusal(`Invalid voice cloning key: "${key.slice(0, 24)}..." (${key})`);
+    const known = Object.keys(consentScripts).map(toGoogleLanguage);
+    if (!known.includes(languageCode)) throw new Refusal(`Language ${languageCode} is not supported for voice clones.`);
+    return;
+  }
+  const voice = voices.find((each) => each.name === name);
+  if (!voice) throw new Refusal(`Voice '${name}' does not exist. Is it misspelled?`);
+  if (!voice.languageCodes.includes(languageCode)) {
+    throw new Refusal(`Requested language code '${languageCode}' doesn't match the voice '${name}'.`);
+  }
+}
+
+export function checkAudio({ audioEncoding, speakingRate }: AudioAsked, streams: boolean, isClone: boolean): void {
+  if (streams && !['PCM', 'ALAW', 'MULAW', 'OGG_OPUS'].includes(audioEncoding)) {
+    throw new Refusal(`Streaming does not support the audio encoding ${audioEncoding}.`);
+  }
+  if (isClone && audioEncoding === 'MP3') throw new Refusal('MP3 is not supported for voice clones.');
+  // 0 is unset.
+  if (speakingRate !== 0 && (speakingRate < 0.25 || speakingRate > 2)) {
+    throw new Refusal('Invalid speaking_rate: it must be in the range [0.25, 2.0].');
+  }
+}
+
+export function checkStream({ name, voiceClone }: VoiceAsked): void {
+  if (voiceClone || name.includes('-Chirp3-HD-')) return;
+  throw new Refusal('Currently, only Chirp 3: HD voices are supported for streaming synthesis.');
+}
+
+interface AudioGiven {
+  audio_config?: { audio_encoding?: string; sample_rate_hertz?: number };
+  content?: string;
+}
+
+/** Google's answer to a sample that it does not take; undefined where it does. */
+export function findFault(asked: Record<string, unknown>): string | undefined {
+  const { reference_audio, voice_talent_consent, consent_script, language_code } = asked;
+  const language = Object.keys(consentScripts).find((known) => toGoogleLanguage(known) === language_code);
+  if (language === undefined) return `Language code ${language_code} is not supported.`;
+  if (consent_script !== consentScripts[language]) return 'The consent script is not the one for the language.';
+  for (const [field, given] of Object.entries({ reference_audio, voice_talent_consent })) {
+    const { audio_config, content = '' } = (given ?? {}) as AudioGiven;
+    const wav = Buffer.from(content, 'base64');
+    const [channels, rateHz, bits] = [wav.readUInt16LE(22), wav.readUInt32LE(24), wav.readUInt16LE(34)];
+    const isWav = wav.toString('latin1', 0, 4) === 'RIFF' && wav.readUInt32LE(40) === wav.length - 44;
+    const isAsTold = audio_config?.audio_encoding === 'LINEAR16' && audio_config.sample_rate_hertz === rateHz;
+    if (!isWav || !isAsTold || channels !== 1 || bits !== 16) return `Invalid audio in ${field}.`;
+  }
+  return undefined;
+}

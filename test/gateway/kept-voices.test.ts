@@ -1,0 +1,185 @@
+// Voices that are kept here: made, changed, switched off and deleted over REST, within what a key may.
+import { afterAll, describe, expect, test } from 'vitest';
+import { openDoor } from './open-door.ts';
+
+const scopes = ['voices:read', 'voices:write', 'speech:synthesize', 'speech:stream'];
+const door = await openDoor({}, afterAll);
+const key = await door.makeKey(scopes);
+interface Told {
+  status: number;
+  body: Record<string, unknown>;
+  location: string | null;
+}
+const ask = async (method: string, path: string, body?: object, as = key): Promise<Told> => {
+  const answer = await door.ask(path, { method, headers: { 'X-API-Key': as }, ...(body && { body }) });
+  const text = await answer.text();
+  return { status: answer.status, body: text ? JSON.parse(text) : {}, location: answer.headers.get('Location') };
+};
+const bound = (...voices: string[]) => voices.map((voice_id) => ({ engine: 'tone', voice_id }));
+const make = (voice_id: string, more: object = {}) =>
+  ask('POST', '/api/voices', { voice_id, name: 'News', bindings: bound('tone-low'), ...more });
+const say = async (voice_id: string, as = key) => {
+  const answer = await door.speak(
+    { voice_id, text: 'Good evening.', return_format: 'buffer', output_format: 'pcm' },
+    { headers: { 'X-API-Key': as } },
+  );
+  return { status: answer.status, name: answer.headers.get('X-Voice'), sound: Buffer.from(await answer.arrayBuffer()) };
+};
+
+describe('a voice that is made', () => {
+  test('is told of, listed, and speaks as the one that it is bound to', async () => {
+    const { status, body, location } = await make('news', { labels: { desk: 'evening' }, description: 'Reads.' });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      ...{ voice_id: 'news', name: 'News', description: 'Reads.', kind: 'stock', engine: 'tone', status: 'ready' },
+      ...{ labels: { desk: 'evening' }, bindings: bound('tone-low'), language_codes: ['en', 'de'], consent: null },
+      created_at: expect.stringMatching(/^20.*Z$/),
+    });
+    expect(new URL(location!).pathname).toBe('/api/voices/news');
+    expect((await ask('GET', '/api/voices/news')).body).toEqual(body);
+    const own = await say('tone-low');
+    const news = await say('news');
+    expect([news.status, news.name]).toEqual([200, 'News']);
+    expect(news.sound.equals(own.sound)).toBe(true);
+  });
+
+  test('gets an id where none is asked for', async () => {
+    const { status, body } = await ask('POST', '/api/voices', { name: 'X', bindings: bound('tone-high') });
+    expect([status, body.voice_id]).toEqual([201, expect.stringMatching(/^voc_[0-9A-Z]{26}$/)]);
+  });
+
+  test('can be changed: who speaks it, what is told of it, whether it speaks at all', async () => {
+    await make('changing');
+    const low = await say('changing');
+    const changed = { name: 'Later', labels: {}, bindings: bound('tone-high', 'tone-low'), language_codes: ['en-GB'] };
+    expect(await ask('PATCH', '/api/voices/changing', changed)).toMatchObject({ status: 200, body: changed });
+    expect((await say('changing')).status, 'en-US is not spoken any more').toBe(400);
+    await ask('PATCH', '/api/voices/changing', { language_codes: ['en'] });
+    const high = await say('changing');
+    expect(high.name).toBe('Later');
+    expect(high.sound.equals(low.sound)).toBe(false);
+    expect((await ask('PATCH', '/api/voices/changing', { enabled: false })).body.status).toBe('disabled');
+    expect((await say('changing')).status).toBe(409);
+    expect((await ask('PATCH', '/api/voices/changing', { enabled: true })).body.status).toBe('ready');
+    expect((await say('changing')).status).toBe(200);
+  });
+
+  test('is not passed off as it was: what was kept of it is spoken anew', async () => {
+    await make('kept');
+    const url = { voice_id: 'kept', text: 'Once more.' };
+    const cacheOf = async () => (await door.speak(url, { headers: { 'X-API-Key': key } })).headers.get('X-Cache');
+    expect([await cacheOf(), await cacheOf()]).toEqual(['MISS', 'HIT']);
+    await ask('PATCH', '/api/voices/kept', { bindings: bound('tone-high') });
+    expect([await cacheOf(), await cacheOf()]).toEqual(['MISS', 'HIT']);
+    await ask('PATCH', '/api/voices/kept', { name: 'The same voice' });
+    expect(await cacheOf()).toBe('HIT');
+  });
+
+  test('can be deleted, and its id taken again', async () => {
+    await make('gone');
+    expect((await ask('DELETE', '/api/voices/gone')).status).toBe(204);
+    for (const method of ['GET', 'DELETE']) {
+      expect(await ask(method, '/api/voices/gone')).toMatchObject({ status: 404, body: { error: 'voice_not_found' } });
+    }
+    expect((await say('gone')).status).toBe(404);
+    expect((await make('gone', { bindings: bound('tone-high') })).status).toBe(201);
+    expect((await say('gone')).status).toBe(200);
+  });
+
+  test('is what running requests began with, whatever becomes of it', async () => {
+    await make('running');
+    door.tone.trouble = { pieceDelayMs: 20 };
+    const spoken = say('running');
+    await expect.poll(() => door.tone.counts.running).toBeGreaterThan(0);
+    await ask('PATCH', '/api/voices/running', { bindings: bound('tone-high'), enabled: false });
+    door.tone.trouble = {};
+    expect((await spoken).sound.equals((await say('tone-low')).sound)).toBe(true);
+  });
+});
+
+test('a voice of an engine’s own can be switched off and told otherwise, and be itself again', async () => {
+  expect((await ask('PATCH', '/api/voices/tone-high', { enabled: false, name: 'Off' })).body).toMatchObject({
+    ...{ voice_id: 'tone-high', name: 'Off', status: 'disabled', bindings: bound('tone-high') },
+  });
+  expect((await say('tone-high')).status).toBe(409);
+  expect((await ask('DELETE', '/api/voices/tone-high')).status).toBe(204);
+  expect((await ask('GET', '/api/voices/tone-high')).body).toMatchObject({ name: 'Tone, high', status: 'ready' });
+  expect((await say('tone-high')).status).toBe(200);
+  const again = await ask('DELETE', '/api/voices/tone-high');
+  expect([again.status, again.body.error]).toEqual([400, 'invalid_request']);
+});
+
+test.each([
+  ['nothing', {}, ['name', 'bindings']],
+  ['an id that cannot be', { name: 'X', voice_id: '../x', bindings: bound('tone-low') }, ['voice_id']],
+  ['an id that is taken', { name: 'X', voice_id: 'tone-low', bindings: bound('tone-low') }, ['voice_id']],
+  [
+    'engines and voices that are not there',
+    {
+      name: 'X',
+      bindings: [{ engine: 'none' }, { engine: 'tone', voice_id: 'nobody' }, { engine: 'tone' }],
+    },
+    ['bindings[0].engine', 'bindings[1].voice_id', 'bindings[2].voice_id'],
+  ],
+  ['the same twice', { name: 'X', bindings: bound('tone-low', 'tone-low') }, ['bindings']],
+  [
+    'wrong types',
+    { name: 1, description: [], language_codes: 'en', labels: { a: 1 }, bindings: {}, enabled: 'yes' },
+    ['name', 'description', 'language_codes', 'labels', 'bindings', 'enabled'],
+  ],
+  [
+    'wrong values',
+    {
+      name: 'x'.repeat(201),
+      description: 'a\nb',
+      language_codes: ['english!'],
+      labels: { 'a b': 'x' },
+      bindings: bound('tone-low'),
+    },
+    ['name', 'description', 'labels', 'language_codes[0]'],
+  ],
+])('%s is refused, every fault at once', async (_, body, fields) => {
+  const { status, body: told } = await ask('POST', '/api/voices', body);
+  expect([status, told.error]).toEqual([400, 'invalid_request']);
+  expect((told.details as { field: string }[]).map(({ field }) => field)).toEqual(fields);
+});
+
+test('a key that is limited to some voices knows no others, and makes none', async () => {
+  await make('allowed');
+  await make('other');
+  const { key: limited } = await door.keyring.create({ scopes, voiceIds: ['allowed'] });
+  expect(((await ask('GET', '/api/voices', undefined, limited)).body.voices as object[]).length).toBe(1);
+  expect((await ask('PATCH', '/api/voices/allowed', { name: 'Mine' }, limited)).status).toBe(200);
+  for (const [method, path, body] of [
+    ['GET', '/api/voices/other'],
+    ['PATCH', '/api/voices/other', { name: 'Mine' }],
+    ['DELETE', '/api/voices/other'],
+    ['POST', '/api/voices/other/consent/revoke'],
+    ['GET', '/api/voices/other/preview'],
+  ] as const) {
+    expect((await ask(method, path, body, limited)).status, `${method} ${path}`).toBe(404);
+  }
+  const made = await ask('POST', '/api/voices', { name: 'New', bindings: bound('tone-low') }, limited);
+  expect([made.status, made.body.error]).toEqual([403, 'access_denied']);
+});
+
+test('reading is not writing', async () => {
+  const reader = await door.makeKey(['voices:read']);
+  const { status, body } = await ask('POST', '/api/voices', { name: 'X', bindings: bound('tone-low') }, reader);
+  expect([status, body.required_scopes]).toEqual([403, ['voices:write']]);
+});
+
+test('a preview is a sentence in the voice’s own language, spoken once', async () => {
+  await make('heard');
+  const begun = door.tone.counts.begun;
+  for (let i = 0; i < 3; i++) {
+    const answer = await door.ask('/api/voices/heard/preview', { headers: { 'X-API-Key': key } });
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'audio/mpeg']);
+    expect((await answer.arrayBuffer()).byteLength).toBeGreaterThan(5_000);
+  }
+  expect(door.tone.counts.begun - begun).toBeLessThanOrEqual(2);
+});
+
+test('where no engine clones, nobody is cloned', async () => {
+  expect((await ask('GET', '/api/cloning')).body).toEqual({ engines: [] });
+});

@@ -1,0 +1,134 @@
+// What stands between the heart and an engine: nothing hangs, nothing is said twice, and what may pass is tried again.
+import { expect, test } from 'vitest';
+import type { Engine, EngineCapabilities, Segment } from '../../src/engines/engine.ts';
+import { Failure } from '../../src/errors.ts';
+import { createEngineGuard } from '../../src/speech/engine-guard.ts';
+import { cloneMark, openTone, type ToneTrouble } from '../engines/tone-engine.ts';
+
+const never = new AbortController().signal;
+const passing = new Failure('engine_error', { retryAfterSeconds: 1 }, new Error('500'));
+
+function guardTone(trouble: ToneTrouble, capabilities: Partial<EngineCapabilities> = {}) {
+  const tone = openTone({ trouble, capabilities });
+  const ended: string[] = [];
+  let retries = 0;
+  const guard = createEngineGuard(tone, {
+    onSegment: (_, { outcome }) => ended.push(outcome),
+    onRetry: () => retries++,
+  });
+  const speak = (signal = never, more: Partial<Segment> = {}) =>
+    Array.fromAsync(guard.speak({ ...segmentOf(tone), ...more }, 'caller', signal));
+  return { tone, guard, speak, ended, retries: () => retries };
+}
+const segmentOf = (engine: Engine): Segment => ({
+  ...{ voice: engine.voices[0]!, text: 'One two three.', languageCode: 'en', speakingRate: 1 },
+  ...{ timings: false, urgent: true },
+});
+
+test('what fails once before any sound, and may pass, is tried again', async () => {
+  const { tone, speak, ended, retries } = guardTone({ failure: passing, failsAfterPieces: 0 });
+  setTimeout(() => (tone.trouble = {}), 20);
+  expect((await speak()).length).toBe(3);
+  expect(retries()).toBe(1);
+  expect(ended).toEqual(['engine_error', 'spoken']);
+});
+
+test('what fails always is tried three times, and then told as it is', async () => {
+  const { tone, speak } = guardTone({ failure: passing, failsAfterPieces: 0 });
+  await expect(speak()).rejects.toBe(passing);
+  expect(tone.counts.begun).toBe(3);
+});
+
+test.each([
+  ['a failure that will not pass', new Failure('engine_error'), 0],
+  ['a login that is refused', new Failure('engine_unavailable'), 0],
+  ['an engine that wants a minute', new Failure('engine_unavailable', { retryAfterSeconds: 60 }), 0],
+  ['a failure after the first sound', passing, 1],
+])('%s is told at once', async (_, failure, failsAfterPieces) => {
+  const { tone, speak, retries } = guardTone({ failure, failsAfterPieces });
+  await expect(speak()).rejects.toBe(failure);
+  expect([tone.counts.begun, retries()]).toEqual([1, 0]);
+});
+
+test('an engine that asks for peace is not asked again before, and all are told the true wait', async () => {
+  const { tone, guard, speak } = guardTone({
+    failure: new Failure('engine_unavailable', { retryAfterSeconds: 30 }),
+    failsAfterPieces: 0,
+  });
+  await expect(speak()).rejects.toMatchObject({ reason: 'engine_unavailable' });
+  const told = await speak().catch((error) => error);
+  expect(told.facts.retryAfterSeconds).toBeGreaterThan(29);
+  expect(told.facts.retryAfterSeconds).toBeLessThanOrEqual(30);
+  expect([tone.counts.begun, guard.state]).toEqual([1, 'open']);
+});
+
+test.each([
+  ['the first sound', 0],
+  ['more of it', 1],
+])('an engine that is silent is not waited for longer than it says: %s', async (_, hangsAfterPieces) => {
+  const { tone, speak } = guardTone({ hangsAfterPieces }, { firstSoundMsMax: 30, stallMsMax: 30 });
+  await expect(speak()).rejects.toMatchObject({ reason: 'engine_timeout' });
+  await expect.poll(() => tone.counts.running).toBe(0);
+  expect(tone.counts.begun).toBe(1);
+});
+
+test('not even one that does not listen to its signal', async () => {
+  const tone = openTone({ capabilities: { firstSoundMsMax: 30 } });
+  const deaf: Engine = {
+    ...tone,
+    speak: async function* () {
+      await new Promise(() => {});
+      yield { samples: new Int16Array(1), sampleRateHz: 16_000 };
+    },
+  };
+  const spoken = createEngineGuard(deaf).speak(segmentOf(tone), 'caller', never);
+  await expect(Array.fromAsync(spoken)).rejects.toMatchObject({ reason: 'engine_timeout' });
+});
+
+test('a slow reader is no slow engine', async () => {
+  const { guard, tone } = guardTone({}, { stallMsMax: 20 });
+  let pieces = 0;
+  for await (const _ of guard.speak(segmentOf(tone), 'caller', never)) {
+    pieces++;
+    await new Promise((resolve) => setTimeout(resolve, 60));
+  }
+  expect(pieces).toBe(3);
+});
+
+test('who leaves ends the wait for another try, and is no failure of the engine', async () => {
+  const { tone, speak, guard } = guardTone({
+    failure: new Failure('engine_error', { retryAfterSeconds: 2 }),
+    failsAfterPieces: 0,
+  });
+  const leaving = new AbortController();
+  const spoken = speak(leaving.signal);
+  await expect.poll(() => tone.counts.failed).toBe(1);
+  leaving.abort(new Error('left'));
+  await expect(spoken).rejects.toThrow('left');
+  expect([tone.counts.begun, guard.state]).toEqual([1, 'closed']);
+});
+
+test('refusing one text again and again says nothing of the engine', async () => {
+  const { guard, speak, tone } = guardTone({ failsAfterPieces: 0 });
+  for (let i = 0; i < 20; i++) await expect(speak()).rejects.toMatchObject({ reason: 'engine_error' });
+  expect([tone.counts.begun, guard.state]).toEqual([20, 'closed']);
+});
+
+test('clones have a quota of their own where the engine says so', async () => {
+  const { guard, tone, speak } = guardTone({}, { segmentsPerMinute: 1_000, cloneSegmentsPerMinute: 2 });
+  const clone = { clone: Buffer.from(`${cloneMark} 1`) };
+  await speak(never, clone);
+  await speak(never, clone);
+  await expect(speak(never, clone)).rejects.toMatchObject({ reason: 'engine_unavailable' });
+  expect((await speak()).length).toBe(3);
+  expect([tone.counts.begun, guard.state]).toEqual([3, 'closed']);
+});
+
+test('and where that is spent at the engine itself, its own voices go on', async () => {
+  const failure = new Failure('engine_unavailable', { retryAfterSeconds: 30 });
+  const { guard, tone, speak } = guardTone({ failure, failsAfterPieces: 0 }, { cloneSegmentsPerMinute: 30 });
+  await expect(speak(never, { clone: Buffer.from(`${cloneMark} 1`) })).rejects.toBe(failure);
+  expect(guard.restMs(true)).toBeGreaterThan(0);
+  tone.trouble = {};
+  expect((await speak()).length).toBe(3);
+});

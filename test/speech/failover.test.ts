@@ -1,0 +1,135 @@
+// One voice, two engines: the second speaks where the first fails before anything is heard, and never in the middle.
+import { afterEach, expect, test } from 'vitest';
+import { Failure } from '../../src/errors.ts';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { createSlots } from '../../src/speech/slots.ts';
+import { createSpeech } from '../../src/speech/synthesize.ts';
+import { createVoices, type KeptVoice } from '../../src/speech/voice.ts';
+import { openTone, type ToneEngine } from '../engines/tone-engine.ts';
+import { collect, sentence } from './open-heart.ts';
+
+const never = new AbortController().signal;
+const lost = new Failure('engine_unavailable', { retryAfterSeconds: 1 }, new Error('gone'));
+const opened: ToneEngine[] = [];
+afterEach(async () => {
+  for (const tone of opened.splice(0)) await tone.close();
+});
+
+function openPair(asked: Partial<KeptVoice> = {}) {
+  const first = openTone({ name: 'first', languageCodes: ['en'] });
+  const second = openTone({ name: 'second', sampleRateHz: 24_000 });
+  opened.push(first, second);
+  const ending = new AbortController();
+  const ada: KeptVoice = {
+    ...{ voiceId: 'ada', name: 'Ada', description: '', kind: 'stock', status: 'ready', languageCodes: ['en', 'de'] },
+    ...{ labels: {}, version: '1', consent: undefined, createdAt: new Date(), updatedAt: new Date() },
+    bindings: [
+      { engine: 'absent', speakerId: 'nobody' },
+      { engine: 'first', speakerId: 'first-low' },
+      { engine: 'second', speakerId: 'second-high' },
+    ],
+    ended: ending.signal,
+    ...asked,
+  };
+  const kept = [ada];
+  const voices = createVoices([first, second], () => kept);
+  const speech = createSpeech({ voices, slots: createSlots({ speakingMax: 200, waitingMax: 0 }) });
+  const stream = (fields: object = {}) =>
+    speech.streamSpeech(parseSpeechRequest({ voice_id: 'ada', text: 'One two three.', ...fields }), caller, never);
+  const restMs = () => speech.restMs(voices.find('first-low').bindings[0]!);
+  return { first, second, restMs, stream, ending };
+}
+const caller = { callerId: 'test' };
+const speakerOf = (events: Awaited<ReturnType<typeof collect>>) =>
+  events.flatMap((event) => (event.type === 'info' ? [event.speaker.engine, event.voice.voiceId] : []));
+
+test('the best engine speaks while it can', async () => {
+  const { stream, second } = openPair();
+  expect(speakerOf(await collect(stream()))).toEqual(['first', 'ada']);
+  expect(second.counts.begun).toBe(0);
+});
+
+test.each(['engine_error', 'engine_unavailable', 'engine_timeout'] as const)(
+  'another one where it fails with %s before anything is heard',
+  async (reason) => {
+    const { stream, first } = openPair();
+    first.trouble = { failure: new Failure(reason), failsAfterPieces: 0 };
+    const events = await collect(stream());
+    expect(speakerOf(events)).toEqual(['second', 'ada']);
+    expect(events.at(-1)?.type).toBe('done');
+  },
+);
+
+test('never in the middle: what is heard of one voice is not gone on with by another', async () => {
+  const { stream, first, second } = openPair();
+  first.trouble = { failure: lost, failsAfterPieces: 2 };
+  const text = Array.from({ length: 9 }, (_, i) => sentence(i)).join(' ');
+  await expect(collect(stream({ text }))).rejects.toBe(lost);
+  expect(second.counts.begun).toBe(0);
+});
+
+test('where all fail, the last one’s failure is told; a fault of ours is not passed on', async () => {
+  const { stream, first, second } = openPair();
+  first.trouble = { failure: new Failure('engine_unavailable'), failsAfterPieces: 0 };
+  second.trouble = { failsAfterPieces: 0 };
+  await expect(collect(stream())).rejects.toMatchObject({ reason: 'engine_error' });
+  first.trouble = { failure: new TypeError('a bug'), failsAfterPieces: 0 };
+  await expect(collect(stream())).rejects.toThrow('a bug');
+});
+
+test('a language goes to the engine that speaks it', async () => {
+  const { stream } = openPair();
+  expect(speakerOf(await collect(stream({ language_code: 'de' })))).toEqual(['second', 'ada']);
+  const fault = expect.objectContaining({ field: 'language_code', reason: 'unsupported_language' });
+  await expect(collect(stream({ language_code: 'fr' }))).rejects.toMatchObject({ facts: { details: [fault] } });
+});
+
+test.each(['pending', 'failed', 'disabled', 'consent_revoked'] as const)(
+  'one that is %s cannot speak',
+  async (status) => {
+    const { stream } = openPair({ status });
+    await expect(collect(stream())).rejects.toMatchObject({ reason: 'voice_not_ready' });
+  },
+);
+
+test('nor one whose engines are not set up here', async () => {
+  const { stream } = openPair({ bindings: [{ engine: 'absent', speakerId: 'nobody' }] });
+  await expect(collect(stream())).rejects.toMatchObject({ reason: 'engine_unavailable' });
+});
+
+test('one that ends is not heard for another moment, and another engine does not help', async () => {
+  const { stream, first, second, ending } = openPair();
+  first.trouble = { pieceDelayMs: 5 };
+  const ended = new Failure('voice_not_ready', { message: 'withdrawn' });
+  const heard = (async () => {
+    for await (const event of stream({ text: sentence(1).repeat(40) })) if (event.type === 'audio') ending.abort(ended);
+  })();
+  await expect(heard).rejects.toBe(ended);
+  await expect.poll(() => first.counts.running).toBe(0);
+  expect(second.counts.begun).toBe(0);
+});
+
+test('an engine killed in the middle of a hundred streams: all fail at once, the other serves, and it comes back', async () => {
+  const { stream, restMs, first, second } = openPair();
+  first.trouble = { pieceDelayMs: 1 };
+  const text = Array.from({ length: 40 }, (_, i) => sentence(i)).join(' ');
+  let heard = 0;
+  const streams = Array.from({ length: 100 }, async () => {
+    for await (const event of stream({ text })) if (event.type === 'audio') heard++;
+  });
+  const ends = Promise.allSettled(streams);
+  await expect.poll(() => heard, { timeout: 20_000 }).toBeGreaterThan(100);
+  first.trouble = { failure: lost, failsAfterPieces: 0 };
+  const failures = (await ends).map((end) => (end.status === 'rejected' ? end.reason.reason : 'ended'));
+  expect(failures).toEqual(Array(100).fill('engine_unavailable'));
+  expect(restMs()).toBeGreaterThan(0);
+  expect(second.counts.begun).toBe(0);
+
+  const begunBefore = first.counts.begun;
+  expect(speakerOf(await collect(stream()))).toEqual(['second', 'ada']);
+  expect(first.counts.begun, 'nobody waits for the first').toBe(begunBefore);
+
+  first.trouble = {};
+  await expect.poll(restMs, { timeout: 5_000 }).toBe(0);
+  expect(speakerOf(await collect(stream()))).toEqual(['first', 'ada']);
+}, 30_000);
