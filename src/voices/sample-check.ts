@@ -1,5 +1,5 @@
 // Whether a recording is good enough to clone a person from: long enough, neither cut flat nor buried in noise, neither
-// silence nor a tone; every fault is named, with its figure and what is wanted. The bounds were found on 130 recordings of
+// silence nor a tone; every fault is named, with its figure and what is wanted. The bounds were found on 150 recordings of
 // people and of synthetic voices, clean and spoiled step by step: no clean one is refused, and what is refused one hears.
 
 import { toInt16 } from '../audio/level.ts';
@@ -26,16 +26,16 @@ const silentDbfs = -60;
 /** The loudest frames of a voice, its 95th percentile, are so much louder than the voice as a whole. */
 const loudestOverVoiceDb = 3;
 /**
- * The voice above the quietest frames. Clean recordings have 22 dB and more even without a pause; white noise 20 dB below
- * the voice leaves 18 to 20, 15 dB below leaves 14 to 15, and is heard in every clone.
+ * The voice above the quietest frames. Clean recordings have 22 dB and more even without a pause. White noise 20 dB below
+ * the voice leaves 18 to 20 of them, 15 dB below about 15, and is then heard in every clone.
  */
 const voiceOverNoiseDbMin = 15;
-/** With less than this between its loud and its quiet moments, sound is no speech; music has 2 to 13. */
+/** With less than this between its loud and its quiet moments sound is no speech, or as much noise as speech. */
 const speechSwingDbMin = 6;
 /** Frames of digital silence say nothing of the noise of the room. */
 const digitalSilenceDbfs = -90;
-/** Sign changes of the frames in a person's speech differ by 2.2 to 140 times; those of a tone do not. */
-const crossingsRatioMin = 1.4;
+/** How often the sign changes differs between the frames of a person's speech twofold and more; in a tone it does not. */
+const crossingsRatioMin = 1.5;
 /** In clean recordings at most one sample in 8 000 is at full scale; a peak that is cut off now and then is no harm. */
 const fullScale = 0.99;
 const fullScaleShareMax = 0.002;
@@ -102,7 +102,7 @@ function speechFault({ levels, crossingsHz }: SampleFrames, noise: number): stri
   if (loudest - noise < speechSwingDbMin) return 'is as loud at every moment, like noise or a tone; speech is wanted';
   const threshold = thresholdOf(loudest, noise, voicedUnderLoudestDb);
   const voiced = crossingsHz.filter((_, n) => levels[n]! >= threshold);
-  const ratio = quantile(voiced, 0.8) / Math.max(framesPerSecond / 2, quantile(voiced, 0.2));
+  const ratio = quantile(voiced, 0.9) / Math.max(framesPerSecond / 2, quantile(voiced, 0.1));
   if (ratio < crossingsRatioMin) return 'is the same tone throughout; speech is wanted';
   if (overNoise < voiceOverNoiseDbMin)
     return `is noisy: the voice is ${Math.floor(overNoise)} dB above the noise; at least ${voiceOverNoiseDbMin} are wanted`;

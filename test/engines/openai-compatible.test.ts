@@ -6,9 +6,9 @@ import {
   openAiCompatible,
   openOpenAiCompatible,
 } from '../../src/engines/openai-compatible/openai-compatible.ts';
-import type { Failure } from '../../src/errors.ts';
+import { Failure, type Reason } from '../../src/errors.ts';
 import { engineConformance } from '../conformance/engine.ts';
-import { openOpenAiServer, type ServerTrouble } from './openai-server.ts';
+import { openOpenAiServer, type ServerTrouble, wavHeader } from './openai-server.ts';
 
 const options = (url: string): OpenAiCompatibleOptions => ({
   url,
@@ -87,49 +87,89 @@ describe('the sound', () => {
     expect(await hear(cut.engine, 'One.')).toEqual(await hear(engine, 'One.'));
   });
 
-  test('may come as a WAV all the same', async () => {
+  test('may come as a WAV all the same, and its rate is the one that counts', async () => {
     const { engine } = await open();
-    const wav = await open({ isWav: true });
+    const wav = await open({ wavRateHz: 22_050 });
     expect(await hear(wav.engine)).toEqual(await hear(engine));
+    const [piece] = await Array.fromAsync(wav.engine.speak(segment(wav.engine), signal));
+    expect(piece!.sampleRateHz).toBe(22_050);
+  });
+
+  test('is asked for once, and waited for as long as a model may take', async () => {
+    const { engine, asked } = await open();
+    await hear(engine);
+    expect(asked).toHaveLength(1);
+    expect(engine.capabilities).toMatchObject({ firstSoundMsMax: 60_000, stallMsMax: 30_000 });
   });
 });
 
-describe('a server that fails', () => {
-  test.each([
-    [503, { 'Retry-After': '1' }],
-    [429, {}],
-  ])('with %i before any sound is asked again', async (status, headers) => {
-    const { engine, asked } = await open({ failures: { count: 2, status, headers } });
-    expect((await hear(engine)).length).toBeGreaterThan(1000);
-    expect(asked).toHaveLength(3);
-  });
+const failing = (status: number, headers?: Record<string, string>): ServerTrouble => ({
+  failures: { count: 9, status, ...(headers && { headers }), body: '{"error":{"message":"secret words"}}' },
+});
+const instead = (type: string, body: string | Buffer): ServerTrouble => ({ instead: { type, body } });
 
-  test.each([
-    [
-      'that is over its quota for long',
-      { failures: { count: 9, status: 429, headers: { 'Retry-After': '60' } } },
-      'engine_unavailable',
-      1,
-    ],
-    ['that does not know the key', { failures: { count: 9, status: 401 } }, 'engine_unavailable', 1],
-    ['that refuses the text', { failures: { count: 9, status: 400 } }, 'engine_error', 1],
-    ['that breaks', { failures: { count: 9, status: 500, body: 'oh' } }, 'engine_error', 1],
-    ['that stays away', { failures: { count: 9, status: 503 } }, 'engine_unavailable', 3],
-    [
-      'that answers an error with 200',
-      { instead: { type: 'application/json', body: '{"error":1}' } },
-      'engine_error',
-      1,
-    ],
-    ['that answers nothing', { instead: { type: 'audio/pcm', body: '' } }, 'engine_error', 1],
-    ['that sends half a sample', { instead: { type: 'audio/pcm', body: 'abcdefg' } }, 'engine_error', 1],
-    ['that is cut off in the middle', { cutAfterBytes: 10_000 }, 'engine_error', 1],
-  ] as [string, ServerTrouble, string, number][])('%s', async (_, trouble, reason, count) => {
+describe('a server that fails', () => {
+  test.each<[string, ServerTrouble, Reason, number | undefined]>([
+    ['over its quota, and says for how long', failing(429, { 'Retry-After': '60' }), 'engine_unavailable', 60],
+    ['over its quota', failing(429), 'engine_unavailable', 1],
+    ['out of service', failing(503, { 'Retry-After': '7' }), 'engine_unavailable', 7],
+    ['away behind its proxy', failing(502), 'engine_unavailable', 1],
+    ['away behind its proxy for long', failing(504, { 'Retry-After': 'soon' }), 'engine_unavailable', 1],
+    ['with a fault', failing(500), 'engine_error', 1],
+    ['with a fault that says when', failing(500, { 'Retry-After': '3' }), 'engine_error', 3],
+    ['that cannot do it', failing(501), 'engine_error', undefined],
+    ['that does not know the key', failing(401), 'engine_unavailable', undefined],
+    ['that knows the key no more', failing(403), 'engine_unavailable', undefined],
+    ['that wants to be paid', failing(402), 'engine_unavailable', undefined],
+    ['that refuses the text', failing(400), 'engine_error', undefined],
+    ['that is another', failing(404), 'engine_error', undefined],
+    ['cut off in the middle', { cutAfterBytes: 10_000 }, 'engine_error', 1],
+    ['cut off within a sample', { cutAfterBytes: 9_999 }, 'engine_error', 1],
+    ['gone before it answers', { cutAfterBytes: 0 }, 'engine_unavailable', 1],
+    ['with an error for sound', instead('application/json', '{"error":"secret words"}'), 'engine_error', undefined],
+    ['with a page for sound', instead('text/html; charset=utf-8', '<html>secret words'), 'engine_error', undefined],
+    ['with an error under a false name', instead('audio/pcm', '{"error":"secret words"}'), 'engine_error', undefined],
+    ['with an MP3', instead('audio/mpeg', Buffer.alloc(5_000, 0x55)), 'engine_error', undefined],
+    ['with nothing', instead('audio/pcm', ''), 'engine_error', undefined],
+    ['with silence', instead('audio/pcm', Buffer.alloc(48_000)), 'engine_error', undefined],
+    ['with a WAV of nothing', instead('audio/wav', wavHeader(24_000)), 'engine_error', undefined],
+    ['with half a WAV', instead('audio/wav', wavHeader(24_000).subarray(0, 30)), 'engine_error', undefined],
+    ['with a WAV of an odd rate', { wavRateHz: 400_000_000 }, 'engine_error', undefined],
+    ['with what calls itself a WAV', instead('audio/wav', `RIFF${'\x07'.repeat(9_000)}`), 'engine_error', undefined],
+    ['with half a sample too much', instead('audio/pcm', Buffer.alloc(4_801, 0x11)), 'engine_error', undefined],
+  ])('%s', async (_, trouble, reason, retryAfterSeconds) => {
     const { engine, asked } = await open(trouble);
     const failure = await refusalOf(hear(engine));
-    expect([failure.reason, asked.length]).toEqual([reason, count]);
-    expect(failure.message).not.toMatch(/127\.0\.0\.1|no"/);
-    if (trouble.failures?.headers) expect(failure.facts.retryAfterSeconds).toBe(60);
+    expect([failure.reason, failure.facts.retryAfterSeconds]).toEqual([reason, retryAfterSeconds]);
+    expect(failure.message).not.toMatch(/127\.0\.0\.1|secret/);
+    expect(asked).toHaveLength(1);
+  });
+
+  test('once, and then speaks', async () => {
+    const { engine, asked } = await open({ failures: { count: 1, status: 500 } });
+    expect(await refusalOf(hear(engine))).toMatchObject({ reason: 'engine_error', facts: { retryAfterSeconds: 1 } });
+    expect((await hear(engine)).length).toBeGreaterThan(1_000);
+    expect(asked).toHaveLength(2);
+  });
+
+  test('and names the date when it is back', async () => {
+    const { engine } = await open(failing(503, { 'Retry-After': new Date(Date.now() + 90_000).toUTCString() }));
+    const { retryAfterSeconds } = (await refusalOf(hear(engine))).facts;
+    expect(retryAfterSeconds).toBeGreaterThan(60);
+    expect(retryAfterSeconds).toBeLessThanOrEqual(90);
+  });
+
+  test.each<[string, ServerTrouble]>([
+    ['that never begins', { isMute: true }],
+    ['that stops in the middle', { stallAfterBytes: 8_000 }],
+  ])('%s is left as soon as it is given up', async (_, trouble) => {
+    const { engine, asked, state } = await open(trouble);
+    const leaving = new AbortController();
+    const speaking = refusalOf(Array.fromAsync(engine.speak(segment(engine), leaving.signal)));
+    await expect.poll(() => asked.length).toBe(1);
+    leaving.abort(new Failure('engine_timeout'));
+    expect(await speaking).toBe(leaving.signal.reason);
+    await expect.poll(() => state.left).toBe(1);
   });
 
   test('that is not there is unavailable, and doctor says so', async () => {

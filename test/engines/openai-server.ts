@@ -1,5 +1,5 @@
-// A server that speaks OpenAI's interface for speech on loopback, with the tone engine for a voice; slow, broken, over
-// its quota, or cut off in the middle when told to.
+// A server that speaks OpenAI's interface for speech on loopback, with the tone engine for a voice; slow, silent, broken,
+// over its quota, or cut off in the middle when told to.
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,15 +11,19 @@ import { openTone } from './tone-engine.ts';
 export interface ServerTrouble {
   /** Answers so many requests with this status first. */
   failures?: { count: number; status: number; headers?: Record<string, string>; body?: string };
+  /** Never answers. */
+  isMute?: boolean;
   /** Ends the connection after so many bytes of sound. */
   cutAfterBytes?: number;
+  /** Sends no more after so many bytes of sound, and leaves the connection open. */
+  stallAfterBytes?: number;
   /** Sends so many bytes at a time, with a pause before each. */
   pieceBytes?: number;
   pieceDelayMs?: number;
   /** Answers 200 with this and nothing else. */
-  instead?: { type: string; body: string };
-  /** Puts a WAV header before the samples. */
-  isWav?: boolean;
+  instead?: { type: string; body: string | Buffer };
+  /** Puts a WAV header before the samples, which names this rate. */
+  wavRateHz?: number;
   /** What the list of voices answers; undefined is no such address. */
   voices?: unknown;
 }
@@ -36,17 +40,18 @@ export async function openOpenAiServer(
   };
 
   const send = async (response: ServerResponse, sound: Buffer) => {
-    const { pieceBytes = 4_097, pieceDelayMs = 0, cutAfterBytes = Infinity } = state.trouble;
-    for (let from = 0; from < sound.length; from += pieceBytes) {
-      if (from >= cutAfterBytes) {
-        await sleep(50);
-        return void response.destroy();
-      }
+    const { pieceBytes = 4_097, pieceDelayMs = 0, cutAfterBytes, stallAfterBytes = Infinity } = state.trouble;
+    const end = Math.min(cutAfterBytes ?? sound.length, sound.length);
+    for (let from = 0; from < end; from += pieceBytes) {
+      if (from >= stallAfterBytes) return;
       if (pieceDelayMs > 0) await sleep(pieceDelayMs);
       if (response.closed) return;
-      response.write(sound.subarray(from, from + pieceBytes));
+      response.write(sound.subarray(from, Math.min(end, from + pieceBytes)));
     }
-    response.end();
+    if (cutAfterBytes === undefined) return void response.end();
+    // What was written is to arrive first.
+    await sleep(50);
+    response.destroy();
   };
 
   const server = createServer(async (request, response) => {
@@ -57,7 +62,8 @@ export async function openOpenAiServer(
     }
     const body = (await readJson(request)) as { voice: string; input: string };
     asked.push({ path: request.url!, authorization: request.headers.authorization, body: { ...body } });
-    const { failures, instead, isWav } = state.trouble;
+    const { failures, instead, wavRateHz, isMute } = state.trouble;
+    if (isMute) return;
     if (failures && failures.count-- > 0) {
       const { status, headers = {}, body: told = '{"error":{"message":"no"}}' } = failures;
       return void response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(told);
@@ -65,8 +71,8 @@ export async function openOpenAiServer(
     if (instead) return void response.writeHead(200, { 'Content-Type': instead.type }).end(instead.body);
     const sound = await soundOf(tone, body).catch(() => undefined);
     if (!sound) return void response.writeHead(400).end('{"error":{"message":"too long"}}');
-    response.writeHead(200, { 'Content-Type': isWav ? 'audio/wav' : 'audio/pcm' });
-    await send(response, isWav ? Buffer.concat([wavHeader(24_000), sound]) : sound);
+    response.writeHead(200, { 'Content-Type': wavRateHz ? 'audio/wav' : 'audio/pcm' });
+    await send(response, wavRateHz ? Buffer.concat([wavHeader(wavRateHz), sound]) : sound);
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   onClose(async () => {
@@ -85,7 +91,7 @@ async function soundOf(tone: ReturnType<typeof openTone>, { voice, input }: { vo
   return Buffer.concat(all.map(({ samples }) => Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)));
 }
 
-function wavHeader(rateHz: number): Buffer {
+export function wavHeader(rateHz: number): Buffer {
   const header = Buffer.alloc(44);
   header.write('RIFF\xff\xff\xff\xffWAVEfmt ', 'latin1');
   header.writeUInt32LE(16, 16);

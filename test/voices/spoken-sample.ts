@@ -7,12 +7,12 @@ import { noise, rms } from '../audio/measure-tone.ts';
 
 const sentences = 'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it go.';
 
-/** Five seconds or six of each of three voices. */
-export async function speakSamples(): Promise<Recording[]> {
+/** Five seconds or six of each of so many voices. */
+export async function speakSamples(voices = 3): Promise<Recording[]> {
   const engine = await openFlite({ threads: 2, dataDir: '/nowhere' });
   const segment = { text: sentences, languageCode: 'en', speakingRate: 1, timings: false, urgent: true };
   const samples = await Promise.all(
-    engine.voices.slice(0, 3).map(async (voice) => {
+    engine.voices.slice(0, voices).map(async (voice) => {
       const pieces = await Array.fromAsync(engine.speak({ ...segment, voice }, new AbortController().signal));
       const samples = join(
         Float32Array,

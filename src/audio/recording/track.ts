@@ -25,7 +25,7 @@ export const unreadable = (message: string, cause?: unknown): RecordingFault =>
 
 const channelsMax = 8;
 const sampleRateHzMin = 1_000;
-const sampleRateHzMax = 384_000;
+const sampleRateHzMax = 192_000;
 
 /** To be asked as soon as a header tells, before anything is made of it. */
 export function refuseOddShape(channels: number, sampleRateHz: number): void {

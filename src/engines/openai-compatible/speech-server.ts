@@ -1,8 +1,7 @@
 // A server that speaks OpenAI's HTTP interface: POST /v1/audio/speech with a JSON body answers the sound as it is made,
 // GET /v1/audio/voices tells who speaks there (not at OpenAI itself, which has no such list). What it answers is not
-// taken on trust: a status of 200 may come with no sound, with an error in JSON, or with a WAV where bare samples were
-// asked for. Whatever fails before the first byte of sound is tried again where that can help; nothing is said twice.
-import { setTimeout as sleep } from 'node:timers/promises';
+// taken on trust: a status of 200 may come with no sound, with an error in JSON, or with an MP3 where bare samples were
+// asked for. Every request is made once; a failure says whether the same may go well a moment later.
 import { Failure } from '../../errors.ts';
 
 export interface SpeechServerOptions {
@@ -24,110 +23,98 @@ export interface SpeechServer {
   listVoices(signal: AbortSignal): Promise<ListedVoice[] | undefined>;
 }
 
-const attemptsMax = 3;
-const retryMs = 250;
-/** A server that says to come back later than this is told of at once, instead of being waited for. */
-const retryMsMax = 2_000;
-const firstByteMs = 60_000;
-const stallMs = 30_000;
 const listBytesMax = 1 << 20;
-const told = 500;
+/** How much of an error is kept for the log. */
+const toldBytesMax = 500;
+/** When to come back, where nobody says. */
+const retrySecondsUsual = 1;
+/** What is no sound, or sound in a coding that was not asked for. */
+const otherTypes = /json|html|xml|mpeg|mp3|mp4|aac|ogg|opus|flac|webm/i;
 
 export function createSpeechServer({ url, apiKey, model }: SpeechServerOptions): SpeechServer {
   const headers = { ...(apiKey !== '' && { Authorization: `Bearer ${apiKey}` }) };
 
-  const post = async (body: string, signal: AbortSignal): Promise<Response> => {
-    const all = { ...headers, 'Content-Type': 'application/json' };
-    const answer = await reach(
-      () => fetch(`${url}/audio/speech`, { method: 'POST', headers: all, body, signal }),
-      signal,
-    );
-    const type = answer.headers.get('content-type') ?? '';
-    if (answer.ok && !/json|html/.test(type)) return answer;
-    const text = (await answer.text().catch(() => '')).slice(0, told);
-    throw failureOf(answer, text);
-  };
-
-  async function* read(body: string, signal: AbortSignal): AsyncGenerator<Buffer> {
-    const stalling = new AbortController();
-    const both = AbortSignal.any([signal, stalling.signal]);
-    const giveUp = () => stalling.abort(new Failure('engine_timeout', {}, new Error(`${url} sends nothing`)));
-    const timer = setTimeout(giveUp, firstByteMs);
-    try {
-      const answer = await post(body, both);
-      for await (const piece of answer.body ?? []) {
-        clearTimeout(timer);
-        const stalled = setTimeout(giveUp, stallMs);
-        yield Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
-        clearTimeout(stalled);
-      }
-    } catch (error) {
-      both.throwIfAborted();
-      throw error instanceof Failure ? error : new Failure('engine_error', {}, error);
-    } finally {
-      clearTimeout(timer);
-      stalling.abort(new Error('nobody reads on'));
-    }
-  }
-
   return {
     async *speak({ voice, text }, signal) {
       const body = JSON.stringify({ model, input: text, voice, response_format: 'pcm', stream: true });
-      for (let attempt = 1; ; attempt++) {
-        let isHeard = false;
-        try {
-          for await (const piece of read(body, signal)) {
-            isHeard = true;
-            yield piece;
-          }
-          return;
-        } catch (error) {
-          signal.throwIfAborted();
-          const waitMs = waitMsOf(error, attempt);
-          if (isHeard || attempt >= attemptsMax || waitMs === undefined) throw error;
-          await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+      const all = { ...headers, 'Content-Type': 'application/json' };
+      const answer = await reach(`${url}/audio/speech`, { method: 'POST', headers: all, body, signal }, signal);
+      const type = answer.headers.get('content-type') ?? '';
+      if (!answer.ok || otherTypes.test(type))
+        throw failureOf(answer, `${type} ${await startOf(answer, toldBytesMax, signal)}`);
+      let isBegun = false;
+      try {
+        for await (const piece of answer.body ?? []) {
+          const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+          if (!isBegun && isText(bytes)) throw failureOf(answer, bytes.toString('utf8', 0, toldBytesMax));
+          isBegun = true;
+          yield bytes;
         }
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof Failure) throw error;
+        throw new Failure('engine_error', { retryAfterSeconds: retrySecondsUsual }, error);
       }
     },
 
     async listVoices(signal) {
-      const answer = await reach(() => fetch(`${url}/audio/voices`, { headers, signal }), signal);
-      const text = await answer.text();
-      if (answer.status === 404 || answer.status === 405 || text.length > listBytesMax) return undefined;
-      if (!answer.ok) throw failureOf(answer, text.slice(0, told));
+      const answer = await reach(`${url}/audio/voices`, { headers, signal }, signal);
+      const text = await startOf(answer, listBytesMax, signal);
+      if (answer.status === 404 || answer.status === 405) return undefined;
+      if (!answer.ok) throw failureOf(answer, text.slice(0, toldBytesMax));
       return parseVoices(text);
     },
   };
 }
 
 /** An answer, whatever it says; a Failure where there is none. */
-async function reach(ask: () => Promise<Response>, signal: AbortSignal): Promise<Response> {
+async function reach(url: string, request: RequestInit, signal: AbortSignal): Promise<Response> {
   try {
-    return await ask();
+    return await fetch(url, request);
   } catch (cause) {
     signal.throwIfAborted();
-    throw new Failure('engine_unavailable', { retryAfterSeconds: 1 }, cause);
+    throw new Failure('engine_unavailable', { retryAfterSeconds: retrySecondsUsual }, cause);
   }
+}
+
+/** An error that is sent as sound: no sound begins with sixteen letters, each pair of them a quarter of full scale. */
+const isText = (bytes: Buffer): boolean =>
+  bytes.length >= 16 && /^[\x20-\x7e\s]{16}/.test(bytes.toString('latin1', 0, 16));
+
+/** What an answer says, or the first so many bytes of it; as much as there is, where it is cut off. */
+async function startOf(answer: Response, bytesMax: number, signal: AbortSignal): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const piece of answer.body ?? []) {
+      pieces.push(piece);
+      bytes += piece.length;
+      if (bytes >= bytesMax) break;
+    }
+  } catch {
+    // For the log, or to be missed by who reads the list, this is enough.
+    signal.throwIfAborted();
+  }
+  return Buffer.concat(pieces).toString('utf8', 0, bytesMax);
 }
 
 /** What is the server's fault, what is ours, and what will pass. */
 function failureOf({ status, headers }: Response, text: string): Failure {
   const cause = new Error(`the server answers ${status}: ${text}`);
-  const seconds = Number(headers.get('retry-after'));
-  const retryAfterSeconds = Number.isFinite(seconds) && seconds > 0 ? seconds : 1;
-  const willPass = status === 429 || status === 502 || status === 503 || status === 504;
-  if (willPass) return new Failure('engine_unavailable', { retryAfterSeconds }, cause);
+  const retryAfterSeconds = secondsIn(headers.get('retry-after')) ?? retrySecondsUsual;
+  if (status === 429 || (status >= 502 && status <= 504))
+    return new Failure('engine_unavailable', { retryAfterSeconds }, cause);
   // A key that is wrong or spent is the operator's to mend.
   if (status === 401 || status === 402 || status === 403) return new Failure('engine_unavailable', {}, cause);
-  return new Failure('engine_error', {}, cause);
+  const mayPass = status >= 500 && status !== 501;
+  return new Failure('engine_error', mayPass ? { retryAfterSeconds } : {}, cause);
 }
 
-/** How long to wait before the next attempt; undefined where none can help. */
-function waitMsOf(error: unknown, attempt: number): number | undefined {
-  if (!(error instanceof Failure) || error.reason !== 'engine_unavailable') return undefined;
-  const { retryAfterSeconds } = error.facts;
-  if (retryAfterSeconds === undefined || retryAfterSeconds * 1000 > retryMsMax) return undefined;
-  return Math.max(retryMs * 2 ** (attempt - 1), retryAfterSeconds > 1 ? retryAfterSeconds * 1000 : 0);
+/** Retry-After (RFC 9110): seconds, or the date when they are over; undefined where it says neither. */
+function secondsIn(told: string | null): number | undefined {
+  if (told === null) return undefined;
+  const seconds = /^\d+$/.test(told) ? Number(told) : (Date.parse(told) - Date.now()) / 1000;
+  return seconds > 0 ? Math.ceil(seconds) : undefined;
 }
 
 /** `{"voices": [...]}` of texts, or of objects with an id or a name, as servers of this kind have it. */
