@@ -22,7 +22,8 @@ async function open(options: GoogleOptions) {
   try {
     return await openGoogle(options);
   } catch (error) {
-    throw new Failure('engine_unavailable', { message: whyNot(error, options) }, error);
+    const { facts, cause } = toFailure(error);
+    throw new Failure('engine_unavailable', { message: whyNot(error, options) }, facts.message ? cause : error);
   }
 }
 
