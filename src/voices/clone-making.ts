@@ -28,6 +28,8 @@ export interface MadeClone {
 
 export interface MadeClones {
   clones: readonly MadeClone[];
+  /** Of the recordings, in canonical form, with its region where the engine knows no other. */
+  languageCode: string;
   languageCodes: readonly string[];
   consentScript: string;
   consentSha256: string;
@@ -87,7 +89,7 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
       ...new Set([languageCode, ...chosen.flatMap(({ cloning }) => cloning.languageCodesFor(languageCode))]),
     ];
     const hashes = { consentSha256: sha256(consent), referenceSha256: sha256(reference) };
-    return { clones, languageCodes, consentScript, ...hashes };
+    return { clones, languageCode, languageCodes, consentScript, ...hashes };
   };
 }
 
@@ -105,8 +107,9 @@ function checkClone(asked: AskedClone, cloners: readonly Cloner[]) {
   if (asked.reference.length === 0) fault('reference_audio', 'required', 'send a recording of the person');
   if (asked.consent.length === 0)
     fault('consent_audio', 'required', 'send a recording of the person’s consent; nobody is cloned without');
-  const languageCode = checkLanguage('language_code', asked.languageCode, fault) ?? '';
-  const chosen = languageCode === '' ? [] : chooseCloners(asked, languageCode, cloners, faults);
+  const given = checkLanguage('language_code', asked.languageCode, fault) ?? '';
+  const chosen = given === '' ? [] : chooseCloners(asked, given, cloners, faults);
+  const languageCode = inRegion(given, chosen);
   const consentScript = scriptFor(asked, languageCode, chosen, faults);
   if (chosen.some(({ cloning }) => cloning.needsReferenceText) && asked.referenceText.trim() === '')
     fault('reference_text', 'required', 'the engine must be told what is said in reference_audio');
@@ -144,6 +147,16 @@ function chooseCloners(
       );
     return found ?? [];
   });
+}
+
+/** A bare language is the first of its regions for an engine that knows regions only: of the others its clones speak none. */
+function inRegion(languageCode: string, chosen: readonly Cloner[]): string {
+  const codes = chosen.flatMap(({ cloning: { sampleLanguageCodes } }) =>
+    sampleLanguageCodes.includes(languageCode)
+      ? []
+      : (sampleLanguageCodes.find((code) => code.startsWith(`${languageCode}-`)) ?? []),
+  );
+  return codes[0] ?? languageCode;
 }
 
 /** What the person must have said: an engine that listens to it has the word. */

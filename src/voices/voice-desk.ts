@@ -87,10 +87,10 @@ export function createVoiceDesk({ rows, shelf, voices, engines, making }: VoiceD
       const voiceId = freeId(asked.voiceId);
       const made = await making.makeClones(asked, signal);
       const atMs = Date.now();
-      const { name, description, labels, speakerName, languageCode } = asked;
+      const { name, description, labels, speakerName } = asked;
       const consent: ConsentRecord = {
-        ...{ speakerName, statement: made.consentScript, languageCode, audioSha256: made.consentSha256 },
-        ...{ givenAtMs: atMs, confirmedBy: errand.actor },
+        ...{ speakerName, statement: made.consentScript, languageCode: made.languageCode },
+        ...{ audioSha256: made.consentSha256, givenAtMs: atMs, confirmedBy: errand.actor },
       };
       const locked = await Promise.all(
         made.clones.map(async ({ engine, gainDb, plain }) => {
