@@ -178,7 +178,9 @@ describe('a server that fails', () => {
     server.close();
     expect((await refusalOf(openOpenAiCompatible(options(url)))).reason).toBe('engine_unavailable');
     const settings = { ...options(url) };
-    expect(await openAiCompatible.inspect(settings as never, '')).toMatchObject({ state: 'broken' });
+    const message = expect.stringMatching(new RegExp(`^${url}: connect ECONNREFUSED`));
+    expect(await openAiCompatible.inspect(settings as never, '')).toEqual({ state: 'broken', message });
+    await expect(openAiCompatible.open(settings as never, '')).rejects.toMatchObject({ message });
     expect(await openAiCompatible.inspect({ ...settings, url: '' } as never, '')).toMatchObject({ state: 'absent' });
     expect(await openAiCompatible.open({ ...settings, url: '' } as never, '')).toBeUndefined();
   });

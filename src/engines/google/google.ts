@@ -22,8 +22,7 @@ async function open(options: GoogleOptions) {
   try {
     return await openGoogle(options);
   } catch (error) {
-    const { facts, cause } = toFailure(error);
-    throw new Failure('engine_unavailable', { message: whyNot(error, options) }, facts.message ? cause : error);
+    throw new Failure('engine_unavailable', { message: whyNot(error, options) }, toFailure(error).cause);
   }
 }
 
