@@ -27,6 +27,7 @@ import type { Idempotency } from './idempotency.ts';
 import { addKeyRoutes } from './key-routes.ts';
 import { farewellMs } from './limits.ts';
 import { addOauthRoutes } from './oauth-routes.ts';
+import { addOpenAiRoutes } from './openai-routes.ts';
 import { addOpenApi } from './openapi.ts';
 import { addRpcRoutes } from './rpc-routes.ts';
 import { addSpeechRoutes } from './speech-routes.ts';
@@ -160,7 +161,7 @@ function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: Gatewa
   const { idempotency, tickets } = remembering;
   const { baseUrl, isStrict } = settings;
   const client = createClient(SpeechService, services.transport);
-  const { admitTo, admitFor } = createAdmission(admit);
+  const { admitTo, admitFor, admitBearerTo } = createAdmission(admit);
   const eventSender = createEventSender({ client, streams, admit });
   const readOpenApi = addOpenApi(app, baseUrl);
   addSpeechRoutes(app, { client, admitTo, eventSender, idempotency, isStrict });
@@ -169,6 +170,7 @@ function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: Gatewa
   addAudioRoutes(app, files);
   addVoiceRoutes(app, { transport: services.transport, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { transport: services.transport, admitTo, isStrict, baseUrl });
+  addOpenAiRoutes(app, { transport: services.transport, admitTo: admitBearerTo, isStrict });
   addOauthRoutes(app, { ...signing, baseUrl });
   addUsageRoute(app, { usage, admitFor });
   addHealthRoutes(app, watch);
