@@ -23,16 +23,20 @@ import type { EngineDefinition } from './engines/engine.ts';
 import { type Failure, failureTable } from './errors.ts';
 import type { EndedRequest } from './gateway/ended-request.ts';
 import { type Gateway, openGateway } from './gateway/gateway.ts';
+import { createIdempotency } from './gateway/idempotency.ts';
 import { openSharedPort } from './gateway/shared-port.ts';
+import { createTickets } from './gateway/tickets.ts';
 import type { EndedCall } from './rpc/observe.ts';
 import { openRpcServer } from './rpc/rpc-server.ts';
 import { createServices } from './rpc/services.ts';
 import { openClipSweep } from './speech/clip-sweep.ts';
 import { createDelivery } from './speech/delivery.ts';
 import type { ListKept, Voices } from './speech/voice.ts';
+import { createAnswerRows } from './store/answer-rows.ts';
 import { createApiKeyRows } from './store/api-key-rows.ts';
 import { createClipRows } from './store/clip-rows.ts';
 import { openSqlite } from './store/sqlite.ts';
+import { createTicketRows } from './store/ticket-rows.ts';
 import { createUsageRows, type UsageRows } from './store/usage-rows.ts';
 import type { Log } from './telemetry/log.ts';
 import type { VoiceDesk } from './voices/voice-desk.ts';
@@ -157,7 +161,8 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const usage = createUsageRows(store);
   const limiter = createLimiter({ spentSince: (ownerId, sinceMs) => usage.charactersSince(ownerId, dayOf(sinceMs)) });
   const addresses = createAddressLimit({ perMinute: config.badKeysPerMinute });
-  const signIn = createSignIn(await signInOptionsOf(config));
+  const signing = await signInOptionsOf(config);
+  const signIn = createSignIn(signing);
   const admit = createAdmit({ keyring, signIn, limits: { limiter, addresses } });
 
   const tls = await readTls(config);
@@ -204,6 +209,10 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       admit,
       signing: { signIn, addresses },
       usage,
+      remembering: {
+        idempotency: createIdempotency(createAnswerRows(store)),
+        tickets: createTickets({ rows: createTicketRows(store), seal: signing.seal }),
+      },
       files: { find: clipRows.find, open: (key, range) => clips.open(key, range) },
       settings: {
         ...(!isSinglePort && { address: config.httpAddr, ...(tls && { tls }) }),

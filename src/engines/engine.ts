@@ -107,6 +107,8 @@ export interface Cloning {
   sampleRateHz: number;
   /** How much of a person it wants to hear. */
   sampleSeconds: { min: number; max: number };
+  /** How many it makes in a minute; absent for no limit. */
+  clonesPerMinute?: number;
   /** Whether it must be told what is said in the reference. */
   needsReferenceText: boolean;
   /** What a person is to say to consent, by language; empty where the engine does not listen to that. */

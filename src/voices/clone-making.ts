@@ -3,8 +3,9 @@
 import { createHash } from 'node:crypto';
 import { join } from '../audio/join.ts';
 import { gainDbFor } from '../audio/loudness.ts';
-import type { Cloning, Engine, Segment, SpokenPcm, Voice } from '../engines/engine.ts';
+import type { CloneSample, Cloning, Engine, Segment, SpokenPcm, Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
+import { createEngineGovernor } from '../speech/engine-governor.ts';
 import { isSpokenBy } from '../speech/voice.ts';
 import {
   type AskedClone,
@@ -42,7 +43,8 @@ export interface CloneMakingOptions {
   speak(engine: Engine, segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
 }
 
-export type MakeClones = (asked: AskedClone, signal: AbortSignal) => Promise<MadeClones>;
+/** `callerId` is whose turn is taken where engines make so many in a minute and no more. */
+export type MakeClones = (asked: AskedClone, callerId: string, signal: AbortSignal) => Promise<MadeClones>;
 
 /** What is said where the engine does not listen to it, and the caller says nothing else. */
 const usualScript = 'I am the owner of this voice, and I agree that it is cloned and spoken with here.';
@@ -70,7 +72,17 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
     });
   };
 
-  return async (asked, signal) => {
+  const governors = new Map(
+    cloners.flatMap(({ name, cloning: { clonesPerMinute } }) =>
+      clonesPerMinute === undefined ? [] : [[name, createEngineGovernor({ segmentsPerMinute: clonesPerMinute })]],
+    ),
+  );
+  const make = async (engine: Cloner, sample: CloneSample, callerId: string, signal: AbortSignal) => {
+    const giveBack = await governors.get(engine.name)?.take({ callerId, urgent: true, signal });
+    return engine.cloning.make(sample, signal).finally(giveBack);
+  };
+
+  return async (asked, callerId, signal) => {
     const { chosen, languageCode, consentScript } = checkClone(asked, cloners);
     const { reference, consent, referenceText, name } = asked;
     const clones: MadeClone[] = [];
@@ -78,7 +90,7 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
       const { cloning } = engine;
       const samples = await readSamples({ reference, consent }, cloning, signal);
       const sample = { ...samples, referenceText, consentScript, languageCode };
-      const plain = await cloning.make(sample, signal);
+      const plain = await make(engine, sample, callerId, signal);
       const voice = {
         ...{ voiceId: 'clone', name, description: '', kind: 'cloned' as const, engine: engine.name },
         ...{ languageCodes: [languageCode], labels: {}, version: '1', gainDb: 0 },

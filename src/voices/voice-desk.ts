@@ -85,7 +85,7 @@ export function createVoiceDesk({ rows, shelf, voices, engines, making }: VoiceD
     async clone(asked, errand, signal) {
       checkMayMake(errand);
       const voiceId = freeId(asked.voiceId);
-      const made = await making.makeClones(asked, signal);
+      const made = await making.makeClones(asked, errand.actor, signal);
       const atMs = Date.now();
       const { name, description, labels, speakerName } = asked;
       const consent: ConsentRecord = {

@@ -16,6 +16,8 @@ import { openLocalClips } from '../../src/clips/local-clips.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import type { EndedRequest } from '../../src/gateway/ended-request.ts';
 import { type GatewayOptions, openGateway } from '../../src/gateway/gateway.ts';
+import { createIdempotency } from '../../src/gateway/idempotency.ts';
+import { createTickets } from '../../src/gateway/tickets.ts';
 import type { EndedCall } from '../../src/rpc/observe.ts';
 import { createServices } from '../../src/rpc/services.ts';
 import { createDelivery } from '../../src/speech/delivery.ts';
@@ -23,9 +25,11 @@ import { createEngineGuards } from '../../src/speech/engine-guard.ts';
 import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
+import { createAnswerRows } from '../../src/store/answer-rows.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { createTicketRows } from '../../src/store/ticket-rows.ts';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
 import { createVoicePreview } from '../../src/voices/voice-preview.ts';
 import { createVoicePurge } from '../../src/voices/voice-purge.ts';
@@ -114,6 +118,10 @@ export async function openDoor(
     admit: realAdmit,
     signing: { signIn, addresses },
     usage,
+    remembering: {
+      idempotency: createIdempotency(createAnswerRows(store)),
+      tickets: createTickets({ rows: createTicketRows(store), seal }),
+    },
     files: { find: rows.find, open: (key, range) => clips.open(key, range) },
     settings: {
       address: { host: '127.0.0.1', port: 0 },

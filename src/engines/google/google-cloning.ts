@@ -16,6 +16,8 @@ import { googleFailure, toGoogleStatus } from './google-failure.ts';
 
 const path = '/v1beta1/voices:generateVoiceCloningKey';
 const makeMsMax = 60_000;
+/** Google's quota for a project. */
+const clonesPerMinute = 10;
 const keyCharsMax = 1 << 20;
 
 export function createCloning(client: GoogleClient, closing: AbortSignal): Cloning {
@@ -24,6 +26,7 @@ export function createCloning(client: GoogleClient, closing: AbortSignal): Cloni
     languageCodesFor: (sampleLanguageCode) => (sampleLanguageCode === 'en-US' ? languagesOfAmericans : []),
     sampleRateHz: 24_000,
     sampleSeconds: { min: 5, max: 10 },
+    clonesPerMinute,
     needsReferenceText: false,
     consentScripts,
     async make(sample, callersSignal) {

@@ -28,7 +28,7 @@ async function open(options: GoogleOptions) {
 
 async function inspect(options: GoogleOptions): Promise<EngineReport> {
   try {
-    const engine = await open({ ...options, needsList: true });
+    const engine = await open({ ...options, isListNeeded: true });
     if (!engine) return { state: 'absent', message: 'SONANT_GOOGLE_CREDENTIALS names no login' };
     await engine.close();
     return { state: 'ready', message: `${options.endpoint}, ${engine.voices.length} voices` };

@@ -7,6 +7,7 @@ import { audiblePcm } from '../audible-pcm.ts';
 import { barePcm } from '../bare-pcm.ts';
 import type { Engine, EngineReport, Voice } from '../engine.ts';
 import { defineEngine } from '../engine.ts';
+import { openVoiceList } from '../voice-list.ts';
 import { createSpeechServer, type ListedVoice, type SpeechServer } from './speech-server.ts';
 
 const name = 'openai-compatible';
@@ -45,12 +46,16 @@ const toVoice = ({ id, name: told }: ListedVoice, { model, languages }: OpenAiCo
 export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Promise<Engine> {
   const { sampleRateHz, requestsPerMinute, requestsAtOnce } = options;
   const server = createSpeechServer(options);
-  const listed = await findVoices(server, options);
+  const list = await openVoiceList({
+    ask: async (signal) => (await findVoices(server, options, signal)).map((voice) => toVoice(voice, options)),
+  });
   const closing = new AbortController();
 
   return {
     name,
-    voices: listed.map((voice) => toVoice(voice, options)),
+    get voices() {
+      return list.voices();
+    },
     capabilities: {
       speakingRates: { min: 1, max: 1 },
       timings: false,
@@ -76,15 +81,20 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Pr
       if (!isHeard) yield { samples: new Int16Array(Math.round(sampleRateHz / 5)), sampleRateHz };
     },
     async close() {
+      list.close();
       closing.abort(new Failure('engine_unavailable'));
     },
   };
 }
 
 /** Those that are configured, or those that the server lists. */
-async function findVoices(server: SpeechServer, { url, voices }: OpenAiCompatibleOptions): Promise<ListedVoice[]> {
+async function findVoices(
+  server: SpeechServer,
+  { url, voices }: OpenAiCompatibleOptions,
+  signal: AbortSignal,
+): Promise<ListedVoice[]> {
   if (voices.length > 0) return voices.map((id) => ({ id, name: id }));
-  const listed = await server.listVoices(AbortSignal.timeout(askMs));
+  const listed = await server.listVoices(signal);
   if (listed && listed.length > 0) return listed;
   const message = `${url} does not say which voices it has; name them in SONANT_OPENAI_VOICES`;
   throw new Failure('engine_unavailable', { message });
@@ -111,9 +121,10 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
   try {
     const server = createSpeechServer(options);
     // Voices may be configured, but whether the server is there only it can tell.
-    const listed = await server.listVoices(AbortSignal.timeout(askMs));
+    const signal = AbortSignal.timeout(askMs);
+    const listed = await server.listVoices(signal);
     const voices = options.voices.length > 0 ? options.voices : (listed ?? []);
-    if (voices.length === 0) await findVoices(server, options);
+    if (voices.length === 0) await findVoices(server, options, signal);
     return { state: 'ready', message: `${options.url}, ${voices.length} voices` };
   } catch (error) {
     return { state: 'broken', message: whyNot(error, options) };
