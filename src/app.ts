@@ -210,7 +210,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       signing: { signIn, addresses },
       usage,
       remembering: {
-        idempotency: createIdempotency(createAnswerRows(store)),
+        idempotency: createIdempotency({ rows: createAnswerRows(store), isAlive: clipRows.isAlive }),
         tickets: createTickets({ rows: createTicketRows(store), seal: signing.seal }),
       },
       files: {

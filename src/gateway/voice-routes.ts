@@ -10,10 +10,11 @@ import type { AdmitTo } from './admission.ts';
 import { callOptionsOf } from './call-options.ts';
 import { FormBody, readForms } from './form-body.ts';
 import { fieldsOf } from './json-body.ts';
+import { addWithoutBody } from './no-body.ts';
 import { documented } from './operation.ts';
 import { inTermsOfQuery, takePage, takeText } from './page-query.ts';
 import { ignoredHeader } from './speech-headers.ts';
-import { cloneFiles, parseCloneForm, parseVoiceFields } from './voice-fields.ts';
+import { cloneFiles, cloneTexts, parseCloneForm, parseVoiceFields } from './voice-fields.ts';
 import { toCloningJson, toVoiceJson } from './voice-json.ts';
 import { voiceOperations } from './voice-operations.ts';
 
@@ -92,7 +93,7 @@ export function addVoiceRoutes(app: FastifyInstance, options: VoiceRoutesOptions
   });
 
   app.register(async (scope) => {
-    readForms(scope, cloneFiles);
+    readForms(scope, { fileNames: cloneFiles, textNames: cloneTexts });
     scope.route({
       method: 'POST',
       url,
@@ -125,26 +126,28 @@ export function addVoiceRoutes(app: FastifyInstance, options: VoiceRoutesOptions
     },
   });
 
-  app.route({
-    method: 'DELETE',
-    url: `${url}/:id`,
-    ...documented(voiceOperations.remove),
-    onRequest: admitTo(deleteVoice),
-    async handler(request: WithId, reply) {
-      await client.deleteVoice({ voiceId: request.params.id }, call(request, reply));
-      return reply.code(204).send();
-    },
-  });
+  addWithoutBody(app, (scope) => {
+    scope.route({
+      method: 'DELETE',
+      url: `${url}/:id`,
+      ...documented(voiceOperations.remove),
+      onRequest: admitTo(deleteVoice),
+      async handler(request: WithId, reply) {
+        await client.deleteVoice({ voiceId: request.params.id }, call(request, reply));
+        return reply.code(204).send();
+      },
+    });
 
-  app.route({
-    method: 'POST',
-    url: `${url}/:id/consent/revoke`,
-    ...documented(voiceOperations.revokeConsent),
-    onRequest: admitTo(revokeVoiceConsent),
-    async handler(request: WithId, reply) {
-      const { voice } = await client.revokeVoiceConsent({ voiceId: request.params.id }, call(request, reply));
-      return toVoiceJson(voice!);
-    },
+    scope.route({
+      method: 'POST',
+      url: `${url}/:id/consent/revoke`,
+      ...documented(voiceOperations.revokeConsent),
+      onRequest: admitTo(revokeVoiceConsent),
+      async handler(request: WithId, reply) {
+        const { voice } = await client.revokeVoiceConsent({ voiceId: request.params.id }, call(request, reply));
+        return toVoiceJson(voice!);
+      },
+    });
   });
 }
 

@@ -30,7 +30,7 @@ export interface KeptVoice {
 /** Who speaks a kept voice: a voice of an engine's own, or a clone. */
 export type KeptBinding =
   | { engine: string; speakerId: string }
-  | { engine: string; gainDb: number; openClone(): Promise<Uint8Array> };
+  | { engine: string; gainDb: number; languageCodes: readonly string[]; openClone(): Promise<Uint8Array> };
 
 /** What is told of a person's consent. */
 export interface VoiceConsent {
@@ -141,8 +141,8 @@ function offerKept(engines: readonly Engine[], kept: KeptVoice): OfferedVoice {
       const speaker = engine.voices.find((each) => each.voiceId === bound.speakerId);
       return speaker ? [{ engine, speaker }] : [];
     }
-    const { gainDb, openClone } = bound;
-    return [{ engine, speaker: { ...voice, engine: engine.name, gainDb }, openClone }];
+    const { gainDb, languageCodes: spoken, openClone } = bound;
+    return [{ engine, speaker: { ...voice, engine: engine.name, gainDb, languageCodes: spoken }, openClone }];
   });
   return { voice: { ...voice, engine: first?.engine ?? '' }, status, bindings, kept };
 }

@@ -29,6 +29,8 @@ export interface ClipRows {
   add(clip: Omit<ClipRow, 'deletedAtMs'>): Promise<void>;
   /** The clip, expired and deleted ones too. */
   find(clipId: string): Promise<ClipRow | undefined>;
+  /** Whether there is such a clip, neither expired nor deleted. */
+  isAlive(clipId: string): Promise<boolean>;
   /** The owner's newest clip for this request that will still be there at `untilMs`. */
   findCached(ownerId: string, cacheKey: string, untilMs: number): Promise<ClipRow | undefined>;
   /** Expires the owner's clip now; undefined if the owner has no such clip, or none any more. */
@@ -70,6 +72,10 @@ export function createClipRows(store: RowStore): ClipRows {
     async find(clipId) {
       const [clip] = await store.query<ClipRow>(`${select} where clip_id = $1`, clipId);
       return clip;
+    },
+    async isAlive(clipId) {
+      const sql = 'select clip_id from clips where clip_id = $1 and expires_at_ms > $2';
+      return (await store.query(sql, clipId, Date.now())).length > 0;
     },
     async findCached(ownerId, cacheKey, untilMs) {
       const [clip] = await store.query<ClipRow>(

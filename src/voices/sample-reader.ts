@@ -13,6 +13,8 @@ import type { SampleReadingTask } from './sample-reading-thread.ts';
 export interface WantedSamples {
   sampleRateHz: number;
   sampleSeconds: { min: number; max: number };
+  /** Least that a consent may last; a second at least. */
+  consentSecondsMin?: number;
 }
 
 export interface Samples<Sound> {
@@ -27,7 +29,8 @@ export type ReadSamples = (
 ) => Promise<Samples<Pcm>>;
 
 /** To consent takes a sentence, however long a reference the engine wants. */
-const consentSecondsMin = 1;
+const consentSecondsUsual = 1;
+const consentSecondsMax = 30;
 /** A minute of FLAC, the slowest, is read in a fraction of a second. */
 const readMsUsual = 20_000;
 const readingsUsual = 2;
@@ -53,8 +56,9 @@ export function createSampleReader(options: SampleReaderOptions = {}): ReadSampl
     }
   };
 
-  return async ({ reference, consent }, { sampleRateHz, sampleSeconds }, callersSignal) => {
-    const consentSeconds = { min: Math.min(consentSecondsMin, sampleSeconds.min), max: sampleSeconds.max };
+  return async ({ reference, consent }, wanted, callersSignal) => {
+    const { sampleRateHz, sampleSeconds, consentSecondsMin = consentSecondsUsual } = wanted;
+    const consentSeconds = { min: consentSecondsMin, max: Math.max(sampleSeconds.max, consentSecondsMax) };
     // Where one cannot be read, nobody waits for the other.
     const leaving = new AbortController();
     const signal = AbortSignal.any([callersSignal, leaving.signal]);

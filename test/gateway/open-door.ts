@@ -121,7 +121,7 @@ export async function openDoor(
     signing: { signIn, addresses },
     usage,
     remembering: {
-      idempotency: createIdempotency(createAnswerRows(store)),
+      idempotency: createIdempotency({ rows: createAnswerRows(store), isAlive: rows.isAlive }),
       tickets: createTickets({ rows: createTicketRows(store), seal }),
     },
     files: {

@@ -22,6 +22,8 @@ function openMaking(sampleLanguageCodes: readonly string[]) {
   });
 }
 
+const making = { callerId: 'test', faults: [], signal: new AbortController().signal };
+
 test.each([
   ['en', 'en-GB', ['en-GB', 'cy'], 'I agree, indeed.'],
   ['en-US', 'en-US', ['en-US'], 'I agree.'],
@@ -30,12 +32,12 @@ test.each([
   ['zh', 'zh-CN', ['zh-CN'], '我同意。'],
 ])('%s is %s for an engine that knows regions', async (languageCode, known, languageCodes, consentScript) => {
   const makeClones = openMaking(['en-GB', 'en-US', 'zh-CN']);
-  const made = await makeClones({ ...asked, languageCode }, 'test', new AbortController().signal);
-  expect(made).toMatchObject({ languageCode: known, languageCodes, consentScript });
+  const made = await makeClones({ ...asked, languageCode }, making);
+  expect(made).toMatchObject({ languageCode: known, consentScript, clones: [{ languageCodes }] });
 });
 
 test('a bare language stays one for an engine that speaks all of it', async () => {
   const makeClones = openMaking(['en-US', 'en']);
-  const made = await makeClones({ ...asked, languageCode: 'en' }, 'test', new AbortController().signal);
-  expect(made).toMatchObject({ languageCode: 'en', languageCodes: ['en'] });
+  const made = await makeClones({ ...asked, languageCode: 'en' }, making);
+  expect(made).toMatchObject({ languageCode: 'en', clones: [{ languageCodes: ['en'] }] });
 });

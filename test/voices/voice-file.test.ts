@@ -38,7 +38,7 @@ beforeEach(async () => {
       ...{ voiceId: 'ada', name: 'Ada', description: 'Calm.', kind: 'cloned', status: 'ready', version: 3 },
       ...{ languageCodes: 'en-US de', labels: '{"mood":"calm"}', consent: JSON.stringify(consent) },
       bindings: JSON.stringify([
-        { engine: 'a', cloneId: 'cln_ada', gainDb: 2.5 },
+        { engine: 'a', cloneId: 'cln_ada', gainDb: 2.5, languageCodes: ['en-US'] },
         { engine: 'b', speakerId: 'x' },
       ]),
       ...{ createdAtMs: 1, updatedAtMs: 2 },
@@ -57,7 +57,7 @@ test('goes there and is the same', async () => {
     expect(after[field]).toEqual(before[field]);
   const [clone] = await there.listClones('ada');
   expect(JSON.parse(after.bindings)).toEqual([
-    { engine: 'a', cloneId: clone!.cloneId, gainDb: 2.5 },
+    { engine: 'a', cloneId: clone!.cloneId, gainDb: 2.5, languageCodes: ['en-US'] },
     { engine: 'b', speakerId: 'x' },
   ]);
   expect(Buffer.from(await vault.open(clone!.sealed, clone!.cloneId))).toEqual(secret);
