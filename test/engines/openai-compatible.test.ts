@@ -182,9 +182,15 @@ describe('a server that fails', () => {
     const settings = { ...options(url) };
     const message = expect.stringMatching(new RegExp(`^${url}: connect ECONNREFUSED`));
     expect(await openAiCompatible.inspect(settings as never, '')).toEqual({ state: 'broken', message });
-    await expect(openAiCompatible.open(settings as never, '')).rejects.toMatchObject({ message });
     expect(await openAiCompatible.inspect({ ...settings, url: '' } as never, '')).toMatchObject({ state: 'absent' });
     expect(await openAiCompatible.open({ ...settings, url: '' } as never, '')).toBeUndefined();
+  });
+
+  test('that lists nobody stops the start, and is named', async () => {
+    const { url } = await openOpenAiServer({ voices: [] });
+    const message = `${url} does not say which voices it has; name them in SONANT_OPENAI_VOICES`;
+    await expect(openAiCompatible.open(options(url) as never, '')).rejects.toMatchObject({ message });
+    expect(await openAiCompatible.inspect(options(url) as never, '')).toEqual({ state: 'broken', message });
   });
 
   test('is told when nobody listens any more', async () => {
