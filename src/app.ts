@@ -82,7 +82,7 @@ export async function openVoiceOffice(config: Config, definitions: readonly Engi
 async function openKeeping(config: Config, opened: AsyncDisposableStack): Promise<VoiceKeeping> {
   const store = await openSqlite(databaseOf(config));
   opened.defer(() => store.close());
-  const keeping = await openVoiceKeeping(config, store, { onEnd: async () => {}, onFault() {} });
+  const keeping = await openVoiceKeeping(config, store, { purge: async () => {}, onFault() {} });
   opened.defer(keeping.close);
   return keeping;
 }
@@ -135,21 +135,21 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const clips = await openLocalClips({ dir: join(config.dataDir, 'audio') });
   opened.defer(() => clips.close());
   const clipRows = createClipRows(store);
-  const purgeVoice = createVoicePurge({ clips, index: clipRows });
+  const sweep = openClipSweep({ clips, index: clipRows, onFault });
+  opened.defer(() => sweep.close());
+  const purgeVoice = createVoicePurge({ index: clipRows, sweep });
   const gateways: Gateway[] = [];
-  const onEnd = (voiceId: string) => {
+  const purge = (voiceId: string, madeBeforeMs: number) => {
     for (const gateway of gateways) gateway.forgetVoice(voiceId);
-    return purgeVoice(voiceId);
+    return purgeVoice(voiceId, madeBeforeMs);
   };
-  const keeping = await openVoiceKeeping(config, store, { onEnd, onFault });
+  const keeping = await openVoiceKeeping(config, store, { purge, onFault });
   opened.defer(keeping.close);
   const measuring = createMeasuring();
   const listKept = keeping.shelf.list;
   const heart = await openHeart({ config, definitions, listKept, watch: measuring.engineWatch });
   opened.defer(heart.close);
   measuring.watchHeart(heart);
-  const sweep = openClipSweep({ clips, index: clipRows, onFault });
-  opened.defer(() => sweep.close());
 
   const keyRows = createApiKeyRows(store);
   const pepper = pepperOf(config);
@@ -213,7 +213,11 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
         idempotency: createIdempotency(createAnswerRows(store)),
         tickets: createTickets({ rows: createTicketRows(store), seal: signing.seal }),
       },
-      files: { find: clipRows.find, open: (key, range) => clips.open(key, range) },
+      files: {
+        find: clipRows.find,
+        open: (key, range) => clips.open(key, range),
+        isRevocable: ({ voiceId }) => voices.isCloned(voiceId),
+      },
       settings: {
         ...(!isSinglePort && { address: config.httpAddr, ...(tls && { tls }) }),
         ...{ baseUrl, isBehindProxy, isStrict, allowedOrigins },

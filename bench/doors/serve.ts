@@ -86,7 +86,7 @@ async function openSonant(): Promise<Doors> {
       idempotency: createIdempotency(createAnswerRows(store)),
       tickets: createTickets({ rows: createTicketRows(store), seal }),
     },
-    files: { find: clipRows.find, open: (id, range) => clips.open(id, range) },
+    files: { find: clipRows.find, open: (id, range) => clips.open(id, range), isRevocable: () => false },
     settings: { address, baseUrl: () => 'http://localhost', isStrict: false, allowedOrigins: [] },
     watch: { checks: [], onRequestEnd: () => {}, onFault },
   });

@@ -80,6 +80,8 @@ export interface EngineCapabilities {
   segmentsSpokenMax?: number;
   /** The most segments of clones in a minute, where these are counted apart. */
   cloneSegmentsPerMinute?: number;
+  /** Whether its speakers fail one by one, each a model of its own: one that does says nothing of the others. */
+  speakersFailAlone?: boolean;
   /** How long to wait for the first sound of a segment, and then for more of it; absent for the usual. */
   firstSoundMsMax?: number;
   stallMsMax?: number;

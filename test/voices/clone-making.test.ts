@@ -30,12 +30,12 @@ test.each([
   ['zh', 'zh-CN', ['zh-CN'], '我同意。'],
 ])('%s is %s for an engine that knows regions', async (languageCode, known, languageCodes, consentScript) => {
   const makeClones = openMaking(['en-GB', 'en-US', 'zh-CN']);
-  const made = await makeClones({ ...asked, languageCode }, 'ada', new AbortController().signal);
+  const made = await makeClones({ ...asked, languageCode }, 'test', new AbortController().signal);
   expect(made).toMatchObject({ languageCode: known, languageCodes, consentScript });
 });
 
 test('a bare language stays one for an engine that speaks all of it', async () => {
   const makeClones = openMaking(['en-US', 'en']);
-  const made = await makeClones({ ...asked, languageCode: 'en' }, 'ada', new AbortController().signal);
+  const made = await makeClones({ ...asked, languageCode: 'en' }, 'test', new AbortController().signal);
   expect(made).toMatchObject({ languageCode: 'en', languageCodes: ['en'] });
 });

@@ -15,8 +15,6 @@ const askMs = 10_000;
 const segmentCharsMax = 600;
 const textCharsMax = 4_000;
 /** A model on one processor, with others before us in line, takes its time over the first sound. */
-const firstSoundMsMax = 60_000;
-const stallMsMax = 30_000;
 
 export interface OpenAiCompatibleOptions {
   url: string;
@@ -62,8 +60,6 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Pr
       readsNumbers: true,
       segmentCharsMax,
       segmentsAtOnce: 2,
-      firstSoundMsMax,
-      stallMsMax,
       segmentsSpokenMax: requestsAtOnce,
       ...(requestsPerMinute > 0 && { segmentsPerMinute: requestsPerMinute }),
     },
