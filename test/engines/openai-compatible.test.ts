@@ -95,11 +95,10 @@ describe('the sound', () => {
     expect(piece!.sampleRateHz).toBe(22_050);
   });
 
-  test('is asked for once, and waited for as long as a model may take', async () => {
+  test('is asked for once', async () => {
     const { engine, asked } = await open();
     await hear(engine);
     expect(asked).toHaveLength(1);
-    expect(engine.capabilities).toMatchObject({ firstSoundMsMax: 60_000, stallMsMax: 30_000 });
   });
 });
 
