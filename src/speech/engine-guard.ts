@@ -132,8 +132,8 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
 function passesInMs(error: unknown, attempts: number): number | undefined {
   const askedMs = peaceMsOf(error);
   if (askedMs === undefined || askedMs > retryMsMax) return undefined;
-  const ownMs = retryMsFirst * 2 ** (attempts - 1) * (1 - retryJitter * Math.random());
-  return askedMs > 1_000 ? askedMs : ownMs;
+  // Not all at once, when the time that was told is over.
+  return askedMs + retryMsFirst * 2 ** (attempts - 1) * (1 - retryJitter * Math.random());
 }
 
 /** How long the engine asks for peace, where what failed may go well after it. */

@@ -6,7 +6,7 @@ import { createEngineGuard } from '../../src/speech/engine-guard.ts';
 import { cloneMark, openTone, type ToneTrouble } from '../engines/tone-engine.ts';
 
 const never = new AbortController().signal;
-const passing = new Failure('engine_error', { retryAfterSeconds: 1 }, new Error('500'));
+const passing = new Failure('engine_error', { retryAfterSeconds: 0 }, new Error('500'));
 
 function guardTone(trouble: ToneTrouble, capabilities: Partial<EngineCapabilities> = {}) {
   const tone = openTone({ trouble, capabilities });
@@ -31,6 +31,18 @@ test('what fails once before any sound, and may pass, is tried again', async () 
   expect((await speak()).length).toBe(3);
   expect(retries()).toBe(1);
   expect(ended).toEqual(['engine_error', 'spoken']);
+});
+
+test('what asks for a moment of peace is not tried again before', async () => {
+  const { tone, speak } = guardTone({
+    failure: new Failure('engine_unavailable', { retryAfterSeconds: 0.6 }),
+    failsAfterPieces: 0,
+  });
+  const startMs = performance.now();
+  setTimeout(() => (tone.trouble = {}), 20);
+  expect((await speak()).length).toBe(3);
+  expect(performance.now() - startMs).toBeGreaterThanOrEqual(600);
+  expect(tone.counts.begun).toBe(2);
 });
 
 test('what fails always is tried three times, and then told as it is', async () => {

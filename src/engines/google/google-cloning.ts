@@ -61,7 +61,7 @@ async function askForKey(client: GoogleClient, sample: CloneSample, signal: Abor
     status = response.status;
     answer = await readAnswer(response);
   } catch (error) {
-    throw new Failure('engine_unavailable', { retryAfterSeconds: 1 }, new Error((error as Error).message));
+    throw new Failure('engine_unavailable', { retryAfterSeconds: 0 }, new Error((error as Error).message));
   }
   signal.throwIfAborted();
   if (status !== 200) throw refusalOf(status, answer);
