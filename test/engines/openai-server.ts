@@ -37,6 +37,8 @@ export async function openOpenAiServer(
   const state = {
     trouble: { voices: { voices: ['tone-low', { id: 'tone-high', name: 'High' }] }, ...trouble },
     left: 0,
+    /** Requests that wait for an answer, or for more of one. */
+    running: 0,
   };
 
   const send = async (response: ServerResponse, sound: Buffer) => {
@@ -55,7 +57,11 @@ export async function openOpenAiServer(
   };
 
   const server = createServer(async (request, response) => {
-    response.on('close', () => (state.left += response.writableFinished ? 0 : 1));
+    state.running++;
+    response.on('close', () => {
+      state.running--;
+      state.left += response.writableFinished ? 0 : 1;
+    });
     if (request.method === 'GET') {
       if (state.trouble.voices === undefined) return void response.writeHead(404).end('{"detail":"Not Found"}');
       return void response.writeHead(200).end(JSON.stringify(state.trouble.voices));
