@@ -42,6 +42,8 @@ const refusing = (times: number, as: number): { google: GoogleTrouble; batch: Go
   const trouble = { failures: { count: times, code: as, told: secret } };
   return { google: trouble, batch: trouble };
 };
+/** So that what comes before the break is heard before it. */
+const gently = { messageDelayMs: 5 };
 const late = { firstDelayMs: 150 };
 const never = { firstDelayMs: 60_000 };
 
@@ -61,7 +63,7 @@ const misbehaviours: Record<string, Misbehaviour> = {
   'is cut off within a sample': {
     ...{
       openAi: { cutAfterBytes: bytes + 1 },
-      google: { messageBytes: 4_801, after: { bytes, what: 'break', code: 13 } },
+      google: { ...gently, messageBytes: 4_801, after: { bytes, what: 'break', code: code.INTERNAL } },
     },
     end: { broken: 'engine_error', asked: 1, retryAfter: 1 },
   },
@@ -70,7 +72,7 @@ const misbehaviours: Record<string, Misbehaviour> = {
     end: { broken: 'engine_error', asked: 1 },
   },
   'is lost in the middle': {
-    google: { after: { bytes, what: 'lose' } },
+    google: { ...gently, after: { bytes, what: 'lose' } },
     end: { broken: 'engine_unavailable', asked: 1, retryAfter: 1 },
   },
   'fails once': { openAi: failing(1, 500), ...refusing(1, code.INTERNAL), end: { asked: 2 } },

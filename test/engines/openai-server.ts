@@ -51,8 +51,8 @@ export async function openOpenAiServer(
       response.write(sound.subarray(from, Math.min(end, from + pieceBytes)));
     }
     if (cutAfterBytes === undefined) return void response.end();
-    // What was written is to arrive first.
-    await sleep(50);
+    // What was written is to arrive first, however busy the machine is.
+    for (let turns = 0; turns < 20; turns++) await sleep(2);
     response.destroy();
   };
 
