@@ -1,5 +1,4 @@
 // Builds the service from a Config: the only file that knows everyone. What it opens, it closes in reverse.
-import { existsSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { createAddressLimit } from './access/address-limit.ts';
@@ -35,7 +34,7 @@ import type { ListKept, Voices } from './speech/voice.ts';
 import { createAnswerRows } from './store/answer-rows.ts';
 import { createApiKeyRows } from './store/api-key-rows.ts';
 import { createClipRows } from './store/clip-rows.ts';
-import { openSqlite } from './store/sqlite.ts';
+import { isStoreThere, openStore } from './store/open-store.ts';
 import { createTicketRows } from './store/ticket-rows.ts';
 import { createUsageRows, type UsageRows } from './store/usage-rows.ts';
 import type { Log } from './telemetry/log.ts';
@@ -51,7 +50,7 @@ export interface App extends Pick<Heart, 'voices' | 'speech'> {
 export async function openApp(config: Config, definitions: readonly EngineDefinition[]): Promise<App> {
   await using opened = new AsyncDisposableStack();
   let listKept: ListKept | undefined;
-  if (existsSync(databaseOf(config))) {
+  if (isStoreThere(config)) {
     const keeping = await openKeeping(config, opened);
     listKept = keeping.shelf.list;
   }
@@ -80,7 +79,7 @@ export async function openVoiceOffice(config: Config, definitions: readonly Engi
 
 /** What stored audio there is of a voice that has ended, the service sees to when it finds out. */
 async function openKeeping(config: Config, opened: AsyncDisposableStack): Promise<VoiceKeeping> {
-  const store = await openSqlite(databaseOf(config));
+  const store = await openStore(config);
   opened.defer(() => store.close());
   const keeping = await openVoiceKeeping(config, store, { purge: async () => {}, onFault() {} });
   opened.defer(keeping.close);
@@ -95,7 +94,7 @@ export interface Keys {
 
 export async function openKeys(config: Config): Promise<Keys> {
   await using opened = new AsyncDisposableStack();
-  const store = await openSqlite(databaseOf(config));
+  const store = await openStore(config);
   opened.defer(() => store.close());
   const desk = createKeyDesk({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange() {} });
   const kept = opened.move();
@@ -104,7 +103,7 @@ export async function openKeys(config: Config): Promise<Keys> {
 
 /** The ledger alone, for the command line. */
 export async function openUsage(config: Config): Promise<{ usage: UsageRows; close(): Promise<void> }> {
-  const store = await openSqlite(databaseOf(config));
+  const store = await openStore(config);
   return { usage: createUsageRows(store), close: () => store.close() };
 }
 
@@ -130,7 +129,7 @@ export interface ServiceOptions {
 export async function openService({ config, definitions, log, isSinglePort }: ServiceOptions): Promise<Service> {
   await using opened = new AsyncDisposableStack();
   const onFault = (fault: unknown) => log.error('a fault that no caller was told of', { fault });
-  const store = await openSqlite(databaseOf(config));
+  const store = await openStore(config);
   opened.defer(() => store.close());
   const clips = await openLocalClips({ dir: join(config.dataDir, 'audio') });
   opened.defer(() => clips.close());
@@ -192,6 +191,13 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     access: { admit, isInForce: keyring.isInForce, desk },
     onCallEnd,
   });
+  // What other processes have changed is heard of at once where the store can tell.
+  const onKeys = () => {
+    keyring.forget();
+    services.checkKeys();
+  };
+  opened.defer(store.listen('keys', onKeys));
+  opened.defer(store.listen('voices', () => void keeping.shelf.refresh().catch(onFault)));
 
   const { isStrict, allowedOrigins, isBehindProxy } = config;
   const rpc = await blame(config, 'SONANT_GRPC_ADDR', () =>
@@ -255,7 +261,6 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   };
 }
 
-export const databaseOf = ({ dataDir }: Config) => join(dataDir, 'sonant.db');
 const pepperOf = ({ keyPepper }: Config) => (keyPepper === '' ? undefined : createPepper(keyPepper));
 
 /** Where this machine itself reaches a listener: one on all addresses is reached on the machine's own. */

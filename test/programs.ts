@@ -1,6 +1,6 @@
 // Programs that some tests measure with or run. Before the tests, one line is printed for each that is not here; the
 // tests that need it are skipped. `.ci/run` installs them all.
-import { existsSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** Program to Debian package. */
@@ -9,14 +9,27 @@ const packages = {
   'espeak-ng': 'espeak-ng',
   ffmpeg: 'ffmpeg',
   ffprobe: 'ffmpeg',
+  pgbouncer: 'pgbouncer',
   pocketsphinx_batch: 'pocketsphinx pocketsphinx-en-us',
+  postgres: 'postgresql',
   sox: 'sox',
 } as const;
 
 export type Program = keyof typeof packages;
 
-export const isInstalled = (program: Program): boolean =>
-  (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
+/** Where servers are that Debian keeps out of the path, the newest version first. */
+const beside = ['/usr/sbin', ...globSync('/usr/lib/postgresql/*/bin').sort(byVersion)];
+
+/** The folder that the program is in. */
+export const findProgram = (program: Program): string | undefined =>
+  [...beside, ...(process.env.PATH ?? '').split(delimiter)].find((folder) => existsSync(join(folder, program)));
+
+export const isInstalled = (program: Program): boolean => findProgram(program) !== undefined;
+
+function byVersion(one: string, other: string): number {
+  const [first, second] = [one, other].map((path) => Number(/\d+/.exec(path)));
+  return second! - first!;
+}
 
 /** Run by vitest once, before all tests. */
 export function setup(): void {

@@ -3,6 +3,7 @@
 import { parseApiKey } from '../access/api-key.ts';
 import { oauthSettings } from '../access/oauth-settings.ts';
 import { addressSetting, choiceSetting, flagSetting, integerSetting, listSetting, textSetting } from '../setting.ts';
+import { databaseSettings } from '../store/database-settings.ts';
 import { type LogLevel, logLevels } from '../telemetry/log.ts';
 
 export const ownSettings = {
@@ -107,6 +108,7 @@ export const ownSettings = {
     fallback: './data',
     isAllowed: (given) => given.trim() !== '',
   }),
+  ...databaseSettings,
   speakingMax: integerSetting({
     name: 'SONANT_SPEAKING_MAX',
     help: 'Requests that speak at once; further ones wait',

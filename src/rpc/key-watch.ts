@@ -1,6 +1,6 @@
-// Ends the calls of a key that ends: of every call that runs, its key is looked at again every half second, so that a
-// revocation is heeded within a second wherever it was made. A key that cannot be looked at, because the store does not
-// answer, is not taken for ended.
+// Ends the calls of a key that ends: of every call that runs, its key is looked at again every half second, or at once
+// when told to, so that a revocation is heeded within a second wherever it was made. A key that cannot be looked at,
+// because the store does not answer, is not taken for ended.
 import type { Interceptor } from '@connectrpc/connect';
 import { Failure } from '../errors.ts';
 import { admittedKey } from './call.ts';
@@ -10,6 +10,8 @@ export type IsInForce = (keyId: string) => Promise<boolean>;
 
 export interface KeyWatch {
   interceptor: Interceptor;
+  /** A key may have ended: looks at them all now. */
+  check(): void;
   close(): void;
 }
 
@@ -22,12 +24,20 @@ export function openKeyWatch(isInForce: IsInForce): KeyWatch {
     }
   };
   let isChecking = false;
-  const timer = setInterval(async () => {
+  let isDue = false;
+  const checkAll = async () => {
+    isDue = true;
     // One at a time, however long the store takes.
     if (isChecking) return;
     isChecking = true;
-    await check();
+    while (isDue) {
+      isDue = false;
+      await check();
+    }
     isChecking = false;
+  };
+  const timer = setInterval(() => {
+    if (!isChecking) void checkAll();
   }, keyCheckMs);
   timer.unref();
 
@@ -46,5 +56,5 @@ export function openKeyWatch(isInForce: IsInForce): KeyWatch {
     if (request.signal.aborted) forget();
     return next({ ...request, signal: AbortSignal.any([request.signal, end.signal]) });
   };
-  return { interceptor, close: () => clearInterval(timer) };
+  return { interceptor, check: () => void checkAll(), close: () => clearInterval(timer) };
 }

@@ -57,6 +57,8 @@ export interface Services {
   /** The ways in from the wire: gRPC-Web and Connect, and gRPC where there is HTTP/2. */
   createHandlers(options: { grpc: boolean }): Handler[];
   health: Health;
+  /** Keys may have ended: looks at those of running streams now. */
+  checkKeys(): void;
   /** Ends every call that still runs with `overloaded`. */
   stop(): void;
 }
@@ -101,6 +103,7 @@ export function createServices({ speaking, voicing, access, onCallEnd, options =
       return router.handlers.map((handler) => guardHandler(handler, limitsOf));
     },
     health,
+    checkKeys: keyWatch.check,
     stop() {
       keyWatch.close();
       const message = 'The service is stopping; try again.';

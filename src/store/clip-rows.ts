@@ -110,10 +110,13 @@ export function createClipRows(store: RowStore): ClipRows {
       return clips.map(({ clipId }) => clipId);
     },
     markPurged: (clipIds, nowMs) =>
-      store.transaction(async (rows) => {
-        const sql = 'update clips set purged_at_ms = $2 where clip_id = $1 and purged_at_ms is null';
-        for (const clipId of clipIds) await rows.query(sql, clipId, nowMs);
-      }),
+      store.transaction(
+        async (rows) => {
+          const sql = 'update clips set purged_at_ms = $2 where clip_id = $1 and purged_at_ms is null';
+          for (const clipId of clipIds.toSorted()) await rows.query(sql, clipId, nowMs);
+        },
+        { blind: true },
+      ),
     async forgetPurged(beforeMs, limit) {
       const sql = `delete from clips where clip_id in
         (select clip_id from clips where purged_at_ms < $1 limit $2) returning clip_id`;

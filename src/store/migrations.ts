@@ -152,6 +152,15 @@ const migrations: readonly Migration[] = [
   },
 ];
 
+/** How many steps there are. */
+export const schemaSteps = migrations.length;
+
+/** How many steps a database has seen that has the table of them. */
+export async function readSteps(rows: Rows): Promise<number> {
+  const [seen] = await rows.query<{ steps: number }>('select coalesce(max(step), 0) as steps from migrations');
+  return seen!.steps;
+}
+
 /**
  * Takes the steps that are still to be taken, inside a transaction that keeps every other process out. A database
  * that has seen more steps than there are here was made by a newer version, and is refused.
@@ -160,8 +169,7 @@ export async function migrate(rows: Rows, steps: readonly Migration[] = migratio
   await rows.query(
     'create table if not exists migrations (step bigint primary key, name text not null, taken_at_ms bigint not null)',
   );
-  const [seen] = await rows.query<{ steps: number }>('select coalesce(max(step), 0) as steps from migrations');
-  const taken = seen!.steps;
+  const taken = await readSteps(rows);
   if (taken > steps.length) {
     throw new Error(
       `its schema (${taken}) is newer than this version of Sonant knows (${steps.length}); run a newer version`,

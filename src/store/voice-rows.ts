@@ -92,9 +92,10 @@ export function createVoiceRows(store: RowStore): VoiceRows {
           if (destroysClones) await rows.query('delete from clones where voice_id = $1', voiceId);
           const insert = 'insert into clones (clone_id, voice_id, sealed) values ($1, $2, $3)';
           for (const { cloneId, sealed } of clones) await rows.query(insert, cloneId, voiceId, sealed);
+          await rows.announce('voices');
           return { ...row, revision };
         },
-        { durable: true, erasing: true },
+        { durable: true, erasing: ['clones', 'voices'] },
       ),
     async findClone(cloneId) {
       const [clone] = await store.query<SealedClone>('select sealed from clones where clone_id = $1', cloneId);

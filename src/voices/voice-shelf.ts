@@ -80,13 +80,16 @@ export async function openVoiceShelf({ rows, vault, purge, onFault }: VoiceShelf
     }
   };
   let looking: Promise<void> = Promise.resolve();
-  const refresh = () => {
+  let looks = 0;
+  const refresh = async () => {
+    looks++;
     const next = looking.then(look);
     looking = next.catch(() => {});
-    return next;
+    await next.finally(() => looks--);
   };
   await look();
-  const timer = setInterval(() => void refresh().catch(onFault), lookEveryMs).unref();
+  // A table that takes its time is not asked more often than it answers.
+  const timer = setInterval(() => void (looks === 0 && refresh().catch(onFault)), lookEveryMs).unref();
   return {
     list: () => list,
     refresh,

@@ -29,6 +29,7 @@ import { createVoices } from '../../src/speech/voice.ts';
 import { createAnswerRows } from '../../src/store/answer-rows.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
+import type { RowStore } from '../../src/store/row-store.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createTicketRows } from '../../src/store/ticket-rows.ts';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
@@ -49,11 +50,14 @@ export interface DoorOptions {
   badKeysPerMinute?: number;
   signing?: Partial<SignInOptions>;
   engine?: ToneOptions;
+  /** Another store than SQLite in the folder. */
+  openStore?: (folder: string) => Promise<RowStore>;
 }
 
 /** In another script than ours, so that its name cannot stand in a header as it is. */
 export const farVoice = { voiceId: 'far', name: 'Бьорк 声 🎙' };
 
+const openFile = (folder: string) => openSqlite(join(folder, 'sonant.db'));
 const unlimited = { takeSynthesis: async () => ({ end() {} }) };
 
 export async function openDoor(
@@ -69,9 +73,9 @@ export async function openDoor(
     speakingMax = 64,
     keepMs = 86_400_000,
   } = options;
-  const { isLimited = false, badKeysPerMinute = 60, signing } = options;
+  const { isLimited = false, badKeysPerMinute = 60, signing, openStore = openFile } = options;
   const folder = mkdtempSync(join(tmpdir(), 'sonant-door-'));
-  const store = await openSqlite(join(folder, 'sonant.db'));
+  const store = await openStore(folder);
   const clips = await openLocalClips({ dir: join(folder, 'clips') });
   const rows = createClipRows(store);
   const tone = openTone({ ...tuning, ...(trouble && { trouble }) });
@@ -115,6 +119,11 @@ export async function openDoor(
     access: { admit: realAdmit, isInForce: keyring.isInForce, desk: keyring.desk },
     onCallEnd: (call) => calls.push(call),
   });
+  store.listen('keys', () => {
+    keyring.forget();
+    services.checkKeys();
+  });
+  store.listen('voices', () => void keeping.shelf.refresh().catch(onFault));
   const gateway = await openGateway({
     services,
     admit: realAdmit,
@@ -179,6 +188,7 @@ export async function openDoor(
     requests,
     faults,
     folder,
+    store,
     clips,
     rows,
     limiter,
