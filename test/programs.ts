@@ -10,6 +10,8 @@ const packages = {
   ffmpeg: 'ffmpeg',
   ffprobe: 'ffmpeg',
   pocketsphinx_batch: 'pocketsphinx pocketsphinx-en-us',
+  'redis-server': 'redis-server',
+  'valkey-server': 'valkey-server',
   sox: 'sox',
 } as const;
 
