@@ -23,16 +23,20 @@ import type { EngineDefinition } from './engines/engine.ts';
 import { type Failure, failureTable } from './errors.ts';
 import type { EndedRequest } from './gateway/ended-request.ts';
 import { type Gateway, openGateway } from './gateway/gateway.ts';
+import { createIdempotency } from './gateway/idempotency.ts';
 import { openSharedPort } from './gateway/shared-port.ts';
+import { createTickets } from './gateway/tickets.ts';
 import type { EndedCall } from './rpc/observe.ts';
 import { openRpcServer } from './rpc/rpc-server.ts';
 import { createServices } from './rpc/services.ts';
 import { openClipSweep } from './speech/clip-sweep.ts';
 import { createDelivery } from './speech/delivery.ts';
 import type { ListKept, Voices } from './speech/voice.ts';
+import { createAnswerRows } from './store/answer-rows.ts';
 import { createApiKeyRows } from './store/api-key-rows.ts';
 import { createClipRows } from './store/clip-rows.ts';
 import { openSqlite } from './store/sqlite.ts';
+import { createTicketRows } from './store/ticket-rows.ts';
 import { createUsageRows, type UsageRows } from './store/usage-rows.ts';
 import type { Log } from './telemetry/log.ts';
 import type { VoiceDesk } from './voices/voice-desk.ts';
@@ -78,7 +82,7 @@ export async function openVoiceOffice(config: Config, definitions: readonly Engi
 async function openKeeping(config: Config, opened: AsyncDisposableStack): Promise<VoiceKeeping> {
   const store = await openSqlite(databaseOf(config));
   opened.defer(() => store.close());
-  const keeping = await openVoiceKeeping(config, store, { onEnd: async () => {}, onFault() {} });
+  const keeping = await openVoiceKeeping(config, store, { purge: async () => {}, onFault() {} });
   opened.defer(keeping.close);
   return keeping;
 }
@@ -131,21 +135,21 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const clips = await openLocalClips({ dir: join(config.dataDir, 'audio') });
   opened.defer(() => clips.close());
   const clipRows = createClipRows(store);
-  const purgeVoice = createVoicePurge({ clips, index: clipRows });
+  const sweep = openClipSweep({ clips, index: clipRows, onFault });
+  opened.defer(() => sweep.close());
+  const purgeVoice = createVoicePurge({ index: clipRows, sweep });
   const gateways: Gateway[] = [];
-  const onEnd = (voiceId: string) => {
+  const purge = (voiceId: string, madeBeforeMs: number) => {
     for (const gateway of gateways) gateway.forgetVoice(voiceId);
-    return purgeVoice(voiceId);
+    return purgeVoice(voiceId, madeBeforeMs);
   };
-  const keeping = await openVoiceKeeping(config, store, { onEnd, onFault });
+  const keeping = await openVoiceKeeping(config, store, { purge, onFault });
   opened.defer(keeping.close);
   const measuring = createMeasuring();
   const listKept = keeping.shelf.list;
   const heart = await openHeart({ config, definitions, listKept, watch: measuring.engineWatch });
   opened.defer(heart.close);
   measuring.watchHeart(heart);
-  const sweep = openClipSweep({ clips, index: clipRows, onFault });
-  opened.defer(() => sweep.close());
 
   const keyRows = createApiKeyRows(store);
   const pepper = pepperOf(config);
@@ -157,7 +161,8 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const usage = createUsageRows(store);
   const limiter = createLimiter({ spentSince: (ownerId, sinceMs) => usage.charactersSince(ownerId, dayOf(sinceMs)) });
   const addresses = createAddressLimit({ perMinute: config.badKeysPerMinute });
-  const signIn = createSignIn(await signInOptionsOf(config));
+  const signing = await signInOptionsOf(config);
+  const signIn = createSignIn(signing);
   const admit = createAdmit({ keyring, signIn, limits: { limiter, addresses } });
 
   const tls = await readTls(config);
@@ -204,7 +209,15 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       admit,
       signing: { signIn, addresses },
       usage,
-      files: { find: clipRows.find, open: (key, range) => clips.open(key, range) },
+      remembering: {
+        idempotency: createIdempotency(createAnswerRows(store)),
+        tickets: createTickets({ rows: createTicketRows(store), seal: signing.seal }),
+      },
+      files: {
+        find: clipRows.find,
+        open: (key, range) => clips.open(key, range),
+        isRevocable: ({ voiceId }) => voices.isCloned(voiceId),
+      },
       settings: {
         ...(!isSinglePort && { address: config.httpAddr, ...(tls && { tls }) }),
         ...{ baseUrl, isBehindProxy, isStrict, allowedOrigins },

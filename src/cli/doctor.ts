@@ -83,7 +83,7 @@ async function inspectVoices(
   isKept: boolean,
 ): Promise<Omit<Finding, 'what'>> {
   try {
-    const opened = isKept ? await openVoiceOffice() : await openApp();
+    const opened = isKept ? await openVoiceOffice(registry) : await openApp();
     try {
       const message = `${opened.voices.list().length}, each under a name of its own`;
       return { state: 'ready', message: 'rows' in opened ? `${message}; ${await inspectKept(opened)}` : message };

@@ -80,6 +80,8 @@ export interface EngineCapabilities {
   segmentsSpokenMax?: number;
   /** The most segments of clones in a minute, where these are counted apart. */
   cloneSegmentsPerMinute?: number;
+  /** Whether its speakers fail one by one, each a model of its own: one that does says nothing of the others. */
+  speakersFailAlone?: boolean;
   /** How long to wait for the first sound of a segment, and then for more of it; absent for the usual. */
   firstSoundMsMax?: number;
   stallMsMax?: number;
@@ -107,6 +109,8 @@ export interface Cloning {
   sampleRateHz: number;
   /** How much of a person it wants to hear. */
   sampleSeconds: { min: number; max: number };
+  /** How many it makes in a minute; absent for no limit. */
+  clonesPerMinute?: number;
   /** Whether it must be told what is said in the reference. */
   needsReferenceText: boolean;
   /** What a person is to say to consent, by language; empty where the engine does not listen to that. */

@@ -15,6 +15,8 @@ import { soundContent } from './speech-operations.ts';
 export interface AudioFiles {
   find: ClipRows['find'];
   open: ClipStore['open'];
+  /** Whether it may have to be silent before its time: of a person who can withdraw consent. */
+  isRevocable(clip: ClipRow): boolean;
 }
 
 type AudioRequest = FastifyRequest<{ Params: { file: string } }>;
@@ -55,7 +57,7 @@ export function addAudioRoutes(app: FastifyInstance, files: AudioFiles): void {
   const send = async (request: AudioRequest, reply: FastifyReply) => {
     const row = await findClip(files, request.params.file);
     const etag = `"${row.clipId}"`;
-    const common = fileHeaders(row, etag);
+    const common = fileHeaders(row, etag, files.isRevocable(row));
     if (matches(request.headers['if-none-match'], etag)) return reply.code(304).headers(common).send();
     const isRangeWanted = request.method === 'GET' && (request.headers['if-range'] ?? etag) === etag;
     const range = parseRange(isRangeWanted ? request.headers.range : undefined, row.byteCount);
@@ -88,10 +90,13 @@ async function findClip({ find }: AudioFiles, file: string): Promise<ClipRow> {
   return row;
 }
 
-const fileHeaders = ({ expiresAtMs }: ClipRow, etag: string) => ({
+/** What may be revoked is asked for again each time; all else never changes. */
+const fileHeaders = ({ expiresAtMs }: ClipRow, etag: string, isRevocable: boolean) => ({
   ETag: etag,
   'accept-ranges': 'bytes',
-  'cache-control': `public, max-age=${Math.floor((expiresAtMs - Date.now()) / 1000)}, immutable`,
+  'cache-control': isRevocable
+    ? 'private, no-cache'
+    : `public, max-age=${Math.floor((expiresAtMs - Date.now()) / 1000)}, immutable`,
   'x-content-type-options': 'nosniff',
 });
 

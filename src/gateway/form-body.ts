@@ -6,7 +6,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../errors.ts';
 import { uploadArrivalMs, uploadBytesMax } from '../rpc/limits.ts';
 import { readBody } from '../rpc/request-body.ts';
+import { takeUploadPlace } from '../rpc/upload-places.ts';
 import { formPartsMax, formTextBytesMax } from './limits.ts';
+
+const message = 'The request body must be application/json or multipart/form-data, not compressed.';
 
 export class FormBody {
   /** Each name with the texts that came under it. */
@@ -14,13 +17,17 @@ export class FormBody {
   readonly files = new Map<string, Uint8Array>();
 }
 
+const limits = { bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs, takePlace: takeUploadPlace };
+
 /** Lets the routes of this scope be sent forms besides JSON. */
 export function readForms(scope: FastifyInstance, fileNames: readonly string[]): void {
+  scope.addContentTypeParser('*', (_request, _payload, done) =>
+    done(new Failure('unsupported_media_type', { message })),
+  );
   scope.addContentTypeParser('multipart/form-data', async (request: FastifyRequest, payload: IncomingMessage) => {
     const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;
-    if (!/^identity$/i.test(encoding)) throw new Failure('unsupported_media_type');
-    for await (const bytes of readBody(payload, { bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs }))
-      return parseForm(bytes, type, fileNames);
+    if (!/^identity$/i.test(encoding)) throw new Failure('unsupported_media_type', { message });
+    for await (const bytes of readBody(payload, limits)) return parseForm(bytes, type, fileNames);
     return undefined;
   });
 }

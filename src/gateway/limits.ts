@@ -33,9 +33,8 @@ export const jsonValuesMax = 10_000;
 export const ignoredFieldsMax = 20;
 export const ignoredFieldCharsMax = 64;
 
-/** How long the answer to a request with an Idempotency-Key is remembered, and how many. */
+/** How long the answer to a request with an Idempotency-Key is remembered. */
 export const idempotencyMs = 24 * 3_600_000;
-export const idempotencyKeysMax = 20_000;
 export const idempotencyKeyCharsMax = 255;
 
 /**

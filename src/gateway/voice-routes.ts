@@ -1,5 +1,6 @@
 // /api/voices: the voices that a key may speak with, filtered and a page at a time; how one sounds; and where they are
 // made, cloned, changed and deleted, and consent is withdrawn.
+import { createHash } from 'node:crypto';
 import { createClient, type Transport } from '@connectrpc/connect';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Voice, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
@@ -26,8 +27,6 @@ export interface VoiceRoutesOptions {
 type WithId = FastifyRequest<{ Params: { id: string } }>;
 
 const url = '/api/voices';
-/** A voice does not change often, and its sound not at all while it does not. */
-const previewCache = 'private, max-age=3600';
 const { listVoices, getVoice, previewVoice, describeCloning } = VoiceService.method;
 const { createVoice, cloneVoice, updateVoice, deleteVoice, revokeVoiceConsent } = VoiceService.method;
 
@@ -84,8 +83,11 @@ export function addVoiceRoutes(app: FastifyInstance, options: VoiceRoutesOptions
     onRequest: admitTo(previewVoice),
     async handler(request: WithId, reply) {
       const preview = await client.previewVoice({ voiceId: request.params.id }, call(request, reply));
-      reply.headers({ 'content-type': preview.contentType, 'cache-control': previewCache });
-      return reply.send(Buffer.from(preview.audioBytes));
+      // It may be another voice's the next time, or nobody's.
+      const etag = `"${createHash('sha256').update(preview.audioBytes).digest('base64url')}"`;
+      reply.headers({ ETag: etag, 'cache-control': 'private, no-cache' });
+      if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+      return reply.header('content-type', preview.contentType).send(Buffer.from(preview.audioBytes));
     },
   });
 

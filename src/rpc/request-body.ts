@@ -8,6 +8,8 @@ import { toConnectError } from './status.ts';
 export interface BodyLimits {
   bytesMax: number;
   arrivalMs: number;
+  /** Takes a place to read it in, until the function that it answers is called; for bodies of which few may be held. */
+  takePlace?: () => () => void;
 }
 
 const firstBytes = 4 * 1024;
@@ -17,7 +19,12 @@ export async function* readBody(
   request: IncomingMessage | Http2ServerRequest,
   limits: BodyLimits,
 ): AsyncGenerator<Uint8Array> {
-  yield await collect(request, limits);
+  const leave = limits.takePlace?.();
+  try {
+    yield await collect(request, limits);
+  } finally {
+    leave?.();
+  }
 }
 
 function collect(request: IncomingMessage | Http2ServerRequest, { bytesMax, arrivalMs }: BodyLimits): Promise<Buffer> {

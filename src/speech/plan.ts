@@ -46,9 +46,10 @@ const firstCharsMax = 60;
 /** How much of a chunk's end is looked at to see how it ends. */
 const endCharsMax = 100;
 
-export function planSpeech(voices: Voices, request: SpeechRequest): SpeechPlans {
-  const voice = voices.find(request.voiceId);
+export function planSpeech(voices: Voices, asked: SpeechRequest): SpeechPlans {
+  const voice = voices.find(asked.voiceId);
   checkReady(voice);
+  const request = inOwnLanguage(asked, voice);
   const { languageCode, speakingRate } = request;
   const bindings = bindingsFor(voice, languageCode);
   const scripts = inspectScripts(request.chunks.join('\n'), languageCode);
@@ -68,6 +69,12 @@ export function planSpeech(voices: Voices, request: SpeechRequest): SpeechPlans 
   };
   return { voice, bindings, planFor };
 }
+
+/** BCP-47 for a language that nobody has told: it is taken for the voice's own. */
+const undetermined = 'und';
+
+const inOwnLanguage = (request: SpeechRequest, { voice }: OfferedVoice): SpeechRequest =>
+  request.languageCode === undetermined ? { ...request, languageCode: voice.languageCodes[0]! } : request;
 
 const unreadyMessages: Readonly<Record<Exclude<VoiceStatus, 'ready'>, string>> = {
   pending: 'The voice is still being made.',

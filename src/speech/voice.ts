@@ -64,6 +64,8 @@ export interface OfferedVoice {
 }
 
 export interface Voices {
+  /** Whether it is the voice of a person who can withdraw consent. */
+  isCloned(voiceId: string): boolean;
   /** All voices, each id once. */
   list(): readonly OfferedVoice[];
   /** The voice with this id, whatever its status, or a Failure `voice_not_found`. */
@@ -92,6 +94,7 @@ export function createVoices(engines: readonly Engine[], listKept: ListKept = ()
       look();
       return list;
     },
+    isCloned: (voiceId) => look().get(voiceId)?.voice.kind === 'cloned',
     find(voiceId) {
       const found = look().get(voiceId);
       if (!found) throw new Failure('voice_not_found');
@@ -148,6 +151,7 @@ function offerKept(engines: readonly Engine[], kept: KeptVoice): OfferedVoice {
 export function voicesFor(voices: Voices, { voiceIds }: Caller): Voices {
   if (!voiceIds) return voices;
   return {
+    isCloned: voices.isCloned,
     list: () => voices.list().filter(({ voice }) => voiceIds.includes(voice.voiceId)),
     find(voiceId) {
       if (!voiceIds.includes(voiceId)) throw new Failure('voice_not_found');

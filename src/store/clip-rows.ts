@@ -33,8 +33,8 @@ export interface ClipRows {
   findCached(ownerId: string, cacheKey: string, untilMs: number): Promise<ClipRow | undefined>;
   /** Expires the owner's clip now; undefined if the owner has no such clip, or none any more. */
   markDeleted(clipId: string, ownerId: string, nowMs: number): Promise<ClipRow | undefined>;
-  /** Expires the clips of a voice now, and answers their ids. */
-  expireOfVoice(voiceId: string, nowMs: number): Promise<string[]>;
+  /** Expires clips of a voice that were made before then, at most `limit`, and answers how many. */
+  expireOfVoice(voiceId: string, madeBeforeMs: number, limit: number): Promise<number>;
   /** Ids of expired clips whose files are still to be removed, the oldest first. */
   listExpired(nowMs: number, limit: number): Promise<string[]>;
   /** Notes that the files are removed. */
@@ -91,11 +91,11 @@ export function createClipRows(store: RowStore): ClipRows {
       );
       return clip;
     },
-    async expireOfVoice(voiceId, nowMs) {
-      const sql = `update clips set deleted_at_ms = $2, expires_at_ms = $2
-        where voice_id = $1 and purged_at_ms is null and expires_at_ms > $2 returning clip_id as "clipId"`;
-      const clips = await store.query<{ clipId: string }>(sql, voiceId, nowMs);
-      return clips.map(({ clipId }) => clipId);
+    async expireOfVoice(voiceId, madeBeforeMs, limit) {
+      const sql = `update clips set deleted_at_ms = $3, expires_at_ms = $3 where clip_id in
+        (select clip_id from clips where voice_id = $1 and purged_at_ms is null and expires_at_ms > $3
+          and created_at_ms < $2 limit $4) returning clip_id`;
+      return (await store.query(sql, voiceId, madeBeforeMs, Date.now(), limit)).length;
     },
     async listExpired(nowMs, limit) {
       const sql = `select clip_id as "clipId" from clips where purged_at_ms is null and expires_at_ms <= $1

@@ -126,6 +126,30 @@ const migrations: readonly Migration[] = [
       'create index clips_of_voice on clips (voice_id) where purged_at_ms is null',
     ],
   },
+  {
+    name: 'answers and tickets',
+    statements: [
+      `create table answers (
+        owner_id text not null,
+        name text not null,
+        fingerprint text not null,
+        answer text,
+        subject text not null,
+        until_ms bigint not null,
+        primary key (owner_id, name)
+      )`,
+      'create index answers_over on answers (until_ms)',
+      'create index answers_about on answers (owner_id, subject)',
+      `create table tickets (
+        ticket_id text primary key,
+        key_id text not null,
+        chars bigint not null,
+        sealed text not null,
+        expires_at_ms bigint not null
+      )`,
+      'create index tickets_over on tickets (expires_at_ms)',
+    ],
+  },
 ];
 
 /**

@@ -3,8 +3,9 @@
 import { createHash } from 'node:crypto';
 import { join } from '../audio/join.ts';
 import { gainDbFor } from '../audio/loudness.ts';
-import type { Cloning, Engine, Segment, SpokenPcm, Voice } from '../engines/engine.ts';
+import type { CloneSample, Cloning, Engine, Segment, SpokenPcm, Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
+import { createEngineGovernor } from '../speech/engine-governor.ts';
 import { isSpokenBy } from '../speech/voice.ts';
 import {
   type AskedClone,
@@ -28,6 +29,8 @@ export interface MadeClone {
 
 export interface MadeClones {
   clones: readonly MadeClone[];
+  /** Of the recordings, in canonical form, with its region where the engine knows no other. */
+  languageCode: string;
   languageCodes: readonly string[];
   consentScript: string;
   consentSha256: string;
@@ -40,7 +43,8 @@ export interface CloneMakingOptions {
   speak(engine: Engine, segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
 }
 
-export type MakeClones = (asked: AskedClone, signal: AbortSignal) => Promise<MadeClones>;
+/** `callerId` is whose turn is taken where engines make so many in a minute and no more. */
+export type MakeClones = (asked: AskedClone, callerId: string, signal: AbortSignal) => Promise<MadeClones>;
 
 /** What is said where the engine does not listen to it, and the caller says nothing else. */
 const usualScript = 'I am the owner of this voice, and I agree that it is cloned and spoken with here.';
@@ -68,7 +72,17 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
     });
   };
 
-  return async (asked, signal) => {
+  const governors = new Map(
+    cloners.flatMap(({ name, cloning: { clonesPerMinute } }) =>
+      clonesPerMinute === undefined ? [] : [[name, createEngineGovernor({ segmentsPerMinute: clonesPerMinute })]],
+    ),
+  );
+  const make = async (engine: Cloner, sample: CloneSample, callerId: string, signal: AbortSignal) => {
+    const giveBack = await governors.get(engine.name)?.take({ callerId, urgent: true, signal });
+    return engine.cloning.make(sample, signal).finally(giveBack);
+  };
+
+  return async (asked, callerId, signal) => {
     const { chosen, languageCode, consentScript } = checkClone(asked, cloners);
     const { reference, consent, referenceText, name } = asked;
     const clones: MadeClone[] = [];
@@ -76,7 +90,7 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
       const { cloning } = engine;
       const samples = await readSamples({ reference, consent }, cloning, signal);
       const sample = { ...samples, referenceText, consentScript, languageCode };
-      const plain = await cloning.make(sample, signal);
+      const plain = await make(engine, sample, callerId, signal);
       const voice = {
         ...{ voiceId: 'clone', name, description: '', kind: 'cloned' as const, engine: engine.name },
         ...{ languageCodes: [languageCode], labels: {}, version: '1', gainDb: 0 },
@@ -87,7 +101,7 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
       ...new Set([languageCode, ...chosen.flatMap(({ cloning }) => cloning.languageCodesFor(languageCode))]),
     ];
     const hashes = { consentSha256: sha256(consent), referenceSha256: sha256(reference) };
-    return { clones, languageCodes, consentScript, ...hashes };
+    return { clones, languageCode, languageCodes, consentScript, ...hashes };
   };
 }
 
@@ -105,8 +119,9 @@ function checkClone(asked: AskedClone, cloners: readonly Cloner[]) {
   if (asked.reference.length === 0) fault('reference_audio', 'required', 'send a recording of the person');
   if (asked.consent.length === 0)
     fault('consent_audio', 'required', 'send a recording of the person’s consent; nobody is cloned without');
-  const languageCode = checkLanguage('language_code', asked.languageCode, fault) ?? '';
-  const chosen = languageCode === '' ? [] : chooseCloners(asked, languageCode, cloners, faults);
+  const given = checkLanguage('language_code', asked.languageCode, fault) ?? '';
+  const chosen = given === '' ? [] : chooseCloners(asked, given, cloners, faults);
+  const languageCode = inRegion(given, chosen);
   const consentScript = scriptFor(asked, languageCode, chosen, faults);
   if (chosen.some(({ cloning }) => cloning.needsReferenceText) && asked.referenceText.trim() === '')
     fault('reference_text', 'required', 'the engine must be told what is said in reference_audio');
@@ -144,6 +159,16 @@ function chooseCloners(
       );
     return found ?? [];
   });
+}
+
+/** A bare language is the first of its regions for an engine that knows regions only: of the others its clones speak none. */
+function inRegion(languageCode: string, chosen: readonly Cloner[]): string {
+  const codes = chosen.flatMap(({ cloning: { sampleLanguageCodes } }) =>
+    sampleLanguageCodes.includes(languageCode)
+      ? []
+      : (sampleLanguageCodes.find((code) => code.startsWith(`${languageCode}-`)) ?? []),
+  );
+  return codes[0] ?? languageCode;
 }
 
 /** What the person must have said: an engine that listens to it has the word. */

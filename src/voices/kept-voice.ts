@@ -58,6 +58,7 @@ export function endOf({ status, kind }: VoiceRow): Failure | undefined {
   if (status === 'consent_revoked') {
     return new Failure('voice_not_ready', { message: 'The person whose voice this is has withdrawn consent.' });
   }
-  const isGone = status === 'deleted' && kind === 'cloned';
-  return isGone ? new Failure('voice_not_ready', { message: 'The voice has been deleted.' }) : undefined;
+  return status === 'deleted' && kind === 'cloned' ? deletedVoice() : undefined;
 }
+
+export const deletedVoice = () => new Failure('voice_not_ready', { message: 'The voice has been deleted.' });

@@ -53,12 +53,18 @@ export function createSampleReader(options: SampleReaderOptions = {}): ReadSampl
     }
   };
 
-  return async ({ reference, consent }, { sampleRateHz, sampleSeconds }, signal) => {
+  return async ({ reference, consent }, { sampleRateHz, sampleSeconds }, callersSignal) => {
     const consentSeconds = { min: Math.min(consentSecondsMin, sampleSeconds.min), max: sampleSeconds.max };
+    // Where one cannot be read, nobody waits for the other.
+    const leaving = new AbortController();
+    const signal = AbortSignal.any([callersSignal, leaving.signal]);
     const [ofReference, ofConsent] = await Promise.all([
       read(reference, { sampleRateHz, seconds: sampleSeconds }, signal),
       read(consent, { sampleRateHz, seconds: consentSeconds }, signal),
-    ]);
+    ]).catch((error) => {
+      leaving.abort(error);
+      throw error;
+    });
     if ('pcm' in ofReference && 'pcm' in ofConsent) return { reference: ofReference.pcm, consent: ofConsent.pcm };
     const details = [...toViolations('reference_audio', ofReference), ...toViolations('consent_audio', ofConsent)];
     throw new Failure('invalid_request', { details });
@@ -70,7 +76,8 @@ const toViolations = (field: string, reading: SampleReading): FieldViolation[] =
 
 function readInThread(task: SampleReadingTask, readMsMax: number, signal: AbortSignal): Promise<SampleReading> {
   const worker = new Worker(new URL('./sample-reading-thread.ts', import.meta.url), {
-    workerData: task,
+    // A view is copied with all that lies behind it.
+    workerData: { ...task, bytes: task.bytes.slice() },
     resourceLimits: { maxOldGenerationSizeMb: threadMegabytesMax },
   });
   const unread = (message: string): SampleReading => {

@@ -3,6 +3,7 @@
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
+import { createSlots } from '../speech/slots.ts';
 import type { OfferedVoice, Voices } from '../speech/voice.ts';
 import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import {
@@ -36,14 +37,27 @@ export interface VoiceDeskOptions {
   making: { makeClones: MakeClones; vault: Vault };
 }
 
+/** People who are cloned at once; as many again wait. */
+const makingMax = 4;
+/** They are all held in memory. */
+const voicesKeptMax = 10_000;
+
 type RowDraft = Omit<VoiceRow, 'revision'>;
 
 export function createVoiceDesk({ rows, shelf, voices, engines, making }: VoiceDeskOptions): VoiceDesk {
+  const places = createSlots({ speakingMax: makingMax, waitingMax: makingMax });
+  const makeInTurn = async (asked: AskedClone, actor: string, signal: AbortSignal) => {
+    const leave = await places.take(actor, signal);
+    return making.makeClones(asked, actor, signal).finally(leave);
+  };
   const change = async (voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange) => {
     await rows.change(voiceId, decide);
     await shelf.refresh();
   };
   const freeId = (asked: string | undefined): string => {
+    if (voices.list().filter(({ kept }) => kept).length >= voicesKeptMax) {
+      throw new Failure('invalid_request', { message: `There are ${voicesKeptMax} voices; delete some before.` });
+    }
     if (asked === undefined) return createId('voc');
     if (!voices.list().some(({ voice }) => voice.voiceId === asked)) return asked;
     throw taken();
@@ -85,12 +99,12 @@ export function createVoiceDesk({ rows, shelf, voices, engines, making }: VoiceD
     async clone(asked, errand, signal) {
       checkMayMake(errand);
       const voiceId = freeId(asked.voiceId);
-      const made = await making.makeClones(asked, signal);
+      const made = await makeInTurn(asked, errand.actor, signal);
       const atMs = Date.now();
-      const { name, description, labels, speakerName, languageCode } = asked;
+      const { name, description, labels, speakerName } = asked;
       const consent: ConsentRecord = {
-        ...{ speakerName, statement: made.consentScript, languageCode, audioSha256: made.consentSha256 },
-        ...{ givenAtMs: atMs, confirmedBy: errand.actor },
+        ...{ speakerName, statement: made.consentScript, languageCode: made.languageCode },
+        ...{ audioSha256: made.consentSha256, givenAtMs: atMs, confirmedBy: errand.actor },
       };
       const locked = await Promise.all(
         made.clones.map(async ({ engine, gainDb, plain }) => {
@@ -124,7 +138,9 @@ export function createVoiceDesk({ rows, shelf, voices, engines, making }: VoiceD
       checkMaySee(voiceId, errand);
       const offered = voices.find(voiceId);
       await change(voiceId, (row) => {
-        const before = row && row.status !== 'deleted' ? row : toOwnRow(offered, row);
+        const isLive = row !== undefined && row.status !== 'deleted';
+        if (!isLive && offered.kept) throw new Failure('voice_not_found');
+        const before = isLive ? row : toOwnRow(offered, row);
         if (before.status === 'consent_revoked') throw new Failure('voice_not_ready', { message: unchangeable });
         const faults: FieldViolation[] = [];
         const fault = faultTo(faults);
@@ -167,7 +183,11 @@ export function createVoiceDesk({ rows, shelf, voices, engines, making }: VoiceD
       checkMaySee(voiceId, errand);
       const { kept, status } = voices.find(voiceId);
       if (kept?.kind !== 'cloned') throw notHere('is no clone, and nobody’s consent is needed for it');
-      if (status === 'consent_revoked') return voices.find(voiceId);
+      if (status === 'consent_revoked') {
+        // What of it is still to be seen to is seen to now.
+        await shelf.refresh();
+        return voices.find(voiceId);
+      }
       await change(voiceId, (row) => {
         if (!row || row.status === 'deleted') throw new Failure('voice_not_found');
         const atMs = Date.now();

@@ -39,6 +39,11 @@ export async function exportVoice(rows: VoiceRows, voiceId: string): Promise<str
 export async function importVoiceFile(text: string, rows: VoiceRows, vault: Vault): Promise<string> {
   const file = parseFile(text);
   const { voiceId, name, description, languageCodes, labels } = file;
+  if (file.consent && (await isWithdrawn(file.consent, rows))) {
+    const message =
+      'The person cloned has withdrawn consent since the file was written; the voice is not brought back.';
+    throw new Failure('invalid_request', { message });
+  }
   const clones: SealedClone[] = [];
   const bindings: BindingRecord[] = [];
   for (const bound of file.bindings) {
@@ -67,6 +72,16 @@ export async function importVoiceFile(text: string, rows: VoiceRows, vault: Vaul
     return { row, clones, entry: toRecordEntry({ action: 'import', voiceId, atMs, detail }, operatorErrand) };
   });
   return voiceId;
+}
+
+/** Of the voice itself nothing need be left to tell; the record does. */
+async function isWithdrawn({ audioSha256, givenAtMs }: ConsentRecord, rows: VoiceRows): Promise<boolean> {
+  for await (const { action, detail } of rows.readRecord()) {
+    if (action !== 'revoke_consent') continue;
+    const { consent } = JSON.parse(detail) as { consent: ConsentRecord };
+    if (consent.audioSha256 === audioSha256 && consent.givenAtMs === givenAtMs) return true;
+  }
+  return false;
 }
 
 type FileBinding =

@@ -143,6 +143,7 @@ describe('by REST', () => {
     expect(await send('--x\r\nnonsense', 'multipart/form-data; boundary=x')).toEqual([400, 'invalid_request']);
     expect(await send('hello', 'multipart/form-data')).toEqual([400, 'invalid_request']);
     expect(await send('hello', 'text/plain')).toEqual([415, 'unsupported_media_type']);
+    expect(await send('name=Ada', 'application/x-www-form-urlencoded')).toEqual([415, 'unsupported_media_type']);
     const huge = form({ reference_audio: new Blob([new Uint8Array(26 << 20)]) });
     expect(await ask('POST', '/api/voices', huge)).toMatchObject({ status: 413, body: { limit: 25 << 20 } });
     const many = form();

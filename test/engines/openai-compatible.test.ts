@@ -172,13 +172,17 @@ describe('a server that fails', () => {
     await expect.poll(() => state.left).toBe(1);
   });
 
-  test('that is not there is unavailable, and doctor says so', async () => {
+  test('that is not there keeps nobody from starting, and doctor says so', async () => {
     const { url, server } = await openOpenAiServer();
     server.closeAllConnections();
     server.close();
-    expect((await refusalOf(openOpenAiCompatible(options(url)))).reason).toBe('engine_unavailable');
+    const engine = await openOpenAiCompatible(options(url));
+    expect(engine.voices).toEqual([]);
+    await engine.close();
     const settings = { ...options(url) };
-    expect(await openAiCompatible.inspect(settings as never, '')).toMatchObject({ state: 'broken' });
+    const message = expect.stringMatching(new RegExp(`^${url}: connect ECONNREFUSED`));
+    expect(await openAiCompatible.inspect(settings as never, '')).toEqual({ state: 'broken', message });
+    await expect(openAiCompatible.open(settings as never, '')).rejects.toMatchObject({ message });
     expect(await openAiCompatible.inspect({ ...settings, url: '' } as never, '')).toMatchObject({ state: 'absent' });
     expect(await openAiCompatible.open({ ...settings, url: '' } as never, '')).toBeUndefined();
   });

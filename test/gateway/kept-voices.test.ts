@@ -183,3 +183,16 @@ test('a preview is a sentence in the voice’s own language, spoken once', async
 test('where no engine clones, nobody is cloned', async () => {
   expect((await ask('GET', '/api/cloning')).body).toEqual({ engines: [] });
 });
+
+test('a change that loses against a deletion brings nobody back', async () => {
+  for (let i = 0; i < 10; i++) {
+    await make('racing');
+    const ends = await Promise.all([
+      ask('DELETE', '/api/voices/racing'),
+      ask('PATCH', '/api/voices/racing', { name: 'Still there' }),
+    ]);
+    expect(ends[0].status).toBe(204);
+    expect([200, 404]).toContain(ends[1].status);
+    expect((await ask('GET', '/api/voices/racing')).status).toBe(404);
+  }
+});

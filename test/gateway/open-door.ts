@@ -16,16 +16,21 @@ import { openLocalClips } from '../../src/clips/local-clips.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import type { EndedRequest } from '../../src/gateway/ended-request.ts';
 import { type GatewayOptions, openGateway } from '../../src/gateway/gateway.ts';
+import { createIdempotency } from '../../src/gateway/idempotency.ts';
+import { createTickets } from '../../src/gateway/tickets.ts';
 import type { EndedCall } from '../../src/rpc/observe.ts';
 import { createServices } from '../../src/rpc/services.ts';
+import { openClipSweep } from '../../src/speech/clip-sweep.ts';
 import { createDelivery } from '../../src/speech/delivery.ts';
 import { createEngineGuards } from '../../src/speech/engine-guard.ts';
 import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
+import { createAnswerRows } from '../../src/store/answer-rows.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { createTicketRows } from '../../src/store/ticket-rows.ts';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
 import { createVoicePreview } from '../../src/voices/voice-preview.ts';
 import { createVoicePurge } from '../../src/voices/voice-purge.ts';
@@ -71,10 +76,11 @@ export async function openDoor(
   const rows = createClipRows(store);
   const tone = openTone({ ...tuning, ...(trouble && { trouble }) });
   const engine: Engine = { ...tone, voices: [...tone.voices, { ...tone.voices[0]!, ...farVoice }] };
-  const purge = createVoicePurge({ clips, index: rows });
   const faults: unknown[] = [];
   const onFault = (fault: unknown) => void faults.push(fault);
-  const keeping = await openVoiceKeeping({ masterKey: '', dataDir: folder }, store, { onEnd: purge, onFault });
+  const sweep = openClipSweep({ clips, index: rows, onFault });
+  const purge = createVoicePurge({ index: rows, sweep });
+  const keeping = await openVoiceKeeping({ masterKey: '', dataDir: folder }, store, { purge, onFault });
   const engines = [engine];
   const voices = createVoices(engines, keeping.shelf.list);
   const guards = createEngineGuards();
@@ -114,7 +120,15 @@ export async function openDoor(
     admit: realAdmit,
     signing: { signIn, addresses },
     usage,
-    files: { find: rows.find, open: (key, range) => clips.open(key, range) },
+    remembering: {
+      idempotency: createIdempotency(createAnswerRows(store)),
+      tickets: createTickets({ rows: createTicketRows(store), seal }),
+    },
+    files: {
+      find: rows.find,
+      open: (key, range) => clips.open(key, range),
+      isRevocable: ({ voiceId }) => voices.isCloned(voiceId),
+    },
     settings: {
       address: { host: '127.0.0.1', port: 0 },
       baseUrl: () => baseUrl,
@@ -130,6 +144,7 @@ export async function openDoor(
     await clips.close();
     await keyring.close();
     await keeping.close();
+    await sweep.close();
     await store.close();
     rmSync(folder, { recursive: true });
   });

@@ -56,6 +56,9 @@ test('is OpenAPI 3.1 of version 1.0.0, and names every address that needs no oth
     'get /metrics',
     'get /healthz',
     'get /readyz',
+    'post /v1/audio/speech',
+    'get /v1/audio/voices',
+    'get /v1/models',
   ]);
 });
 

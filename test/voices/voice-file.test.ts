@@ -75,6 +75,23 @@ test('not over a voice that is there', async () => {
   await expect(importVoiceFile(await exportVoice(here, 'ada'), here, vault)).rejects.toThrow('already');
 });
 
+test('not after consent was withdrawn, though the file was written before and the voice is deleted', async () => {
+  const file = await exportVoice(here, 'ada');
+  for (const [action, status] of [
+    ['revoke_consent', 'consent_revoked'],
+    ['delete', 'deleted'],
+  ] as const) {
+    await here.change('ada', (row) => {
+      const detail = { consent: JSON.parse(file).consent };
+      const entry = toRecordEntry({ action, voiceId: 'ada', atMs: 3, detail }, operatorErrand);
+      return { row: { ...row!, status, consent: null, bindings: '[]' }, entry, destroysClones: true };
+    });
+  }
+  await expect(importVoiceFile(file, here, vault)).rejects.toThrow('withdrawn consent');
+  const renamed = JSON.stringify({ ...JSON.parse(file), voice_id: 'eve' });
+  await expect(importVoiceFile(renamed, here, vault)).rejects.toThrow('withdrawn consent');
+});
+
 test.each<[string, (file: Record<string, unknown>) => unknown, string]>([
   ['no voice at all', () => 'hello', 'no voice'],
   ['another version', (file) => ({ ...file, sonant_voice: 2 }), 'no voice'],
