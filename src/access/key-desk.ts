@@ -28,7 +28,7 @@ export interface KeyDesk {
 export interface ChangedKey {
   keyId: string;
   ownerId: string;
-  /** Whether it is good for nothing any more. */
+  /** Whether it is good for nothing any more, for ever. */
   isEnded: boolean;
 }
 
@@ -49,7 +49,9 @@ export function createKeyDesk({ rows, pepper, onChange, now = Date.now }: KeyDes
     const row = await rows.change(keyId, grant.range, decide);
     if (!row) throw noSuchKey();
     const apiKey = toApiKey(row, now());
-    await onChange({ keyId, ownerId: row.ownerId, isEnded: apiKey.status !== 'active' });
+    // One that has only expired may be given more time.
+    const isEnded = apiKey.status === 'revoked' || (apiKey.status === 'expired' && apiKey.replacedBy !== undefined);
+    await onChange({ keyId, ownerId: row.ownerId, isEnded });
     return apiKey;
   };
 

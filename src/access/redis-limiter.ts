@@ -5,7 +5,7 @@ import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
 import { type Redis, RedisAway } from '../redis/redis.ts';
 import type { FallbackLimiter } from './fallback-limiter.ts';
-import { takeOne } from './gcra.ts';
+import { type Rate, takeOne } from './gcra.ts';
 import type { Limited, Limiter, LimiterOptions, Standing, Synthesis, TakeOptions } from './limiter.ts';
 import { checkText, rateOf, tooManyAtOnce, tooManyCharacters, tooManyRequests, toStanding } from './over-limit.ts';
 import { type Answer, createOwnerAccounts, type Place } from './owner-account.ts';
@@ -15,6 +15,8 @@ import { createPlaceLine } from './place-line.ts';
 export interface RedisLimiter extends Limiter {
   /** No replica admits the key any more; as far as Redis is there. */
   markEnded(ownerId: string, keyId: string): Promise<void>;
+  /** A failed attempt from an address: how long from now until all are there again, in microseconds. */
+  takeAttempt(address: string, rate: Rate): Promise<number>;
   readonly state: LimiterState;
   /** Settles when Redis knows of every place that was given back. */
   close(): Promise<void>;
@@ -176,6 +178,10 @@ export function openRedisLimiter({ redis, prefix, fallback, spentSince, now }: R
     async markEnded(ownerId, keyId) {
       // Without it, replicas still find out from the table, within half a second.
       await accounts.markEnded(ownerId, keyId).catch(() => {});
+    },
+    async takeAttempt(address, rate) {
+      const { fullAtUs, nowUs } = await accounts.takeRequest(`address ${address}`, '', rate);
+      return fullAtUs - nowUs;
     },
     get state() {
       return { isAway: redis.isAway, outages: redis.outages, decidedAlone };
