@@ -5,7 +5,7 @@
 --           2  {owner}:places         sorted set: "id:month:characters" of what runs -> when its lease ends
 --           3  {owner}:waiting        sorted set: a replica in which somebody waits for a place -> since when
 --           4  {owner}:month:2026-11  characters: what the ledger had when it was read, what runs, what has ended since
---           5  {owner}:ended:key_...  there where the key was revoked
+--           5  {owner}:ended:key_...  there where the key was revoked; only given with a request
 --
 --     ARGV  1 operation  2 now, in tests  3 month  4 its beginning  5 its end  6... the operation's own
 --
@@ -62,7 +62,7 @@ local operations = {}
 
 -- 6 interval, 7 capacity: "taken", or "refused", or "ended" where the key was revoked.
 function operations.request()
-  if redis.call('EXISTS', ended) == 1 then return { 'ended', now } end
+  if ended and redis.call('EXISTS', ended) == 1 then return { 'ended', now } end
   local interval, full = tonumber(ARGV[6]), full_at()
   if full - now + interval > tonumber(ARGV[7]) then return answer('refused') end
   set_full_at(full + interval)

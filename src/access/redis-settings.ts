@@ -11,7 +11,7 @@ export const redisSettings = {
     allowed: 'a URL such as redis://host:6379/0, rediss://user:password@host:6380 or unix:///run/redis.sock',
     fallback: '',
     secret: true,
-    isAllowed: (given) => given === '' || (/^(rediss?:\/\/[^/]|unix:\/\/\/)/.test(given) && URL.canParse(given)),
+    isAllowed: (given) => given === '' || (/^(rediss?:\/\/[^/]|unix:\/\/.*\/)/.test(given) && URL.canParse(given)),
   }),
   redisPrefix: textSetting({
     name: 'SONANT_REDIS_PREFIX',

@@ -6,6 +6,7 @@ import { readTls } from '../app/tls.ts';
 import { databaseOf, type VoiceOffice } from '../app.ts';
 import { type Config, type ConfigError, explainMistake } from '../config.ts';
 import { registry } from '../engines/registry.ts';
+import { inspectRedis } from '../redis/inspect-redis.ts';
 import { type Command, type CommandLine, formatTable, parseCommandArgs } from './command.ts';
 
 interface Finding {
@@ -19,7 +20,7 @@ export const doctorCommand: Command = {
   summary: 'check that everything needed works here',
   help: () => `Usage: sonant doctor [--json]
 
-Checks Node, the settings, the data folder, every engine and the voices. Exits with 1 if anything is broken; an
+Checks Node, the settings, the data folder, Redis, every engine and the voices. Exits with 1 if anything is broken; an
 optional engine that is not installed is no fault.
 `,
   async run(line) {
@@ -32,6 +33,7 @@ optional engine that is not installed is no fault.
       { what: 'settings', state: 'ready', message: 'all are valid; sonant config prints them' },
       { what: 'data folder', ...(await inspectFolder(dataDir)) },
       { what: 'TLS', ...(await inspectTls(config)) },
+      { what: 'Redis', ...(await inspectRedis(config.redisUrl, config.redisPrefix)) },
     ];
     for (const { name, inspect } of registry) {
       findings.push({ what: `engine ${name}`, ...(await inspect(engines[name]!, dataDir)) });

@@ -50,13 +50,13 @@ const silenceMs = 2_000;
 const tryEveryMs = 100;
 const reconnectMsMax = 500;
 /** How long opening waits for a server, before it goes on without. */
-const openMs = 1_000;
+const openMs = 500;
 
 export const toScript = (lua: string): RedisScript => ({ lua, sha: createHash('sha1').update(lua).digest('hex') });
 
 export async function openRedis(options: RedisOptions): Promise<Redis> {
   const { url, prefix, onAway, onBack, answerMs = answerMsUsual } = options;
-  const client = await connect(url);
+  const client = await connectRedis(url);
   let listener: Client | undefined;
   let isClosed = false;
   let isAway = true;
@@ -162,7 +162,7 @@ export async function openRedis(options: RedisOptions): Promise<Redis> {
   };
 }
 
-async function connect(url: string): Promise<Client> {
+export async function connectRedis(url: string, more: ClientOptions = {}): Promise<Client> {
   const { Redis: Connection } = await import('ioredis').catch((error) => {
     throw new Error('SONANT_REDIS_URL needs a package that is not installed here; "npm install ioredis" brings it', {
       cause: error,
@@ -175,6 +175,7 @@ async function connect(url: string): Promise<Client> {
     retryStrategy: (times) => Math.min(50 * times, reconnectMsMax),
     connectionName: 'sonant',
     ...toAddress(new URL(url)),
+    ...more,
     replyMapping: 'legacy',
   };
   return new Connection(options);

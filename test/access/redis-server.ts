@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isInstalled } from '../programs.ts';
@@ -68,21 +68,22 @@ export async function openRedisCluster(): Promise<OwnRedisServer> {
   const server = await openOwnRedisServer([
     ...['--port', String(port), '--bind', '127.0.0.1', '--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
   ]);
-  const said = await say(server.url.slice('unix://'.length), 'CLUSTER ADDSLOTSRANGE 0 16383');
-  if (!said.startsWith('+OK')) throw new Error(said);
+  const path = server.url.slice('unix://'.length);
+  await say(path, 'CLUSTER ADDSLOTSRANGE 0 16383');
+  await answering(path, 'SET any 1', '+OK');
   return server;
 }
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as { port: number };
+  const { port } = server.address() as AddressInfo;
   server.close();
   return port;
 }
 
-async function answering(path: string): Promise<void> {
-  while (!(await say(path, 'PING').catch(() => '')).startsWith('+PONG'))
+async function answering(path: string, line = 'PING', answer = '+PONG'): Promise<void> {
+  while (!(await say(path, line).catch(() => '')).startsWith(answer))
     await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
