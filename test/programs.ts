@@ -11,19 +11,21 @@ const packages = {
   ffprobe: 'ffmpeg',
   pocketsphinx_batch: 'pocketsphinx pocketsphinx-en-us',
   'redis-server': 'redis-server',
-  'valkey-server': 'valkey-server',
   sox: 'sox',
 } as const;
 
+/** What does as well. */
+const standIns: Partial<Record<Program, 'valkey-server'>> = { 'redis-server': 'valkey-server' };
+
 export type Program = keyof typeof packages;
 
-export const isInstalled = (program: Program): boolean =>
+export const isInstalled = (program: Program | 'valkey-server'): boolean =>
   (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
 
 /** Run by vitest once, before all tests. */
 export function setup(): void {
   for (const [program, pack] of Object.entries(packages)) {
-    if (!isInstalled(program as Program))
+    if (!isInstalled(program as Program) && !isInstalled(standIns[program as Program] ?? (program as Program)))
       console.log(`not found: ${program} (apt-get install ${pack}); tests that need it are skipped`);
   }
 }

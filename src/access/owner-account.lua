@@ -30,8 +30,16 @@ local is_month = now >= tonumber(ARGV[4]) and now < tonumber(ARGV[5])
 
 local function whole(number) return string.format('%.0f', number) end
 local function known() return tonumber(redis.call('GET', month)) end
-local function full_at() return math.max(tonumber(redis.call('GET', requests)) or now, now) end
-local function set_full_at(time) redis.call('SET', requests, whole(time), 'PX', keep_ms) end
+
+local full -- read once
+local function full_at()
+  full = full or math.max(tonumber(redis.call('GET', requests)) or now, now)
+  return full
+end
+local function set_full_at(time)
+  full = math.max(time, now)
+  redis.call('SET', requests, whole(time), 'PX', keep_ms)
+end
 
 local function answer(outcome) return { outcome, now, full_at(), is_month and redis.call('GET', month) } end
 
@@ -53,19 +61,16 @@ local function end_lapsed()
   end
 end
 
-local function give_request_back(interval)
-  local full = tonumber(redis.call('GET', requests))
-  if full then set_full_at(full - interval) end
-end
+local function give_request_back(interval) set_full_at(full_at() - interval) end
 
 local operations = {}
 
 -- 6 interval, 7 capacity: "taken", or "refused", or "ended" where the key was revoked.
 function operations.request()
   if ended and redis.call('EXISTS', ended) == 1 then return { 'ended', now } end
-  local interval, full = tonumber(ARGV[6]), full_at()
-  if full - now + interval > tonumber(ARGV[7]) then return answer('refused') end
-  set_full_at(full + interval)
+  local filled = full_at() + ARGV[6]
+  if filled - now > tonumber(ARGV[7]) then return answer('refused') end
+  set_full_at(filled)
   return answer('taken')
 end
 

@@ -29,29 +29,28 @@ export function createRedisFlights({ redis, prefix, leaseMs = leaseMsUsual }: Re
   const channel = `${prefix}flights`;
   /** Those who wait, by what they wait for. */
   const waiting = new Map<string, Set<() => void>>();
-  let isListening = false;
+  redis.listen(channel, (ended) => {
+    for (const ring of waiting.get(ended) ?? []) ring();
+  });
 
-  const waitFor = (name: string, signal: AbortSignal) =>
-    new Promise<void>((resolve) => {
-      if (!isListening) {
-        isListening = true;
-        redis.listen(channel, (ended) => {
-          for (const wake of waiting.get(ended) ?? []) wake();
-        });
-      }
-      const own = waiting.get(name) ?? new Set();
-      waiting.set(name, own);
-      const wake = () => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', wake);
-        own.delete(wake);
-        if (own.size === 0) waiting.delete(name);
-        resolve();
-      };
-      const timer = setTimeout(wake, leaseMs / 4);
-      signal.addEventListener('abort', wake, { once: true });
-      own.add(wake);
-    });
+  /** Rings when somebody else is done, or it is time to look, or to leave. */
+  const bellFor = (name: string, signal: AbortSignal) => {
+    const bell = Promise.withResolvers<void>();
+    const own = waiting.get(name) ?? new Set();
+    waiting.set(name, own);
+    const ring = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', ring);
+      own.delete(ring);
+      if (own.size === 0 && waiting.get(name) === own) waiting.delete(name);
+      bell.resolve();
+    };
+    const timer = setTimeout(ring, leaseMs / 4);
+    signal.addEventListener('abort', ring, { once: true });
+    own.add(ring);
+    if (signal.aborted) ring();
+    return { rung: bell.promise, ring };
+  };
 
   /** Holds the lock while it runs. */
   const hold = async <T>(name: string, token: string, work: () => Promise<T>): Promise<T> => {
@@ -82,10 +81,15 @@ export function createRedisFlights({ redis, prefix, leaseMs = leaseMsUsual }: Re
         });
         if (isOurs === undefined) return (await seek(find)) ?? made();
         if (isOurs === 1) return hold(name, token, async () => (await seek(find)) ?? made());
-        await waitFor(name, signal);
-        signal.throwIfAborted();
-        const found = await seek(find);
-        if (found) return found;
+        // First the bell, then a look: whoever is done after the look rings it.
+        const { rung, ring } = bellFor(name, signal);
+        try {
+          const found = await seek(find);
+          if (found) return found;
+          await rung;
+        } finally {
+          ring();
+        }
       }
     },
   };

@@ -3,14 +3,26 @@
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createAddressLimit } from '../../src/access/address-limit.ts';
+import { createAdmit } from '../../src/access/admit.ts';
+import { type ChangedKey, createKeyDesk } from '../../src/access/key-desk.ts';
+import { operatorErrand } from '../../src/access/key-errand.ts';
+import { createKeyring } from '../../src/access/keyring.ts';
+import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
 import { limiterConformance, refusalOf } from '../conformance/limiter.ts';
 import { openReplica, type ReplicaOptions } from './open-redis-limiter.ts';
 import { hasOwnRedis, hasRedis, openOwnRedisServer, openRedisCluster, openRedisServer } from './redis-server.ts';
 
 type Replica = Awaited<ReturnType<typeof openReplica>>;
+
+/** It takes its time before it takes anything. */
+const cluster = hasOwnRedis ? openRedisCluster() : undefined;
+afterAll(async () => (await cluster)?.close());
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -86,6 +98,27 @@ describe.skipIf(!hasRedis)('with a server', () => {
     await other.request({}, 'kept');
   });
 
+  test('a key that one replica’s desk revokes, another’s gate refuses at once, though it remembers the key', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sonant-revoked-'));
+    const store = await openSqlite(join(folder, 'sonant.db'));
+    closing.push(async () => {
+      await store.close();
+      rmSync(folder, { recursive: true });
+    });
+    const shared = { url, prefix: newPrefix() };
+    const [one, other] = [await open(shared), await open(shared)];
+    const rows = createApiKeyRows(store);
+    const onChange = ({ ownerId, keyId }: ChangedKey) => one.limiter.markEnded(ownerId, keyId);
+    const desk = createKeyDesk({ rows, onChange });
+    const addresses = createAddressLimit({ perMinute: 5 });
+    const admit = createAdmit({ keyring: createKeyring({ rows }), limits: { limiter: other.limiter, addresses } });
+    const { key, apiKey } = await desk.create({}, operatorErrand);
+    const asked = { key, address: '10.0.0.1' };
+    await admit(asked);
+    await desk.revoke(apiKey.keyId, operatorErrand);
+    await expect(admit(asked)).rejects.toMatchObject({ reason: 'invalid_api_key' });
+  });
+
   test('failed attempts from an address at one replica count at the others', async () => {
     const shared = { url, prefix: newPrefix() };
     const [one, other] = [await open(shared), await open(shared)];
@@ -122,9 +155,8 @@ describe.skipIf(!hasOwnRedis)('with a server that may be ill-treated', () => {
   };
 
   test('all that is kept of an owner is in one slot of a cluster', async () => {
-    const server = await openRedisCluster();
-    closing.push(() => server.close());
-    const { request, speak, limiter, standing } = await open({ url: server.url, prefix: 'sonant:' });
+    const { url } = (await cluster)!;
+    const { request, speak, limiter, standing } = await open({ url, prefix: 'sonant:' });
     const limits = { concurrency: 1, charactersPerMonth: 10 };
     await request(limits);
     const held = await speak(5, limits);
@@ -150,7 +182,7 @@ describe.skipIf(!hasOwnRedis)('with a server that may be ill-treated', () => {
     expect(await refusalOf(replica.speak(1, limits))).toMatchObject({
       facts: { limitReason: 'concurrency', limit: 2 },
     });
-    expect(replica.limiter.state).toMatchObject({ isAway: true, outages: 1 });
+    expect(replica.limiter.state.isAway).toBe(true);
     server.thaw();
     await expect.poll(() => replica.limiter.state.isAway).toBe(false);
     // What has begun alone holds its place.
@@ -158,7 +190,7 @@ describe.skipIf(!hasOwnRedis)('with a server that may be ill-treated', () => {
     for (const one of [before, ...alone]) one.end(1);
     await expect.poll(() => replica.limiter.running('owner')).toBe(0);
     await replica.request(limits);
-    expect(replica.told).toEqual(['away', 'back']);
+    expect(replica.told.slice(0, 2)).toEqual(['away', 'back']);
   });
 
   test('a server that was killed and knows nothing any more is told what runs, and the month is read again', async () => {
