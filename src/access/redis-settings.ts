@@ -1,7 +1,7 @@
 // The settings of what replicas share: where it is, and what each of them does while it is away.
 import { choiceSetting, integerSetting, textSetting } from '../setting.ts';
 
-export const fallbacks = ['degrade', 'open', 'closed'] as const;
+const fallbacks = ['degrade', 'open', 'closed'] as const;
 export type FallbackName = (typeof fallbacks)[number];
 
 export const redisSettings = {

@@ -121,6 +121,9 @@ export async function openRedis(options: RedisOptions): Promise<Redis> {
   };
   const inTime = createPatience(answerMs);
 
+  // What a server forgets that was away while nobody asked it, it must be told again too.
+  client.on('close', () => leave(new Error('the connection was closed')));
+
   const first = comeBack();
   await Promise.race([first, new Promise((resolve) => setTimeout(resolve, openMs).unref())]);
   if (isAway) {
