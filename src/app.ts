@@ -1,18 +1,17 @@
 // Builds the service from a Config: the only file that knows everyone. What it opens, it closes in reverse.
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
-import { createAddressLimit } from './access/address-limit.ts';
 import { createAdmit } from './access/admit.ts';
 import { createPepper } from './access/api-key.ts';
 import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './access/first-key.ts';
-import { createKeyDesk, type KeyDesk } from './access/key-desk.ts';
+import { type ChangedKey, createKeyDesk, type KeyDesk } from './access/key-desk.ts';
 import { createKeyring } from './access/keyring.ts';
 import { createLedger } from './access/ledger.ts';
-import { createLimiter } from './access/limiter.ts';
 import { createSignIn } from './access/sign-in.ts';
 import { dayOf } from './access/usage-day.ts';
 import { createMeasuring } from './app/measuring.ts';
 import { type Heart, openHeart } from './app/open-heart.ts';
+import { openSharing, tellReplicas } from './app/sharing.ts';
 import { signInOptionsOf } from './app/sign-in-options.ts';
 import { blame, readTls } from './app/tls.ts';
 import { openVoiceKeeping, type VoiceKeeping } from './app/voice-keeping.ts';
@@ -96,7 +95,8 @@ export async function openKeys(config: Config): Promise<Keys> {
   await using opened = new AsyncDisposableStack();
   const store = await openStore(config);
   opened.defer(() => store.close());
-  const desk = createKeyDesk({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange() {} });
+  const onChange = (changed: ChangedKey) => tellReplicas(config, changed);
+  const desk = createKeyDesk({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange });
   const kept = opened.move();
   return { desk, close: () => kept.disposeAsync() };
 }
@@ -156,10 +156,16 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const firstKey = await makeFirstKey({ rows: keyRows, pepper, dataDir: config.dataDir });
   const keyring = createKeyring({ rows: keyRows, pepper });
   opened.defer(() => keyring.close());
-  const desk = createKeyDesk({ rows: keyRows, pepper, onChange: keyring.forget });
   const usage = createUsageRows(store);
-  const limiter = createLimiter({ spentSince: (ownerId, sinceMs) => usage.charactersSince(ownerId, dayOf(sinceMs)) });
-  const addresses = createAddressLimit({ perMinute: config.badKeysPerMinute });
+  const spentSince = (ownerId: string, sinceMs: number) => usage.charactersSince(ownerId, dayOf(sinceMs));
+  const sharing = await openSharing({ config, spentSince, log });
+  opened.defer(() => sharing.close());
+  const { limiter, addresses } = sharing;
+  const onKeyChange = (changed: ChangedKey) => {
+    keyring.forget();
+    return sharing.tellOf(changed);
+  };
+  const desk = createKeyDesk({ rows: keyRows, pepper, onChange: onKeyChange });
   const signing = await signInOptionsOf(config);
   const signIn = createSignIn(signing);
   const admit = createAdmit({ keyring, signIn, limits: { limiter, addresses } });
@@ -169,7 +175,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
   const { engines, voices, speech } = heart;
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
-  const delivery = createDelivery({ speech, voices, clips, index: clipRows, links });
+  const delivery = createDelivery({ speech, voices, clips, index: clipRows, links }, sharing.flights);
   const onCallEnd = (ended: EndedCall) => {
     measuring.onCallEnd(ended);
     const { failure, ...call } = ended;

@@ -6,6 +6,7 @@ import type { VoiceOffice } from '../app.ts';
 import { type Config, type ConfigError, explainMistake } from '../config.ts';
 import { registry } from '../engines/registry.ts';
 import type { Failure } from '../errors.ts';
+import { inspectRedis } from '../redis/inspect-redis.ts';
 import { inspectStore, isStoreThere } from '../store/open-store.ts';
 import { type Command, type CommandLine, formatTable, parseCommandArgs } from './command.ts';
 
@@ -20,8 +21,8 @@ export const doctorCommand: Command = {
   summary: 'check that everything needed works here',
   help: () => `Usage: sonant doctor [--json]
 
-Checks Node, the settings, the data folder, the database, every engine and the voices. Exits with 1 if anything is broken; an
-optional engine that is not installed is no fault.
+Checks Node, the settings, the data folder, the database, Redis, every engine and the voices. Exits with 1 if anything
+is broken; an optional engine that is not installed is no fault.
 `,
   async run(line) {
     const { args, loadConfig, print } = line;
@@ -34,6 +35,7 @@ optional engine that is not installed is no fault.
       { what: 'data folder', ...(await inspectFolder(dataDir)) },
       { what: 'database', ...(await inspectDatabase(config)) },
       { what: 'TLS', ...(await inspectTls(config)) },
+      { what: 'Redis', ...(await inspectRedis(config.redisUrl, config.redisPrefix)) },
     ];
     for (const { name, inspect } of registry) {
       findings.push({ what: `engine ${name}`, ...(await inspect(engines[name]!, dataDir)) });

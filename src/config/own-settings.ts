@@ -2,6 +2,7 @@
 // itself, and they are only named here.
 import { parseApiKey } from '../access/api-key.ts';
 import { oauthSettings } from '../access/oauth-settings.ts';
+import { redisSettings } from '../access/redis-settings.ts';
 import { addressSetting, choiceSetting, flagSetting, integerSetting, listSetting, textSetting } from '../setting.ts';
 import { databaseSettings } from '../store/database-settings.ts';
 import { type LogLevel, logLevels } from '../telemetry/log.ts';
@@ -81,6 +82,7 @@ export const ownSettings = {
     fallback: 60,
   }),
   ...oauthSettings,
+  ...redisSettings,
   audioKeepHours: integerSetting({
     name: 'SONANT_AUDIO_KEEP_HOURS',
     help: 'Hours that stored audio is kept',
