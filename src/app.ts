@@ -13,11 +13,11 @@ import { createLimiter } from './access/limiter.ts';
 import { createSignIn } from './access/sign-in.ts';
 import { dayOf } from './access/usage-day.ts';
 import { createMeasuring } from './app/measuring.ts';
+import { openClips } from './app/open-clips.ts';
 import { type Heart, openHeart } from './app/open-heart.ts';
 import { signInOptionsOf } from './app/sign-in-options.ts';
 import { blame, readTls } from './app/tls.ts';
 import { openVoiceKeeping, type VoiceKeeping } from './app/voice-keeping.ts';
-import { openLocalClips } from './clips/local-clips.ts';
 import type { Config } from './config.ts';
 import type { EngineDefinition } from './engines/engine.ts';
 import { type Failure, failureTable } from './errors.ts';
@@ -128,7 +128,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const onFault = (fault: unknown) => log.error('a fault that no caller was told of', { fault });
   const store = await openSqlite(databaseOf(config));
   opened.defer(() => store.close());
-  const clips = await openLocalClips({ dir: join(config.dataDir, 'audio') });
+  const { clips, linkTo } = await openClips(config);
   opened.defer(() => clips.close());
   const clipRows = createClipRows(store);
   const purgeVoice = createVoicePurge({ clips, index: clipRows });
@@ -204,7 +204,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       admit,
       signing: { signIn, addresses },
       usage,
-      files: { find: clipRows.find, open: (key, range) => clips.open(key, range) },
+      files: { find: clipRows.find, open: (key, range) => clips.open(key, range), linkTo },
       settings: {
         ...(!isSinglePort && { address: config.httpAddr, ...(tls && { tls }) }),
         ...{ baseUrl, isBehindProxy, isStrict, allowedOrigins },

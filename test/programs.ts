@@ -5,11 +5,15 @@ import { delimiter, join } from 'node:path';
 
 /** Program to Debian package. */
 const packages = {
+  ceph: 'ceph-common',
+  'ceph-mon': 'ceph-mon',
+  'ceph-osd': 'ceph-osd',
   chromium: 'chromium',
   'espeak-ng': 'espeak-ng',
   ffmpeg: 'ffmpeg',
   ffprobe: 'ffmpeg',
   pocketsphinx_batch: 'pocketsphinx pocketsphinx-en-us',
+  radosgw: 'radosgw',
   sox: 'sox',
 } as const;
 

@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { ClipStore } from '../clips/clip-store.ts';
+import type { LinkTo } from '../clips/s3-links.ts';
 import { Failure } from '../errors.ts';
 import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
 import { sendPieces } from './body-writer.ts';
@@ -15,6 +16,8 @@ import { soundContent } from './speech-operations.ts';
 export interface AudioFiles {
   find: ClipRows['find'];
   open: ClipStore['open'];
+  /** Where the store itself serves audio. */
+  linkTo?: LinkTo | undefined;
 }
 
 type AudioRequest = FastifyRequest<{ Params: { file: string } }>;
@@ -46,6 +49,7 @@ const operation: Operation = {
   answers: {
     200: { description: 'The whole file.', headers, content: soundContent },
     206: { description: 'The bytes asked for.', headers, content: soundContent },
+    302: { description: 'The store that this service uses has it at that address.', headers: ['Location'] },
     304: { description: 'You have it.', headers: ['ETag'] },
   },
   failures: ['not_found', 'audio_expired', 'overloaded', 'storage_unavailable'],
@@ -60,7 +64,16 @@ export function addAudioRoutes(app: FastifyInstance, files: AudioFiles): void {
     const isRangeWanted = request.method === 'GET' && (request.headers['if-range'] ?? etag) === etag;
     const range = parseRange(isRangeWanted ? request.headers.range : undefined, row.byteCount);
     if (range === 'unsatisfiable') return refuseRange(request, reply, row.byteCount);
-    const { contentType } = audioFormats[row.format as FormatName];
+    const { contentType, extension } = audioFormats[row.format as FormatName];
+    if (files.linkTo && request.method === 'GET') {
+      const { clipId, expiresAtMs } = row;
+      const fileName = `${clipId}.${extension}`;
+      const { url, maxAgeSeconds } = await files.linkTo({ key: clipId, contentType, fileName, expiresAtMs });
+      return reply
+        .code(302)
+        .headers({ Location: url, 'cache-control': `public, max-age=${maxAgeSeconds}` })
+        .send();
+    }
     const { first, last } = range === 'whole' ? { first: 0, last: row.byteCount - 1 } : range;
     const head = { ...common, 'content-type': contentType, 'content-length': last - first + 1 };
     if (request.method === 'HEAD') return reply.headers(head).send('');
