@@ -18,6 +18,8 @@ export class S3Body extends Readable {
     this.#source = source;
     this.#left = byteCount;
     this.#stallMs = stallMs;
+    // It may break before its reader has begun, who hears of it then.
+    this.on('error', () => undefined);
     source.on('data', (bytes: Uint8Array) => this.#take(bytes));
     source.pause();
     source.once('end', () => this.#end());

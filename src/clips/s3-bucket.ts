@@ -47,8 +47,8 @@ export class S3Bucket {
 
   /** A Failure where it does not answer. */
   async check(): Promise<void> {
-    const { sdk, client, call } = this.#s3;
-    await call((limit) => client.send(new sdk.HeadBucketCommand({ Bucket: this.#name }), limit));
+    const { sdk, client, check } = this.#s3;
+    await check((limit) => client.send(new sdk.HeadBucketCommand({ Bucket: this.#name }), limit));
   }
 
   async head(path: string): Promise<StoredObject | undefined> {
@@ -73,9 +73,9 @@ export class S3Bucket {
   }
 
   async put(path: string, bytes: Uint8Array, contentType: string, signal: AbortSignal): Promise<void> {
-    const { sdk, client, upload } = this.#s3;
+    const { sdk, client, carry } = this.#s3;
     const command = new sdk.PutObjectCommand({ ...this.#at(path), Body: bytes, ContentType: contentType });
-    await upload((limit) => client.send(command, limit), signal);
+    await carry(bytes.length, (limit) => client.send(command, limit), signal);
   }
 
   /** A single delete: the call for many is not known everywhere. */
@@ -106,17 +106,17 @@ export class S3Bucket {
 
   /** Answers the ETag of the part, which finishing asks for. Numbers count from 1. */
   async putPart(upload: Upload, number: number, bytes: Uint8Array, signal: AbortSignal): Promise<string> {
-    const { sdk, client, upload: carry } = this.#s3;
+    const { sdk, client, carry } = this.#s3;
     const command = new sdk.UploadPartCommand({ ...this.#of(upload), PartNumber: number, Body: bytes });
-    return (await carry((limit) => client.send(command, limit), signal)).ETag!;
+    return (await carry(bytes.length, (limit) => client.send(command, limit), signal)).ETag!;
   }
 
-  /** Of the parts that have these ETags the object is made. Some stores copy for a while before they answer. */
+  /** Of the parts that have these ETags the object is made, which some stores do by copying. */
   async finishUpload(upload: Upload, etags: readonly string[]): Promise<void> {
-    const { sdk, client, upload: carry } = this.#s3;
+    const { sdk, client, carry } = this.#s3;
     const Parts = etags.map((ETag, i) => ({ ETag, PartNumber: i + 1 }));
     const command = new sdk.CompleteMultipartUploadCommand({ ...this.#of(upload), MultipartUpload: { Parts } });
-    await carry((limit) => client.send(command, limit));
+    await carry(Number.POSITIVE_INFINITY, (limit) => client.send(command, limit));
   }
 
   async abortUpload(upload: Upload): Promise<void> {

@@ -16,28 +16,29 @@ export interface S3Address {
 export interface Patience {
   /** Until a connection stands. */
   connectMs: number;
-  /** Until a call that carries little is answered, in one attempt and in all. */
+  /** Until the store says whether it is there. */
+  checkMs: number;
+  /** Until a call that carries 1 MiB at most is answered, in one attempt and in all. */
   attemptMs: number;
   callMs: number;
-  /** The same for one that carries up to 5 MiB. */
+  /** The same for one that carries 5 MiB, or asks the store to put together as much. */
   uploadAttemptMs: number;
   uploadMs: number;
 }
 
-/** What the SDK wants to know of each call. */
-export interface CallLimit {
-  abortSignal: AbortSignal;
-  requestTimeout: number;
-}
+/** A call, with what the SDK wants to know of its limits. */
+type Send<Answer> = (limit: { abortSignal: AbortSignal; requestTimeout: number }) => Promise<Answer>;
 
 const usualPatience: Patience = {
   connectMs: 2_000,
+  checkMs: 2_000,
   attemptMs: 5_000,
   callMs: 10_000,
   uploadAttemptMs: 15_000,
   uploadMs: 30_000,
 };
 const attemptsMax = 3;
+const smallBytesMax = 1 << 20;
 /** Every reader holds one, and as many again are left for who writes. */
 const socketsMax = 8192;
 /** What the stores of other makers expect where none is set. */
@@ -90,32 +91,46 @@ export async function openS3Client(address: S3Address, changed: Partial<Patience
   /** Signs links: their host is signed too. */
   const linking = publicEndpoint === '' || publicEndpoint === endpoint ? client : await clientFor(publicEndpoint);
 
+  /** One call, from its first attempt to its last. The SDK's own pauses between them know of no end. */
   async function call<Answer>(
-    { callMs, attemptMs }: { callMs: number; attemptMs: number },
-    send: (limit: CallLimit) => Promise<Answer>,
+    limitMs: { attemptMs: number; callMs: number },
+    send: Send<Answer>,
     signal?: AbortSignal,
-  ): Promise<Answer> {
-    const tooLong = new AbortController();
-    const timer = setTimeout(() => tooLong.abort(), callMs);
-    const abortSignal = signal ? AbortSignal.any([tooLong.signal, signal]) : tooLong.signal;
+  ) {
+    const over = new AbortController();
+    const late = Promise.withResolvers<never>();
+    const end = (error: Error) => {
+      late.reject(toStorageFailure(error));
+      over.abort();
+    };
+    const leave = () => end(new Error('the caller has left'));
+    const timer = setTimeout(() => end(new Error(`no answer within ${limitMs.callMs} ms`)), limitMs.callMs);
+    signal?.addEventListener('abort', leave, { once: true });
+    if (signal?.aborted) leave();
     try {
-      return await send({ abortSignal, requestTimeout: attemptMs });
+      const sent = send({ abortSignal: over.signal, requestTimeout: limitMs.attemptMs });
+      return await Promise.race([late.promise, sent]);
     } catch (error) {
-      throw toStorageFailure(tooLong.signal.aborted ? new Error(`no answer within ${callMs} ms`) : error);
+      throw toStorageFailure(error);
     } finally {
       clearTimeout(timer);
+      signal?.removeEventListener('abort', leave);
     }
   }
+  const { checkMs, attemptMs, callMs, uploadAttemptMs, uploadMs } = patience;
+  const small = { attemptMs, callMs };
+  const large = { attemptMs: uploadAttemptMs, callMs: uploadMs };
 
   return {
     sdk,
     client,
     linking,
-    /** One call, which carries little, from its first attempt to its last. */
-    call: <Answer>(send: (limit: CallLimit) => Promise<Answer>) => call(patience, send),
-    /** One that carries a part, until `signal` gives it up. */
-    upload: <Answer>(send: (limit: CallLimit) => Promise<Answer>, signal?: AbortSignal) =>
-      call({ callMs: patience.uploadMs, attemptMs: patience.uploadAttemptMs }, send, signal),
+    call: <Answer>(send: Send<Answer>) => call(small, send),
+    /** Only asks whether it is there. */
+    check: <Answer>(send: Send<Answer>) => call({ attemptMs: checkMs, callMs: checkMs }, send),
+    /** Carries so many bytes, until `signal` gives it up. */
+    carry: <Answer>(byteCount: number, send: Send<Answer>, signal?: AbortSignal) =>
+      call(byteCount > smallBytesMax ? large : small, send, signal),
     close(): void {
       client.destroy();
       linking.destroy();

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { CreateBucketCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import { openS3Bucket } from '../../src/clips/s3-bucket.ts';
 import type { Patience } from '../../src/clips/s3-client.ts';
 import { isInstalled } from '../programs.ts';
@@ -77,10 +77,15 @@ export async function openS3Server() {
     bucketName,
     /** To look behind the back of what is tested. */
     client,
+    /** Keys of the uploads that are under way. */
+    listUploads: async () => {
+      const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucketName }));
+      return Uploads.map(({ Key }) => Key!);
+    },
     /** What the SDK finds its login by. */
     env: { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
-    openBucket: (through = endpoint, patience?: Partial<Patience>) =>
-      openS3Bucket(bucketName, { endpoint: through, credentials }, patience),
+    openBucket: (through = endpoint, patience: Partial<Patience> = {}, publicEndpoint = '') =>
+      openS3Bucket(bucketName, { endpoint: through, publicEndpoint, credentials }, patience),
     /** For a Ceph of ours: how many objects the bucket may have. */
     limitObjects:
       conf === undefined
