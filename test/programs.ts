@@ -12,6 +12,7 @@ const packages = {
   'espeak-ng': 'espeak-ng',
   ffmpeg: 'ffmpeg',
   ffprobe: 'ffmpeg',
+  haproxy: 'haproxy',
   pocketsphinx_batch: 'pocketsphinx pocketsphinx-en-us',
   radosgw: 'radosgw',
   sox: 'sox',

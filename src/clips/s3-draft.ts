@@ -8,8 +8,8 @@ import type { S3Bucket, Upload } from './s3-bucket.ts';
 
 /** The least that a part may have which is not the last. */
 const partBytes = 5 << 20;
-/** What a part has room for at first. */
-const partBytesMin = 64 * 1024;
+/** What the first part has room for at first: most clips are short. */
+const shortBytes = 64 * 1024;
 
 export interface S3DraftOptions {
   bucket: S3Bucket;
@@ -25,8 +25,8 @@ export class S3Draft implements ClipDraft {
   readonly #leaving = new AbortController();
   /** Everything asked for so far, in order; once something has failed, so has all that follows. */
   #done: Promise<void> = Promise.resolve();
-  readonly #first = new Part();
-  #filling = new Part();
+  readonly #first = new Part(shortBytes);
+  #filling = new Part(partBytes);
   #upload: Promise<Upload> | undefined;
   /** ETags, from the second part on. */
   readonly #sent: Promise<string>[] = [];
@@ -93,7 +93,7 @@ export class S3Draft implements ClipDraft {
       if (!this.#isOver) this.#options.onFault(fault);
     });
     this.#sent.push(sent);
-    this.#filling = new Part();
+    this.#filling = new Part(partBytes);
   }
 
   async #clear(): Promise<void> {
@@ -120,8 +120,13 @@ export class S3Draft implements ClipDraft {
 
 /** Bytes of a part, copied: who wrote them may use theirs again. */
 class Part {
+  readonly #roomMin: number;
   #room = Buffer.alloc(0);
   length = 0;
+
+  constructor(roomMin: number) {
+    this.#roomMin = roomMin;
+  }
 
   get bytes(): Uint8Array {
     return this.#room.subarray(0, this.length);
@@ -148,7 +153,7 @@ class Part {
 
   #grow(length: number): void {
     if (length <= this.#room.length) return;
-    const grown = Buffer.allocUnsafeSlow(Math.min(partBytes, Math.max(partBytesMin, length, 2 * this.#room.length)));
+    const grown = Buffer.allocUnsafeSlow(Math.min(partBytes, Math.max(this.#roomMin, length, 2 * this.#room.length)));
     grown.set(this.bytes);
     this.#room = grown;
   }

@@ -4,10 +4,10 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, openSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { freePort } from '../free-port.ts';
 
 export interface Ceph {
   endpoint: string;
@@ -110,14 +110,6 @@ async function makeKeyring(file: string): Promise<void> {
     const create = name === 'mon.' ? ['--create-keyring'] : [];
     await run('ceph-authtool', [file, ...create, '--gen-key', '-n', name, '--cap', 'mon', 'allow *', ...caps]);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function until(work: () => Promise<unknown>): Promise<void> {
