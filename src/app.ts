@@ -1,6 +1,5 @@
 // Builds the service from a Config: the only file that knows everyone. What it opens, it closes in reverse.
 import { isIPv6 } from 'node:net';
-import { join } from 'node:path';
 import { createAdmit } from './access/admit.ts';
 import { createPepper } from './access/api-key.ts';
 import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './access/first-key.ts';
@@ -10,12 +9,12 @@ import { createLedger } from './access/ledger.ts';
 import { createSignIn } from './access/sign-in.ts';
 import { dayOf } from './access/usage-day.ts';
 import { createMeasuring } from './app/measuring.ts';
+import { openClips } from './app/open-clips.ts';
 import { type Heart, openHeart } from './app/open-heart.ts';
 import { openSharing, tellReplicas } from './app/sharing.ts';
 import { signInOptionsOf } from './app/sign-in-options.ts';
 import { blame, readTls } from './app/tls.ts';
 import { openVoiceKeeping, type VoiceKeeping } from './app/voice-keeping.ts';
-import { openLocalClips } from './clips/local-clips.ts';
 import type { Config } from './config.ts';
 import type { EngineDefinition } from './engines/engine.ts';
 import { type Failure, failureTable } from './errors.ts';
@@ -131,7 +130,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const onFault = (fault: unknown) => log.error('a fault that no caller was told of', { fault });
   const store = await openStore(config);
   opened.defer(() => store.close());
-  const clips = await openLocalClips({ dir: join(config.dataDir, 'audio') });
+  const { clips, linkTo } = await openClips(config);
   opened.defer(() => clips.close());
   const clipRows = createClipRows(store);
   const sweep = openClipSweep({ clips, index: clipRows, onFault });
@@ -228,6 +227,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       files: {
         find: clipRows.find,
         open: (key, range) => clips.open(key, range),
+        linkTo,
         isRevocable: ({ voiceId }) => voices.isCloned(voiceId),
       },
       settings: {

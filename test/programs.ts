@@ -5,14 +5,19 @@ import { delimiter, join } from 'node:path';
 
 /** Program to Debian package. */
 const packages = {
+  ceph: 'ceph-common',
+  'ceph-mon': 'ceph-mon',
+  'ceph-osd': 'ceph-osd',
   chromium: 'chromium',
   'espeak-ng': 'espeak-ng',
   ffmpeg: 'ffmpeg',
   ffprobe: 'ffmpeg',
+  'redis-server': 'redis-server',
+  haproxy: 'haproxy',
   pgbouncer: 'pgbouncer',
   pocketsphinx_batch: 'pocketsphinx pocketsphinx-en-us',
   postgres: 'postgresql',
-  'redis-server': 'redis-server',
+  radosgw: 'radosgw',
   sox: 'sox',
 } as const;
 

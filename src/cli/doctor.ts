@@ -1,7 +1,9 @@
 // `sonant doctor`: looks whether everything that Sonant needs here works, and says what to do about what does not.
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { openClips } from '../app/open-clips.ts';
 import { readTls } from '../app/tls.ts';
+import { tryClips } from '../app/try-clips.ts';
 import type { VoiceOffice } from '../app.ts';
 import { type Config, type ConfigError, explainMistake } from '../config.ts';
 import { registry } from '../engines/registry.ts';
@@ -21,8 +23,8 @@ export const doctorCommand: Command = {
   summary: 'check that everything needed works here',
   help: () => `Usage: sonant doctor [--json]
 
-Checks Node, the settings, the data folder, the database, Redis, every engine and the voices. Exits with 1 if anything
-is broken; an optional engine that is not installed is no fault.
+Checks Node, the settings, the data folder, the database, Redis, S3, every engine and the voices. Exits with 1 if
+anything is broken; an optional engine that is not installed is no fault.
 `,
   async run(line) {
     const { args, loadConfig, print } = line;
@@ -36,6 +38,7 @@ is broken; an optional engine that is not installed is no fault.
       { what: 'database', ...(await inspectDatabase(config)) },
       { what: 'TLS', ...(await inspectTls(config)) },
       { what: 'Redis', ...(await inspectRedis(config.redisUrl, config.redisPrefix)) },
+      { what: 'S3', ...(await inspectS3(config)) },
     ];
     for (const { name, inspect } of registry) {
       findings.push({ what: `engine ${name}`, ...(await inspect(engines[name]!, dataDir)) });
@@ -84,6 +87,19 @@ async function inspectTls(config: Config): Promise<Omit<Finding, 'what'>> {
       : { state: 'absent', message: 'not set up; fine on this machine alone, or behind a proxy that does it' };
   } catch (error) {
     return { state: 'broken', message: (error as ConfigError).mistakes.map(explainMistake).join('; ') };
+  }
+}
+
+async function inspectS3(config: Config): Promise<Omit<Finding, 'what'>> {
+  const { s3Bucket, s3Prefix, s3Links } = config;
+  if (s3Bucket === '') return { state: 'absent', message: 'not set up; audio is kept in the data folder' };
+  try {
+    const opened = await openClips(config);
+    await tryClips(opened).finally(() => opened.clips.close());
+    return { state: 'ready', message: `audio is kept in ${s3Bucket}/${s3Prefix}, links are ${s3Links}` };
+  } catch (error) {
+    const { mistakes } = error as Partial<ConfigError>;
+    return { state: 'broken', message: mistakes?.map(explainMistake).join('; ') ?? (error as Error).message };
   }
 }
 

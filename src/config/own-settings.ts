@@ -3,6 +3,7 @@
 import { parseApiKey } from '../access/api-key.ts';
 import { oauthSettings } from '../access/oauth-settings.ts';
 import { redisSettings } from '../access/redis-settings.ts';
+import { s3Settings } from '../clips/s3-settings.ts';
 import { addressSetting, choiceSetting, flagSetting, integerSetting, listSetting, textSetting } from '../setting.ts';
 import { databaseSettings } from '../store/database-settings.ts';
 import { type LogLevel, logLevels } from '../telemetry/log.ts';
@@ -90,6 +91,7 @@ export const ownSettings = {
     max: 8760,
     fallback: 24,
   }),
+  ...s3Settings,
   drainSeconds: integerSetting({
     name: 'SONANT_DRAIN_SECONDS',
     help: 'Seconds that requests may go on when the service is told to stop',

@@ -12,7 +12,9 @@ import { createSeal } from '../../src/access/seal.ts';
 import { createSignIn, type SignInOptions } from '../../src/access/sign-in.ts';
 import { dayOf } from '../../src/access/usage-day.ts';
 import { openVoiceKeeping } from '../../src/app/voice-keeping.ts';
+import type { ClipStore } from '../../src/clips/clip-store.ts';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
+import type { LinkTo } from '../../src/clips/s3-links.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import type { EndedRequest } from '../../src/gateway/ended-request.ts';
 import { type GatewayOptions, openGateway } from '../../src/gateway/gateway.ts';
@@ -45,6 +47,8 @@ export interface DoorOptions {
   admit?: (real: Admit) => Admit;
   speakingMax?: number;
   keepMs?: number;
+  /** Where audio is kept; else in a folder. */
+  store?: { clips: ClipStore; linkTo?: LinkTo };
   /** Whether keys and addresses are held to their limits. */
   isLimited?: boolean;
   badKeysPerMinute?: number;
@@ -76,7 +80,7 @@ export async function openDoor(
   const { isLimited = false, badKeysPerMinute = 60, signing, openStore = openFile } = options;
   const folder = mkdtempSync(join(tmpdir(), 'sonant-door-'));
   const store = await openStore(folder);
-  const clips = await openLocalClips({ dir: join(folder, 'clips') });
+  const { clips, linkTo } = options.store ?? { clips: await openLocalClips({ dir: join(folder, 'clips') }) };
   const rows = createClipRows(store);
   const tone = openTone({ ...tuning, ...(trouble && { trouble }) });
   const engine: Engine = { ...tone, voices: [...tone.voices, { ...tone.voices[0]!, ...farVoice }] };
@@ -136,6 +140,7 @@ export async function openDoor(
     files: {
       find: rows.find,
       open: (key, range) => clips.open(key, range),
+      linkTo,
       isRevocable: ({ voiceId }) => voices.isCloned(voiceId),
     },
     settings: {
