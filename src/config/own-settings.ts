@@ -75,6 +75,10 @@ export const ownSettings = {
     isAllowed: (given) => given === '' || given.length >= 32,
     secret: true,
   }),
+  areSecretsNew: flagSetting({
+    name: 'SONANT_NEW_SECRETS',
+    help: 'On a shared database, the secrets are meant to be others than before',
+  }),
   badKeysPerMinute: integerSetting({
     name: 'SONANT_BAD_KEYS_PER_MINUTE',
     help: 'Attempts without a valid API key that an address may make in a minute; further ones are told to wait',
