@@ -11,6 +11,7 @@ import { dayOf } from './access/usage-day.ts';
 import { createMeasuring } from './app/measuring.ts';
 import { openClips } from './app/open-clips.ts';
 import { type Heart, openHeart } from './app/open-heart.ts';
+import { checkSharedSecrets } from './app/shared-secrets.ts';
 import { openSharing, tellReplicas } from './app/sharing.ts';
 import { signInOptionsOf } from './app/sign-in-options.ts';
 import { blame, readTls } from './app/tls.ts';
@@ -32,6 +33,7 @@ import type { ListKept, Voices } from './speech/voice.ts';
 import { createAnswerRows } from './store/answer-rows.ts';
 import { createApiKeyRows } from './store/api-key-rows.ts';
 import { createClipRows } from './store/clip-rows.ts';
+import { createFingerprintRows } from './store/fingerprint-rows.ts';
 import { isStoreThere, openStore } from './store/open-store.ts';
 import { createTicketRows } from './store/ticket-rows.ts';
 import { createUsageRows, type UsageRows } from './store/usage-rows.ts';
@@ -130,6 +132,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const onFault = (fault: unknown) => log.error('a fault that no caller was told of', { fault });
   const store = await openStore(config);
   opened.defer(() => store.close());
+  if (config.databaseUrl !== '') await checkSharedSecrets(config, createFingerprintRows(store));
   const { clips, linkTo } = await openClips(config);
   opened.defer(() => clips.close());
   const clipRows = createClipRows(store);
@@ -159,6 +162,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const spentSince = (ownerId: string, sinceMs: number) => usage.charactersSince(ownerId, dayOf(sinceMs));
   const sharing = await openSharing({ config, spentSince, log });
   opened.defer(() => sharing.close());
+  if (sharing.limiterState()) measuring.watchSharing(() => sharing.limiterState()!);
   const { limiter, addresses } = sharing;
   const onKeyChange = (changed: ChangedKey) => {
     keyring.forget();

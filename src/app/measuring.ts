@@ -12,6 +12,7 @@ export interface Measuring {
   onCallEnd(call: EndedCall): void;
   onRequestEnd(request: EndedRequest): void;
   watchHeart(heart: { engines: readonly Engine[]; guards: EngineGuards; slots: Slots }): void;
+  watchSharing(state: () => { isAway: boolean; outages: number; decidedAlone: number }): void;
   text(): string;
 }
 
@@ -58,6 +59,15 @@ export function createMeasuring(): Measuring {
       metrics.gauge('sonant_engine_waiting', 'Segments that wait for their turn at the engine.', () =>
         engines.map((engine) => [{ engine: engine.name }, guards(engine).waiting] as const),
       );
+    },
+    watchSharing(state) {
+      metrics.gauge('sonant_redis_away', '1 while limits are kept without Redis.', () => [
+        [{}, Number(state().isAway)],
+      ]);
+      metrics.total('sonant_redis_outages_total', 'How often Redis has gone away.', () => state().outages);
+      metrics.total('sonant_limits_alone_total', 'Decisions about limits that were made without Redis.', () => {
+        return state().decidedAlone;
+      });
     },
     text: metrics.text,
   };
