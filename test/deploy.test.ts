@@ -126,18 +126,19 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
   });
 
   test('a replica that stops is noticed by nobody', async () => {
-    const [leaving] = replicas;
+    // Not the one that goes on for a while for a reader who has left.
+    const leaving = (await speakingAt(replicas[0]!)) === 0 ? replicas[0] : replicas[1];
     let isOver = false;
     const ends: unknown[] = [];
     const client = async (work: () => Promise<unknown>) => {
       while (!isOver) ends.push(await work().catch((error) => error));
     };
     const clients = [stream, listen, call, stream].map(client);
-    await expect.poll(() => ends.length, { timeout: 30_000 }).toBeGreaterThan(4);
+    await expect.poll(() => ends.length, { timeout: 30_000 }).toBeGreaterThan(3);
     leaving!.child.kill('SIGTERM');
     expect(await once(leaving!.child, 'exit')).toEqual([0, null]);
     const before = ends.length;
-    await expect.poll(() => ends.length, { timeout: 30_000 }).toBeGreaterThan(before + 4);
+    await expect.poll(() => ends.length, { timeout: 30_000 }).toBeGreaterThan(before + 3);
     isOver = true;
     await Promise.all(clients);
     const kinds = new Set(ends.map((end) => (Array.isArray(end) ? end[0] : end)));
