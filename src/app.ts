@@ -1,20 +1,17 @@
 // Builds the service from a Config: the only file that knows everyone. What it opens, it closes in reverse.
-import { existsSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
-import { join } from 'node:path';
-import { createAddressLimit } from './access/address-limit.ts';
 import { createAdmit } from './access/admit.ts';
 import { createPepper } from './access/api-key.ts';
 import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './access/first-key.ts';
-import { createKeyDesk, type KeyDesk } from './access/key-desk.ts';
+import { type ChangedKey, createKeyDesk, type KeyDesk } from './access/key-desk.ts';
 import { createKeyring } from './access/keyring.ts';
 import { createLedger } from './access/ledger.ts';
-import { createLimiter } from './access/limiter.ts';
 import { createSignIn } from './access/sign-in.ts';
 import { dayOf } from './access/usage-day.ts';
 import { createMeasuring } from './app/measuring.ts';
 import { openClips } from './app/open-clips.ts';
 import { type Heart, openHeart } from './app/open-heart.ts';
+import { openSharing, tellReplicas } from './app/sharing.ts';
 import { signInOptionsOf } from './app/sign-in-options.ts';
 import { blame, readTls } from './app/tls.ts';
 import { openVoiceKeeping, type VoiceKeeping } from './app/voice-keeping.ts';
@@ -23,16 +20,20 @@ import type { EngineDefinition } from './engines/engine.ts';
 import { type Failure, failureTable } from './errors.ts';
 import type { EndedRequest } from './gateway/ended-request.ts';
 import { type Gateway, openGateway } from './gateway/gateway.ts';
+import { createIdempotency } from './gateway/idempotency.ts';
 import { openSharedPort } from './gateway/shared-port.ts';
+import { createTickets } from './gateway/tickets.ts';
 import type { EndedCall } from './rpc/observe.ts';
 import { openRpcServer } from './rpc/rpc-server.ts';
 import { createServices } from './rpc/services.ts';
 import { openClipSweep } from './speech/clip-sweep.ts';
 import { createDelivery } from './speech/delivery.ts';
 import type { ListKept, Voices } from './speech/voice.ts';
+import { createAnswerRows } from './store/answer-rows.ts';
 import { createApiKeyRows } from './store/api-key-rows.ts';
 import { createClipRows } from './store/clip-rows.ts';
-import { openSqlite } from './store/sqlite.ts';
+import { isStoreThere, openStore } from './store/open-store.ts';
+import { createTicketRows } from './store/ticket-rows.ts';
 import { createUsageRows, type UsageRows } from './store/usage-rows.ts';
 import type { Log } from './telemetry/log.ts';
 import type { VoiceDesk } from './voices/voice-desk.ts';
@@ -47,7 +48,7 @@ export interface App extends Pick<Heart, 'voices' | 'speech'> {
 export async function openApp(config: Config, definitions: readonly EngineDefinition[]): Promise<App> {
   await using opened = new AsyncDisposableStack();
   let listKept: ListKept | undefined;
-  if (existsSync(databaseOf(config))) {
+  if (isStoreThere(config)) {
     const keeping = await openKeeping(config, opened);
     listKept = keeping.shelf.list;
   }
@@ -76,9 +77,9 @@ export async function openVoiceOffice(config: Config, definitions: readonly Engi
 
 /** What stored audio there is of a voice that has ended, the service sees to when it finds out. */
 async function openKeeping(config: Config, opened: AsyncDisposableStack): Promise<VoiceKeeping> {
-  const store = await openSqlite(databaseOf(config));
+  const store = await openStore(config);
   opened.defer(() => store.close());
-  const keeping = await openVoiceKeeping(config, store, { onEnd: async () => {}, onFault() {} });
+  const keeping = await openVoiceKeeping(config, store, { purge: async () => {}, onFault() {} });
   opened.defer(keeping.close);
   return keeping;
 }
@@ -91,16 +92,17 @@ export interface Keys {
 
 export async function openKeys(config: Config): Promise<Keys> {
   await using opened = new AsyncDisposableStack();
-  const store = await openSqlite(databaseOf(config));
+  const store = await openStore(config);
   opened.defer(() => store.close());
-  const desk = createKeyDesk({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange() {} });
+  const onChange = (changed: ChangedKey) => tellReplicas(config, changed);
+  const desk = createKeyDesk({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange });
   const kept = opened.move();
   return { desk, close: () => kept.disposeAsync() };
 }
 
 /** The ledger alone, for the command line. */
 export async function openUsage(config: Config): Promise<{ usage: UsageRows; close(): Promise<void> }> {
-  const store = await openSqlite(databaseOf(config));
+  const store = await openStore(config);
   return { usage: createUsageRows(store), close: () => store.close() };
 }
 
@@ -126,26 +128,26 @@ export interface ServiceOptions {
 export async function openService({ config, definitions, log, isSinglePort }: ServiceOptions): Promise<Service> {
   await using opened = new AsyncDisposableStack();
   const onFault = (fault: unknown) => log.error('a fault that no caller was told of', { fault });
-  const store = await openSqlite(databaseOf(config));
+  const store = await openStore(config);
   opened.defer(() => store.close());
   const { clips, linkTo } = await openClips(config);
   opened.defer(() => clips.close());
   const clipRows = createClipRows(store);
-  const purgeVoice = createVoicePurge({ clips, index: clipRows });
+  const sweep = openClipSweep({ clips, index: clipRows, onFault });
+  opened.defer(() => sweep.close());
+  const purgeVoice = createVoicePurge({ index: clipRows, sweep });
   const gateways: Gateway[] = [];
-  const onEnd = (voiceId: string) => {
+  const purge = (voiceId: string, madeBeforeMs: number) => {
     for (const gateway of gateways) gateway.forgetVoice(voiceId);
-    return purgeVoice(voiceId);
+    return purgeVoice(voiceId, madeBeforeMs);
   };
-  const keeping = await openVoiceKeeping(config, store, { onEnd, onFault });
+  const keeping = await openVoiceKeeping(config, store, { purge, onFault });
   opened.defer(keeping.close);
   const measuring = createMeasuring();
   const listKept = keeping.shelf.list;
   const heart = await openHeart({ config, definitions, listKept, watch: measuring.engineWatch });
   opened.defer(heart.close);
   measuring.watchHeart(heart);
-  const sweep = openClipSweep({ clips, index: clipRows, onFault });
-  opened.defer(() => sweep.close());
 
   const keyRows = createApiKeyRows(store);
   const pepper = pepperOf(config);
@@ -153,11 +155,18 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const firstKey = await makeFirstKey({ rows: keyRows, pepper, dataDir: config.dataDir });
   const keyring = createKeyring({ rows: keyRows, pepper });
   opened.defer(() => keyring.close());
-  const desk = createKeyDesk({ rows: keyRows, pepper, onChange: keyring.forget });
   const usage = createUsageRows(store);
-  const limiter = createLimiter({ spentSince: (ownerId, sinceMs) => usage.charactersSince(ownerId, dayOf(sinceMs)) });
-  const addresses = createAddressLimit({ perMinute: config.badKeysPerMinute });
-  const signIn = createSignIn(await signInOptionsOf(config));
+  const spentSince = (ownerId: string, sinceMs: number) => usage.charactersSince(ownerId, dayOf(sinceMs));
+  const sharing = await openSharing({ config, spentSince, log });
+  opened.defer(() => sharing.close());
+  const { limiter, addresses } = sharing;
+  const onKeyChange = (changed: ChangedKey) => {
+    keyring.forget();
+    return sharing.tellOf(changed);
+  };
+  const desk = createKeyDesk({ rows: keyRows, pepper, onChange: onKeyChange });
+  const signing = await signInOptionsOf(config);
+  const signIn = createSignIn(signing);
   const admit = createAdmit({ keyring, signIn, limits: { limiter, addresses } });
 
   const tls = await readTls(config);
@@ -165,7 +174,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
   const { engines, voices, speech } = heart;
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
-  const delivery = createDelivery({ speech, voices, clips, index: clipRows, links });
+  const delivery = createDelivery({ speech, voices, clips, index: clipRows, links }, sharing.flights);
   const onCallEnd = (ended: EndedCall) => {
     measuring.onCallEnd(ended);
     const { failure, ...call } = ended;
@@ -187,6 +196,13 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     access: { admit, isInForce: keyring.isInForce, desk },
     onCallEnd,
   });
+  // What other processes have changed is heard of at once where the store can tell.
+  const onKeys = () => {
+    keyring.forget();
+    services.checkKeys();
+  };
+  opened.defer(store.listen('keys', onKeys));
+  opened.defer(store.listen('voices', () => void keeping.shelf.refresh().catch(onFault)));
 
   const { isStrict, allowedOrigins, isBehindProxy } = config;
   const rpc = await blame(config, 'SONANT_GRPC_ADDR', () =>
@@ -204,7 +220,16 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       admit,
       signing: { signIn, addresses },
       usage,
-      files: { find: clipRows.find, open: (key, range) => clips.open(key, range), linkTo },
+      remembering: {
+        idempotency: createIdempotency({ rows: createAnswerRows(store), isAlive: clipRows.isAlive }),
+        tickets: createTickets({ rows: createTicketRows(store), seal: signing.seal }),
+      },
+      files: {
+        find: clipRows.find,
+        open: (key, range) => clips.open(key, range),
+        linkTo,
+        isRevocable: ({ voiceId }) => voices.isCloned(voiceId),
+      },
       settings: {
         ...(!isSinglePort && { address: config.httpAddr, ...(tls && { tls }) }),
         ...{ baseUrl, isBehindProxy, isStrict, allowedOrigins },
@@ -242,7 +267,6 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   };
 }
 
-export const databaseOf = ({ dataDir }: Config) => join(dataDir, 'sonant.db');
 const pepperOf = ({ keyPepper }: Config) => (keyPepper === '' ? undefined : createPepper(keyPepper));
 
 /** Where this machine itself reaches a listener: one on all addresses is reached on the machine's own. */

@@ -6,6 +6,7 @@ import './node-version.ts';
 import packageFile from '../package.json' with { type: 'json' };
 import { type Command, commandLine, UsageError } from './cli/command.ts';
 import { configCommand } from './cli/config.ts';
+import { dbCommand } from './cli/db.ts';
 import { doctorCommand } from './cli/doctor.ts';
 import { keyCommand } from './cli/key.ts';
 import { sayCommand } from './cli/say.ts';
@@ -21,6 +22,7 @@ const commands: readonly Command[] = [
   voiceCommand,
   keyCommand,
   usageCommand,
+  dbCommand,
   doctorCommand,
   configCommand,
 ];

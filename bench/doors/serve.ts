@@ -15,12 +15,16 @@ import { createSeal } from '../../src/access/seal.ts';
 import { createSignIn } from '../../src/access/sign-in.ts';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
 import { openGateway } from '../../src/gateway/gateway.ts';
+import { createIdempotency } from '../../src/gateway/idempotency.ts';
+import { createTickets } from '../../src/gateway/tickets.ts';
 import { createId } from '../../src/id.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
 import { createServices } from '../../src/rpc/services.ts';
+import { createAnswerRows } from '../../src/store/answer-rows.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { createTicketRows } from '../../src/store/ticket-rows.ts';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
 import type { VoiceDesk } from '../../src/voices/voice-desk.ts';
 import { ownCpuMs } from '../measuring/machine.ts';
@@ -78,7 +82,11 @@ async function openSonant(): Promise<Doors> {
     admit,
     signing: { signIn, addresses },
     usage,
-    files: { find: clipRows.find, open: (id, range) => clips.open(id, range) },
+    remembering: {
+      idempotency: createIdempotency({ rows: createAnswerRows(store), isAlive: clipRows.isAlive }),
+      tickets: createTickets({ rows: createTicketRows(store), seal }),
+    },
+    files: { find: clipRows.find, open: (id, range) => clips.open(id, range), isRevocable: () => false },
     settings: { address, baseUrl: () => 'http://localhost', isStrict: false, allowedOrigins: [] },
     watch: { checks: [], onRequestEnd: () => {}, onFault },
   });

@@ -29,9 +29,9 @@ export function createMeasuring(): Measuring {
   const firstSound = metrics.durations('sonant_engine_first_sound_seconds', 'Until the first sound of a segment.');
   const retries = metrics.counter('sonant_engine_retries_total', 'Segments tried again before any sound.');
   metrics.gauge('sonant_process_resident_bytes', 'Memory of the process.', () => [[{}, process.memoryUsage.rss()]]);
-  metrics.gauge('sonant_process_cpu_seconds', 'Time that the process has computed.', () => {
+  metrics.total('sonant_process_cpu_seconds_total', 'Time that the process has computed.', () => {
     const { user, system } = process.cpuUsage();
-    return [[{}, (user + system) / 1e6]];
+    return (user + system) / 1e6;
   });
 
   return {
@@ -50,7 +50,7 @@ export function createMeasuring(): Measuring {
     watchHeart({ engines, guards, slots }) {
       metrics.gauge('sonant_speaking', 'Requests that speak now.', () => [[{}, slots.speaking]]);
       metrics.gauge('sonant_waiting', 'Requests that wait for their turn.', () => [[{}, slots.waiting]]);
-      metrics.gauge('sonant_engine_state', '1 for the state that the breaker of the engine is in.', () =>
+      metrics.gauge('sonant_engine_state', '1 for the worst state that a breaker of the engine is in.', () =>
         engines.flatMap((engine) =>
           states.map((state) => [{ engine: engine.name, state }, Number(guards(engine).state === state)] as const),
         ),

@@ -1,13 +1,15 @@
 // `sonant doctor`: looks whether everything that Sonant needs here works, and says what to do about what does not.
-import { existsSync } from 'node:fs';
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { openClips } from '../app/open-clips.ts';
 import { readTls } from '../app/tls.ts';
 import { tryClips } from '../app/try-clips.ts';
-import { databaseOf, type VoiceOffice } from '../app.ts';
+import type { VoiceOffice } from '../app.ts';
 import { type Config, type ConfigError, explainMistake } from '../config.ts';
 import { registry } from '../engines/registry.ts';
+import type { Failure } from '../errors.ts';
+import { inspectRedis } from '../redis/inspect-redis.ts';
+import { inspectStore, isStoreThere } from '../store/open-store.ts';
 import { type Command, type CommandLine, formatTable, parseCommandArgs } from './command.ts';
 
 interface Finding {
@@ -21,8 +23,8 @@ export const doctorCommand: Command = {
   summary: 'check that everything needed works here',
   help: () => `Usage: sonant doctor [--json]
 
-Checks Node, the settings, the data folder, S3, every engine and the voices. Exits with 1 if anything is broken; an
-optional engine that is not installed is no fault.
+Checks Node, the settings, the data folder, the database, Redis, S3, every engine and the voices. Exits with 1 if
+anything is broken; an optional engine that is not installed is no fault.
 `,
   async run(line) {
     const { args, loadConfig, print } = line;
@@ -33,7 +35,9 @@ optional engine that is not installed is no fault.
       { what: 'node', state: 'ready', message: process.version },
       { what: 'settings', state: 'ready', message: 'all are valid; sonant config prints them' },
       { what: 'data folder', ...(await inspectFolder(dataDir)) },
+      { what: 'database', ...(await inspectDatabase(config)) },
       { what: 'TLS', ...(await inspectTls(config)) },
+      { what: 'Redis', ...(await inspectRedis(config.redisUrl, config.redisPrefix)) },
       { what: 'S3', ...(await inspectS3(config)) },
     ];
     for (const { name, inspect } of registry) {
@@ -41,7 +45,7 @@ optional engine that is not installed is no fault.
     }
     // Engines that are well by themselves may still offer the same voice.
     if (!findings.some(isBroken)) {
-      findings.push({ what: 'voices', ...(await inspectVoices(line, existsSync(databaseOf(config)))) });
+      findings.push({ what: 'voices', ...(await inspectVoices(line, isStoreThere(config))) });
     }
     print(
       values.json
@@ -62,6 +66,16 @@ async function inspectFolder(folder: string): Promise<Omit<Finding, 'what'>> {
     return { state: 'ready', message: there === folder ? folder : `${folder}, made when it is first needed` };
   } catch (error) {
     return { state: 'broken', message: `${folder} cannot be written: ${(error as Error).message}` };
+  }
+}
+
+async function inspectDatabase(config: Config): Promise<Omit<Finding, 'what'>> {
+  try {
+    const { isReady, message } = await inspectStore(config);
+    return { state: isReady ? 'ready' : 'absent', message };
+  } catch (error) {
+    const { message, cause } = error as Failure;
+    return { state: 'broken', message: cause instanceof Error ? cause.message : message };
   }
 }
 
@@ -99,7 +113,7 @@ async function inspectVoices(
   isKept: boolean,
 ): Promise<Omit<Finding, 'what'>> {
   try {
-    const opened = isKept ? await openVoiceOffice() : await openApp();
+    const opened = isKept ? await openVoiceOffice(registry) : await openApp();
     try {
       const message = `${opened.voices.list().length}, each under a name of its own`;
       return { state: 'ready', message: 'rows' in opened ? `${message}; ${await inspectKept(opened)}` : message };

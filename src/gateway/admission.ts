@@ -25,15 +25,29 @@ export type AdmitTo = (
 /** The same for a route that the core has no method for: a hook that asks for these scopes. */
 export type AdmitFor = (scopes: readonly string[]) => (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
-export function createAdmission(admit: Admit): { admitTo: AdmitTo; admitFor: AdmitFor } {
+export interface Admission {
+  admitTo: AdmitTo;
+  admitFor: AdmitFor;
+  /** As `admitTo`, where a bearer token is an API key by another name. */
+  admitBearerTo: AdmitTo;
+}
+
+export function createAdmission(admit: Admit): Admission {
   const admitAny =
-    (choices: readonly (readonly string[])[]) => async (request: FastifyRequest, reply: FastifyReply) => {
-      request.caller = await admit({ ...presentedBy(request), tell: standingTeller(reply) }, ...choices);
+    (choices: readonly (readonly string[])[], presented = presentedBy) =>
+    async (request: FastifyRequest, reply: FastifyReply) => {
+      request.caller = await admit({ ...presented(request), tell: standingTeller(reply) }, ...choices);
     };
   return {
     admitTo: (...methods) => admitAny(methods.map(requiredScopesOf)),
     admitFor: (scopes) => admitAny([scopes]),
+    admitBearerTo: (...methods) => admitAny(methods.map(requiredScopesOf), presentedAsBearer),
   };
+}
+
+function presentedAsBearer(request: FastifyRequest): Presented {
+  const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
+  return { key: apiKeyOf(request) ?? token, authorization: undefined, session: undefined, address: request.ip };
 }
 
 /** The page of somebody who has signed in sends the token that it was given, and comes from here. */

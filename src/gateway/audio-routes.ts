@@ -18,6 +18,8 @@ export interface AudioFiles {
   open: ClipStore['open'];
   /** Where the store itself serves audio. */
   linkTo?: LinkTo | undefined;
+  /** Whether it may have to be silent before its time: of a person who can withdraw consent. */
+  isRevocable(clip: ClipRow): boolean;
 }
 
 type AudioRequest = FastifyRequest<{ Params: { file: string } }>;
@@ -59,13 +61,15 @@ export function addAudioRoutes(app: FastifyInstance, files: AudioFiles): void {
   const send = async (request: AudioRequest, reply: FastifyReply) => {
     const row = await findClip(files, request.params.file);
     const etag = `"${row.clipId}"`;
-    const common = fileHeaders(row, etag);
+    const isRevocable = files.isRevocable(row);
+    const common = fileHeaders(row, etag, isRevocable);
     if (matches(request.headers['if-none-match'], etag)) return reply.code(304).headers(common).send();
     const isRangeWanted = request.method === 'GET' && (request.headers['if-range'] ?? etag) === etag;
     const range = parseRange(isRangeWanted ? request.headers.range : undefined, row.byteCount);
     if (range === 'unsatisfiable') return refuseRange(request, reply, row.byteCount);
     const { contentType, extension } = audioFormats[row.format as FormatName];
-    if (files.linkTo && request.method === 'GET') {
+    // What may be revoked is never handed to where it could be fetched past us.
+    if (files.linkTo && !isRevocable && request.method === 'GET') {
       const { clipId, expiresAtMs } = row;
       const fileName = `${clipId}.${extension}`;
       const { url, maxAgeSeconds } = await files.linkTo({ key: clipId, contentType, fileName, expiresAtMs });
@@ -101,10 +105,13 @@ async function findClip({ find }: AudioFiles, file: string): Promise<ClipRow> {
   return row;
 }
 
-const fileHeaders = ({ expiresAtMs }: ClipRow, etag: string) => ({
+/** What may be revoked is asked for again each time; all else never changes. */
+const fileHeaders = ({ expiresAtMs }: ClipRow, etag: string, isRevocable: boolean) => ({
   ETag: etag,
   'accept-ranges': 'bytes',
-  'cache-control': `public, max-age=${Math.floor((expiresAtMs - Date.now()) / 1000)}, immutable`,
+  'cache-control': isRevocable
+    ? 'private, no-cache'
+    : `public, max-age=${Math.floor((expiresAtMs - Date.now()) / 1000)}, immutable`,
   'x-content-type-options': 'nosniff',
 });
 

@@ -23,14 +23,17 @@ import { createEventSender } from './event-sender.ts';
 import { addHealthRoutes, type ReadinessCheck } from './health-routes.ts';
 import { createHttpApp } from './http-app.ts';
 import { createHttpServer, type Tls } from './http-server.ts';
+import type { Idempotency } from './idempotency.ts';
 import { addKeyRoutes } from './key-routes.ts';
 import { farewellMs } from './limits.ts';
 import { addOauthRoutes } from './oauth-routes.ts';
+import { addOpenAiRoutes } from './openai-routes.ts';
 import { addOpenApi } from './openapi.ts';
 import { addRpcRoutes } from './rpc-routes.ts';
 import { addSpeechRoutes } from './speech-routes.ts';
 import { SpeechStreams } from './speech-streams.ts';
 import { addSseRoutes } from './sse-routes.ts';
+import type { Tickets } from './tickets.ts';
 import { addUsageRoute } from './usage-route.ts';
 import { addVoiceRoutes } from './voice-routes.ts';
 
@@ -52,6 +55,8 @@ export interface GatewayOptions {
   admit: Admit;
   signing: { signIn: SignIn; addresses: AddressLimit };
   files: AudioFiles;
+  /** What is to be found again at any replica. */
+  remembering: { idempotency: Idempotency; tickets: Tickets };
   usage: Pick<UsageRows, 'sum'>;
   settings: GatewaySettings;
   watch: {
@@ -152,18 +157,20 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 }
 
 function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: GatewayOptions): void {
-  const { services, admit, signing, files, usage, settings, watch } = options;
+  const { services, admit, signing, files, remembering, usage, settings, watch } = options;
+  const { idempotency, tickets } = remembering;
   const { baseUrl, isStrict } = settings;
   const client = createClient(SpeechService, services.transport);
-  const { admitTo, admitFor } = createAdmission(admit);
+  const { admitTo, admitFor, admitBearerTo } = createAdmission(admit);
   const eventSender = createEventSender({ client, streams, admit });
   const readOpenApi = addOpenApi(app, baseUrl);
-  addSpeechRoutes(app, { client, admitTo, eventSender, isStrict });
-  addSseRoutes(app, { admitTo, eventSender, isStrict, baseUrl });
+  addSpeechRoutes(app, { client, admitTo, eventSender, idempotency, isStrict });
+  addSseRoutes(app, { admitTo, eventSender, tickets, isStrict, baseUrl });
   addEstimateRoute(app, { client, admitTo, isStrict });
   addAudioRoutes(app, files);
   addVoiceRoutes(app, { transport: services.transport, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { transport: services.transport, admitTo, isStrict, baseUrl });
+  addOpenAiRoutes(app, { transport: services.transport, admitTo: admitBearerTo, isStrict });
   addOauthRoutes(app, { ...signing, baseUrl });
   addUsageRoute(app, { usage, admitFor });
   addHealthRoutes(app, watch);

@@ -1,85 +1,71 @@
 // Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): the same request under the same key of the same caller
-// gets the same answer for a day, so that a client whose connection broke may simply ask again. Another request under
-// that key, or the same one while it still runs, is refused. A request that failed leaves no trace: it may be repeated.
-// Answers are remembered in this process; after a restart the cache of audio still answers with the same clip.
+// gets the same answer for a day, from any replica and after a restart, so that a client whose connection broke may simply
+// ask again. Another request under that key, or the same one while it still runs, is refused. A request that failed leaves
+// no trace: it may be repeated.
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
-import { idempotencyKeyCharsMax, idempotencyKeysMax, idempotencyMs } from './limits.ts';
-
-interface Remembered<Answer> {
-  fingerprint: string;
-  /** Undefined while the request runs. */
-  answer: Answer | undefined;
-  untilMs: number;
-}
+import { unaryCallMs } from '../rpc/limits.ts';
+import type { AnswerRow, AnswerRows } from '../store/answer-rows.ts';
+import { idempotencyKeyCharsMax, idempotencyMs } from './limits.ts';
 
 export interface Once<Answer> {
   key: string;
   callerId: string;
   /** What makes two requests the same. */
   request: unknown;
-  /** Answers, and says until when its answer is worth repeating. */
-  work(): Promise<{ answer: Answer; usefulUntilMs: number }>;
+  /** Answers, says what its answer is about, and until when it is worth repeating. */
+  work(): Promise<{ answer: Answer; subject: string; usefulUntilMs: number }>;
 }
 
-export class Idempotency<Answer> {
-  /** By caller and by key, so that one caller's keys push out none of another's. */
-  readonly #remembered = new Map<string, Map<string, Remembered<Answer>>>();
-  #size = 0;
+export interface Idempotency {
+  once<Answer>(once: Once<Answer>): Promise<Answer>;
+  /** Answers about what is no more are forgotten: the next request under their keys is a new one. */
+  forgetAbout(callerId: string, subject: string): Promise<void>;
+}
 
-  async once({ key, callerId, request, work }: Once<Answer>): Promise<Answer> {
+/** How long a request is taken to run whose process has died. */
+const runningMs = unaryCallMs + 60_000;
+const forgottenAtOnce = 20;
+
+export interface IdempotencyOptions {
+  rows: AnswerRows;
+  /** Whether what an answer is about is still there. */
+  isAlive(subject: string): Promise<boolean>;
+}
+
+export const createIdempotency = ({ rows, isAlive }: IdempotencyOptions): Idempotency => ({
+  async once({ key, callerId, request, work }) {
     const fingerprint = createHash('sha256').update(JSON.stringify(request)).digest('base64');
-    const before = this.#remembered.get(callerId)?.get(key);
-    if (before && Date.now() < before.untilMs) return repeat(before, fingerprint);
-    if (before) this.#forget(callerId, key);
-    if (this.#size >= idempotencyKeysMax) this.#makeRoom();
-    const entry: Remembered<Answer> = { fingerprint, answer: undefined, untilMs: Infinity };
-    this.#remember(callerId, key, entry);
-    try {
-      const { answer, usefulUntilMs } = await work();
-      entry.answer = answer;
-      entry.untilMs = Math.min(Date.now() + idempotencyMs, usefulUntilMs);
-      return answer;
-    } finally {
-      if (entry.answer === undefined) this.#forget(callerId, key);
+    const nowMs = Date.now();
+    const begun = { ownerId: callerId, name: key, fingerprint, answer: null, subject: '', untilMs: nowMs + runningMs };
+    await rows.forgetOver(nowMs, forgottenAtOnce);
+    let before = await rows.begin(begun, nowMs);
+    if (before?.answer && !(await isAlive(before.subject))) {
+      await rows.forgetAbout(callerId, before.subject);
+      before = await rows.begin(begun, nowMs);
     }
-  }
+    if (before) return repeat(before, fingerprint);
+    try {
+      const { answer, subject, usefulUntilMs } = await work();
+      const untilMs = Math.min(Date.now() + idempotencyMs, usefulUntilMs);
+      await rows.finish({ ...begun, answer: JSON.stringify(answer), subject, untilMs });
+      return answer;
+    } catch (error) {
+      await rows.forget(callerId, key).catch(() => {});
+      throw error;
+    }
+  },
+  forgetAbout: (callerId, subject) => rows.forgetAbout(callerId, subject),
+});
 
-  /** Answers that are no longer true are forgotten: the next request under their keys is a new one. */
-  forgetAnswers(callerId: string, isOver: (answer: Answer) => boolean): void {
-    for (const [key, { answer }] of this.#remembered.get(callerId) ?? [])
-      if (answer !== undefined && isOver(answer)) this.#forget(callerId, key);
-  }
-
-  #remember(callerId: string, key: string, entry: Remembered<Answer>): void {
-    const own = this.#remembered.get(callerId) ?? new Map<string, Remembered<Answer>>();
-    this.#remembered.set(callerId, own.set(key, entry));
-    this.#size++;
-  }
-
-  #forget(callerId: string, key: string): void {
-    const own = this.#remembered.get(callerId)!;
-    own.delete(key);
-    this.#size--;
-    if (own.size === 0) this.#remembered.delete(callerId);
-  }
-
-  /** Whoever has the most gives up the oldest answer. What still runs is never forgotten. */
-  #makeRoom(): void {
-    let [callerId, own] = this.#remembered.entries().next().value!;
-    for (const [otherId, others] of this.#remembered) if (others.size > own.size) [callerId, own] = [otherId, others];
-    for (const [key, { answer }] of own) if (answer !== undefined) return void this.#forget(callerId, key);
-  }
-}
-
-function repeat<Answer>({ fingerprint, answer }: Remembered<Answer>, asked: string): Answer {
+function repeat({ fingerprint, answer }: AnswerRow, asked: string) {
   if (fingerprint !== asked) {
     throw new Failure('idempotency_conflict', { message: 'This Idempotency-Key was used for another request.' });
   }
-  if (answer === undefined) {
+  if (answer === null) {
     throw new Failure('idempotency_conflict', { message: 'The request with this Idempotency-Key is still running.' });
   }
-  return answer;
+  return JSON.parse(answer);
 }
 
 /** The key that a request carries, if any, or a Failure if it cannot be one. */

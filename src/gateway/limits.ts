@@ -8,7 +8,7 @@ export const headersMax = 100;
 export const handshakeMs = 10_000;
 /** Until the headers of a request are there, and the whole of it. */
 export const headersArrivalMs = 15_000;
-export const requestArrivalMs = 45_000;
+export const requestArrivalMs = 120_000;
 /** How often requests that are too slow are looked for. */
 export const slowRequestCheckMs = 5_000;
 /** How long a connection waits for its next request; longer than the proxies that are common in front. */
@@ -33,9 +33,8 @@ export const jsonValuesMax = 10_000;
 export const ignoredFieldsMax = 20;
 export const ignoredFieldCharsMax = 64;
 
-/** How long the answer to a request with an Idempotency-Key is remembered, and how many. */
+/** How long the answer to a request with an Idempotency-Key is remembered. */
 export const idempotencyMs = 24 * 3_600_000;
-export const idempotencyKeysMax = 20_000;
 export const idempotencyKeyCharsMax = 255;
 
 /**

@@ -34,7 +34,7 @@ export interface Answer {
 
 export interface Operation {
   id: string;
-  tag: 'Speech' | 'Streams' | 'Audio' | 'Voices' | 'Keys' | 'Service';
+  tag: 'Speech' | 'Streams' | 'Audio' | 'Voices' | 'Keys' | 'OpenAI' | 'Service';
   summary: string;
   description?: string;
   /** What the key must be good for: one of these. Absent where no key is needed. */

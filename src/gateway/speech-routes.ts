@@ -9,7 +9,7 @@ import { type AdmitTo, requireScopes } from './admission.ts';
 import { sendPieces } from './body-writer.ts';
 import { callOptionsOf } from './call-options.ts';
 import { type EventSender, linkHeaders } from './event-sender.ts';
-import { Idempotency, parseIdempotencyKey } from './idempotency.ts';
+import { type Idempotency, parseIdempotencyKey } from './idempotency.ts';
 import { fieldsOf } from './json-body.ts';
 import { documented } from './operation.ts';
 import { type AskedSpeech, parseSpeechFields, toStream, toSynthesize } from './speech-fields.ts';
@@ -28,6 +28,7 @@ export interface SpeechRoutesOptions {
   client: Client<typeof SpeechService>;
   admitTo: AdmitTo;
   eventSender: EventSender;
+  idempotency: Idempotency;
   isStrict: boolean;
 }
 
@@ -39,8 +40,7 @@ interface LinkAnswer {
 const { synthesizeSpeech, streamSpeech, deleteAudio } = SpeechService.method;
 
 export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptions): void {
-  const { client, admitTo, eventSender, isStrict } = options;
-  const idempotency = new Idempotency<LinkAnswer>();
+  const { client, admitTo, eventSender, idempotency, isStrict } = options;
 
   const makeLink = async (request: FastifyRequest, reply: FastifyReply, { request: speech }: AskedSpeech) => {
     const response = await client.synthesizeSpeech(toSynthesize(speech), callOptionsOf(request, reply, 'rest'));
@@ -48,7 +48,12 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
     const headers = { ...storyHeaders(response), ...durationHeader(response), ...expiresHeader(response) };
     const format = formatOf(response.outputFormat);
     const body = { status: 'success', audio_url: audio.value, voice_name: voiceName, method: 'rest', chars, format };
-    return { answer: { headers, body }, usefulUntilMs: expireTime ? Number(expireTime.seconds) * 1000 : Infinity };
+    const answer: LinkAnswer = { headers, body };
+    return {
+      answer,
+      subject: response.audioId,
+      usefulUntilMs: expireTime ? Number(expireTime.seconds) * 1000 : Infinity,
+    };
   };
 
   const sendLink = async (request: FastifyRequest, reply: FastifyReply, asked: AskedSpeech) => {
@@ -119,7 +124,7 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
     async handler(request: FastifyRequest<{ Params: { id: string } }>, reply) {
       const { id } = request.params;
       await client.deleteAudio({ audioId: id }, callOptionsOf(request, reply, 'rest'));
-      idempotency.forgetAnswers(request.caller!.callerId, ({ headers }) => headers['X-Audio-Id'] === id);
+      await idempotency.forgetAbout(request.caller!.callerId, id);
       return reply.code(204).send();
     },
   });

@@ -17,11 +17,12 @@ import {
   ticketOperation,
   ticketStreamOperation,
 } from './stream-operations.ts';
-import { Tickets } from './tickets.ts';
+import type { Tickets } from './tickets.ts';
 
 export interface SseRoutesOptions {
   admitTo: AdmitTo;
   eventSender: EventSender;
+  tickets: Tickets;
   isStrict: boolean;
   baseUrl(): string;
 }
@@ -32,9 +33,8 @@ const url = '/api/audio/speech/sse';
 
 export function addSseRoutes(
   app: FastifyInstance,
-  { admitTo, eventSender, isStrict, baseUrl }: SseRoutesOptions,
+  { admitTo, eventSender, tickets, isStrict, baseUrl }: SseRoutesOptions,
 ): void {
-  const tickets = new Tickets();
   const onRequest = admitTo(SpeechService.method.streamSpeech);
   const asked = (request: FastifyRequest) => parseEventFields(fieldsOf(request), isStrict);
 
@@ -65,7 +65,7 @@ export function addSseRoutes(
     async handler(request, reply) {
       const speech = asked(request);
       const holder = { apiKey: apiKeyOf(request)!, keyId: request.caller!.keyId };
-      const { ticketId, expiresAtMs } = tickets.issue(speech, holder);
+      const { ticketId, expiresAtMs } = await tickets.issue(speech, holder);
       const address = `${baseUrl()}${url}/tickets/${ticketId}`;
       const headers = { Location: address, 'cache-control': 'no-store', ...ignoredHeader(speech.ignored) };
       const body = { id: ticketId, sse_url: address, expires_at: new Date(expiresAtMs).toISOString() };
@@ -81,7 +81,7 @@ export function addSseRoutes(
       const { id } = request.params;
       const last = request.headers['last-event-id'];
       if (last) return eventSender.resume(request, reply, String(last).split(':', 1)[0]!, id);
-      const ticket = tickets.use(id);
+      const ticket = await tickets.use(id);
       if (!ticket)
         throw new Failure('stream_expired', { message: 'This ticket is unknown, used or expired; ask for another.' });
       return eventSender.begin(request, reply, ticket.asked, ticket);

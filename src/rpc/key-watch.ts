@@ -1,6 +1,6 @@
-// Ends the streams of a key that ends: of every stream that runs, its key is looked at again every half second, so that
-// a revocation is heeded within a second wherever it was made. A key that cannot be looked at, because the store does not
-// answer, is not taken for ended.
+// Ends the calls of a key that ends: of every call that runs, its key is looked at again every half second, or at once
+// when told to, so that a revocation is heeded within a second wherever it was made. A key that cannot be looked at,
+// because the store does not answer, is not taken for ended.
 import type { Interceptor } from '@connectrpc/connect';
 import { Failure } from '../errors.ts';
 import { admittedKey } from './call.ts';
@@ -10,41 +10,51 @@ export type IsInForce = (keyId: string) => Promise<boolean>;
 
 export interface KeyWatch {
   interceptor: Interceptor;
+  /** A key may have ended: looks at them all now. */
+  check(): void;
   close(): void;
 }
 
 export function openKeyWatch(isInForce: IsInForce): KeyWatch {
-  const streams = new Map<string, Set<AbortController>>();
+  const calls = new Map<string, Set<AbortController>>();
   const check = async () => {
-    for (const [keyId, ends] of [...streams]) {
+    for (const [keyId, ends] of [...calls]) {
       if (await isInForce(keyId).catch(() => true)) continue;
       for (const end of ends) end.abort(new Failure('invalid_api_key', { message: 'The API key is no longer valid.' }));
     }
   };
   let isChecking = false;
-  const timer = setInterval(async () => {
+  let isDue = false;
+  const checkAll = async () => {
+    isDue = true;
     // One at a time, however long the store takes.
     if (isChecking) return;
     isChecking = true;
-    await check();
+    while (isDue) {
+      isDue = false;
+      await check();
+    }
     isChecking = false;
+  };
+  const timer = setInterval(() => {
+    if (!isChecking) void checkAll();
   }, keyCheckMs);
   timer.unref();
 
   const interceptor: Interceptor = (next) => async (request) => {
     const keyId = request.contextValues.get(admittedKey)?.caller.keyId;
-    if (!request.stream || keyId === undefined) return next(request);
+    if (keyId === undefined) return next(request);
     const end = new AbortController();
-    const ends = streams.get(keyId) ?? new Set();
-    streams.set(keyId, ends.add(end));
+    const ends = calls.get(keyId) ?? new Set();
+    calls.set(keyId, ends.add(end));
     const forget = () => {
       ends.delete(end);
-      if (ends.size === 0 && streams.get(keyId) === ends) streams.delete(keyId);
+      if (ends.size === 0 && calls.get(keyId) === ends) calls.delete(keyId);
     };
     // Connect aborts it at the end of every call.
     request.signal.addEventListener('abort', forget, { once: true });
     if (request.signal.aborted) forget();
     return next({ ...request, signal: AbortSignal.any([request.signal, end.signal]) });
   };
-  return { interceptor, close: () => clearInterval(timer) };
+  return { interceptor, check: () => void checkAll(), close: () => clearInterval(timer) };
 }

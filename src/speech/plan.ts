@@ -8,7 +8,7 @@ import { inspectScripts } from './script.ts';
 import { type Break, type Cut, segmentText } from './segment.ts';
 import { type Binding, isSpokenBy, type OfferedVoice, type VoiceStatus, type Voices } from './voice.ts';
 
-export type Warning = 'nothing_spoken' | 'transliterated';
+export type Warning = 'nothing_spoken' | 'transliterated' | 'fallback_engine';
 
 /** A cut in its place: in which chunk, after which breath, and whether it is the chunk's last. */
 export interface PlannedCut {
@@ -46,9 +46,10 @@ const firstCharsMax = 60;
 /** How much of a chunk's end is looked at to see how it ends. */
 const endCharsMax = 100;
 
-export function planSpeech(voices: Voices, request: SpeechRequest): SpeechPlans {
-  const voice = voices.find(request.voiceId);
+export function planSpeech(voices: Voices, asked: SpeechRequest): SpeechPlans {
+  const voice = voices.find(asked.voiceId);
   checkReady(voice);
+  const request = inOwnLanguage(asked, voice);
   const { languageCode, speakingRate } = request;
   const bindings = bindingsFor(voice, languageCode);
   const scripts = inspectScripts(request.chunks.join('\n'), languageCode);
@@ -64,10 +65,17 @@ export function planSpeech(voices: Voices, request: SpeechRequest): SpeechPlans 
     const warnings: Warning[] = [];
     if (!isSpoken) warnings.push('nothing_spoken');
     if (scripts.foreign.length > 0) warnings.push('transliterated');
+    if (binding !== bindings[0]) warnings.push('fallback_engine');
     return { request, voice: voice.voice, binding, engineRate, tempo: speakingRate / engineRate, warnings, cuts };
   };
   return { voice, bindings, planFor };
 }
+
+/** BCP-47 for a language that nobody has told: it is taken for the voice's own. */
+const undetermined = 'und';
+
+const inOwnLanguage = (request: SpeechRequest, { voice }: OfferedVoice): SpeechRequest =>
+  request.languageCode === undetermined ? { ...request, languageCode: voice.languageCodes[0]! } : request;
 
 const unreadyMessages: Readonly<Record<Exclude<VoiceStatus, 'ready'>, string>> = {
   pending: 'The voice is still being made.',

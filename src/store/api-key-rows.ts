@@ -156,7 +156,7 @@ export function createApiKeyRows(store: RowStore): ApiKeyRows {
     findById: (keyId, range) => findById(store, keyId, range),
     async isInForce(keyId, nowMs) {
       const sql = `select key_id from api_keys
-        where key_id = $1 and revoked_at_ms is null and coalesce(expires_at_ms, $2 + 1) > $2`;
+        where key_id = $1 and revoked_at_ms is null and (expires_at_ms is null or expires_at_ms > $2)`;
       return (await store.query(sql, keyId, nowMs)).length > 0;
     },
     list(range, limit, beforeKeyId = afterAllKeyIds) {
@@ -184,14 +184,21 @@ export function createApiKeyRows(store: RowStore): ApiKeyRows {
           }
           if (added && !(await insert(rows, added))) throw new Error('two keys were given one id part');
           await addAudit(rows, audit);
+          await rows.announce('keys');
           return { ...row, ...change };
         },
         { durable },
       ),
     noteUses: (uses) =>
-      store.transaction(async (rows) => {
-        const sql = 'update api_keys set last_used_at_ms = $2 where key_id = $1 and coalesce(last_used_at_ms, 0) < $2';
-        for (const { keyId, usedAtMs } of uses) await rows.query(sql, keyId, usedAtMs);
-      }),
+      store.transaction(
+        async (rows) => {
+          const sql =
+            'update api_keys set last_used_at_ms = $2 where key_id = $1 and coalesce(last_used_at_ms, 0) < $2';
+          // In an order that all keep to, so that none of two waits for the other.
+          const inOrder = uses.toSorted((one, other) => (one.keyId < other.keyId ? -1 : 1));
+          for (const { keyId, usedAtMs } of inOrder) await rows.query(sql, keyId, usedAtMs);
+        },
+        { blind: true },
+      ),
   };
 }

@@ -126,7 +126,44 @@ const migrations: readonly Migration[] = [
       'create index clips_of_voice on clips (voice_id) where purged_at_ms is null',
     ],
   },
+  {
+    name: 'answers and tickets',
+    statements: [
+      `create table answers (
+        owner_id text not null,
+        name text not null,
+        fingerprint text not null,
+        answer text,
+        subject text not null,
+        until_ms bigint not null,
+        primary key (owner_id, name)
+      )`,
+      'create index answers_over on answers (until_ms)',
+      'create index answers_about on answers (owner_id, subject)',
+      `create table tickets (
+        ticket_id text primary key,
+        key_id text not null,
+        chars bigint not null,
+        sealed text not null,
+        expires_at_ms bigint not null
+      )`,
+      'create index tickets_over on tickets (expires_at_ms)',
+    ],
+  },
+  {
+    name: 'fingerprints',
+    statements: ['create table fingerprints (name text primary key, fingerprint text not null)'],
+  },
 ];
+
+/** How many steps there are. */
+export const schemaSteps = migrations.length;
+
+/** How many steps a database has seen that has the table of them. */
+export async function readSteps(rows: Rows): Promise<number> {
+  const [seen] = await rows.query<{ steps: number }>('select coalesce(max(step), 0) as steps from migrations');
+  return seen!.steps;
+}
 
 /**
  * Takes the steps that are still to be taken, inside a transaction that keeps every other process out. A database
@@ -136,8 +173,7 @@ export async function migrate(rows: Rows, steps: readonly Migration[] = migratio
   await rows.query(
     'create table if not exists migrations (step bigint primary key, name text not null, taken_at_ms bigint not null)',
   );
-  const [seen] = await rows.query<{ steps: number }>('select coalesce(max(step), 0) as steps from migrations');
-  const taken = seen!.steps;
+  const taken = await readSteps(rows);
   if (taken > steps.length) {
     throw new Error(
       `its schema (${taken}) is newer than this version of Sonant knows (${steps.length}); run a newer version`,

@@ -10,7 +10,7 @@ import Database from 'better-sqlite3';
 import { Failure } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
 import { migrate } from './migrations.ts';
-import type { RowStore, Rows, RowValue, TransactionOptions } from './row-store.ts';
+import type { RowStore, RowValue, Transaction, TransactionOptions } from './row-store.ts';
 
 /** How long SQLite may hold up the event loop while another process writes. */
 const blockingMsMax = 5;
@@ -18,25 +18,36 @@ const blockingMsMax = 5;
 const busyMsMax = 5_000;
 const retryMs = { first: 2, max: 30 };
 const statementsMax = 200;
+const wipeAgainMs = 200;
 
 /** "SNNT" in the file's header: whose database it is. */
 const applicationId = 0x534e4e54;
 
+export interface SqliteOptions {
+  /** Refused where another process has the file open, and keeps all others out. */
+  isAlone?: boolean;
+}
+
 /** Opens the database in `file`, makes it if it is not there, and brings it to the present schema. */
-export async function openSqlite(file: string): Promise<RowStore> {
+export async function openSqlite(file: string, { isAlone = false }: SqliteOptions = {}): Promise<RowStore> {
   let database: Database.Database | undefined;
   try {
     createPrivately(file);
     const opened = new Database(file, { timeout: blockingMsMax });
     database = opened;
-    await patiently(() => claim(opened));
+    if (isAlone) {
+      opened.pragma('locking_mode = EXCLUSIVE');
+      claim(opened);
+    } else await patiently(() => claim(opened));
     const store = new SqliteRows(opened);
     await store.transaction(migrate, { durable: true });
     return store;
   } catch (error) {
     database?.close();
     const cause = error instanceof Failure ? (error.cause ?? error) : error;
-    const why = new Error(`${file}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    const isTaken = isAlone && codeOf(cause).startsWith('SQLITE_BUSY');
+    const told = isTaken ? 'another process has it open' : cause instanceof Error ? cause.message : cause;
+    const why = new Error(`${file}: ${told}`, { cause });
     throw new Failure('storage_unavailable', { message: 'The database cannot be opened.' }, why);
   }
 }
@@ -74,6 +85,7 @@ class SqliteRows implements RowStore {
   readonly #statements = new Map<string, Database.Statement>();
   /** Resolves when the open transaction is over. There is one connection, so whoever comes meanwhile waits. */
   #transaction: Promise<void> | undefined;
+  #wiping: NodeJS.Timeout | undefined;
 
   constructor(database: Database.Database) {
     this.#database = database;
@@ -83,8 +95,10 @@ class SqliteRows implements RowStore {
     return this.#whenFree(() => this.#run<Row>(sql, values));
   }
 
-  async transaction<Result>(work: (rows: Rows) => Promise<Result>, options: TransactionOptions = {}): Promise<Result> {
-    const { durable = false, erasing = false } = options;
+  async transaction<Result>(
+    work: (rows: Transaction) => Promise<Result>,
+    { durable = false, erasing = [] }: TransactionOptions = {},
+  ): Promise<Result> {
     const over = Promise.withResolvers<void>();
     await this.#whenFree(() => {
       this.#database.pragma(`synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
@@ -92,14 +106,22 @@ class SqliteRows implements RowStore {
       this.#transaction = over.promise;
     });
     let isOver = false;
+    let isCommitted = false;
+    let failed: { error: unknown } | undefined;
     const query = async <Row extends object>(sql: string, ...values: readonly RowValue[]) => {
       if (isOver) throw new Error('the transaction is over');
-      return this.#run<Row>(sql, values);
+      try {
+        return this.#run<Row>(sql, values);
+      } catch (error) {
+        failed ??= { error };
+        throw error;
+      }
     };
     try {
-      const result = await work({ query });
+      const result = await work({ query, announce: async () => {} });
+      if (failed) throw failed.error;
       this.#database.exec('commit');
-      if (erasing) this.#database.pragma('wal_checkpoint(TRUNCATE)');
+      isCommitted = true;
       return result;
     } catch (error) {
       // Some errors have rolled back already.
@@ -110,13 +132,33 @@ class SqliteRows implements RowStore {
       this.#transaction = undefined;
       over.resolve();
       if (durable) this.#database.pragma('synchronous = NORMAL');
+      if (erasing.length > 0 && isCommitted) this.#wipe();
     }
+  }
+
+  /** Other processes are not heard of. */
+  listen(): () => void {
+    return () => {};
   }
 
   async close(): Promise<void> {
     while (this.#transaction) await this.#transaction;
+    clearTimeout(this.#wiping);
     this.#statements.clear();
     this.#database.close();
+  }
+
+  /** Takes what was written ahead into the file and empties it, now or when those who read just now have read. */
+  #wipe(): void {
+    clearTimeout(this.#wiping);
+    let isDone = false;
+    try {
+      const [{ busy }] = this.#database.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }];
+      isDone = busy === 0;
+    } catch (error) {
+      if (!codeOf(error)) throw error;
+    }
+    if (!isDone) this.#wiping = setTimeout(() => this.#transaction ?? this.#wipe(), wipeAgainMs).unref();
   }
 
   #whenFree<Result>(work: () => Result): Promise<Result> {

@@ -43,6 +43,8 @@ const columnOf: Readonly<Record<UsageGroup, string>> = { key: 'u.key_id', voice:
 const sums = `cast(sum(u.requests) as bigint) as "requests", cast(sum(u.characters) as bigint) as "characters",
   cast(sum(u.audio_ms) as bigint) as "audioMs"`;
 
+const orderOf = ({ keyId, day, voiceId }: Spoken) => `${keyId} ${day} ${voiceId}`;
+
 async function addOne(rows: Rows, spoken: Spoken): Promise<void> {
   const { keyId, voiceId, day, requests, characters, audioMs } = spoken;
   const sql = `insert into usage (key_id, voice_id, day, requests, characters, audio_ms)
@@ -58,9 +60,14 @@ export function createUsageRows(store: RowStore): UsageRows {
       const [first] = all;
       if (!first) return;
       if (all.length === 1) return addOne(store, first);
-      await store.transaction(async (rows) => {
-        for (const one of all) await addOne(rows, one);
-      });
+      // In an order that all keep to, so that none of two waits for the other.
+      const inOrder = all.toSorted((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1));
+      await store.transaction(
+        async (rows) => {
+          for (const one of inOrder) await addOne(rows, one);
+        },
+        { blind: true },
+      );
     },
     async charactersSince(ownerId, day) {
       const sql = `select coalesce(sum(u.characters), 0) as characters from usage u

@@ -41,7 +41,7 @@ export interface VoiceChange {
 
 export interface VoiceRows {
   /** Those that have changed after that revision, the oldest change first. */
-  listChanged(afterRevision: number): Promise<VoiceRow[]>;
+  listChanged(afterRevision: number, limit?: number): Promise<VoiceRow[]>;
   find(voiceId: string): Promise<VoiceRow | undefined>;
   /** Puts in place of the row, if there is one, what `decide` makes of it; answers it as it is then. */
   change(voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange): Promise<VoiceRow>;
@@ -80,7 +80,8 @@ async function find(rows: Rows, voiceId: string): Promise<VoiceRow | undefined> 
 
 export function createVoiceRows(store: RowStore): VoiceRows {
   return {
-    listChanged: (afterRevision) => store.query(`${select} where revision > $1 order by revision`, afterRevision),
+    listChanged: (afterRevision, limit = Number.MAX_SAFE_INTEGER) =>
+      store.query(`${select} where revision > $1 order by revision limit $2`, afterRevision, limit),
     find: (voiceId) => find(store, voiceId),
     change: (voiceId, decide) =>
       store.transaction(
@@ -91,9 +92,10 @@ export function createVoiceRows(store: RowStore): VoiceRows {
           if (destroysClones) await rows.query('delete from clones where voice_id = $1', voiceId);
           const insert = 'insert into clones (clone_id, voice_id, sealed) values ($1, $2, $3)';
           for (const { cloneId, sealed } of clones) await rows.query(insert, cloneId, voiceId, sealed);
+          await rows.announce('voices');
           return { ...row, revision };
         },
-        { durable: true, erasing: true },
+        { durable: true, erasing: ['clones', 'voices'] },
       ),
     async findClone(cloneId) {
       const [clone] = await store.query<SealedClone>('select sealed from clones where clone_id = $1', cloneId);

@@ -39,7 +39,7 @@ export function rowStoreConformance(name: string, { place, open }: RowStoreConfo
       const bytes = Uint8Array.of(0, 1, 254, 255);
       const words = "Grüße, 世界 👋🏽 '; drop table things; --";
       await store.query('insert into things values ($1, $2, $3, $4)', 2 ** 50, words, bytes, 0.1);
-      await store.query('insert into things values ($1, $2, $2, $2)', -3, null);
+      await store.query('insert into things values ($1, $2, $3, $4)', -3, null, null, null);
       const rows = await store.query<{ id: number; bytes: Uint8Array | null }>(
         'select id, words as "theWords", bytes, part from things where id in ($1, $2) order by id',
         2 ** 50,
@@ -49,6 +49,23 @@ export function rowStoreConformance(name: string, { place, open }: RowStoreConfo
         { id: -3, theWords: null, bytes: null, part: null },
         { id: 2 ** 50, theWords: words, bytes: [...bytes], part: 0.1 },
       ]);
+    });
+
+    test('counts and sums are numbers; texts come in the order of their bytes, and one with a NUL is nowhere', async () => {
+      const [sum] = await store.query(
+        'select count(*) as count, sum(n) as sum from (select 2 as n union select 3) as t',
+      );
+      expect(sum).toEqual({ count: 2, sum: 5 });
+      const names = ['a', 'B', '_', '~', 'ä', '0', 'key_A/', 'key_A'];
+      const add = 'insert into migrations (step, name, taken_at_ms) values ($1, $2, 0)';
+      for (const [i, each] of names.entries()) await store.query(add, 1_000 + i, each);
+      const sql = 'delete from migrations where step >= 1000 returning name';
+      const inOrder = await store.query<{ name: string }>(
+        'select name from migrations where step >= 1000 order by name',
+      );
+      expect(inOrder.map((row) => row.name)).toEqual(names.toSorted());
+      expect(await store.query('select step from migrations where name = $1', 'a\0')).toEqual([]);
+      expect(await store.query(sql)).toHaveLength(names.length);
     });
 
     test('a change answers no rows, unless it returns some', async () => {
@@ -86,6 +103,12 @@ export function rowStoreConformance(name: string, { place, open }: RowStoreConfo
         await rows.query('insert into things (id, words) values (33, $1)', 'all');
       });
       await expect(broken).rejects.toThrow();
+      const stubborn = store.transaction(async (rows) => {
+        await rows.query('insert into things (id, words) values (34, $1)', 'all');
+        await rows.query('insert into things (id, words) values (34, $1)', 'all').catch(() => {});
+        return 'as if nothing had happened';
+      });
+      await expect(stubborn).rejects.toThrow();
       expect(await idsLike('all')).toEqual([30, 31]);
     });
 
@@ -117,6 +140,26 @@ export function rowStoreConformance(name: string, { place, open }: RowStoreConfo
         );
       await Promise.all(Array.from({ length: 40 }, addOne));
       expect(await store.query('select part from things where id = 50')).toEqual([{ part: 40 }]);
+    });
+
+    test('blind transactions are all or nothing too, and a topic may be announced in any', async () => {
+      const sql = `insert into things (id, words) values ($1, 'blind')
+        on conflict (id) do update set part = coalesce(things.part, 0) + 1`;
+      const addBoth = (_: unknown, i: number) =>
+        store.transaction(
+          async (rows) => {
+            await rows.query(sql, 70);
+            await rows.query(sql, 71);
+            if (i % 4 === 0) throw new Error('undo');
+            await rows.announce('keys');
+          },
+          { blind: true },
+        );
+      await Promise.allSettled(Array.from({ length: 20 }, addBoth));
+      expect(await store.query('select id, part from things where words = $1 order by id', 'blind')).toEqual([
+        { id: 70, part: 14 },
+        { id: 71, part: 14 },
+      ]);
     });
 
     test('the rows of a transaction end with it', async () => {

@@ -1,28 +1,75 @@
-// What is remembered under Idempotency-Keys when there are too many of them.
-import { expect, test } from 'vitest';
-import { Idempotency } from '../../src/gateway/idempotency.ts';
-import { idempotencyKeysMax } from '../../src/gateway/limits.ts';
+// What is remembered under Idempotency-Keys, and for how long, by two replicas on one database.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createIdempotency } from '../../src/gateway/idempotency.ts';
+import { createAnswerRows } from '../../src/store/answer-rows.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
 
-test('who sends too many keys loses their own oldest answers, and nobody what still runs', async () => {
-  const idempotency = new Idempotency<number>();
-  const once = (callerId: string, key: string, work = async () => 1) =>
-    idempotency.once({
-      key,
-      callerId,
-      request: {},
-      work: async () => ({ answer: await work(), usefulUntilMs: Infinity }),
+async function openReplicas() {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-idempotency-'));
+  const stores = await Promise.all([1, 2].map(() => openSqlite(join(folder, 'sonant.db'))));
+  onTestFinished(async () => {
+    for (const store of stores) await store.close();
+    rmSync(folder, { recursive: true });
+  });
+  const [here, there] = stores.map((store) =>
+    createIdempotency({ rows: createAnswerRows(store), isAlive: async () => isAlive }),
+  );
+  const once = (replica: typeof here, work: () => Promise<number> = async () => 1, more: object = {}) =>
+    replica!.once({
+      ...{ key: 'k', callerId: 'ada', request: { text: 'a' } },
+      work: async () => ({ answer: await work(), subject: 'aud_1', usefulUntilMs: Infinity }),
+      ...more,
     });
-  let finish: (answer: number) => void = () => {};
-  const running = once('greedy', 'running', () => new Promise((resolve) => (finish = resolve)));
-  await once('modest', 'a');
-  for (let i = 0; i < idempotencyKeysMax; i++) await once('greedy', String(i));
+  return { here: here!, there: there!, once };
+}
+const two = async () => 2;
+let isAlive = true;
 
-  const again = async () => 2;
-  expect(await once('modest', 'a', again)).toBe(1);
-  expect(await once('greedy', String(idempotencyKeysMax - 1), again)).toBe(1);
-  await expect(once('greedy', 'running', again)).rejects.toMatchObject({ reason: 'idempotency_conflict' });
-  expect(await once('greedy', '0', again)).toBe(2);
-  finish(3);
-  expect(await running).toBe(3);
-  expect(await once('greedy', 'running', again)).toBe(3);
+test('an answer is repeated, at any replica, for the same request of the same caller', async () => {
+  const { here, there, once } = await openReplicas();
+  expect(await once(here)).toBe(1);
+  expect([await once(here, two), await once(there, two)]).toEqual([1, 1]);
+  expect(await once(there, two, { callerId: 'bob' })).toBe(2);
+  await expect(once(there, two, { request: { text: 'b' } })).rejects.toMatchObject({ reason: 'idempotency_conflict' });
+});
+
+test('of a hundred at once at two replicas one works, and the others are told', async () => {
+  const { here, there, once } = await openReplicas();
+  let worked = 0;
+  const work = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    return ++worked;
+  };
+  const ends = await Promise.allSettled(Array.from({ length: 100 }, (_, i) => once(i % 2 ? here : there, work)));
+  expect(worked).toBe(1);
+  for (const end of ends)
+    if (end.status === 'rejected') expect(end.reason).toMatchObject({ reason: 'idempotency_conflict' });
+  expect(await once(there, two)).toBe(1);
+});
+
+test('what failed may be tried again, and what is no more is forgotten', async () => {
+  const { here, there, once } = await openReplicas();
+  await expect(once(here, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  expect(await once(there, two)).toBe(2);
+  await here.forgetAbout('ada', 'aud_1');
+  expect(await once(there)).toBe(1);
+});
+
+test('an answer about what is no more is not repeated', async () => {
+  const { here, there, once } = await openReplicas();
+  expect(await once(here)).toBe(1);
+  isAlive = false;
+  expect(await once(there, two)).toBe(2);
+  isAlive = true;
+  expect(await once(here)).toBe(2);
+});
+
+test('an answer that is useful no more is not repeated', async () => {
+  const { here, there, once } = await openReplicas();
+  const brief = async () => ({ answer: 1, subject: 'aud_1', usefulUntilMs: Date.now() - 1 });
+  expect(await once(here, undefined, { work: brief })).toBe(1);
+  expect(await once(there, two)).toBe(2);
 });

@@ -18,16 +18,22 @@ import type { LinkTo } from '../../src/clips/s3-links.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import type { EndedRequest } from '../../src/gateway/ended-request.ts';
 import { type GatewayOptions, openGateway } from '../../src/gateway/gateway.ts';
+import { createIdempotency } from '../../src/gateway/idempotency.ts';
+import { createTickets } from '../../src/gateway/tickets.ts';
 import type { EndedCall } from '../../src/rpc/observe.ts';
 import { createServices } from '../../src/rpc/services.ts';
+import { openClipSweep } from '../../src/speech/clip-sweep.ts';
 import { createDelivery } from '../../src/speech/delivery.ts';
 import { createEngineGuards } from '../../src/speech/engine-guard.ts';
 import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
+import { createAnswerRows } from '../../src/store/answer-rows.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
+import type { RowStore } from '../../src/store/row-store.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { createTicketRows } from '../../src/store/ticket-rows.ts';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
 import { createVoicePreview } from '../../src/voices/voice-preview.ts';
 import { createVoicePurge } from '../../src/voices/voice-purge.ts';
@@ -48,11 +54,14 @@ export interface DoorOptions {
   badKeysPerMinute?: number;
   signing?: Partial<SignInOptions>;
   engine?: ToneOptions;
+  /** Another store than SQLite in the folder. */
+  openStore?: (folder: string) => Promise<RowStore>;
 }
 
 /** In another script than ours, so that its name cannot stand in a header as it is. */
 export const farVoice = { voiceId: 'far', name: 'Бьорк 声 🎙' };
 
+const openFile = (folder: string) => openSqlite(join(folder, 'sonant.db'));
 const unlimited = { takeSynthesis: async () => ({ end() {} }) };
 
 export async function openDoor(
@@ -68,17 +77,18 @@ export async function openDoor(
     speakingMax = 64,
     keepMs = 86_400_000,
   } = options;
-  const { isLimited = false, badKeysPerMinute = 60, signing } = options;
+  const { isLimited = false, badKeysPerMinute = 60, signing, openStore = openFile } = options;
   const folder = mkdtempSync(join(tmpdir(), 'sonant-door-'));
-  const store = await openSqlite(join(folder, 'sonant.db'));
+  const store = await openStore(folder);
   const { clips, linkTo } = options.store ?? { clips: await openLocalClips({ dir: join(folder, 'clips') }) };
   const rows = createClipRows(store);
   const tone = openTone({ ...tuning, ...(trouble && { trouble }) });
   const engine: Engine = { ...tone, voices: [...tone.voices, { ...tone.voices[0]!, ...farVoice }] };
-  const purge = createVoicePurge({ clips, index: rows });
   const faults: unknown[] = [];
   const onFault = (fault: unknown) => void faults.push(fault);
-  const keeping = await openVoiceKeeping({ masterKey: '', dataDir: folder }, store, { onEnd: purge, onFault });
+  const sweep = openClipSweep({ clips, index: rows, onFault });
+  const purge = createVoicePurge({ index: rows, sweep });
+  const keeping = await openVoiceKeeping({ masterKey: '', dataDir: folder }, store, { purge, onFault });
   const engines = [engine];
   const voices = createVoices(engines, keeping.shelf.list);
   const guards = createEngineGuards();
@@ -113,12 +123,26 @@ export async function openDoor(
     access: { admit: realAdmit, isInForce: keyring.isInForce, desk: keyring.desk },
     onCallEnd: (call) => calls.push(call),
   });
+  store.listen('keys', () => {
+    keyring.forget();
+    services.checkKeys();
+  });
+  store.listen('voices', () => void keeping.shelf.refresh().catch(onFault));
   const gateway = await openGateway({
     services,
     admit: realAdmit,
     signing: { signIn, addresses },
     usage,
-    files: { find: rows.find, open: (key, range) => clips.open(key, range), linkTo },
+    remembering: {
+      idempotency: createIdempotency({ rows: createAnswerRows(store), isAlive: rows.isAlive }),
+      tickets: createTickets({ rows: createTicketRows(store), seal }),
+    },
+    files: {
+      find: rows.find,
+      open: (key, range) => clips.open(key, range),
+      linkTo,
+      isRevocable: ({ voiceId }) => voices.isCloned(voiceId),
+    },
     settings: {
       address: { host: '127.0.0.1', port: 0 },
       baseUrl: () => baseUrl,
@@ -134,6 +158,7 @@ export async function openDoor(
     await clips.close();
     await keyring.close();
     await keeping.close();
+    await sweep.close();
     await store.close();
     rmSync(folder, { recursive: true });
   });
@@ -168,6 +193,7 @@ export async function openDoor(
     requests,
     faults,
     folder,
+    store,
     clips,
     rows,
     limiter,

@@ -43,11 +43,9 @@ test('is OpenAPI 3.1 of version 1.0.0, and names every address that needs no oth
     'patch /api/voices/{id}',
     'delete /api/voices/{id}',
     'get /api/voices/{id}/preview',
-    'post /api/voices/{id}/consent/revoke',
     'post /api/auth/api-keys',
     'get /api/auth/api-keys',
     'get /api/auth/api-keys/self',
-    'post /api/auth/api-keys/self/revoke',
     'get /api/auth/api-keys/{id}',
     'patch /api/auth/api-keys/{id}',
     'delete /api/auth/api-keys/{id}',
@@ -56,6 +54,11 @@ test('is OpenAPI 3.1 of version 1.0.0, and names every address that needs no oth
     'get /metrics',
     'get /healthz',
     'get /readyz',
+    'post /api/voices/{id}/consent/revoke',
+    'post /api/auth/api-keys/self/revoke',
+    'post /v1/audio/speech',
+    'get /v1/audio/voices',
+    'get /v1/models',
   ]);
 });
 

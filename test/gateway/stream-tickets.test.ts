@@ -1,12 +1,18 @@
 // Tickets for streams: whom they let in, how often, and how they end.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createSeal } from '../../src/access/seal.ts';
 import { parseEventFields } from '../../src/gateway/speech-fields.ts';
-import { Tickets } from '../../src/gateway/tickets.ts';
+import { createTickets } from '../../src/gateway/tickets.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { createTicketRows } from '../../src/store/ticket-rows.ts';
 import { type ReadEvent, readEvents } from './event-reader.ts';
 import { bytesOf, type Door, openDoor } from './open-door.ts';
 
@@ -63,14 +69,29 @@ describe('a ticket', () => {
     await ticketOf(shared, body);
   });
 
-  test('for a single letter takes room too', async () => {
+  test('for a single letter takes room too, is good at any replica, and says nothing of its key where it lies', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sonant-tickets-'));
+    const stores = await Promise.all([1, 2].map(() => openSqlite(join(folder, 'sonant.db'))));
+    onTestFinished(async () => {
+      for (const store of stores) await store.close();
+      rmSync(folder, { recursive: true });
+    });
+    const [here, there] = stores.map((store) =>
+      createTickets({ rows: createTicketRows(store), seal: createSeal('a secret of both') }),
+    );
     const { request } = parseEventFields({ voice_id: 'a', text: 'x' }, false);
     const asked = { request, isKept: false, isSingleText: true, ignored: ['x'.repeat(64)] };
-    const tickets = new Tickets();
-    const issue = () => tickets.issue(asked, { apiKey: 'snt', keyId: 'key' });
-    expect(issue().asked.ignored).toEqual([]);
-    for (let i = 1; i < 2_000; i++) issue();
-    expect(issue).toThrow('Too many tickets');
+    const issue = () => here!.issue(asked, { apiKey: 'snt_secret', keyId: 'key' });
+    const { ticketId } = await issue();
+    const [row] = await stores[0]!.query<{ sealed: string }>('select * from tickets');
+    expect(JSON.stringify(row)).not.toContain('snt_secret');
+    const taken = await Promise.all([here, there, here, there].map((replica) => replica!.use(ticketId)));
+    expect(taken.filter(Boolean)).toEqual([
+      expect.objectContaining({ ticketId, apiKey: 'snt_secret', asked: { ...asked, ignored: [] } }),
+    ]);
+    await stores[0]!.query("insert into tickets values ('tkt_x', 'key', 1999000, '', $1)", Date.now() + 60_000);
+    await issue();
+    await expect(issue()).rejects.toThrow('Too many tickets');
   });
 
   test('plays in an EventSource, through a connection that breaks, and ends it', async () => {

@@ -22,13 +22,13 @@ async function open(options: GoogleOptions) {
   try {
     return await openGoogle(options);
   } catch (error) {
-    throw new Failure('engine_unavailable', { message: whyNot(error, options) }, error);
+    throw new Failure('engine_unavailable', { message: whyNot(error, options) }, toFailure(error).cause);
   }
 }
 
 async function inspect(options: GoogleOptions): Promise<EngineReport> {
   try {
-    const engine = await open({ ...options, needsList: true });
+    const engine = await open({ ...options, isListNeeded: true });
     if (!engine) return { state: 'absent', message: 'SONANT_GOOGLE_CREDENTIALS names no login' };
     await engine.close();
     return { state: 'ready', message: `${options.endpoint}, ${engine.voices.length} voices` };

@@ -7,6 +7,7 @@ import { audiblePcm } from '../audible-pcm.ts';
 import { barePcm } from '../bare-pcm.ts';
 import type { Engine, EngineReport, Voice } from '../engine.ts';
 import { defineEngine } from '../engine.ts';
+import { openVoiceList } from '../voice-list.ts';
 import { createSpeechServer, type ListedVoice, type SpeechServer } from './speech-server.ts';
 
 const name = 'openai-compatible';
@@ -14,8 +15,6 @@ const askMs = 10_000;
 const segmentCharsMax = 600;
 const textCharsMax = 4_000;
 /** A model on one processor, with others before us in line, takes its time over the first sound. */
-const firstSoundMsMax = 60_000;
-const stallMsMax = 30_000;
 
 export interface OpenAiCompatibleOptions {
   url: string;
@@ -45,20 +44,22 @@ const toVoice = ({ id, name: told }: ListedVoice, { model, languages }: OpenAiCo
 export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Promise<Engine> {
   const { sampleRateHz, requestsPerMinute, requestsAtOnce } = options;
   const server = createSpeechServer(options);
-  const listed = await findVoices(server, options);
+  const list = await openVoiceList({
+    ask: async (signal) => (await findVoices(server, options, signal)).map((voice) => toVoice(voice, options)),
+  });
   const closing = new AbortController();
 
   return {
     name,
-    voices: listed.map((voice) => toVoice(voice, options)),
+    get voices() {
+      return list.voices();
+    },
     capabilities: {
       speakingRates: { min: 1, max: 1 },
       timings: false,
       readsNumbers: true,
       segmentCharsMax,
       segmentsAtOnce: 2,
-      firstSoundMsMax,
-      stallMsMax,
       segmentsSpokenMax: requestsAtOnce,
       ...(requestsPerMinute > 0 && { segmentsPerMinute: requestsPerMinute }),
     },
@@ -76,18 +77,39 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Pr
       if (!isHeard) yield { samples: new Int16Array(Math.round(sampleRateHz / 5)), sampleRateHz };
     },
     async close() {
+      list.close();
       closing.abort(new Failure('engine_unavailable'));
     },
   };
 }
 
 /** Those that are configured, or those that the server lists. */
-async function findVoices(server: SpeechServer, { url, voices }: OpenAiCompatibleOptions): Promise<ListedVoice[]> {
+async function findVoices(
+  server: SpeechServer,
+  { url, voices }: OpenAiCompatibleOptions,
+  signal: AbortSignal,
+): Promise<ListedVoice[]> {
   if (voices.length > 0) return voices.map((id) => ({ id, name: id }));
-  const listed = await server.listVoices(AbortSignal.timeout(askMs));
+  const listed = await server.listVoices(signal);
   if (listed && listed.length > 0) return listed;
   const message = `${url} does not say which voices it has; name them in SONANT_OPENAI_VOICES`;
   throw new Failure('engine_unavailable', { message });
+}
+
+/** What keeps it from working, for the operator. */
+function whyNot(error: unknown, { url }: OpenAiCompatibleOptions): string {
+  const { facts, message, cause } = toFailure(error);
+  // Of a server that is not reached, `fetch` tells why only in the cause of its error.
+  const told = cause instanceof Error ? ((cause.cause as Error | undefined)?.message ?? cause.message) : message;
+  return facts.message ?? `${url}: ${told}`;
+}
+
+async function open(options: OpenAiCompatibleOptions): Promise<Engine> {
+  try {
+    return await openOpenAiCompatible(options);
+  } catch (error) {
+    throw new Failure('engine_unavailable', { message: whyNot(error, options) }, toFailure(error).cause);
+  }
 }
 
 async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> {
@@ -95,13 +117,13 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
   try {
     const server = createSpeechServer(options);
     // Voices may be configured, but whether the server is there only it can tell.
-    const listed = await server.listVoices(AbortSignal.timeout(askMs));
+    const signal = AbortSignal.timeout(askMs);
+    const listed = await server.listVoices(signal);
     const voices = options.voices.length > 0 ? options.voices : (listed ?? []);
-    if (voices.length === 0) await findVoices(server, options);
+    if (voices.length === 0) await findVoices(server, options, signal);
     return { state: 'ready', message: `${options.url}, ${voices.length} voices` };
   } catch (error) {
-    const { message, cause } = toFailure(error);
-    return { state: 'broken', message: `${options.url}: ${(cause as Error | undefined)?.message ?? message}` };
+    return { state: 'broken', message: whyNot(error, options) };
   }
 }
 
@@ -165,6 +187,6 @@ export const openAiCompatible = defineEngine({
   open: async (settings) => {
     if (settings.url === '') return undefined;
     const languages = settings.languages.length > 0 ? settings.languages : languagesUsual;
-    return openOpenAiCompatible({ ...settings, languages });
+    return open({ ...settings, languages });
   },
 });

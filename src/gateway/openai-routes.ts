@@ -1,0 +1,122 @@
+// /v1: what clients of OpenAI's interface for speech ask, answered as they expect it, over the same core. A key comes as
+// their bearer token or in X-API-Key. Failures are OpenAI's error object, events are OpenAI's events, and nothing else.
+import { type Client, createClient, type Transport } from '@connectrpc/connect';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { SpeechService, type StreamSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
+import { type Voice, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
+import type { AdmitTo } from './admission.ts';
+import { sendPieces } from './body-writer.ts';
+import { callOptionsOf } from './call-options.ts';
+import { fromThrown } from './failure-reply.ts';
+import { fieldsOf } from './json-body.ts';
+import { toOpenAiError, toOpenAiReply } from './openai-failure.ts';
+import { type AskedFacade, parseFacadeFields } from './openai-fields.ts';
+import { openAiOperations } from './openai-operations.ts';
+import { documented } from './operation.ts';
+import { toStream } from './speech-fields.ts';
+import { ignoredHeader, soundHeaders } from './speech-headers.ts';
+
+export interface OpenAiRoutesOptions {
+  transport: Transport;
+  /** Takes the key as a bearer token too. */
+  admitTo: AdmitTo;
+  isStrict: boolean;
+}
+
+/** What tools ask for that were made for OpenAI's own; any other name will do as well. */
+const modelIds = ['sonant', 'tts-1', 'tts-1-hd', 'gpt-4o-mini-tts'];
+const modelsSince = 1_735_689_600;
+const pageSize = 1000;
+
+export function addOpenAiRoutes(app: FastifyInstance, { transport, admitTo, isStrict }: OpenAiRoutesOptions): void {
+  const speech = createClient(SpeechService, transport);
+  const voices = createClient(VoiceService, transport);
+  app.register(async (scope) => {
+    scope.setErrorHandler((error, request, reply) => {
+      request.fault = error;
+      if (reply.raw.closed) return void reply.hijack();
+      const { status, headers, body } = toOpenAiReply(fromThrown(error), { requestId: request.id, accept: undefined });
+      return void reply.code(status).headers(headers).send(body);
+    });
+
+    scope.route({
+      method: 'POST',
+      url: '/v1/audio/speech',
+      ...documented(openAiOperations.speak),
+      onRequest: admitTo(SpeechService.method.streamSpeech),
+      handler: (request, reply) => send(speech, request, reply, parseFacadeFields(fieldsOf(request), isStrict)),
+    });
+
+    scope.route({
+      method: 'GET',
+      url: '/v1/audio/voices',
+      ...documented(openAiOperations.listVoices),
+      onRequest: admitTo(VoiceService.method.listVoices),
+      async handler(request, reply) {
+        const all: Voice[] = [];
+        for (let pageToken = ''; ; ) {
+          const page = await voices.listVoices({ pageSize, pageToken }, callOptionsOf(request, reply, 'rest'));
+          all.push(...page.voices.filter(({ status }) => status === VoiceStatus.READY));
+          pageToken = page.nextPageToken;
+          if (pageToken === '') return { voices: all.map(({ voiceId, name }) => ({ id: voiceId, name })) };
+        }
+      },
+    });
+
+    scope.route({
+      method: 'GET',
+      url: '/v1/models',
+      ...documented(openAiOperations.listModels),
+      onRequest: admitTo(VoiceService.method.listVoices),
+      handler: async () => ({
+        object: 'list',
+        data: modelIds.map((id) => ({ id, object: 'model', created: modelsSince, owned_by: 'sonant' })),
+      }),
+    });
+  });
+}
+
+async function send(
+  speech: Client<typeof SpeechService>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { asked, isEvents }: AskedFacade,
+): Promise<FastifyReply> {
+  const messages = speech.streamSpeech(toStream(asked), callOptionsOf(request, reply, 'rest'));
+  const iterator = messages[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  if (first.done || first.value.event.case !== 'info') throw new Error('a stream began without its info');
+  const about = { ...soundHeaders(first.value.event.value, 'streaming'), ...ignoredHeader(asked.ignored) };
+  const { 'Content-Disposition': _, ...headers } = about;
+  if (isEvents) {
+    const type = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
+    await sendPieces(reply, { ...headers, ...type }, eventsOf(iterator, asked.request.chars));
+  } else await sendPieces(reply, headers, soundOf(iterator));
+  return reply;
+}
+
+async function* soundOf(messages: AsyncIterator<StreamSpeechResponse>): AsyncGenerator<Uint8Array> {
+  for (let next = await messages.next(); !next.done; next = await messages.next()) {
+    const { event } = next.value;
+    if (event.case === 'audio') yield event.value.audioBytes;
+  }
+}
+
+/** Characters are what is counted here: they stand where OpenAI counts tokens. */
+async function* eventsOf(messages: AsyncIterator<StreamSpeechResponse>, chars: number): AsyncGenerator<string> {
+  let hasBegun = false;
+  try {
+    for await (const sound of soundOf(messages)) {
+      const audio = Buffer.from(sound.buffer, sound.byteOffset, sound.byteLength).toString('base64');
+      yield toEvent({ type: 'speech.audio.delta', audio });
+      hasBegun = true;
+    }
+    const usage = { input_tokens: chars, output_tokens: 0, total_tokens: chars };
+    yield toEvent({ type: 'speech.audio.done', usage });
+  } catch (error) {
+    if (!hasBegun) throw error;
+    yield `event: error\n${toEvent({ error: toOpenAiError(fromThrown(error)) })}`;
+  }
+}
+
+const toEvent = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;

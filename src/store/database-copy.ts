@@ -1,0 +1,106 @@
+// All rows of one database, brought into another that has none: in one transaction, so all or nothing, and read again at its
+// end. What is there then must be as many rows as came, with the same SHA-256 of them all, table by table:
+//     hash = SHA-256 of each row in the order of its key, as a JSON list of its values in the order of their columns' names
+import { createHash } from 'node:crypto';
+import { Failure } from '../errors.ts';
+import type { RowStore, Rows, RowValue } from './row-store.ts';
+
+interface Table {
+  name: string;
+  /** What its rows are told apart by. */
+  key: readonly string[];
+  /** Fewer where rows are large. */
+  pageRows?: number;
+}
+
+export const tables: readonly Table[] = [
+  { name: 'api_keys', key: ['key_id'] },
+  { name: 'audit', key: ['audit_id'] },
+  { name: 'usage', key: ['key_id', 'day', 'voice_id'] },
+  { name: 'clips', key: ['clip_id'] },
+  { name: 'voices', key: ['voice_id'] },
+  { name: 'clones', key: ['clone_id'], pageRows: 1 },
+  { name: 'voice_record', key: ['entry'] },
+  { name: 'answers', key: ['owner_id', 'name'] },
+  { name: 'tickets', key: ['ticket_id'] },
+];
+const pageRowsUsual = 200;
+
+export interface CopiedTable {
+  name: string;
+  rows: number;
+  sha256: string;
+}
+
+type Row = Readonly<Record<string, RowValue>>;
+
+/** Nobody may write to either meanwhile. */
+export const copyDatabase = (from: RowStore, to: RowStore): Promise<CopiedTable[]> =>
+  to.transaction(
+    async (target) => {
+      for (const { name } of tables) {
+        if ((await target.query(`select 1 as one from ${name} limit 1`)).length > 0)
+          throw refusal(`The database is not empty: there are rows in its table ${name}.`);
+      }
+      const copied: CopiedTable[] = [];
+      for (const table of tables) {
+        const came = await sumUp(table, from, (rows) => insertAll(target, table, rows));
+        const there = await sumUp(table, target);
+        if (there.rows !== came.rows || there.sha256 !== came.sha256)
+          throw refusal(`The rows of ${table.name} did not arrive as they were.`);
+        copied.push(there);
+      }
+      return copied;
+    },
+    { durable: true, blind: true },
+  );
+
+async function sumUp(
+  table: Table,
+  from: Rows,
+  onPage: (rows: readonly Row[]) => Promise<void> = async () => {},
+): Promise<CopiedTable> {
+  const hash = createHash('sha256');
+  let count = 0;
+  for await (const page of readPages(table, from)) {
+    for (const row of page) hash.update(`${toText(row)}\n`);
+    count += page.length;
+    await onPage(page);
+  }
+  return { name: table.name, rows: count, sha256: hash.digest('hex') };
+}
+
+async function* readPages({ name, key, pageRows = pageRowsUsual }: Table, from: Rows): AsyncGenerator<Row[]> {
+  const order = key.join(', ');
+  const places = key.map((_, i) => `$${i + 2}`).join(', ');
+  let last: Row | undefined;
+  do {
+    const after = last ? `where (${order}) > (${places})` : '';
+    const values = last ? key.map((column) => last![column]!) : [];
+    const page = await from.query<Row>(
+      `select * from ${name} ${after} order by ${order} limit $1`,
+      pageRows,
+      ...values,
+    );
+    if (page.length > 0) yield page;
+    last = page.length < pageRows ? undefined : page.at(-1);
+  } while (last);
+}
+
+async function insertAll(target: Rows, { name }: Table, rows: readonly Row[]): Promise<void> {
+  const columns = Object.keys(rows[0]!);
+  const placesOf = (_: Row, i: number) => `(${columns.map((_, j) => `$${i * columns.length + j + 1}`).join(', ')})`;
+  const sql = `insert into ${name} (${columns.join(', ')}) values ${rows.map(placesOf).join(', ')}`;
+  await target.query(sql, ...rows.flatMap((row) => columns.map((column) => row[column]!)));
+}
+
+function toText(row: Row): string {
+  const columns = Object.keys(row).sort();
+  const plain = columns.map((column) => {
+    const value = row[column];
+    return value instanceof Uint8Array ? [Buffer.from(value).toString('base64')] : value;
+  });
+  return JSON.stringify(plain);
+}
+
+const refusal = (message: string) => new Failure('storage_unavailable', { message: `${message} Nothing was copied.` });

@@ -1,0 +1,45 @@
+// The store that the settings ask for: PostgreSQL where there is a URL for it, or else SQLite in the data folder.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SettingValues } from '../setting.ts';
+import type { databaseSettings } from './database-settings.ts';
+import type { RowStore } from './row-store.ts';
+import { openSqlite } from './sqlite.ts';
+
+export type DatabaseChoice = SettingValues<typeof databaseSettings> & { dataDir: string };
+
+export async function openStore(choice: DatabaseChoice): Promise<RowStore> {
+  if (choice.databaseUrl === '') return openSqlite(sqliteFileOf(choice));
+  const { openPostgres } = await import('./postgres.ts');
+  return openPostgres(toPostgresOptions(choice));
+}
+
+/** Whether there is one, or it must be made. */
+export const isStoreThere = (choice: DatabaseChoice): boolean =>
+  choice.databaseUrl !== '' || existsSync(sqliteFileOf(choice));
+
+/** What can be told of it without changing anything. */
+export async function inspectStore(choice: DatabaseChoice): Promise<{ isReady: boolean; message: string }> {
+  const file = sqliteFileOf(choice);
+  if (choice.databaseUrl === '') {
+    return existsSync(file)
+      ? { isReady: true, message: `SQLite, ${file}` }
+      : { isReady: false, message: `SQLite, ${file}, made when it is first needed` };
+  }
+  const { inspectPostgres } = await import('./postgres.ts');
+  const { serverVersion, steps, stepsKnown, place } = await inspectPostgres(toPostgresOptions(choice));
+  const told = `${place}, version ${serverVersion}`;
+  if (steps === stepsKnown) return { isReady: true, message: `${told}; its schema (${steps}) is the present one` };
+  const todo = steps < stepsKnown ? 'the next start or sonant db migrate brings it up' : 'run a newer version';
+  if (steps > stepsKnown) throw new Error(`${told}; its schema (${steps}) is newer than ${stepsKnown}: ${todo}`);
+  return { isReady: false, message: `${told}; its schema is ${steps} of ${stepsKnown}: ${todo}` };
+}
+
+export const sqliteFileOf = ({ dataDir }: { dataDir: string }): string => join(dataDir, 'sonant.db');
+
+const toPostgresOptions = (choice: DatabaseChoice) => ({
+  url: choice.databaseUrl,
+  connectionsMax: choice.databasePool,
+  statementMs: choice.databaseStatementMs,
+  isPooled: choice.isDatabasePooled,
+});

@@ -1,0 +1,75 @@
+// The schema of a PostgreSQL database, brought up by one process at a time, however many start at once: the steps are taken
+// in one transaction that holds an advisory lock. Where nothing is to be done, nothing is locked and no right is needed.
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { migrate, readSteps, schemaSteps } from './migrations.ts';
+import { type PostgresOptions, toClientConfig } from './postgres-connection.ts';
+import type { Rows } from './row-store.ts';
+
+/** "SNNT": what the steps are taken under. */
+const lock = 0x534e4e54;
+const versionMin = 13;
+/** A step may have to go through a large table. */
+const migrationMsMax = 15 * 60_000;
+/** How long a step waits for those who use a table, for nobody else gets at it meanwhile. */
+const tableLockMsMax = 5_000;
+
+export interface Schema {
+  serverVersion: string;
+  /** Steps that the database has seen, of those that there are. */
+  steps: number;
+  stepsKnown: number;
+}
+
+export const inspectSchema = (options: PostgresOptions): Promise<Schema> =>
+  onConnection(options, async (rows) => {
+    const [server] = await rows.query<{ server_version: string }>('show server_version');
+    return { serverVersion: server!.server_version, steps: await readSchemaSteps(rows), stepsKnown: schemaSteps };
+  });
+
+export const bringUpSchema = (options: PostgresOptions): Promise<void> =>
+  onConnection(options, async (rows, client) => {
+    if ((await readSchemaSteps(rows)) === schemaSteps) return;
+    await checkServer(rows);
+    await client.query(`begin; set local statement_timeout = ${migrationMsMax};`);
+    await rows.query('select pg_advisory_xact_lock($1)', lock);
+    await client.query(`set local lock_timeout = ${tableLockMsMax}`);
+    await migrate({ query: (sql, ...values) => rows.query(inByteOrder(sql), ...values) });
+    await client.query('commit');
+  });
+
+async function onConnection<Result>(
+  options: PostgresOptions,
+  work: (rows: Rows, client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({ ...toClientConfig(options), query_timeout: migrationMsMax });
+  // What becomes of the connection, its statements tell.
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return await work({ query: async (sql, ...values) => (await client.query(sql, [...values])).rows }, client);
+  } finally {
+    // Without waiting for the answer of a server that may have none.
+    void client.end();
+    await sleep(0);
+  }
+}
+
+async function readSchemaSteps(rows: Rows): Promise<number> {
+  const isThere = `select to_regclass('migrations') is not null as "isThere"`;
+  const [migrations] = await rows.query<{ isThere: boolean }>(isThere);
+  return migrations!.isThere ? readSteps(rows) : 0;
+}
+
+async function checkServer(rows: Rows): Promise<void> {
+  const [server] = await rows.query<{ version: string; encoding: string }>(
+    `select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding`,
+  );
+  const { version, encoding } = server!;
+  if (Number(version) < versionMin * 10_000) throw new Error(`it must be PostgreSQL ${versionMin} or newer`);
+  if (encoding !== 'UTF8') throw new Error(`its encoding must be UTF8, and is ${encoding}`);
+}
+
+/** Texts are ordered by their bytes, as SQLite orders them, whatever the language of the database. */
+const inByteOrder = (sql: string): string =>
+  /^(create|alter) table/.test(sql) ? sql.replace(/\btext\b/g, 'text collate "C"') : sql;

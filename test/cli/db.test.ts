@@ -1,0 +1,124 @@
+// `sonant db`: an installation moves from SQLite to PostgreSQL whole, or not at all.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import type { CommandLine } from '../../src/cli/command.ts';
+import { configCommand } from '../../src/cli/config.ts';
+import { dbCommand } from '../../src/cli/db.ts';
+import { loadConfig } from '../../src/config.ts';
+import { tables } from '../../src/store/database-copy.ts';
+import { inspectStore } from '../../src/store/open-store.ts';
+import { openPostgres } from '../../src/store/postgres.ts';
+import type { RowStore } from '../../src/store/row-store.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { startPostgres } from '../store/postgres-server.ts';
+
+const server = await startPostgres();
+afterAll(() => server?.stop());
+const there = test.skipIf(server === undefined);
+
+/** A data folder, an empty database, and the command line with both. */
+async function openHouse() {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-db-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'sonant.db');
+  const url = await server!.createDatabase();
+  const env = { SONANT_DATA_DIR: folder, SONANT_DATABASE_URL: url };
+  const config = loadConfig({ env, folder, engines: [] });
+  const run = async (command: typeof dbCommand, ...args: string[]) => {
+    let said = '';
+    const print = (text: string) => {
+      said += text;
+    };
+    await command.run({ args, loadConfig: () => config, print } as Partial<CommandLine> as CommandLine);
+    return said;
+  };
+  return { file, url, config, run };
+}
+
+/** Rows in every table, more than a page of most, with a value of every kind. */
+async function fill(store: RowStore): Promise<void> {
+  for (const { name, pageRows = 450 } of tables) {
+    const columns = await store.query<{ name: string; type: string; must: number }>(
+      'select name, type, "notnull" + pk as must from pragma_table_info($1)',
+      name,
+    );
+    const places = columns.map((_, i) => `$${i + 1}`).join(', ');
+    const makeValue = (i: number) => (column: (typeof columns)[number]) => {
+      if (column.must === 0 && i % 3 === 0) return null;
+      if (column.type === 'bytea') return Buffer.from([i % 256, 0, 255]);
+      if (column.type === 'double precision') return i / 7;
+      return column.type === 'bigint' ? i * 2 ** 40 : `${i % 2 ? 'é' : 'Z'}_${i} '\n👋`;
+    };
+    await store.transaction(async (rows) => {
+      for (let i = 0; i <= pageRows; i++)
+        await rows.query(`insert into ${name} values (${places})`, ...columns.map(makeValue(i)));
+    });
+  }
+}
+
+const readAll = (store: RowStore) =>
+  Promise.all(
+    tables.map(async ({ name, key }) => {
+      const rows = await store.query<Record<string, unknown>>(`select * from ${name} order by ${key.join(', ')}`);
+      return rows.map((row) => Object.entries(row).map(([column, value]) => [column, plain(value)]));
+    }),
+  );
+const plain = (value: unknown) => (value instanceof Uint8Array ? [...value] : value);
+
+there('every row of every table arrives as it was, and comes only into an empty database', async () => {
+  const { file, url, config, run } = await openHouse();
+  const sqlite = await openSqlite(file);
+  await fill(sqlite);
+  const before = await readAll(sqlite);
+  const named = await sqlite.query<{ name: string }>(
+    "select name from sqlite_master where type = 'table' and name <> 'migrations' order by name",
+  );
+  expect(tables.map(({ name }) => name).sort()).toEqual(named.map(({ name }) => name));
+
+  // The service, or whoever else, has it open.
+  await expect(run(dbCommand, 'copy')).rejects.toMatchObject({
+    cause: { message: expect.stringContaining('another process has it open') },
+  });
+  await sqlite.close();
+  expect((await inspectStore(config)).isReady).toBe(false);
+
+  const told = JSON.parse(await run(dbCommand, 'copy', '--json'));
+  expect(told.map(({ table, rows }: { table: string; rows: number }) => [table, rows])).toEqual(
+    tables.map(({ name, pageRows = 450 }) => [name, pageRows + 1]),
+  );
+  const postgres = await openPostgres({ url });
+  expect(await readAll(postgres)).toEqual(before);
+
+  await expect(run(dbCommand, 'copy')).rejects.toMatchObject({ message: expect.stringContaining('not empty') });
+  expect(await readAll(postgres)).toEqual(before);
+  await postgres.close();
+});
+
+there('what cannot arrive as it is leaves nothing behind', async () => {
+  const { file, url, run } = await openHouse();
+  const sqlite = await openSqlite(file);
+  await fill(sqlite);
+  await sqlite.query("update tickets set sealed = 'a' || char(0) || 'b'");
+  await sqlite.close();
+  await expect(run(dbCommand, 'copy')).rejects.toMatchObject({
+    message: 'The rows of tickets did not arrive as they were. Nothing was copied.',
+  });
+  const postgres = await openPostgres({ url });
+  expect((await readAll(postgres)).flat()).toEqual([]);
+  await postgres.close();
+});
+
+there('migrate makes the tables, and tells what there is; nobody prints the address', async () => {
+  const { config, run } = await openHouse();
+  expect(await inspectStore(config)).toEqual({
+    isReady: false,
+    message: expect.stringMatching(/^PostgreSQL, sonant_test\w+ at .*its schema is 0 of \d/),
+  });
+  expect(await run(dbCommand, 'migrate')).toMatch(/is the present one$/);
+  expect(await inspectStore(config)).toMatchObject({ isReady: true });
+  expect(await run(configCommand)).not.toContain('sonant_test');
+  await expect(run(dbCommand, 'copy')).rejects.toThrow('there is no');
+  await expect(run(dbCommand, 'drop')).rejects.toThrow('the command is');
+});

@@ -1,0 +1,36 @@
+// A list of voices from elsewhere: it comes late, changes, and is not believed when it comes empty.
+import { expect, test } from 'vitest';
+import type { Voice } from '../../src/engines/engine.ts';
+import { openVoiceList } from '../../src/engines/voice-list.ts';
+import { Failure } from '../../src/errors.ts';
+import { openTone } from './tone-engine.ts';
+
+const [low, high] = openTone().voices as [Voice, Voice];
+const away = new Failure('engine_unavailable', { retryAfterSeconds: 1 });
+
+test('comes late where it cannot be had at the start, follows changes, and survives what goes wrong', async () => {
+  const answers = [away, [low], [], away, [low], [low, high]];
+  const seen: (readonly Voice[])[] = [];
+  const list = await openVoiceList({
+    async ask() {
+      const answer = answers.length > 1 ? answers.shift()! : answers[0]!;
+      if (answer instanceof Failure) throw answer;
+      return answer;
+    },
+    refreshMs: 1,
+  });
+  const note = () => {
+    const voices = list.voices();
+    if (seen.at(-1) !== voices) seen.push(voices);
+    return voices.length;
+  };
+  await expect.poll(note, { interval: 1 }).toBe(2);
+  expect(seen.map((voices) => voices.length).filter((count, i, all) => count !== all[i - 1])).toEqual([0, 1, 2]);
+  list.close();
+});
+
+test('fails at the start where it is needed then, or where waiting will not help', async () => {
+  await expect(openVoiceList({ ask: () => Promise.reject(away), isNeededNow: true })).rejects.toBe(away);
+  const refused = new Failure('engine_unavailable');
+  await expect(openVoiceList({ ask: () => Promise.reject(refused) })).rejects.toBe(refused);
+});

@@ -1,0 +1,8 @@
+// A process of its own that opens a PostgreSQL database, and says on standard output which steps it then has:
+//     node postgres-opener.ts URL
+import { openPostgres } from '../../src/store/postgres.ts';
+
+const store = await openPostgres({ url: process.argv[2]! });
+const steps = await store.query<{ step: number }>('select step from migrations order by step');
+process.stdout.write(JSON.stringify(steps.map(({ step }) => step)));
+await store.close();
