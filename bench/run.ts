@@ -16,6 +16,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   start: () => import('./start.ts'),
   'service-cost': () => import('./service-cost.ts'),
   admission: () => import('./admission.ts'),
+  limits: () => import('./limits.ts'),
   resampler: () => import('./resampler.ts'),
   encoders: () => import('./encoders.ts'),
   'speaking-rate': () => import('./speaking-rate.ts'),

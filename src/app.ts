@@ -1,22 +1,21 @@
 // Builds the service from a Config: the only file that knows everyone. What it opens, it closes in reverse.
 import { isIPv6 } from 'node:net';
-import { join } from 'node:path';
-import { createAddressLimit } from './access/address-limit.ts';
 import { createAdmit } from './access/admit.ts';
 import { createPepper } from './access/api-key.ts';
 import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './access/first-key.ts';
-import { createKeyDesk, type KeyDesk } from './access/key-desk.ts';
+import { type ChangedKey, createKeyDesk, type KeyDesk } from './access/key-desk.ts';
 import { createKeyring } from './access/keyring.ts';
 import { createLedger } from './access/ledger.ts';
-import { createLimiter } from './access/limiter.ts';
 import { createSignIn } from './access/sign-in.ts';
 import { dayOf } from './access/usage-day.ts';
 import { createMeasuring } from './app/measuring.ts';
+import { openClips } from './app/open-clips.ts';
 import { type Heart, openHeart } from './app/open-heart.ts';
+import { checkSharedSecrets } from './app/shared-secrets.ts';
+import { openSharing, tellReplicas } from './app/sharing.ts';
 import { signInOptionsOf } from './app/sign-in-options.ts';
 import { blame, readTls } from './app/tls.ts';
 import { openVoiceKeeping, type VoiceKeeping } from './app/voice-keeping.ts';
-import { openLocalClips } from './clips/local-clips.ts';
 import type { Config } from './config.ts';
 import type { EngineDefinition } from './engines/engine.ts';
 import { type Failure, failureTable } from './errors.ts';
@@ -34,6 +33,7 @@ import type { ListKept, Voices } from './speech/voice.ts';
 import { createAnswerRows } from './store/answer-rows.ts';
 import { createApiKeyRows } from './store/api-key-rows.ts';
 import { createClipRows } from './store/clip-rows.ts';
+import { createFingerprintRows } from './store/fingerprint-rows.ts';
 import { isStoreThere, openStore } from './store/open-store.ts';
 import { createTicketRows } from './store/ticket-rows.ts';
 import { createUsageRows, type UsageRows } from './store/usage-rows.ts';
@@ -81,7 +81,7 @@ export async function openVoiceOffice(config: Config, definitions: readonly Engi
 async function openKeeping(config: Config, opened: AsyncDisposableStack): Promise<VoiceKeeping> {
   const store = await openStore(config);
   opened.defer(() => store.close());
-  const keeping = await openVoiceKeeping(config, store, { onEnd: async () => {}, onFault() {} });
+  const keeping = await openVoiceKeeping(config, store, { purge: async () => {}, onFault() {} });
   opened.defer(keeping.close);
   return keeping;
 }
@@ -96,7 +96,8 @@ export async function openKeys(config: Config): Promise<Keys> {
   await using opened = new AsyncDisposableStack();
   const store = await openStore(config);
   opened.defer(() => store.close());
-  const desk = createKeyDesk({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange() {} });
+  const onChange = (changed: ChangedKey) => tellReplicas(config, changed);
+  const desk = createKeyDesk({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange });
   const kept = opened.move();
   return { desk, close: () => kept.disposeAsync() };
 }
@@ -131,24 +132,25 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const onFault = (fault: unknown) => log.error('a fault that no caller was told of', { fault });
   const store = await openStore(config);
   opened.defer(() => store.close());
-  const clips = await openLocalClips({ dir: join(config.dataDir, 'audio') });
+  if (config.databaseUrl !== '') await checkSharedSecrets(config, createFingerprintRows(store));
+  const { clips, linkTo } = await openClips(config);
   opened.defer(() => clips.close());
   const clipRows = createClipRows(store);
-  const purgeVoice = createVoicePurge({ clips, index: clipRows });
+  const sweep = openClipSweep({ clips, index: clipRows, onFault });
+  opened.defer(() => sweep.close());
+  const purgeVoice = createVoicePurge({ index: clipRows, sweep });
   const gateways: Gateway[] = [];
-  const onEnd = (voiceId: string) => {
+  const purge = (voiceId: string, madeBeforeMs: number) => {
     for (const gateway of gateways) gateway.forgetVoice(voiceId);
-    return purgeVoice(voiceId);
+    return purgeVoice(voiceId, madeBeforeMs);
   };
-  const keeping = await openVoiceKeeping(config, store, { onEnd, onFault });
+  const keeping = await openVoiceKeeping(config, store, { purge, onFault });
   opened.defer(keeping.close);
   const measuring = createMeasuring();
   const listKept = keeping.shelf.list;
   const heart = await openHeart({ config, definitions, listKept, watch: measuring.engineWatch });
   opened.defer(heart.close);
   measuring.watchHeart(heart);
-  const sweep = openClipSweep({ clips, index: clipRows, onFault });
-  opened.defer(() => sweep.close());
 
   const keyRows = createApiKeyRows(store);
   const pepper = pepperOf(config);
@@ -156,10 +158,17 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const firstKey = await makeFirstKey({ rows: keyRows, pepper, dataDir: config.dataDir });
   const keyring = createKeyring({ rows: keyRows, pepper });
   opened.defer(() => keyring.close());
-  const desk = createKeyDesk({ rows: keyRows, pepper, onChange: keyring.forget });
   const usage = createUsageRows(store);
-  const limiter = createLimiter({ spentSince: (ownerId, sinceMs) => usage.charactersSince(ownerId, dayOf(sinceMs)) });
-  const addresses = createAddressLimit({ perMinute: config.badKeysPerMinute });
+  const spentSince = (ownerId: string, sinceMs: number) => usage.charactersSince(ownerId, dayOf(sinceMs));
+  const sharing = await openSharing({ config, spentSince, log });
+  opened.defer(() => sharing.close());
+  if (sharing.limiterState()) measuring.watchSharing(() => sharing.limiterState()!);
+  const { limiter, addresses } = sharing;
+  const onKeyChange = (changed: ChangedKey) => {
+    keyring.forget();
+    return sharing.tellOf(changed);
+  };
+  const desk = createKeyDesk({ rows: keyRows, pepper, onChange: onKeyChange });
   const signing = await signInOptionsOf(config);
   const signIn = createSignIn(signing);
   const admit = createAdmit({ keyring, signIn, limits: { limiter, addresses } });
@@ -169,7 +178,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
   const { engines, voices, speech } = heart;
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
-  const delivery = createDelivery({ speech, voices, clips, index: clipRows, links });
+  const delivery = createDelivery({ speech, voices, clips, index: clipRows, links }, sharing.flights);
   const onCallEnd = (ended: EndedCall) => {
     measuring.onCallEnd(ended);
     const { failure, ...call } = ended;
@@ -216,10 +225,15 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       signing: { signIn, addresses },
       usage,
       remembering: {
-        idempotency: createIdempotency(createAnswerRows(store)),
+        idempotency: createIdempotency({ rows: createAnswerRows(store), isAlive: clipRows.isAlive }),
         tickets: createTickets({ rows: createTicketRows(store), seal: signing.seal }),
       },
-      files: { find: clipRows.find, open: (key, range) => clips.open(key, range) },
+      files: {
+        find: clipRows.find,
+        open: (key, range) => clips.open(key, range),
+        linkTo,
+        isRevocable: ({ voiceId }) => voices.isCloned(voiceId),
+      },
       settings: {
         ...(!isSinglePort && { address: config.httpAddr, ...(tls && { tls }) }),
         ...{ baseUrl, isBehindProxy, isStrict, allowedOrigins },

@@ -89,6 +89,7 @@ export interface FailureFacts {
   message?: string;
   details?: readonly FieldViolation[];
   requiredScopes?: readonly string[];
+  /** 0 where nobody knows how long. */
   retryAfterSeconds?: number;
   limit?: number;
   actual?: number;
@@ -113,8 +114,10 @@ export class Failure extends Error {
 const retrySecondsDefault = 1;
 
 /** How long to wait before trying again; undefined where that cannot help. */
-export const retrySecondsOf = ({ reason, facts }: Failure): number | undefined =>
-  facts.retryAfterSeconds ?? (failureTable[reason].retryable ? retrySecondsDefault : undefined);
+export const retrySecondsOf = ({ reason, facts }: Failure): number | undefined => {
+  const known = facts.retryAfterSeconds ?? (failureTable[reason].retryable ? 0 : undefined);
+  return known === 0 ? retrySecondsDefault : known;
+};
 
 /** The Failure that `error` is, or `internal_error` with it as the cause. */
 export function toFailure(error: unknown): Failure {

@@ -21,6 +21,7 @@ const ranks: Record<string, number> = {
   access: 5,
   voices: 5,
   store: 4,
+  redis: 4,
   speech: 3,
   engines: 2,
   audio: 1,

@@ -83,10 +83,10 @@ async function openSonant(): Promise<Doors> {
     signing: { signIn, addresses },
     usage,
     remembering: {
-      idempotency: createIdempotency(createAnswerRows(store)),
+      idempotency: createIdempotency({ rows: createAnswerRows(store), isAlive: clipRows.isAlive }),
       tickets: createTickets({ rows: createTicketRows(store), seal }),
     },
-    files: { find: clipRows.find, open: (id, range) => clips.open(id, range) },
+    files: { find: clipRows.find, open: (id, range) => clips.open(id, range), isRevocable: () => false },
     settings: { address, baseUrl: () => 'http://localhost', isStrict: false, allowedOrigins: [] },
     watch: { checks: [], onRequestEnd: () => {}, onFault },
   });

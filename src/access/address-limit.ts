@@ -3,7 +3,7 @@
 // IPv6 network counts as one address, for its owner has them all.
 import { isIPv6 } from 'node:net';
 import { Failure } from '../errors.ts';
-import { takeOne } from './gcra.ts';
+import { type Rate, takeOne } from './gcra.ts';
 
 export interface AddressLimit {
   /** Notes a failed attempt: `rate_limit_exceeded` where there were too many. */
@@ -15,11 +15,13 @@ export interface AddressLimit {
 export interface AddressLimitOptions {
   perMinute: number;
   now?: () => number;
+  /** Tells other processes of a failure, and how long from now all attempts are there again, theirs counted too. */
+  share?: ((name: string, rate: Rate) => Promise<number>) | undefined;
 }
 
 const addressesMax = 50_000;
 
-export function createAddressLimit({ perMinute, now = Date.now }: AddressLimitOptions): AddressLimit {
+export function createAddressLimit({ perMinute, now = Date.now, share }: AddressLimitOptions): AddressLimit {
   const rate = { perMinute, burst: perMinute };
   /** In the order of their last failures. */
   const fullAtUs = new Map<string, number>();
@@ -28,7 +30,19 @@ export function createAddressLimit({ perMinute, now = Date.now }: AddressLimitOp
     const retryAfterSeconds = waitUs / 1_000_000;
     throw new Failure('rate_limit_exceeded', { message, limit: perMinute, limitReason: 'requests', retryAfterSeconds });
   };
-  const take = (name: string) => takeOne(fullAtUs.get(name) ?? 0, Math.round(now() * 1000), rate);
+  const nowUs = () => Math.round(now() * 1000);
+  const take = (name: string) => takeOne(fullAtUs.get(name) ?? 0, nowUs(), rate);
+  /** What others know counts for the next attempt: nobody waits to hear of it, and where it cannot be had, not at all. */
+  const learn = async (name: string) => {
+    const fullInUs = await share?.(name, rate).catch(() => undefined);
+    if (fullInUs === undefined) return;
+    keep(name, Math.max(fullAtUs.get(name) ?? 0, nowUs() + fullInUs));
+  };
+  const keep = (name: string, time: number) => {
+    fullAtUs.delete(name);
+    fullAtUs.set(name, time);
+    if (fullAtUs.size > addressesMax) fullAtUs.delete(fullAtUs.keys().next().value!);
+  };
   return {
     check(address) {
       const { isAllowed, waitUs } = take(networkOf(address));
@@ -37,9 +51,8 @@ export function createAddressLimit({ perMinute, now = Date.now }: AddressLimitOp
     noteFailure(address) {
       const name = networkOf(address);
       const taken = take(name);
-      fullAtUs.delete(name);
-      fullAtUs.set(name, taken.fullAtUs);
-      if (fullAtUs.size > addressesMax) fullAtUs.delete(fullAtUs.keys().next().value!);
+      keep(name, taken.fullAtUs);
+      void learn(name);
       if (!taken.isAllowed) refuse(taken.waitUs);
     },
   };

@@ -25,11 +25,18 @@ export interface KeyDesk {
   revoke(keyId: string, errand: KeyErrand): Promise<ApiKey>;
 }
 
+export interface ChangedKey {
+  keyId: string;
+  ownerId: string;
+  /** Whether it is good for nothing any more, for ever. */
+  isEnded: boolean;
+}
+
 export interface KeyDeskOptions {
   rows: ApiKeyRows;
   pepper?: Pepper | undefined;
-  /** Told when a key has changed. */
-  onChange(): void;
+  /** Told when a key has changed, before who changed it is. */
+  onChange(changed: ChangedKey): void | Promise<void>;
   now?: () => number;
 }
 
@@ -41,8 +48,11 @@ export function createKeyDesk({ rows, pepper, onChange, now = Date.now }: KeyDes
   const change = async (keyId: string, { grant }: KeyErrand, decide: Parameters<ApiKeyRows['change']>[2]) => {
     const row = await rows.change(keyId, grant.range, decide);
     if (!row) throw noSuchKey();
-    onChange();
-    return toApiKey(row, now());
+    const apiKey = toApiKey(row, now());
+    // One that has only expired may be given more time.
+    const isEnded = apiKey.status === 'revoked' || (apiKey.status === 'expired' && apiKey.replacedBy !== undefined);
+    await onChange({ keyId, ownerId: row.ownerId, isEnded });
+    return apiKey;
   };
 
   return {

@@ -1,14 +1,16 @@
 // How often a key may call, how many characters a month, and how many syntheses at once: kept in this process. Asked in
-// the order of the contract, and what one limit refuses is charged by none. Every wait that it names is true: who comes
-// back after just that long is let in; but when a place will be free nobody knows, and a second is a guess.
+// the order of the contract, and what one limit refuses is charged by none.
 import { Failure } from '../errors.ts';
-import { intervalOf, type Rate, standingAt, takeOne } from './gcra.ts';
+import { intervalOf, takeOne } from './gcra.ts';
 import type { KeyLimits } from './key-limits.ts';
+import { monthAt } from './month.ts';
+import { checkText, rateOf, tooManyAtOnce, tooManyCharacters, tooManyRequests, toStanding } from './over-limit.ts';
 import { createTurns, type Turns } from './turns.ts';
 
 /** Of whose limits it is asked: the owner, who stays the same where a key is replaced. */
 export interface Limited {
   callerId: string;
+  keyId: string;
   limits: KeyLimits;
 }
 
@@ -27,14 +29,17 @@ export interface Synthesis {
 }
 
 export interface Limiter {
-  /** Charges a request. Tells how the key stands, also where it is refused: `rate_limit_exceeded`. */
+  /**
+   * Charges a request. Tells how the key stands, also where it is refused: `rate_limit_exceeded`, and `invalid_api_key`
+   * for a key that has been revoked meanwhile, as far as that is known here.
+   */
   takeRequest(caller: Limited, tell: (standing: Standing) => void): Promise<void>;
   /** Tells how the key stands, and charges nothing. */
   tellStanding(caller: Limited, tell: (standing: Standing) => void): Promise<void>;
   /** Charges characters and takes a place, after waiting a moment for one; refused, it gives back the request too. */
   takeSynthesis(caller: Limited, chars: number, options: TakeOptions): Promise<Synthesis>;
   /** How many syntheses of the owner's run. */
-  running(callerId: string): number;
+  running(callerId: string): Promise<number>;
 }
 
 export interface TakeOptions {
@@ -47,30 +52,33 @@ export interface LimiterOptions {
   spentSince(callerId: string, sinceMs: number): Promise<number>;
   /** The clock, in epoch milliseconds; fractions count. */
   now?: () => number;
+  /** What part of every limit this process gives out, where others give out the rest; of each one at least. */
+  share?: number;
 }
 
 interface Account {
   fullAtUs: number;
-  month: Month | undefined;
+  month: CountedMonth | undefined;
   turns: Turns;
 }
 
-interface Month {
+interface CountedMonth {
   endsMs: number;
-  spent: Promise<{ chars: number }>;
+  /** `before`: what was spent when the count began. */
+  spent: Promise<Spent>;
 }
 
-const burstMax = 100;
-const placeWaitMs = 250;
+interface Spent {
+  before: number;
+  chars: number;
+}
+
+/** How long somebody waits for a place. */
+export const placeWaitMs = 250;
 /** Beyond so many keys, those are forgotten that have nothing to remember. */
 const accountsKept = 10_000;
 
-const rateOf = ({ requestsPerMinute }: KeyLimits): Rate => ({
-  perMinute: requestsPerMinute,
-  burst: Math.min(burstMax, requestsPerMinute),
-});
-
-export function createLimiter({ spentSince, now = Date.now }: LimiterOptions): Limiter {
+export function createLimiter({ spentSince, now = Date.now, share = 1 }: LimiterOptions): Limiter {
   const accounts = new Map<string, Account>();
   const nowUs = () => Math.round(now() * 1000);
 
@@ -86,50 +94,48 @@ export function createLimiter({ spentSince, now = Date.now }: LimiterOptions): L
     return account;
   };
 
-  const monthOf = (callerId: string, account: Account): Month => {
-    const nowMs = now();
-    if (account.month && nowMs < account.month.endsMs) return account.month;
-    const date = new Date(nowMs);
-    const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
-    const spent = spentSince(callerId, Date.UTC(year, month)).then((chars) => ({ chars }));
+  const part = (limit: number) => Math.max(1, Math.floor(limit * share));
+  /** What of the limits is given out here; a month has its part of what is left of it. */
+  const limitsHere = ({ limits }: Limited): KeyLimits => {
+    const { requestsPerMinute, concurrency } = limits;
+    return { ...limits, requestsPerMinute: part(requestsPerMinute), concurrency: part(concurrency) };
+  };
+  const leftOf = (most: number, { before, chars }: Spent) => before + Math.floor((most - before) * share) - chars;
+
+  const monthOf = (callerId: string, account: Account): CountedMonth => {
+    if (account.month && now() < account.month.endsMs) return account.month;
+    const { beginsMs, endsMs } = monthAt(now());
+    const spent = spentSince(callerId, beginsMs).then((chars) => ({ before: chars, chars }));
     // Asked again if the store did not answer.
     spent.catch(() => {
       account.month = undefined;
     });
-    account.month = { endsMs: Date.UTC(year, month + 1), spent };
+    account.month = { endsMs, spent };
     return account.month;
   };
 
-  const standingOf = async ({ callerId, limits }: Limited, account: Account): Promise<Standing> => {
-    const { remaining, fullInUs } = standingAt(account.fullAtUs, nowUs(), rateOf(limits));
-    const requests = { remaining, fullInSeconds: Math.ceil(fullInUs / 1_000_000) };
-    if (limits.charactersPerMonth === undefined) return { limits, requests };
-    const month = monthOf(callerId, account);
-    const left = limits.charactersPerMonth - (await month.spent).chars;
-    const fullInSeconds = Math.ceil((month.endsMs - now()) / 1000);
-    return { limits, requests, characters: { remaining: Math.max(0, left), fullInSeconds } };
+  const standingOf = async (caller: Limited, account: Account): Promise<Standing> => {
+    const limits = limitsHere(caller);
+    const most = limits.charactersPerMonth;
+    if (most === undefined) return toStanding(limits, account.fullAtUs, nowUs());
+    const { endsMs, spent } = monthOf(caller.callerId, account);
+    const characters = leftOf(most, await spent);
+    return toStanding(limits, account.fullAtUs, nowUs(), { characters, endsMs });
   };
 
-  const takeCharacters = async ({ callerId, limits }: Limited, account: Account, chars: number) => {
+  const takeCharacters = async ({ callerId, limits }: Limited, account: Account, chars: number): Promise<Spent> => {
     const most = limits.charactersPerMonth;
     if (most === undefined) {
       // A limit may come back within the month.
       const known = await account.month?.spent;
       if (known) known.chars += chars;
-      return known ?? { chars: 0 };
+      return known ?? { before: 0, chars: 0 };
     }
-    if (chars > most) {
-      const message = `This text has ${chars} characters, and this key may speak ${most} in a month.`;
-      const details = [{ field: 'text', reason: 'length', message }];
-      throw new Failure('invalid_request', { message, limit: most, actual: chars, details });
-    }
+    checkText(chars, most);
     const month = monthOf(callerId, account);
     const spent = await month.spent;
-    if (spent.chars + chars > most) {
-      const message = `This key may speak ${most} characters in a month; ${most - spent.chars} are left of this one.`;
-      const facts = { message, limit: most, actual: spent.chars + chars, limitReason: 'characters' as const };
-      throw new Failure('rate_limit_exceeded', { ...facts, retryAfterSeconds: (month.endsMs - now()) / 1000 });
-    }
+    const left = leftOf(most, spent);
+    if (chars > left) throw tooManyCharacters(chars, most, left, month.endsMs - now());
     spent.chars += chars;
     return spent;
   };
@@ -137,14 +143,11 @@ export function createLimiter({ spentSince, now = Date.now }: LimiterOptions): L
   return {
     async takeRequest(caller, tell) {
       const account = accountOf(caller.callerId);
-      const { isAllowed, fullAtUs, waitUs } = takeOne(account.fullAtUs, nowUs(), rateOf(caller.limits));
+      const limits = limitsHere(caller);
+      const { isAllowed, fullAtUs, waitUs } = takeOne(account.fullAtUs, nowUs(), rateOf(limits));
       account.fullAtUs = fullAtUs;
       tell(await standingOf(caller, account));
-      if (isAllowed) return;
-      const { requestsPerMinute: limit } = caller.limits;
-      const message = `This key may make ${limit} requests a minute.`;
-      const facts = { message, limit, limitReason: 'requests' as const, retryAfterSeconds: waitUs / 1_000_000 };
-      throw new Failure('rate_limit_exceeded', facts);
+      if (!isAllowed) throw tooManyRequests(limits, waitUs);
     },
 
     async tellStanding(caller, tell) {
@@ -153,24 +156,20 @@ export function createLimiter({ spentSince, now = Date.now }: LimiterOptions): L
 
     async takeSynthesis(caller, chars, { signal, tell }) {
       const account = accountOf(caller.callerId);
-      const { concurrency } = caller.limits;
-      let spent: { chars: number } | undefined;
+      const limits = limitsHere(caller);
+      let spent: Spent | undefined;
       let hasPlace = false;
       try {
         spent = await takeCharacters(caller, account, chars);
-        hasPlace = await account.turns.take(concurrency, placeWaitMs, signal);
-        if (!hasPlace) {
-          const message = `This key may have ${concurrency} syntheses running at once.`;
-          const facts = { message, limit: concurrency, limitReason: 'concurrency' as const, retryAfterSeconds: 1 };
-          throw new Failure('rate_limit_exceeded', facts);
-        }
+        hasPlace = await account.turns.take(limits.concurrency, placeWaitMs, signal);
+        if (!hasPlace) throw tooManyAtOnce(limits);
         tell(await standingOf(caller, account));
       } catch (error) {
         if (spent) spent.chars -= chars;
         if (hasPlace) account.turns.giveBack();
         // Who leaves has made a request all the same.
         if (error instanceof Failure && error.reason === 'rate_limit_exceeded') {
-          account.fullAtUs -= intervalOf(rateOf(caller.limits));
+          account.fullAtUs -= intervalOf(rateOf(limits));
           tell(await standingOf(caller, account));
         }
         throw error;
@@ -187,6 +186,6 @@ export function createLimiter({ spentSince, now = Date.now }: LimiterOptions): L
       };
     },
 
-    running: (callerId) => accounts.get(callerId)?.turns.running ?? 0,
+    running: async (callerId) => accounts.get(callerId)?.turns.running ?? 0,
   };
 }

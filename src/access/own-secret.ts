@@ -1,6 +1,7 @@
 // A secret of this service: the operator's, or one that is made when it is first needed and kept in the data folder, for
 // its owner's eyes only. Of processes that start at once, all come to the same.
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
@@ -8,6 +9,11 @@ import { makeFolder } from '../folder.ts';
 import { keepOnce } from './kept-file.ts';
 
 const secretBytes = 32;
+
+/** The secret if there is one already. */
+export async function findOwnSecret(dataDir: string, name: string): Promise<string | undefined> {
+  return existsSync(join(dataDir, name)) ? readOwnSecret(dataDir, name) : undefined;
+}
 
 export async function readOwnSecret(dataDir: string, name = 'secret'): Promise<string> {
   const file = join(dataDir, name);

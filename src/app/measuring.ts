@@ -12,6 +12,7 @@ export interface Measuring {
   onCallEnd(call: EndedCall): void;
   onRequestEnd(request: EndedRequest): void;
   watchHeart(heart: { engines: readonly Engine[]; guards: EngineGuards; slots: Slots }): void;
+  watchSharing(state: () => { isAway: boolean; outages: number; decidedAlone: number }): void;
   text(): string;
 }
 
@@ -29,9 +30,9 @@ export function createMeasuring(): Measuring {
   const firstSound = metrics.durations('sonant_engine_first_sound_seconds', 'Until the first sound of a segment.');
   const retries = metrics.counter('sonant_engine_retries_total', 'Segments tried again before any sound.');
   metrics.gauge('sonant_process_resident_bytes', 'Memory of the process.', () => [[{}, process.memoryUsage.rss()]]);
-  metrics.gauge('sonant_process_cpu_seconds', 'Time that the process has computed.', () => {
+  metrics.total('sonant_process_cpu_seconds_total', 'Time that the process has computed.', () => {
     const { user, system } = process.cpuUsage();
-    return [[{}, (user + system) / 1e6]];
+    return (user + system) / 1e6;
   });
 
   return {
@@ -50,7 +51,7 @@ export function createMeasuring(): Measuring {
     watchHeart({ engines, guards, slots }) {
       metrics.gauge('sonant_speaking', 'Requests that speak now.', () => [[{}, slots.speaking]]);
       metrics.gauge('sonant_waiting', 'Requests that wait for their turn.', () => [[{}, slots.waiting]]);
-      metrics.gauge('sonant_engine_state', '1 for the state that the breaker of the engine is in.', () =>
+      metrics.gauge('sonant_engine_state', '1 for the worst state that a breaker of the engine is in.', () =>
         engines.flatMap((engine) =>
           states.map((state) => [{ engine: engine.name, state }, Number(guards(engine).state === state)] as const),
         ),
@@ -58,6 +59,15 @@ export function createMeasuring(): Measuring {
       metrics.gauge('sonant_engine_waiting', 'Segments that wait for their turn at the engine.', () =>
         engines.map((engine) => [{ engine: engine.name }, guards(engine).waiting] as const),
       );
+    },
+    watchSharing(state) {
+      metrics.gauge('sonant_redis_away', '1 while limits are kept without Redis.', () => [
+        [{}, Number(state().isAway)],
+      ]);
+      metrics.total('sonant_redis_outages_total', 'How often Redis has gone away.', () => state().outages);
+      metrics.total('sonant_limits_alone_total', 'Decisions about limits that were made without Redis.', () => {
+        return state().decidedAlone;
+      });
     },
     text: metrics.text,
   };

@@ -1,5 +1,5 @@
 // The voices that are kept in the database, and, once there are engines, the desk where they are made.
-import { readOwnSecret } from '../access/own-secret.ts';
+import { findOwnSecret, readOwnSecret } from '../access/own-secret.ts';
 import type { Config } from '../config.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { EngineGuards } from '../speech/engine-guard.ts';
@@ -20,8 +20,9 @@ export interface VoiceKeeping {
   close(): Promise<void>;
 }
 
-type Ends = Pick<VoiceShelfOptions, 'onEnd' | 'onFault'>;
+type Ends = Pick<VoiceShelfOptions, 'purge' | 'onFault'>;
 
+const masterKeyFile = 'master-key';
 /** Whose turn it is at an engine when a clone is tried out. */
 const callerId = 'cloning';
 
@@ -31,7 +32,9 @@ export async function openVoiceKeeping(
   ends: Ends,
 ): Promise<VoiceKeeping> {
   const rows = createVoiceRows(store);
-  const vault = createVault(async () => config.masterKey || readOwnSecret(config.dataDir, 'master-key'));
+  const own = (mayMake: boolean) =>
+    mayMake ? readOwnSecret(config.dataDir, masterKeyFile) : findOwnSecret(config.dataDir, masterKeyFile);
+  const vault = createVault(async (mayMake) => config.masterKey || own(mayMake));
   const shelf = await openVoiceShelf({ rows, vault, ...ends });
   return {
     rows,

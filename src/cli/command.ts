@@ -12,6 +12,7 @@ import {
   type VoiceOffice,
 } from '../app.ts';
 import { type Config, loadConfig } from '../config.ts';
+import type { EngineDefinition } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
 import { createLog } from '../telemetry/log.ts';
 
@@ -22,7 +23,8 @@ export interface CommandLine {
   loadConfig(): Config;
   openApp(): Promise<App>;
   openKeys(): Promise<Keys>;
-  openVoiceOffice(): Promise<VoiceOffice>;
+  /** Without engines nobody can be cloned there, and all else be done, whatever is wrong with an engine. */
+  openVoiceOffice(engines?: readonly EngineDefinition[]): Promise<VoiceOffice>;
   openUsage(): ReturnType<typeof openUsage>;
   openService(options: { isSinglePort: boolean }): Promise<Service>;
   print(text: string): void;
@@ -46,7 +48,7 @@ export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   loadConfig: load,
   openApp: () => openApp(load(), registry),
   openKeys: () => openKeys(load()),
-  openVoiceOffice: () => openVoiceOffice(load(), registry),
+  openVoiceOffice: (engines = []) => openVoiceOffice(load(), engines),
   openUsage: () => openUsage(load()),
   openService: ({ isSinglePort }) => {
     const config = load();

@@ -1,11 +1,14 @@
 // `sonant doctor`: looks whether everything that Sonant needs here works, and says what to do about what does not.
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { openClips } from '../app/open-clips.ts';
 import { readTls } from '../app/tls.ts';
+import { tryClips } from '../app/try-clips.ts';
 import type { VoiceOffice } from '../app.ts';
 import { type Config, type ConfigError, explainMistake } from '../config.ts';
 import { registry } from '../engines/registry.ts';
 import type { Failure } from '../errors.ts';
+import { inspectRedis } from '../redis/inspect-redis.ts';
 import { inspectStore, isStoreThere } from '../store/open-store.ts';
 import { type Command, type CommandLine, formatTable, parseCommandArgs } from './command.ts';
 
@@ -20,8 +23,8 @@ export const doctorCommand: Command = {
   summary: 'check that everything needed works here',
   help: () => `Usage: sonant doctor [--json]
 
-Checks Node, the settings, the data folder, the database, every engine and the voices. Exits with 1 if anything is broken; an
-optional engine that is not installed is no fault.
+Checks Node, the settings, the data folder, the database, Redis, S3, every engine and the voices. Exits with 1 if
+anything is broken; an optional engine that is not installed is no fault.
 `,
   async run(line) {
     const { args, loadConfig, print } = line;
@@ -34,6 +37,8 @@ optional engine that is not installed is no fault.
       { what: 'data folder', ...(await inspectFolder(dataDir)) },
       { what: 'database', ...(await inspectDatabase(config)) },
       { what: 'TLS', ...(await inspectTls(config)) },
+      { what: 'Redis', ...(await inspectRedis(config.redisUrl, config.redisPrefix)) },
+      { what: 'S3', ...(await inspectS3(config)) },
     ];
     for (const { name, inspect } of registry) {
       findings.push({ what: `engine ${name}`, ...(await inspect(engines[name]!, dataDir)) });
@@ -85,6 +90,19 @@ async function inspectTls(config: Config): Promise<Omit<Finding, 'what'>> {
   }
 }
 
+async function inspectS3(config: Config): Promise<Omit<Finding, 'what'>> {
+  const { s3Bucket, s3Prefix, s3Links } = config;
+  if (s3Bucket === '') return { state: 'absent', message: 'not set up; audio is kept in the data folder' };
+  try {
+    const opened = await openClips(config);
+    await tryClips(opened).finally(() => opened.clips.close());
+    return { state: 'ready', message: `audio is kept in ${s3Bucket}/${s3Prefix}, links are ${s3Links}` };
+  } catch (error) {
+    const { mistakes } = error as Partial<ConfigError>;
+    return { state: 'broken', message: mistakes?.map(explainMistake).join('; ') ?? (error as Error).message };
+  }
+}
+
 /** The path itself, or the closest above it that there is. */
 async function closestThere(path: string): Promise<string> {
   return (await stat(path).catch(() => undefined)) || path === dirname(path) ? path : closestThere(dirname(path));
@@ -95,7 +113,7 @@ async function inspectVoices(
   isKept: boolean,
 ): Promise<Omit<Finding, 'what'>> {
   try {
-    const opened = isKept ? await openVoiceOffice() : await openApp();
+    const opened = isKept ? await openVoiceOffice(registry) : await openApp();
     try {
       const message = `${opened.voices.list().length}, each under a name of its own`;
       return { state: 'ready', message: 'rows' in opened ? `${message}; ${await inspectKept(opened)}` : message };

@@ -1,7 +1,8 @@
 // `sonant voice list|export|import|delete|revoke|record`: who can speak here, and what becomes of the voices that are kept.
 import { readFile, writeFile } from 'node:fs/promises';
 import type { VoiceOffice } from '../app.ts';
-import { isSpokenBy, type OfferedVoice } from '../speech/voice.ts';
+import { Failure } from '../errors.ts';
+import { isSpokenBy, type OfferedVoice, type Voices } from '../speech/voice.ts';
 import { operatorErrand } from '../voices/voice-errand.ts';
 import { exportVoice, importVoiceFile } from '../voices/voice-file.ts';
 import { type Command, type CommandLine, formatTable, parseCommandArgs, UsageError } from './command.ts';
@@ -81,14 +82,14 @@ const actions: Readonly<Record<string, Action>> = {
     });
   },
   delete: (line, _, rest) =>
-    inOffice(line, async ({ desk }) => {
-      const voiceId = only(rest, 'delete ID');
+    inOffice(line, async ({ desk, voices }) => {
+      const voiceId = keptOf(voices, only(rest, 'delete ID'));
       await desk.remove(voiceId, operatorErrand);
       line.print(`${voiceId} is deleted.`);
     }),
   revoke: (line, _, rest) =>
-    inOffice(line, async ({ desk }) => {
-      const { voice } = await desk.revokeConsent(only(rest, 'revoke ID'), operatorErrand);
+    inOffice(line, async ({ desk, voices }) => {
+      const { voice } = await desk.revokeConsent(keptOf(voices, only(rest, 'revoke ID')), operatorErrand);
       line.print(`${voice.voiceId} (${voice.name}) speaks no more, and what it was made of is destroyed.`);
     }),
   record: (line, { json }) =>
@@ -114,6 +115,11 @@ async function inOffice({ openVoiceOffice }: CommandLine, work: (office: VoiceOf
 function only([one, ...rest]: readonly string[], usage: string): string {
   if (one === undefined || rest.length > 0) throw new UsageError(`the command is: sonant voice ${usage}`);
   return one;
+}
+
+function keptOf(voices: Voices, voiceId: string): string {
+  if (voices.list().some(({ voice }) => voice.voiceId === voiceId)) return voiceId;
+  throw new Failure('voice_not_found', { message: `No voice ${voiceId} is kept here.` });
 }
 
 const heading = ['VOICE', 'NAME', 'STATUS', 'LANGUAGES', 'ENGINE', 'DESCRIPTION'];

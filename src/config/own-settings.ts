@@ -2,6 +2,8 @@
 // itself, and they are only named here.
 import { parseApiKey } from '../access/api-key.ts';
 import { oauthSettings } from '../access/oauth-settings.ts';
+import { redisSettings } from '../access/redis-settings.ts';
+import { s3Settings } from '../clips/s3-settings.ts';
 import { addressSetting, choiceSetting, flagSetting, integerSetting, listSetting, textSetting } from '../setting.ts';
 import { databaseSettings } from '../store/database-settings.ts';
 import { type LogLevel, logLevels } from '../telemetry/log.ts';
@@ -73,6 +75,10 @@ export const ownSettings = {
     isAllowed: (given) => given === '' || given.length >= 32,
     secret: true,
   }),
+  areSecretsNew: flagSetting({
+    name: 'SONANT_NEW_SECRETS',
+    help: 'On a shared database, the secrets are meant to be others than before',
+  }),
   badKeysPerMinute: integerSetting({
     name: 'SONANT_BAD_KEYS_PER_MINUTE',
     help: 'Attempts without a valid API key that an address may make in a minute; further ones are told to wait',
@@ -81,6 +87,7 @@ export const ownSettings = {
     fallback: 60,
   }),
   ...oauthSettings,
+  ...redisSettings,
   audioKeepHours: integerSetting({
     name: 'SONANT_AUDIO_KEEP_HOURS',
     help: 'Hours that stored audio is kept',
@@ -88,6 +95,7 @@ export const ownSettings = {
     max: 8760,
     fallback: 24,
   }),
+  ...s3Settings,
   drainSeconds: integerSetting({
     name: 'SONANT_DRAIN_SECONDS',
     help: 'Seconds that requests may go on when the service is told to stop',

@@ -1,8 +1,8 @@
 // The contract of an engine, something that can speak. It says each Segment whole or throws, never leaving out a word;
 // yields sound as it is made, and stops making it when its reader has stopped; ends within 50 ms of an abort with the
 // signal's reason and leaves nothing running; keeps segments that are spoken at once apart; and fails with Failures:
-// `engine_error`, `engine_timeout`, `engine_unavailable`. It says `retryAfterSeconds` where the same may go well a moment
-// later, and leaves trying again, like waiting and timeouts, to the heart. test/conformance/engine.ts holds it to this.
+// `engine_error`, `engine_timeout`, `engine_unavailable`. It says `retryAfterSeconds` where the same may go well later, 0
+// where it was not told when, and leaves trying again, like waiting, to the heart. test/conformance/engine.ts checks it.
 import type { Pcm } from '../audio/pcm.ts';
 import type { Settings, SettingValues } from '../setting.ts';
 
@@ -80,6 +80,8 @@ export interface EngineCapabilities {
   segmentsSpokenMax?: number;
   /** The most segments of clones in a minute, where these are counted apart. */
   cloneSegmentsPerMinute?: number;
+  /** Whether its speakers fail one by one, each a model of its own: one that does says nothing of the others. */
+  speakersFailAlone?: boolean;
   /** How long to wait for the first sound of a segment, and then for more of it; absent for the usual. */
   firstSoundMsMax?: number;
   stallMsMax?: number;

@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { ClipStore } from '../clips/clip-store.ts';
+import type { LinkTo } from '../clips/s3-links.ts';
 import { Failure } from '../errors.ts';
 import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
 import { sendPieces } from './body-writer.ts';
@@ -15,6 +16,10 @@ import { soundContent } from './speech-operations.ts';
 export interface AudioFiles {
   find: ClipRows['find'];
   open: ClipStore['open'];
+  /** Where the store itself serves audio. */
+  linkTo?: LinkTo | undefined;
+  /** Whether it may have to be silent before its time: of a person who can withdraw consent. */
+  isRevocable(clip: ClipRow): boolean;
 }
 
 type AudioRequest = FastifyRequest<{ Params: { file: string } }>;
@@ -46,6 +51,7 @@ const operation: Operation = {
   answers: {
     200: { description: 'The whole file.', headers, content: soundContent },
     206: { description: 'The bytes asked for.', headers, content: soundContent },
+    302: { description: 'The store that this service uses has it at that address.', headers: ['Location'] },
     304: { description: 'You have it.', headers: ['ETag'] },
   },
   failures: ['not_found', 'audio_expired', 'overloaded', 'storage_unavailable'],
@@ -55,12 +61,23 @@ export function addAudioRoutes(app: FastifyInstance, files: AudioFiles): void {
   const send = async (request: AudioRequest, reply: FastifyReply) => {
     const row = await findClip(files, request.params.file);
     const etag = `"${row.clipId}"`;
-    const common = fileHeaders(row, etag);
+    const isRevocable = files.isRevocable(row);
+    const common = fileHeaders(row, etag, isRevocable);
     if (matches(request.headers['if-none-match'], etag)) return reply.code(304).headers(common).send();
     const isRangeWanted = request.method === 'GET' && (request.headers['if-range'] ?? etag) === etag;
     const range = parseRange(isRangeWanted ? request.headers.range : undefined, row.byteCount);
     if (range === 'unsatisfiable') return refuseRange(request, reply, row.byteCount);
-    const { contentType } = audioFormats[row.format as FormatName];
+    const { contentType, extension } = audioFormats[row.format as FormatName];
+    // What may be revoked is never handed to where it could be fetched past us.
+    if (files.linkTo && !isRevocable && request.method === 'GET') {
+      const { clipId, expiresAtMs } = row;
+      const fileName = `${clipId}.${extension}`;
+      const { url, maxAgeSeconds } = await files.linkTo({ key: clipId, contentType, fileName, expiresAtMs });
+      return reply
+        .code(302)
+        .headers({ Location: url, 'cache-control': `public, max-age=${maxAgeSeconds}` })
+        .send();
+    }
     const { first, last } = range === 'whole' ? { first: 0, last: row.byteCount - 1 } : range;
     const head = { ...common, 'content-type': contentType, 'content-length': last - first + 1 };
     if (request.method === 'HEAD') return reply.headers(head).send('');
@@ -88,10 +105,13 @@ async function findClip({ find }: AudioFiles, file: string): Promise<ClipRow> {
   return row;
 }
 
-const fileHeaders = ({ expiresAtMs }: ClipRow, etag: string) => ({
+/** What may be revoked is asked for again each time; all else never changes. */
+const fileHeaders = ({ expiresAtMs }: ClipRow, etag: string, isRevocable: boolean) => ({
   ETag: etag,
   'accept-ranges': 'bytes',
-  'cache-control': `public, max-age=${Math.floor((expiresAtMs - Date.now()) / 1000)}, immutable`,
+  'cache-control': isRevocable
+    ? 'private, no-cache'
+    : `public, max-age=${Math.floor((expiresAtMs - Date.now()) / 1000)}, immutable`,
   'x-content-type-options': 'nosniff',
 });
 

@@ -27,13 +27,23 @@ export interface Idempotency {
 const runningMs = unaryCallMs + 60_000;
 const forgottenAtOnce = 20;
 
-export const createIdempotency = (rows: AnswerRows): Idempotency => ({
+export interface IdempotencyOptions {
+  rows: AnswerRows;
+  /** Whether what an answer is about is still there. */
+  isAlive(subject: string): Promise<boolean>;
+}
+
+export const createIdempotency = ({ rows, isAlive }: IdempotencyOptions): Idempotency => ({
   async once({ key, callerId, request, work }) {
     const fingerprint = createHash('sha256').update(JSON.stringify(request)).digest('base64');
     const nowMs = Date.now();
     const begun = { ownerId: callerId, name: key, fingerprint, answer: null, subject: '', untilMs: nowMs + runningMs };
     await rows.forgetOver(nowMs, forgottenAtOnce);
-    const before = await rows.begin(begun, nowMs);
+    let before = await rows.begin(begun, nowMs);
+    if (before?.answer && !(await isAlive(before.subject))) {
+      await rows.forgetAbout(callerId, before.subject);
+      before = await rows.begin(begun, nowMs);
+    }
     if (before) return repeat(before, fingerprint);
     try {
       const { answer, subject, usefulUntilMs } = await work();

@@ -11,6 +11,7 @@ import { fieldsOf } from './json-body.ts';
 import { parseKeyFields } from './key-fields.ts';
 import { keyOperations } from './key-operations.ts';
 import { sortFields } from './known-fields.ts';
+import { addWithoutBody } from './no-body.ts';
 import { documented } from './operation.ts';
 import { inTermsOfQuery, takePage } from './page-query.ts';
 import { ignoredHeader } from './speech-headers.ts';
@@ -79,17 +80,6 @@ export function addKeyRoutes(app: FastifyInstance, options: KeyRoutesOptions): v
   });
 
   app.route({
-    method: 'POST',
-    url: `${url}/self/revoke`,
-    ...documented(keyOperations.revokeOwn),
-    onRequest: admitTo(revokeOwnApiKey),
-    async handler(request, reply) {
-      await client.revokeOwnApiKey({}, call(request, reply));
-      return reply.code(204).send();
-    },
-  });
-
-  app.route({
     method: 'GET',
     url: `${url}/:id`,
     ...documented(keyOperations.get),
@@ -132,15 +122,28 @@ export function addKeyRoutes(app: FastifyInstance, options: KeyRoutesOptions): v
     },
   });
 
-  app.route({
-    method: 'DELETE',
-    url: `${url}/:id`,
-    ...documented(keyOperations.revoke),
-    onRequest: admitTo(revokeApiKey),
-    async handler(request: WithId, reply) {
-      await client.revokeApiKey({ keyId: request.params.id }, call(request, reply));
-      return reply.code(204).send();
-    },
+  addWithoutBody(app, (scope) => {
+    scope.route({
+      method: 'POST',
+      url: `${url}/self/revoke`,
+      ...documented(keyOperations.revokeOwn),
+      onRequest: admitTo(revokeOwnApiKey),
+      async handler(request, reply) {
+        await client.revokeOwnApiKey({}, call(request, reply));
+        return reply.code(204).send();
+      },
+    });
+
+    scope.route({
+      method: 'DELETE',
+      url: `${url}/:id`,
+      ...documented(keyOperations.revoke),
+      onRequest: admitTo(revokeApiKey),
+      async handler(request: WithId, reply) {
+        await client.revokeApiKey({ keyId: request.params.id }, call(request, reply));
+        return reply.code(204).send();
+      },
+    });
   });
 }
 

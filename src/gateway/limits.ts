@@ -8,7 +8,7 @@ export const headersMax = 100;
 export const handshakeMs = 10_000;
 /** Until the headers of a request are there, and the whole of it. */
 export const headersArrivalMs = 15_000;
-export const requestArrivalMs = 45_000;
+export const requestArrivalMs = 120_000;
 /** How often requests that are too slow are looked for. */
 export const slowRequestCheckMs = 5_000;
 /** How long a connection waits for its next request; longer than the proxies that are common in front. */

@@ -39,7 +39,7 @@ export const replyHeaders = {
   ),
   'X-Cache': header('`HIT` where the audio was there already, `MISS` where it was spoken now.', 'MISS'),
   'X-Warnings': header(
-    'What you may want to know though nothing failed: `nothing_spoken`, `transliterated`.',
+    'What you may want to know though nothing failed: `nothing_spoken`, `transliterated`, `fallback_engine`.',
     'transliterated',
   ),
   'X-Ignored-Fields': header('Members of the request that mean nothing here and were ignored.', 'speed'),

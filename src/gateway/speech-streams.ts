@@ -43,9 +43,9 @@ export class SpeechStreams {
 
   /** Nothing of the voice is read again; what runs is ended by the core. */
   forgetVoice(voiceId: string): void {
-    for (const stream of [...this.#running.values(), ...this.#ended.values()]) {
-      if (this.#voices.get(stream) === voiceId) this.#forgotten.add(stream);
-    }
+    const isOfVoice = (stream: SpeechStream) => this.#voices.get(stream) === voiceId;
+    for (const stream of [...this.#ended.values()].filter(isOfVoice)) stream.drop(undefined);
+    for (const stream of [...this.#running.values()].filter(isOfVoice)) this.#forgotten.add(stream);
   }
 
   close(reason: unknown): void {

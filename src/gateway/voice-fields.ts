@@ -71,7 +71,7 @@ function toBindings(value: unknown): { engine: string; voiceId: string }[] | und
 }
 
 export const cloneFiles = ['reference_audio', 'consent_audio'];
-const cloneTexts = [
+export const cloneTexts = [
   ...['voice_id', 'name', 'description', 'labels', 'language_code', 'reference_text', 'speaker_name'],
   ...['consent_script', 'engines'],
 ];

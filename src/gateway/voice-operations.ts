@@ -183,6 +183,7 @@ export const voiceOperations = {
     description: 'A sentence in its own language.',
     parameters: idParameter,
     answers: {
+      304: { description: 'You have it.', headers: ['ETag'] },
       200: { description: 'The sound.', content: { 'audio/mpeg': { schema: { ...text, format: 'binary' } } } },
     },
     failures: [...usual, 'voice_not_found', 'voice_not_ready', 'engine_error', 'engine_unavailable', 'engine_timeout'],

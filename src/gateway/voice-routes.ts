@@ -1,5 +1,6 @@
 // /api/voices: the voices that a key may speak with, filtered and a page at a time; how one sounds; and where they are
 // made, cloned, changed and deleted, and consent is withdrawn.
+import { createHash } from 'node:crypto';
 import { createClient, type Transport } from '@connectrpc/connect';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Voice, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
@@ -9,10 +10,11 @@ import type { AdmitTo } from './admission.ts';
 import { callOptionsOf } from './call-options.ts';
 import { FormBody, readForms } from './form-body.ts';
 import { fieldsOf } from './json-body.ts';
+import { addWithoutBody } from './no-body.ts';
 import { documented } from './operation.ts';
 import { inTermsOfQuery, takePage, takeText } from './page-query.ts';
 import { ignoredHeader } from './speech-headers.ts';
-import { cloneFiles, parseCloneForm, parseVoiceFields } from './voice-fields.ts';
+import { cloneFiles, cloneTexts, parseCloneForm, parseVoiceFields } from './voice-fields.ts';
 import { toCloningJson, toVoiceJson } from './voice-json.ts';
 import { voiceOperations } from './voice-operations.ts';
 
@@ -26,8 +28,6 @@ export interface VoiceRoutesOptions {
 type WithId = FastifyRequest<{ Params: { id: string } }>;
 
 const url = '/api/voices';
-/** A voice does not change often, and its sound not at all while it does not. */
-const previewCache = 'private, max-age=3600';
 const { listVoices, getVoice, previewVoice, describeCloning } = VoiceService.method;
 const { createVoice, cloneVoice, updateVoice, deleteVoice, revokeVoiceConsent } = VoiceService.method;
 
@@ -84,13 +84,16 @@ export function addVoiceRoutes(app: FastifyInstance, options: VoiceRoutesOptions
     onRequest: admitTo(previewVoice),
     async handler(request: WithId, reply) {
       const preview = await client.previewVoice({ voiceId: request.params.id }, call(request, reply));
-      reply.headers({ 'content-type': preview.contentType, 'cache-control': previewCache });
-      return reply.send(Buffer.from(preview.audioBytes));
+      // It may be another voice's the next time, or nobody's.
+      const etag = `"${createHash('sha256').update(preview.audioBytes).digest('base64url')}"`;
+      reply.headers({ ETag: etag, 'cache-control': 'private, no-cache' });
+      if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+      return reply.header('content-type', preview.contentType).send(Buffer.from(preview.audioBytes));
     },
   });
 
   app.register(async (scope) => {
-    readForms(scope, cloneFiles);
+    readForms(scope, { fileNames: cloneFiles, textNames: cloneTexts });
     scope.route({
       method: 'POST',
       url,
@@ -123,26 +126,28 @@ export function addVoiceRoutes(app: FastifyInstance, options: VoiceRoutesOptions
     },
   });
 
-  app.route({
-    method: 'DELETE',
-    url: `${url}/:id`,
-    ...documented(voiceOperations.remove),
-    onRequest: admitTo(deleteVoice),
-    async handler(request: WithId, reply) {
-      await client.deleteVoice({ voiceId: request.params.id }, call(request, reply));
-      return reply.code(204).send();
-    },
-  });
+  addWithoutBody(app, (scope) => {
+    scope.route({
+      method: 'DELETE',
+      url: `${url}/:id`,
+      ...documented(voiceOperations.remove),
+      onRequest: admitTo(deleteVoice),
+      async handler(request: WithId, reply) {
+        await client.deleteVoice({ voiceId: request.params.id }, call(request, reply));
+        return reply.code(204).send();
+      },
+    });
 
-  app.route({
-    method: 'POST',
-    url: `${url}/:id/consent/revoke`,
-    ...documented(voiceOperations.revokeConsent),
-    onRequest: admitTo(revokeVoiceConsent),
-    async handler(request: WithId, reply) {
-      const { voice } = await client.revokeVoiceConsent({ voiceId: request.params.id }, call(request, reply));
-      return toVoiceJson(voice!);
-    },
+    scope.route({
+      method: 'POST',
+      url: `${url}/:id/consent/revoke`,
+      ...documented(voiceOperations.revokeConsent),
+      onRequest: admitTo(revokeVoiceConsent),
+      async handler(request: WithId, reply) {
+        const { voice } = await client.revokeVoiceConsent({ voiceId: request.params.id }, call(request, reply));
+        return toVoiceJson(voice!);
+      },
+    });
   });
 }
 

@@ -29,12 +29,12 @@ export const toContextValues = (request: NodeRequest, address: string): ContextV
   createContextValues().set(nodeRequestKey, request).set(addressKey, address);
 
 export function guardHandler(handler: Handler, limitsOf: (method: DescMethod) => BodyLimits): Handler {
-  const { bytesMax, arrivalMs } = limitsOf(handler.method);
+  const limits = { ...limitsOf(handler.method), slackBytes: envelopeBytesMax };
   const { methodKind } = handler.method;
   const holdsOneMessage = methodKind === 'unary' || methodKind === 'server_streaming';
   const guarded = (call: UniversalServerRequest) => {
     const request = holdsOneMessage ? call.contextValues?.get(nodeRequestKey) : undefined;
-    const body = request ? readBody(request, { bytesMax: bytesMax + envelopeBytesMax, arrivalMs }) : call.body;
+    const body = request ? readBody(request, limits) : call.body;
     shortenDeadline(call.header);
     return handler({ ...call, body, signal: toLeaving(call.signal) });
   };

@@ -1,6 +1,6 @@
-// Ends the streams of a key that ends: of every stream that runs, its key is looked at again every half second, or at
-// once when told to, so that a revocation is heeded within a second wherever it was made. A key that cannot be looked at, because the store does not
-// answer, is not taken for ended.
+// Ends the calls of a key that ends: of every call that runs, its key is looked at again every half second, or at once
+// when told to, so that a revocation is heeded within a second wherever it was made. A key that cannot be looked at,
+// because the store does not answer, is not taken for ended.
 import type { Interceptor } from '@connectrpc/connect';
 import { Failure } from '../errors.ts';
 import { admittedKey } from './call.ts';
@@ -16,9 +16,9 @@ export interface KeyWatch {
 }
 
 export function openKeyWatch(isInForce: IsInForce): KeyWatch {
-  const streams = new Map<string, Set<AbortController>>();
+  const calls = new Map<string, Set<AbortController>>();
   const check = async () => {
-    for (const [keyId, ends] of [...streams]) {
+    for (const [keyId, ends] of [...calls]) {
       if (await isInForce(keyId).catch(() => true)) continue;
       for (const end of ends) end.abort(new Failure('invalid_api_key', { message: 'The API key is no longer valid.' }));
     }
@@ -43,13 +43,13 @@ export function openKeyWatch(isInForce: IsInForce): KeyWatch {
 
   const interceptor: Interceptor = (next) => async (request) => {
     const keyId = request.contextValues.get(admittedKey)?.caller.keyId;
-    if (!request.stream || keyId === undefined) return next(request);
+    if (keyId === undefined) return next(request);
     const end = new AbortController();
-    const ends = streams.get(keyId) ?? new Set();
-    streams.set(keyId, ends.add(end));
+    const ends = calls.get(keyId) ?? new Set();
+    calls.set(keyId, ends.add(end));
     const forget = () => {
       ends.delete(end);
-      if (ends.size === 0 && streams.get(keyId) === ends) streams.delete(keyId);
+      if (ends.size === 0 && calls.get(keyId) === ends) calls.delete(keyId);
     };
     // Connect aborts it at the end of every call.
     request.signal.addEventListener('abort', forget, { once: true });

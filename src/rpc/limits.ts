@@ -4,7 +4,7 @@
 export const requestBytesMax = 1 << 20;
 /** Of a request that brings recordings, and how long its body may take to arrive. */
 export const uploadBytesMax = 25 << 20;
-export const uploadArrivalMs = 45_000;
+export const uploadArrivalMs = 110_000;
 /** Of a request that needs no key: health and reflection ask for names. */
 export const openRequestBytesMax = 4 * 1024;
 /** Of a message that is sent: what common gRPC clients read. */

@@ -7,7 +7,11 @@ import { toConnectError } from './status.ts';
 
 export interface BodyLimits {
   bytesMax: number;
+  /** What may come besides what is counted. */
+  slackBytes?: number;
   arrivalMs: number;
+  /** Takes a place to read it in, until the function that it answers is called; for bodies of which few may be held. */
+  takePlace?: () => () => void;
 }
 
 const firstBytes = 4 * 1024;
@@ -17,10 +21,18 @@ export async function* readBody(
   request: IncomingMessage | Http2ServerRequest,
   limits: BodyLimits,
 ): AsyncGenerator<Uint8Array> {
-  yield await collect(request, limits);
+  const leave = limits.takePlace?.();
+  try {
+    yield await collect(request, limits);
+  } finally {
+    leave?.();
+  }
 }
 
-function collect(request: IncomingMessage | Http2ServerRequest, { bytesMax, arrivalMs }: BodyLimits): Promise<Buffer> {
+function collect(
+  request: IncomingMessage | Http2ServerRequest,
+  { bytesMax, slackBytes = 0, arrivalMs }: BodyLimits,
+): Promise<Buffer> {
   let bytes = Buffer.allocUnsafeSlow(firstBytes);
   let length = 0;
   return new Promise((resolve, reject) => {
@@ -32,7 +44,7 @@ function collect(request: IncomingMessage | Http2ServerRequest, { bytesMax, arri
     };
     const take = (piece: Buffer) => {
       const needed = length + piece.length;
-      if (needed > bytesMax) return settle(new Failure('payload_too_large', { limit: bytesMax }));
+      if (needed > bytesMax + slackBytes) return settle(new Failure('payload_too_large', { limit: bytesMax }));
       if (needed > bytes.length) {
         const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * bytes.length));
         bytes.copy(larger, 0, 0, length);

@@ -36,6 +36,7 @@ import { createReflection, reflectionServices } from './reflection.ts';
 import type { BodyLimits } from './request-body.ts';
 import { serve } from './served-service.ts';
 import { createSpeechService } from './speech-service.ts';
+import { takeUploadPlace } from './upload-places.ts';
 import { createVoiceService, type VoiceServiceOptions } from './voice-service.ts';
 
 export interface ServicesOptions {
@@ -90,10 +91,13 @@ export function createServices({ speaking, voicing, access, onCallEnd, options =
     createHandlers({ grpc }) {
       const wire = { ...wireOptions(line), grpc };
       const router = createConnectRouter(wire);
-      // What its other methods may be sent is checked where the body is read.
       const large = { ...wire, readMaxBytes: uploadBytesMax };
-      for (const { service, implementation } of guarded)
-        router.service(service, implementation, service.methods.some(isUpload) ? large : wire);
+      for (const { service, implementation } of guarded) {
+        for (const method of service.methods) {
+          const handle = implementation[method.localName as keyof typeof implementation] as never;
+          router.rpc(method as never, handle, isUpload(method) ? large : wire);
+        }
+      }
       const small = { ...wire, readMaxBytes: openRequestBytesMax };
       for (const { service, implementation } of open) router.service(service, implementation, small);
       return router.handlers.map((handler) => guardHandler(handler, limitsOf));
@@ -111,8 +115,14 @@ export function createServices({ speaking, voicing, access, onCallEnd, options =
 /** The one method that is sent more than text. */
 const isUpload = (method: DescMethod): boolean => method === VoiceService.method.cloneVoice;
 
+const uploadLimits: BodyLimits = {
+  bytesMax: uploadBytesMax,
+  arrivalMs: uploadArrivalMs,
+  takePlace: takeUploadPlace,
+};
+
 function limitsOf(method: DescMethod): BodyLimits {
-  if (isUpload(method)) return { bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs };
+  if (isUpload(method)) return uploadLimits;
   const bytesMax = openServices.includes(method.parent) ? openRequestBytesMax : requestBytesMax;
   return { bytesMax, arrivalMs: bodyArrivalMs };
 }

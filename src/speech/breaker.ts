@@ -6,12 +6,16 @@ import { Failure } from '../errors.ts';
 export interface Breaker {
   /** How long until the engine may be asked again; 0 for now. */
   restMs(): number;
-  /** Asks for a try: a Failure `engine_unavailable` with the wait where there is to be none. Every try has an end. */
+  /** A Failure `engine_unavailable` with the wait where the engine may not be asked. */
+  check(): void;
+  /** Asks for a try, where that may be. Every try has an end. */
   begin(): Try;
   readonly state: 'closed' | 'open' | 'half_open';
 }
 
 export interface Try {
+  /** The engine does speak; how it ends is still to come. */
+  isHeard(): void;
   wentWell(): void;
   /** `peaceMs` is what the engine asks for. */
   failed(peaceMs?: number): void;
@@ -50,20 +54,24 @@ export function createBreaker(now: () => number = () => performance.now()): Brea
     return leftMs > 0 ? leftMs : probe ? tryMs : 0;
   };
 
+  const check = () => {
+    const waitMs = restMs();
+    if (waitMs <= 0) return;
+    const message = 'The speech engine has failed again and again, and is left in peace for a moment.';
+    throw new Failure('engine_unavailable', { message, retryAfterSeconds: waitMs / 1000 });
+  };
+
   return {
     restMs,
+    check,
     get state() {
       if (openUntil === undefined) return 'closed';
       return openUntil > now() ? 'open' : 'half_open';
     },
     begin() {
-      const waitMs = restMs();
-      if (waitMs > 0) {
-        const message = 'The speech engine has failed again and again, and is left in peace for a moment.';
-        throw new Failure('engine_unavailable', { message, retryAfterSeconds: waitMs / 1000 });
-      }
+      check();
       const own = {};
-      const isProbe = openUntil !== undefined;
+      let isProbe = openUntil !== undefined;
       if (isProbe) probe = own;
       let isOver = false;
       const end = (learn: () => void) => () => {
@@ -73,6 +81,12 @@ export function createBreaker(now: () => number = () => performance.now()): Brea
         learn();
       };
       return {
+        isHeard() {
+          if (isOver || !isProbe) return;
+          isProbe = false;
+          if (probe === own) probe = undefined;
+          close();
+        },
         wentWell: end(() => {
           // One that was begun before the breaker opened says nothing of how it is now.
           if (isProbe || openUntil === undefined) close();

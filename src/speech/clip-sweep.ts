@@ -11,6 +11,8 @@ export interface SweptIndex {
 }
 
 export interface ClipSweep {
+  /** Sweeps now. */
+  run(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -55,11 +57,13 @@ export function openClipSweep(options: {
   let running = Promise.resolve();
   const run = () => {
     running = running.then(sweep).catch(onFault);
+    return running;
   };
-  run();
+  void run();
   const timer = setInterval(run, minuteMs);
   timer.unref();
   return {
+    run,
     async close() {
       isClosed = true;
       clearInterval(timer);

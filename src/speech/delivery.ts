@@ -6,6 +6,7 @@ import { audioFormats, bytesPerSecondOf, type FormatName } from '../audio/format
 import type { ClipStore } from '../clips/clip-store.ts';
 import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
+import { type Flights, ownFlights, type Shared } from './flights.ts';
 import { type ClipRecord, keepClip } from './kept-clip.ts';
 import type { SpeechEvent, SpeechInfo } from './outbox.ts';
 import { planSpeech, type SpeechPlans } from './plan.ts';
@@ -90,8 +91,10 @@ const cachedLifeMin = 0.5;
 const charsPerSecond = 14.5;
 const wavHeaderBytes = 44;
 
-export function createDelivery({ speech, voices, clips, index, links }: DeliveryOptions): Delivery {
-  const flights = createSharedWork<ClipRecord>();
+/** `flights` are those of all the processes that serve the same callers. */
+export function createDelivery(options: DeliveryOptions, flights: Flights = ownFlights): Delivery {
+  const { speech, voices, clips, index, links } = options;
+  const work = createSharedWork<Shared<ClipRecord>>();
   const urlOf = ({ clipId, format }: Pick<ClipRecord, 'clipId' | 'format'>) =>
     `${links.baseUrl()}/audio/${clipId}.${audioFormats[format as FormatName].extension}`;
 
@@ -142,9 +145,15 @@ export function createDelivery({ speech, voices, clips, index, links }: Delivery
         for await (const _ of kept.events);
         return kept.clip;
       };
-      const flight = () => `${caller.callerId} ${cacheKeyOf(request, voice, plans.bindings[0]!.speaker)}`;
-      const clip = await (fresh ? speak(signal) : flights.join(flight(), signal, speak));
-      return toDelivered(clip, voice, false, audioUrlWanted);
+      if (fresh) return toDelivered(await speak(signal), voice, false, audioUrlWanted);
+      const flight = `${caller.callerId} ${cacheKeyOf(request, voice, plans.bindings[0]!.speaker)}`;
+      const { value: clip, isMade } = await work.join(flight, signal, (until) =>
+        flights.share(flight, until, {
+          find: () => findSpoken(request, caller.callerId, plans),
+          make: () => speak(until),
+        }),
+      );
+      return toDelivered(clip, voice, !isMade, audioUrlWanted);
     },
 
     async *streamSpeech(request, caller, signal) {

@@ -11,17 +11,20 @@ export interface GovernedSegment {
   signal: AbortSignal;
 }
 
+/** Ends a turn; one in which the engine was not asked counts for nothing. */
+export type GiveBack = (isUnused?: boolean) => void;
+
 export interface EngineGovernor {
   /** Resolves when it may be spoken, with the function that ends the turn. */
-  take(segment: GovernedSegment): Promise<() => void>;
+  take(segment: GovernedSegment): Promise<GiveBack>;
   readonly waiting: number;
 }
 
 /** How long the first segment of a request may wait. */
 const firstWaitMsMax = 10_000;
 const minuteMs = 60_000;
-/** Nobody is told to wait for longer, nor remembered. */
-const promiseMsMax = 15 * minuteMs;
+/** For how many minutes of the engine's work one caller is told times of its own. */
+const minutesToldMax = 3;
 
 interface Waiter {
   begin(): void;
@@ -29,14 +32,38 @@ interface Waiter {
 
 export interface EngineLimits {
   segmentsPerMinute?: number | undefined;
-  segmentsSpokenMax?: number | undefined;
+  /** How many are spoken at once, by all governors that share them. */
+  seats?: Seats | undefined;
+}
+
+/** Places at an engine. */
+export interface Seats {
+  isFull(): boolean;
+  take(): void;
+  /** Gives one back, and tells those who wait. */
+  leave(): void;
+  onFree(listener: () => void): void;
+}
+
+export function createSeats(max: number): Seats {
+  const listeners: (() => void)[] = [];
+  let taken = 0;
+  return {
+    isFull: () => taken >= max,
+    take: () => void taken++,
+    leave() {
+      taken--;
+      for (const listener of listeners) listener();
+    },
+    onFree: (listener) => void listeners.push(listener),
+  };
 }
 
 export function createEngineGovernor(
   limits: EngineLimits,
   now: () => number = () => performance.now(),
 ): EngineGovernor {
-  const { segmentsPerMinute = Infinity, segmentsSpokenMax = Infinity } = limits;
+  const { segmentsPerMinute = Infinity, seats = createSeats(Infinity) } = limits;
   /** Callers in the order of their turns; each with its segments in the order they came. First segments have their own. */
   const urgentLines = new Map<string, Waiter[]>();
   const otherLines = new Map<string, Waiter[]>();
@@ -44,7 +71,6 @@ export function createEngineGovernor(
   const promises = new Map<string, number[]>();
   /** When each segment of the last minute was begun, the oldest first. */
   const begun: number[] = [];
-  let speaking = 0;
   let timer: NodeJS.Timeout | undefined;
 
   /** How long until the engine takes another, with so many before it; what is spoken ends when it ends. */
@@ -60,7 +86,7 @@ export function createEngineGovernor(
   const goOn = () => {
     clearTimeout(timer);
     timer = undefined;
-    while (urgentLines.size + otherLines.size > 0 && speaking < segmentsSpokenMax) {
+    while (urgentLines.size + otherLines.size > 0 && !seats.isFull()) {
       const waitMs = waitMsFor(0);
       if (waitMs > 0) {
         timer = setTimeout(goOn, Math.ceil(waitMs));
@@ -75,17 +101,20 @@ export function createEngineGovernor(
     }
   };
 
-  const begin = () => {
-    speaking++;
-    if (segmentsPerMinute < Infinity) begun.push(now());
+  const begin = (): GiveBack => {
+    seats.take();
+    const atMs = now();
+    if (segmentsPerMinute < Infinity) begun.push(atMs);
     let isHeld = true;
-    return () => {
+    return (isUnused = false) => {
       if (!isHeld) return;
       isHeld = false;
-      speaking--;
-      goOn();
+      const at = isUnused ? begun.lastIndexOf(atMs) : -1;
+      if (at >= 0) begun.splice(at, 1);
+      seats.leave();
     };
   };
+  seats.onFree(goOn);
 
   /** How many stand before the caller's next: all of its own, and of each other caller one for each of its own. */
   const aheadOf = (callerId: string, countOf: (callerId: string) => number): number => {
@@ -96,17 +125,20 @@ export function createEngineGovernor(
     return ahead;
   };
   const waitingOf = (callerId: string) => urgentLines.get(callerId)?.length ?? 0;
-  const expectedOf = (callerId: string) => waitingOf(callerId) + (promises.get(callerId)?.length ?? 0);
+  /** Those who wait, and those who were told to come and have not yet. */
+  const expectedOf = (callerId: string) => {
+    const told = promises.get(callerId);
+    while (told && told.length > 0 && told[0]! <= now()) told.shift();
+    if (told?.length === 0) promises.delete(callerId);
+    return waitingOf(callerId) + (told?.length ?? 0);
+  };
 
   /** When a segment that cannot wait is to come again: at a time that nobody else was told. */
   const promiseMs = (callerId: string): number => {
-    for (const [other, times] of promises) {
-      const ahead = times.filter((time) => time > now());
-      if (ahead.length > 0) promises.set(other, ahead);
-      else promises.delete(other);
-    }
-    const waitMs = Math.min(waitMsFor(aheadOf(callerId, expectedOf)), promiseMsMax);
-    promises.set(callerId, [...(promises.get(callerId) ?? []), now() + waitMs]);
+    const waitMs = waitMsFor(aheadOf(callerId, expectedOf));
+    const told = promises.get(callerId) ?? [];
+    // Who asks on without waiting is not told to come ever later.
+    if (told.length < minutesToldMax * segmentsPerMinute) promises.set(callerId, [...told, now() + waitMs]);
     return waitMs;
   };
 

@@ -6,13 +6,13 @@ import type { Engine, Segment, SpokenPcm } from '../engines/engine.ts';
 import { Failure, type Reason } from '../errors.ts';
 import { type Breaker, createBreaker, type Try } from './breaker.ts';
 import { eagerly } from './eager.ts';
-import { createEngineGovernor, type EngineGovernor, type EngineLimits } from './engine-governor.ts';
+import { createEngineGovernor, createSeats, type EngineGovernor, type EngineLimits } from './engine-governor.ts';
 
 export interface EngineGuard {
   speak(segment: Segment, callerId: string, signal: AbortSignal): AsyncIterable<SpokenPcm>;
-  /** How long until the engine may be asked again, for a clone or a voice of its own; 0 for now. */
-  restMs(isClone: boolean): number;
-  /** Of its own voices. */
+  /** How long until the engine may be asked again for that voice, a clone or one of its own; 0 for now. */
+  restMs(voiceId: string, isClone: boolean): number;
+  /** The worst that any of its breakers is in. */
   readonly state: Breaker['state'];
   /** Segments that wait for their turn. */
   readonly waiting: number;
@@ -37,6 +37,8 @@ export function createEngineGuards(watch?: EngineWatch): EngineGuards {
 }
 
 const usual = { firstSoundMsMax: 60_000, stallMsMax: 30_000 };
+const states = ['closed', 'half_open', 'open'] as const;
+const speakersKnownMax = 1_000;
 const attemptsMax = 3;
 const retryMsFirst = 250;
 /** Who is to wait longer than this is told so instead. */
@@ -56,23 +58,34 @@ function openLane(limits: EngineLimits): Lane {
 
 export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGuard {
   const { segmentsPerMinute, segmentsSpokenMax, cloneSegmentsPerMinute } = engine.capabilities;
-  const own = openLane({ segmentsPerMinute, segmentsSpokenMax });
+  const seats = segmentsSpokenMax === undefined ? undefined : createSeats(segmentsSpokenMax);
+  const own = openLane({ segmentsPerMinute, seats });
   const clones =
-    cloneSegmentsPerMinute === undefined
-      ? own
-      : openLane({ segmentsPerMinute: cloneSegmentsPerMinute, segmentsSpokenMax });
+    cloneSegmentsPerMinute === undefined ? own : openLane({ segmentsPerMinute: cloneSegmentsPerMinute, seats });
   const laneOf = (isClone: boolean) => (isClone ? clones : own);
+  /** Of speakers that fail one by one; the least lately used are forgotten. */
+  const speakerBreakers = new Map<string, Breaker>();
+  const breakerOf = (voiceId: string, isClone: boolean): Breaker => {
+    if (!engine.capabilities.speakersFailAlone) return laneOf(isClone).breaker;
+    const breaker = speakerBreakers.get(voiceId) ?? createBreaker();
+    speakerBreakers.delete(voiceId);
+    speakerBreakers.set(voiceId, breaker);
+    if (speakerBreakers.size > speakersKnownMax) speakerBreakers.delete(speakerBreakers.keys().next().value!);
+    return breaker;
+  };
+  const breakerFor = ({ voice, clone }: Segment) => breakerOf(voice.voiceId, clone !== undefined);
 
   async function* attempt(segment: Segment, callerId: string, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
-    const { breaker, governor } = laneOf(segment.clone !== undefined);
+    const { governor } = laneOf(segment.clone !== undefined);
+    const breaker = breakerFor(segment);
     // Nobody waits for a turn at an engine that is left in peace.
-    if (governor && breaker.restMs() > 0) breaker.begin();
+    if (governor) breaker.check();
     const giveBack = await governor?.take({ callerId, urgent: segment.urgent, signal });
     let trial: Try;
     try {
       trial = breaker.begin();
     } catch (error) {
-      giveBack?.();
+      giveBack?.(true);
       throw error;
     }
     const spoken = watched(engine, segment, { signal, trial, watch });
@@ -81,7 +94,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
   }
 
   async function* speak(segment: Segment, callerId: string, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
-    const { breaker } = laneOf(segment.clone !== undefined);
+    const breaker = breakerFor(segment);
     for (let attempts = 1; ; attempts++) {
       let isHeard = false;
       try {
@@ -103,9 +116,10 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
 
   return {
     speak,
-    restMs: (isClone) => laneOf(isClone).breaker.restMs(),
+    restMs: (voiceId, isClone) => breakerOf(voiceId, isClone).restMs(),
     get state() {
-      return own.breaker.state;
+      const breakers = [own.breaker, clones.breaker, ...speakerBreakers.values()];
+      return states.findLast((state) => breakers.some((breaker) => breaker.state === state)) ?? 'closed';
     },
     get waiting() {
       const lanes = new Set([own, clones]);
@@ -118,8 +132,8 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
 function passesInMs(error: unknown, attempts: number): number | undefined {
   const askedMs = peaceMsOf(error);
   if (askedMs === undefined || askedMs > retryMsMax) return undefined;
-  const ownMs = retryMsFirst * 2 ** (attempts - 1) * (1 - retryJitter * Math.random());
-  return askedMs > 1_000 ? askedMs : ownMs;
+  // Not all at once, when the time that was told is over.
+  return askedMs + retryMsFirst * 2 ** (attempts - 1) * (1 - retryJitter * Math.random());
 }
 
 /** How long the engine asks for peace, where what failed may go well after it. */
@@ -159,6 +173,7 @@ async function* watched(
       if (done) break;
       if (firstSoundMs === undefined) {
         firstSoundMs = performance.now() - startedMs;
+        trial.isHeard();
         patience.last(stallMsMax);
       }
       yield value;

@@ -8,7 +8,7 @@ import { inspectScripts } from './script.ts';
 import { type Break, type Cut, segmentText } from './segment.ts';
 import { type Binding, isSpokenBy, type OfferedVoice, type VoiceStatus, type Voices } from './voice.ts';
 
-export type Warning = 'nothing_spoken' | 'transliterated';
+export type Warning = 'nothing_spoken' | 'transliterated' | 'fallback_engine';
 
 /** A cut in its place: in which chunk, after which breath, and whether it is the chunk's last. */
 export interface PlannedCut {
@@ -65,6 +65,7 @@ export function planSpeech(voices: Voices, asked: SpeechRequest): SpeechPlans {
     const warnings: Warning[] = [];
     if (!isSpoken) warnings.push('nothing_spoken');
     if (scripts.foreign.length > 0) warnings.push('transliterated');
+    if (binding !== bindings[0]) warnings.push('fallback_engine');
     return { request, voice: voice.voice, binding, engineRate, tempo: speakingRate / engineRate, warnings, cuts };
   };
   return { voice, bindings, planFor };

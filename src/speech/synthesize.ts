@@ -41,7 +41,8 @@ export interface SpeechOptions {
 }
 
 export function createSpeech({ voices, slots, guards: guardOf = createEngineGuards() }: SpeechOptions): Speech {
-  const restMs = ({ engine, openClone }: Binding) => guardOf(engine).restMs(openClone !== undefined);
+  const restMs = ({ engine, speaker, openClone }: Binding) =>
+    guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
   async function* streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal) {
     const plans = planSpeech(voicesFor(voices, caller), request);

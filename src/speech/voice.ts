@@ -30,7 +30,7 @@ export interface KeptVoice {
 /** Who speaks a kept voice: a voice of an engine's own, or a clone. */
 export type KeptBinding =
   | { engine: string; speakerId: string }
-  | { engine: string; gainDb: number; openClone(): Promise<Uint8Array> };
+  | { engine: string; gainDb: number; languageCodes: readonly string[]; openClone(): Promise<Uint8Array> };
 
 /** What is told of a person's consent. */
 export interface VoiceConsent {
@@ -64,6 +64,8 @@ export interface OfferedVoice {
 }
 
 export interface Voices {
+  /** Whether it is the voice of a person who can withdraw consent. */
+  isCloned(voiceId: string): boolean;
   /** All voices, each id once. */
   list(): readonly OfferedVoice[];
   /** The voice with this id, whatever its status, or a Failure `voice_not_found`. */
@@ -92,6 +94,7 @@ export function createVoices(engines: readonly Engine[], listKept: ListKept = ()
       look();
       return list;
     },
+    isCloned: (voiceId) => look().get(voiceId)?.voice.kind === 'cloned',
     find(voiceId) {
       const found = look().get(voiceId);
       if (!found) throw new Failure('voice_not_found');
@@ -138,8 +141,8 @@ function offerKept(engines: readonly Engine[], kept: KeptVoice): OfferedVoice {
       const speaker = engine.voices.find((each) => each.voiceId === bound.speakerId);
       return speaker ? [{ engine, speaker }] : [];
     }
-    const { gainDb, openClone } = bound;
-    return [{ engine, speaker: { ...voice, engine: engine.name, gainDb }, openClone }];
+    const { gainDb, languageCodes: spoken, openClone } = bound;
+    return [{ engine, speaker: { ...voice, engine: engine.name, gainDb, languageCodes: spoken }, openClone }];
   });
   return { voice: { ...voice, engine: first?.engine ?? '' }, status, bindings, kept };
 }
@@ -148,6 +151,7 @@ function offerKept(engines: readonly Engine[], kept: KeptVoice): OfferedVoice {
 export function voicesFor(voices: Voices, { voiceIds }: Caller): Voices {
   if (!voiceIds) return voices;
   return {
+    isCloned: voices.isCloned,
     list: () => voices.list().filter(({ voice }) => voiceIds.includes(voice.voiceId)),
     find(voiceId) {
       if (!voiceIds.includes(voiceId)) throw new Failure('voice_not_found');

@@ -29,12 +29,14 @@ export interface ClipRows {
   add(clip: Omit<ClipRow, 'deletedAtMs'>): Promise<void>;
   /** The clip, expired and deleted ones too. */
   find(clipId: string): Promise<ClipRow | undefined>;
+  /** Whether there is such a clip, neither expired nor deleted. */
+  isAlive(clipId: string): Promise<boolean>;
   /** The owner's newest clip for this request that will still be there at `untilMs`. */
   findCached(ownerId: string, cacheKey: string, untilMs: number): Promise<ClipRow | undefined>;
   /** Expires the owner's clip now; undefined if the owner has no such clip, or none any more. */
   markDeleted(clipId: string, ownerId: string, nowMs: number): Promise<ClipRow | undefined>;
-  /** Expires the clips of a voice now, and answers their ids. */
-  expireOfVoice(voiceId: string, nowMs: number): Promise<string[]>;
+  /** Expires clips of a voice that were made before then, at most `limit`, and answers how many. */
+  expireOfVoice(voiceId: string, madeBeforeMs: number, limit: number): Promise<number>;
   /** Ids of expired clips whose files are still to be removed, the oldest first. */
   listExpired(nowMs: number, limit: number): Promise<string[]>;
   /** Notes that the files are removed. */
@@ -71,6 +73,10 @@ export function createClipRows(store: RowStore): ClipRows {
       const [clip] = await store.query<ClipRow>(`${select} where clip_id = $1`, clipId);
       return clip;
     },
+    async isAlive(clipId) {
+      const sql = 'select clip_id from clips where clip_id = $1 and expires_at_ms > $2';
+      return (await store.query(sql, clipId, Date.now())).length > 0;
+    },
     async findCached(ownerId, cacheKey, untilMs) {
       const [clip] = await store.query<ClipRow>(
         `${select} where owner_id = $1 and cache_key = $2 and expires_at_ms > $3
@@ -91,11 +97,11 @@ export function createClipRows(store: RowStore): ClipRows {
       );
       return clip;
     },
-    async expireOfVoice(voiceId, nowMs) {
-      const sql = `update clips set deleted_at_ms = $2, expires_at_ms = $2
-        where voice_id = $1 and purged_at_ms is null and expires_at_ms > $2 returning clip_id as "clipId"`;
-      const clips = await store.query<{ clipId: string }>(sql, voiceId, nowMs);
-      return clips.map(({ clipId }) => clipId);
+    async expireOfVoice(voiceId, madeBeforeMs, limit) {
+      const sql = `update clips set deleted_at_ms = $3, expires_at_ms = $3 where clip_id in
+        (select clip_id from clips where voice_id = $1 and purged_at_ms is null and expires_at_ms > $3
+          and created_at_ms < $2 limit $4) returning clip_id`;
+      return (await store.query(sql, voiceId, madeBeforeMs, Date.now(), limit)).length;
     },
     async listExpired(nowMs, limit) {
       const sql = `select clip_id as "clipId" from clips where purged_at_ms is null and expires_at_ms <= $1

@@ -23,6 +23,7 @@ export const tables: readonly Table[] = [
   { name: 'voice_record', key: ['entry'] },
   { name: 'answers', key: ['owner_id', 'name'] },
   { name: 'tickets', key: ['ticket_id'] },
+  { name: 'fingerprints', key: ['name'] },
 ];
 const pageRowsUsual = 200;
 

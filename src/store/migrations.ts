@@ -150,6 +150,10 @@ const migrations: readonly Migration[] = [
       'create index tickets_over on tickets (expires_at_ms)',
     ],
   },
+  {
+    name: 'fingerprints',
+    statements: ['create table fingerprints (name text primary key, fingerprint text not null)'],
+  },
 ];
 
 /** How many steps there are. */

@@ -18,6 +18,7 @@ const blockingMsMax = 5;
 const busyMsMax = 5_000;
 const retryMs = { first: 2, max: 30 };
 const statementsMax = 200;
+const wipeAgainMs = 200;
 
 /** "SNNT" in the file's header: whose database it is. */
 const applicationId = 0x534e4e54;
@@ -84,6 +85,7 @@ class SqliteRows implements RowStore {
   readonly #statements = new Map<string, Database.Statement>();
   /** Resolves when the open transaction is over. There is one connection, so whoever comes meanwhile waits. */
   #transaction: Promise<void> | undefined;
+  #wiping: NodeJS.Timeout | undefined;
 
   constructor(database: Database.Database) {
     this.#database = database;
@@ -104,6 +106,7 @@ class SqliteRows implements RowStore {
       this.#transaction = over.promise;
     });
     let isOver = false;
+    let isCommitted = false;
     let failed: { error: unknown } | undefined;
     const query = async <Row extends object>(sql: string, ...values: readonly RowValue[]) => {
       if (isOver) throw new Error('the transaction is over');
@@ -118,7 +121,7 @@ class SqliteRows implements RowStore {
       const result = await work({ query, announce: async () => {} });
       if (failed) throw failed.error;
       this.#database.exec('commit');
-      if (erasing.length > 0) this.#database.pragma('wal_checkpoint(TRUNCATE)');
+      isCommitted = true;
       return result;
     } catch (error) {
       // Some errors have rolled back already.
@@ -129,6 +132,7 @@ class SqliteRows implements RowStore {
       this.#transaction = undefined;
       over.resolve();
       if (durable) this.#database.pragma('synchronous = NORMAL');
+      if (erasing.length > 0 && isCommitted) this.#wipe();
     }
   }
 
@@ -139,8 +143,22 @@ class SqliteRows implements RowStore {
 
   async close(): Promise<void> {
     while (this.#transaction) await this.#transaction;
+    clearTimeout(this.#wiping);
     this.#statements.clear();
     this.#database.close();
+  }
+
+  /** Takes what was written ahead into the file and empties it, now or when those who read just now have read. */
+  #wipe(): void {
+    clearTimeout(this.#wiping);
+    let isDone = false;
+    try {
+      const [{ busy }] = this.#database.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }];
+      isDone = busy === 0;
+    } catch (error) {
+      if (!codeOf(error)) throw error;
+    }
+    if (!isDone) this.#wiping = setTimeout(() => this.#transaction ?? this.#wipe(), wipeAgainMs).unref();
   }
 
   #whenFree<Result>(work: () => Result): Promise<Result> {

@@ -2,6 +2,7 @@
 // added to, and each entry holds the hash of the one before: whoever changes or takes out an old one breaks all after it.
 //     hash = SHA-256 of the JSON list [entry, atMs, actor, address, requestId, action, voiceId, detail, previousHash]
 import { createHash } from 'node:crypto';
+import { Failure } from '../errors.ts';
 import { createColumns } from './columns.ts';
 import type { Rows } from './row-store.ts';
 
@@ -64,7 +65,10 @@ export async function* readVoiceRecord(rows: Rows): AsyncGenerator<VoiceRecordRo
     );
     for (const row of read) {
       const follows = row.entry === before.entry + 1 && row.previousHash === before.hash && row.hash === hashOf(row);
-      if (!follows) throw new Error(`entry ${before.entry + 1} of the voice record is missing or was changed`);
+      if (!follows) {
+        const message = `entry ${before.entry + 1} of the voice record is missing or was changed`;
+        throw new Failure('internal_error', { message });
+      }
       yield row;
       before = row;
     }

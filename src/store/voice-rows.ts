@@ -41,7 +41,7 @@ export interface VoiceChange {
 
 export interface VoiceRows {
   /** Those that have changed after that revision, the oldest change first. */
-  listChanged(afterRevision: number): Promise<VoiceRow[]>;
+  listChanged(afterRevision: number, limit?: number): Promise<VoiceRow[]>;
   find(voiceId: string): Promise<VoiceRow | undefined>;
   /** Puts in place of the row, if there is one, what `decide` makes of it; answers it as it is then. */
   change(voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange): Promise<VoiceRow>;
@@ -80,7 +80,8 @@ async function find(rows: Rows, voiceId: string): Promise<VoiceRow | undefined> 
 
 export function createVoiceRows(store: RowStore): VoiceRows {
   return {
-    listChanged: (afterRevision) => store.query(`${select} where revision > $1 order by revision`, afterRevision),
+    listChanged: (afterRevision, limit = Number.MAX_SAFE_INTEGER) =>
+      store.query(`${select} where revision > $1 order by revision limit $2`, afterRevision, limit),
     find: (voiceId) => find(store, voiceId),
     change: (voiceId, decide) =>
       store.transaction(

@@ -13,6 +13,8 @@ export interface Metrics {
   counter(name: string, help: string): (labels?: Labels, by?: number) => void;
   /** What things last, in seconds, counted by how many lasted at most so long. */
   durations(name: string, help: string): (labels: Labels, seconds: number) => void;
+  /** Something that only grows, counted elsewhere. */
+  total(name: string, help: string, read: () => number): void;
   /** What is so when it is asked. */
   gauge(name: string, help: string, read: () => Iterable<readonly [Labels, number]>): void;
   /** All of them. */
@@ -56,6 +58,7 @@ export function createMetrics(): Metrics {
         series.set(key, one);
       };
     },
+    total: (name, help, read) => add(name, help, 'counter', () => [`${name} ${read()}`]),
     gauge(name, help, read) {
       add(name, help, 'gauge', () => [...read()].map(([labels, value]) => `${name}${toText(labels)} ${value}`));
     },

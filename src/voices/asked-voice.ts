@@ -73,7 +73,7 @@ export function checkLanguages(codes: readonly string[], fault: Fault): string[]
     fault('language_codes', 'length', `must be 1 to ${languagesMax} BCP-47 language codes`);
     return [];
   }
-  return codes.flatMap((code, i) => checkLanguage(`language_codes[${i}]`, code, fault) ?? []);
+  return [...new Set(codes.flatMap((code, i) => checkLanguage(`language_codes[${i}]`, code, fault) ?? []))];
 }
 
 export function checkLanguage(field: string, code: string, fault: Fault): string | undefined {

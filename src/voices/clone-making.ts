@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { join } from '../audio/join.ts';
 import { gainDbFor } from '../audio/loudness.ts';
+import type { Pcm } from '../audio/pcm.ts';
 import type { CloneSample, Cloning, Engine, Segment, SpokenPcm, Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createEngineGovernor } from '../speech/engine-governor.ts';
@@ -17,11 +18,12 @@ import {
   checkVoiceId,
   faultTo,
 } from './asked-voice.ts';
-import type { ReadSamples } from './sample-reader.ts';
+import type { ReadSamples, Samples as SamplesOf } from './sample-reader.ts';
 import { sampleTextFor } from './sample-text.ts';
 
 export interface MadeClone {
   engine: string;
+  languageCodes: readonly string[];
   gainDb: number;
   /** What it is spoken from. */
   plain: Uint8Array;
@@ -29,7 +31,8 @@ export interface MadeClone {
 
 export interface MadeClones {
   clones: readonly MadeClone[];
-  languageCodes: readonly string[];
+  /** Of the recordings, in canonical form, with its region where the engine knows no other. */
+  languageCode: string;
   consentScript: string;
   consentSha256: string;
   referenceSha256: string;
@@ -41,12 +44,20 @@ export interface CloneMakingOptions {
   speak(engine: Engine, segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
 }
 
-/** `callerId` is whose turn is taken where engines make so many in a minute and no more. */
-export type MakeClones = (asked: AskedClone, callerId: string, signal: AbortSignal) => Promise<MadeClones>;
+export interface Making {
+  /** Whose turn is taken where engines make so many in a minute and no more. */
+  callerId: string;
+  /** What is wrong already, to be told with all else that is. */
+  faults: readonly FieldViolation[];
+  signal: AbortSignal;
+}
+
+export type MakeClones = (asked: AskedClone, making: Making) => Promise<MadeClones>;
 
 /** What is said where the engine does not listen to it, and the caller says nothing else. */
 const usualScript = 'I am the owner of this voice, and I agree that it is cloned and spoken with here.';
 
+type Samples = SamplesOf<Pcm>;
 type Cloner = Engine & { cloning: Cloning };
 const canClone = (engine: Engine): engine is Cloner => engine.cloning !== undefined;
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
@@ -80,31 +91,65 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
     return engine.cloning.make(sample, signal).finally(giveBack);
   };
 
-  return async (asked, callerId, signal) => {
-    const { chosen, languageCode, consentScript } = checkClone(asked, cloners);
+  /** Listens too where something else is wrong already, so that every fault is told at once. */
+  const listen = async (asked: AskedClone, { chosen, consentScript }: CheckedClone, { faults, signal }: Making) => {
+    const { reference, consent } = asked;
+    const samples: Samples[] = [];
+    const details = [...faults];
+    const isSent = reference.length > 0 && consent.length > 0;
+    for (const { cloning } of isSent ? chosen : []) {
+      const wanted = { ...cloning, consentSecondsMin: secondsToSay(consentScript) };
+      try {
+        samples.push(await readSamples({ reference, consent }, wanted, signal));
+      } catch (error) {
+        if (!(error instanceof Failure) || !error.facts.details) throw error;
+        details.push(...error.facts.details);
+        break;
+      }
+    }
+    if (details.length > 0) throw new Failure('invalid_request', { details });
+    return samples;
+  };
+
+  return async (asked, { callerId, faults, signal }) => {
+    const checked = checkClone(asked, cloners);
+    const { chosen, languageCode, consentScript } = checked;
     const { reference, consent, referenceText, name } = asked;
+    const all = [...faults, ...checked.faults];
+    const samples = await listen(asked, checked, { callerId, faults: all, signal });
     const clones: MadeClone[] = [];
-    for (const engine of chosen) {
-      const { cloning } = engine;
-      const samples = await readSamples({ reference, consent }, cloning, signal);
-      const sample = { ...samples, referenceText, consentScript, languageCode };
-      const plain = await make(engine, sample, callerId, signal);
+    for (const [i, engine] of chosen.entries()) {
+      const plain = await make(
+        engine,
+        { ...samples[i]!, referenceText, consentScript, languageCode },
+        callerId,
+        signal,
+      );
+      const languageCodes = [...new Set([languageCode, ...engine.cloning.languageCodesFor(languageCode)])];
       const voice = {
         ...{ voiceId: 'clone', name, description: '', kind: 'cloned' as const, engine: engine.name },
-        ...{ languageCodes: [languageCode], labels: {}, version: '1', gainDb: 0 },
+        ...{ languageCodes, labels: {}, version: '1', gainDb: 0 },
       };
-      clones.push({ engine: engine.name, gainDb: await tryOut(engine, voice, plain, signal), plain });
+      const gainDb = await tryOut(engine, voice, plain, signal);
+      clones.push({ engine: engine.name, languageCodes, gainDb, plain });
     }
-    const languageCodes = [
-      ...new Set([languageCode, ...chosen.flatMap(({ cloning }) => cloning.languageCodesFor(languageCode))]),
-    ];
     const hashes = { consentSha256: sha256(consent), referenceSha256: sha256(reference) };
-    return { clones, languageCodes, consentScript, ...hashes };
+    return { clones, languageCode, consentScript, ...hashes };
   };
 }
 
+/** How long it takes at least, for one who speaks very fast. */
+const secondsToSay = (script: string): number => Math.max(1, (script.match(/[\p{L}\p{N}]/gu)?.length ?? 0) / 30);
+
+interface CheckedClone {
+  faults: readonly FieldViolation[];
+  chosen: readonly Cloner[];
+  languageCode: string;
+  consentScript: string;
+}
+
 /** Everything that can be wrong without listening, at once. */
-function checkClone(asked: AskedClone, cloners: readonly Cloner[]) {
+function checkClone(asked: AskedClone, cloners: readonly Cloner[]): CheckedClone {
   const faults: FieldViolation[] = [];
   const fault = faultTo(faults);
   if (asked.voiceId !== undefined) checkVoiceId(asked.voiceId, fault);
@@ -117,13 +162,15 @@ function checkClone(asked: AskedClone, cloners: readonly Cloner[]) {
   if (asked.reference.length === 0) fault('reference_audio', 'required', 'send a recording of the person');
   if (asked.consent.length === 0)
     fault('consent_audio', 'required', 'send a recording of the person’s consent; nobody is cloned without');
-  const languageCode = checkLanguage('language_code', asked.languageCode, fault) ?? '';
-  const chosen = languageCode === '' ? [] : chooseCloners(asked, languageCode, cloners, faults);
+  const given = checkLanguage('language_code', asked.languageCode, fault) ?? '';
+  const chosen = given === '' ? [] : chooseCloners(asked, given, cloners, faults);
+  const languageCode = inRegion(given, chosen);
   const consentScript = scriptFor(asked, languageCode, chosen, faults);
   if (chosen.some(({ cloning }) => cloning.needsReferenceText) && asked.referenceText.trim() === '')
     fault('reference_text', 'required', 'the engine must be told what is said in reference_audio');
-  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-  return { chosen, languageCode, consentScript };
+  if (asked.consent.length > 0 && Buffer.compare(asked.reference, asked.consent) === 0)
+    fault('consent_audio', 'conflict', 'must be another recording than reference_audio');
+  return { faults, chosen, languageCode, consentScript };
 }
 
 function chooseCloners(
@@ -156,6 +203,16 @@ function chooseCloners(
       );
     return found ?? [];
   });
+}
+
+/** A bare language is the first of its regions for an engine that knows regions only: of the others its clones speak none. */
+function inRegion(languageCode: string, chosen: readonly Cloner[]): string {
+  const codes = chosen.flatMap(({ cloning: { sampleLanguageCodes } }) =>
+    sampleLanguageCodes.includes(languageCode)
+      ? []
+      : (sampleLanguageCodes.find((code) => code.startsWith(`${languageCode}-`)) ?? []),
+  );
+  return codes[0] ?? languageCode;
 }
 
 /** What the person must have said: an engine that listens to it has the word. */

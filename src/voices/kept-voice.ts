@@ -4,7 +4,9 @@ import type { KeptBinding, KeptVoice, VoiceConsent } from '../speech/voice.ts';
 import type { VoiceRow } from '../store/voice-rows.ts';
 
 /** As it stands in the row. */
-export type BindingRecord = { engine: string; speakerId: string } | { engine: string; cloneId: string; gainDb: number };
+export type BindingRecord =
+  | { engine: string; speakerId: string }
+  | { engine: string; cloneId: string; gainDb: number; languageCodes: readonly string[] };
 
 export interface ConsentRecord {
   speakerName: string;
@@ -27,8 +29,8 @@ export function toKeptVoice(
   if (status === 'deleted') throw new TypeError('a voice that is deleted is not kept');
   const toBinding = (bound: BindingRecord): KeptBinding => {
     if ('speakerId' in bound) return bound;
-    const { engine, cloneId, gainDb } = bound;
-    return { engine, gainDb, openClone: () => openClone(cloneId) };
+    const { engine, cloneId, gainDb, languageCodes } = bound;
+    return { engine, gainDb, languageCodes, openClone: () => openClone(cloneId) };
   };
   return {
     voiceId: row.voiceId,
@@ -58,6 +60,7 @@ export function endOf({ status, kind }: VoiceRow): Failure | undefined {
   if (status === 'consent_revoked') {
     return new Failure('voice_not_ready', { message: 'The person whose voice this is has withdrawn consent.' });
   }
-  const isGone = status === 'deleted' && kind === 'cloned';
-  return isGone ? new Failure('voice_not_ready', { message: 'The voice has been deleted.' }) : undefined;
+  return status === 'deleted' && kind === 'cloned' ? deletedVoice() : undefined;
 }
+
+export const deletedVoice = () => new Failure('voice_not_ready', { message: 'The voice has been deleted.' });

@@ -13,6 +13,8 @@ import type { SampleReadingTask } from './sample-reading-thread.ts';
 export interface WantedSamples {
   sampleRateHz: number;
   sampleSeconds: { min: number; max: number };
+  /** Least that a consent may last; a second at least. */
+  consentSecondsMin?: number;
 }
 
 export interface Samples<Sound> {
@@ -27,7 +29,8 @@ export type ReadSamples = (
 ) => Promise<Samples<Pcm>>;
 
 /** To consent takes a sentence, however long a reference the engine wants. */
-const consentSecondsMin = 1;
+const consentSecondsUsual = 1;
+const consentSecondsMax = 30;
 /** A minute of FLAC, the slowest, is read in a fraction of a second. */
 const readMsUsual = 20_000;
 const readingsUsual = 2;
@@ -53,12 +56,19 @@ export function createSampleReader(options: SampleReaderOptions = {}): ReadSampl
     }
   };
 
-  return async ({ reference, consent }, { sampleRateHz, sampleSeconds }, signal) => {
-    const consentSeconds = { min: Math.min(consentSecondsMin, sampleSeconds.min), max: sampleSeconds.max };
+  return async ({ reference, consent }, wanted, callersSignal) => {
+    const { sampleRateHz, sampleSeconds, consentSecondsMin = consentSecondsUsual } = wanted;
+    const consentSeconds = { min: consentSecondsMin, max: Math.max(sampleSeconds.max, consentSecondsMax) };
+    // Where one cannot be read, nobody waits for the other.
+    const leaving = new AbortController();
+    const signal = AbortSignal.any([callersSignal, leaving.signal]);
     const [ofReference, ofConsent] = await Promise.all([
       read(reference, { sampleRateHz, seconds: sampleSeconds }, signal),
       read(consent, { sampleRateHz, seconds: consentSeconds }, signal),
-    ]);
+    ]).catch((error) => {
+      leaving.abort(error);
+      throw error;
+    });
     if ('pcm' in ofReference && 'pcm' in ofConsent) return { reference: ofReference.pcm, consent: ofConsent.pcm };
     const details = [...toViolations('reference_audio', ofReference), ...toViolations('consent_audio', ofConsent)];
     throw new Failure('invalid_request', { details });
@@ -70,7 +80,8 @@ const toViolations = (field: string, reading: SampleReading): FieldViolation[] =
 
 function readInThread(task: SampleReadingTask, readMsMax: number, signal: AbortSignal): Promise<SampleReading> {
   const worker = new Worker(new URL('./sample-reading-thread.ts', import.meta.url), {
-    workerData: task,
+    // A view is copied with all that lies behind it.
+    workerData: { ...task, bytes: task.bytes.slice() },
     resourceLimits: { maxOldGenerationSizeMb: threadMegabytesMax },
   });
   const unread = (message: string): SampleReading => {

@@ -18,24 +18,29 @@ const ivBytes = 12;
 const tagBytes = 16;
 const headBytes = 1 + ivBytes + tagBytes;
 
-/** The master key is asked for when something is sealed or opened for the first time. */
-export function createVault(readMasterKey: () => Promise<string>): Vault {
-  let derived: Promise<Buffer> | undefined;
-  const key = () =>
-    (derived ??= readMasterKey().then(async (master) =>
-      Buffer.from(await promisify(hkdf)('sha256', master, 'sonant', 'clones', keyBytes)),
-    ));
+/** The master key, asked for when it is needed; undefined where there is none and none may be made. */
+export type ReadMasterKey = (mayMake: boolean) => Promise<string | undefined>;
+
+export function createVault(readMasterKey: ReadMasterKey): Vault {
+  let derived: Buffer | undefined;
+  const key = async (mayMake: boolean) => {
+    if (derived) return derived;
+    const master = await readMasterKey(mayMake);
+    if (master === undefined) throw new Error('the master key that it was sealed with is missing');
+    derived = Buffer.from(await promisify(hkdf)('sha256', master, 'sonant', 'clones', keyBytes));
+    return derived;
+  };
   return {
     async seal(plain, cloneId) {
       const iv = randomBytes(ivBytes);
-      const cipher = createCipheriv(algorithm, await key(), iv).setAAD(Buffer.from(cloneId));
+      const cipher = createCipheriv(algorithm, await key(true), iv).setAAD(Buffer.from(cloneId));
       const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
       return Buffer.concat([Buffer.of(version), iv, cipher.getAuthTag(), sealed]);
     },
     async open(sealed, cloneId) {
       if (sealed[0] !== version || sealed.length < headBytes) throw new Error('it is not sealed in a way known here');
       const iv = sealed.subarray(1, 1 + ivBytes);
-      const decipher = createDecipheriv(algorithm, await key(), iv, { authTagLength: tagBytes });
+      const decipher = createDecipheriv(algorithm, await key(false), iv, { authTagLength: tagBytes });
       decipher.setAAD(Buffer.from(cloneId)).setAuthTag(sealed.subarray(1 + ivBytes, headBytes));
       return Buffer.concat([decipher.update(sealed.subarray(headBytes)), decipher.final()]);
     },

@@ -3,20 +3,14 @@
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
+import { createSlots } from '../speech/slots.ts';
 import type { OfferedVoice, Voices } from '../speech/voice.ts';
 import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
-import {
-  type AskedClone,
-  type AskedVoice,
-  bindingsMax,
-  checkAsked,
-  checkLanguages,
-  checkVoiceId,
-  faultTo,
-} from './asked-voice.ts';
+import { type AskedClone, type AskedVoice, checkAsked, checkLanguages, checkVoiceId, faultTo } from './asked-voice.ts';
 import type { MakeClones } from './clone-making.ts';
-import { type BindingRecord, bindingsOf, type ConsentRecord } from './kept-voice.ts';
+import { bindingsOf, type ConsentRecord } from './kept-voice.ts';
 import type { Vault } from './vault.ts';
+import { type BindableEngine, checkBindings, checkSpoken, languagesOf } from './voice-bindings.ts';
 import { checkMayMake, checkMaySee, toRecordEntry, type VoiceErrand } from './voice-errand.ts';
 import type { VoiceShelf } from './voice-shelf.ts';
 
@@ -36,25 +30,50 @@ export interface VoiceDeskOptions {
   making: { makeClones: MakeClones; vault: Vault };
 }
 
+/** People who are cloned at once; as many again wait. */
+const makingMax = 4;
+/** They are all held in memory. */
+const voicesKeptMax = 10_000;
+
 type RowDraft = Omit<VoiceRow, 'revision'>;
 
 export function createVoiceDesk({ rows, shelf, voices, engines, making }: VoiceDeskOptions): VoiceDesk {
+  const places = createSlots({ speakingMax: makingMax, waitingMax: makingMax });
+  const makeInTurn = async (
+    asked: AskedClone,
+    actor: string,
+    faults: readonly FieldViolation[],
+    signal: AbortSignal,
+  ) => {
+    const leave = await places.take(actor, signal);
+    return making.makeClones(asked, { callerId: actor, faults, signal }).finally(leave);
+  };
   const change = async (voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange) => {
     await rows.change(voiceId, decide);
     await shelf.refresh();
   };
+  const isTaken = (voiceId: string) => voices.list().some(({ voice }) => voice.voiceId === voiceId);
   const freeId = (asked: string | undefined): string => {
+    if (voices.list().filter(({ kept }) => kept).length >= voicesKeptMax) {
+      throw new Failure('invalid_request', { message: `There are ${voicesKeptMax} voices; delete some before.` });
+    }
     if (asked === undefined) return createId('voc');
-    if (!voices.list().some(({ voice }) => voice.voiceId === asked)) return asked;
-    throw taken();
+    if (isTaken(asked)) throw taken();
+    return asked;
   };
   /** The row, which is new unless the voice was deleted before; then it goes on counting. */
   const toNew = (row: VoiceRow | undefined, draft: Omit<RowDraft, 'version'>): RowDraft => {
     if (row && row.status !== 'deleted') throw taken();
     return { ...draft, version: (row?.version ?? 0) + 1 };
   };
-  const parseBindings = (asked: AskedVoice['bindings'], before: readonly BindingRecord[], faults: FieldViolation[]) =>
-    asked && checkBindings(asked, before, engines, faults);
+  /** For who is limited to some voices, engines have no others either. */
+  const enginesFor = ({ voiceIds }: VoiceErrand): readonly BindableEngine[] =>
+    voiceIds
+      ? engines.map(({ name, voices: own }) => ({
+          name,
+          voices: own.filter(({ voiceId }) => voiceIds.includes(voiceId)),
+        }))
+      : engines;
 
   return {
     async create(askedId, asked, errand) {
@@ -65,8 +84,10 @@ export function createVoiceDesk({ rows, shelf, voices, engines, making }: VoiceD
       if (!asked.name) fault('name', 'required', 'name the voice');
       if (!asked.bindings?.length) fault('bindings', 'required', 'tell who speaks it: {"engine", "voice_id"}');
       checkAsked({ ...asked, name: asked.name || undefined }, fault);
-      const bindings = parseBindings(asked.bindings, [], faults) ?? [];
+      const bindings = asked.bindings?.length ? checkBindings(asked.bindings, [], engines, faults) : [];
       const languageCodes = checkLanguages(asked.languageCodes ?? languagesOf(bindings, engines), fault);
+      checkSpoken(languageCodes, bindings, engines, faults);
+      if (askedId !== undefined && isTaken(askedId)) faults.push(takenFault);
       if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
       const voiceId = freeId(askedId);
       const atMs = Date.now();
@@ -84,19 +105,20 @@ export function createVoiceDesk({ rows, shelf, voices, engines, making }: VoiceD
 
     async clone(asked, errand, signal) {
       checkMayMake(errand);
+      const known = asked.voiceId !== undefined && isTaken(asked.voiceId) ? [takenFault] : [];
+      const made = await makeInTurn(asked, errand.actor, known, signal);
       const voiceId = freeId(asked.voiceId);
-      const made = await making.makeClones(asked, errand.actor, signal);
       const atMs = Date.now();
-      const { name, description, labels, speakerName, languageCode } = asked;
+      const { name, description, labels, speakerName } = asked;
       const consent: ConsentRecord = {
-        ...{ speakerName, statement: made.consentScript, languageCode, audioSha256: made.consentSha256 },
-        ...{ givenAtMs: atMs, confirmedBy: errand.actor },
+        ...{ speakerName, statement: made.consentScript, languageCode: made.languageCode },
+        ...{ audioSha256: made.consentSha256, givenAtMs: atMs, confirmedBy: errand.actor },
       };
       const locked = await Promise.all(
-        made.clones.map(async ({ engine, gainDb, plain }) => {
+        made.clones.map(async ({ engine, gainDb, languageCodes, plain }) => {
           const cloneId = createId('cln');
           return {
-            bound: { engine, cloneId, gainDb },
+            bound: { engine, cloneId, gainDb, languageCodes },
             clone: { cloneId, sealed: await making.vault.seal(plain, cloneId) },
           };
         }),
@@ -111,7 +133,10 @@ export function createVoiceDesk({ rows, shelf, voices, engines, making }: VoiceD
       await change(voiceId, (row) => {
         const draft = toNew(row, {
           ...{ voiceId, name, description, kind: 'cloned', status: 'ready', consent: JSON.stringify(consent) },
-          ...{ languageCodes: made.languageCodes.join(' '), labels: JSON.stringify(labels) },
+          ...{
+            languageCodes: [...new Set(made.clones.flatMap(({ languageCodes }) => languageCodes))].join(' '),
+            labels: JSON.stringify(labels),
+          },
           ...{ bindings: JSON.stringify(bindings), createdAtMs: atMs, updatedAtMs: atMs },
         });
         const entry = toRecordEntry({ action: 'clone', voiceId, atMs, detail: evidence }, errand);
@@ -124,13 +149,17 @@ export function createVoiceDesk({ rows, shelf, voices, engines, making }: VoiceD
       checkMaySee(voiceId, errand);
       const offered = voices.find(voiceId);
       await change(voiceId, (row) => {
-        const before = row && row.status !== 'deleted' ? row : toOwnRow(offered, row);
+        const isLive = row !== undefined && row.status !== 'deleted';
+        if (!isLive && offered.kept) throw new Failure('voice_not_found');
+        const before = isLive ? row : toOwnRow(offered, row);
         if (before.status === 'consent_revoked') throw new Failure('voice_not_ready', { message: unchangeable });
         const faults: FieldViolation[] = [];
         const fault = faultTo(faults);
         checkAsked(asked, fault);
-        const bindings = parseBindings(asked.bindings, bindingsOf(before), faults);
+        const bindings =
+          asked.bindings && checkBindings(asked.bindings, bindingsOf(before), enginesFor(errand), faults);
         const languageCodes = asked.languageCodes && checkLanguages(asked.languageCodes, fault);
+        if (languageCodes) checkSpoken(languageCodes, bindings ?? bindingsOf(before), engines, faults);
         if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
         const atMs = Date.now();
         const { name = before.name, description = before.description, labels, enabled } = asked;
@@ -167,7 +196,11 @@ export function createVoiceDesk({ rows, shelf, voices, engines, making }: VoiceD
       checkMaySee(voiceId, errand);
       const { kept, status } = voices.find(voiceId);
       if (kept?.kind !== 'cloned') throw notHere('is no clone, and nobody’s consent is needed for it');
-      if (status === 'consent_revoked') return voices.find(voiceId);
+      if (status === 'consent_revoked') {
+        // What of it is still to be seen to is seen to now.
+        await shelf.refresh();
+        return voices.find(voiceId);
+      }
       await change(voiceId, (row) => {
         if (!row || row.status === 'deleted') throw new Failure('voice_not_found');
         const atMs = Date.now();
@@ -188,7 +221,8 @@ const unchangeable = 'The person whose voice this is has withdrawn consent; the 
 
 const violation = (field: string, reason: string, message: string) =>
   new Failure('invalid_request', { message: `${field} ${message}.`, details: [{ field, reason, message }] });
-const taken = () => violation('voice_id', 'taken', 'is the id of another voice');
+const takenFault = { field: 'voice_id', reason: 'taken', message: 'is the id of another voice' };
+const taken = () => violation(takenFault.field, takenFault.reason, takenFault.message);
 const notHere = (message: string) => violation('voice_id', 'state', message);
 
 /** A voice of an engine's own, as it would stand in the table. */
@@ -200,43 +234,4 @@ function toOwnRow({ voice, bindings }: OfferedVoice, deleted: VoiceRow | undefin
     ...{ languageCodes: voice.languageCodes.join(' '), labels: JSON.stringify(voice.labels), consent: null },
     ...{ bindings: JSON.stringify(own), version: (deleted?.version ?? 0) + 1, createdAtMs: now, updatedAtMs: now },
   };
-}
-
-const languagesOf = ([first]: readonly BindingRecord[], engines: readonly Engine[]): readonly string[] => {
-  if (!first || !('speakerId' in first)) return ['en'];
-  const engine = engines.find(({ name }) => name === first.engine);
-  return engine?.voices.find(({ voiceId }) => voiceId === first.speakerId)?.languageCodes ?? ['en'];
-};
-
-/** Voices that engines have here, and all the clones that there were; faults are noted. */
-function checkBindings(
-  asked: NonNullable<AskedVoice['bindings']>,
-  before: readonly BindingRecord[],
-  engines: readonly Engine[],
-  faults: FieldViolation[],
-): BindingRecord[] {
-  const fault = faultTo(faults);
-  if (asked.length < 1 || asked.length > bindingsMax) fault('bindings', 'length', `must be 1 to ${bindingsMax}`);
-  const clones = before.filter((bound) => 'cloneId' in bound);
-  const bindings = asked.flatMap(({ engine: name, voiceId }, i): BindingRecord[] => {
-    const field = `bindings[${i}]`;
-    const clone = voiceId === '' ? clones.find(({ engine }) => engine === name) : undefined;
-    if (clone) return [clone];
-    const engine = engines.find((each) => each.name === name);
-    const names = engines.map((each) => each.name).join(', ');
-    if (!engine) fault(`${field}.engine`, 'enum', `must be one of ${names}`);
-    else if (!engine.voices.some((voice) => voice.voiceId === voiceId))
-      fault(`${field}.voice_id`, 'enum', `must be the id of a voice that ${name} has`);
-    else return [{ engine: name, speakerId: voiceId }];
-    return [];
-  });
-  if (new Set(bindings.map((bound) => JSON.stringify(bound))).size < bindings.length)
-    fault('bindings', 'conflict', 'must be different ones');
-  if (clones.some((clone) => !bindings.includes(clone)))
-    fault(
-      'bindings',
-      'required',
-      'must hold every clone of the voice, as {"engine"}; delete the voice to destroy them',
-    );
-  return bindings;
 }

@@ -2,7 +2,7 @@
 // as it is kept, sealed, so the file is worth nothing without the master key:
 //
 //     { "sonant_voice": 1, "voice_id", "name", "description", "kind", "status", "language_codes", "labels",
-//       "bindings": [{ "engine", "voice_id" } | { "engine", "clone_id", "gain_db", "sealed" (base64) }], "consent" }
+//       "bindings": [{ "engine", "voice_id" } | { "engine", "clone_id", "gain_db", "language_codes", "sealed" }], "consent" }
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
 import type { SealedClone, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
@@ -23,9 +23,15 @@ export async function exportVoice(rows: VoiceRows, voiceId: string): Promise<str
   const clones = new Map((await rows.listClones(voiceId)).map(({ cloneId, sealed }) => [cloneId, sealed]));
   const bindings = bindingsOf(row).map((bound) => {
     if ('speakerId' in bound) return { engine: bound.engine, voice_id: bound.speakerId };
-    const { engine, cloneId, gainDb } = bound;
+    const { engine, cloneId, gainDb, languageCodes } = bound;
     const sealed = clones.get(cloneId);
-    return { engine, clone_id: cloneId, gain_db: gainDb, sealed: sealed && Buffer.from(sealed).toString('base64') };
+    return {
+      engine,
+      clone_id: cloneId,
+      gain_db: gainDb,
+      language_codes: languageCodes,
+      sealed: sealed && Buffer.from(sealed).toString('base64'),
+    };
   });
   const file = {
     ...{ sonant_voice: version, voice_id: voiceId, name: row.name, description: row.description },
@@ -39,6 +45,11 @@ export async function exportVoice(rows: VoiceRows, voiceId: string): Promise<str
 export async function importVoiceFile(text: string, rows: VoiceRows, vault: Vault): Promise<string> {
   const file = parseFile(text);
   const { voiceId, name, description, languageCodes, labels } = file;
+  if (file.consent && (await isWithdrawn(file.consent, rows))) {
+    const message =
+      'The person cloned has withdrawn consent since the file was written; the voice is not brought back.';
+    throw new Failure('invalid_request', { message });
+  }
   const clones: SealedClone[] = [];
   const bindings: BindingRecord[] = [];
   for (const bound of file.bindings) {
@@ -50,7 +61,7 @@ export async function importVoiceFile(text: string, rows: VoiceRows, vault: Vaul
       });
       const cloneId = createId('cln');
       clones.push({ cloneId, sealed: await vault.seal(plain, cloneId) });
-      bindings.push({ engine: bound.engine, cloneId, gainDb: bound.gainDb });
+      bindings.push({ engine: bound.engine, cloneId, gainDb: bound.gainDb, languageCodes: bound.languageCodes });
     }
   }
   const atMs = Date.now();
@@ -69,9 +80,19 @@ export async function importVoiceFile(text: string, rows: VoiceRows, vault: Vaul
   return voiceId;
 }
 
+/** Of the voice itself nothing need be left to tell; the record does. */
+async function isWithdrawn({ audioSha256, givenAtMs }: ConsentRecord, rows: VoiceRows): Promise<boolean> {
+  for await (const { action, detail } of rows.readRecord()) {
+    if (action !== 'revoke_consent') continue;
+    const { consent } = JSON.parse(detail) as { consent: ConsentRecord };
+    if (consent.audioSha256 === audioSha256 && consent.givenAtMs === givenAtMs) return true;
+  }
+  return false;
+}
+
 type FileBinding =
   | { engine: string; speakerId: string }
-  | { engine: string; cloneId: string; gainDb: number; sealed: Buffer };
+  | { engine: string; cloneId: string; gainDb: number; languageCodes: readonly string[]; sealed: Buffer };
 
 interface VoiceFile extends Pick<VoiceRow, 'voiceId' | 'name' | 'description' | 'kind'> {
   status: 'ready' | 'disabled';
@@ -136,9 +157,13 @@ const isConsent = (value: unknown): boolean => {
 };
 
 function parseBinding(value: unknown): FileBinding | undefined {
-  const { engine, voice_id, clone_id, gain_db, sealed } = (value ?? {}) as Record<string, unknown>;
+  const { engine, voice_id, clone_id, gain_db, language_codes, sealed } = (value ?? {}) as Record<string, unknown>;
   if (typeof engine !== 'string') return undefined;
   if (typeof voice_id === 'string') return { engine, speakerId: voice_id };
   if (typeof clone_id !== 'string' || typeof gain_db !== 'number' || typeof sealed !== 'string') return undefined;
-  return { engine, cloneId: clone_id, gainDb: gain_db, sealed: Buffer.from(sealed, 'base64') };
+  if (!Array.isArray(language_codes) || language_codes.some((code) => typeof code !== 'string')) return undefined;
+  return {
+    ...{ engine, cloneId: clone_id, gainDb: gain_db, languageCodes: language_codes },
+    sealed: Buffer.from(sealed, 'base64'),
+  };
 }

@@ -1,18 +1,21 @@
-// Of a voice that nobody may hear any more, nothing is left to be heard: its stored audio is gone from the index at once,
-// and its files right after. A file that cannot be removed now is removed by the sweep.
-import type { ClipStore } from '../clips/clip-store.ts';
+// Of a voice that nobody may hear any more, nothing is left to be heard: its stored audio is gone from the index at once, a
+// batch at a time so that nobody waits for it, and its files by the sweep right after.
+import { setImmediate as breathe } from 'node:timers/promises';
+import type { ClipSweep } from '../speech/clip-sweep.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
 
 export interface VoicePurgeOptions {
-  clips: Pick<ClipStore, 'remove'>;
-  index: Pick<ClipRows, 'expireOfVoice' | 'markPurged'>;
+  index: Pick<ClipRows, 'expireOfVoice'>;
+  sweep: Pick<ClipSweep, 'run'>;
 }
 
+const batch = 500;
+
 export const createVoicePurge =
-  ({ clips, index }: VoicePurgeOptions) =>
-  async (voiceId: string): Promise<void> => {
-    const clipIds = await index.expireOfVoice(voiceId, Date.now());
-    const ends = await Promise.allSettled(clipIds.map((clipId) => clips.remove(clipId)));
-    const removed = clipIds.filter((_, i) => ends[i]!.status === 'fulfilled');
-    if (removed.length > 0) await index.markPurged(removed, Date.now());
+  ({ index, sweep }: VoicePurgeOptions) =>
+  async (voiceId: string, madeBeforeMs: number): Promise<void> => {
+    // A time that both databases can hold.
+    const before = Math.min(madeBeforeMs, Number.MAX_SAFE_INTEGER);
+    while ((await index.expireOfVoice(voiceId, before, batch)) === batch) await breathe();
+    await sweep.run();
   };

@@ -3,7 +3,7 @@
 import { Failure } from '../errors.ts';
 import type { KeptVoice, ListKept } from '../speech/voice.ts';
 import type { VoiceRow, VoiceRows } from '../store/voice-rows.ts';
-import { endOf, toKeptVoice } from './kept-voice.ts';
+import { deletedVoice, endOf, toKeptVoice } from './kept-voice.ts';
 import type { Vault } from './vault.ts';
 
 export interface VoiceShelf {
@@ -16,14 +16,17 @@ export interface VoiceShelf {
 export interface VoiceShelfOptions {
   rows: Pick<VoiceRows, 'listChanged' | 'findClone'>;
   vault: Vault;
-  /** Called with the id of a voice that nobody may hear any more. */
-  onEnd(voiceId: string): Promise<void>;
+  /** Sees to it that nothing is left to be heard of the voice that was made before then. Called until it has gone well. */
+  purge(voiceId: string, madeBeforeMs: number): Promise<void>;
   onFault(fault: unknown): void;
 }
 
 const lookEveryMs = 500;
+const rowsAtOnce = 1_000;
+/** What a voice that ended so long ago has said is gone by itself. */
+const saidKeptMs = 366 * 24 * 3_600_000;
 
-export async function openVoiceShelf({ rows, vault, onEnd, onFault }: VoiceShelfOptions): Promise<VoiceShelf> {
+export async function openVoiceShelf({ rows, vault, purge, onFault }: VoiceShelfOptions): Promise<VoiceShelf> {
   const kept = new Map<string, KeptVoice>();
   /** One for a voice as long as it lasts, however often it is changed. */
   const endings = new Map<string, AbortController>();
@@ -34,6 +37,7 @@ export async function openVoiceShelf({ rows, vault, onEnd, onFault }: VoiceShelf
     const sealed = await rows.findClone(cloneId);
     if (!sealed) throw new Failure('voice_not_ready');
     return vault.open(sealed, cloneId).catch((cause) => {
+      if (cause instanceof Failure) throw cause;
       throw new Failure(
         'voice_not_ready',
         { message: 'The voice cannot be opened with the master key of here.' },
@@ -42,26 +46,38 @@ export async function openVoiceShelf({ rows, vault, onEnd, onFault }: VoiceShelf
     });
   };
 
-  const takeIn = (row: VoiceRow): Promise<void> | undefined => {
-    const { voiceId } = row;
+  /** Voices of which something may still be heard, and how old that is. */
+  const toPurge = new Map<string, number>();
+  const takeIn = (row: VoiceRow) => {
+    const { voiceId, version, createdAtMs, updatedAtMs } = row;
+    const before = kept.get(voiceId);
+    // Under the same id there may be somebody else now.
+    const isAnother = before?.createdAt.getTime() !== createdAtMs;
+    const end = endOf(row);
+    if (end || isAnother) {
+      endings.get(voiceId)?.abort(end ?? deletedVoice());
+      endings.delete(voiceId);
+    }
+    if (end && Date.now() - updatedAtMs < saidKeptMs) toPurge.set(voiceId, Infinity);
+    else if (!end && isAnother && version > 1) toPurge.set(voiceId, createdAtMs);
     const ending = endings.get(voiceId) ?? new AbortController();
     if (row.status === 'deleted') kept.delete(voiceId);
-    else kept.set(voiceId, toKeptVoice(row, ending.signal, openClone));
-    const end = endOf(row);
-    if (end) {
-      ending.abort(end);
-      endings.delete(voiceId);
-    } else endings.set(voiceId, ending);
-    return end && onEnd(voiceId);
+    else kept.set(voiceId, toKeptVoice(row, end ? AbortSignal.abort(end) : ending.signal, openClone));
+    if (!end) endings.set(voiceId, ending);
   };
 
   const look = async () => {
-    const changed = await rows.listChanged(revision);
-    if (changed.length === 0) return;
-    const ends = changed.map(takeIn);
-    revision = changed.at(-1)!.revision;
-    list = [...kept.values()];
-    await Promise.all(ends);
+    for (;;) {
+      const changed = await rows.listChanged(revision, rowsAtOnce);
+      for (const row of changed) takeIn(row);
+      revision = changed.at(-1)?.revision ?? revision;
+      if (changed.length > 0) list = [...kept.values()];
+      if (changed.length < rowsAtOnce) break;
+    }
+    for (const [voiceId, madeBeforeMs] of toPurge) {
+      await purge(voiceId, madeBeforeMs);
+      toPurge.delete(voiceId);
+    }
   };
   let looking: Promise<void> = Promise.resolve();
   let looks = 0;

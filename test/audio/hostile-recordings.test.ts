@@ -38,7 +38,7 @@ function createDice(seed: number): (below: number) => number {
   };
 }
 
-test.each(files)('%s', async (_, make) => {
+test.each(files)('a spoiled %s file is read or refused', async (_, make) => {
   const dice = createDice(7);
   const whole = await make();
   const outcomes = new Set<string>();

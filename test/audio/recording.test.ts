@@ -191,7 +191,7 @@ describe('is refused', () => {
   });
 
   test('what is too large', async () => {
-    expect((await faultOf(new Uint8Array(recordingBytesMax + 1))).message).toBe('is larger than 20 MiB');
+    expect((await faultOf(new Uint8Array(recordingBytesMax + 1))).message).toBe('is larger than 25 MiB');
   });
 
   test('what lasts longer than is wanted, as soon as it does', async () => {

@@ -1,44 +1,9 @@
 // `sonant serve` as an operator starts it: the whole of it on ports of its own, a sound by its link, and a gentle end.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import { main } from './sonant-program.ts';
-
-async function serve(...flags: string[]) {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-serve-'));
-  const env = { PATH: process.env.PATH, SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' };
-  const child = spawn(process.execPath, [main, 'serve', ...flags], { cwd: folder, env });
-  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await ended;
-    rmSync(folder, { recursive: true });
-  });
-  const said = await greeting(child);
-  const ports = [...said.matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port));
-  const key = readFileSync(join(folder, 'data/first-key'), 'utf8').trim();
-  return { child, ended, said, ports, url: `http://127.0.0.1:${ports[0]}`, key };
-}
-
-/** All that a first start prints: it ends in a curl line. */
-function greeting(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let said = '';
-    child.stdout!.on('data', (bytes) => {
-      said += bytes;
-      if (said.includes('-o hello.wav\n')) resolve(said);
-    });
-    child.stderr!.on('data', (bytes) => {
-      said += bytes;
-    });
-    child.once('exit', () => reject(new Error(`it ended: ${said}`)));
-  });
-}
+import { serve } from './serving-program.ts';
 
 test('speaks, keeps, plays from the link, deletes, and ends when told to', async () => {
   const { child, ended, url, key, said } = await serve();
@@ -59,7 +24,7 @@ test('speaks, keeps, plays from the link, deletes, and ends when told to', async
 });
 
 test('serves gRPC and REST on one port', async () => {
-  const { url, key, said, ports } = await serve('--single-port');
+  const { url, key, said, ports } = await serve(['--single-port']);
   expect(said).toMatch(/^Sonant serves HTTP and gRPC on 127\.0\.0\.1:\d+\.\n/);
   expect(said).toContain(`curl -sSf ${url}/`);
   expect(new Set(ports).size).toBe(1);

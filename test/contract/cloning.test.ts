@@ -120,6 +120,8 @@ describe('by REST', () => {
     const noise = new Blob([new Uint8Array(40_000)]);
     for (const [fields, faults] of [
       [{ consent_audio: undefined }, ['consent_audio']],
+      [{ consent_audio: reference }, ['consent_audio']],
+      [{ voice_id: 'arthur', name: '', consent_audio: new Blob(['hello']) }, ['voice_id', 'name', 'consent_audio']],
       [{ reference_audio: undefined, name: undefined, speaker_name: '' }, ['name', 'speaker_name', 'reference_audio']],
       [{ reference_audio: noise, consent_audio: new Blob(['hello']) }, ['reference_audio', 'consent_audio']],
       [{ language_code: 'fr-FR' }, ['language_code']],
@@ -143,6 +145,7 @@ describe('by REST', () => {
     expect(await send('--x\r\nnonsense', 'multipart/form-data; boundary=x')).toEqual([400, 'invalid_request']);
     expect(await send('hello', 'multipart/form-data')).toEqual([400, 'invalid_request']);
     expect(await send('hello', 'text/plain')).toEqual([415, 'unsupported_media_type']);
+    expect(await send('name=Ada', 'application/x-www-form-urlencoded')).toEqual([415, 'unsupported_media_type']);
     const huge = form({ reference_audio: new Blob([new Uint8Array(26 << 20)]) });
     expect(await ask('POST', '/api/voices', huge)).toMatchObject({ status: 413, body: { limit: 25 << 20 } });
     const many = form();

@@ -95,8 +95,8 @@ describe('what Google does not take', () => {
     ['who is not admitted', refused('no', 403, 'PERMISSION_DENIED'), 'engine_unavailable', undefined],
     ['an expired login', refused('no', 401, 'UNAUTHENTICATED'), 'engine_unavailable', undefined],
     ['too many', refused('no', 429, 'RESOURCE_EXHAUSTED', [retryInfo]), 'engine_unavailable', 7.5],
-    ['when it is broken', refused('no', 500, 'INTERNAL'), 'engine_error', 1],
-    ['when a proxy answers', { rest: { status: 503, body: 'sorry' } }, 'engine_unavailable', 1],
+    ['when it is broken', refused('no', 500, 'INTERNAL'), 'engine_error', 0],
+    ['when a proxy answers', { rest: { status: 503, body: 'sorry' } }, 'engine_unavailable', 0],
     ['and says nothing of a key', { rest: { status: 200, body: { voice: 'secret' } } }, 'engine_error', undefined],
   ] as [string, GoogleTrouble, string, number | undefined][])('%s', async (_, trouble, reason, retryAfterSeconds) => {
     const { engine, cloning, calls } = await open(trouble);

@@ -6,11 +6,8 @@ import { createRequire } from 'node:module';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { json as readJson } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { create, toBinary } from '@bufbuild/protobuf';
-import { anyPack, durationFromMs } from '@bufbuild/protobuf/wkt';
 import {
   status as code,
-  Metadata,
   Server,
   ServerCredentials,
   type ServerDuplexStream,
@@ -20,8 +17,6 @@ import {
 } from '@grpc/grpc-js';
 import { GrpcClient } from 'google-gax';
 import { onTestFinished } from 'vitest';
-import { RetryInfoSchema } from '../../gen/google/rpc/error_details_pb.ts';
-import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
 import {
   type AudioAsked,
   checkAudio,
@@ -32,11 +27,14 @@ import {
   googleVoice,
   type ListedGoogleVoice,
   Refusal,
+  toStatus,
   type VoiceAsked,
 } from './google-truths.ts';
 import { openTone } from './tone-engine.ts';
 
 export interface GoogleTrouble {
+  /** Takes no connections. */
+  isDown?: boolean;
   /** Refuses so many calls first. */
   failures?: { count: number; code: number; retrySeconds?: number; told?: string };
   /** By REST: answers this instead. */
@@ -92,10 +90,22 @@ export async function openGoogleServer(
   const tone = openTone({ sampleRateHz: rateHz });
   const calls: GoogleCall[] = [];
   const keys = new Set<string>();
-  const state = { trouble, cancelled: 0 };
+  const state = { trouble, cancelled: 0, running: new Set<object>() };
   const server = new Server();
   const rest = createHttpServer();
 
+  /** A call runs until it is over or left. */
+  const begin = (call: { on(event: 'cancelled', heard: () => void): unknown }) => {
+    const leaving = new AbortController();
+    const end = () => state.running.delete(leaving);
+    state.running.add(leaving);
+    call.on('cancelled', () => {
+      state.cancelled++;
+      leaving.abort();
+      end();
+    });
+    return { leaving, end };
+  };
   const failWhereTold = () => {
     const { failures } = state.trouble;
     if (!failures || failures.count-- <= 0) return;
@@ -142,9 +152,9 @@ export async function openGoogleServer(
           if (after.what === 'end') return;
           if (after.what === 'break') throw new Refusal('as the test wants it', after.code);
           if (after.what === 'lose') {
-            // What was sent is to arrive first.
-            await sleep(50);
-            for (const socket of sockets) socket.destroy();
+            // What was sent is to arrive first, however busy the machine is.
+            for (let turns = 0; turns < 20; turns++) await sleep(2);
+            lose();
           }
           return void (await once(call, 'cancelled'));
         }
@@ -172,7 +182,7 @@ export async function openGoogleServer(
     },
     async synthesizeSpeech(call: ServerUnaryCall<BatchAsked, unknown>, answer: sendUnaryData<unknown>) {
       const { input, voice, audioConfig: audio } = call.request;
-      call.on('cancelled', () => state.cancelled++);
+      const { end } = begin(call);
       calls.push({ method: 'batch', texts: [input.text], voice, audio });
       try {
         checkAsked(voice, audio, false);
@@ -183,15 +193,12 @@ export async function openGoogleServer(
       } catch (error) {
         answer(toStatus(error));
       }
+      end();
     },
     async streamingSynthesize(call: ServerDuplexStream<StreamAsked, unknown>) {
       const asked: GoogleCall = { method: 'stream', texts: [] };
       calls.push(asked);
-      const leaving = new AbortController();
-      call.on('cancelled', () => {
-        state.cancelled++;
-        leaving.abort();
-      });
+      const { leaving, end } = begin(call);
       try {
         for await (const message of stream(call, asked)) {
           if (!call.write(message)) await once(call, 'drain', leaving);
@@ -200,6 +207,7 @@ export async function openGoogleServer(
       } catch (error) {
         if (!call.cancelled) call.emit('error', toStatus(error));
       }
+      end();
     },
   });
 
@@ -226,7 +234,11 @@ export async function openGoogleServer(
   const restPort = (rest.address() as AddressInfo).port;
   // HTTP/2 begins with "PRI", REST with "POST".
   const sockets = new Set<Socket>();
+  const lose = () => {
+    for (const socket of sockets) socket.destroy();
+  };
   const door = createServer({ noDelay: true }, (socket) => {
+    if (state.trouble.isDown) return void socket.destroy();
     sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
     socket.once('data', (first) => {
@@ -240,14 +252,14 @@ export async function openGoogleServer(
   await once(door.listen(0, '127.0.0.1'), 'listening');
   const close = async () => {
     door.close();
-    for (const socket of sockets) socket.destroy();
+    lose();
     server.forceShutdown();
     rest.closeAllConnections();
     rest.close();
     await tone.close();
   };
   onClose(close);
-  return { endpoint: `http://127.0.0.1:${(door.address() as AddressInfo).port}`, calls, keys, state, close };
+  return { endpoint: `http://127.0.0.1:${(door.address() as AddressInfo).port}`, calls, keys, state, lose, close };
 }
 
 /** The inputs of a stream as they come; Google gives up where the next is long in coming. */
@@ -265,17 +277,6 @@ async function* readInputs(call: ServerDuplexStream<StreamAsked, unknown>, idleM
     if (next.done) return;
     yield next.value;
   }
-}
-
-function toStatus(error: unknown) {
-  const { message, code: refusedAs = code.INTERNAL, retrySeconds } = error as Refusal;
-  const metadata = new Metadata();
-  if (retrySeconds !== undefined) {
-    const retryInfo = create(RetryInfoSchema, { retryDelay: durationFromMs(retrySeconds * 1000) });
-    const status = create(StatusSchema, { code: refusedAs, message, details: [anyPack(RetryInfoSchema, retryInfo)] });
-    metadata.set('grpc-status-details-bin', Buffer.from(toBinary(StatusSchema, status)));
-  }
-  return { code: refusedAs, details: message, metadata, name: 'Refusal', message };
 }
 
 export function wavHeader(sampleRateHz: number, { length }: Buffer): Buffer {

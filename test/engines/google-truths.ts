@@ -1,7 +1,11 @@
 // What Google Cloud Text-to-Speech refuses, and with which words, as far as its documentation and its users tell: 5000 bytes
 // an input, sentences that are too long, rates beyond 0.25 to 2, voices and languages that do not go together, no MP3 for
 // clones, streams of Chirp 3 HD and clones only, and consent that is not given to the letter.
-import { status as code } from '@grpc/grpc-js';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { anyPack, durationFromMs } from '@bufbuild/protobuf/wkt';
+import { status as code, Metadata } from '@grpc/grpc-js';
+import { RetryInfoSchema } from '../../gen/google/rpc/error_details_pb.ts';
+import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
 import { consentScripts, toGoogleLanguage } from '../../src/engines/google/clone-languages.ts';
 
 export class Refusal extends Error {
@@ -13,6 +17,18 @@ export class Refusal extends Error {
     this.code = refusedAs;
     this.retrySeconds = retrySeconds;
   }
+}
+
+/** As gRPC's server wants it. */
+export function toStatus(error: unknown) {
+  const { message, code: refusedAs = code.INTERNAL, retrySeconds } = error as Refusal;
+  const metadata = new Metadata();
+  if (retrySeconds !== undefined) {
+    const retryInfo = create(RetryInfoSchema, { retryDelay: durationFromMs(retrySeconds * 1000) });
+    const status = create(StatusSchema, { code: refusedAs, message, details: [anyPack(RetryInfoSchema, retryInfo)] });
+    metadata.set('grpc-status-details-bin', Buffer.from(toBinary(StatusSchema, status)));
+  }
+  return { code: refusedAs, details: message, metadata, name: 'Refusal', message };
 }
 
 export interface VoiceAsked {

@@ -95,11 +95,10 @@ describe('the sound', () => {
     expect(piece!.sampleRateHz).toBe(22_050);
   });
 
-  test('is asked for once, and waited for as long as a model may take', async () => {
+  test('is asked for once', async () => {
     const { engine, asked } = await open();
     await hear(engine);
     expect(asked).toHaveLength(1);
-    expect(engine.capabilities).toMatchObject({ firstSoundMsMax: 60_000, stallMsMax: 30_000 });
   });
 });
 
@@ -111,11 +110,12 @@ const instead = (type: string, body: string | Buffer): ServerTrouble => ({ inste
 describe('a server that fails', () => {
   test.each<[string, ServerTrouble, Reason, number | undefined]>([
     ['over its quota, and says for how long', failing(429, { 'Retry-After': '60' }), 'engine_unavailable', 60],
-    ['over its quota', failing(429), 'engine_unavailable', 1],
+    ['over its quota', failing(429), 'engine_unavailable', 0],
+    ['over its quota for a second', failing(429, { 'Retry-After': '1' }), 'engine_unavailable', 1],
     ['out of service', failing(503, { 'Retry-After': '7' }), 'engine_unavailable', 7],
-    ['away behind its proxy', failing(502), 'engine_unavailable', 1],
-    ['away behind its proxy for long', failing(504, { 'Retry-After': 'soon' }), 'engine_unavailable', 1],
-    ['with a fault', failing(500), 'engine_error', 1],
+    ['away behind its proxy', failing(502), 'engine_unavailable', 0],
+    ['away behind its proxy for long', failing(504, { 'Retry-After': 'soon' }), 'engine_unavailable', 0],
+    ['with a fault', failing(500), 'engine_error', 0],
     ['with a fault that says when', failing(500, { 'Retry-After': '3' }), 'engine_error', 3],
     ['that cannot do it', failing(501), 'engine_error', undefined],
     ['that does not know the key', failing(401), 'engine_unavailable', undefined],
@@ -123,9 +123,9 @@ describe('a server that fails', () => {
     ['that wants to be paid', failing(402), 'engine_unavailable', undefined],
     ['that refuses the text', failing(400), 'engine_error', undefined],
     ['that is another', failing(404), 'engine_error', undefined],
-    ['cut off in the middle', { cutAfterBytes: 10_000 }, 'engine_error', 1],
-    ['cut off within a sample', { cutAfterBytes: 9_999 }, 'engine_error', 1],
-    ['gone before it answers', { cutAfterBytes: 0 }, 'engine_unavailable', 1],
+    ['cut off in the middle', { cutAfterBytes: 10_000 }, 'engine_error', 0],
+    ['cut off within a sample', { cutAfterBytes: 9_999 }, 'engine_error', 0],
+    ['gone before it answers', { cutAfterBytes: 0 }, 'engine_unavailable', 0],
     ['with an error for sound', instead('application/json', '{"error":"secret words"}'), 'engine_error', undefined],
     ['with a page for sound', instead('text/html; charset=utf-8', '<html>secret words'), 'engine_error', undefined],
     ['with an error under a false name', instead('audio/pcm', '{"error":"secret words"}'), 'engine_error', undefined],
@@ -147,7 +147,7 @@ describe('a server that fails', () => {
 
   test('once, and then speaks', async () => {
     const { engine, asked } = await open({ failures: { count: 1, status: 500 } });
-    expect(await refusalOf(hear(engine))).toMatchObject({ reason: 'engine_error', facts: { retryAfterSeconds: 1 } });
+    expect(await refusalOf(hear(engine))).toMatchObject({ reason: 'engine_error', facts: { retryAfterSeconds: 0 } });
     expect((await hear(engine)).length).toBeGreaterThan(1_000);
     expect(asked).toHaveLength(2);
   });
@@ -180,9 +180,17 @@ describe('a server that fails', () => {
     expect(engine.voices).toEqual([]);
     await engine.close();
     const settings = { ...options(url) };
-    expect(await openAiCompatible.inspect(settings as never, '')).toMatchObject({ state: 'broken' });
+    const message = expect.stringMatching(new RegExp(`^${url}: connect ECONNREFUSED`));
+    expect(await openAiCompatible.inspect(settings as never, '')).toEqual({ state: 'broken', message });
     expect(await openAiCompatible.inspect({ ...settings, url: '' } as never, '')).toMatchObject({ state: 'absent' });
     expect(await openAiCompatible.open({ ...settings, url: '' } as never, '')).toBeUndefined();
+  });
+
+  test('that lists nobody stops the start, and is named', async () => {
+    const { url } = await openOpenAiServer({ voices: [] });
+    const message = `${url} does not say which voices it has; name them in SONANT_OPENAI_VOICES`;
+    await expect(openAiCompatible.open(options(url) as never, '')).rejects.toMatchObject({ message });
+    expect(await openAiCompatible.inspect(options(url) as never, '')).toEqual({ state: 'broken', message });
   });
 
   test('is told when nobody listens any more', async () => {

@@ -37,6 +37,8 @@ export async function openOpenAiServer(
   const state = {
     trouble: { voices: { voices: ['tone-low', { id: 'tone-high', name: 'High' }] }, ...trouble },
     left: 0,
+    /** Requests that wait for an answer, or for more of one. */
+    running: 0,
   };
 
   const send = async (response: ServerResponse, sound: Buffer) => {
@@ -49,13 +51,17 @@ export async function openOpenAiServer(
       response.write(sound.subarray(from, Math.min(end, from + pieceBytes)));
     }
     if (cutAfterBytes === undefined) return void response.end();
-    // What was written is to arrive first.
-    await sleep(50);
+    // What was written is to arrive first, however busy the machine is.
+    for (let turns = 0; turns < 20; turns++) await sleep(2);
     response.destroy();
   };
 
   const server = createServer(async (request, response) => {
-    response.on('close', () => (state.left += response.writableFinished ? 0 : 1));
+    state.running++;
+    response.on('close', () => {
+      state.running--;
+      state.left += response.writableFinished ? 0 : 1;
+    });
     if (request.method === 'GET') {
       if (state.trouble.voices === undefined) return void response.writeHead(404).end('{"detail":"Not Found"}');
       return void response.writeHead(200).end(JSON.stringify(state.trouble.voices));

@@ -78,7 +78,7 @@ describe('the processes of models', { timeout: 60_000 }, () => {
     })();
     await expect(rest).rejects.toMatchObject({
       reason: 'engine_error',
-      facts: { retryAfterSeconds: 1 },
+      facts: { retryAfterSeconds: 0 },
       cause: { message: expect.stringContaining('SIGKILL') },
     });
     expect(await waiting).toBe(before);
@@ -126,7 +126,7 @@ describe('the processes of models', { timeout: 60_000 }, () => {
     for (let n = 0; n < 3; n++) {
       await expect(hear(model)).rejects.toMatchObject({
         reason: 'engine_unavailable',
-        facts: { retryAfterSeconds: 1 },
+        facts: { retryAfterSeconds: 0 },
       });
     }
     const refused = { reason: 'engine_unavailable', facts: { retryAfterSeconds: expect.closeTo(60, -1) } };

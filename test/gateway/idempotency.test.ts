@@ -14,7 +14,9 @@ async function openReplicas() {
     for (const store of stores) await store.close();
     rmSync(folder, { recursive: true });
   });
-  const [here, there] = stores.map((store) => createIdempotency(createAnswerRows(store)));
+  const [here, there] = stores.map((store) =>
+    createIdempotency({ rows: createAnswerRows(store), isAlive: async () => isAlive }),
+  );
   const once = (replica: typeof here, work: () => Promise<number> = async () => 1, more: object = {}) =>
     replica!.once({
       ...{ key: 'k', callerId: 'ada', request: { text: 'a' } },
@@ -24,6 +26,7 @@ async function openReplicas() {
   return { here: here!, there: there!, once };
 }
 const two = async () => 2;
+let isAlive = true;
 
 test('an answer is repeated, at any replica, for the same request of the same caller', async () => {
   const { here, there, once } = await openReplicas();
@@ -53,6 +56,15 @@ test('what failed may be tried again, and what is no more is forgotten', async (
   expect(await once(there, two)).toBe(2);
   await here.forgetAbout('ada', 'aud_1');
   expect(await once(there)).toBe(1);
+});
+
+test('an answer about what is no more is not repeated', async () => {
+  const { here, there, once } = await openReplicas();
+  expect(await once(here)).toBe(1);
+  isAlive = false;
+  expect(await once(there, two)).toBe(2);
+  isAlive = true;
+  expect(await once(here)).toBe(2);
 });
 
 test('an answer that is useful no more is not repeated', async () => {

@@ -183,3 +183,65 @@ test('a preview is a sentence in the voice’s own language, spoken once', async
 test('where no engine clones, nobody is cloned', async () => {
   expect((await ask('GET', '/api/cloning')).body).toEqual({ engines: [] });
 });
+
+test('a change that loses against a deletion brings nobody back', async () => {
+  for (let i = 0; i < 10; i++) {
+    await make('racing');
+    const ends = await Promise.all([
+      ask('DELETE', '/api/voices/racing'),
+      ask('PATCH', '/api/voices/racing', { name: 'Still there' }),
+    ]);
+    expect(ends[0].status).toBe(204);
+    expect([200, 404]).toContain(ends[1].status);
+    expect((await ask('GET', '/api/voices/racing')).status).toBe(404);
+  }
+});
+
+test('a key that is limited to some voices cannot have them speak as others', async () => {
+  await make('narrow');
+  const { key: limited } = await door.keyring.create({ scopes, voiceIds: ['narrow', 'tone-low'] });
+  const asHigh = await ask('PATCH', '/api/voices/narrow', { bindings: bound('tone-high') }, limited);
+  expect([asHigh.status, (asHigh.body.details as { field: string }[])[0]!.field]).toEqual([
+    400,
+    'bindings[0].voice_id',
+  ]);
+  expect(
+    (await ask('PATCH', '/api/voices/narrow', { bindings: bound('tone-low'), name: 'Same' }, limited)).status,
+  ).toBe(200);
+});
+
+test('a language that nobody whom it is bound to speaks is none of its own', async () => {
+  const told = await make('finnish', { language_codes: ['en', 'fi-FI', 'EN'] });
+  expect([told.status, told.body.details]).toMatchObject([
+    400,
+    [{ field: 'language_codes', reason: 'unsupported_language' }],
+  ]);
+  expect((await make('english', { language_codes: ['en-gb', 'EN-GB'] })).body.language_codes).toEqual(['en-GB']);
+});
+
+test('what a client sends besides keeps nobody from deleting', async () => {
+  for (const [i, [type, sent]] of [
+    ['application/x-www-form-urlencoded', ''],
+    ['application/json', '{bad'],
+    ['text/plain', 'x'],
+  ].entries()) {
+    await make(`sent-${i}`);
+    const headers = { 'X-API-Key': key, 'Content-Type': type! };
+    const answer = await fetch(`${door.url}/api/voices/sent-${i}`, { method: 'DELETE', headers, body: sent! });
+    expect([type, answer.status]).toEqual([type, 204]);
+  }
+});
+
+test('an answer under an Idempotency-Key is not repeated when its audio is no more', async () => {
+  await make('idle');
+  const headers = { 'X-API-Key': key, 'Idempotency-Key': 'k1' };
+  const linkOf = async () => {
+    const answer = await door.speak({ voice_id: 'idle', text: 'Keep me.' }, { headers });
+    return [answer.headers.get('X-Audio-Id'), answer.status];
+  };
+  const [id] = await linkOf();
+  expect(await linkOf()).toEqual([id, 200]);
+  await door.rows.expireOfVoice('idle', Number.MAX_SAFE_INTEGER, 10);
+  const [another, status] = await linkOf();
+  expect([another === id, status]).toEqual([false, 200]);
+});

@@ -12,7 +12,9 @@ import { createSeal } from '../../src/access/seal.ts';
 import { createSignIn, type SignInOptions } from '../../src/access/sign-in.ts';
 import { dayOf } from '../../src/access/usage-day.ts';
 import { openVoiceKeeping } from '../../src/app/voice-keeping.ts';
+import type { ClipStore } from '../../src/clips/clip-store.ts';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
+import type { LinkTo } from '../../src/clips/s3-links.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import type { EndedRequest } from '../../src/gateway/ended-request.ts';
 import { type GatewayOptions, openGateway } from '../../src/gateway/gateway.ts';
@@ -20,6 +22,7 @@ import { createIdempotency } from '../../src/gateway/idempotency.ts';
 import { createTickets } from '../../src/gateway/tickets.ts';
 import type { EndedCall } from '../../src/rpc/observe.ts';
 import { createServices } from '../../src/rpc/services.ts';
+import { openClipSweep } from '../../src/speech/clip-sweep.ts';
 import { createDelivery } from '../../src/speech/delivery.ts';
 import { createEngineGuards } from '../../src/speech/engine-guard.ts';
 import { createSlots } from '../../src/speech/slots.ts';
@@ -44,6 +47,8 @@ export interface DoorOptions {
   admit?: (real: Admit) => Admit;
   speakingMax?: number;
   keepMs?: number;
+  /** Where audio is kept; else in a folder. */
+  store?: { clips: ClipStore; linkTo?: LinkTo };
   /** Whether keys and addresses are held to their limits. */
   isLimited?: boolean;
   badKeysPerMinute?: number;
@@ -75,14 +80,15 @@ export async function openDoor(
   const { isLimited = false, badKeysPerMinute = 60, signing, openStore = openFile } = options;
   const folder = mkdtempSync(join(tmpdir(), 'sonant-door-'));
   const store = await openStore(folder);
-  const clips = await openLocalClips({ dir: join(folder, 'clips') });
+  const { clips, linkTo } = options.store ?? { clips: await openLocalClips({ dir: join(folder, 'clips') }) };
   const rows = createClipRows(store);
   const tone = openTone({ ...tuning, ...(trouble && { trouble }) });
   const engine: Engine = { ...tone, voices: [...tone.voices, { ...tone.voices[0]!, ...farVoice }] };
-  const purge = createVoicePurge({ clips, index: rows });
   const faults: unknown[] = [];
   const onFault = (fault: unknown) => void faults.push(fault);
-  const keeping = await openVoiceKeeping({ masterKey: '', dataDir: folder }, store, { onEnd: purge, onFault });
+  const sweep = openClipSweep({ clips, index: rows, onFault });
+  const purge = createVoicePurge({ index: rows, sweep });
+  const keeping = await openVoiceKeeping({ masterKey: '', dataDir: folder }, store, { purge, onFault });
   const engines = [engine];
   const voices = createVoices(engines, keeping.shelf.list);
   const guards = createEngineGuards();
@@ -128,10 +134,15 @@ export async function openDoor(
     signing: { signIn, addresses },
     usage,
     remembering: {
-      idempotency: createIdempotency(createAnswerRows(store)),
+      idempotency: createIdempotency({ rows: createAnswerRows(store), isAlive: rows.isAlive }),
       tickets: createTickets({ rows: createTicketRows(store), seal }),
     },
-    files: { find: rows.find, open: (key, range) => clips.open(key, range) },
+    files: {
+      find: rows.find,
+      open: (key, range) => clips.open(key, range),
+      linkTo,
+      isRevocable: ({ voiceId }) => voices.isCloned(voiceId),
+    },
     settings: {
       address: { host: '127.0.0.1', port: 0 },
       baseUrl: () => baseUrl,
@@ -147,6 +158,7 @@ export async function openDoor(
     await clips.close();
     await keyring.close();
     await keeping.close();
+    await sweep.close();
     await store.close();
     rmSync(folder, { recursive: true });
   });

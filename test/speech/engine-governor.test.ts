@@ -1,7 +1,7 @@
 // An engine's own limits, and that they are shared fairly: counted in segments, not in time.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { createEngineGovernor } from '../../src/speech/engine-governor.ts';
+import { createEngineGovernor, createSeats } from '../../src/speech/engine-governor.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
@@ -34,7 +34,7 @@ test('one greedy key with twenty long streams does not delay another’s first s
 });
 
 test('nor does one that has twenty requests waiting for their first', async () => {
-  const governor = createEngineGovernor({ segmentsSpokenMax: 1 });
+  const governor = createEngineGovernor({ seats: createSeats(1) });
   const begun: string[] = [];
   const take = async (callerId: string, urgent: boolean) => {
     const end = await governor.take({ callerId, urgent, signal: never });

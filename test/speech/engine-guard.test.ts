@@ -6,7 +6,7 @@ import { createEngineGuard } from '../../src/speech/engine-guard.ts';
 import { cloneMark, openTone, type ToneTrouble } from '../engines/tone-engine.ts';
 
 const never = new AbortController().signal;
-const passing = new Failure('engine_error', { retryAfterSeconds: 1 }, new Error('500'));
+const passing = new Failure('engine_error', { retryAfterSeconds: 0 }, new Error('500'));
 
 function guardTone(trouble: ToneTrouble, capabilities: Partial<EngineCapabilities> = {}) {
   const tone = openTone({ trouble, capabilities });
@@ -31,6 +31,18 @@ test('what fails once before any sound, and may pass, is tried again', async () 
   expect((await speak()).length).toBe(3);
   expect(retries()).toBe(1);
   expect(ended).toEqual(['engine_error', 'spoken']);
+});
+
+test('what asks for a moment of peace is not tried again before', async () => {
+  const { tone, speak } = guardTone({
+    failure: new Failure('engine_unavailable', { retryAfterSeconds: 0.6 }),
+    failsAfterPieces: 0,
+  });
+  const startMs = performance.now();
+  setTimeout(() => (tone.trouble = {}), 20);
+  expect((await speak()).length).toBe(3);
+  expect(performance.now() - startMs).toBeGreaterThanOrEqual(600);
+  expect(tone.counts.begun).toBe(2);
 });
 
 test('what fails always is tried three times, and then told as it is', async () => {
@@ -128,7 +140,42 @@ test('and where that is spent at the engine itself, its own voices go on', async
   const failure = new Failure('engine_unavailable', { retryAfterSeconds: 30 });
   const { guard, tone, speak } = guardTone({ failure, failsAfterPieces: 0 }, { cloneSegmentsPerMinute: 30 });
   await expect(speak(never, { clone: Buffer.from(`${cloneMark} 1`) })).rejects.toBe(failure);
-  expect(guard.restMs(true)).toBeGreaterThan(0);
+  expect(guard.restMs('tone-low', true)).toBeGreaterThan(0);
   tone.trouble = {};
   expect((await speak()).length).toBe(3);
+});
+
+test('where speakers fail one by one, one that does keeps nobody from the others', async () => {
+  const failure = new Failure('engine_unavailable', { retryAfterSeconds: 60 });
+  const { guard, tone, speak } = guardTone({ failure, failsAfterPieces: 0 }, { speakersFailAlone: true });
+  await expect(speak()).rejects.toBe(failure);
+  tone.trouble = {};
+  await expect(speak()).rejects.toMatchObject({ reason: 'engine_unavailable' });
+  expect((await speak(never, { voice: tone.voices[1]! })).length).toBe(3);
+  expect([guard.restMs('tone-low', false) > 0, guard.restMs('tone-high', false), guard.state]).toEqual([
+    true,
+    0,
+    'open',
+  ]);
+});
+
+test('turns that came when the engine was left in peace count for nothing', async () => {
+  const { tone, guard, speak } = guardTone(
+    { failure: new Failure('engine_unavailable', { retryAfterSeconds: 30 }), failsAfterPieces: 0, pieceDelayMs: 0 },
+    { segmentsPerMinute: 10, segmentsSpokenMax: 1 },
+  );
+  const ends = await Promise.allSettled(Array.from({ length: 10 }, () => speak()));
+  expect(ends.every(({ status }) => status === 'rejected')).toBe(true);
+  expect([tone.counts.begun, guard.state]).toEqual([1, 'open']);
+  const waits = ends.map((end) => (end as PromiseRejectedResult).reason.facts.retryAfterSeconds);
+  expect(Math.max(...waits)).toBeLessThanOrEqual(30);
+});
+
+test('clones and own voices share the places at an engine', async () => {
+  const { tone, speak } = guardTone({ pieceDelayMs: 5 }, { segmentsSpokenMax: 1, cloneSegmentsPerMinute: 30 });
+  let most = 0;
+  const watching = setInterval(() => (most = Math.max(most, tone.counts.running)), 1);
+  await Promise.all([speak(), speak(never, { clone: Buffer.from(`${cloneMark} 1`) }), speak()]);
+  clearInterval(watching);
+  expect([most, tone.counts.finished]).toEqual([1, 3]);
 });

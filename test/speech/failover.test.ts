@@ -9,7 +9,7 @@ import { openTone, type ToneEngine } from '../engines/tone-engine.ts';
 import { collect, sentence } from './open-heart.ts';
 
 const never = new AbortController().signal;
-const lost = new Failure('engine_unavailable', { retryAfterSeconds: 1 }, new Error('gone'));
+const lost = new Failure('engine_unavailable', { retryAfterSeconds: 0 }, new Error('gone'));
 const opened: ToneEngine[] = [];
 afterEach(async () => {
   for (const tone of opened.splice(0)) await tone.close();

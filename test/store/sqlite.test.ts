@@ -140,6 +140,7 @@ test('four processes make one database at once and write to it at once; no row i
     { step: 3 },
     { step: 4 },
     { step: 5 },
+    { step: 6 },
   ]);
   expect(await store.query('pragma integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   await store.close();

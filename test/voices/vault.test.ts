@@ -24,3 +24,27 @@ test('not with another key, not for another clone, not changed in any byte', asy
   }
   for (const length of [0, 1, 12, 28]) await expect(vault.open(sealed.subarray(0, length), 'cln_1')).rejects.toThrow();
 });
+
+test('a master key that is missing is made to seal, never to open', async () => {
+  const sealed = await vaultOf(master).seal(plain, 'cln_1');
+  const asked: boolean[] = [];
+  const without = createVault(async (mayMake) => {
+    asked.push(mayMake);
+    return mayMake ? 'one that was just made, for sealing.' : undefined;
+  });
+  await expect(without.open(sealed, 'cln_1')).rejects.toThrow('missing');
+  const own = await without.seal(plain, 'cln_2');
+  expect(Buffer.from(await without.open(own, 'cln_2'))).toEqual(plain);
+  expect(asked).toEqual([false, true]);
+});
+
+test('one that could not be read for a moment is asked for again', async () => {
+  let isAway = true;
+  const vault = createVault(async () => {
+    if (isAway) throw new Error('the disk is full');
+    return master;
+  });
+  await expect(vault.seal(plain, 'cln_1')).rejects.toThrow('full');
+  isAway = false;
+  expect(Buffer.from(await vault.open(await vault.seal(plain, 'cln_1'), 'cln_1'))).toEqual(plain);
+});

@@ -38,7 +38,7 @@ beforeEach(async () => {
       ...{ voiceId: 'ada', name: 'Ada', description: 'Calm.', kind: 'cloned', status: 'ready', version: 3 },
       ...{ languageCodes: 'en-US de', labels: '{"mood":"calm"}', consent: JSON.stringify(consent) },
       bindings: JSON.stringify([
-        { engine: 'a', cloneId: 'cln_ada', gainDb: 2.5 },
+        { engine: 'a', cloneId: 'cln_ada', gainDb: 2.5, languageCodes: ['en-US'] },
         { engine: 'b', speakerId: 'x' },
       ]),
       ...{ createdAtMs: 1, updatedAtMs: 2 },
@@ -57,7 +57,7 @@ test('goes there and is the same', async () => {
     expect(after[field]).toEqual(before[field]);
   const [clone] = await there.listClones('ada');
   expect(JSON.parse(after.bindings)).toEqual([
-    { engine: 'a', cloneId: clone!.cloneId, gainDb: 2.5 },
+    { engine: 'a', cloneId: clone!.cloneId, gainDb: 2.5, languageCodes: ['en-US'] },
     { engine: 'b', speakerId: 'x' },
   ]);
   expect(Buffer.from(await vault.open(clone!.sealed, clone!.cloneId))).toEqual(secret);
@@ -73,6 +73,23 @@ test('not where the master key is another', async () => {
 
 test('not over a voice that is there', async () => {
   await expect(importVoiceFile(await exportVoice(here, 'ada'), here, vault)).rejects.toThrow('already');
+});
+
+test('not after consent was withdrawn, though the file was written before and the voice is deleted', async () => {
+  const file = await exportVoice(here, 'ada');
+  for (const [action, status] of [
+    ['revoke_consent', 'consent_revoked'],
+    ['delete', 'deleted'],
+  ] as const) {
+    await here.change('ada', (row) => {
+      const detail = { consent: JSON.parse(file).consent };
+      const entry = toRecordEntry({ action, voiceId: 'ada', atMs: 3, detail }, operatorErrand);
+      return { row: { ...row!, status, consent: null, bindings: '[]' }, entry, destroysClones: true };
+    });
+  }
+  await expect(importVoiceFile(file, here, vault)).rejects.toThrow('withdrawn consent');
+  const renamed = JSON.stringify({ ...JSON.parse(file), voice_id: 'eve' });
+  await expect(importVoiceFile(renamed, here, vault)).rejects.toThrow('withdrawn consent');
 });
 
 test.each<[string, (file: Record<string, unknown>) => unknown, string]>([

@@ -407,7 +407,7 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
   languageCodes: string[];
 
   /**
-   * Free labels: at most 20, of at most 50 characters, with values of at most 200.
+   * Free labels: at most 20, named by at most 50 printable ASCII characters, with values of at most 200 characters.
    *
    * @generated from field: map<string, string> labels = 4;
    */
@@ -442,7 +442,8 @@ export const VoiceSpecSchema: GenMessage<VoiceSpec> = /*@__PURE__*/
  */
 export type CreateVoiceRequest = Message<"sonant.v1.CreateVoiceRequest"> & {
   /**
-   * What callers are to ask for: 1 to 128 letters, digits, ".", "_" and "-". Default: an id is made.
+   * What callers are to ask for: 1 to 128 letters, digits, ".", "_" and "-", a letter or digit first. Default: an id is
+   * made.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -583,7 +584,8 @@ export const CloningEngineSchema: GenMessage<CloningEngine> = /*@__PURE__*/
  */
 export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
   /**
-   * What callers are to ask for: 1 to 128 letters, digits, ".", "_" and "-". Default: an id is made.
+   * What callers are to ask for: 1 to 128 letters, digits, ".", "_" and "-", a letter or digit first. Default: an id is
+   * made.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -604,7 +606,7 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
   description: string;
 
   /**
-   * Free labels: at most 20, of at most 50 characters, with values of at most 200.
+   * Free labels: at most 20, named by at most 50 printable ASCII characters, with values of at most 200 characters.
    *
    * @generated from field: map<string, string> labels = 4;
    */
@@ -632,7 +634,8 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
   referenceText: string;
 
   /**
-   * The same person saying the consent script, required: a file of the same kinds.
+   * The same person saying the consent script, required: another file of the same kinds, of at most 30 seconds, or of as
+   * much as the reference may hold.
    *
    * @generated from field: bytes consent_audio = 8;
    */

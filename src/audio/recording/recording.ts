@@ -11,7 +11,7 @@ import { decodePieces, type WasmDecoder } from './wasm-decoder.ts';
 import { readWav } from './wav-recording.ts';
 
 /** Half a minute of two channels at 96 kHz and 24 bits, and some more. */
-export const recordingBytesMax = 20 * 2 ** 20;
+export const recordingBytesMax = 25 * 2 ** 20;
 
 export async function decodeRecording(bytes: Uint8Array, { secondsMax }: { secondsMax: number }): Promise<Recording> {
   if (bytes.length > recordingBytesMax) throw unreadable(`is larger than ${recordingBytesMax / 2 ** 20} MiB`);

@@ -19,6 +19,7 @@ const makeMsMax = 60_000;
 /** Google's quota for a project. */
 const clonesPerMinute = 10;
 const keyCharsMax = 1 << 20;
+const answerBytesMax = 2 << 20;
 
 export function createCloning(client: GoogleClient, closing: AbortSignal): Cloning {
   return {
@@ -45,7 +46,7 @@ export function createCloning(client: GoogleClient, closing: AbortSignal): Cloni
 }
 
 async function askForKey(client: GoogleClient, sample: CloneSample, signal: AbortSignal): Promise<string> {
-  const headers = await client.signIn();
+  const headers = await unlessLeft(client.signIn(), signal);
   headers.set('Content-Type', 'application/json');
   const body = JSON.stringify({
     reference_audio: toAudio(sample.reference),
@@ -58,9 +59,9 @@ async function askForKey(client: GoogleClient, sample: CloneSample, signal: Abor
   try {
     const response = await fetch(client.url + path, { method: 'POST', headers, body, signal });
     status = response.status;
-    answer = (await response.json().catch(() => undefined)) as typeof answer;
+    answer = await readAnswer(response);
   } catch (error) {
-    throw new Failure('engine_unavailable', { retryAfterSeconds: 1 }, new Error((error as Error).message));
+    throw new Failure('engine_unavailable', { retryAfterSeconds: 0 }, new Error((error as Error).message));
   }
   signal.throwIfAborted();
   if (status !== 200) throw refusalOf(status, answer);
@@ -69,6 +70,33 @@ async function askForKey(client: GoogleClient, sample: CloneSample, signal: Abor
     throw new Failure('engine_error', {}, new Error('Google answers without a cloning key'));
   }
   return key;
+}
+
+/** Signing in listens to no signal of ours. */
+async function unlessLeft<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const left = Promise.withResolvers<never>();
+  const leave = () => left.reject(signal.reason);
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    return await Promise.race([work, left.promise]);
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
+}
+
+async function readAnswer({ body }: Response): Promise<{ voiceCloningKey?: unknown } | undefined> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of body ?? []) {
+    length += piece.length;
+    if (length > answerBytesMax) return undefined;
+    pieces.push(piece);
+  }
+  try {
+    return JSON.parse(Buffer.concat(pieces).toString());
+  } catch {
+    return undefined;
+  }
 }
 
 function toAudio({ samples, sampleRateHz }: Pcm) {

@@ -45,7 +45,8 @@ const codeOfHttp: Readonly<Record<number, string>> = {
 
 /** Quotas are counted by the minute; where Google does not say how much of it is left, half of one is waited for. */
 const quotaSeconds = 30;
-const passingSeconds = 1;
+/** It may pass, and nobody says when. */
+const passingSeconds = 0;
 const toldMax = 500;
 const tooLong = /sentences? that (?:is|are) too long/i;
 /** A call that had no login to go with: refused, or not to be had at the moment. */

@@ -22,7 +22,7 @@ async function open(options: GoogleOptions) {
   try {
     return await openGoogle(options);
   } catch (error) {
-    throw new Failure('engine_unavailable', { message: whyNot(error, options) }, error);
+    throw new Failure('engine_unavailable', { message: whyNot(error, options) }, toFailure(error).cause);
   }
 }
 

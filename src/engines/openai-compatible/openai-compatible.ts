@@ -15,8 +15,6 @@ const askMs = 10_000;
 const segmentCharsMax = 600;
 const textCharsMax = 4_000;
 /** A model on one processor, with others before us in line, takes its time over the first sound. */
-const firstSoundMsMax = 60_000;
-const stallMsMax = 30_000;
 
 export interface OpenAiCompatibleOptions {
   url: string;
@@ -62,8 +60,6 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Pr
       readsNumbers: true,
       segmentCharsMax,
       segmentsAtOnce: 2,
-      firstSoundMsMax,
-      stallMsMax,
       segmentsSpokenMax: requestsAtOnce,
       ...(requestsPerMinute > 0 && { segmentsPerMinute: requestsPerMinute }),
     },
@@ -100,6 +96,22 @@ async function findVoices(
   throw new Failure('engine_unavailable', { message });
 }
 
+/** What keeps it from working, for the operator. */
+function whyNot(error: unknown, { url }: OpenAiCompatibleOptions): string {
+  const { facts, message, cause } = toFailure(error);
+  // Of a server that is not reached, `fetch` tells why only in the cause of its error.
+  const told = cause instanceof Error ? ((cause.cause as Error | undefined)?.message ?? cause.message) : message;
+  return facts.message ?? `${url}: ${told}`;
+}
+
+async function open(options: OpenAiCompatibleOptions): Promise<Engine> {
+  try {
+    return await openOpenAiCompatible(options);
+  } catch (error) {
+    throw new Failure('engine_unavailable', { message: whyNot(error, options) }, toFailure(error).cause);
+  }
+}
+
 async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> {
   if (options.url === '') return { state: 'absent', message: 'SONANT_OPENAI_URL names no server' };
   try {
@@ -111,8 +123,7 @@ async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> 
     if (voices.length === 0) await findVoices(server, options, signal);
     return { state: 'ready', message: `${options.url}, ${voices.length} voices` };
   } catch (error) {
-    const { message, cause } = toFailure(error);
-    return { state: 'broken', message: `${options.url}: ${(cause as Error | undefined)?.message ?? message}` };
+    return { state: 'broken', message: whyNot(error, options) };
   }
 }
 
@@ -176,6 +187,6 @@ export const openAiCompatible = defineEngine({
   open: async (settings) => {
     if (settings.url === '') return undefined;
     const languages = settings.languages.length > 0 ? settings.languages : languagesUsual;
-    return openOpenAiCompatible({ ...settings, languages });
+    return open({ ...settings, languages });
   },
 });

@@ -26,8 +26,8 @@ export interface SpeechServer {
 const listBytesMax = 1 << 20;
 /** How much of an error is kept for the log. */
 const toldBytesMax = 500;
-/** When to come back, where nobody says. */
-const retrySecondsUsual = 1;
+/** It may pass, and nobody says when. */
+const retrySecondsUnknown = 0;
 /** What is no sound, or sound in a coding that was not asked for. */
 const otherTypes = /json|html|xml|mpeg|mp3|mp4|aac|ogg|opus|flac|webm/i;
 
@@ -53,7 +53,7 @@ export function createSpeechServer({ url, apiKey, model }: SpeechServerOptions):
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof Failure) throw error;
-        throw new Failure('engine_error', { retryAfterSeconds: retrySecondsUsual }, error);
+        throw new Failure('engine_error', { retryAfterSeconds: retrySecondsUnknown }, error);
       }
     },
 
@@ -73,7 +73,7 @@ async function reach(url: string, request: RequestInit, signal: AbortSignal): Pr
     return await fetch(url, request);
   } catch (cause) {
     signal.throwIfAborted();
-    throw new Failure('engine_unavailable', { retryAfterSeconds: retrySecondsUsual }, cause);
+    throw new Failure('engine_unavailable', { retryAfterSeconds: retrySecondsUnknown }, cause);
   }
 }
 
@@ -101,7 +101,7 @@ async function startOf(answer: Response, bytesMax: number, signal: AbortSignal):
 /** What is the server's fault, what is ours, and what will pass. */
 function failureOf({ status, headers }: Response, text: string): Failure {
   const cause = new Error(`the server answers ${status}: ${text}`);
-  const retryAfterSeconds = secondsIn(headers.get('retry-after')) ?? retrySecondsUsual;
+  const retryAfterSeconds = secondsIn(headers.get('retry-after')) ?? retrySecondsUnknown;
   if (status === 429 || (status >= 502 && status <= 504))
     return new Failure('engine_unavailable', { retryAfterSeconds }, cause);
   // A key that is wrong or spent is the operator's to mend.

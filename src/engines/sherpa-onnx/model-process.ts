@@ -12,7 +12,8 @@ const stopMsUsual = 3_000;
 /** A large model on a slow disk takes a minute. */
 const loadMsMax = 180_000;
 const complaintChars = 500;
-const retrySeconds = 1;
+/** Another process may do better, as soon as it is there. */
+const retrySeconds = 0;
 
 export interface ModelProcessOptions {
   /** What the library is told of the model. */

@@ -96,6 +96,7 @@ function createEngine(heard: readonly HeardModel[], pool: ModelPool, modelsMax: 
       readsNumbers: false,
       segmentCharsMax: 240,
       segmentsAtOnce: 2,
+      speakersFailAlone: true,
       segmentsSpokenMax: Math.min(modelsMax, heard.length),
       firstSoundMsMax: patienceMs.firstSound,
       stallMsMax: patienceMs.stall,

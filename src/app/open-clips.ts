@@ -1,0 +1,31 @@
+// Where stored audio is kept, by the settings: in the data folder, or in a bucket; and how its readers get at it.
+import { join } from 'node:path';
+import type { ClipStore } from '../clips/clip-store.ts';
+import { openLocalClips } from '../clips/local-clips.ts';
+import { openS3Bucket } from '../clips/s3-bucket.ts';
+import { S3Clips } from '../clips/s3-clips.ts';
+import { createPublicLinks, createSignedLinks, type LinkTo } from '../clips/s3-links.ts';
+import { type Config, ConfigError } from '../config.ts';
+import { blame } from './tls.ts';
+
+export interface OpenedClips {
+  clips: ClipStore;
+  /** Leads readers to the store itself; undefined where it comes through us. */
+  linkTo: LinkTo | undefined;
+}
+
+export async function openClips(config: Config): Promise<OpenedClips> {
+  const { dataDir, s3Bucket, s3Endpoint: endpoint, s3Prefix: prefix, s3Links, s3PublicUrl: publicUrl } = config;
+  if (s3Bucket === '') return { clips: await openLocalClips({ dir: join(dataDir, 'audio') }), linkTo: undefined };
+  if (s3Links === 'public' && publicUrl === '') {
+    const allowed = 'must be the address of the bucket, for public links';
+    throw new ConfigError([{ name: 'SONANT_S3_PUBLIC_URL', source: 'for SONANT_S3_LINKS', allowed }]);
+  }
+  const publicEndpoint = s3Links === 'presigned' ? publicUrl : '';
+  const bucket = await blame(config, 'SONANT_S3_BUCKET', () => openS3Bucket(s3Bucket, { endpoint, publicEndpoint }));
+  const clips = new S3Clips({ bucket, prefix });
+  if (s3Links === 'proxy') return { clips, linkTo: undefined };
+  const linkTo =
+    s3Links === 'public' ? createPublicLinks({ publicUrl, prefix }) : createSignedLinks({ bucket, prefix });
+  return { clips, linkTo };
+}

@@ -1,0 +1,80 @@
+// What replicas of the service share from moment to moment: the limits of keys, failed attempts by address, keys that have
+// just ended, and speech that is under way. Through Redis or Valkey where one is set up; else this process is alone.
+import { type AddressLimit, createAddressLimit } from '../access/address-limit.ts';
+import { createFallbackLimiter } from '../access/fallback-limiter.ts';
+import type { ChangedKey } from '../access/key-desk.ts';
+import { createLimiter, type Limiter, type LimiterOptions } from '../access/limiter.ts';
+import { createOwnerAccounts } from '../access/owner-account.ts';
+import { type LimiterState, openRedisLimiter } from '../access/redis-limiter.ts';
+import { type Config, ConfigError } from '../config.ts';
+import { openRedis, type RedisOptions } from '../redis/redis.ts';
+import { createRedisFlights } from '../redis/redis-flights.ts';
+import { type Flights, ownFlights } from '../speech/flights.ts';
+import type { Log } from '../telemetry/log.ts';
+
+export interface Sharing {
+  limiter: Limiter;
+  addresses: AddressLimit;
+  flights: Flights;
+  /** Lets all replicas know of a key that is good for nothing any more. */
+  tellOf(changed: ChangedKey): Promise<void>;
+  /** Undefined where nothing is shared. */
+  limiterState(): LimiterState | undefined;
+  close(): Promise<void>;
+}
+
+export interface SharingOptions {
+  config: Config;
+  spentSince: LimiterOptions['spentSince'];
+  log: Log;
+}
+
+export async function openSharing({ config, spentSince, log }: SharingOptions): Promise<Sharing> {
+  const { redisUrl, redisPrefix: prefix, redisFallback, replicas, badKeysPerMinute: perMinute } = config;
+  if (redisUrl === '') {
+    return {
+      limiter: createLimiter({ spentSince }),
+      addresses: createAddressLimit({ perMinute }),
+      flights: ownFlights,
+      tellOf: async () => {},
+      limiterState: () => undefined,
+      close: async () => {},
+    };
+  }
+  const redis = await openConfigured(config, {
+    onAway: (cause) => log.warn('Redis is away: limits are kept without it', { fallback: redisFallback, cause }),
+    onBack: () => log.info('Redis is back'),
+  });
+  const fallback = createFallbackLimiter({ fallback: redisFallback, replicas, spentSince });
+  const limiter = openRedisLimiter({ redis, prefix, fallback, spentSince });
+  return {
+    limiter,
+    addresses: createAddressLimit({ perMinute, share: limiter.takeAttempt }),
+    flights: createRedisFlights({ redis, prefix }),
+    tellOf: async ({ ownerId, keyId, isEnded }) => (isEnded ? limiter.markEnded(ownerId, keyId) : undefined),
+    limiterState: () => limiter.state,
+    async close() {
+      await limiter.close();
+      redis.close();
+    },
+  };
+}
+
+/** The same for who shares nothing else, such as the command line. */
+export async function tellReplicas(config: Config, { ownerId, keyId, isEnded }: ChangedKey): Promise<void> {
+  if (!isEnded || config.redisUrl === '') return;
+  const redis = await openConfigured(config, {});
+  const accounts = createOwnerAccounts({ redis, prefix: config.redisPrefix, replica: '' });
+  // Without it, they find out from the table.
+  await accounts.markEnded(ownerId, keyId).catch(() => {});
+  redis.close();
+}
+
+function openConfigured(
+  { redisUrl: url, redisPrefix: prefix }: Config,
+  watch: Pick<RedisOptions, 'onAway' | 'onBack'>,
+) {
+  return openRedis({ url, prefix, ...watch }).catch((error: Error) => {
+    throw new ConfigError([{ name: 'SONANT_REDIS_URL', source: 'where it is set', allowed: error.message }]);
+  });
+}

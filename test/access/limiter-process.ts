@@ -1,0 +1,17 @@
+// A replica in a process of its own, that takes what it can get at once when it is told to:
+//     node limiter-process.ts URL PREFIX NOW_MS
+import { admitted } from '../conformance/limiter.ts';
+import { openReplica } from './open-redis-limiter.ts';
+
+const [url, prefix, nowMs] = process.argv.slice(2);
+const replica = await openReplica({ url: url!, prefix: prefix!, now: () => Number(nowMs) });
+const many = <T>(take: () => Promise<T>) => admitted(Array.from({ length: 200 }, take));
+
+process.on('message', async () => {
+  const requests = await many(() => replica.request());
+  const texts = await many(() => replica.speak(333, { charactersPerMonth: 10_000, concurrency: 10_000 }));
+  const places = await many(() => replica.speak(0, { concurrency: 35 }));
+  process.send!({ requests, texts, places });
+});
+process.on('disconnect', () => process.exit());
+process.send!('ready');

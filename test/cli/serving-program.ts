@@ -1,0 +1,39 @@
+// The service as an operator starts it: `sonant serve` in a folder of its own, on ports of its own, until the test is over.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { main } from './sonant-program.ts';
+
+export async function serve(flags: string[] = [], more: Record<string, string> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-serve-'));
+  const doors = { SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' };
+  const env = { PATH: process.env.PATH, ...doors, ...more };
+  const child = spawn(process.execPath, [main, 'serve', ...flags], { cwd: folder, env });
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+    rmSync(folder, { recursive: true });
+  });
+  const said = await greeting(child);
+  const ports = [...said.matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port));
+  const key = readFileSync(join(folder, 'data/first-key'), 'utf8').trim();
+  return { folder, child, ended, said, ports, url: `http://127.0.0.1:${ports[0]}`, key };
+}
+
+/** All that a first start prints: it ends in a curl line. */
+function greeting(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let said = '';
+    child.stdout!.on('data', (bytes) => {
+      said += bytes;
+      if (said.includes('-o hello.wav\n')) resolve(said);
+    });
+    child.stderr!.on('data', (bytes) => {
+      said += bytes;
+    });
+    child.once('exit', () => reject(new Error(`it ended: ${said}`)));
+  });
+}

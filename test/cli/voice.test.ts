@@ -1,0 +1,67 @@
+// What becomes of kept voices on the command line, which must not hang on an engine being well: somebody's consent can
+// always be withdrawn.
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readOwnSecret } from '../../src/access/own-secret.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { createVoiceRows, type SealedClone } from '../../src/store/voice-rows.ts';
+import { createVault } from '../../src/voices/vault.ts';
+import { operatorErrand, toRecordEntry } from '../../src/voices/voice-errand.ts';
+import { type Ended, runSonant } from './sonant-program.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sonant-cli-voice-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const env = { SONANT_GOOGLE_CREDENTIALS: '/nowhere.json', SONANT_DATA_DIR: 'data' };
+const voice = (...args: string[]) => runSonant(folder, ['voice', ...args], '', env);
+const inStore = async (work: (store: Awaited<ReturnType<typeof openSqlite>>) => Promise<unknown>) => {
+  const store = await openSqlite(join(folder, 'data', 'sonant.db'));
+  await work(store).finally(() => store.close());
+};
+const keepClone = (voiceId: string, clones: SealedClone[] = []) =>
+  inStore((store) =>
+    createVoiceRows(store).change(voiceId, () => ({
+      row: {
+        ...{ voiceId, name: 'Ada', description: '', kind: 'cloned', status: 'ready', version: 1, labels: '{}' },
+        ...{ languageCodes: 'en', bindings: '[]', consent: '{"givenAtMs":1}', createdAtMs: 1, updatedAtMs: 1 },
+      },
+      entry: toRecordEntry({ action: 'clone', voiceId, atMs: 1, detail: {} }, operatorErrand),
+      clones,
+    })),
+  );
+
+test('a voice is exported, silenced, deleted and told of though its engine is broken', async () => {
+  await keepClone('ada');
+  expect(await voice('export', 'ada')).toMatchObject({ code: 0, out: expect.stringContaining('"name": "Ada"') });
+  expect(await voice('revoke', 'ada')).toMatchObject({ code: 0, out: expect.stringContaining('speaks no more') });
+  expect(await voice('delete', 'ada')).toMatchObject({ code: 0, out: 'ada is deleted.\n' });
+  expect((await voice('record')).out).toMatch(/^1 .* clone .*\n2 .* revoke_consent .*\n3 .* delete /m);
+  const again = await Promise.all([voice('revoke', 'ada'), voice('delete', 'ada')]);
+  for (const ended of again) expect(ended).toMatchObject({ code: 1, err: 'sonant: No voice ada is kept here.\n' });
+});
+
+test('the master key is for its owner alone and shown nowhere; where it is another, doctor tells', async () => {
+  const vault = createVault(() => readOwnSecret(join(folder, 'data'), 'master-key'));
+  await keepClone('eve', [{ cloneId: 'cln_eve', sealed: await vault.seal(Buffer.from('eve'), 'cln_eve') }]);
+  expect(statSync(join(folder, 'data', 'master-key')).mode & 0o777).toBe(0o600);
+  const sonant = (command: string, more: Record<string, string> = {}) =>
+    runSonant(folder, [command], '', { SONANT_DATA_DIR: 'data', ...more });
+  const other = { SONANT_MASTER_KEY: 'another master key of 32 chars...' };
+  const runs = [sonant('doctor'), sonant('doctor', other), sonant('config', other)];
+  const [known, strange, config] = (await Promise.all(runs)) as [Ended, Ended, Ended];
+  expect(known.out).toMatch(/^ready +voices +.* 1 kept here, and their record of 4 entries is whole$/m);
+  expect(strange.out).toMatch(/^broken +voices +voice eve cannot be opened: SONANT_MASTER_KEY is not the one/m);
+  expect(config.out).toMatch(/^SONANT_MASTER_KEY .*environment/m);
+  expect(config.out).not.toContain(other.SONANT_MASTER_KEY);
+});
+
+test('a record that was changed is told of in a sentence', async () => {
+  await inStore((store) => store.query("update voice_record set actor = 'nobody' where entry = 2"));
+  const err = 'sonant: entry 2 of the voice record is missing or was changed\n';
+  expect(await voice('record')).toMatchObject({ code: 1, out: '', err });
+});

@@ -1,0 +1,100 @@
+// A proxy in front of a real S3 service that does to each request what the test wants: passes it on, or refuses, freezes,
+// slows, cuts or answers it in the service's place.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+
+export type Fault =
+  /** The connection is reset before anything is read. */
+  | { kind: 'reset' }
+  /** Nothing is answered, ever. */
+  | { kind: 'freeze' }
+  | { kind: 'answer'; status: number; code: string; retryAfter?: number }
+  /** So much of the body is passed on, and the connection reset. */
+  | { kind: 'cut-request'; afterBytes: number }
+  /** It is done, and the connection reset before the answer. */
+  | { kind: 'lose-answer' }
+  /** So much of the answer's body is passed on, and the connection reset, or left as it is. */
+  | { kind: 'cut-answer' | 'stall-answer'; afterBytes: number }
+  /** A pause before each piece of the request's body and of the answer's. */
+  | { kind: 'slow'; pauseMs: number };
+
+export async function openFaultProxy(target: string, onClose: (close: () => Promise<void>) => void = onTestFinished) {
+  const { hostname: host, port } = new URL(target);
+  const state = {
+    /** What is done to a request; undefined lets it pass. */
+    faultOf: (_: { method: string; url: string }): Fault | undefined => undefined,
+    asked: [] as string[],
+  };
+  const server = createServer(async (request, response) => {
+    const { method = '', url = '', headers, socket } = request;
+    request.on('error', () => undefined);
+    state.asked.push(`${method} ${url}`);
+    const fault = state.faultOf({ method, url });
+    if (fault?.kind === 'reset') return void socket.resetAndDestroy();
+    if (fault?.kind === 'freeze') return void request.resume();
+    if (fault?.kind === 'answer') return answer(request, response, fault);
+    const inner = send({ host, port, method, path: url, headers });
+    inner.on('error', () => socket.resetAndDestroy());
+    request.once('close', () => request.complete || inner.destroy());
+    inner.once('response', (answered: IncomingMessage) => passBack(answered, response, fault).catch(() => undefined));
+    await passOn(request, inner, fault).catch(() => inner.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: ownPort } = server.address() as AddressInfo;
+  onClose(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return Object.assign(state, { endpoint: `http://127.0.0.1:${ownPort}` });
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, code, retryAfter }: Fault & { kind: 'answer' },
+) {
+  await request
+    .resume()
+    .toArray()
+    .catch(() => undefined);
+  const body = `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>as told</Message></Error>`;
+  if (retryAfter !== undefined) response.setHeader('Retry-After', retryAfter);
+  response.writeHead(status, { 'Content-Type': 'application/xml', 'Content-Length': body.length }).end(body);
+}
+
+async function passOn(request: IncomingMessage, inner: ReturnType<typeof send>, fault: Fault | undefined) {
+  let passed = 0;
+  for await (const bytes of request as AsyncIterable<Buffer>) {
+    if (fault?.kind === 'slow') await sleep(fault.pauseMs);
+    if (fault?.kind === 'cut-request' && passed + bytes.length > fault.afterBytes) {
+      inner.write(bytes.subarray(0, fault.afterBytes - passed), () => inner.destroy());
+      return void request.socket.resetAndDestroy();
+    }
+    passed += bytes.length;
+    if (!inner.write(bytes)) await once(inner, 'drain');
+  }
+  inner.end();
+}
+
+async function passBack(answered: IncomingMessage, response: ServerResponse, fault: Fault | undefined) {
+  if (fault?.kind === 'lose-answer') return void response.socket?.resetAndDestroy();
+  response.writeHead(answered.statusCode!, answered.headers);
+  let passed = 0;
+  for await (const bytes of answered as AsyncIterable<Buffer>) {
+    if (fault?.kind === 'slow') await sleep(fault.pauseMs);
+    if (fault && 'afterBytes' in fault && passed + bytes.length > fault.afterBytes) {
+      response.write(bytes.subarray(0, fault.afterBytes - passed));
+      // What was sent is to arrive first.
+      await sleep(20);
+      if (fault.kind === 'cut-answer') response.socket?.resetAndDestroy();
+      return;
+    }
+    passed += bytes.length;
+    if (!response.write(bytes)) await once(response, 'drain');
+  }
+  response.end();
+}

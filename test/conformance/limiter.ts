@@ -1,0 +1,213 @@
+// What every limiter does: the contract of src/access/limiter.ts, proved by a clock that is set by hand. The limits of a
+// key are exact whatever comes at once, and every wait that they name is true.
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Limiter, LimiterOptions, Standing } from '../../src/access/limiter.ts';
+import type { Failure } from '../../src/errors.ts';
+
+export interface OpenLimiter {
+  limiter: Limiter;
+  close(): Promise<void>;
+}
+
+const signal = new AbortController().signal;
+export const usual = { requestsPerMinute: 600, concurrency: 20, charactersPerMonth: undefined };
+export const silent = () => {};
+
+export const refusalOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (error: Failure) => error,
+  );
+export const admitted = async (all: Promise<unknown>[]) =>
+  (await Promise.allSettled(all)).filter(({ status }) => status === 'fulfilled').length;
+
+export function limiterConformance(
+  name: string,
+  open: (options: Required<Pick<LimiterOptions, 'spentSince' | 'now'>>) => Promise<OpenLimiter>,
+): void {
+  describe(`${name} keeps the contract of a limiter`, () => {
+    const opened: OpenLimiter[] = [];
+    afterEach(async () => {
+      for (const one of opened.splice(0)) await one.close();
+    });
+
+    async function openLimiter(spentSince: (callerId: string) => Promise<number> | number = () => 0) {
+      // Early enough that a microsecond counts.
+      const clock = { nowMs: Date.UTC(1970, 0, 31, 12) };
+      const one = await open({ spentSince: async (callerId) => spentSince(callerId), now: () => clock.nowMs });
+      opened.push(one);
+      const { limiter } = one;
+      const caller = (limits = {}, callerId = 'key') => ({
+        callerId,
+        keyId: callerId,
+        limits: { ...usual, ...limits },
+      });
+      const request = (limits = {}, callerId = 'key') => limiter.takeRequest(caller(limits, callerId), silent);
+      const speak = (chars: number, limits = {}, until = signal) =>
+        limiter.takeSynthesis(caller(limits), chars, { signal: until, tell: silent });
+      const standing = async (limits = {}) => {
+        let told: Standing | undefined;
+        await limiter.takeRequest(caller(limits), (one) => (told = one)).catch(silent);
+        return told!;
+      };
+      return { clock, limiter, request, speak, standing };
+    }
+
+    test.each([
+      [600, 100],
+      [60, 60],
+      [7, 7],
+      [1, 1],
+      [1_000_000, 100],
+    ])(
+      'of 1000 at once, a key of %i a minute gets its burst of %i, and another key its own',
+      async (perMinute, burst) => {
+        const { request } = await openLimiter();
+        const limits = { requestsPerMinute: perMinute };
+        expect(await admitted(Array.from({ length: 1000 }, () => request(limits)))).toBe(burst);
+        expect(await refusalOf(request(limits, 'other'))).toBeUndefined();
+      },
+    );
+
+    test.each([600, 61, 7, 999_983])(
+      'of %i a minute, who waits as told is let in, 250 times; sooner is too soon',
+      async (n) => {
+        const { clock, request } = await openLimiter();
+        const limits = { requestsPerMinute: n };
+        let waited = 0;
+        while (waited < 250) {
+          const refusal = await refusalOf(request(limits));
+          if (!refusal) continue;
+          expect(refusal).toMatchObject({
+            reason: 'rate_limit_exceeded',
+            facts: { limitReason: 'requests', limit: n },
+          });
+          const waitMs = refusal.facts.retryAfterSeconds! * 1000;
+          clock.nowMs += waitMs - 0.001;
+          expect(await refusalOf(request(limits))).toBeDefined();
+          clock.nowMs += 0.001;
+          expect(await refusalOf(request(limits))).toBeUndefined();
+          waited++;
+        }
+      },
+    );
+
+    test('a minute lets in a minute’s worth after the burst', async () => {
+      const { clock, request } = await openLimiter();
+      let count = 0;
+      for (let ms = 0; ms < 60_000; ms += 50) {
+        clock.nowMs += 50;
+        if (!(await refusalOf(request({ requestsPerMinute: 300 })))) count++;
+      }
+      // The first came after 50 ms, so the last of the 300 is due only after the minute.
+      expect(count).toBe(100 + 299);
+    });
+
+    test('how a key stands is told with every request, the refused one too', async () => {
+      const { clock, standing } = await openLimiter(() => 400);
+      const limits = { requestsPerMinute: 60, charactersPerMonth: 1000 };
+      expect(await standing(limits)).toEqual({
+        limits: { ...usual, ...limits },
+        requests: { remaining: 59, fullInSeconds: 1 },
+        characters: { remaining: 600, fullInSeconds: 12 * 3600 },
+      });
+      for (let i = 0; i < 59; i++) await standing(limits);
+      expect((await standing(limits)).requests).toEqual({ remaining: 0, fullInSeconds: 60 });
+      clock.nowMs += 30_000;
+      expect((await standing(limits)).requests).toEqual({ remaining: 29, fullInSeconds: 31 });
+    });
+
+    test('characters are exact, given back where nothing was said, and begin anew with the month', async () => {
+      const { clock, speak, limiter } = await openLimiter(() => 100);
+      const limits = { charactersPerMonth: 1_000, concurrency: 10_000 };
+      const all = await Promise.allSettled(Array.from({ length: 1000 }, () => speak(9, limits)));
+      const running = all.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+      expect([running.length, await limiter.running('key')]).toEqual([100, 100]);
+      running[0]!.end(0);
+      running[0]!.end(0);
+      running[1]!.end(5);
+      (await speak(13, limits)).end(13);
+      const refusal = await refusalOf(speak(1, limits));
+      expect(refusal).toMatchObject({
+        reason: 'rate_limit_exceeded',
+        facts: { limitReason: 'characters', limit: 1_000 },
+      });
+      for (const one of running.slice(1)) one.end(9);
+      clock.nowMs += refusal!.facts.retryAfterSeconds! * 1000 - 1;
+      expect(await refusalOf(speak(1, limits))).toBeDefined();
+      clock.nowMs += 1;
+      // The new month asks the ledger anew, which still says 100 here.
+      expect(await refusalOf(speak(900, limits))).toBeUndefined();
+      expect(await refusalOf(speak(1_001, limits))).toMatchObject({
+        reason: 'invalid_request',
+        facts: { limit: 1_000 },
+      });
+    });
+
+    test('syntheses at once are exact; who finds no place waits a moment, the first come before the others', async () => {
+      const { speak, limiter } = await openLimiter();
+      const limits = { concurrency: 5 };
+      const first = await Promise.all(Array.from({ length: 5 }, () => speak(1, limits)));
+      const order: number[] = [];
+      const taken = async (n: number) => {
+        const one = await speak(1, limits);
+        order.push(n);
+        return one;
+      };
+      const waiting = [1, 2, 3].map(taken);
+      const late = refusalOf(waiting[2]!);
+      const tooMany = Array.from({ length: 100 }, () => refusalOf(speak(1, limits)));
+      first[0]!.end(1);
+      await waiting[0];
+      first[1]!.end(1);
+      await waiting[1];
+      const refused = await Promise.all(tooMany);
+      expect(refused.every((one) => one?.facts.limitReason === 'concurrency')).toBe(true);
+      expect([order, await limiter.running('key')]).toEqual([[1, 2], 5]);
+      expect(await late).toMatchObject({ facts: { limitReason: 'concurrency', retryAfterSeconds: 1 } });
+      for (const one of [...first.slice(2), await waiting[0]!, await waiting[1]!]) one.end(1);
+      expect(await limiter.running('key')).toBe(0);
+    });
+
+    test('who leaves while waiting for a place takes none', async () => {
+      const { speak, limiter } = await openLimiter();
+      const holder = await speak(1, { concurrency: 1 });
+      const leaving = new AbortController();
+      const waiting = speak(1, { concurrency: 1 }, leaving.signal);
+      leaving.abort(new Error('gone'));
+      await expect(waiting).rejects.toThrow('gone');
+      holder.end(1);
+      expect(await limiter.running('key')).toBe(0);
+    });
+
+    test('what one limit refuses, none charges', async () => {
+      const { request, speak, standing } = await openLimiter(() => 1_000);
+      const limits = { requestsPerMinute: 60, charactersPerMonth: 1_000, concurrency: 1 };
+      for (let i = 0; i < 300; i++) {
+        expect(await refusalOf(request(limits))).toBeUndefined();
+        await expect(speak(10, limits)).rejects.toMatchObject({ facts: { limitReason: 'characters' } });
+      }
+      expect((await standing(limits)).requests.remaining).toBe(59);
+    });
+
+    test('a limit that is lifted and comes back has counted what was spoken meanwhile', async () => {
+      const { speak } = await openLimiter();
+      const limits = { charactersPerMonth: 1_000 };
+      (await speak(500, limits)).end(500);
+      (await speak(100_000)).end(100_000);
+      expect(await refusalOf(speak(1, limits))).toMatchObject({ facts: { limitReason: 'characters' } });
+    });
+
+    test('a ledger that does not answer is asked again', async () => {
+      let isBroken = true;
+      const { speak } = await openLimiter(() => {
+        if (isBroken) throw new Error('away');
+        return 0;
+      });
+      const limits = { charactersPerMonth: 10 };
+      await expect(speak(1, limits)).rejects.toThrow('away');
+      isBroken = false;
+      (await speak(1, limits)).end(1);
+    });
+  });
+}

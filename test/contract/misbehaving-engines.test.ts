@@ -1,0 +1,279 @@
+// What becomes of a request when the engine's server misbehaves, in the service as it runs and through each of its doors:
+// what ends well is heard once and whole, what does not is told as the contract has it, nothing hangs, nothing of which
+// anything was heard is asked for again, and nothing goes on at the server when it is over.
+import { status as code } from '@grpc/grpc-js';
+import { describe, test } from 'vitest';
+import { type GoogleTrouble, wavHeader as wholeWavHeader } from '../engines/google-server.ts';
+import type { ServerTrouble } from '../engines/openai-server.ts';
+import { type DoorName, doorNames, type Heard, type Told } from './open-doors.ts';
+import { openMisbehaving, type Trouble } from './open-misbehaving.ts';
+
+/** A second and a half of tones, in one segment. */
+const text = 'One two three four.';
+/** About half of it. */
+const bytes = 40_000;
+const shortMs = 100;
+const secret = 'words of the vendor';
+
+const statuses = {
+  engine_error: [502, 'INTERNAL'],
+  engine_unavailable: [503, 'UNAVAILABLE'],
+  engine_timeout: [504, 'DEADLINE_EXCEEDED'],
+} as const;
+
+interface End {
+  asked: number;
+  /** Neither where it is heard whole. */
+  refused?: keyof typeof statuses;
+  broken?: keyof typeof statuses;
+  retryAfter?: number;
+}
+interface Misbehaviour extends Trouble {
+  /** Of a voice of Google's that is spoken a call at a time. */
+  batch?: GoogleTrouble;
+  patience?: { firstSoundMsMax?: number; stallMsMax?: number };
+  end: End;
+}
+
+const failing = (times: number, status: number): ServerTrouble => ({
+  failures: { count: times, status, body: secret },
+});
+const refusing = (times: number, as: number): { google: GoogleTrouble; batch: GoogleTrouble } => {
+  const trouble = { failures: { count: times, code: as, told: secret } };
+  return { google: trouble, batch: trouble };
+};
+/** So that what comes before the break is heard before it. */
+const gently = { messageDelayMs: 5 };
+const late = { firstDelayMs: 150 };
+const never = { firstDelayMs: 60_000 };
+
+const misbehaviours: Record<string, Misbehaviour> = {
+  'is slow to begin': {
+    ...{ openAi: { pieceBytes: 1 << 24, pieceDelayMs: 150 }, google: late, batch: late },
+    end: { asked: 1 },
+  },
+  'says nothing': {
+    ...{ openAi: { isMute: true }, google: never, batch: never },
+    ...{ patience: { firstSoundMsMax: shortMs }, end: { refused: 'engine_timeout', asked: 1 } },
+  },
+  'stalls in the middle': {
+    ...{ openAi: { stallAfterBytes: bytes }, google: { after: { bytes, what: 'stall' } } },
+    ...{ patience: { stallMsMax: shortMs }, end: { broken: 'engine_timeout', asked: 1 } },
+  },
+  'is cut off within a sample': {
+    ...{
+      openAi: { cutAfterBytes: bytes + 1 },
+      google: { ...gently, messageBytes: 4_801, after: { bytes, what: 'break', code: code.INTERNAL } },
+    },
+    end: { broken: 'engine_error', asked: 1, retryAfter: 1 },
+  },
+  'ends in peace within a sample': {
+    google: { messageBytes: 4_801, after: { bytes, what: 'end' } },
+    end: { broken: 'engine_error', asked: 1 },
+  },
+  'is lost in the middle': {
+    google: { ...gently, after: { bytes, what: 'lose' } },
+    end: { broken: 'engine_unavailable', asked: 1, retryAfter: 1 },
+  },
+  'fails once': { openAi: failing(1, 500), ...refusing(1, code.INTERNAL), end: { asked: 2 } },
+  'fails always': {
+    ...{ openAi: failing(Infinity, 500), ...refusing(Infinity, code.INTERNAL) },
+    end: { refused: 'engine_error', asked: 3, retryAfter: 1 },
+  },
+  'does not know the login any more': {
+    ...{ openAi: failing(Infinity, 401), ...refusing(Infinity, code.UNAUTHENTICATED) },
+    end: { refused: 'engine_unavailable', asked: 1, retryAfter: 1 },
+  },
+  'sends nothing': {
+    openAi: { instead: { type: 'audio/pcm', body: '' } },
+    google: { sound: Buffer.alloc(0) },
+    batch: { sound: wholeWavHeader(24_000, Buffer.alloc(0)) },
+    end: { refused: 'engine_error', asked: 1 },
+  },
+  'sends what is no sound': {
+    openAi: { instead: { type: 'audio/pcm', body: `{"error":"${secret}"}` } },
+    google: { sound: Buffer.from(`RIFF ${secret}, and not a word of sound`) },
+    batch: { sound: Buffer.from(`<html>${secret}</html>`) },
+    end: { refused: 'engine_error', asked: 1 },
+  },
+  'names a rate that no sound has': {
+    ...{ openAi: { wavRateHz: 400_000_000 }, batch: { wavRateHz: 4_000 } },
+    end: { refused: 'engine_error', asked: 1 },
+  },
+};
+
+const vendors = {
+  'openai-compatible': { voice: 'tone-low', troubleOf: ({ openAi }: Misbehaviour) => openAi && { openAi } },
+  google: { voice: 'en-US-Chirp3-HD-Charon', troubleOf: ({ google }: Misbehaviour) => google && { google } },
+  'google, a call at a time': {
+    voice: 'en-GB-Neural2-A',
+    troubleOf: ({ batch }: Misbehaviour) => batch && { google: batch },
+  },
+};
+
+/** What a door makes of it: whole sound waits for its end, and a cut connection says nothing more. */
+function expectedAt(door: DoorName, { refused, broken, retryAfter }: End): Heard['failure'] {
+  const error = refused ?? broken;
+  if (error === undefined) return undefined;
+  const isAfter = broken !== undefined && !door.endsWith('whole');
+  if (isAfter && door === 'REST, streamed') return 'cut';
+  const [ofHttp, ofGrpc] = statuses[error];
+  const isTold = retryAfter !== undefined && !(isAfter && door === 'events');
+  return { status: door.startsWith('gRPC') ? ofGrpc : ofHttp, error, ...(isTold && { retryAfter }) };
+}
+
+describe.concurrent.each(Object.entries(vendors))('%s', (_, { voice, troubleOf }) => {
+  const own = Object.entries(misbehaviours).flatMap(([what, one]) => {
+    const trouble = troubleOf(one);
+    return trouble ? [{ what, trouble, patience: one.patience ?? {}, end: one.end }] : [];
+  });
+
+  test.for(own)('$what', async ({ trouble, patience, end }, { onTestFinished, expect }) => {
+    const house = await openMisbehaving(onTestFinished);
+    const { sound: whole } = await house.doors['REST, whole'](voice, text);
+    for (const name of doorNames) {
+      const before = house.askedTimes();
+      house.misbehave(trouble);
+      house.wait(patience);
+      const { sound, failure, words } = await house.doors[name](voice, text);
+      expect(failure, name).toEqual(expectedAt(name, end));
+      expect(house.askedTimes() - before, name).toBe(end.asked);
+      expect(words).not.toMatch(new RegExp(`${secret}|127.0.0.1|Google`));
+      if (failure === undefined) expect(sound.equals(whole), name).toBe(true);
+      else expect(whole.subarray(0, sound.length).equals(sound), name).toBe(true);
+      const isHeard = end.refused === undefined && !(end.broken && name.endsWith('whole'));
+      expect(sound.length > 0, name).toBe(isHeard);
+      await expect.poll(house.running, { message: name }).toBe(0);
+
+      if (failure === undefined) continue;
+      // Well again; and the breaker, which counts failures in a row, stays closed.
+      house.misbehave({});
+      house.wait({});
+      expect((await house.doors[name](voice, 'Well.')).failure, name).toBeUndefined();
+    }
+    // The operator is told each time, once, and why.
+    const isTold = (line: string) =>
+      line.includes(`"reason":"${end.refused ?? end.broken}"`) && line.includes('"cause":');
+    const toldTimes = end.refused || end.broken ? doorNames.length : 0;
+    await expect.poll(() => house.logged.filter(isTold).length).toBe(toldTimes);
+    expect(await house.readMetric('sonant_speaking')).toEqual([0]);
+    expect(await house.readMetric('sonant_engine_waiting')).toEqual([0, 0]);
+  });
+});
+
+describe.concurrent.each(['openai-compatible', 'google'] as const)('%s, over its quota,', (vendor) => {
+  const { voice, troubleOf } = vendors[vendor];
+  const overQuota = (seconds: number): Trouble => {
+    const trouble = { failures: { count: 1, code: code.RESOURCE_EXHAUSTED, retrySeconds: seconds, told: secret } };
+    const openAi = { failures: { count: 1, status: 429, headers: { 'Retry-After': String(seconds) }, body: secret } };
+    return troubleOf({ openAi, google: trouble, end: { asked: 0 } })!;
+  };
+
+  test('is not asked before its time, and all are told how long that is', async ({ onTestFinished, expect }) => {
+    const house = await openMisbehaving(onTestFinished);
+    house.misbehave(overQuota(30));
+    const waits: number[] = [];
+    for (const name of ['events', ...doorNames] as const) {
+      const { sound, failure } = await house.doors[name](voice, text);
+      const { retryAfter, ...told } = failure as Told;
+      const [ofHttp, ofGrpc] = statuses.engine_unavailable;
+      expect(told, name).toEqual({ status: name.startsWith('gRPC') ? ofGrpc : ofHttp, error: 'engine_unavailable' });
+      expect(sound.length).toBe(0);
+      waits.push(retryAfter!);
+    }
+    expect(waits[0]).toBe(30);
+    for (const wait of waits) expect(wait > 20 && wait <= 30, `${wait}`).toBe(true);
+    expect(house.askedTimes()).toBe(1);
+  });
+
+  test.for([
+    ['a short time is waited out', 1],
+    ['a longer one is told, and it is heard again after that', 3],
+  ] as const)('%s', async ([, seconds], { onTestFinished, expect }) => {
+    const house = await openMisbehaving(onTestFinished);
+    const { sound: whole } = await house.doors['REST, whole'](voice, text);
+    house.misbehave(overQuota(seconds));
+    const startMs = performance.now();
+    const hear = () => house.doors['REST, streamed'](voice, text);
+    const first = await hear();
+    if (seconds > 2) expect(first.failure).toMatchObject({ error: 'engine_unavailable', retryAfter: seconds });
+    else expect(first.failure).toBeUndefined();
+    await expect.poll(async () => (await hear()).sound.equals(whole), { timeout: 20_000, interval: 100 }).toBe(true);
+    expect(performance.now() - startMs).toBeGreaterThanOrEqual(seconds * 1000);
+  });
+});
+
+test.concurrent('a rate other than was asked for is the one it is heard at', async ({ onTestFinished, expect }) => {
+  const house = await openMisbehaving(onTestFinished);
+  for (const { voice, troubleOf } of Object.values(vendors)) {
+    house.misbehave({});
+    const { sound: whole } = await house.doors['REST, whole'](voice, text);
+    const sound = Buffer.concat([wholeWavHeader(16_000, whole), whole]);
+    const trouble = { openAi: { wavRateHz: 16_000 }, google: { sound }, batch: { wavRateHz: 16_000 } };
+    house.misbehave(troubleOf({ ...trouble, end: { asked: 1 } })!);
+    for (const name of doorNames) {
+      const { sound: slower, failure } = await house.doors[name](voice, text);
+      expect(failure, name).toBeUndefined();
+      expect(slower.length / whole.length, name).toBeCloseTo(24 / 16, 3);
+    }
+  }
+});
+
+describe.concurrent('a request that is heard already', () => {
+  const long = Array.from({ length: 12 }, (_, i) => `Number ${i} is here.`).join(' ');
+  const slow: ServerTrouble = { pieceBytes: 20_000, pieceDelayMs: 10 };
+
+  test.for([
+    ['goes on where a later part fails before any of it is heard', 1],
+    ['breaks off where it fails again and again, and nothing heard is asked for again', Infinity],
+  ] as const)('%s', async ([, times], { onTestFinished, expect }) => {
+    const house = await openMisbehaving(onTestFinished);
+    const { sound: whole } = await house.doors['REST, whole']('tone-low', long);
+    const parts = house.openAi.asked.splice(0).map(({ body }) => body.input);
+    expect(parts.length).toBeGreaterThan(2);
+    house.misbehave({ openAi: slow });
+    const hearing = house.doors['REST, streamed']('tone-low', long);
+    // The first two are asked for at once.
+    await expect.poll(() => house.openAi.asked.length, { interval: 5 }).toBe(2);
+    expect(house.running()).toBeGreaterThan(0);
+    house.misbehave({ openAi: { ...slow, ...failing(times, 500) } });
+    const { sound, failure } = await hearing;
+    const asked = house.openAi.asked.map(({ body }) => body.input);
+    if (times === 1) {
+      expect(failure).toBeUndefined();
+      expect(sound.equals(whole)).toBe(true);
+      expect(asked).toEqual([...parts.slice(0, 3), ...parts.slice(2)]);
+    } else {
+      expect(failure).toBe('cut');
+      expect(sound.length).toBeGreaterThan(0);
+      expect(whole.subarray(0, sound.length).equals(sound)).toBe(true);
+      expect(asked.slice(0, 5)).toEqual([parts[0], parts[1], parts[2], parts[2], parts[2]]);
+    }
+    await expect.poll(house.running).toBe(0);
+  });
+});
+
+test.concurrent('a voice of two engines is spoken by the second while the first is down', async ({
+  onTestFinished,
+  expect,
+}) => {
+  const house = await openMisbehaving(onTestFinished);
+  const [charon, high] = ['en-US-Chirp3-HD-Charon', 'tone-high'];
+  const bindings = [
+    { engine: 'google', voice_id: charon },
+    { engine: 'openai-compatible', voice_id: high },
+  ];
+  const made = await house.post('/api/voices', { voice_id: 'ada', name: 'Ada', bindings });
+  expect(made.status).toBe(201);
+  const hear = async (voice: string, door: DoorName = 'REST, whole') => (await house.doors[door](voice, text)).sound;
+  const [first, second] = [await hear(charon), await hear(high)];
+  expect(first.equals(second)).toBe(false);
+  expect((await hear('ada')).equals(first)).toBe(true);
+
+  house.misbehave({ google: { isDown: true } });
+  house.cloud.lose();
+  for (const name of doorNames) expect((await hear('ada', name)).equals(second), name).toBe(true);
+  house.misbehave({});
+  await expect.poll(async () => (await hear('ada')).equals(first), { timeout: 30_000, interval: 100 }).toBe(true);
+  for (const name of doorNames) expect((await hear('ada', name)).equals(first), name).toBe(true);
+});

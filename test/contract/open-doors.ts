@@ -1,0 +1,133 @@
+// The five ways in which a text is heard: whole and as it is spoken, by REST, as events and by gRPC; and how each of them
+// says that not all of it can be. Nothing is taken from the cache.
+import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { readEvents, soundIn } from '../gateway/event-reader.ts';
+import { explain, openGrpcClient } from '../rpc/grpc-client.ts';
+
+export interface Heard {
+  /** Bare samples at 24 kHz: what came, were it not all. */
+  sound: Buffer;
+  /** The failure that was told instead of sound, or after some. A transfer that is cut tells nothing more. */
+  failure?: Told | 'cut';
+  /** All that was told, to look for what must not be. */
+  words: string;
+}
+
+export interface Told {
+  /** Of HTTP, or the name of gRPC's. */
+  status: number | string;
+  error: string;
+  retryAfter?: number;
+}
+
+export type Door = (voiceId: string, text: string) => Promise<Heard>;
+export const doorNames = ['REST, whole', 'REST, streamed', 'events', 'gRPC, whole', 'gRPC, streamed'] as const;
+export type DoorName = (typeof doorNames)[number];
+
+const nothing = Buffer.alloc(0);
+
+interface Address {
+  url: string;
+  /** Of gRPC. */
+  target: string;
+  key: string;
+}
+
+export function openDoors({ url, target, key }: Address) {
+  const grpc = openGrpcClient(SpeechService, target);
+  const post = (path: string, body: object) => {
+    const headers = { 'X-API-Key': key, 'Content-Type': 'application/json', 'Cache-Control': 'no-cache' };
+    return fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  };
+  const restFields = (voice_id: string) => ({
+    voice_id,
+    language_code: 'en',
+    sample_rate: 24_000,
+    output_format: 'pcm',
+  });
+  const call = { metadata: { 'x-api-key': key, 'cache-control': 'no-cache' } };
+  const grpcFields = (voiceId: string) => ({
+    ...{ voiceId, languageCode: 'en', sampleRateHz: 24_000, outputFormat: OutputFormat.PCM },
+  });
+
+  const doors: Record<DoorName, Door> = {
+    async 'REST, whole'(voiceId, text) {
+      const answer = await post('/api/audio/speech', { ...restFields(voiceId), text, return_format: 'buffer' });
+      return answer.ok ? { sound: await bytesOf(answer), words: '' } : refused(answer);
+    },
+    async 'REST, streamed'(voiceId, text) {
+      const body = { ...restFields(voiceId), method: 'streaming', text_chunks: [text] };
+      const answer = await post('/api/audio/speech', body);
+      if (!answer.ok) return refused(answer);
+      const pieces: Uint8Array[] = [];
+      try {
+        for await (const piece of answer.body!) pieces.push(piece);
+        return { sound: Buffer.concat(pieces), words: '' };
+      } catch {
+        return { sound: Buffer.concat(pieces), failure: 'cut', words: '' };
+      }
+    },
+    async events(voiceId, text) {
+      const answer = await post('/api/audio/speech/sse', { ...restFields(voiceId), text_chunks: [text] });
+      if (!answer.ok) return refused(answer);
+      const events = await readEvents(answer);
+      const { event, data } = events.at(-1)!;
+      const sound = soundIn(events);
+      if (event === 'speech.audio.done') return { sound, words: '' };
+      if (event !== 'error') return { sound, failure: 'cut', words: '' };
+      return {
+        sound,
+        failure: { status: data.status as number, error: String(data.error) },
+        words: JSON.stringify(data),
+      };
+    },
+    async 'gRPC, whole'(voiceId, text) {
+      try {
+        const asked = { ...grpcFields(voiceId), text, returnFormat: ReturnFormat.INLINE };
+        const { audio } = await grpc.unary('synthesizeSpeech', asked, call);
+        return { sound: Buffer.from(audio.value as Uint8Array), words: '' };
+      } catch (error) {
+        return { sound: nothing, ...toldBy(error) };
+      }
+    },
+    async 'gRPC, streamed'(voiceId, text) {
+      const pieces: Uint8Array[] = [];
+      let isDone = false;
+      try {
+        for await (const { event } of grpc.stream(
+          'streamSpeech',
+          { ...grpcFields(voiceId), textChunks: [text] },
+          call,
+        )) {
+          if (event.case === 'audio') pieces.push(event.value.audioBytes);
+          isDone ||= event.case === 'done';
+        }
+        return { sound: Buffer.concat(pieces), ...(!isDone && { failure: 'cut' }), words: '' };
+      } catch (error) {
+        return { sound: Buffer.concat(pieces), ...toldBy(error) };
+      }
+    },
+  };
+  return { doors, post, close: () => grpc.close() };
+}
+
+const bytesOf = async (answer: Response) => Buffer.from(await answer.arrayBuffer());
+
+async function refused(answer: Response): Promise<Heard> {
+  const words = await answer.text();
+  const { error } = JSON.parse(words) as { error: string };
+  const after = answer.headers.get('retry-after');
+  const failure = { status: answer.status, error, ...(after !== null && { retryAfter: Number(after) }) };
+  return { sound: nothing, failure, words };
+}
+
+function toldBy(error: unknown): Pick<Heard, 'failure' | 'words'> {
+  const { code, info, metadata, message } = explain(error);
+  const after = metadata['retry-after'];
+  const failure = {
+    status: code!,
+    error: info?.reason.toLowerCase() ?? message,
+    ...(after !== undefined && { retryAfter: Number(after) }),
+  };
+  return { failure, words: message };
+}

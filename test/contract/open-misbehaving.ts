@@ -1,0 +1,85 @@
+// The service as it runs, with engines that live at servers which misbehave when told to, and what these were asked. How
+// long an engine is waited for can be shortened, so that a test of silence need not last a minute.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openService } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import type { Engine, EngineCapabilities, EngineDefinition } from '../../src/engines/engine.ts';
+import { google } from '../../src/engines/google/google.ts';
+import { openAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { type GoogleTrouble, openGoogleServer } from '../engines/google-server.ts';
+import { openOpenAiServer, type ServerTrouble } from '../engines/openai-server.ts';
+import { openDoors } from './open-doors.ts';
+
+/** What each server does wrong. */
+export interface Trouble {
+  openAi?: ServerTrouble;
+  google?: GoogleTrouble;
+}
+
+export async function openMisbehaving(onClose: (close: () => Promise<void>) => void) {
+  const openAi = await openOpenAiServer({}, onClose);
+  const cloud = await openGoogleServer({}, onClose);
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-misbehaving-'));
+  const engines: Engine[] = [];
+  const noted = (definition: EngineDefinition): EngineDefinition => ({
+    ...definition,
+    async open(...given) {
+      const engine = await definition.open(...given);
+      if (engine) engines.push(engine);
+      return engine;
+    },
+  });
+  const definitions = [noted(openAiCompatible), noted(google)];
+  const env = {
+    ...{ SONANT_DATA_DIR: folder, SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' },
+    ...{ SONANT_OPENAI_URL: openAi.url, SONANT_GOOGLE_ENDPOINT: cloud.endpoint },
+    SONANT_GOOGLE_VOICES: 'en-US,cmn-CN,en-GB-Neural2',
+  };
+  const config = loadConfig({ env, folder, engines: definitions });
+  const logged: string[] = [];
+  const log = createLog('info', (line) => logged.push(line));
+  const service = await openService({ config, definitions, log, isSinglePort: false });
+  const { key } = service.firstKey!;
+  const url = `http://127.0.0.1:${service.httpPort}`;
+  const doors = openDoors({ url, target: `127.0.0.1:${service.grpcPort}`, key });
+  onClose(async () => {
+    doors.close();
+    await service.drain();
+    rmSync(folder, { recursive: true });
+  });
+
+  const voices = openAi.state.trouble.voices;
+  const usual = engines.map(({ capabilities }) => capabilities);
+  return {
+    ...doors,
+    url,
+    key,
+    engines,
+    logged,
+    openAi,
+    cloud,
+    /** From now on; nothing said is nothing wrong. Those refused first are counted anew. */
+    misbehave({ openAi: first = {}, google: second = {} }: Trouble) {
+      openAi.state.trouble = { voices, ...fresh(first) };
+      cloud.state.trouble = fresh(second);
+    },
+    /** From now on. */
+    wait(patience: Pick<EngineCapabilities, 'firstSoundMsMax' | 'stallMsMax'>) {
+      for (const [i, engine] of engines.entries()) engine.capabilities = { ...usual[i]!, ...patience };
+    },
+    /** How often any of them was asked to speak. */
+    askedTimes: () => openAi.asked.length + cloud.calls.filter(({ method }) => method !== 'list').length,
+    /** How much they still speak. */
+    running: () => openAi.state.running + cloud.state.running.size,
+    async readMetric(name: string): Promise<number[]> {
+      const text = await (await fetch(`${url}/metrics`)).text();
+      return [...text.matchAll(new RegExp(`^${name}(?:{.*})? (\\S+)$`, 'gm'))].map(([, value]) => Number(value));
+    },
+  };
+}
+
+const fresh = <T extends { failures?: object }>(trouble: T): T =>
+  trouble.failures ? { ...trouble, failures: { ...trouble.failures } } : trouble;

@@ -1,0 +1,61 @@
+// Replicas of the service on one PostgreSQL, one Redis and one folder of audio, in this process: what they share they share
+// through servers, as replicas on many machines do. `undefined` where the servers are not found.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { operatorErrand } from '../../src/access/key-errand.ts';
+import { firstKeyScopes } from '../../src/access/scope.ts';
+import { openKeys, openService, type Service } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { flite } from '../../src/engines/flite/flite.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { hasRedis, openRedisServer } from '../access/redis-server.ts';
+import { defineTone, type ToneEngine } from '../engines/tone-engine.ts';
+import { startPostgres } from '../store/postgres-server.ts';
+
+export interface Replica {
+  url: string;
+  target: string;
+  service: Service;
+  tone: ToneEngine;
+}
+
+export async function openReplicas(count: number, onClose: (close: () => Promise<void>) => void) {
+  const postgres = hasRedis ? await startPostgres() : undefined;
+  if (!postgres) return undefined;
+  const redis = await openRedisServer();
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-replicas-'));
+  const env = {
+    ...{ SONANT_DATABASE_URL: await postgres.createDatabase(), SONANT_REDIS_URL: redis.url },
+    ...{ SONANT_REPLICAS: String(count), SONANT_DATA_DIR: folder, SONANT_BASE_URL: 'http://sonant.test' },
+    ...{ SONANT_SECRET: 'a secret of thirty-two characters', SONANT_MASTER_KEY: 'a master key of thirty-two chars.' },
+    ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0', SONANT_DRAIN_SECONDS: '1' },
+  };
+  const open = async (): Promise<Replica> => {
+    let tone: ToneEngine | undefined;
+    const cloner = defineTone({ clones: true, languageCodes: ['en'] });
+    const watched = {
+      ...cloner,
+      open: async (...asked: Parameters<typeof cloner.open>) => (tone = (await cloner.open(...asked)) as ToneEngine),
+    };
+    const definitions = [watched, flite];
+    const config = loadConfig({ env, folder, engines: definitions });
+    const service = await openService({ config, definitions, log: createLog('silent'), isSinglePort: false });
+    const url = `http://127.0.0.1:${service.httpPort}`;
+    return { url, target: `127.0.0.1:${service.grpcPort}`, service, tone: tone! };
+  };
+  // At once, as they would be.
+  const replicas = await Promise.all(Array.from({ length: count }, open));
+  onClose(async () => {
+    for (const { service } of replicas) await service.drain();
+    await redis.close();
+    await postgres.stop();
+    rmSync(folder, { recursive: true });
+  });
+  // One that is in nobody's way.
+  const keys = await openKeys(loadConfig({ env, folder, engines: [] }));
+  const limits = { requestsPerMinute: 1_000_000, concurrency: 1_000 };
+  const { key } = await keys.desk.create({ scopes: firstKeyScopes, limits }, operatorErrand);
+  await keys.close();
+  return { replicas, key };
+}

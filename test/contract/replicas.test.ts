@@ -1,0 +1,128 @@
+// What was begun at one replica goes on at another: four of them on one PostgreSQL and one Redis.
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { eventsIn } from '../gateway/event-reader.ts';
+import { openReplicas, type Replica } from './open-replicas.ts';
+
+const opened = await openReplicas(4, afterAll);
+if (!opened) console.log('replicas: their tests are skipped, since PostgreSQL or Redis was not found here');
+
+describe('four replicas', () => {
+  beforeEach((context) => context.skip(!opened, 'not found here'));
+  const [a, b, c, d] = (opened?.replicas ?? []) as [Replica, Replica, Replica, Replica];
+  const all = [a, b, c, d];
+  const key = opened?.key ?? '';
+
+  const ask = async ({ url }: Replica, method: string, path: string, body?: object, headers: object = {}) => {
+    const answer = await fetch(url + path.replace('http://sonant.test', ''), {
+      method,
+      headers: { 'X-API-Key': key, ...(body && { 'Content-Type': 'application/json' }), ...headers },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    const isJson = answer.headers.get('content-type')?.startsWith('application/json');
+    return { status: answer.status, headers: answer.headers, bytes, body: isJson ? JSON.parse(bytes.toString()) : {} };
+  };
+  const speak = (replica: Replica, text: string, headers: object = {}, more: object = {}) =>
+    ask(replica, 'POST', '/api/audio/speech', { voice_id: 'tone-low', text, ...more }, headers);
+  const makeKey = async (more: object = {}) =>
+    (await ask(a, 'POST', '/api/auth/api-keys', { name: 'x', ...more })).body as { id: string; key: string };
+
+  test('one first key was made, and is good everywhere', async () => {
+    expect(opened!.replicas.filter(({ service }) => service.firstKey).length).toBe(1);
+    for (const replica of all) expect((await ask(replica, 'GET', '/api/voices')).status).toBe(200);
+  });
+
+  test('audio made at one is fetched at another, and the same request there is answered from it', async () => {
+    const made = await speak(a, 'Fetched elsewhere.');
+    const fetched = await ask(b, 'GET', made.body.audio_url);
+    expect([fetched.status, fetched.bytes.length > 1000]).toEqual([200, true]);
+    const again = await speak(c, 'Fetched elsewhere.');
+    expect([again.headers.get('X-Cache'), again.body.audio_url]).toEqual(['HIT', made.body.audio_url]);
+  });
+
+  test('a hundred identical requests make one synthesis', async () => {
+    const begun = () => all.reduce((sum, { tone }) => sum + tone.counts.begun, 0);
+    const before = begun();
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, i) => speak(all[i % 4]!, 'All of us want to hear the same.')),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(answers.map(({ body }) => body.audio_url)).size).toBe(1);
+    expect(begun() - before).toBe(1);
+  });
+
+  test('an Idempotency-Key and a ticket are known everywhere', async () => {
+    const headers = { 'Idempotency-Key': 'everywhere', 'Cache-Control': 'no-cache' };
+    const first = await speak(a, 'Once.', headers);
+    expect((await speak(b, 'Once.', headers)).body).toEqual(first.body);
+    expect((await speak(c, 'Another.', headers)).body.error).toBe('idempotency_conflict');
+    const asked = { voice_id: 'tone-low', text_chunks: ['Hello there.'] };
+    const ticket = (await ask(a, 'POST', '/api/audio/speech/sse/tickets', asked)).body;
+    const uses = await Promise.all(all.map((replica) => ask(replica, 'GET', ticket.sse_url)));
+    expect(uses.map(({ status }) => status).sort()).toEqual([200, 410, 410, 410]);
+    const streamed = uses.find(({ status }) => status === 200)!;
+    expect(eventsIn(streamed.bytes.toString()).at(-1)!.event).toBe('speech.audio.done');
+  });
+
+  test('limits are those of all together', async () => {
+    const { key: limited } = await makeKey({ limits: { requests_per_minute: 60 } });
+    const headers = { 'X-API-Key': limited };
+    const answers = await Promise.all(
+      Array.from({ length: 160 }, (_, i) => ask(all[i % 4]!, 'GET', '/api/voices', undefined, headers)),
+    );
+    const admitted = answers.filter(({ status }) => status === 200).length;
+    // A burst of 60, and one more for each second that all of it took.
+    expect(admitted).toBeGreaterThanOrEqual(60);
+    expect(admitted).toBeLessThanOrEqual(65);
+  });
+
+  test('a key that is revoked at one is refused by the next call at another, and its stream there ends', async () => {
+    const { id, key: own } = await makeKey();
+    const headers = { 'X-API-Key': own };
+    expect((await speak(b, 'Before.', headers)).status).toBe(200);
+    b.tone.trouble = { pieceDelayMs: 20 };
+    const streaming = await fetch(`${b.url}/api/audio/speech`, {
+      method: 'POST',
+      headers: { ...headers, 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        voice_id: 'tone-low',
+        method: 'streaming',
+        text_chunks: Array(50).fill('Goes on and on.'),
+      }),
+    });
+    const reader = streaming.body!.getReader();
+    await reader.read();
+    await ask(a, 'DELETE', `/api/auth/api-keys/${id}`);
+    expect((await speak(b, 'After.', headers)).body.error).toBe('invalid_api_key');
+    const rest = (async () => {
+      while (!(await reader.read()).done);
+    })();
+    await expect(rest).rejects.toThrow();
+    b.tone.trouble = {};
+  });
+
+  test('a voice made at one speaks at another, and a person silenced at one is silent at all', async () => {
+    const record = async (text: string) =>
+      (await speak(a, text, {}, { voice_id: 'arthur', return_format: 'buffer' })).bytes;
+    const body = new FormData();
+    const fields = { voice_id: 'ada', name: 'Ada', language_code: 'en-US', speaker_name: 'Ada L.' };
+    for (const [name, value] of Object.entries(fields)) body.set(name, value);
+    const sentence = 'The boat left the harbour early, long before the sun came up. Nobody had seen it go.';
+    body.set('reference_audio', new Blob([await record(sentence)]));
+    body.set('consent_audio', new Blob([await record('I agree that my voice becomes tones.')]));
+    const made = await fetch(`${a.url}/api/voices`, { method: 'POST', headers: { 'X-API-Key': key }, body });
+    expect(made.status).toBe(201);
+    await expect.poll(async () => (await speak(b, 'I am Ada.', {}, { voice_id: 'ada' })).status).toBe(200);
+    const { audio_url } = (await speak(b, 'I am Ada.', {}, { voice_id: 'ada' })).body;
+    expect((await ask(c, 'POST', '/api/voices/ada/consent/revoke')).status).toBe(200);
+    expect((await ask(d, 'GET', audio_url)).status).toBe(410);
+    for (const replica of all) {
+      const spoken = async () => (await speak(replica, 'I am Ada.', {}, { voice_id: 'ada' })).status;
+      await expect.poll(spoken).toBe(409);
+    }
+  });
+
+  test('operators see Redis in the metrics', async () => {
+    expect((await ask(a, 'GET', '/metrics')).bytes.toString()).toContain('sonant_redis_away 0');
+  });
+});

@@ -1,0 +1,46 @@
+// The longest texts that a request may have, in scripts of three and four bytes a letter and in one word without an end,
+// reach Google through the service in inputs within its 5000 bytes, and nothing of what was to be said is missing.
+import { afterAll, expect, test } from 'vitest';
+import { segmentText } from '../../src/speech/segment.ts';
+import { openMisbehaving } from './open-misbehaving.ts';
+
+const codePoints = 5_000;
+const [english, mandarin] = ['en-US-Chirp3-HD-Charon', 'cmn-CN-Chirp3-HD-Kore'];
+const count = <T>(each: (n: number) => T): T[] => Array.from({ length: codePoints }, (_, n) => each(n));
+const emoji = ['😀', '🚀', '👋🏽', '👩‍👩‍👧‍👦', '🇪🇺'];
+const letter = (n: number) => String.fromCharCode(97 + (n % 26));
+const between = count((n) => `${letter(n)}${letter(n + 1)}${emoji[n % emoji.length]}`);
+
+const house = await openMisbehaving(afterAll);
+// A click for every text: what is heard of it is not the question here.
+house.misbehave({ google: { sound: Buffer.alloc(4_800, 50) } });
+const ask = async (voice_id: string, language_code: string, text: string) => {
+  expect([...text].length).toBe(codePoints);
+  house.cloud.calls.length = 0;
+  const answer = await house.post('/api/audio/speech', { voice_id, language_code, text, return_format: 'buffer' });
+  expect([answer.status, answer.headers.get('X-Chars')]).toEqual([200, `${codePoints}`]);
+  await answer.arrayBuffer();
+  return { warnings: answer.headers.get('X-Warnings'), inputs: house.cloud.calls.map(({ texts }) => texts) };
+};
+
+test.each([
+  ['CJK', mandarin, 'zh-CN', count((n) => String.fromCodePoint(0x4e00 + n)).join('')],
+  ['CJK of four bytes each', mandarin, 'zh-CN', count((n) => String.fromCodePoint(0x20000 + n)).join('')],
+  ['emoji with letters between', english, 'en-US', [...between.join('')].slice(0, codePoints).join('')],
+  ['one word', english, 'en-US', count(letter).join('')],
+])('%s', async (_, voice, languageCode, text) => {
+  const { inputs } = await ask(voice!, languageCode, text);
+  for (const input of inputs.flat()) expect(Buffer.byteLength(input)).toBeLessThanOrEqual(5_000);
+  const { capabilities } = house.engines.find(({ name }) => name === 'google')!;
+  const { segmentCharsMax, firstSegmentCharsMax: firstCharsMax = 0, readsNumbers } = capabilities;
+  const cuts = segmentText(text, { languageCode, spellOut: !readsNumbers, segmentCharsMax, firstCharsMax });
+  const meant = [...cuts].map((cut) => cut.text);
+  expect(inputs.map((pieces) => pieces.join(''))).toEqual(meant);
+  // And the heart means to say every letter.
+  const lettersOf = (said: string) => said.replace(/[^\p{L}]/gu, '');
+  expect(lettersOf(meant.join(''))).toBe(lettersOf(text));
+});
+
+test('nothing but emoji is a silence, and asks nothing of Google', async () => {
+  expect(await ask(english!, 'en-US', '😀'.repeat(codePoints))).toEqual({ warnings: 'nothing_spoken', inputs: [] });
+});

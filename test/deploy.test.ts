@@ -1,0 +1,146 @@
+// The balancer of deploy/, as it stands there but for the addresses of the replicas, before two real ones: everything that
+// Sonant speaks comes through, piece by piece, and a replica that stops is noticed by nobody.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createClient } from '@connectrpc/connect';
+import { createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SpeechService } from '../gen/sonant/v1/speech_pb.ts';
+import { createApiKey } from '../src/access/api-key.ts';
+import { main } from './cli/sonant-program.ts';
+import { freePort } from './free-port.ts';
+import { eventsIn, readEvents } from './gateway/event-reader.ts';
+import { isInstalled } from './programs.ts';
+
+const { key } = createApiKey();
+const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
+const chunks = Array.from({ length: 3 }, (_, i) => `This is sentence number ${i}, and it goes on for quite a while.`);
+const folder = mkdtempSync(join(tmpdir(), 'sonant-deploy-'));
+const children: ChildProcess[] = [];
+
+async function serve(name: string) {
+  const env = {
+    ...{ PATH: process.env.PATH, SONANT_DATA_DIR: join(folder, name), SONANT_BOOTSTRAP_KEY: key },
+    ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0', SONANT_BEHIND_PROXY: '1' },
+    SONANT_LOG_LEVEL: 'warn',
+  };
+  const child = spawn(process.execPath, [main, 'serve'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  let said = '';
+  for await (const bytes of child.stdout) {
+    said += bytes;
+    const [, httpPort, grpcPort] = /HTTP on 127\.0\.0\.1:(\d+) and gRPC on 127\.0\.0\.1:(\d+)\./.exec(said) ?? [];
+    if (grpcPort !== undefined) return { child, httpPort, grpcPort };
+  }
+  throw new Error(`it ended: ${said}`);
+}
+type Replica = Awaited<ReturnType<typeof serve>>;
+
+async function balance(replicas: readonly Replica[]): Promise<string> {
+  const port = await freePort();
+  const servers = (line: string, lineOf: (replica: Replica) => string) =>
+    replicas.map((replica, i) => line.replace(/server-template .*/, `server s${i} ${lineOf(replica)}`)).join('\n');
+  const config = readFileSync(join(import.meta.dirname, '../deploy/haproxy.cfg'), 'utf8')
+    .replace('bind :8080', `bind 127.0.0.1:${port}`)
+    .replace(/^ *server-template .* sonant:8080.*$/m, (line) =>
+      servers(line, ({ httpPort }) => `127.0.0.1:${httpPort}`),
+    )
+    .replace(/^ *server-template .* sonant:50051.*$/m, (line) =>
+      servers(line, ({ httpPort, grpcPort }) => `127.0.0.1:${grpcPort} proto h2 check-proto h1 port ${httpPort}`),
+    );
+  expect(config).not.toContain('server-template');
+  const file = join(folder, 'haproxy.cfg');
+  writeFileSync(file, config);
+  const child = spawn('haproxy', ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'inherit'] });
+  children.push(child);
+  const url = `http://127.0.0.1:${port}`;
+  const isReady = async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok;
+  while (!(await isReady())) await sleep(50);
+  return url;
+}
+
+describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
+  let replicas: Replica[];
+  let url: string;
+  let speech: ReturnType<typeof clientAt>;
+  const clientAt = (baseUrl: string) => createClient(SpeechService, createGrpcTransport({ baseUrl }));
+  beforeAll(async () => {
+    replicas = await Promise.all([serve('one'), serve('two')]);
+    url = await balance(replicas);
+    speech = clientAt(url);
+  });
+  afterAll(async () => {
+    const ends = children.filter(({ exitCode }) => exitCode === null).map((child) => once(child, 'exit'));
+    for (const child of children) child.kill('SIGKILL');
+    await Promise.all(ends);
+    rmSync(folder, { recursive: true });
+  });
+
+  const post = (path: string, body: object) =>
+    fetch(url + path, { method: 'POST', headers, body: JSON.stringify({ voice_id: 'arthur', ...body }) });
+  const stream = async () => {
+    const answer = await post('/api/audio/speech', {
+      method: 'streaming',
+      text_chunks: chunks,
+      return_format: 'buffer',
+    });
+    return [answer.status, (await answer.bytes()).length];
+  };
+  const listen = async () => {
+    const answer = await post('/api/audio/speech/sse', { text_chunks: chunks });
+    return (await readEvents(answer)).at(-1)?.event;
+  };
+  const call = async () => {
+    let last: string | undefined;
+    const asked = { voiceId: 'arthur', textChunks: chunks };
+    for await (const { event } of speech.streamSpeech(asked, { headers: { 'x-api-key': key } })) last = event.case;
+    return last;
+  };
+  const speakingAt = async ({ httpPort }: Replica) =>
+    Number(/^sonant_speaking (\d+)/m.exec(await (await fetch(`http://127.0.0.1:${httpPort}/metrics`)).text())![1]);
+
+  test('REST, SSE, gRPC and gRPC-Web come through on one address', async () => {
+    const [status, byteCount] = await stream();
+    expect([status, Number(byteCount) > 300_000]).toEqual([200, true]);
+    expect(await listen()).toBe('speech.audio.done');
+    expect(await call()).toBe('done');
+    const web = createClient(SpeechService, createGrpcWebTransport({ baseUrl: url, httpVersion: '1.1' }));
+    const asked = { voiceId: 'arthur', text: 'Hello.' };
+    expect((await web.synthesizeSpeech(asked, { headers: { 'x-api-key': key } })).chars).toBe(6);
+    const refused = speech.synthesizeSpeech({ ...asked, voiceId: 'nobody' }, { headers: { 'x-api-key': key } });
+    await expect(refused).rejects.toThrow(/^\[not_found\]/);
+    expect((await post('/api/audio/speech', { text: '' })).status).toBe(400);
+  });
+
+  test('what is spoken is heard while it is being spoken', async () => {
+    const long = Array.from({ length: 60 }, () => chunks).flat();
+    const answer = await post('/api/audio/speech/sse', { text_chunks: long });
+    let speaking = 0;
+    await readEvents(answer, (text) => eventsIn(text).some(({ event }) => event === 'speech.audio.delta'));
+    for (const replica of replicas) speaking += await speakingAt(replica);
+    expect(speaking).toBe(1);
+  });
+
+  test('a replica that stops is noticed by nobody', async () => {
+    const [leaving] = replicas;
+    let isOver = false;
+    const ends: unknown[] = [];
+    const client = async (work: () => Promise<unknown>) => {
+      while (!isOver) ends.push(await work().catch((error) => error));
+    };
+    const clients = [stream, listen, call, stream].map(client);
+    await expect.poll(() => ends.length, { timeout: 30_000 }).toBeGreaterThan(4);
+    leaving!.child.kill('SIGTERM');
+    expect(await once(leaving!.child, 'exit')).toEqual([0, null]);
+    const before = ends.length;
+    await expect.poll(() => ends.length, { timeout: 30_000 }).toBeGreaterThan(before + 4);
+    isOver = true;
+    await Promise.all(clients);
+    const kinds = new Set(ends.map((end) => (Array.isArray(end) ? end[0] : end)));
+    expect(kinds).toEqual(new Set([200, 'speech.audio.done', 'done']));
+  });
+});

@@ -1,0 +1,16 @@
+// A process of its own that is to make something, and never comes to an end with it; says so when it has begun:
+//     node flight-holder.ts URL PREFIX KEY LEASE_MS
+import { openRedis } from '../../src/redis/redis.ts';
+import { createRedisFlights } from '../../src/redis/redis-flights.ts';
+
+const [url, prefix, key, leaseMs] = process.argv.slice(2);
+const redis = await openRedis({ url: url!, prefix: prefix!, answerMs: 5_000 });
+const flights = createRedisFlights({ redis, prefix: prefix!, leaseMs: Number(leaseMs) });
+process.on('disconnect', () => process.exit());
+await flights.share(key!, new AbortController().signal, {
+  find: async () => undefined,
+  async make() {
+    process.send!('begun');
+    return new Promise(() => {});
+  },
+});

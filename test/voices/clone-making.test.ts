@@ -1,0 +1,43 @@
+// In which languages a clone is made, and what was consented to in them; what else is asked of one, test/contract/ shows.
+import { expect, test } from 'vitest';
+import type { AskedClone } from '../../src/voices/asked-voice.ts';
+import { createCloneMaking } from '../../src/voices/clone-making.ts';
+import { openTone } from '../engines/tone-engine.ts';
+
+const pcm = { samples: Int16Array.from({ length: 24_000 }, (_, n) => 9_000 * Math.sin(n / 20)), sampleRateHz: 24_000 };
+const asked: AskedClone = {
+  ...{ voiceId: undefined, name: 'Ada', description: '', labels: {}, languageCode: 'en-US', speakerName: 'Ada L.' },
+  ...{ reference: Buffer.of(1), referenceText: '', consent: Buffer.of(2), consentScript: '', engines: [] },
+};
+
+function openMaking(sampleLanguageCodes: readonly string[]) {
+  const tone = openTone({ clones: true });
+  const consentScripts = { 'en-GB': 'I agree, indeed.', 'en-US': 'I agree.', 'zh-CN': '我同意。' };
+  const languageCodesFor = (code: string) => (code === 'en-GB' ? ['cy'] : []);
+  const cloning = { ...tone.cloning!, sampleLanguageCodes, consentScripts, languageCodesFor };
+  return createCloneMaking({
+    engines: [{ ...tone, cloning }],
+    readSamples: async () => ({ reference: pcm, consent: pcm }),
+    speak: (engine, segment, signal) => engine.speak(segment, signal),
+  });
+}
+
+const making = { callerId: 'test', faults: [], signal: new AbortController().signal };
+
+test.each([
+  ['en', 'en-GB', ['en-GB', 'cy'], 'I agree, indeed.'],
+  ['en-US', 'en-US', ['en-US'], 'I agree.'],
+  ['EN-us', 'en-US', ['en-US'], 'I agree.'],
+  ['cmn-CN', 'zh-CN', ['zh-CN'], '我同意。'],
+  ['zh', 'zh-CN', ['zh-CN'], '我同意。'],
+])('%s is %s for an engine that knows regions', async (languageCode, known, languageCodes, consentScript) => {
+  const makeClones = openMaking(['en-GB', 'en-US', 'zh-CN']);
+  const made = await makeClones({ ...asked, languageCode }, making);
+  expect(made).toMatchObject({ languageCode: known, consentScript, clones: [{ languageCodes }] });
+});
+
+test('a bare language stays one for an engine that speaks all of it', async () => {
+  const makeClones = openMaking(['en-US', 'en']);
+  const made = await makeClones({ ...asked, languageCode: 'en' }, making);
+  expect(made).toMatchObject({ languageCode: 'en', clones: [{ languageCodes: ['en'] }] });
+});

@@ -1,0 +1,84 @@
+// The kept voices at hand: what ends, ends here too, however it was missed; and nothing of it is left to be heard.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { createVoiceRows, type VoiceRow, type VoiceRows } from '../../src/store/voice-rows.ts';
+import { createVault } from '../../src/voices/vault.ts';
+import { operatorErrand, toRecordEntry } from '../../src/voices/voice-errand.ts';
+import { openVoiceShelf } from '../../src/voices/voice-shelf.ts';
+
+const vault = createVault(async () => 'a master key of thirty-two chars.');
+let rows: VoiceRows;
+let purges: [string, number][];
+let purge: (voiceId: string, madeBeforeMs: number) => Promise<void>;
+
+beforeEach(async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-shelf-'));
+  const store = await openSqlite(join(folder, 'sonant.db'));
+  onTestFinished(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+  rows = createVoiceRows(store);
+  purges = [];
+  purge = async (...asked) => void purges.push(asked);
+});
+
+const open = async () => {
+  const shelf = await openVoiceShelf({ rows, vault, purge: (...asked) => purge(...asked), onFault: () => {} });
+  onTestFinished(() => shelf.close());
+  return shelf;
+};
+const put = (more: Partial<VoiceRow>, version = 1) =>
+  rows.change('ada', () => {
+    const nowMs = Date.now();
+    const row = {
+      ...{ voiceId: 'ada', name: 'Ada', description: '', kind: 'cloned' as const, status: 'ready' as const, version },
+      ...{ languageCodes: 'en', labels: '{}', bindings: '[]', consent: null, createdAtMs: 1, updatedAtMs: nowMs },
+      ...more,
+    };
+    return { row, entry: toRecordEntry({ action: 'update', voiceId: 'ada', atMs: nowMs, detail: {} }, operatorErrand) };
+  });
+
+test('a purge that fails is done again until it has gone well', async () => {
+  await put({});
+  const shelf = await open();
+  let failures = 2;
+  purge = async (...asked) => {
+    if (failures-- > 0) throw new Error('the store is away');
+    purges.push(asked);
+  };
+  await put({ status: 'consent_revoked' });
+  await expect(shelf.refresh()).rejects.toThrow('away');
+  await expect.poll(() => purges, { timeout: 5_000 }).toEqual([['ada', Infinity]]);
+});
+
+test('what ended while nobody looked is seen to at the start', async () => {
+  await put({ status: 'deleted' });
+  const shelf = await open();
+  expect([purges, shelf.list()]).toEqual([[['ada', Infinity]], []]);
+});
+
+test('deleted and made again between two looks: the old one ends, and only what it said is purged', async () => {
+  await put({});
+  const shelf = await open();
+  const [old] = shelf.list();
+  await put({ status: 'deleted' }, 2);
+  await put({ createdAtMs: 5 }, 3);
+  await shelf.refresh();
+  expect(old!.ended.reason).toMatchObject({ reason: 'voice_not_ready' });
+  expect(shelf.list()[0]!.ended.aborted).toBe(false);
+  expect(purges).toEqual([['ada', 5]]);
+});
+
+test('one that is only changed does not end, and keeps its signal', async () => {
+  await put({});
+  const shelf = await open();
+  const [before] = shelf.list();
+  await put({ name: 'Bea', status: 'disabled' }, 2);
+  await shelf.refresh();
+  const [after] = shelf.list();
+  expect([after!.name, after!.status, after!.ended === before!.ended, purges]).toEqual(['Bea', 'disabled', true, []]);
+});
