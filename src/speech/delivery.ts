@@ -116,7 +116,7 @@ export function createDelivery(options: DeliveryOptions, flights: Flights = ownF
   });
 
   const findCached = async (ownerId: string, cacheKey: string): Promise<ClipRecord | undefined> => {
-    const clip = await index.findCached(ownerId, cacheKey, Date.now() + links.keepMs * cachedLifeMin);
+    const clip = await index.findCached(ownerId, cacheKey, Date.now() + Math.round(links.keepMs * cachedLifeMin));
     if (!clip) return undefined;
     const stored = await clips.open(clip.clipId, { first: 0, last: 0 });
     stored?.body.destroy();

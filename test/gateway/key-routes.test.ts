@@ -1,11 +1,9 @@
 // /api/auth/api-keys: what a key with keys:write may make and see, that nothing it makes exceeds it, and what is recorded.
-import { join } from 'node:path';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { operatorErrand } from '../../src/access/key-errand.ts';
 import { listAudit } from '../../src/store/audit-rows.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
 import { type Json, managing, openKeyDesk, keysUrl as url } from './open-key-desk.ts';
 
 const { door, boss, bossKey, ask, make, speaks } = await openKeyDesk(afterAll);
@@ -200,9 +198,7 @@ test('every change leaves a record, with who, whence and under which request, an
   await ask(`/${id}`, { name: 'again' }, { method: 'PATCH' });
   await ask(`/${id}/rotate`, {});
   await ask(`/${id}`, undefined, { method: 'DELETE' });
-  const store = await openSqlite(join(door.folder, 'sonant.db'));
-  const records = await listAudit(store, id);
-  await store.close();
+  const records = await listAudit(door.store, id);
   expect(records.map(({ action }) => action)).toEqual(['create', 'update', 'rotate', 'revoke']);
   expect(records[0]).toMatchObject({ actor: `key:${bossKey.keyId}`, address: '127.0.0.1', requestId: 'mine' });
   expect(JSON.stringify(records)).not.toContain(key.slice(15, 58));
