@@ -25,7 +25,7 @@ import { startPostgres } from './store/postgres-server.ts';
 const { key } = createApiKey();
 const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
 const chunks = Array.from({ length: 3 }, (_, i) => `This is sentence number ${i}, and it goes on for quite a while.`);
-const folder = mkdtempSync(join(tmpdir(), 'sonant-deploy-'));
+let folder: string;
 const deploy = join(import.meta.dirname, '../deploy');
 const children: ChildProcess[] = [];
 
@@ -113,6 +113,7 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
   let speech: ReturnType<typeof clientAt>;
   const clientAt = (baseUrl: string) => createClient(SpeechService, createGrpcTransport({ baseUrl }));
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sonant-deploy-'));
     shared = await share(opened);
     replicas = await Promise.all([serve('one', shared), serve('two', shared)]);
     url = await balance(replicas);

@@ -20,8 +20,9 @@ test('public links need an address', async () => {
 describe.skipIf(!hasS3)('with S3', () => {
   let server: S3Server;
   let env: Record<string, string>;
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-cli-s3-'));
+  let folder: string;
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sonant-cli-s3-'));
     server = await openS3Server();
     env = { ...server.env, SONANT_S3_BUCKET: server.bucketName, SONANT_S3_ENDPOINT: server.endpoint };
   });
