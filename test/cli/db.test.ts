@@ -39,7 +39,7 @@ async function openHouse() {
 
 /** Rows in every table, more than a page of most, with a value of every kind. */
 async function fill(store: RowStore): Promise<void> {
-  for (const { name, pageRows = 450 } of tables) {
+  for (const { name, pageRows = 210 } of tables) {
     const columns = await store.query<{ name: string; type: string; must: number }>(
       'select name, type, "notnull" + pk as must from pragma_table_info($1)',
       name,
@@ -86,7 +86,7 @@ there('every row of every table arrives as it was, and comes only into an empty 
 
   const told = JSON.parse(await run(dbCommand, 'copy', '--json'));
   expect(told.map(({ table, rows }: { table: string; rows: number }) => [table, rows])).toEqual(
-    tables.map(({ name, pageRows = 450 }) => [name, pageRows + 1]),
+    tables.map(({ name, pageRows = 210 }) => [name, pageRows + 1]),
   );
   const postgres = await openPostgres({ url });
   expect(await readAll(postgres)).toEqual(before);
