@@ -6,7 +6,9 @@ import { afterAll, expect, onTestFinished, test } from 'vitest';
 import type { CommandLine } from '../../src/cli/command.ts';
 import { configCommand } from '../../src/cli/config.ts';
 import { dbCommand } from '../../src/cli/db.ts';
+import { doctorCommand } from '../../src/cli/doctor.ts';
 import { loadConfig } from '../../src/config.ts';
+import { registry } from '../../src/engines/registry.ts';
 import { tables } from '../../src/store/database-copy.ts';
 import { inspectStore } from '../../src/store/open-store.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
@@ -25,7 +27,7 @@ async function openHouse() {
   const file = join(folder, 'sonant.db');
   const url = await server!.createDatabase();
   const env = { SONANT_DATA_DIR: folder, SONANT_DATABASE_URL: url };
-  const config = loadConfig({ env, folder, engines: [] });
+  const config = loadConfig({ env, folder, engines: registry });
   const run = async (command: typeof dbCommand, ...args: string[]) => {
     let said = '';
     const print = (text: string) => {
@@ -110,12 +112,14 @@ there('what cannot arrive as it is leaves nothing behind', async () => {
   await postgres.close();
 });
 
-there('migrate makes the tables, and tells what there is; nobody prints the address', async () => {
+there('doctor looks, migrate makes the tables, and both tell what there is; nobody prints the address', async () => {
   const { config, run } = await openHouse();
   expect(await inspectStore(config)).toEqual({
     isReady: false,
     message: expect.stringMatching(/^PostgreSQL, sonant_test\w+ at .*its schema is 0 of \d/),
   });
+  expect(await run(doctorCommand)).toMatch(/^absent +database .*^absent +voices/ms);
+  expect(await inspectStore(config)).toMatchObject({ isReady: false });
   expect(await run(dbCommand, 'migrate')).toMatch(/is the present one$/);
   expect(await inspectStore(config)).toMatchObject({ isReady: true });
   expect(await run(configCommand)).not.toContain('sonant_test');
