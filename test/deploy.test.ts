@@ -1,8 +1,9 @@
-// The balancer of deploy/, as it stands there but for the addresses of the replicas, before two real ones: everything that
-// Sonant speaks comes through, piece by piece, and a replica that stops is noticed by nobody.
+// The balancer of deploy/, as it stands there but for the addresses of the replicas, before two real ones, which share what
+// can be had here of PostgreSQL, Redis and S3: everything that Sonant speaks comes through, piece by piece, what one has
+// kept the other has too, and a replica that stops is noticed by nobody. And the settings that deploy/ names exist.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,19 +12,58 @@ import { createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../gen/sonant/v1/speech_pb.ts';
 import { createApiKey } from '../src/access/api-key.ts';
+import { allSettings } from '../src/config.ts';
+import { registry } from '../src/engines/registry.ts';
+import { hasRedis, openRedisServer } from './access/redis-server.ts';
 import { main } from './cli/sonant-program.ts';
+import { hasS3, openS3Server } from './clips/s3-server.ts';
 import { freePort } from './free-port.ts';
 import { eventsIn, readEvents } from './gateway/event-reader.ts';
-import { isInstalled } from './programs.ts';
+import { findProgram, isInstalled } from './programs.ts';
+import { startPostgres } from './store/postgres-server.ts';
 
 const { key } = createApiKey();
 const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
 const chunks = Array.from({ length: 3 }, (_, i) => `This is sentence number ${i}, and it goes on for quite a while.`);
 const folder = mkdtempSync(join(tmpdir(), 'sonant-deploy-'));
+const deploy = join(import.meta.dirname, '../deploy');
 const children: ChildProcess[] = [];
 
-async function serve(name: string) {
+test('the settings that are named there exist', () => {
+  const known = new Set<string>(allSettings(registry).map(({ name }) => name));
+  const files = globSync('**', { cwd: deploy, withFileTypes: true }).filter((file) => file.isFile());
+  const named = files.flatMap(({ parentPath, name }) =>
+    [...readFileSync(join(parentPath, name), 'utf8').matchAll(/SONANT_[A-Z0-9_]*/g)].map(([setting]) => setting),
+  );
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((name) => !known.has(name))).toEqual([]);
+});
+
+/** What replicas share, as settings. */
+async function share(opened: AsyncDisposableStack): Promise<Record<string, string>> {
+  const env: Record<string, string> = {};
+  const postgres = await startPostgres();
+  if (postgres) {
+    opened.defer(() => postgres.stop());
+    env.SONANT_DATABASE_URL = await postgres.createDatabase();
+    Object.assign(env, { SONANT_SECRET: 's'.repeat(32), SONANT_MASTER_KEY: 'm'.repeat(32) });
+  }
+  if (hasRedis) {
+    const redis = await openRedisServer();
+    opened.defer(() => redis.close());
+    Object.assign(env, { SONANT_REDIS_URL: redis.url, SONANT_REDIS_PREFIX: 'deploy:' });
+  }
+  if (hasS3) {
+    const s3 = await openS3Server();
+    opened.defer(() => s3.client.destroy());
+    Object.assign(env, { ...s3.env, SONANT_S3_BUCKET: s3.bucketName, SONANT_S3_ENDPOINT: s3.endpoint });
+  }
+  return env;
+}
+
+async function serve(name: string, shared: Record<string, string>) {
   const env = {
+    ...shared,
     ...{ PATH: process.env.PATH, SONANT_DATA_DIR: join(folder, name), SONANT_BOOTSTRAP_KEY: key },
     ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0', SONANT_BEHIND_PROXY: '1' },
     SONANT_LOG_LEVEL: 'warn',
@@ -44,7 +84,7 @@ async function balance(replicas: readonly Replica[]): Promise<string> {
   const port = await freePort();
   const servers = (line: string, lineOf: (replica: Replica) => string) =>
     replicas.map((replica, i) => line.replace(/server-template .*/, `server s${i} ${lineOf(replica)}`)).join('\n');
-  const config = readFileSync(join(import.meta.dirname, '../deploy/haproxy.cfg'), 'utf8')
+  const config = readFileSync(join(deploy, 'haproxy.cfg'), 'utf8')
     .replace('bind :8080', `bind 127.0.0.1:${port}`)
     .replace(/^ *server-template .* sonant:8080.*$/m, (line) =>
       servers(line, ({ httpPort }) => `127.0.0.1:${httpPort}`),
@@ -55,7 +95,9 @@ async function balance(replicas: readonly Replica[]): Promise<string> {
   expect(config).not.toContain('server-template');
   const file = join(folder, 'haproxy.cfg');
   writeFileSync(file, config);
-  const child = spawn('haproxy', ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(join(findProgram('haproxy')!, 'haproxy'), ['-db', '-f', file], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   children.push(child);
   const url = `http://127.0.0.1:${port}`;
   const isReady = async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok;
@@ -64,12 +106,15 @@ async function balance(replicas: readonly Replica[]): Promise<string> {
 }
 
 describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
+  const opened = new AsyncDisposableStack();
+  let shared: Record<string, string>;
   let replicas: Replica[];
   let url: string;
   let speech: ReturnType<typeof clientAt>;
   const clientAt = (baseUrl: string) => createClient(SpeechService, createGrpcTransport({ baseUrl }));
   beforeAll(async () => {
-    replicas = await Promise.all([serve('one'), serve('two')]);
+    shared = await share(opened);
+    replicas = await Promise.all([serve('one', shared), serve('two', shared)]);
     url = await balance(replicas);
     speech = clientAt(url);
   });
@@ -77,6 +122,7 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
     const ends = children.filter(({ exitCode }) => exitCode === null).map((child) => once(child, 'exit'));
     for (const child of children) child.kill('SIGKILL');
     await Promise.all(ends);
+    await opened.disposeAsync();
     rmSync(folder, { recursive: true });
   });
 
@@ -116,6 +162,17 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
     expect((await post('/api/audio/speech', { text: '' })).status).toBe(400);
   });
 
+  test('what one has kept, the other has too', async (context) => {
+    if (!shared.SONANT_DATABASE_URL || !shared.SONANT_S3_BUCKET) return context.skip();
+    const answer = await post('/api/audio/speech', { text: 'Kept for everyone.' });
+    const path = new URL(((await answer.json()) as { audio_url: string }).audio_url).pathname;
+    const sounds = await Promise.all(
+      replicas.map(async ({ httpPort }) => (await fetch(`http://127.0.0.1:${httpPort}${path}`)).bytes()),
+    );
+    expect(sounds[0]!.length).toBeGreaterThan(50_000);
+    expect(Buffer.compare(sounds[0]!, sounds[1]!)).toBe(0);
+  });
+
   test('what is spoken is heard while it is being spoken', async () => {
     const long = Array.from({ length: 60 }, () => chunks).flat();
     const answer = await post('/api/audio/speech/sse', { text_chunks: long });
@@ -126,18 +183,19 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
   });
 
   test('a replica that stops is noticed by nobody', async () => {
-    const [leaving] = replicas;
+    // Not the one that goes on for a while for a reader who has left.
+    const leaving = (await speakingAt(replicas[0]!)) === 0 ? replicas[0] : replicas[1];
     let isOver = false;
     const ends: unknown[] = [];
     const client = async (work: () => Promise<unknown>) => {
       while (!isOver) ends.push(await work().catch((error) => error));
     };
     const clients = [stream, listen, call, stream].map(client);
-    await expect.poll(() => ends.length, { timeout: 30_000 }).toBeGreaterThan(4);
+    await expect.poll(() => ends.length, { timeout: 30_000 }).toBeGreaterThan(3);
     leaving!.child.kill('SIGTERM');
     expect(await once(leaving!.child, 'exit')).toEqual([0, null]);
     const before = ends.length;
-    await expect.poll(() => ends.length, { timeout: 30_000 }).toBeGreaterThan(before + 4);
+    await expect.poll(() => ends.length, { timeout: 30_000 }).toBeGreaterThan(before + 3);
     isOver = true;
     await Promise.all(clients);
     const kinds = new Set(ends.map((end) => (Array.isArray(end) ? end[0] : end)));

@@ -15,7 +15,7 @@ const little: Patience = {
   ...{ connectMs: 300, checkMs: 300, attemptMs: 300, callMs: 500 },
   ...{ uploadAttemptMs: 400, uploadMs: 800 },
 };
-const stallMs = 500;
+const stallMs = 300;
 const newKey = () => createId('aud', 128);
 const unavailable = { reason: 'storage_unavailable' };
 const mib = 1 << 20;

@@ -18,7 +18,7 @@ describe.skipIf(!hasS3)('with S3', () => {
 
   const open = async ({ links = false, keepMs = 3_600_000 } = {}) => {
     const proxy = await openFaultProxy(server.endpoint);
-    const patience = { attemptMs: 1_000, callMs: 2_000, checkMs: 1_000, uploadAttemptMs: 1_000, uploadMs: 2_000 };
+    const patience = { attemptMs: 500, callMs: 1_200, checkMs: 500, uploadAttemptMs: 500, uploadMs: 1_200 };
     const bucket = await server.openBucket(proxy.endpoint, patience);
     const clips = new S3Clips({ bucket, prefix: '' });
     const linkTo: LinkTo | undefined = links ? createSignedLinks({ bucket, prefix: '' }) : undefined;
@@ -71,7 +71,7 @@ describe.skipIf(!hasS3)('with S3', () => {
   );
 
   test('a link has its day: then it is gone, and so is the one that leads to the store', async () => {
-    const { speak } = await open({ links: true, keepMs: 1_500 });
+    const { speak } = await open({ links: true, keepMs: 1_000 });
     const { url } = await speak();
     const { headers } = await fetch(url, { redirect: 'manual' });
     await expect.poll(async () => (await fetch(url)).status, { timeout: 10_000 }).toBe(410);

@@ -8,6 +8,7 @@ import { barePcm } from '../bare-pcm.ts';
 import type { Engine, EngineReport, Voice } from '../engine.ts';
 import { defineEngine } from '../engine.ts';
 import { openVoiceList } from '../voice-list.ts';
+import { createServerGroup } from './server-group.ts';
 import { createSpeechServer, type ListedVoice, type SpeechServer } from './speech-server.ts';
 
 const name = 'openai-compatible';
@@ -43,7 +44,7 @@ const toVoice = ({ id, name: told }: ListedVoice, { model, languages }: OpenAiCo
 
 export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Promise<Engine> {
   const { sampleRateHz, requestsPerMinute, requestsAtOnce } = options;
-  const server = createSpeechServer(options);
+  const server = createServerGroup(serversOf(options));
   const list = await openVoiceList({
     ask: async (signal) => (await findVoices(server, options, signal)).map((voice) => toVoice(voice, options)),
   });
@@ -83,6 +84,10 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Pr
   };
 }
 
+const urlsOf = (url: string) => url.split(',').map((one) => one.trim());
+const serversOf = ({ url, ...options }: OpenAiCompatibleOptions) =>
+  urlsOf(url).map((one) => createSpeechServer({ ...options, url: one }));
+
 /** Those that are configured, or those that the server lists. */
 async function findVoices(
   server: SpeechServer,
@@ -115,18 +120,21 @@ async function open(options: OpenAiCompatibleOptions): Promise<Engine> {
 async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> {
   if (options.url === '') return { state: 'absent', message: 'SONANT_OPENAI_URL names no server' };
   try {
-    const server = createSpeechServer(options);
-    // Voices may be configured, but whether the server is there only it can tell.
     const signal = AbortSignal.timeout(askMs);
-    const listed = await server.listVoices(signal);
-    const voices = options.voices.length > 0 ? options.voices : (listed ?? []);
-    if (voices.length === 0) await findVoices(server, options, signal);
+    let voices = options.voices;
+    for (const server of serversOf(options)) {
+      // Voices may be configured, but whether the server is there only it can tell.
+      const listed = await server.listVoices(signal);
+      if (options.voices.length === 0) voices = (listed ?? []).map(({ id }) => id);
+      if (voices.length === 0) await findVoices(server, options, signal);
+    }
     return { state: 'ready', message: `${options.url}, ${voices.length} voices` };
   } catch (error) {
     return { state: 'broken', message: whyNot(error, options) };
   }
 }
 
+const isUrl = (given: string) => /^https?:\/\/[^/]/.test(given) && !given.endsWith('/') && URL.canParse(given);
 const languagesUsual = ['en'];
 const isLanguage = (text: string) => /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/.test(text);
 
@@ -136,11 +144,10 @@ export const openAiCompatible = defineEngine({
   settings: {
     url: textSetting({
       name: 'SONANT_OPENAI_URL',
-      help: 'A server that speaks OpenAI’s interface for speech, such as http://localhost:8880/v1',
-      allowed: 'an http or https URL without a slash at its end',
+      help: 'A server that speaks OpenAI’s interface for speech, such as http://localhost:8880/v1, or several with commas between them',
+      allowed: 'http or https URLs without a slash at their ends',
       fallback: '',
-      isAllowed: (given) =>
-        given === '' || (/^https?:\/\/[^/]/.test(given) && !given.endsWith('/') && URL.canParse(given)),
+      isAllowed: (given) => given === '' || urlsOf(given).every(isUrl),
     }),
     apiKey: textSetting({
       name: 'SONANT_OPENAI_API_KEY',

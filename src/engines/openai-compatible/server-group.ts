@@ -1,0 +1,68 @@
+// Several servers that speak alike, as one: each request goes to the one with the fewest under way, of those in health. One
+// that fails is left out for a while, a longer one each time; if all are, the one whose time comes first is tried.
+import { Failure } from '../../errors.ts';
+import type { SpeechServer } from './speech-server.ts';
+
+interface Member {
+  server: SpeechServer;
+  underWay: number;
+  failures: number;
+  outUntilMs: number;
+}
+
+const outMsFirst = 1_000;
+const outMsMax = 60_000;
+
+export function createServerGroup(
+  servers: readonly SpeechServer[],
+  now: () => number = () => performance.now(),
+): SpeechServer {
+  const members = servers.map((server): Member => ({ server, underWay: 0, failures: 0, outUntilMs: 0 }));
+  let turn = 0;
+
+  const choose = (): Member => {
+    // Of those that are equal, one after the other.
+    turn = (turn + 1) % members.length;
+    const inTurn = [...members.slice(turn), ...members.slice(0, turn)];
+    const inHealth = inTurn.filter(({ outUntilMs }) => outUntilMs <= now());
+    const soonest = () => inTurn.toSorted((a, b) => a.outUntilMs - b.outUntilMs)[0]!;
+    return inHealth.toSorted((a, b) => a.underWay - b.underWay)[0] ?? soonest();
+  };
+  const note = (member: Member, error: unknown) => {
+    if (!isOfServer(error)) return;
+    member.outUntilMs = now() + Math.min(outMsFirst * 2 ** member.failures, outMsMax);
+    member.failures++;
+  };
+
+  return {
+    async *speak(asked, signal) {
+      const member = choose();
+      member.underWay++;
+      try {
+        yield* member.server.speak(asked, signal);
+        member.failures = 0;
+      } catch (error) {
+        if (!signal.aborted || signal.reason instanceof Failure) note(member, error);
+        throw error;
+      } finally {
+        member.underWay--;
+      }
+    },
+    async listVoices(signal) {
+      const member = choose();
+      try {
+        return await member.server.listVoices(signal);
+      } catch (error) {
+        note(member, error);
+        throw error;
+      }
+    },
+  };
+}
+
+/** Whether it tells of the server, and not of what it was asked: it is away, too slow, or breaks off. */
+const isOfServer = (error: unknown): boolean =>
+  error instanceof Failure &&
+  (error.reason === 'engine_unavailable' ||
+    error.reason === 'engine_timeout' ||
+    error.facts.retryAfterSeconds !== undefined);
