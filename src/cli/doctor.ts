@@ -31,11 +31,12 @@ anything is broken; an optional engine that is not installed is no fault.
     const { values } = parseCommandArgs({ args, options: { json: { type: 'boolean' } } });
     const config = loadConfig();
     const { dataDir, engines } = config;
+    const database = await inspectDatabase(config);
     const findings: Finding[] = [
       { what: 'node', state: 'ready', message: process.version },
       { what: 'settings', state: 'ready', message: 'all are valid; sonant config prints them' },
       { what: 'data folder', ...(await inspectFolder(dataDir)) },
-      { what: 'database', ...(await inspectDatabase(config)) },
+      { what: 'database', ...database },
       { what: 'TLS', ...(await inspectTls(config)) },
       { what: 'Redis', ...(await inspectRedis(config.redisUrl, config.redisPrefix)) },
       { what: 'S3', ...(await inspectS3(config)) },
@@ -45,7 +46,11 @@ anything is broken; an optional engine that is not installed is no fault.
     }
     // Engines that are well by themselves may still offer the same voice.
     if (!findings.some(isBroken)) {
-      findings.push({ what: 'voices', ...(await inspectVoices(line, isStoreThere(config))) });
+      // To open a database is to bring it up, which is not for who only looks.
+      const isAsItWas = database.state === 'ready' || !isStoreThere(config);
+      const later = { state: 'absent', message: 'looked at when the database has been brought up' } as const;
+      const voices = isAsItWas ? await inspectVoices(line, database.state === 'ready') : later;
+      findings.push({ what: 'voices', ...voices });
     }
     print(
       values.json

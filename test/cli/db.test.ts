@@ -6,7 +6,9 @@ import { afterAll, expect, onTestFinished, test } from 'vitest';
 import type { CommandLine } from '../../src/cli/command.ts';
 import { configCommand } from '../../src/cli/config.ts';
 import { dbCommand } from '../../src/cli/db.ts';
+import { doctorCommand } from '../../src/cli/doctor.ts';
 import { loadConfig } from '../../src/config.ts';
+import { registry } from '../../src/engines/registry.ts';
 import { tables } from '../../src/store/database-copy.ts';
 import { inspectStore } from '../../src/store/open-store.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
@@ -25,7 +27,7 @@ async function openHouse() {
   const file = join(folder, 'sonant.db');
   const url = await server!.createDatabase();
   const env = { SONANT_DATA_DIR: folder, SONANT_DATABASE_URL: url };
-  const config = loadConfig({ env, folder, engines: [] });
+  const config = loadConfig({ env, folder, engines: registry });
   const run = async (command: typeof dbCommand, ...args: string[]) => {
     let said = '';
     const print = (text: string) => {
@@ -39,7 +41,7 @@ async function openHouse() {
 
 /** Rows in every table, more than a page of most, with a value of every kind. */
 async function fill(store: RowStore): Promise<void> {
-  for (const { name, pageRows = 450 } of tables) {
+  for (const { name, pageRows = 210 } of tables) {
     const columns = await store.query<{ name: string; type: string; must: number }>(
       'select name, type, "notnull" + pk as must from pragma_table_info($1)',
       name,
@@ -86,7 +88,7 @@ there('every row of every table arrives as it was, and comes only into an empty 
 
   const told = JSON.parse(await run(dbCommand, 'copy', '--json'));
   expect(told.map(({ table, rows }: { table: string; rows: number }) => [table, rows])).toEqual(
-    tables.map(({ name, pageRows = 450 }) => [name, pageRows + 1]),
+    tables.map(({ name, pageRows = 210 }) => [name, pageRows + 1]),
   );
   const postgres = await openPostgres({ url });
   expect(await readAll(postgres)).toEqual(before);
@@ -110,12 +112,14 @@ there('what cannot arrive as it is leaves nothing behind', async () => {
   await postgres.close();
 });
 
-there('migrate makes the tables, and tells what there is; nobody prints the address', async () => {
+there('doctor looks, migrate makes the tables, and both tell what there is; nobody prints the address', async () => {
   const { config, run } = await openHouse();
   expect(await inspectStore(config)).toEqual({
     isReady: false,
     message: expect.stringMatching(/^PostgreSQL, sonant_test\w+ at .*its schema is 0 of \d/),
   });
+  expect(await run(doctorCommand)).toMatch(/^absent +database .*^absent +voices/ms);
+  expect(await inspectStore(config)).toMatchObject({ isReady: false });
   expect(await run(dbCommand, 'migrate')).toMatch(/is the present one$/);
   expect(await inspectStore(config)).toMatchObject({ isReady: true });
   expect(await run(configCommand)).not.toContain('sonant_test');
