@@ -33,11 +33,14 @@ export function createAnswerRows(store: RowStore): AnswerRows {
       const begin = `insert into answers (${columns.names}) values (${columns.places})
         on conflict (owner_id, name) do update set fingerprint = $3, answer = $4, subject = $5, until_ms = $6
         where answers.until_ms <= $7 returning owner_id`;
-      const begun = await store.query(begin, ...columns.valuesOf(row), nowMs);
-      if (begun.length > 0) return undefined;
       const sql = `select ${columns.selected} from answers where owner_id = $1 and name = $2`;
-      const [before] = await store.query<AnswerRow>(sql, row.ownerId, row.name);
-      return before;
+      for (;;) {
+        const begun = await store.query(begin, ...columns.valuesOf(row), nowMs);
+        if (begun.length > 0) return undefined;
+        const [before] = await store.query<AnswerRow>(sql, row.ownerId, row.name);
+        // It may have been forgotten just now.
+        if (before) return before;
+      }
     },
     async finish({ ownerId, name, answer, subject, untilMs }) {
       const sql = 'update answers set answer = $3, subject = $4, until_ms = $5 where owner_id = $1 and name = $2';
