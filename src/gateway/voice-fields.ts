@@ -15,6 +15,7 @@ export interface AskedVoiceFields {
   ignored: readonly string[];
 }
 
+const bindingFields = ['engine', 'voice_id'];
 const specFields = ['name', 'description', 'language_codes', 'labels', 'bindings', 'enabled'];
 
 /** `voice_id` belongs to a new voice only; for one that there is, it is in the address. */
@@ -34,6 +35,12 @@ export function parseVoiceFields(given: Fields, isNew: boolean, isStrict: boolea
   const labels = take('labels', 'an object of texts', toLabels);
   const bindings = take('bindings', 'a list of {"engine", "voice_id"}', toBindings);
   const enabled = take('enabled', 'true or false', (value) => (typeof value === 'boolean' ? value : undefined));
+  for (const [i, item] of Array.isArray(fields.bindings) ? fields.bindings.entries() : []) {
+    if (!isObject(item)) continue;
+    const inner = sortFields(item, bindingFields, isStrict, `bindings[${i}].`);
+    ignored.push(...inner.ignored);
+    faults.push(...inner.faults);
+  }
   if (voiceId === '') faults.push({ field: 'voice_id', reason: 'length', message: 'must not be empty' });
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   const spec = {

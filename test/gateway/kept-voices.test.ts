@@ -88,7 +88,7 @@ describe('a voice that is made', () => {
 
   test('is what running requests began with, whatever becomes of it', async () => {
     await make('running');
-    door.tone.trouble = { pieceDelayMs: 20 };
+    door.tone.trouble = { pieceDelayMs: 300 };
     const spoken = say('running');
     await expect.poll(() => door.tone.counts.running).toBeGreaterThan(0);
     await ask('PATCH', '/api/voices/running', { bindings: bound('tone-high'), enabled: false });
@@ -244,4 +244,11 @@ test('an answer under an Idempotency-Key is not repeated when its audio is no mo
   await door.rows.expireOfVoice('idle', Number.MAX_SAFE_INTEGER, 10);
   const [another, status] = await linkOf();
   expect([another === id, status]).toEqual([false, 200]);
+});
+
+test('what means nothing in a binding is named', async () => {
+  const bindings = [{ engine: 'tone', voice_id: 'tone-low', weight: 2 }];
+  const body = { name: 'X', bindings, mood: 'calm' };
+  const answer = await door.ask('/api/voices', { method: 'POST', headers: { 'X-API-Key': key }, body });
+  expect([answer.status, answer.headers.get('X-Ignored-Fields')]).toEqual([201, 'mood, bindings[0].weight']);
 });
