@@ -10,7 +10,7 @@ import { apiKeyHeader, requiredScopesOf } from '../rpc/gate.ts';
 import { standingTeller } from './admission.ts';
 import { sendPieces } from './body-writer.ts';
 import { callOptionsOf, clientLeft, signalOf } from './call-options.ts';
-import { keepalive, numberOfEvent, type StreamEvent, toEventText } from './event-stream.ts';
+import { eventHeaders, keepalive, numberOfEvent, type StreamEvent, toEventText } from './event-stream.ts';
 import { fromThrown } from './failure-reply.ts';
 import { keepaliveEveryMs } from './limits.ts';
 import { type AskedSpeech, inTermsOfText, toStream } from './speech-fields.ts';
@@ -25,12 +25,6 @@ export interface EventSender {
   /** Reads on after `Last-Event-ID`, for the key or the ticket with that id. */
   resume(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<FastifyReply>;
 }
-
-const eventHeaders = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-store',
-  'x-accel-buffering': 'no',
-};
 
 export interface EventSenderOptions {
   client: Client<typeof SpeechService>;

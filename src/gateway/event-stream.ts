@@ -20,6 +20,13 @@ export interface BrokenOff {
 
 export type StreamEvent = StreamSpeechResponse['event'] | { case: 'broken'; value: BrokenOff };
 
+/** Of every reply that is a stream of events. */
+export const eventHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+};
+
 export const keepalive = ': keepalive\n\n';
 
 export function toEventText(audioId: string, n: number, event: StreamEvent): string {

@@ -2,11 +2,13 @@
 // their bearer token or in X-API-Key. Failures are OpenAI's error object, events are OpenAI's events, and nothing else.
 import { type Client, createClient, type Transport } from '@connectrpc/connect';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { SpeechService, type StreamSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { type Voice, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
 import type { AdmitTo } from './admission.ts';
+import { beginSound } from './begun-sound.ts';
 import { sendPieces } from './body-writer.ts';
 import { callOptionsOf } from './call-options.ts';
+import { eventHeaders } from './event-stream.ts';
 import { fromThrown } from './failure-reply.ts';
 import { fieldsOf } from './json-body.ts';
 import { toOpenAiError, toOpenAiReply } from './openai-failure.ts';
@@ -83,30 +85,20 @@ async function send(
   { asked, isEvents }: AskedFacade,
 ): Promise<FastifyReply> {
   const messages = speech.streamSpeech(toStream(asked), callOptionsOf(request, reply, 'rest'));
-  const iterator = messages[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  if (first.done || first.value.event.case !== 'info') throw new Error('a stream began without its info');
-  const about = { ...soundHeaders(first.value.event.value, 'streaming'), ...ignoredHeader(asked.ignored) };
+  const { info, pieces } = await beginSound(messages);
+  const about = { ...soundHeaders(info, 'streaming'), ...ignoredHeader(asked.ignored) };
   const { 'Content-Disposition': _, ...headers } = about;
   if (isEvents) {
-    const type = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
-    await sendPieces(reply, { ...headers, ...type }, eventsOf(iterator, asked.request.chars));
-  } else await sendPieces(reply, headers, soundOf(iterator));
+    await sendPieces(reply, { ...headers, ...eventHeaders }, eventsOf(pieces, asked.request.chars));
+  } else await sendPieces(reply, headers, pieces);
   return reply;
 }
 
-async function* soundOf(messages: AsyncIterator<StreamSpeechResponse>): AsyncGenerator<Uint8Array> {
-  for (let next = await messages.next(); !next.done; next = await messages.next()) {
-    const { event } = next.value;
-    if (event.case === 'audio') yield event.value.audioBytes;
-  }
-}
-
 /** Characters are what is counted here: they stand where OpenAI counts tokens. */
-async function* eventsOf(messages: AsyncIterator<StreamSpeechResponse>, chars: number): AsyncGenerator<string> {
+async function* eventsOf(pieces: AsyncIterable<Uint8Array>, chars: number): AsyncGenerator<string> {
   let hasBegun = false;
   try {
-    for await (const sound of soundOf(messages)) {
+    for await (const sound of pieces) {
       const audio = Buffer.from(sound.buffer, sound.byteOffset, sound.byteLength).toString('base64');
       yield toEvent({ type: 'speech.audio.delta', audio });
       hasBegun = true;

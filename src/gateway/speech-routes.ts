@@ -2,10 +2,11 @@
 // (`streaming`); and DELETE /api/audio/{id}, which takes back a link.
 import type { Client } from '@connectrpc/connect';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type SpeechInfo, SpeechService, type StreamSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { handoverKey } from '../rpc/call.ts';
 import type { Delivered } from '../speech/delivery.ts';
 import { type AdmitTo, requireScopes } from './admission.ts';
+import { beginSound } from './begun-sound.ts';
 import { sendPieces } from './body-writer.ts';
 import { callOptionsOf } from './call-options.ts';
 import { type EventSender, linkHeaders } from './event-sender.ts';
@@ -128,22 +129,4 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
       return reply.code(204).send();
     },
   });
-}
-
-/** The info of a stream, and its sound; the info comes when there is sound. */
-async function beginSound(
-  messages: AsyncIterable<StreamSpeechResponse>,
-): Promise<{ info: SpeechInfo; pieces: AsyncIterable<Uint8Array> }> {
-  const iterator = messages[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  const event = first.done ? undefined : first.value.event;
-  if (event?.case !== 'info') throw new Error('a stream began without its info');
-  return { info: event.value, pieces: soundOf(iterator) };
-}
-
-async function* soundOf(iterator: AsyncIterator<StreamSpeechResponse>): AsyncGenerator<Uint8Array> {
-  for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
-    const { event } = next.value;
-    if (event.case === 'audio') yield event.value.audioBytes;
-  }
 }
