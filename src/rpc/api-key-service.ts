@@ -18,6 +18,7 @@ import { defaultScopes } from '../access/scope.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { addressKey, callerOf } from './call.ts';
 import { parsePage, toPageToken } from './page.ts';
+import { requirePaths, requireText } from './required.ts';
 
 export function createApiKeyService(desk: KeyDesk): ServiceImpl<typeof ApiKeyService> {
   return {
@@ -62,11 +63,7 @@ const errandOf = (context: HandlerContext): KeyErrand => ({
   requestId: context.responseHeader.get('x-request-id') ?? '',
 });
 
-function named(keyId: string): string {
-  if (keyId !== '') return keyId;
-  const details = [{ field: 'key_id', reason: 'required', message: 'name the key' }];
-  throw new Failure('invalid_request', { details });
-}
+const named = (keyId: string) => requireText('key_id', keyId, 'name the key');
 
 const unlessEmpty = <T>(items: readonly T[] | undefined) => (items && items.length > 0 ? items : undefined);
 
@@ -103,12 +100,7 @@ const changes: Readonly<Record<string, (asked: AskedKey) => AskedKey>> = {
 };
 
 function toAskedChange({ spec, updateMask }: UpdateApiKeyRequest): AskedKey {
-  const paths = updateMask?.paths ?? [];
-  const unknown = paths.filter((path) => !Object.hasOwn(changes, path));
-  if (paths.length === 0 || unknown.length > 0) {
-    const message = `must name what changes, of ${Object.keys(changes).join(', ')}`;
-    throw new Failure('invalid_request', { details: [{ field: 'update_mask', reason: 'enum', message }] });
-  }
+  const paths = requirePaths(updateMask, changes);
   const asked = toAsked(spec);
   const parts = paths.map((path) => changes[path]!(asked));
   const limits = Object.assign({}, ...parts.map((part) => part.limits));

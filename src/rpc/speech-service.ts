@@ -19,6 +19,7 @@ import type { SpeechRequest } from '../speech/request.ts';
 import { callerOf, handoverKey } from './call.ts';
 import { inlineBytesMax } from './limits.ts';
 import type { Asking, Metered } from './metered.ts';
+import { requireText } from './required.ts';
 import { parseEstimate, parseStream, parseSynthesize } from './speech-fields.ts';
 import { tellerOf } from './standing.ts';
 
@@ -68,8 +69,8 @@ export function createSpeechService(delivery: Delivery, metered: Metered): Servi
       return { ...estimate, warnings: [...warnings], duration: toDuration(seconds), byteCount: BigInt(byteCount) };
     },
     async deleteAudio({ audioId }, context) {
-      if (audioId === '') throw invalid({ field: 'audio_id', reason: 'required', message: 'name the audio to delete' });
-      await delivery.remove(audioId, callerOf(context));
+      const named = requireText('audio_id', audioId, 'name the audio to delete');
+      await delivery.remove(named, callerOf(context));
       return {};
     },
   };
@@ -81,8 +82,6 @@ const askingOf = (request: SpeechRequest, context: HandlerContext): Asking => ({
   signal: context.signal,
   tell: tellerOf(context),
 });
-
-const invalid = (...details: FieldViolation[]) => new Failure('invalid_request', { details });
 
 function readInlineBytesMax(value = inlineBytesMax): { value: number; faults: FieldViolation[] } {
   const field = 'inline_bytes_max';

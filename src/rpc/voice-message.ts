@@ -9,9 +9,9 @@ import {
   type VoiceSpec,
   VoiceStatus,
 } from '../../gen/sonant/v1/voice_pb.ts';
-import { Failure } from '../errors.ts';
 import type { OfferedVoice, VoiceConsent } from '../speech/voice.ts';
 import type { AskedClone, AskedVoice } from '../voices/asked-voice.ts';
+import { requirePaths } from './required.ts';
 
 const statuses = {
   pending: VoiceStatus.PENDING,
@@ -67,11 +67,7 @@ const changes: Readonly<Record<string, (spec: VoiceSpec | undefined) => AskedVoi
 };
 
 export function toAskedChange({ spec, updateMask }: UpdateVoiceRequest): AskedVoice {
-  const paths = updateMask?.paths ?? [];
-  if (paths.length === 0 || paths.some((path) => !Object.hasOwn(changes, path))) {
-    const message = `must name what changes, of ${Object.keys(changes).join(', ')}`;
-    throw new Failure('invalid_request', { details: [{ field: 'update_mask', reason: 'enum', message }] });
-  }
+  const paths = requirePaths(updateMask, changes);
   return Object.assign({}, ...paths.map((path) => changes[path]!(spec)));
 }
 

@@ -11,6 +11,7 @@ import type { VoiceErrand } from '../voices/voice-errand.ts';
 import type { PreviewVoice } from '../voices/voice-preview.ts';
 import { addressKey, callerOf } from './call.ts';
 import { parsePage, toPageToken } from './page.ts';
+import { requireText } from './required.ts';
 import { toAsked, toAskedChange, toAskedClone, toVoiceMessage } from './voice-message.ts';
 
 export interface VoiceServiceOptions {
@@ -73,11 +74,7 @@ const errandOf = (context: HandlerContext): VoiceErrand => {
   return { actor: grant.actor, address: context.values.get(addressKey), requestId, voiceIds };
 };
 
-function named(voiceId: string): string {
-  if (voiceId !== '') return voiceId;
-  const details = [{ field: 'voice_id', reason: 'required', message: 'name the voice' }];
-  throw new Failure('invalid_request', { details });
-}
+const named = (voiceId: string) => requireText('voice_id', voiceId, 'name the voice');
 
 const toCloningEngine = (engine: string, { sampleSeconds, sampleLanguageCodes, ...cloning }: Cloning) => ({
   engine,

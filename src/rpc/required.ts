@@ -1,0 +1,17 @@
+// What a message must say: the id of what it is about, and what of it is to change.
+import type { FieldMask } from '@bufbuild/protobuf/wkt';
+import { Failure } from '../errors.ts';
+
+/** The value of the field, which must not be empty. */
+export function requireText(field: string, value: string, message: string): string {
+  if (value !== '') return value;
+  throw new Failure('invalid_request', { details: [{ field, reason: 'required', message }] });
+}
+
+/** The paths of the mask, at least one, each of which has a place in `known`. */
+export function requirePaths(mask: FieldMask | undefined, known: object): readonly string[] {
+  const paths = mask?.paths ?? [];
+  if (paths.length > 0 && paths.every((path) => Object.hasOwn(known, path))) return paths;
+  const message = `must name what changes, of ${Object.keys(known).join(', ')}`;
+  throw new Failure('invalid_request', { details: [{ field: 'update_mask', reason: 'enum', message }] });
+}
