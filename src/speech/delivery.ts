@@ -135,13 +135,12 @@ export function createDelivery(options: DeliveryOptions, flights: Flights = ownF
   return {
     async deliver(request, caller, signal, { fresh, audioUrlWanted }) {
       const plans = planSpeech(voicesFor(voices, caller), request);
-      const { voice, kept: keptVoice } = plans.voice;
+      const { voice } = plans.voice;
       const cached = fresh ? undefined : await findSpoken(request, caller.callerId, plans);
       if (cached) return toDelivered(cached, voice, true, audioUrlWanted);
       const speak = async (until: AbortSignal) => {
-        const toCacheKey = (speaker: Voice) => cacheKeyOf(request, voice, speaker);
-        const options = { ...keepOptions, caller, toCacheKey, ended: keptVoice?.ended };
-        const kept = keepClip(speech.streamSpeech(request, caller, until), options);
+        const toCacheKey = (info: SpeechInfo) => cacheKeyOf(request, info.voice, info.speaker);
+        const kept = keepClip(speech.streamSpeech(request, caller, until), { ...keepOptions, caller, toCacheKey });
         for await (const _ of kept.events);
         return kept.clip;
       };
@@ -159,8 +158,7 @@ export function createDelivery(options: DeliveryOptions, flights: Flights = ownF
     async *streamSpeech(request, caller, signal) {
       const events = speech.streamSpeech(request, caller, signal);
       if (request.returnFormat !== 'url') return yield* events;
-      const { kept: keptVoice } = voicesFor(voices, caller).find(request.voiceId);
-      const kept = keepClip(events, { ...keepOptions, caller, toCacheKey: () => null, ended: keptVoice?.ended });
+      const kept = keepClip(events, { ...keepOptions, caller, toCacheKey: () => null });
       for await (const event of kept.events) {
         if (event.type !== 'info') yield event;
         else

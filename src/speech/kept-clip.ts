@@ -2,7 +2,6 @@
 // sizes and into the index. A stream that fails or is left leaves nothing.
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { ClipDraft, ClipStore } from '../clips/clip-store.ts';
-import type { Voice } from '../engines/engine.ts';
 import type { SpeechEvent, SpeechInfo } from './outbox.ts';
 import type { Caller } from './request.ts';
 
@@ -35,9 +34,7 @@ export interface KeepOptions {
   keepMs: number;
   caller: Caller;
   /** What finds it for the same request, by who spoke it; null for nothing. */
-  toCacheKey(speaker: Voice): string | null;
-  /** Aborts when the voice may not be heard any more, nor then its sound be kept. */
-  ended: AbortSignal | undefined;
+  toCacheKey(info: SpeechInfo): string | null;
 }
 
 export interface KeptClip {
@@ -51,11 +48,11 @@ export interface KeptClip {
 const headBytesMax = 64;
 
 export function keepClip(events: AsyncIterable<SpeechEvent>, options: KeepOptions): KeptClip {
-  const { clips, index, keepMs, caller, toCacheKey, ended } = options;
+  const { clips, index, keepMs, caller, toCacheKey } = options;
   let clip: ClipRecord | undefined;
 
   /** A clip that nobody will find is not kept, nor one of a voice that has ended while it was put away. */
-  const addOrRemove = async (made: ClipRecord) => {
+  const addOrRemove = async (made: ClipRecord, { ended }: SpeechInfo) => {
     try {
       await index.add(made);
       if (ended?.aborted) {
@@ -85,15 +82,15 @@ export function keepClip(events: AsyncIterable<SpeechEvent>, options: KeepOption
           seal?.(head, event.byteCount);
           await draft!.commit(seal && head);
           const now = Date.now();
-          const { audioId, voice, speaker, format, sampleRateHz, warnings } = info!;
-          const cacheKey = toCacheKey(speaker);
+          const { audioId, voice, format, sampleRateHz, warnings } = info!;
+          const cacheKey = toCacheKey(info!);
           const { byteCount, seconds, chars } = event;
           clip = {
             ...{ clipId: audioId, ownerId: caller.callerId, cacheKey, format, byteCount, seconds, chars, sampleRateHz },
             ...{ voiceId: voice.voiceId, voiceName: voice.name, warnings: warnings.join(' ') },
             ...{ createdAtMs: now, expiresAtMs: now + keepMs },
           };
-          await addOrRemove(clip);
+          await addOrRemove(clip, info!);
         }
         yield event;
       }

@@ -11,6 +11,8 @@ export interface SpeechInfo {
   voice: Voice;
   /** Who of which engine it is spoken by. */
   speaker: Voice;
+  /** Aborts when the voice may not be heard any more; absent for one that cannot end. */
+  ended?: AbortSignal | undefined;
   format: FormatName;
   contentType: string;
   sampleRateHz: number;

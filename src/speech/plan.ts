@@ -25,6 +25,8 @@ export interface SpeechPlan {
   /** As the caller knows it. */
   voice: Voice;
   binding: Binding;
+  /** Aborts when the voice may not be heard any more. */
+  ended: AbortSignal | undefined;
   /** The speed asked of the engine; the tempo stage does the rest. */
   engineRate: number;
   tempo: number;
@@ -66,7 +68,16 @@ export function planSpeech(voices: Voices, asked: SpeechRequest): SpeechPlans {
     if (!isSpoken) warnings.push('nothing_spoken');
     if (scripts.foreign.length > 0) warnings.push('transliterated');
     if (binding !== bindings[0]) warnings.push('fallback_engine');
-    return { request, voice: voice.voice, binding, engineRate, tempo: speakingRate / engineRate, warnings, cuts };
+    return {
+      request,
+      voice: voice.voice,
+      ended: voice.kept?.ended,
+      binding,
+      engineRate,
+      tempo: speakingRate / engineRate,
+      warnings,
+      cuts,
+    };
   };
   return { voice, bindings, planFor };
 }

@@ -155,12 +155,13 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
 
 const nothing = new Uint8Array();
 
-function toInfo({ request, voice, binding, warnings }: SpeechPlan): SpeechInfo {
+function toInfo({ request, voice, binding, ended, warnings }: SpeechPlan): SpeechInfo {
   return {
     type: 'info',
     audioId: createId('aud', audioIdBits),
     voice,
     speaker: binding.speaker,
+    ended,
     format: request.format,
     contentType: audioFormats[request.format].contentType,
     sampleRateHz: request.sampleRateHz,
