@@ -12,6 +12,7 @@ const packages = {
   'espeak-ng': 'espeak-ng',
   ffmpeg: 'ffmpeg',
   ffprobe: 'ffmpeg',
+  fish: 'fish',
   'redis-server': 'redis-server',
   haproxy: 'haproxy',
   pgbouncer: 'pgbouncer',
@@ -19,6 +20,7 @@ const packages = {
   postgres: 'postgresql',
   radosgw: 'radosgw',
   sox: 'sox',
+  zsh: 'zsh',
 } as const;
 
 /** What does as well. */
