@@ -5,6 +5,7 @@
 import './node-version.ts';
 import { styleText } from 'node:util';
 import packageFile from '../package.json' with { type: 'json' };
+import { benchCommand } from './cli/bench.ts';
 import { type Command, CommandError, commandLine, UsageError } from './cli/command.ts';
 import { createCompletionCommand } from './cli/completion.ts';
 import { configCommand } from './cli/config.ts';
@@ -25,6 +26,7 @@ const commands: readonly Command[] = [
   keyCommand,
   usageCommand,
   dbCommand,
+  benchCommand,
   doctorCommand,
   configCommand,
   createCompletionCommand(() => commands),
