@@ -8,7 +8,7 @@ import { registry } from '../src/engines/registry.ts';
 const root = join(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.d.ts'));
-const tests = globSync('{test,bench}/**/*.ts', { cwd: root });
+const tests = globSync('{test,bench,examples}/**/*.ts', { cwd: root });
 const everything = [...sources, ...tests];
 
 const ranks: Record<string, number> = {
