@@ -80,8 +80,9 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
   };
   const open = () => page.goTo(`${door.url}/console`);
   const openSpeaking = async () => {
-    await page.run(`localStorage.setItem('sonant-voice', 'tone-low')`);
-    await page.run(`sessionStorage.setItem('sonant-key', '${door.key}')`);
+    await open();
+    await page.run(`localStorage.setItem('sonant-voice', 'tone-low');
+      sessionStorage.setItem('sonant-key', '${door.key}')`);
     await open();
     await page.until(`document.querySelector('#text')`);
   };
