@@ -1,11 +1,13 @@
 // The console in a real browser: from a pasted key to the first sound of a long text, heard without a gap and sample for
 // sample as REST gives it, with its words lit; the file to take along; what goes wrong; and nothing for axe to find, in the
 // light, in the dark and on a phone. The pictures in docs/console are made here where SCREENSHOTS names a folder.
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { isInstalled } from '../programs.ts';
 import { openPage, type Page } from './chromium.ts';
 import { bytesOf, openDoor } from './open-door.ts';
@@ -78,12 +80,12 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     for (const type of ['mousePressed', 'mouseReleased'])
       await page.send('Input.dispatchMouseEvent', { type, ...at, button: 'left', clickCount: 1 });
   };
-  const open = () => page.goTo(`${door.url}/console`);
-  const openSpeaking = async () => {
-    await open();
+  const open = (url = door.url) => page.goTo(`${url}/console`);
+  const openSpeaking = async (url = door.url) => {
+    await open(url);
     await page.run(`localStorage.setItem('sonant-voice', 'tone-low');
       sessionStorage.setItem('sonant-key', '${door.key}')`);
-    await open();
+    await open(url);
     await page.until(`document.querySelector('#text')`);
   };
   const write = async (text: string) => {
@@ -228,6 +230,54 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     expect(await textOf('.cut-off')).toMatch(/^Cut off after \d+\.\d seconds\..*engine_error · req_/);
     expect(await findingsOfBoth()).toEqual([]);
     await look('speak-cut-off-light');
+  });
+
+  test('a connection that is lost is taken up again where it broke', async () => {
+    const sockets = new Set<Socket>();
+    const line = createServer((socket) => {
+      sockets.add(socket);
+      door.gateway.accept(socket);
+    });
+    await once(line.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void line.close());
+    await openSpeaking(`http://127.0.0.1:${(line.address() as AddressInfo).port}`);
+    door.tone.trouble = { pieceDelayMs: 60 };
+    const text = sentence.repeat(2).trim();
+    await write(text);
+    await click('.say');
+    await page.until(`document.querySelector('.sound')?.dataset.played > 0`);
+    expect((await sound()).state).toBe('coming');
+    for (const socket of sockets) socket.destroy();
+    door.tone.trouble = {};
+    await page.until(`document.querySelector('.sound').dataset.state !== 'coming'`);
+    expect((await sound()).state).toBe('done');
+    expect(door.requests.filter(({ method, route }) => method === 'GET' && route.endsWith('/sse/:id'))).toHaveLength(1);
+    const whole = await bytesOf(await door.speak({ ...asked, text, output_format: 'pcm', return_format: 'buffer' }));
+    const seconds = await page.run(`Number(document.querySelector('.waveform').ariaValueMax)`);
+    expect(seconds).toBeCloseTo(whole.length / 48_000, 1);
+  });
+
+  test('a text of any length is cut into chunks that the service takes, and its words are found in them', async () => {
+    await openSpeaking();
+    const found = await page.run<{ lengths: number[]; isWhole: boolean; from: boolean; at: number }[]>(`(async () => {
+      const { toChunks, countChars, createIndexOf } = await import('./console/text-chunks.js');
+      const paragraph = 'A sentence that ends. '.repeat(120) + '\\n\\n';
+      const texts = ['short', paragraph.repeat(9), 'Sentence after sentence. '.repeat(1000), 'word '.repeat(3000), '🎙'.repeat(7001), 'x'.repeat(5000)];
+      return texts.map((text) => {
+        const chunks = toChunks(text);
+        return {
+          lengths: chunks.map(({ text }) => countChars(text)),
+          isWhole: chunks.map(({ text }) => text).join('') === text,
+          from: chunks.every(({ text: chunk, from }) => text.startsWith(chunk, from)),
+          at: createIndexOf('🎙a🎙b')(3),
+        };
+      });
+    })()`);
+    for (const { lengths, ...rest } of found) {
+      expect(rest).toEqual({ isWhole: true, from: true, at: 5 });
+      expect(Math.max(...lengths)).toBeLessThanOrEqual(5000);
+    }
+    expect(found.map(({ lengths }) => lengths.length)).toEqual([1, 9, 5, 3, 2, 1]);
   });
 
   test('stop is silence at once, and the service goes on to something else', async () => {
