@@ -124,7 +124,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     await open();
     await page.until(`document.activeElement?.id === 'api-key'`);
     const transferred = await page.run<number>(
-      `performance.getEntries().reduce((sum, { transferSize = 0 }) => sum + transferSize, 0)`,
+      `performance.getEntries().reduce((sum, { encodedBodySize = 0 }) => sum + encodedBodySize, 0)`,
     );
     expect(transferred).toBeGreaterThan(10_000);
     expect(transferred).toBeLessThan(100_000);
