@@ -76,7 +76,7 @@ async function showPage() {
     else link.removeAttribute('aria-current');
   }
   fill(main, room);
-  if (!may(page.scope)) return fill(room, notFor(page));
+  if (page.scope !== undefined && !may(page.scope)) return fill(room, notFor(page.title, page.scope));
   const { say, complain } = notices;
   try {
     const api = createApi(apiKey, exit);
@@ -86,8 +86,11 @@ async function showPage() {
   }
 }
 
-/** @param {Page} page */
-const notFor = ({ title, scope }) => [
+/**
+ * @param {string} title
+ * @param {string} scope
+ */
+const notFor = (title, scope) => [
   element('h1', {}, title),
   element('p', { class: 'lead' }, 'This key is not good for it: it lacks ', element('code', {}, scope), '.'),
 ];
