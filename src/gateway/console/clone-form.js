@@ -3,12 +3,12 @@
 /** @import { Child } from './element.js' */
 /** @import { Desk } from './page.d.ts' */
 /** @import { CloningEngine, Voice } from './wire.d.ts' */
-import { clonersFor, consentSeconds, languagesOf, passageFor, scriptFor, usualLanguage } from './cloning.js';
+import { clonersFor, consentSeconds, passageFor, sampleLanguagesOf, scriptFor, usualLanguage } from './cloning.js';
 import { element, fill } from './element.js';
 import { clearFaults, field, showFaults, showRefusal } from './field.js';
 import { createRecordingField } from './recording-field.js';
+import { toLanguageName } from './voice-names.js';
 import { toVoiceAddress } from './voice-words.js';
-import { toLanguage } from './wording.js';
 
 const uploadBytesMax = 25 << 20;
 
@@ -150,8 +150,8 @@ const step = (title, ...children) => element('li', { class: 'card' }, element('h
 
 /** @param {readonly CloningEngine[]} engines */
 function createPerson(engines) {
-  const codes = languagesOf(engines);
-  const options = codes.map((code) => element('option', { value: code }, toLanguage(code)));
+  const codes = sampleLanguagesOf(engines);
+  const options = codes.map((code) => element('option', { value: code }, toLanguageName(code)));
   const speaker = element('input', { name: 'speaker_name', maxlength: 200, autocomplete: 'off' });
   const name = element('input', { name: 'name', maxlength: 200, autocomplete: 'off' });
   const language = element('select', { name: 'language_code' }, options);

@@ -14,7 +14,7 @@ const baseOf = (code) => code.split('-')[0]?.toLowerCase() ?? '';
  * All languages that somebody here clones in.
  * @param {readonly CloningEngine[]} engines
  */
-export const languagesOf = (engines) => [...new Set(engines.flatMap((engine) => engine.sample_language_codes))];
+export const sampleLanguagesOf = (engines) => [...new Set(engines.flatMap((engine) => engine.sample_language_codes))];
 
 /**
  * @param {readonly CloningEngine[]} engines

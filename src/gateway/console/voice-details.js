@@ -4,10 +4,11 @@
 /** @import { Voice } from './wire.d.ts' */
 import { element, fill } from './element.js';
 import { clearFaults, field, showRefusal } from './field.js';
-import { createPreviews } from './preview.js';
 import { isSure } from './sureness.js';
-import { statusChip, toVoicePath } from './voice-words.js';
-import { toDay, toLanguage } from './wording.js';
+import { toLanguageName } from './voice-names.js';
+import { createPreview } from './voice-picker.js';
+import { previewButton, statusChip, toVoicePath } from './voice-words.js';
+import { toDay } from './wording.js';
 
 /** How often a voice that is being made is asked about. */
 const pollMs = 2_000;
@@ -16,7 +17,7 @@ const pollMs = 2_000;
 export async function showVoice(desk) {
   const { room, api, rest, signal, say, complain, may } = desk;
   const path = toVoicePath(rest[0] ?? '');
-  const previews = createPreviews(desk);
+  const preview = createPreview(desk);
   /** @type {(work: () => Promise<Voice | undefined>, said: string) => Promise<void>} */
   const change = async (work, said) => {
     try {
@@ -56,7 +57,7 @@ export async function showVoice(desk) {
         element(
           'div',
           { class: 'row' },
-          previews.button(voice, 'Listen'),
+          previewButton(preview, voice),
           status === 'ready' &&
             may('speech:stream') &&
             element('a', { class: 'button main', href: `#/speak/${encodeURIComponent(voice_id)}` }, 'Speak with it'),
@@ -202,7 +203,7 @@ function aboutCard({ voice_id, engine, bindings, language_codes, labels, capabil
     element('h2', {}, 'About'),
     factList([
       ['Ask for it as', element('code', {}, voice_id)],
-      ['Languages', chips(language_codes.map((code) => `${toLanguage(code)} (${code})`))],
+      ['Languages', chips(language_codes.map((code) => `${toLanguageName(code)} (${code})`))],
       ['Spoken by', bindings.length > 0 ? chips(spokenBy) : engine],
       ['Labels', told.length > 0 ? chips(told) : undefined],
       ['Formats', output_formats.join(', ')],

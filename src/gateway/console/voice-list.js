@@ -3,16 +3,17 @@
 /** @import { Voice } from './wire.d.ts' */
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
-import { createPreviews } from './preview.js';
-import { statusChip, toVoiceAddress } from './voice-words.js';
-import { toCount, toLanguage } from './wording.js';
+import { findVoices, languagesOf, toLanguageName } from './voice-names.js';
+import { createPreview } from './voice-picker.js';
+import { previewButton, statusChip, toVoiceAddress } from './voice-words.js';
+import { toCount } from './wording.js';
 
 /** So many at once; a browser takes its time to lay out thousands. */
 const shownAtOnce = 60;
 
 /** @param {Desk} desk */
 export async function showVoiceList({ room, api, may, signal, complain }) {
-  const previews = createPreviews({ api, signal, complain });
+  const preview = createPreview({ api, signal, complain });
   const list = element('ul', { class: 'voice-list' });
   const told = element('p', { class: 'hint', role: 'status' }, 'Loading the voices …');
   const more = element('button', { type: 'button', hidden: true }, 'Show more');
@@ -31,10 +32,15 @@ export async function showVoiceList({ room, api, may, signal, complain }) {
 
   let shown = shownAtOnce;
   const show = () => {
-    const found = voices.filter(isWanted(new FormData(filters)));
+    const [query = '', language = '', engine, kind] = ['query', 'language', 'engine', 'kind'].map((name) =>
+      String(new FormData(filters).get(name) ?? ''),
+    );
+    const found = findVoices(voices, { query, language }).filter(
+      (voice) => (!engine || voice.engine === engine) && (!kind || voice.kind === kind),
+    );
     fill(
       list,
-      found.slice(0, shown).map((voice) => toItem(voice, previews.button(voice))),
+      found.slice(0, shown).map((voice) => toItem(voice, previewButton(preview, voice))),
     );
     more.hidden = found.length <= shown;
     const all = voices.length === 1 ? 'One voice' : `${toCount(voices.length)} voices`;
@@ -77,8 +83,6 @@ const head = (mayMake) =>
 
 /** @param {readonly Voice[]} voices */
 function toFilters(voices) {
-  const base = (/** @type {string} */ code) => code.split('-')[0] ?? code;
-  const languages = [...new Set(voices.flatMap((voice) => voice.language_codes.map(base)))];
   const engines = [...new Set(voices.map(({ engine }) => engine))].sort();
   /** @type {(name: string, label: string, all: string, options: (readonly [string, string])[]) => HTMLElement} */
   const select = (name, label, all, options) =>
@@ -92,17 +96,20 @@ function toFilters(voices) {
         ...[['', all], ...options].map(([value, text]) => element('option', { value }, text)),
       ),
     );
-  const named = languages.map((code) => /** @type {const} */ ([code, toLanguage(code)]));
-  named.sort(([, one], [, other]) => one.localeCompare(other));
   return [
     element(
       'label',
       { class: 'search' },
       element('span', { class: 'sr-only' }, 'Search'),
       icon('search'),
-      element('input', { type: 'search', name: 'text', placeholder: 'Name, description or label' }),
+      element('input', { type: 'search', name: 'query', placeholder: 'Name, description or label' }),
     ),
-    select('language', 'Language', 'All languages', named),
+    select(
+      'language',
+      'Language',
+      'All languages',
+      languagesOf(voices).map(({ code, name }) => [code, name]),
+    ),
     select(
       'engine',
       'Engine',
@@ -117,39 +124,19 @@ function toFilters(voices) {
 }
 
 /**
- * @param {FormData} wanted
- * @returns {(voice: Voice) => boolean}
- */
-function isWanted(wanted) {
-  const [text, language, engine, kind] = ['text', 'language', 'engine', 'kind'].map((name) =>
-    String(wanted.get(name) ?? ''),
-  );
-  const words = (text ?? '').toLowerCase().split(/\s+/).filter(Boolean);
-  return (voice) => {
-    const all = [voice.voice_id, voice.name, voice.description, ...Object.values(voice.labels)].join(' ').toLowerCase();
-    return (
-      words.every((word) => all.includes(word)) &&
-      (!language || voice.language_codes.some((code) => code === language || code.startsWith(`${language}-`))) &&
-      (!engine || voice.engine === engine) &&
-      (!kind || voice.kind === kind)
-    );
-  };
-}
-
-/**
  * @param {Voice} voice
- * @param {HTMLElement} preview
+ * @param {HTMLElement} listen
  */
-function toItem(voice, preview) {
+function toItem(voice, listen) {
   const { voice_id, name, description, kind, engine, language_codes } = voice;
   // `en` says nothing more where there is `en-US`.
   const own = language_codes.filter((code) => !language_codes.some((other) => other.startsWith(`${code}-`)));
   const [first = '', ...others] = own;
-  const languages = `${toLanguage(first)}${others.length > 0 ? ` and ${others.length} more` : ''}`;
+  const languages = `${toLanguageName(first)}${others.length > 0 ? ` and ${others.length} more` : ''}`;
   return element(
     'li',
     { class: 'card' },
-    preview,
+    listen,
     element(
       'div',
       { class: 'about' },

@@ -1,4 +1,5 @@
 // What is said of a voice in several places.
+/** @import { Preview } from './voice-picker.js' */
 /** @import { Voice } from './wire.d.ts' */
 import { element } from './element.js';
 
@@ -15,6 +16,16 @@ const statusWords = /** @type {const} */ ({
  */
 export const statusChip = ({ status }) =>
   status !== 'ready' && element('span', { class: `chip ${status}` }, statusWords[status]);
+
+/**
+ * @param {Preview} preview
+ * @param {Voice} voice
+ */
+export function previewButton(preview, voice) {
+  const button = preview.button(voice);
+  button.disabled = voice.status !== 'ready';
+  return button;
+}
 
 /** @param {string} voiceId */
 export const toVoicePath = (voiceId) => `/api/voices/${encodeURIComponent(voiceId)}`;

@@ -1,4 +1,4 @@
-// Times, numbers and languages in the words of who reads them.
+// Times, lengths and numbers in the words of who reads them.
 
 /** @param {string} time */
 export const toDay = (time) => new Date(time).toLocaleDateString(undefined, { dateStyle: 'medium' });
@@ -41,18 +41,6 @@ export function toLength(seconds) {
   const [whole, unit] = seconds < 3_600 ? [60, ['min', 's']] : [3_600, ['h', 'min']];
   const rest = Math.floor((seconds % whole) / (whole / 60));
   return `${toCount(Math.floor(seconds / whole))} ${unit[0]}${rest > 0 ? ` ${rest} ${unit[1]}` : ''}`;
-}
-
-/**
- * "American English"; the code itself where nobody knows it.
- * @param {string} code
- */
-export function toLanguage(code) {
-  try {
-    return new Intl.DisplayNames(undefined, { type: 'language' }).of(code) ?? code;
-  } catch {
-    return code;
-  }
 }
 
 /** @param {number} bytes */
