@@ -20,8 +20,11 @@ export const scopeWords = /** @type {Readonly<Record<string, string>>} */ ({
 export const codes = (texts) =>
   element('span', { class: 'chips' }, ...texts.map((text) => element('code', { class: 'chip' }, text)));
 
-/** @param {ApiKey} key */
-export function keyFacts({ scopes, limits, expires_at, voice_ids, allowed_ips, created_at, last_used_at }) {
+/**
+ * @param {ApiKey} key
+ * @param {string} [lastUsed] Where that is known better: what is told of it is a minute old.
+ */
+export function keyFacts({ scopes, limits, expires_at, voice_ids, allowed_ips, created_at, last_used_at }, lastUsed) {
   const { requests_per_minute, concurrency, characters_per_month } = limits;
   const monthly =
     characters_per_month === null
@@ -33,7 +36,7 @@ export function keyFacts({ scopes, limits, expires_at, voice_ids, allowed_ips, c
     ['Voices', voice_ids ? codes(voice_ids) : 'all'],
     ['From', allowed_ips ? codes(allowed_ips) : 'anywhere'],
     ['Made', toDay(created_at)],
-    ['Last used', last_used_at ? toAge(last_used_at) : 'never, or within this minute'],
+    ['Last used', lastUsed ?? (last_used_at ? toAge(last_used_at) : 'not yet')],
     ['Ends', expires_at ? `${toDay(expires_at)}, ${toAge(expires_at)}` : 'never'],
   ]);
   return element('dl', {}, ...facts.flatMap(([term, told]) => [element('dt', {}, term), element('dd', {}, told)]));

@@ -37,8 +37,8 @@ export const keysPage = {
       head(form && openerOf(form)),
       made.root,
       form ?? lacking('make keys', 'keys:write'),
-      ownCard(own),
       may('keys:read') ? list : lacking('list the keys that it has made', 'keys:read'),
+      ownCard(own),
     );
     if (may('keys:read')) await show();
   },
@@ -68,6 +68,7 @@ function openerOf(form) {
   const turn = () => {
     form.hidden = !form.hidden;
     button.setAttribute('aria-expanded', String(!form.hidden));
+    button.hidden = !form.hidden;
     if (form.hidden) button.focus();
     else form.querySelector('input')?.focus();
   };
@@ -96,5 +97,5 @@ const ownCard = (own) =>
     { class: 'card', 'aria-labelledby': 'own-key' },
     element('h2', { id: 'own-key' }, 'The key in use'),
     element('p', { class: 'own-name' }, element('strong', {}, own.name), ' ', element('code', {}, own.hint)),
-    keyFacts(own),
+    keyFacts(own, 'now'),
   );

@@ -2,7 +2,8 @@
 /** @import { Page } from './page.d.ts' */
 import { keysPage } from './keys-page.js';
 import { speakPage } from './speak-page.js';
+import { usagePage } from './usage-page.js';
 import { voicesPage } from './voices-page.js';
 
 /** @type {readonly Page[]} */
-export const pages = [speakPage, voicesPage, keysPage];
+export const pages = [speakPage, voicesPage, keysPage, usagePage];

@@ -26,13 +26,6 @@ export function toAge(time) {
 export const toCount = (count) => count.toLocaleString();
 
 /**
- * Short enough for the side of a chart.
- * @param {number} count
- */
-export const toShortCount = (count) =>
-  count.toLocaleString(undefined, { notation: 'compact', maximumFractionDigits: 1 });
-
-/**
  * "8.2 s", "4 min 12 s", "3 h 5 min".
  * @param {number} seconds
  */
