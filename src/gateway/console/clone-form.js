@@ -3,11 +3,11 @@
 /** @import { Child } from './element.js' */
 /** @import { Desk } from './page.d.ts' */
 /** @import { CloningEngine, Voice } from './wire.d.ts' */
-import { clonersFor, consentSeconds, passageFor, sampleLanguagesOf, scriptFor, usualLanguage } from './cloning.js';
+import { createPerson } from './clone-person.js';
+import { createWords } from './clone-words.js';
 import { element, fill } from './element.js';
-import { clearFaults, field, showFaults, showRefusal } from './field.js';
+import { clearFaults, showFaults, showRefusal } from './field.js';
 import { createRecordingField } from './recording-field.js';
-import { toLanguageName } from './voice-names.js';
 import { toVoiceAddress } from './voice-words.js';
 
 const uploadBytesMax = 25 << 20;
@@ -25,7 +25,11 @@ export async function showCloneForm(desk) {
     ),
   ];
   if (!may('voices:write')) return fill(room, ...head, notWith());
-  fill(room, ...head, element('p', { class: 'hint', role: 'status' }, 'Asking how people can be cloned here …'));
+  fill(
+    room,
+    ...head,
+    element('p', { class: 'hint loading', role: 'status' }, 'Asking how people can be cloned here …'),
+  );
   /** @type {{ engines: CloningEngine[] }} */
   const { engines } = await api.ask('/api/cloning', { signal });
   fill(room, ...head, engines.length > 0 ? createForm(desk, engines) : notHere());
@@ -127,19 +131,10 @@ function createForm({ api, signal, say, complain }, engines) {
       say(voice.status === 'ready' ? `${voice.name} can speak.` : `${voice.name} is being made.`);
     } catch (error) {
       making.end();
-      if (!signal.aborted) tell(form, error, complain);
+      if (!signal.aborted) showRefusal(form, error, complain);
     }
   });
   return form;
-}
-
-/** @type {(form: HTMLElement, error: unknown, complain: (error: unknown) => void) => void} */
-function tell(form, error, complain) {
-  try {
-    showRefusal(form, error);
-  } catch (rest) {
-    complain(rest);
-  }
 }
 
 /**
@@ -147,134 +142,6 @@ function tell(form, error, complain) {
  * @param {...Child} children
  */
 const step = (title, ...children) => element('li', { class: 'card' }, element('h2', {}, title), ...children);
-
-/** @param {readonly CloningEngine[]} engines */
-function createPerson(engines) {
-  const codes = sampleLanguagesOf(engines);
-  const options = codes.map((code) => element('option', { value: code }, toLanguageName(code)));
-  const speaker = element('input', { name: 'speaker_name', maxlength: 200, autocomplete: 'off' });
-  const name = element('input', { name: 'name', maxlength: 200, autocomplete: 'off' });
-  const language = element('select', { name: 'language_code' }, options);
-  const engine = element('select', { name: 'engines' });
-  language.value = usualLanguage(codes) ?? '';
-  const engineField = field({ name: 'engines', label: 'Cloned by', control: engine });
-  const offer = () => {
-    const cloners = clonersFor(engines, language.value);
-    fill(
-      engine,
-      cloners.map((each) => element('option', { value: each.engine }, each.engine)),
-    );
-    engineField.hidden = cloners.length < 2;
-  };
-  language.addEventListener('change', offer);
-  offer();
-  return {
-    fields: [
-      element(
-        'div',
-        { class: 'pair' },
-        field({
-          name: 'speaker_name',
-          label: 'The person',
-          control: speaker,
-          hint: 'Told with the consent that they give.',
-        }),
-        field({ name: 'name', label: 'Name of the voice', control: name, hint: 'What everybody here will see.' }),
-      ),
-      element(
-        'div',
-        { class: 'pair' },
-        field({ name: 'language_code', label: 'Language of both recordings', control: language }),
-        engineField,
-      ),
-    ],
-    chosen: () => ({ engine: engines.find((each) => each.engine === engine.value), languageCode: language.value }),
-    values: () => ({
-      ...{ name: name.value.trim(), speaker_name: speaker.value.trim() },
-      ...{ language_code: language.value, engines: engine.value },
-    }),
-  };
-}
-
-/** @param {Record<'reference' | 'consent', import('./recording-field.js').RecordingField>} recordings */
-function createWords({ reference, consent }) {
-  const passage = element('div', { class: 'passage' });
-  const said = element('textarea', { name: 'reference_text', rows: 2, maxlength: 1000 });
-  const referenceText = field({
-    name: 'reference_text',
-    label: 'What is said in it',
-    control: said,
-    hint: 'Word by word: the engine must be told.',
-  });
-  const own = element('textarea', { name: 'consent_script', rows: 2, maxlength: 1000 });
-  const ownField = field({
-    name: 'consent_script',
-    label: 'What they say',
-    control: own,
-    hint: 'That it is their voice, and that they agree to its being cloned and spoken with.',
-  });
-  const sentence = element('div', { class: 'passage' });
-  let given = '';
-  /** @type {CloningEngine | undefined} */
-  let shownFor;
-  let languageOf = '';
-
-  const showConsent = () => {
-    const script = own.value.trim() || given;
-    if (shownFor) consent.want(consentSeconds(script, shownFor));
-  };
-  own.addEventListener('input', showConsent);
-  return {
-    passage,
-    sentence,
-    referenceText,
-    /**
-     * @param {CloningEngine} engine
-     * @param {string} languageCode
-     */
-    show(engine, languageCode) {
-      if (shownFor === engine && languageOf === languageCode) return;
-      [shownFor, languageOf] = [engine, languageCode];
-      const text = passageFor(languageCode);
-      fill(
-        passage,
-        element(
-          'p',
-          {},
-          text
-            ? 'Let them talk as they like, in a quiet room; or read this:'
-            : 'Let them talk as they like, in a quiet room, a hand’s breadth from the microphone.',
-        ),
-        text && element('blockquote', { lang: languageCode }, text),
-      );
-      referenceText.hidden = !engine.needs_reference_text;
-      if (said.value === '' && text) said.value = text;
-      reference.want(engine.sample_seconds);
-
-      const script = scriptFor(engine, languageCode);
-      given = script.text;
-      own.value = script.isOwn ? '' : script.text;
-      ownField.hidden = script.isOwn;
-      fill(
-        sentence,
-        element(
-          'p',
-          {},
-          script.isOwn
-            ? 'The same person says this sentence, word by word:'
-            : 'The same person says that they agree, in their language:',
-        ),
-        script.isOwn && element('blockquote', { lang: languageCode, class: 'consent-sentence' }, script.text),
-        ownField,
-      );
-      showConsent();
-    },
-    values: () => ({
-      reference_text: referenceText.hidden ? '' : said.value.trim(),
-      consent_script: own.value.trim(),
-    }),
-  };
-}
 
 /** How far the making of it is: sent, then listened to. */
 function createMaking() {

@@ -17,7 +17,7 @@ const namespace = 'http://www.w3.org/2000/svg';
  * @property {string} title
  * @property {readonly DayValue[]} days
  * @property {(value: number) => string} toText The value in full, with its unit.
- * @property {{ divisor: number, name: string }} unit What the side of the chart counts in.
+ * @property {{ divisor: number, name: string }} unit What the side of the chart counts in, as the caption says.
  */
 
 /** @param {DayChartOptions} options */
@@ -66,7 +66,13 @@ export function dayChart(options) {
     if (hadFocus) goTo(current);
   };
   new ResizeObserver(draw).observe(plot);
-  return element('figure', { class: 'chart' }, element('figcaption', {}, title), plot, toTable(options));
+  return element(
+    'figure',
+    { class: 'chart' },
+    element('figcaption', {}, title, ' ', element('small', {}, options.unit.name)),
+    plot,
+    toTable(options),
+  );
 }
 
 /**

@@ -59,13 +59,14 @@ export function clearFaults(form) {
 }
 
 /**
- * The faults of a refusal at their fields; whatever else went wrong is for the page to tell.
+ * What the service refused, at the fields that it names; what belongs to none of them is for the page to tell.
  * @param {HTMLElement} form
  * @param {unknown} error
+ * @param {(error: unknown) => void} complain
  */
-export function showRefusal(form, error) {
-  if (!(error instanceof Refusal) || error.details.length === 0) throw error;
-  if (showFaults(form, error.details).length > 0) throw error;
+export function showRefusal(form, error, complain) {
+  const faults = error instanceof Refusal ? error.details : [];
+  if (faults.length === 0 || showFaults(form, faults).length > 0) complain(error);
 }
 
 /**

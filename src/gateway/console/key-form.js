@@ -67,23 +67,14 @@ export function createKeyForm({ api, say, complain }, own, onMade) {
       await onMade(made);
       say('The key is made.');
     } catch (error) {
-      tell(form, error, complain);
+      // What is wrong may be folded away.
+      for (const folded of form.querySelectorAll('details')) folded.open = true;
+      showRefusal(form, error, complain);
     } finally {
       send.disabled = false;
     }
   });
   return form;
-}
-
-/** @type {(form: HTMLElement, error: unknown, complain: (error: unknown) => void) => void} */
-function tell(form, error, complain) {
-  try {
-    // What is wrong may be folded away.
-    for (const folded of form.querySelectorAll('details')) folded.open = true;
-    showRefusal(form, error);
-  } catch (rest) {
-    complain(rest);
-  }
 }
 
 /** @param {ApiKey} own */

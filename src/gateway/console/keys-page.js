@@ -15,7 +15,7 @@ export const keysPage = {
   title: 'Keys',
   async show(desk) {
     const { room, api, may, signal } = desk;
-    fill(room, element('p', { class: 'hint', role: 'status' }, 'Loading the keys …'));
+    fill(room, element('p', { class: 'hint loading', role: 'status' }, 'Loading the keys …'));
     /** @type {ApiKey} */
     const own = await api.ask(`${path}/self`, { signal });
     const made = createMadeKey(desk);

@@ -1,16 +1,16 @@
-// A recording of somebody speaking, made here or chosen as a file: how loud it is while it is made, how long it is and how
-// long it should be, to be heard again before it is sent.
+// A field for a recording of somebody speaking, made here or chosen as a file: how loud it is while it is made, how long it
+// is and how long it should be, to be heard again before it is sent.
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
-import { hasMicrophone, openMicrophone } from './microphone.js';
-import { createSoundStrip, peakOf, peaksOf } from './sound-strip.js';
-import { toWav } from './wav-file.js';
+import { hasMicrophone } from './microphone.js';
+import { Recording } from './recording.js';
+import { createSoundStrip } from './sound-strip.js';
 import { toLength, toSize } from './wording.js';
 
 /** Quieter than this for a second, and the microphone is too far. */
 const quietPeak = 0.03;
 const loudPeak = 0.98;
-const heardBlocks = 40;
+const latelyPeaks = 40;
 
 /**
  * @typedef {object} Wanted
@@ -28,20 +28,37 @@ const heardBlocks = 40;
 /** @param {RecordingFieldOptions} options */
 export function createRecordingField({ name, label, signal }) {
   const strip = createSoundStrip();
-  const buttons = element('div', { class: 'row' });
-  const time = element('output', { class: 'time' });
+  const time = element('output', { class: 'time', 'aria-label': 'Length' });
   const advice = element('p', { class: 'hint', id: `${name}-advice`, role: 'status' });
   const trouble = element('p', { class: 'field-trouble', id: `${name}-trouble`, role: 'alert' });
-  /** @type {HTMLInputElement} */
-  const chosen = element('input', {
-    type: 'file',
-    class: 'sr-only',
-    tabindex: -1,
-    accept: '.wav,.flac,.mp3,.ogg,.oga,.opus,audio/*',
-    'aria-label': `${label}: file`,
-    'aria-hidden': 'true',
-    onchange: () => take(chosen.files?.[0]),
+  /** @type {Wanted} */
+  let wanted = { min: 1, max: 30 };
+  let played = Infinity;
+
+  const show = () => {
+    const { file, peaks, seconds, isLive } = recording;
+    strip.show({
+      peaks,
+      seconds,
+      played,
+      ...(file ? { secondsMax: seconds || 1 } : { secondsMax: wanted.max, secondsMin: wanted.min }),
+    });
+    time.value = `${seconds.toFixed(1)} s`;
+    const text = adviceOn(recording, wanted);
+    // Only what is new is read out.
+    if (advice.textContent !== text) advice.textContent = text;
+    if (root.classList.toggle('live', isLive) && seconds >= wanted.max) void recording.stop();
+    buttons.show();
+  };
+  const recording = new Recording(show);
+  const sound = createListening({
+    recording,
+    onChange: (seconds) => {
+      played = seconds;
+      show();
+    },
   });
+  const buttons = createButtons({ recording, sound, label, trouble });
   const root = element(
     'div',
     {
@@ -49,204 +66,145 @@ export function createRecordingField({ name, label, signal }) {
       role: 'group',
       'aria-label': label,
       'data-field': name,
-      'aria-describedby': `${name}-advice ${name}-trouble`,
+      'aria-describedby': `${advice.id} ${trouble.id}`,
     },
     element('div', { class: 'well' }, strip.canvas, time),
-    buttons,
+    buttons.root,
     advice,
     trouble,
-    chosen,
   );
-  const sound = new Audio();
-
-  /** @type {Wanted} */
-  let wanted = { min: 1, max: 30 };
-  /** @type {Blob | undefined} */
-  let file;
-  /** @type {number[]} */
-  let peaks = [];
-  let seconds = 0;
-  /** @type {import('./microphone.js').Microphone | undefined} */
-  let microphone;
-  let isOpening = false;
-
-  const show = (/** @type {number | undefined} */ played = undefined) =>
-    strip.show({
-      ...{ peaks, seconds, secondsMax: file ? seconds || 1 : wanted.max, secondsMin: file ? 0 : wanted.min },
-      ...(played !== undefined && { played }),
-    });
-  /** @param {number} spent */
-  const tell = (spent) => {
-    time.value = `${spent.toFixed(1)} s`;
-  };
-
-  const forget = () => {
-    sound.pause();
-    if (sound.src) URL.revokeObjectURL(sound.src);
-    sound.removeAttribute('src');
-    file = undefined;
-    peaks = [];
-    seconds = 0;
-  };
-  /** @param {Blob} taken */
-  const keep = (taken) => {
-    file = taken;
-    sound.src = URL.createObjectURL(taken);
-    show();
-    tell(seconds);
-    advise();
-    showButtons();
-  };
-
-  const record = async () => {
-    if (isOpening) return;
-    isOpening = true;
-    forget();
-    fill(trouble);
-    try {
-      microphone = await openMicrophone(hear);
-      if (signal.aborted) microphone.leave();
-    } catch (error) {
-      fill(trouble, error instanceof Error ? error.message : String(error));
-      root.querySelector('button')?.focus();
-    } finally {
-      isOpening = false;
-    }
-    show();
-    tell(0);
-    advise();
-    showButtons();
-    if (microphone) buttons.querySelector('button')?.focus();
-  };
-  /** @type {(block: Float32Array, secondsInAll: number) => void} */
-  const hear = (block, secondsInAll) => {
-    if (!microphone) return;
-    peaks.push(peakOf(block));
-    seconds = secondsInAll;
-    show();
-    tell(seconds);
-    advise();
-    if (seconds >= wanted.max) void stop();
-  };
-  const stop = async () => {
-    const ending = microphone;
-    microphone = undefined;
-    if (!ending) return;
-    const { samples, sampleRateHz } = await ending.stop();
-    peaks = peaksOf(samples);
-    seconds = samples.length / sampleRateHz;
-    keep(
-      toWav(
-        Int16Array.from(samples, (sample) => Math.max(-1, Math.min(1, sample)) * 32_767),
-        sampleRateHz,
-      ),
-    );
-    buttons.querySelector('button')?.focus();
-  };
-  /** @param {File | undefined} given */
-  const take = async (given) => {
-    chosen.value = '';
-    if (!given) return;
-    forget();
-    fill(trouble);
-    const read = await readSound(given);
-    peaks = read.peaks;
-    seconds = read.seconds;
-    keep(given);
-    buttons.querySelector('button')?.focus();
-  };
-
-  const advise = () => {
-    const range = `${Number(wanted.min.toFixed(1))} to ${wanted.max} seconds of speech are wanted`;
-    const lately = Math.max(...peaks.slice(-heardBlocks));
-    if (microphone && peaks.length > heardBlocks && lately < quietPeak) say('Hardly anything is heard. Come closer.');
-    else if (microphone && lately >= loudPeak) say('That is too loud. Move back a little.');
-    else if (microphone) say(seconds < wanted.min ? `Recording; ${range}.` : 'That is enough; stop when you are done.');
-    else if (!file) say(`${range.charAt(0).toUpperCase()}${range.slice(1)}.`);
-    else if (seconds === 0) say(`${nameOf(file)}, ${toSize(file.size)}. This browser cannot play it; the service may.`);
-    else if (seconds < wanted.min) say(`It lasts ${toLength(seconds)}; ${range}.`);
-    else say(`${nameOf(file)}, ${toLength(seconds)}, ${toSize(file.size)}. Listen to it before you go on.`);
-  };
-  /** Only what is new is said, and read out.
-   * @param {string} text */
-  const say = (text) => {
-    if (advice.textContent !== text) advice.textContent = text;
-  };
-
-  const showButtons = () => {
-    root.classList.toggle('live', microphone !== undefined);
-    /** @param {string} text */
-    const choose = (text) => element('button', { type: 'button', class: 'quiet', onclick: () => chosen.click() }, text);
-    if (microphone) {
-      const button = { type: 'button', class: 'main', onclick: stop };
-      return fill(buttons, element('button', button, icon('stop'), 'Stop'));
-    }
-    const canRecord = hasMicrophone();
-    const begin = element(
-      'button',
-      { type: 'button', class: file ? '' : 'main', disabled: !canRecord, onclick: record },
-      icon('record'),
-      file ? 'Record again' : 'Record',
-    );
-    const play = element(
-      'button',
-      { type: 'button', onclick: () => (sound.paused ? void sound.play() : sound.pause()) },
-      icon(sound.paused ? 'play' : 'pause'),
-      sound.paused ? 'Listen' : 'Pause',
-    );
-    fill(buttons, file && seconds > 0 && play, begin, choose('Choose a file'));
-    if (!canRecord)
-      fill(trouble, 'A browser lets a page record only over HTTPS, or on the machine itself. Choose a file.');
-  };
-
-  for (const event of ['play', 'pause', 'ended']) {
-    sound.addEventListener(event, () => {
-      const hadFocus = buttons.contains(document.activeElement);
-      showButtons();
-      if (hadFocus) buttons.querySelector('button')?.focus();
-      if (event === 'play') requestAnimationFrame(follow);
-      else if (event === 'ended') show();
-    });
-  }
-  const follow = () => {
-    if (sound.paused) return;
-    show(sound.currentTime);
-    requestAnimationFrame(follow);
-  };
   signal.addEventListener('abort', () => {
-    microphone?.leave();
-    microphone = undefined;
-    forget();
+    sound.stop();
+    recording.leave();
   });
-  showButtons();
+  if (!hasMicrophone()) fill(trouble, 'A browser lets a page record only over HTTPS, or on the machine itself.');
 
   return {
     root,
     /** What there is to send, if anything. */
-    file: () => file,
+    file: () => recording.file,
     /** @param {Wanted} next */
     want(next) {
       wanted = next;
       show();
-      tell(seconds);
-      advise();
     },
   };
 }
 
-/** @param {Blob} file */
-const nameOf = (file) => (file instanceof File ? file.name : 'Recorded here');
+/**
+ * @param {Recording} recording
+ * @param {Wanted} wanted
+ */
+function adviceOn({ file, peaks, seconds, isLive }, { min, max }) {
+  const range = `${Number(min.toFixed(1))} to ${max} seconds of speech are wanted`;
+  const lately = Math.max(...peaks.slice(-latelyPeaks));
+  if (isLive && peaks.length > latelyPeaks && lately < quietPeak) return 'Hardly anything is heard. Come closer.';
+  if (isLive && lately >= loudPeak) return 'That is too loud. Move back a little.';
+  if (isLive) return seconds < min ? `Recording; ${range}.` : 'That is enough; stop when you are done.';
+  if (!file) return `${range.charAt(0).toUpperCase()}${range.slice(1)}.`;
+  const what = `${file instanceof File ? file.name : 'Recorded here'}, ${toSize(file.size)}`;
+  if (seconds === 0) return `${what}. This browser cannot play it; the service may.`;
+  return seconds < min ? `It lasts ${toLength(seconds)}; ${range}.` : `${what}. Listen to it before you go on.`;
+}
 
 /**
- * Nothing of what this browser cannot read; the service reads more.
- * @param {Blob} file
+ * What was recorded, heard again.
+ * @param {{ recording: Recording, onChange: (seconds: number) => void }} options How many seconds of it were heard.
  */
-async function readSound(file) {
-  try {
-    const context = new OfflineAudioContext(1, 1, 48_000);
-    const read = await context.decodeAudioData(await file.arrayBuffer());
-    return { peaks: peaksOf(read.getChannelData(0)), seconds: read.duration };
-  } catch {
-    return { peaks: [], seconds: 0 };
-  }
+function createListening({ recording, onChange }) {
+  const sound = new Audio();
+  const stop = () => {
+    sound.pause();
+    URL.revokeObjectURL(sound.src);
+    onChange(Infinity);
+  };
+  const follow = () => {
+    if (sound.paused) return;
+    onChange(sound.currentTime);
+    requestAnimationFrame(follow);
+  };
+  sound.addEventListener('ended', stop);
+  return {
+    stop,
+    get isOn() {
+      return !sound.paused;
+    },
+    async play() {
+      if (!recording.file) return;
+      sound.src = URL.createObjectURL(recording.file);
+      await sound.play();
+      follow();
+    },
+  };
+}
+
+/** @param {{ recording: Recording, sound: ReturnType<typeof createListening>, label: string, trouble: HTMLElement }} options */
+function createButtons({ recording, sound, label, trouble }) {
+  const root = element('div', { class: 'row' });
+  /** @type {HTMLInputElement} */
+  const chooser = element('input', {
+    type: 'file',
+    hidden: true,
+    accept: '.wav,.flac,.mp3,.ogg,.oga,.opus,audio/*',
+    'aria-label': `${label}: file`,
+    onchange: () => act(() => takeChosen()),
+  });
+  const takeChosen = async () => {
+    const [file] = chooser.files ?? [];
+    if (file) await recording.take(file);
+    chooser.value = '';
+  };
+  /** @param {() => Promise<void>} work */
+  const act = async (work) => {
+    fill(trouble);
+    try {
+      if (sound.isOn) sound.stop();
+      await work();
+    } catch (error) {
+      fill(trouble, error instanceof Error ? error.message : String(error));
+    }
+    shown = '';
+    show();
+    root.querySelector('button')?.focus();
+  };
+  let shown = '';
+  /** Only when others are wanted, lest the focus be lost. */
+  const show = () => {
+    const { isLive, file, seconds } = recording;
+    const state = [isLive, file !== undefined, seconds > 0, sound.isOn].join();
+    if (state === shown) return;
+    shown = state;
+    const hadFocus = root.contains(document.activeElement);
+    const stop = element(
+      'button',
+      { type: 'button', class: 'main', onclick: () => act(() => recording.stop()) },
+      icon('stop'),
+      'Stop',
+    );
+    const listen = element(
+      'button',
+      { type: 'button', onclick: () => (sound.isOn ? sound.stop() : void sound.play()) },
+      icon(sound.isOn ? 'stop' : 'play'),
+      sound.isOn ? 'Stop' : 'Listen',
+    );
+    const record = element(
+      'button',
+      {
+        type: 'button',
+        class: file ? '' : 'main',
+        disabled: !hasMicrophone(),
+        onclick: () => act(() => recording.record()),
+      },
+      icon('record'),
+      file ? 'Record again' : 'Record',
+    );
+    const choose = element(
+      'button',
+      { type: 'button', class: 'quiet', onclick: () => chooser.click() },
+      'Choose a file',
+    );
+    fill(root, ...(isLive ? [stop] : [file && seconds > 0 && listen, record, choose]), chooser);
+    if (hadFocus) root.querySelector('button')?.focus();
+  };
+  return { root, show };
 }

@@ -82,7 +82,10 @@ async function showPage() {
     const api = createApi(apiKey, exit);
     await page.show({ room, api, key, may, rest, signal, say, complain });
   } catch (error) {
-    if (!signal.aborted) complain(error);
+    if (signal.aborted) return;
+    complain(error);
+    const again = element('button', { type: 'button', onclick: () => showPage() }, 'Try again');
+    room.querySelector('.loading')?.replaceWith(again);
   }
 }
 

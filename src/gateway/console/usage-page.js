@@ -123,7 +123,7 @@ async function toContent({ api, signal }, count, names) {
           title: 'Characters',
           days: valuesOf('characters'),
           toText: (value) => `${toCount(value)} characters`,
-          unit: { divisor: 1, name: '' },
+          unit: { divisor: 1, name: 'a day' },
         }),
       ),
       card(dayChart({ title: 'Sound', days: seconds, toText: toLength, unit: unitFor(seconds) })),
@@ -180,7 +180,7 @@ function totals({ characters, audio_seconds, requests } = { characters: 0, audio
         'div',
         { class: 'card' },
         element('dt', {}, term),
-        element('dd', {}, element('strong', {}, figure), element('span', {}, daily)),
+        element('dd', {}, element('strong', {}, figure), element('small', {}, daily)),
       ),
     ),
   );
@@ -189,6 +189,6 @@ function totals({ characters, audio_seconds, requests } = { characters: 0, audio
 /** @param {readonly { value: number }[]} seconds */
 function unitFor(seconds) {
   const most = Math.max(...seconds.map(({ value }) => value));
-  if (most < 120) return { divisor: 1, name: 's' };
-  return most < 7_200 ? { divisor: 60, name: 'min' } : { divisor: 3_600, name: 'h' };
+  if (most < 120) return { divisor: 1, name: 'seconds a day' };
+  return most < 7_200 ? { divisor: 60, name: 'minutes a day' } : { divisor: 3_600, name: 'hours a day' };
 }

@@ -3,8 +3,7 @@
 /** @import { Desk } from './page.d.ts' */
 /** @import { Voice } from './wire.d.ts' */
 import { element, fill } from './element.js';
-import { clearFaults, field, showRefusal } from './field.js';
-import { isSure } from './sureness.js';
+import { changeCard } from './voice-changes.js';
 import { toLanguageName } from './voice-names.js';
 import { createPreview } from './voice-picker.js';
 import { previewButton, statusChip, toVoicePath } from './voice-words.js';
@@ -15,22 +14,9 @@ const pollMs = 2_000;
 
 /** @param {Desk} desk */
 export async function showVoice(desk) {
-  const { room, api, rest, signal, say, complain, may } = desk;
+  const { room, api, rest, signal, say, may } = desk;
   const path = toVoicePath(rest[0] ?? '');
   const preview = createPreview(desk);
-  /** @type {(work: () => Promise<Voice | undefined>, said: string) => Promise<void>} */
-  const change = async (work, said) => {
-    try {
-      const voice = await work();
-      if (!voice) return;
-      show(voice);
-      room.querySelector('h1')?.focus();
-      say(said);
-    } catch (error) {
-      if (!signal.aborted) complain(error);
-    }
-  };
-
   /** @param {Voice} voice */
   const show = (voice) => {
     const { name, description, voice_id, status, kind } = voice;
@@ -52,7 +38,7 @@ export async function showVoice(desk) {
             ' ',
             statusChip(voice),
           ),
-          element('p', { class: 'lead' }, description || 'Nothing more is said about it.'),
+          element('p', { class: 'lead' }, description),
         ),
         element(
           'div',
@@ -67,104 +53,17 @@ export async function showVoice(desk) {
         'div',
         { class: 'columns' },
         aboutCard(voice),
-        element('div', {}, consentCard(voice), may('voices:write') ? changeCard(voice) : unchangeable()),
+        element(
+          'div',
+          {},
+          consentCard(voice),
+          may('voices:write') ? changeCard({ voice, desk, onChange: show }) : unchangeable(),
+        ),
       ),
     );
   };
 
-  /** @param {Voice} voice */
-  const changeCard = (voice) => {
-    const isRevoked = voice.status === 'consent_revoked';
-    return element(
-      'section',
-      { class: 'card' },
-      element('h2', {}, 'Change'),
-      !isRevoked && nameForm(voice),
-      element(
-        'div',
-        { class: 'row endings' },
-        !isRevoked && enableButton(voice),
-        revokeButton(voice),
-        deleteButton(voice),
-      ),
-    );
-  };
-
-  /** @param {Voice} voice */
-  const nameForm = ({ name, description }) => {
-    const nameInput = element('input', { name: 'name', value: name, maxlength: 200, required: true });
-    const about = element('textarea', { name: 'description', rows: 2, maxlength: 1000 }, description);
-    const form = element(
-      'form',
-      { novalidate: true },
-      field({ name: 'name', label: 'Name', control: nameInput }),
-      field({ name: 'description', label: 'Description', control: about }),
-      element('button', { type: 'submit' }, 'Save'),
-    );
-    form.addEventListener('submit', async (event) => {
-      event.preventDefault();
-      clearFaults(form);
-      await change(async () => {
-        const body = { name: nameInput.value.trim(), description: about.value.trim() };
-        try {
-          return await api.ask(path, { method: 'PATCH', body });
-        } catch (error) {
-          showRefusal(form, error);
-          return undefined;
-        }
-      }, 'Saved.');
-    });
-    return form;
-  };
-
-  /** @param {Voice} voice */
-  const enableButton = ({ name, status }) => {
-    const enabled = status === 'disabled';
-    const said = enabled ? `${name} can speak again.` : `${name} is switched off.`;
-    const onclick = () => change(() => api.ask(path, { method: 'PATCH', body: { enabled } }), said);
-    return element('button', { type: 'button', onclick }, enabled ? 'Switch on' : 'Switch off');
-  };
-
-  /** @param {Voice} voice */
-  const revokeButton = ({ kind, name, consent }) => {
-    if (kind !== 'cloned' || !consent || consent.revoked_at) return undefined;
-    const onclick = () =>
-      change(async () => {
-        const isMeant = await isSure({
-          title: `Withdraw the consent of ${consent.speaker_name}?`,
-          text: `${name} falls silent at once and for good. What it was made of is destroyed, and all stored audio of it. This cannot be undone.`,
-          yes: 'Withdraw it',
-          no: 'Keep the voice',
-        });
-        return isMeant ? api.ask(`${path}/consent/revoke`, { method: 'POST' }) : undefined;
-      }, 'The consent is withdrawn.');
-    return element('button', { type: 'button', class: 'danger', onclick }, 'Withdraw consent');
-  };
-
-  /** @param {Voice} voice */
-  const deleteButton = ({ kind, name, created_at }) => {
-    if (created_at === null) return undefined;
-    const onclick = async () => {
-      const more = kind === 'cloned' ? ' What it was made of goes with it, and all stored audio of it.' : '';
-      const question = {
-        title: `Delete ${name}?`,
-        text: `Whoever asks for it hears that there is no such voice.${more} This cannot be undone.`,
-        yes: 'Delete it',
-        no: 'Keep it',
-      };
-      if (!(await isSure(question))) return;
-      try {
-        await api.ask(path, { method: 'DELETE' });
-        location.hash = '#/voices';
-        say(`${name} is deleted.`);
-      } catch (error) {
-        complain(error);
-      }
-    };
-    return element('button', { type: 'button', class: 'danger', onclick }, 'Delete');
-  };
-
-  fill(room, element('p', { class: 'hint', role: 'status' }, 'Loading the voice …'));
+  fill(room, element('p', { class: 'hint loading', role: 'status' }, 'Loading the voice …'));
   let voice = await api.ask(path, { signal });
   show(voice);
   while (voice.status === 'pending' && !signal.aborted) {

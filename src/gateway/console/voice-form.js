@@ -10,7 +10,7 @@ const bindingsMax = 8;
 
 /** @param {Desk} desk */
 export async function showVoiceForm({ room, api, signal, say, complain }) {
-  fill(room, element('p', { class: 'hint', role: 'status' }, 'Loading the voices …'));
+  fill(room, element('p', { class: 'hint loading', role: 'status' }, 'Loading the voices …'));
   const speakers = toSpeakers(await api.list('/api/voices', 'voices', { signal }));
   const name = element('input', { name: 'name', maxlength: 200, required: true, autocomplete: 'off' });
   const voiceId = element('input', { name: 'voice_id', class: 'mono', maxlength: 128, autocomplete: 'off' });
@@ -46,7 +46,7 @@ export async function showVoiceForm({ room, api, signal, say, complain }) {
       location.hash = toVoiceAddress(made.voice_id);
       say(`${made.name} can speak.`);
     } catch (error) {
-      tell(form, error, complain);
+      showRefusal(form, error, complain);
     } finally {
       send.disabled = false;
     }
@@ -59,15 +59,6 @@ export async function showVoiceForm({ room, api, signal, say, complain }) {
     form,
   );
   name.focus();
-}
-
-/** @type {(form: HTMLElement, error: unknown, complain: (error: unknown) => void) => void} */
-function tell(form, error, complain) {
-  try {
-    showRefusal(form, error);
-  } catch (rest) {
-    complain(rest);
-  }
 }
 
 /**

@@ -15,7 +15,7 @@ const shownAtOnce = 60;
 export async function showVoiceList({ room, api, may, signal, complain }) {
   const preview = createPreview({ api, signal, complain });
   const list = element('ul', { class: 'voice-list' });
-  const told = element('p', { class: 'hint', role: 'status' }, 'Loading the voices …');
+  const told = element('p', { class: 'hint loading', role: 'status' }, 'Loading the voices …');
   const more = element('button', { type: 'button', hidden: true }, 'Show more');
   const filters = element('form', { class: 'filters', role: 'search', 'aria-label': 'Voices' });
   filters.addEventListener('submit', (event) => event.preventDefault());
@@ -23,6 +23,7 @@ export async function showVoiceList({ room, api, may, signal, complain }) {
 
   /** @type {Voice[]} */
   const voices = await api.list('/api/voices', 'voices', { signal });
+  told.classList.remove('loading');
   // What was made here before what came with engines.
   voices.sort(
     (one, other) =>
