@@ -24,6 +24,8 @@ export interface EventSender {
   begin(request: FastifyRequest, reply: FastifyReply, asked: AskedSpeech, ticket?: Ticket): Promise<FastifyReply>;
   /** Reads on after `Last-Event-ID`, for the key or the ticket with that id. */
   resume(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<FastifyReply>;
+  /** Ends the stream: nobody will read on in it. */
+  leave(audioId: string, holder: string): void;
 }
 
 export interface EventSenderOptions {
@@ -66,6 +68,12 @@ export function createEventSender({ client, streams, admit }: EventSenderOptions
         source: { messages, abort: (reason) => ending.abort(reason), toBroken },
       });
       return send(reply, stream, 0, headersOf(info, asked));
+    },
+
+    leave(audioId, holder) {
+      const stream = streams.find(audioId, holder);
+      if (!stream) throw new Failure('stream_expired');
+      stream.drop(clientLeft);
     },
 
     async resume(request, reply, audioId, holder) {

@@ -104,7 +104,6 @@ export function listen({ api, speech, sound, litText, onEnd }) {
       ['First sound', sounded && `${Math.round(sounded.duration)} ms`],
       ['Length', state !== 'coming' && player.pushedSeconds > 0 && `${player.pushedSeconds.toFixed(1)} s`],
       ['Made in', state === 'done' && `${(madeMs / 1000).toFixed(2)} s`],
-      ['Characters', chars.toLocaleString()],
       ['Gaps', underruns > 0 && String(underruns)],
     ];
     const shown = rows.filter(([, value]) => value);

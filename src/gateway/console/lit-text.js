@@ -71,7 +71,7 @@ export function createLitText(attributes) {
  * @param {readonly Word[]} words
  * @param {number} seconds
  */
-export function findWord(words, seconds) {
+function findWord(words, seconds) {
   let [low, high] = [0, words.length];
   while (low < high) {
     const middle = (low + high) >> 1;

@@ -1,7 +1,7 @@
 // Sound on its way to the ear: pieces go in at one end as they come, and come out at the other, sample after sample with
 // nothing between them. It begins once a little is there; if it runs dry it waits until there is some again, and counts it.
 
-const firstSeconds = 0.06;
+const firstSeconds = 0.2;
 const againSeconds = 0.3;
 
 export class SoundLine {

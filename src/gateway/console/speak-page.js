@@ -50,6 +50,7 @@ function showSpeaking({ room, api, rest, signal, say, complain }, voices) {
   const count = element('span', { id: 'count', class: 'count' });
   const speak = element('button', { type: 'button', class: 'main say' });
   const place = element('div', { class: 'heard' }, emptySound());
+  const told = element('p', { class: 'sr-only', role: 'status' });
   const after = element('div', { class: 'after', hidden: true });
   const fileOptions = { api, signal, say, complain };
   const code = createCode(() => ({ speech: toSpeech(), format: 'wav' }), fileOptions);
@@ -87,12 +88,12 @@ function showSpeaking({ room, api, rest, signal, say, complain }, voices) {
     listening = listen({ api, speech: toSpeech(), sound: sound(), litText, onEnd: showEnd });
     fill(place, listening.root);
     showButton();
-    say('Speaking');
+    fill(told, 'Speaking');
   };
   /** @param {'done' | 'stopped' | 'failed'} how */
   const showEnd = (how) => {
     showButton();
-    if (how === 'stopped') say('Stopped');
+    fill(told, { done: 'All is spoken', stopped: 'Stopped', failed: '' }[how]);
     if (how !== 'done' || !listening) return;
     const { speech, samples } = listening;
     const formats = settings.voice.capabilities.output_formats;
@@ -147,6 +148,7 @@ function showSpeaking({ room, api, rest, signal, say, complain }, voices) {
       place,
       after,
       code.root,
+      told,
     ),
   );
   settings.begin();

@@ -58,8 +58,16 @@ export async function runSpeech({ api, speech, player, signal, onSamples }, word
   const indices = speech.chunks.map(({ text, from }) => ({ from, indexOf: createIndexOf(text) }));
   const toSamples = createSampleJoin();
   let isDone = false;
+  let audioId = '';
+  // A connection that is lost may come back; who stops does not.
+  signal.addEventListener('abort', () => {
+    if (audioId !== '' && !isDone) api.send(`${path}/${audioId}`, { method: 'DELETE' }).catch(() => {});
+  });
   for await (const { data } of readEvents(/** @type {ReadableStream} */ (reply.body))) {
     switch (data.type) {
+      case 'speech.audio.info':
+        audioId = data.id;
+        break;
       case 'speech.audio.delta': {
         const samples = toSamples(data.audio);
         onSamples(samples);

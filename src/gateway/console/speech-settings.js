@@ -46,7 +46,7 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
     const said = `${speakingRate().toFixed(2)}×`;
     speedSaid.textContent = said;
     speed.setAttribute('aria-valuetext', `${speakingRate()} times`);
-    fill(summary, element('span', {}, voice.name), ` · ${toLanguageName(language.value)} · ${said}`);
+    fill(summary, element('strong', {}, voice.name), ` · ${toLanguageName(language.value)} · ${said}`);
     onChange();
   }
   function speakingRate() {

@@ -6,6 +6,8 @@ import { element } from './element.js';
 const [barWidth, gapWidth, barHeightMin] = [3, 2, 3];
 /** How many samples share a peak. */
 const samplesPerPeak = 256;
+/** What is quieter than this is not drawn larger than it is. */
+const loudestMin = 8_000;
 /** How much of the way to its new scale the picture goes in a frame. */
 const easing = 0.18;
 
@@ -30,6 +32,8 @@ export function createWaveform({ sampleRateHz, onSeek }) {
   let seconds = 0;
   let expectedSeconds = 0;
   let shownSeconds = 0;
+  let loudest = loudestMin;
+  let shownLoudest = loudestMin;
 
   const madeSeconds = () => taken / sampleRateHz;
 
@@ -60,6 +64,7 @@ export function createWaveform({ sampleRateHz, onSeek }) {
         const at = 2 * Math.floor(taken++ / samplesPerPeak);
         peaks[at] = Math.min(peaks[at] ?? 0, sample);
         peaks[at + 1] = Math.max(peaks[at + 1] ?? 0, sample);
+        loudest = Math.max(loudest, Math.abs(sample));
       }
     },
     /** How long it will be, as far as can be told. @param {number} willBe */
@@ -72,6 +77,7 @@ export function createWaveform({ sampleRateHz, onSeek }) {
       const target = Math.max(expectedSeconds, madeSeconds());
       const isNear = isCalm || shownSeconds === 0 || Math.abs(target - shownSeconds) < target / 500;
       shownSeconds = isNear ? target : shownSeconds + (target - shownSeconds) * easing;
+      shownLoudest = isNear ? loudest : shownLoudest + (loudest - shownLoudest) * easing;
       paint();
       root.setAttribute('aria-valuemax', madeSeconds().toFixed(1));
       root.setAttribute('aria-valuenow', at.toFixed(1));
@@ -102,8 +108,8 @@ export function createWaveform({ sampleRateHz, onSeek }) {
     const middle = height / 2;
     for (let i = 0; i < count; i++) {
       const { low, high, isThere } = reach(peaks, i * perBar, (i + 1) * perBar);
-      const top = (high / 32768) * middle;
-      const bottom = (-low / 32768) * middle;
+      const top = (high / shownLoudest) * middle;
+      const bottom = (-low / shownLoudest) * middle;
       const bar = Math.max(barHeightMin, top + bottom);
       context.fillStyle = (!isThere ? toCome : i * step < headX ? heard : unheard) || 'gray';
       context.beginPath();
@@ -118,18 +124,23 @@ export function createWaveform({ sampleRateHz, onSeek }) {
 }
 
 /**
- * The lowest and the highest between two peaks.
+ * How far the sound reaches down and up between two peaks: half by its extremes and half on the average, or else the bars
+ * of a long text would all be as high.
  * @param {readonly number[]} peaks
  * @param {number} from
  * @param {number} to
  */
 function reach(peaks, from, to) {
-  let [low, high] = [0, 0];
+  let [lowest, highest, lows, highs] = [0, 0, 0, 0];
   const first = Math.floor(from);
-  const last = Math.max(first + 1, Math.floor(to));
-  for (let i = first; i < last && 2 * i < peaks.length; i++) {
-    low = Math.min(low, peaks[2 * i] ?? 0);
-    high = Math.max(high, peaks[2 * i + 1] ?? 0);
+  const last = Math.min(Math.max(first + 1, Math.floor(to)), peaks.length / 2);
+  for (let i = first; i < last; i++) {
+    const [low, high] = [peaks[2 * i] ?? 0, peaks[2 * i + 1] ?? 0];
+    lowest = Math.min(lowest, low);
+    highest = Math.max(highest, high);
+    lows += low;
+    highs += high;
   }
-  return { low, high, isThere: 2 * first < peaks.length };
+  const count = Math.max(1, last - first);
+  return { low: (lowest + lows / count) / 2, high: (highest + highs / count) / 2, isThere: first < last };
 }
