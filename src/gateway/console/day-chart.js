@@ -113,11 +113,7 @@ function toDrawing({ title, days, toText, unit }, width) {
   });
   const drawing = shape('svg', { viewBox: `0 0 ${width} ${height}`, role: 'group', 'aria-label': `${title}, by day` });
   const grid = shape('g', { 'aria-hidden': 'true' });
-  grid.append(
-    ...lines,
-    ...names,
-    shape('text', { class: 'unit', x: side - 8, y: height - 6, 'text-anchor': 'end' }, unit.name),
-  );
+  grid.append(...lines, ...names);
   const about = shape('desc', {}, 'One bar for each day. The arrow keys go from day to day.');
   drawing.append(about, grid, ...bars);
   return { drawing, bars };

@@ -37,7 +37,7 @@ export function keyFacts({ scopes, limits, expires_at, voice_ids, allowed_ips, c
     ['From', allowed_ips ? codes(allowed_ips) : 'anywhere'],
     ['Made', toDay(created_at)],
     ['Last used', lastUsed ?? (last_used_at ? toAge(last_used_at) : 'not yet')],
-    ['Ends', expires_at ? `${toDay(expires_at)}, ${toAge(expires_at)}` : 'never'],
+    ['Ends', expires_at ? toDay(expires_at) : 'never'],
   ]);
   return element('dl', {}, ...facts.flatMap(([term, told]) => [element('dt', {}, term), element('dd', {}, told)]));
 }
