@@ -75,7 +75,7 @@ export function listen({ api, speech, sound, litText, onEnd }) {
     const { seconds, isPlaying } = player;
     wave.expect(expected());
     const isMoving = wave.draw(seconds);
-    if (litText.text === text && seconds > 0) litText.light(words, seconds);
+    if (litText.text === text && seconds > 0 && !player.report.isOver) litText.light(words, seconds);
     else litText.clear();
     time.textContent = `${toClock(seconds)} / ${toClock(player.pushedSeconds)}`;
     const label = isPlaying ? 'Pause' : 'Play';

@@ -57,6 +57,10 @@ export function createLitText(attributes) {
       const [place] = range.getClientRects();
       if (!place) return;
       const { left, top } = mirror.getBoundingClientRect();
+      // To another line it does not glide.
+      const line = String(Math.round(place.top - top));
+      mark.classList.toggle('glides', !mark.hidden && mark.dataset.line === line);
+      mark.dataset.line = line;
       mark.hidden = false;
       mark.style.width = `${place.width}px`;
       mark.style.height = `${place.height}px`;

@@ -26,6 +26,8 @@ import { createIndexOf } from './text-chunks.js';
  */
 
 const path = '/api/audio/speech/sse';
+/** How often a connection that is lost is taken up again, and after how long. */
+const [triesMax, tryAgainMs] = [3, 500];
 
 /** When things happened, for whoever measures. */
 export const moments = {
@@ -51,43 +53,53 @@ export const toFields = ({ voiceId, languageCode, sampleRateHz, speakingRate }) 
  * @param {Word[]} words
  */
 export async function runSpeech({ api, speech, player, signal, onSamples }, words) {
-  const texts = speech.chunks.map(({ text }) => text);
-  const body = { ...toFields(speech), text_chunks: texts, output_format: 'pcm', timestamps: 'word' };
-  const reply = await api.send(path, { body, signal });
-  performance.mark(moments.firstByte);
   const indices = speech.chunks.map(({ text, from }) => ({ from, indexOf: createIndexOf(text) }));
   const toSamples = createSampleJoin();
-  let isDone = false;
-  let audioId = '';
-  // A connection that is lost may come back; who stops does not.
-  signal.addEventListener('abort', () => {
-    if (audioId !== '' && !isDone) api.send(`${path}/${audioId}`, { method: 'DELETE' }).catch(() => {});
-  });
-  for await (const { data } of readEvents(/** @type {ReadableStream} */ (reply.body))) {
-    switch (data.type) {
-      case 'speech.audio.info':
-        audioId = data.id;
-        break;
-      case 'speech.audio.delta': {
-        const samples = toSamples(data.audio);
-        onSamples(samples);
-        player.push(samples);
-        break;
-      }
-      case 'speech.audio.timestamps': {
-        const { from, indexOf } = indices[data.chunk_index] ?? { from: 0, indexOf: Number };
-        for (const { offset, length, start, end } of data.words)
-          words.push({ from: from + indexOf(offset), to: from + indexOf(offset + length), start, end });
-        break;
-      }
-      case 'speech.audio.done':
-        isDone = true;
-        break;
-      case 'error':
-        throw new Refusal(data);
-    }
+  for await (const data of eventsOf({ api, speech, signal })) {
+    if (data.type === 'speech.audio.delta') {
+      const samples = toSamples(data.audio);
+      onSamples(samples);
+      player.push(samples);
+    } else if (data.type === 'speech.audio.timestamps') {
+      const { from, indexOf } = indices[data.chunk_index] ?? { from: 0, indexOf: Number };
+      for (const { offset, length, start, end } of data.words)
+        words.push({ from: from + indexOf(offset), to: from + indexOf(offset + length), start, end });
+    } else if (data.type === 'error') throw new Refusal(data);
   }
-  if (!isDone) throw new Error('The connection was lost before the end.');
+}
+
+/**
+ * The events of the stream, to its end: where the connection is lost it is taken up again behind the last event.
+ * @param {Pick<RunOptions, 'api' | 'speech' | 'signal'>} options
+ */
+async function* eventsOf({ api, speech, signal }) {
+  const texts = speech.chunks.map(({ text }) => text);
+  const body = { ...toFields(speech), text_chunks: texts, output_format: 'pcm', timestamps: 'word' };
+  let [last, isOver] = ['', false];
+  const address = () => `${path}/${last.split(':')[0]}`;
+  // Who lost the connection may come back; who stops does not.
+  signal.addEventListener('abort', () => {
+    if (last !== '' && !isOver) api.send(address(), { method: 'DELETE' }).catch(() => {});
+  });
+  let reply = await api.send(path, { body, signal });
+  performance.mark(moments.firstByte);
+  for (let tries = 0; ; ) {
+    try {
+      for await (const { id, data } of readEvents(/** @type {ReadableStream} */ (reply.body))) {
+        last = id;
+        tries = 0;
+        isOver = data.type === 'speech.audio.done' || data.type === 'error';
+        yield data;
+        if (isOver) return;
+      }
+    } catch (error) {
+      if (signal.aborted || isOver) throw error;
+    }
+    if (last === '' || tries++ === triesMax) throw new Error('The connection was lost before the end.');
+    await new Promise((resolve) => setTimeout(resolve, tryAgainMs * tries));
+    signal.throwIfAborted();
+    reply = await api.send(address(), { headers: { 'Last-Event-ID': last }, signal });
+  }
 }
 
 /** Samples of 16 bit from base64; half a sample at the end of a piece waits for its other half. */

@@ -12,6 +12,17 @@ export function toLanguageName(code) {
   }
 }
 
+/**
+ * The first of the languages of a voice, without those that another one is a kind of.
+ * @param {readonly string[]} codes
+ */
+export const toSpokenNames = (codes) =>
+  codes
+    .filter((code) => !codes.some((other) => other.startsWith(`${code}-`)))
+    .slice(0, 2)
+    .map(toLanguageName)
+    .join(', ');
+
 /** @param {Voice} voice */
 const toSearched = ({ voice_id, name, description, engine, labels, language_codes }) =>
   [

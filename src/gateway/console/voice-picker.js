@@ -3,7 +3,7 @@
 /** @import { Voice } from './wire.d.ts' */
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
-import { findVoices, languagesOf, toLanguageName } from './voice-names.js';
+import { findVoices, languagesOf, toSpokenNames } from './voice-names.js';
 
 /** More are found by searching. */
 const shownMax = 150;
@@ -52,7 +52,7 @@ export function createVoicePicker({ voices, chosenId, onChoose, preview }) {
         onChoose(voice);
       },
     });
-    const about = [language_codes.slice(0, 2).map(toLanguageName).join(', '), kind === 'cloned' && 'cloned'];
+    const about = [toSpokenNames(language_codes), kind === 'cloned' && 'cloned'];
     return element(
       'div',
       { class: 'voice' },
