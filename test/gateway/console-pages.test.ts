@@ -1,113 +1,32 @@
 // The pages of voices, keys and usage in a real browser, at the service as it runs, with an engine that clones: a person is
 // recorded there and becomes a voice that speaks; a key is made, used and ended; what was spoken is shown. By mouse and
-// keyboard, in the light, in the dark and on a phone. The pictures in docs/console are made here where SCREENSHOTS names a
-// folder.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+// keyboard, in the light, in the dark and on a phone.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
 import { openCloning } from '../contract/open-cloning.ts';
 import { isInstalled } from '../programs.ts';
-import { openPage, type Page } from './chromium.ts';
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const { SCREENSHOTS = '' } = process.env;
-
-interface Violation {
-  id: string;
-  impact: string;
-  nodes: { html: string; failureSummary: string }[];
-}
+import { openConsole } from './open-console.ts';
 
 describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
   let service: Awaited<ReturnType<typeof openCloning>>;
-  let page: Page;
+  let desk: Awaited<ReturnType<typeof openConsole>>;
   const closes: (() => Promise<void>)[] = [];
   const keysUrl = '/api/auth/api-keys';
 
-  const dress = async (value: 'light' | 'dark', width = 1200, height = 800) => {
-    await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value }] });
-    const metrics = { width, height, deviceScaleFactor: 1, mobile: width < 600 };
-    await page.send('Emulation.setDeviceMetricsOverride', metrics);
-  };
-  const look = async (name: string) => {
-    if (SCREENSHOTS === '') return;
-    await page.run(`document.getElementById('status').textContent = ''`);
-    const { data } = await page.send('Page.captureScreenshot');
-    writeFileSync(join(SCREENSHOTS, `${name}.png`), Buffer.from(String(data), 'base64'));
-  };
-  const findings = async (): Promise<string[]> => {
-    await page.run(`globalThis.axe ?? (() => { ${axe} })(); undefined`);
-    const { violations } = await page.run<{ violations: Violation[] }>('axe.run(document)');
-    return violations.flatMap(({ id, impact, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${impact}: ${id}: ${html}: ${failureSummary}`),
-    );
-  };
-  /** In both lights nothing for axe to find, on a phone nothing over the edge; and a picture of each. */
-  const inspect = async (name: string) => {
-    for (const light of ['light', 'dark'] as const) {
-      await dress(light);
-      expect(await findings(), `${name}, ${light}`).toEqual([]);
-      await look(`${name}-${light}`);
-    }
-    await dress('light', 360, 740);
-    expect(await page.run('document.documentElement.scrollWidth'), name).toBe(360);
-    await look(`${name}-phone`);
-    await dress('light');
-  };
-  const find = (selector: string) => `document.querySelector(${JSON.stringify(selector)})`;
-  const click = async (selector: string) => {
-    await page.until(`!(${find(selector)}?.disabled ?? true) || ${find(selector)}?.matches('a, summary')`);
-    await page.run(`${find(selector)}.click()`);
-  };
-  const write = async (selector: string, text: string) => {
-    await page.run(`${find(selector)}.select(); ${find(selector)}.focus()`);
-    await page.send('Input.insertText', { text });
-  };
-  const textOf = (selector: string) => page.run<string>(`${find(selector)}?.innerText ?? ''`);
-  const saysThat = (selector: string, text: string) =>
-    page.until(`${find(selector)}?.innerText.includes(${JSON.stringify(text)})`);
-  const go = async (hash: string, title: string) => {
-    await page.run(`location.hash = ${JSON.stringify(hash)}`);
-    await page.until(`${find('h1')}?.innerText.startsWith(${JSON.stringify(title)}) && !${find('.loading')}`);
-  };
-  /** Comes back with another key in use. */
-  const use = async (key: string) => {
-    await page.run(`sessionStorage.setItem('sonant-key', ${JSON.stringify(key)}); location.reload()`);
-    await page.until(`document.readyState === 'complete' && ${find('h1')} && ${find('#pages a')}`);
-  };
-
   beforeAll(async () => {
     service = await openCloning((close) => closes.push(close));
-    const folder = mkdtempSync(join(tmpdir(), 'sonant-heard-'));
-    closes.push(async () => rmSync(folder, { recursive: true }));
-    const file = join(folder, 'heard.wav');
-    writeFileSync(file, Buffer.from(await service.reference.arrayBuffer()));
-    page = await openPage(
-      (close) => closes.push(close),
-      [
-        '--use-fake-device-for-media-stream',
-        '--use-fake-ui-for-media-stream',
-        `--use-file-for-fake-audio-capture=${file}`,
-      ],
-    );
-    await page.send('Page.enable');
-    await page.send('Page.addScriptToEvaluateOnNewDocument', {
-      source: `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
-        sessionStorage.setItem('violations', (sessionStorage.getItem('violations') ?? '') + violatedDirective + blockedURI))`,
-    });
-    await page.goTo(`${service.url}/console`);
-    await use(service.key);
+    const heard = Buffer.from(await service.reference.arrayBuffer());
+    desk = await openConsole({ url: service.url, heard }, (close) => closes.push(close));
+    await desk.use(service.key);
   });
   afterAll(async () => {
     for (const close of closes.reverse()) await close();
   });
-  beforeEach(() => dress('light'));
+  beforeEach(() => desk.dress('light'));
 
   /** As long as it takes; what is heard is a voice that speaks on and on. */
   const record = async (name: string, seconds: number) => {
+    const { page, click, find } = desk;
     const root = `[data-field=${name}]`;
     await click(`${root} button:has(.icon-record)`);
     await page.until(`${find(`${root} output`)}.value.split(' ')[0] >= ${seconds}`);
@@ -116,6 +35,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
   };
 
   test('voices are found, heard and made', async () => {
+    const { page, findings, inspect, find, click, write, saysThat, go } = desk;
     await go('#/voices', 'Voices');
     await page.until(`document.querySelectorAll('.voice-list li').length > 5`);
     await inspect('voices');
@@ -154,9 +74,20 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await click('dialog [value=yes]');
     await page.until(`location.hash === '#/voices'`);
     expect((await service.ask('GET', '/api/voices/reader')).status).toBe(404);
+
+    // What came with an engine cannot be deleted, but what was changed of it can be taken back.
+    await go('#/voices/nora', 'Nora');
+    await write('[name=name]', 'Norah');
+    await click('.room form [type=submit]');
+    await saysThat('.endings', 'Take back changes');
+    await click('.endings .danger');
+    await click('dialog [value=yes]');
+    await page.until(`location.hash === '#/voices'`);
+    expect((await service.ask('GET', '/api/voices/nora')).body.name).toBe('Nora');
   });
 
   test('a person is recorded in the browser and becomes a voice, which speaks, and is silent once they withdraw', async () => {
+    const { page, inspect, find, click, write, textOf, saysThat, go } = desk;
     await go('#/voices/+clone', 'Clone a voice');
     expect(await textOf('.consent-sentence')).toBe('I agree that my voice becomes tones.');
     await click('.making button');
@@ -195,6 +126,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
   });
 
   test('a key is made, shown once, used, replaced and ended', async () => {
+    const { page, inspect, find, click, write, textOf, saysThat, go } = desk;
     for (const name of ['evening radio', 'newsletter']) await service.ask('POST', keysUrl, { name });
     await go('#/keys', 'Keys');
     await click('.page-head button');
@@ -255,6 +187,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
   };
 
   test('what was spoken is shown by day, voice and key, to be read by arrow keys and as a table', async () => {
+    const { page, inspect, find, click, textOf, go } = desk;
     await noteUsage();
     const today = new Date().toISOString().slice(0, 10);
     const { body: usage } = await service.ask('GET', `/api/usage?from=${dayBefore(29)}&group_by=day`);
@@ -278,6 +211,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
   });
 
   test('what a key may not do is said, and where nobody can be cloned', async () => {
+    const { page, findings, saysThat, go, use } = desk;
     const { body: narrow } = await service.ask('POST', keysUrl, { name: 'narrow', scopes: ['voices:read'] });
     await use(narrow.key);
     await go('#/keys', 'Keys');

@@ -32,7 +32,8 @@ export async function showCloneForm(desk) {
   );
   /** @type {{ engines: CloningEngine[] }} */
   const { engines } = await api.ask('/api/cloning', { signal });
-  fill(room, ...head, engines.length > 0 ? createForm(desk, engines) : notHere());
+  if (engines.length === 0) return fill(room, ...head, notHere());
+  fill(room, ...head, element('div', { class: 'beside' }, createForm(desk, engines), whatBecomes()));
 }
 
 const notWith = () =>
@@ -70,6 +71,25 @@ const notHere = () =>
       element('li', {}, 'a cloud that clones, with an account there.'),
     ),
     element('p', { class: 'hint' }, 'The page “Engines” of the documents says how, step by step.'),
+  );
+
+const whatBecomes = () =>
+  element(
+    'aside',
+    { class: 'card', 'aria-labelledby': 'what-becomes' },
+    element('h2', { id: 'what-becomes' }, 'What becomes of it'),
+    element(
+      'ul',
+      { class: 'plain' },
+      element('li', {}, 'The recordings are not kept as they are. What the engine makes of them is, encrypted.'),
+      element('li', {}, 'The consent stays on record: who gave it, what was said, and when.'),
+      element(
+        'li',
+        {},
+        'It can be withdrawn on the voice’s own page. The voice is silent at once and for good, and all stored audio of it is gone.',
+      ),
+    ),
+    element('p', { class: 'hint' }, 'Whose voice it is, and that they agree, is for you to know.'),
   );
 
 /**

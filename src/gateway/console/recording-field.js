@@ -27,7 +27,7 @@ const latelyPeaks = 40;
 
 /** @param {RecordingFieldOptions} options */
 export function createRecordingField({ name, label, signal }) {
-  const strip = createSoundStrip();
+  const strip = createSoundStrip(signal);
   const time = element('output', { class: 'time', 'aria-label': 'Length' });
   const advice = element('p', { class: 'hint', id: `${name}-advice`, role: 'status' });
   const trouble = element('p', { class: 'field-trouble', id: `${name}-trouble`, role: 'alert' });

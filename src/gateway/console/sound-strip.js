@@ -13,7 +13,8 @@ const gapPixels = 2;
  * @property {number} [played] How many seconds of it were heard.
  */
 
-export function createSoundStrip() {
+/** @param {AbortSignal} signal When nobody looks at it any more. */
+export function createSoundStrip(signal) {
   const canvas = document.createElement('canvas');
   canvas.className = 'sound-strip';
   canvas.setAttribute('aria-hidden', 'true');
@@ -55,6 +56,14 @@ export function createSoundStrip() {
   };
   const watch = new ResizeObserver(draw);
   watch.observe(canvas);
+  // It was drawn in the colours of the light there was.
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw, { signal });
+  const turned = new MutationObserver(draw);
+  turned.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+  signal.addEventListener('abort', () => {
+    watch.disconnect();
+    turned.disconnect();
+  });
   return {
     canvas,
     /** @param {Strip} strip */

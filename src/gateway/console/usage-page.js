@@ -21,9 +21,10 @@ export const usagePage = {
     const first = ranges.find((days) => String(days) === rest[0]) ?? usualRange;
     const content = element(
       'div',
-      { class: 'content', 'aria-live': 'polite' },
+      { class: 'content' },
       element('p', { class: 'hint loading', role: 'status' }, 'Adding it up …'),
     );
+    const told = element('p', { class: 'sr-only', role: 'status' });
     let asked = first;
     const choose = async (/** @type {number} */ days) => {
       asked = days;
@@ -32,14 +33,16 @@ export const usagePage = {
       try {
         const shown = await toContent(desk, days, await names);
         // Another range may have been asked for meanwhile.
-        if (asked === days) fill(content, ...shown);
+        if (asked !== days) return;
+        fill(content, ...shown);
+        fill(told, `${days} days: ${content.querySelector('strong')?.textContent} characters.`);
       } catch (error) {
         if (!signal.aborted) complain(error);
       } finally {
         content.removeAttribute('aria-busy');
       }
     };
-    fill(room, head(first, choose), content);
+    fill(room, head(first, choose), told, content);
     const names = readNames(desk);
     fill(content, ...(await toContent(desk, first, await names)));
   },

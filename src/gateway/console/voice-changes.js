@@ -110,24 +110,33 @@ function revokeButton(options) {
 
 /** @param {ChangeOptions} options */
 function deleteButton({ voice, desk: { api, say, complain } }) {
-  const { kind, name, created_at, voice_id } = voice;
+  const { kind, name, created_at, voice_id, bindings } = voice;
   if (created_at === null) return undefined;
+  // One that came with its engine is then as it came.
+  const isOwn = bindings.some((bound) => bound.voice_id === voice_id);
   const more = kind === 'cloned' ? ' What it was made of goes with it, and all stored audio of it.' : '';
-  const question = {
-    title: `Delete ${name}?`,
-    text: `Whoever asks for it hears that there is no such voice.${more} This cannot be undone.`,
-    yes: 'Delete it',
-    no: 'Keep it',
-  };
+  const question = isOwn
+    ? {
+        title: `Take back what was changed of ${name}?`,
+        text: 'It is again as it came with its engine. This cannot be undone.',
+        yes: 'Take it back',
+        no: 'Keep it',
+      }
+    : {
+        title: `Delete ${name}?`,
+        text: `Whoever asks for it hears that there is no such voice.${more} This cannot be undone.`,
+        yes: 'Delete it',
+        no: 'Keep it',
+      };
   const onclick = async () => {
     if (!(await isSure(question))) return;
     try {
       await api.ask(toVoicePath(voice_id), { method: 'DELETE' });
       location.hash = '#/voices';
-      say(`${name} is deleted.`);
+      say(isOwn ? `${name} is as it was.` : `${name} is deleted.`);
     } catch (error) {
       complain(error);
     }
   };
-  return element('button', { type: 'button', class: 'danger', onclick }, 'Delete');
+  return element('button', { type: 'button', class: 'danger', onclick }, isOwn ? 'Take back changes' : 'Delete');
 }
