@@ -3,7 +3,8 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { gzipSync } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../errors.ts';
 
 export interface ConsolePageOptions {
@@ -11,9 +12,11 @@ export interface ConsolePageOptions {
   canSignIn: boolean;
 }
 
-interface ConsoleFile {
+/** Something to send, and the same made small. */
+interface Sendable {
   type: string;
   bytes: Buffer;
+  zipped: Buffer;
   etag: string;
 }
 
@@ -37,9 +40,7 @@ const policy = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
-const headers = {
-  'content-type': 'text/html; charset=utf-8',
-  'cache-control': 'no-cache',
+const pageHeaders = {
   'content-security-policy': policy,
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
@@ -48,45 +49,53 @@ const headers = {
 };
 
 export function addConsolePage(app: FastifyInstance, { canSignIn }: ConsolePageOptions): void {
-  let read: Map<string, ConsoleFile> | undefined;
-  const files = () => {
-    read ??= readFiles();
+  let read: { page: Sendable; files: ReadonlyMap<string, Sendable> } | undefined;
+  const sendables = () => {
+    if (read) return read;
+    const files = readFiles();
+    const page = toPage([...files.keys()], canSignIn);
+    read = { page: toSendable('text/html; charset=utf-8', Buffer.from(page)), files };
     return read;
   };
 
-  app.get('/console', (request, reply) => {
-    const page = toPage([...files().keys()], canSignIn);
-    const etag = etagOf(page);
-    reply.headers({ ...headers, etag });
-    return isKnown(request, etag) ? reply.code(304).send() : reply.send(page);
-  });
+  app.get('/console', (request, reply) => send(request, reply.headers(pageHeaders), sendables().page));
 
   app.get('/console/:file', (request: FastifyRequest<{ Params: { file: string } }>, reply) => {
-    const file = files().get(request.params.file);
+    const file = sendables().files.get(request.params.file);
     if (!file) throw new Failure('not_found');
-    reply.headers({ 'content-type': file.type, 'cache-control': 'no-cache', etag: file.etag });
-    return isKnown(request, file.etag) ? reply.code(304).send() : reply.send(file.bytes);
+    return send(request, reply, file);
   });
 }
 
-function readFiles(): Map<string, ConsoleFile> {
+function send({ headers }: FastifyRequest, reply: FastifyReply, { type, bytes, zipped, etag }: Sendable): FastifyReply {
+  const isZipped = /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''));
+  const tag = isZipped ? `"${etag}-gzip"` : `"${etag}"`;
+  reply.headers({ 'content-type': type, 'cache-control': 'no-cache', vary: 'Accept-Encoding', etag: tag });
+  if (headers['if-none-match'] === tag) return reply.code(304).send();
+  return isZipped ? reply.header('content-encoding', 'gzip').send(zipped) : reply.send(bytes);
+}
+
+function readFiles(): Map<string, Sendable> {
   const names = readdirSync(folder).filter((name) => contentTypes[extname(name)]);
   return new Map(
-    names.sort().map((name) => {
-      const bytes = readFileSync(new URL(name, folder));
-      return [name, { type: contentTypes[extname(name)]!, bytes, etag: etagOf(bytes) }];
-    }),
+    names
+      .sort()
+      .map((name) => [name, toSendable(contentTypes[extname(name)]!, readFileSync(new URL(name, folder)))] as const),
   );
 }
 
-const etagOf = (bytes: Buffer | string) => `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`;
-const isKnown = ({ headers }: FastifyRequest, etag: string) => headers['if-none-match'] === etag;
+const toSendable = (type: string, bytes: Buffer): Sendable => ({
+  type,
+  bytes,
+  zipped: gzipSync(bytes),
+  etag: createHash('sha256').update(bytes).digest('base64url').slice(0, 27),
+});
 
 /** Addresses are relative, so that it works below any path that a proxy puts before ours. */
 function toPage(names: readonly string[], canSignIn: boolean): string {
   const styles = [firstStyle, ...names.filter((name) => name.endsWith('.css') && name !== firstStyle)];
-  // Else a browser would learn of each module only from the one that imports it.
-  const modules = names.filter((name) => name.endsWith('.js') && ![firstScript, entry].includes(name));
+  // Else a browser would learn of each module only from the one that imports it. Worklets load theirs themselves.
+  const modules = names.filter((name) => /(?<!-worklet)\.js$/.test(name) && ![firstScript, entry].includes(name));
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -1,11 +1,13 @@
 // The console in a real browser: from a pasted key to the first sound of a long text, heard without a gap and sample for
 // sample as REST gives it, with its words lit; the file to take along; what goes wrong; and nothing for axe to find, in the
 // light, in the dark and on a phone. The pictures in docs/console are made here where SCREENSHOTS names a folder.
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { isInstalled } from '../programs.ts';
 import { openPage, type Page } from './chromium.ts';
 import { bytesOf, openDoor } from './open-door.ts';
@@ -52,20 +54,19 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     const { data } = await page.send('Page.captureScreenshot');
     writeFileSync(join(SCREENSHOTS, `${name}.png`), Buffer.from(String(data), 'base64'));
   };
-  const findings = async (): Promise<string[]> => {
-    await page.run(`${axe}; undefined`);
-    const { violations } = await page.run<{ violations: Violation[] }>('axe.run(document)');
+  const findings = async (options = {}): Promise<string[]> => {
+    if (!(await page.run('Boolean(window.axe)'))) await page.run(`${axe}; undefined`);
+    const { violations } = await page.run<{ violations: Violation[] }>(`axe.run(${JSON.stringify(options)})`);
     return violations.flatMap(({ id, impact, nodes }) =>
       nodes.map(({ html, failureSummary }) => `${impact}: ${id}: ${html}: ${failureSummary}`),
     );
   };
+  /** In the light, and what the dark changes. */
   const findingsOfBoth = async () => {
-    const found: string[] = [];
-    for (const value of ['dark', 'light'] as const) {
-      await page.send('Emulation.setEmulatedMedia', theme(value));
-      found.push(...(await findings()));
-    }
-    return found;
+    await page.send('Emulation.setEmulatedMedia', theme('dark'));
+    const inTheDark = await findings({ runOnly: ['color-contrast'] });
+    await page.send('Emulation.setEmulatedMedia', theme('light'));
+    return [...(await findings()), ...inTheDark];
   };
   const textOf = (selector: string) => page.run<string>(`document.querySelector('${selector}')?.textContent ?? ''`);
   const click = async (selector: string) => {
@@ -78,12 +79,12 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     for (const type of ['mousePressed', 'mouseReleased'])
       await page.send('Input.dispatchMouseEvent', { type, ...at, button: 'left', clickCount: 1 });
   };
-  const open = () => page.goTo(`${door.url}/console`);
-  const openSpeaking = async () => {
-    await open();
+  const open = (url = door.url) => page.goTo(`${url}/console`);
+  const openSpeaking = async (url = door.url) => {
+    await open(url);
     await page.run(`localStorage.setItem('sonant-voice', 'tone-low');
       sessionStorage.setItem('sonant-key', '${door.key}')`);
-    await open();
+    await open(url);
     await page.until(`document.querySelector('#text')`);
   };
   const write = async (text: string) => {
@@ -122,6 +123,11 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
   test('from a pasted key to the sound of a long text, without a gap and as REST gives it', async () => {
     await open();
     await page.until(`document.activeElement?.id === 'api-key'`);
+    const transferred = await page.run<number>(
+      `performance.getEntries().reduce((sum, { encodedBodySize = 0 }) => sum + encodedBodySize, 0)`,
+    );
+    expect(transferred).toBeGreaterThan(10_000);
+    expect(transferred).toBeLessThan(100_000);
     await look('welcome-light');
     expect(await findingsOfBoth()).toEqual([]);
     await page.press(...'snt_no', 'Enter');
@@ -228,6 +234,54 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     expect(await textOf('.cut-off')).toMatch(/^Cut off after \d+\.\d seconds\..*engine_error · req_/);
     expect(await findingsOfBoth()).toEqual([]);
     await look('speak-cut-off-light');
+  });
+
+  test('a connection that is lost is taken up again where it broke', async () => {
+    const sockets = new Set<Socket>();
+    const line = createServer((socket) => {
+      sockets.add(socket);
+      door.gateway.accept(socket);
+    });
+    await once(line.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void line.close());
+    await openSpeaking(`http://127.0.0.1:${(line.address() as AddressInfo).port}`);
+    door.tone.trouble = { pieceDelayMs: 60 };
+    const text = sentence.repeat(2).trim();
+    await write(text);
+    await click('.say');
+    await page.until(`document.querySelector('.sound')?.dataset.played > 0`);
+    expect((await sound()).state).toBe('coming');
+    for (const socket of sockets) socket.destroy();
+    door.tone.trouble = {};
+    await page.until(`document.querySelector('.sound').dataset.state !== 'coming'`);
+    expect((await sound()).state).toBe('done');
+    expect(door.requests.filter(({ method, route }) => method === 'GET' && route.endsWith('/sse/:id'))).toHaveLength(1);
+    const whole = await bytesOf(await door.speak({ ...asked, text, output_format: 'pcm', return_format: 'buffer' }));
+    const seconds = await page.run(`Number(document.querySelector('.waveform').ariaValueMax)`);
+    expect(seconds).toBeCloseTo(whole.length / 48_000, 1);
+  });
+
+  test('a text of any length is cut into chunks that the service takes, and its words are found in them', async () => {
+    await openSpeaking();
+    const found = await page.run<{ lengths: number[]; isWhole: boolean; from: boolean; at: number }[]>(`(async () => {
+      const { toChunks, countChars, createIndexOf } = await import('./console/text-chunks.js');
+      const paragraph = 'A sentence that ends. '.repeat(120) + '\\n\\n';
+      const texts = ['short', paragraph.repeat(9), 'Sentence after sentence. '.repeat(1000), 'word '.repeat(3000), '🎙'.repeat(7001), 'x'.repeat(5000)];
+      return texts.map((text) => {
+        const chunks = toChunks(text);
+        return {
+          lengths: chunks.map(({ text }) => countChars(text)),
+          isWhole: chunks.map(({ text }) => text).join('') === text,
+          from: chunks.every(({ text: chunk, from }) => text.startsWith(chunk, from)),
+          at: createIndexOf('🎙a🎙b')(3),
+        };
+      });
+    })()`);
+    for (const { lengths, ...rest } of found) {
+      expect(rest).toEqual({ isWhole: true, from: true, at: 5 });
+      expect(Math.max(...lengths)).toBeLessThanOrEqual(5000);
+    }
+    expect(found.map(({ lengths }) => lengths.length)).toEqual([1, 9, 5, 3, 2, 1]);
   });
 
   test('stop is silence at once, and the service goes on to something else', async () => {

@@ -112,7 +112,7 @@ function showHead() {
     'div',
     { id: 'about-key', popover: 'auto', class: 'card popover', role: 'dialog', 'aria-label': 'The key in use' },
     element('p', {}, element('strong', {}, name)),
-    element('p', { class: 'hint mono' }, `${hint}…`),
+    element('p', { class: 'hint mono' }, hint),
     element('p', { class: 'scopes' }, ...scopes),
     leaveIt,
   );

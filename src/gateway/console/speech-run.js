@@ -81,11 +81,16 @@ async function* eventsOf({ api, speech, signal }) {
   signal.addEventListener('abort', () => {
     if (last !== '' && !isOver) api.send(address(), { method: 'DELETE' }).catch(() => {});
   });
-  let reply = await api.send(path, { body, signal });
-  performance.mark(moments.firstByte);
+  const ask = async () => {
+    if (last !== '') return api.send(address(), { headers: { 'Last-Event-ID': last }, signal });
+    const reply = await api.send(path, { body, signal });
+    performance.mark(moments.firstByte);
+    return reply;
+  };
   for (let tries = 0; ; ) {
     try {
-      for await (const { id, data } of readEvents(/** @type {ReadableStream} */ (reply.body))) {
+      const { body: events } = await ask();
+      for await (const { id, data } of readEvents(/** @type {ReadableStream} */ (events))) {
         last = id;
         tries = 0;
         isOver = data.type === 'speech.audio.done' || data.type === 'error';
@@ -93,12 +98,11 @@ async function* eventsOf({ api, speech, signal }) {
         if (isOver) return;
       }
     } catch (error) {
-      if (signal.aborted || isOver) throw error;
+      if (signal.aborted || last === '' || error instanceof Refusal) throw error;
     }
-    if (last === '' || tries++ === triesMax) throw new Error('The connection was lost before the end.');
+    if (tries++ === triesMax) throw new Error('The connection was lost before the end.');
     await new Promise((resolve) => setTimeout(resolve, tryAgainMs * tries));
     signal.throwIfAborted();
-    reply = await api.send(address(), { headers: { 'Last-Event-ID': last }, signal });
   }
 }
 
