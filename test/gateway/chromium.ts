@@ -30,9 +30,14 @@ const flags = [
   'about:blank',
 ];
 
-export async function openPage(onClose: (close: () => Promise<void>) => void): Promise<Page> {
+/** `more` are flags beside the usual ones. */
+export async function openPage(
+  onClose: (close: () => Promise<void>) => void,
+  more: readonly string[] = [],
+): Promise<Page> {
   const profile = mkdtempSync(join(tmpdir(), 'sonant-browser-'));
-  const browser = spawn('chromium', [`--user-data-dir=${profile}`, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const args = [`--user-data-dir=${profile}`, ...more, ...flags];
+  const browser = spawn('chromium', args, { stdio: ['ignore', 'ignore', 'pipe'] });
   const gone = once(browser, 'exit');
   onClose(async () => {
     browser.kill('SIGKILL');

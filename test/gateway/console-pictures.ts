@@ -1,5 +1,6 @@
-// Takes the pictures of docs/console: every page of the console in the light and in the dark, and speaking on a phone, of
-// a service with its embedded voices that is started for it. `npm run screenshots`; needs Chromium.
+// Takes the pictures of docs/console where nobody has a key yet and where somebody speaks, in the light, in the dark and on
+// a phone, of a service with its embedded voices that is started for it; those of the other pages are taken by their test,
+// which has something to show there. `npm run screenshots` does both; needs Chromium.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -44,16 +45,6 @@ const size = (page: Page, width: number, height: number) =>
 const theme = (page: Page, value: string) =>
   page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value }] });
 
-/** Until what the page asked for is there, and what moves has come to rest. */
-async function settle(page: Page): Promise<void> {
-  await page.run(`(async () => {
-    for (let last = -1, now = 0; now !== last; now = performance.getEntriesByType('resource').length) {
-      last = now;
-      await new Promise((resolve) => setTimeout(resolve, 400));
-    }
-  })()`);
-}
-
 async function speakTo(page: Page, seconds: number): Promise<void> {
   await page.until(`document.querySelector('.say')`);
   // Browsers let nothing be heard that nobody has asked for.
@@ -75,16 +66,12 @@ async function takeAll(page: Page, url: string, key: string): Promise<void> {
     sessionStorage.setItem('sonant-text', ${JSON.stringify(text)})`);
   await page.goTo(`${url}/console`);
   await page.until(`document.querySelector('.say')`);
-  const hashes = await page.run<string[]>(`[...document.querySelectorAll('#pages a')].map(({ hash }) => hash)`);
   for (const value of ['light', 'dark']) {
     await theme(page, value);
-    for (const hash of hashes) {
-      await page.run(`location.hash = '${hash}'`);
-      if (hash === '#/speak') await speakTo(page, 6);
-      else await settle(page);
-      await take(page, `${hash.slice(2)}-${value}`);
-      await page.run(`location.hash = '#/none'`);
-    }
+    await page.run(`location.hash = '#/speak'`);
+    await speakTo(page, 6);
+    await take(page, `speak-${value}`);
+    await page.run(`location.hash = '#/usage'`);
   }
   await size(page, 360, 740);
   await page.run(`location.hash = '#/speak'`);

@@ -6,8 +6,8 @@ export interface Page {
   /** Its address: `#/name`. */
   name: string;
   title: string;
-  /** What the key must be good for; where it is not, the shell says so in place of the page. */
-  scope: string;
+  /** What the key must be good for, if anything; where it is not, the shell says so in place of the page. */
+  scope?: string;
   /** Fills `desk.room`. What it throws is shown as a failure. */
   show(desk: Desk): void | Promise<void>;
 }

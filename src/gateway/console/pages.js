@@ -1,6 +1,9 @@
 // The pages, in the order in which they stand in the head.
 /** @import { Page } from './page.d.ts' */
+import { keysPage } from './keys-page.js';
 import { speakPage } from './speak-page.js';
+import { usagePage } from './usage-page.js';
+import { voicesPage } from './voices-page.js';
 
 /** @type {readonly Page[]} */
-export const pages = [speakPage];
+export const pages = [speakPage, voicesPage, keysPage, usagePage];

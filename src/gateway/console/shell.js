@@ -76,18 +76,24 @@ async function showPage() {
     else link.removeAttribute('aria-current');
   }
   fill(main, room);
-  if (!may(page.scope)) return fill(room, notFor(page));
+  if (page.scope !== undefined && !may(page.scope)) return fill(room, notFor(page.title, page.scope));
   const { say, complain } = notices;
   try {
     const api = createApi(apiKey, exit);
     await page.show({ room, api, key, may, rest, signal, say, complain });
   } catch (error) {
-    if (!signal.aborted) complain(error);
+    if (signal.aborted) return;
+    complain(error);
+    const again = element('button', { type: 'button', onclick: () => showPage() }, 'Try again');
+    room.querySelector('.loading')?.replaceWith(again);
   }
 }
 
-/** @param {Page} page */
-const notFor = ({ title, scope }) => [
+/**
+ * @param {string} title
+ * @param {string} scope
+ */
+const notFor = (title, scope) => [
   element('h1', {}, title),
   element('p', { class: 'lead' }, 'This key is not good for it: it lacks ', element('code', {}, scope), '.'),
 ];

@@ -56,3 +56,29 @@ export interface FailureBody {
   limit?: number;
   actual?: number;
 }
+
+/** One of those that clone, from /api/cloning. */
+export interface CloningEngine {
+  engine: string;
+  sample_language_codes: string[];
+  sample_seconds: { min: number; max: number };
+  needs_reference_text: boolean;
+  consent_scripts: Record<string, string>;
+}
+
+export interface MadeApiKey extends ApiKey {
+  key: string;
+}
+
+export interface UsageSum {
+  requests: number;
+  characters: number;
+  audio_seconds: number;
+}
+
+export interface Usage {
+  from: string;
+  to: string;
+  total: UsageSum;
+  groups: (UsageSum & { group: string })[];
+}

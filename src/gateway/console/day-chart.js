@@ -1,0 +1,197 @@
+// A bar for each day, drawn for the width there is: with a few round figures at the side, its value under the pointer or at
+// the focus, which the arrow keys move from day to day, and all of it again as a table.
+import { element, fill } from './element.js';
+import { ticksFor } from './tick.js';
+
+const height = 200;
+const [top, bottom, side] = [12, 26, 44];
+const labelWidth = 66;
+const namespace = 'http://www.w3.org/2000/svg';
+
+/**
+ * @typedef {object} DayValue
+ * @property {string} day Such as "2026-11-21".
+ * @property {number} value
+ *
+ * @typedef {object} DayChartOptions
+ * @property {string} title
+ * @property {readonly DayValue[]} days
+ * @property {(value: number) => string} toText The value in full, with its unit.
+ * @property {{ divisor: number, name: string }} unit What the side of the chart counts in, as the caption says.
+ */
+
+/** @param {DayChartOptions} options */
+export function dayChart(options) {
+  const { title, days, toText } = options;
+  const tip = element('p', { class: 'tip', 'aria-hidden': 'true', hidden: true });
+  const plot = element('div', { class: 'plot' });
+  let current = days.length - 1;
+
+  const draw = () => {
+    const width = plot.clientWidth;
+    if (width === 0) return;
+    const { drawing, bars } = toDrawing(options, width);
+    const hadFocus = plot.contains(document.activeElement);
+    const show = (/** @type {number} */ at) => {
+      const { day, value } = /** @type {DayValue} */ (days[at]);
+      fill(tip, element('strong', {}, toText(value)), element('span', {}, toDayName(day)));
+      tip.hidden = false;
+      const middle = side + ((at + 0.5) / days.length) * (width - side);
+      const half = tip.offsetWidth / 2;
+      tip.style.left = `${Math.max(half, Math.min(width - half, middle))}px`;
+    };
+    const hide = () => {
+      tip.hidden = true;
+    };
+    const goTo = (/** @type {number} */ at) => {
+      bars[current]?.setAttribute('tabindex', '-1');
+      current = Math.max(0, Math.min(days.length - 1, at));
+      bars[current]?.setAttribute('tabindex', '0');
+      bars[current]?.focus();
+    };
+    for (const [at, bar] of bars.entries()) {
+      bar.setAttribute('tabindex', at === current ? '0' : '-1');
+      bar.addEventListener('pointerenter', () => show(at));
+      bar.addEventListener('pointerleave', hide);
+      bar.addEventListener('focus', () => show(at));
+      bar.addEventListener('blur', hide);
+    }
+    drawing.addEventListener('keydown', (event) => {
+      const to = { ArrowLeft: current - 1, ArrowRight: current + 1, Home: 0, End: days.length - 1 }[event.key];
+      if (to === undefined) return;
+      event.preventDefault();
+      goTo(to);
+    });
+    fill(plot, drawing, tip);
+    if (hadFocus) goTo(current);
+  };
+  new ResizeObserver(draw).observe(plot);
+  return element(
+    'figure',
+    { class: 'chart' },
+    element('figcaption', {}, title, ' ', element('small', {}, options.unit.name)),
+    plot,
+    toTable(options),
+  );
+}
+
+/**
+ * @param {DayChartOptions} options
+ * @param {number} width
+ */
+function toDrawing({ title, days, toText, unit }, width) {
+  const most = Math.max(...days.map(({ value }) => value), 0) / unit.divisor;
+  const ticks = ticksFor(most);
+  const scale = (height - top - bottom) / /** @type {number} */ (ticks.at(-1));
+  const floor = height - bottom;
+  const step = (width - side) / days.length;
+  const lines = ticks.flatMap((tick) => {
+    const y = Math.round(floor - tick * scale) + 0.5;
+    return [
+      shape('path', { class: 'line', d: `M${side} ${y}H${width}` }),
+      shape('text', { x: side - 8, y: y + 4, 'text-anchor': 'end' }, toTickText(tick)),
+    ];
+  });
+  const every = Math.ceil(labelWidth / step);
+  const names = days.flatMap(({ day }, at) => {
+    if ((days.length - 1 - at) % every !== 0) return [];
+    const middle = side + (at + 0.5) * step;
+    const isLast = width - middle < labelWidth / 2;
+    const place = { x: isLast ? width : middle, y: height - 6, 'text-anchor': isLast ? 'end' : 'middle' };
+    return shape('text', place, toDayName(day, true));
+  });
+  const bars = days.map(({ day, value }, at) => {
+    const bar = shape('g', { class: 'day', role: 'img', 'aria-label': `${toDayName(day)}: ${toText(value)}` });
+    const x = side + at * step;
+    const wide = Math.min(28, Math.max(2, step * 0.72));
+    const tall = value > 0 ? Math.max(2, (value / unit.divisor) * scale) : 0;
+    bar.append(
+      shape('rect', { class: 'hit', x, y: top, width: step, height: floor - top }),
+      shape('path', { class: 'bar', d: barPath(x + (step - wide) / 2, floor, wide, tall) }),
+    );
+    return bar;
+  });
+  const drawing = shape('svg', { viewBox: `0 0 ${width} ${height}`, role: 'group', 'aria-label': `${title}, by day` });
+  const grid = shape('g', { 'aria-hidden': 'true' });
+  grid.append(...lines, ...names);
+  const about = shape('desc', {}, 'One bar for each day. The arrow keys go from day to day.');
+  drawing.append(about, grid, ...bars);
+  return { drawing, bars };
+}
+
+/**
+ * Standing on the floor, with its upper corners round.
+ * @param {number} x
+ * @param {number} floor
+ * @param {number} wide
+ * @param {number} tall
+ */
+function barPath(x, floor, wide, tall) {
+  const round = Math.min(4, wide / 2, tall);
+  return `M${x} ${floor}v${round - tall}q0 ${-round} ${round} ${-round}h${wide - 2 * round}q${round} 0 ${round} ${round}v${tall - round}z`;
+}
+
+/** @param {DayChartOptions} options */
+const toTable = ({ title, days, toText }) =>
+  element(
+    'details',
+    {},
+    element('summary', {}, 'As a table'),
+    element(
+      'div',
+      { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `${title}, as a table` },
+      element(
+        'table',
+        {},
+        element(
+          'thead',
+          {},
+          element(
+            'tr',
+            {},
+            element('th', { scope: 'col' }, 'Day'),
+            element('th', { scope: 'col', class: 'figure' }, title),
+          ),
+        ),
+        element(
+          'tbody',
+          {},
+          ...days
+            .toReversed()
+            .map(({ day, value }) =>
+              element(
+                'tr',
+                {},
+                element('th', { scope: 'row' }, toDayName(day)),
+                element('td', { class: 'figure' }, toText(value)),
+              ),
+            ),
+        ),
+      ),
+    ),
+  );
+
+/** @param {number} tick */
+const toTickText = (tick) => tick.toLocaleString(undefined, { notation: 'compact', maximumFractionDigits: 1 });
+
+/**
+ * Days are of UTC, wherever they are read.
+ * @param {string} day
+ */
+const toDayName = (day, isShort = false) =>
+  new Date(day).toLocaleDateString(undefined, {
+    ...{ timeZone: 'UTC', day: 'numeric', month: 'short' },
+    ...(!isShort && { weekday: 'short' }),
+  });
+
+/**
+ * @param {string} name
+ * @param {Record<string, string | number>} attributes
+ * @param {string} [text]
+ */
+function shape(name, attributes, text) {
+  const made = /** @type {SVGElement} */ (document.createElementNS(namespace, name));
+  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, String(value));
+  if (text !== undefined) made.textContent = text;
+  return made;
+}

@@ -1,0 +1,67 @@
+// What was spoken, by voice or by key: the most first, each with its share.
+/** @import { Usage } from './wire.d.ts' */
+import { element } from './element.js';
+import { toCount, toLength } from './wording.js';
+
+const rowsShown = 10;
+
+/**
+ * @typedef {object} UsageTableOptions
+ * @property {string} title
+ * @property {string} column What stands in the first column.
+ * @property {Usage} usage
+ * @property {(group: string) => { name: string, address?: string | undefined }} toName
+ */
+
+/** @param {UsageTableOptions} options */
+export function usageTable({ title, column, usage, toName }) {
+  const rows = usage.groups.map((sum) => {
+    const { name, address } = toName(sum.group);
+    const share = element('span', { class: 'share' });
+    share.style.width = `${(100 * sum.characters) / Math.max(1, usage.total.characters)}%`;
+    return element(
+      'tr',
+      {},
+      element(
+        'th',
+        { scope: 'row' },
+        address ? element('a', { href: address }, name) : name,
+        element('span', { class: 'shares' }, share),
+      ),
+      ...[toCount(sum.characters), toLength(sum.audio_seconds), toCount(sum.requests)].map((text) =>
+        element('td', { class: 'figure' }, text),
+      ),
+    );
+  });
+  const heads = [column, 'Characters', 'Sound', 'Requests'];
+  const body = element('tbody', {}, ...rows.slice(0, rowsShown));
+  const onclick = () => {
+    body.append(...rows.slice(rowsShown));
+    more.remove();
+  };
+  const more = element('button', { type: 'button', class: 'quiet', onclick }, `Show all ${rows.length}`);
+  return element(
+    'section',
+    { class: 'card' },
+    element('h2', {}, title),
+    element(
+      'div',
+      { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': title },
+      element(
+        'table',
+        {},
+        element(
+          'thead',
+          {},
+          element(
+            'tr',
+            {},
+            ...heads.map((text, i) => element('th', { scope: 'col', class: i > 0 ? 'figure' : '' }, text)),
+          ),
+        ),
+        body,
+      ),
+    ),
+    rows.length > rowsShown && more,
+  );
+}

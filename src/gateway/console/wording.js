@@ -1,0 +1,41 @@
+// Times, lengths and numbers in the words of who reads them.
+
+/** @param {string} time */
+export const toDay = (time) => new Date(time).toLocaleDateString(undefined, { dateStyle: 'medium' });
+
+const steps = /** @type {const} */ ([
+  ['minute', 60],
+  ['hour', 3_600],
+  ['day', 86_400],
+]);
+
+/**
+ * How long ago, or how soon; the day itself where that is more than a month.
+ * @param {string} time
+ */
+export function toAge(time) {
+  const seconds = (Date.parse(time) - Date.now()) / 1000;
+  if (Math.abs(seconds) < 60) return seconds > 0 ? 'in a moment' : 'just now';
+  const [unit, length] = /** @type {typeof steps[number]} */ (steps.findLast(([, each]) => Math.abs(seconds) >= each));
+  const count = Math.trunc(seconds / length);
+  if (unit === 'day' && Math.abs(count) > 30) return toDay(time);
+  return new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' }).format(count, unit);
+}
+
+/** @param {number} count */
+export const toCount = (count) => count.toLocaleString();
+
+/**
+ * "8.2 s", "4 min 12 s", "3 h 5 min".
+ * @param {number} seconds
+ */
+export function toLength(seconds) {
+  if (seconds < 60) return `${Number(seconds.toFixed(1))} s`;
+  const [whole, unit] = seconds < 3_600 ? [60, ['min', 's']] : [3_600, ['h', 'min']];
+  const rest = Math.floor((seconds % whole) / (whole / 60));
+  return `${toCount(Math.floor(seconds / whole))} ${unit[0]}${rest > 0 ? ` ${rest} ${unit[1]}` : ''}`;
+}
+
+/** @param {number} bytes */
+export const toSize = (bytes) =>
+  bytes < 1 << 20 ? `${Math.max(1, Math.round(bytes / 1024))} KiB` : `${(bytes / (1 << 20)).toFixed(1)} MiB`;

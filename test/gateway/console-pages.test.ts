@@ -1,0 +1,240 @@
+// The pages of voices, keys and usage in a real browser, at the service as it runs, with an engine that clones: a person is
+// recorded there and becomes a voice that speaks; a key is made, used and ended; what was spoken is shown. By mouse and
+// keyboard, in the light, in the dark and on a phone.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createUsageRows } from '../../src/store/usage-rows.ts';
+import { openCloning } from '../contract/open-cloning.ts';
+import { isInstalled } from '../programs.ts';
+import { openConsole } from './open-console.ts';
+
+describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
+  let service: Awaited<ReturnType<typeof openCloning>>;
+  let desk: Awaited<ReturnType<typeof openConsole>>;
+  const closes: (() => Promise<void>)[] = [];
+  const keysUrl = '/api/auth/api-keys';
+
+  beforeAll(async () => {
+    service = await openCloning((close) => closes.push(close));
+    const heard = Buffer.from(await service.reference.arrayBuffer());
+    desk = await openConsole({ url: service.url, heard }, (close) => closes.push(close));
+    await desk.use(service.key);
+  });
+  afterAll(async () => {
+    for (const close of closes.reverse()) await close();
+  });
+  beforeEach(() => desk.dress('light'));
+
+  /** As long as it takes; what is heard is a voice that speaks on and on. */
+  const record = async (name: string, seconds: number) => {
+    const { page, click, find } = desk;
+    const root = `[data-field=${name}]`;
+    await click(`${root} button:has(.icon-record)`);
+    await page.until(`${find(`${root} output`)}.value.split(' ')[0] >= ${seconds}`);
+    await click(`${root} button:has(.icon-stop)`);
+    await page.until(`!${find(root)}.classList.contains('live')`);
+  };
+
+  test('voices are found, heard and made', async () => {
+    const { page, findings, inspect, find, click, write, saysThat, go } = desk;
+    await go('#/voices', 'Voices');
+    await page.until(`document.querySelectorAll('.voice-list li').length > 5`);
+    await inspect('voices');
+    await write('[name=query]', 'robot');
+    await saysThat('.room [role=status]', 'of');
+    const found = await page.run<string>(
+      `[...document.querySelectorAll('.voice-list a')].map((a) => a.innerText).join()`,
+    );
+    expect(found).toBe('Milo,Otto');
+    await click('.voice-list .preview');
+    await page.until(`${find('.voice-list .preview[aria-pressed=true]')}`);
+    await write('[name=query]', 'nobody is like that');
+    await saysThat('.room [role=status]', 'No voice is like that.');
+
+    await go('#/voices/+new', 'New voice');
+    await click('.room form [type=submit]');
+    await saysThat('[data-field=name] .field-trouble', 'Name the voice.');
+    expect(await page.run('document.activeElement.name')).toBe('name');
+    await inspect('new-voice');
+    await write('[name=name]', 'Our reader');
+    await write('[name=voice_id]', 'reader');
+    await click('.room form [type=submit]');
+    await page.until(`location.hash === '#/voices/reader' && ${find('h1')}.innerText.includes('Our reader')`);
+    await write('[name=description]', 'Reads the news.');
+    await click('.room form [type=submit]');
+    await saysThat('.lead', 'Reads the news.');
+    await click('.endings button');
+    await saysThat('h1', 'switched off');
+    expect((await service.ask('GET', '/api/voices/reader')).body).toMatchObject({ status: 'disabled' });
+    await click('.endings .danger');
+    await page.until(find('dialog[open]'));
+    expect(await findings()).toEqual([]);
+    await page.press('Escape');
+    await page.until(`!${find('dialog')}`);
+    await click('.endings .danger');
+    await click('dialog [value=yes]');
+    await page.until(`location.hash === '#/voices'`);
+    expect((await service.ask('GET', '/api/voices/reader')).status).toBe(404);
+
+    // What came with an engine cannot be deleted, but what was changed of it can be taken back.
+    await go('#/voices/nora', 'Nora');
+    await write('[name=name]', 'Norah');
+    await click('.room form [type=submit]');
+    await saysThat('.endings', 'Take back changes');
+    await click('.endings .danger');
+    await click('dialog [value=yes]');
+    await page.until(`location.hash === '#/voices'`);
+    expect((await service.ask('GET', '/api/voices/nora')).body.name).toBe('Nora');
+  });
+
+  test('a person is recorded in the browser and becomes a voice, which speaks, and is silent once they withdraw', async () => {
+    const { page, inspect, find, click, write, textOf, saysThat, go } = desk;
+    await go('#/voices/+clone', 'Clone a voice');
+    expect(await textOf('.consent-sentence')).toBe('I agree that my voice becomes tones.');
+    await click('.making button');
+    await saysThat('[data-field=reference_audio]', 'Record the person, or choose a file.');
+    await saysThat('[data-field=agreed]', 'Say that it is so.');
+    // Too little of it: the service listens, and says so where it belongs.
+    await write('[name=speaker_name]', 'Ada Lovelace');
+    await write('[name=name]', 'Ada');
+    await click('#agreed');
+    await record('reference_audio', 0.6);
+    await record('consent_audio', 1.8);
+    await click('.making button');
+    await saysThat(
+      '[data-field=reference_audio] .field-trouble',
+      'seconds without the silence around it; 2 to 30 are wanted.',
+    );
+    await record('reference_audio', 2.8);
+    await inspect('clone');
+    await click('.making button');
+    await page.until(`location.hash.startsWith('#/voices/voc_') && ${find('h1')}.innerText.includes('Ada')`);
+    await inspect('voice');
+
+    const voiceId = (await page.run<string>('location.hash')).split('/')[2]!;
+    const { body: voice } = await service.ask('GET', `/api/voices/${voiceId}`);
+    expect(voice).toMatchObject({ kind: 'cloned', status: 'ready', consent: { speaker_name: 'Ada Lovelace' } });
+    const spoken = await service.speak({ voice_id: voiceId, text: 'Here I am.', return_format: 'buffer' });
+    expect([spoken.status, spoken.bytes.length > 20_000]).toEqual([200, true]);
+    await click('.preview');
+    await page.until(find('.preview[aria-pressed=true]'));
+
+    await page.run(`[...document.querySelectorAll('.endings .danger')].at(0).click()`);
+    await saysThat('dialog', 'Withdraw the consent of Ada Lovelace?');
+    await click('dialog [value=yes]');
+    await saysThat('h1', 'consent withdrawn');
+    expect((await service.speak({ voice_id: voiceId, text: 'Here I am.' })).status).toBe(409);
+  });
+
+  test('a key is made, shown once, used, replaced and ended', async () => {
+    const { page, inspect, find, click, write, textOf, saysThat, go } = desk;
+    for (const name of ['evening radio', 'newsletter']) await service.ask('POST', keysUrl, { name });
+    await go('#/keys', 'Keys');
+    await click('.page-head button');
+    await page.press(...'laptop');
+    await click('form summary');
+    await write('[name="limits.concurrency"]', '500');
+    await inspect('key-form');
+    await page.run(`${find('[name=name]')}.focus()`);
+    await page.press('Enter');
+    await saysThat(
+      '[data-field="limits.concurrency"] .field-trouble',
+      'Must be at most 20, as for the key that makes it.',
+    );
+    await write('[name="limits.concurrency"]', '5');
+    await page.press('Enter');
+    await page.until(find('.secret'));
+    expect(await page.run('document.activeElement.id')).toBe('made-key');
+    const key = await textOf('.secret');
+    expect(key).toMatch(/^snt_[0-9A-Za-z]{10}_[0-9A-Za-z]{49}$/);
+    await page.until(find('[aria-label="Revoke laptop"]'));
+    await inspect('keys');
+    const said = await fetch(`${service.url}/api/audio/speech`, {
+      method: 'POST',
+      headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ voice_id: 'arthur', text: 'Hello.', return_format: 'buffer' }),
+    });
+    expect([said.status, (await said.arrayBuffer()).byteLength > 10_000]).toEqual([200, true]);
+
+    await click('[aria-label="Replace laptop"]');
+    await page.until(`${find('.secret')} && ${find('.secret')}.innerText !== ${JSON.stringify(key)}`);
+    const second = await textOf('.secret');
+    await page.until(`${find('.chip.ended')}?.innerText === 'replaced'`);
+    await go('#/voices', 'Voices');
+    await go('#/keys', 'Keys');
+    await page.until(find('[aria-label="Revoke laptop"]'));
+    expect(await page.run('document.documentElement.outerHTML')).not.toContain(second.slice(15, 58));
+
+    const working = async () =>
+      (await fetch(`${service.url}${keysUrl}/self`, { headers: { 'X-API-Key': second } })).status;
+    expect(await working()).toBe(200);
+    await click('[aria-label="Revoke laptop"]');
+    await click('dialog [value=yes]');
+    await saysThat('#status', 'laptop is revoked.');
+    expect(await working()).toBe(401);
+  });
+
+  const dayBefore = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+  /** As if the key had spoken for a month; less at the end of each week. */
+  const noteUsage = async () => {
+    const { body: key } = await service.ask('GET', `${keysUrl}/self`);
+    const rows = Array.from({ length: 30 }, (_, days) => {
+      const characters = Math.round(days % 7 < 5 ? 9_000 + 4_000 * Math.sin(days) : 1_500 + 40 * days);
+      const spoken = { keyId: key.id, day: dayBefore(days), requests: 1 + (characters >> 9), characters };
+      const audioMs = 66 * characters;
+      return ['arthur', 'clara'].map((voiceId, i) => ({ ...spoken, voiceId, audioMs, characters: characters >> i }));
+    });
+    await service.files.inStore((store) => createUsageRows(store).addAll(rows.flat()));
+  };
+
+  test('what was spoken is shown by day, voice and key, to be read by arrow keys and as a table', async () => {
+    const { page, inspect, find, click, textOf, go } = desk;
+    await noteUsage();
+    const today = new Date().toISOString().slice(0, 10);
+    const { body: usage } = await service.ask('GET', `/api/usage?from=${dayBefore(29)}&group_by=day`);
+    await go('#/usage', 'Usage');
+    await page.until(`document.querySelectorAll('.day').length === 60`);
+    await inspect('usage');
+    expect(await textOf('.totals strong')).toBe(usage.total.characters.toLocaleString('en-US'));
+    await page.run(`${find('.day[tabindex="0"]')}.focus()`);
+    const charactersOn = (day: string) =>
+      usage.groups.find(({ group }: { group: string }) => group === day).characters.toLocaleString('en-US');
+    expect(await textOf('.tip')).toContain(`${charactersOn(today)} characters`);
+    await page.press('ArrowLeft');
+    await page.until(`${find('.tip')}.innerText.includes('${charactersOn(dayBefore(1))} characters')`);
+    const named = await page.run('document.activeElement.getAttribute("aria-label")');
+    expect(named).toMatch(new RegExp(`: ${charactersOn(dayBefore(1))} characters$`));
+    const byVoice = await page.run<string>(`[...document.querySelectorAll('tbody')].at(-2).innerText`);
+    expect(byVoice).toMatch(/Arthur.*Clara/s);
+    await click('.tabs [value="90"]');
+    await page.until(`document.querySelectorAll('.day').length === 180`);
+    expect(await page.run('location.hash')).toBe('#/usage/90');
+  });
+
+  test('what a key may not do is said, and where nobody can be cloned', async () => {
+    const { page, findings, saysThat, go, use } = desk;
+    const { body: narrow } = await service.ask('POST', keysUrl, { name: 'narrow', scopes: ['voices:read'] });
+    await use(narrow.key);
+    await go('#/keys', 'Keys');
+    await saysThat('.lacking', 'it lacks the scope keys:write');
+    await saysThat('.room', 'narrow');
+    await go('#/usage', 'Usage');
+    await saysThat('#main', 'it lacks usage:read');
+    await go('#/voices/arthur', 'Arthur');
+    await saysThat('.room', 'it lacks voices:write');
+    await go('#/voices/+clone', 'Clone a voice');
+    await saysThat('.room', 'It lacks voices:write');
+    await go('#/keys', 'Keys');
+    await use(service.key);
+    await page.run(`(() => { const real = fetch; fetch = (url, asked) => String(url).endsWith('/api/cloning')
+      ? Promise.resolve(Response.json({ engines: [] })) : real(url, asked); })()`);
+    await go('#/voices/+clone', 'Clone a voice');
+    await saysThat('.room', 'Nobody can be cloned here yet');
+    await page.run(`(() => { const real = fetch; fetch = (url, asked) => String(url).includes('/api/usage')
+      ? Promise.reject(new TypeError('gone')) : real(url, asked); })()`);
+    await page.run(`location.hash = '#/usage'`);
+    await saysThat('#trouble', 'The service cannot be reached.');
+    await saysThat('.room', 'Try again');
+    expect(await findings()).toEqual([]);
+    expect(await page.run(`sessionStorage.getItem('violations')`)).toBe(null);
+  });
+});
