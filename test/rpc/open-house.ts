@@ -66,6 +66,7 @@ export async function openHouse({ services: options = {}, tls }: HouseOptions = 
   const server = await openRpcServer({ services, address, onFault, ...(tls && { tls }) });
   const web = createHttpApp({
     toServer: (listener) => createHttpServer(listener, undefined),
+    isLeaving: () => false,
     isDraining: () => false,
     onRequestEnd: () => {},
   });
