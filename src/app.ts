@@ -270,8 +270,9 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       await sleep(config.leaveSeconds * 1000);
       const drainMs = config.drainSeconds * 1000;
       shared?.close();
-      await Promise.all([rpc.drain(drainMs), gateway.drain(drainMs)]);
-      await kept.disposeAsync();
+      await Promise.all([rpc.drain(drainMs), gateway.drain(drainMs)]).catch(onFault);
+      // All that was acknowledged is kept already; what else goes wrong now is for the log.
+      await kept.disposeAsync().catch(onFault);
     },
   };
 }
