@@ -1,5 +1,6 @@
 // Builds the service from a Config: the only file that knows everyone. What it opens, it closes in reverse.
 import { isIPv6 } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createAdmit } from './access/admit.ts';
 import { createPepper } from './access/api-key.ts';
 import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './access/first-key.ts';
@@ -115,7 +116,7 @@ export interface Service {
   baseUrl: string;
   /** The key that was made because there was none. */
   firstKey: FirstKey | undefined;
-  /** Lets what runs finish for a while, ends the rest, and closes everything. */
+  /** Says that it leaves, lets what runs finish for a while, ends the rest, and closes everything. */
   drain(): Promise<void>;
 }
 
@@ -264,10 +265,15 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     baseUrl: baseUrl(),
     firstKey,
     async drain() {
+      // Those who send requests here hear of it before one is refused.
+      gateway.leave();
+      services.health.close();
+      await sleep(config.leaveSeconds * 1000);
       const drainMs = config.drainSeconds * 1000;
       shared?.close();
-      await Promise.all([rpc.drain(drainMs), gateway.drain(drainMs)]);
-      await kept.disposeAsync();
+      await Promise.all([rpc.drain(drainMs), gateway.drain(drainMs)]).catch(onFault);
+      // All that was acknowledged is kept already; what else goes wrong now is for the log.
+      await kept.disposeAsync().catch(onFault);
     },
   };
 }

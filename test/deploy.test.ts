@@ -1,9 +1,8 @@
 // The balancer of deploy/, as it stands there but for the addresses of the replicas, before two real ones, which share what
 // can be had here of PostgreSQL, Redis and S3: everything that Sonant speaks comes through, piece by piece, what one has
-// kept the other has too, and a replica that stops is noticed by nobody. And the settings that deploy/ names exist.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// kept the other has too, and nobody notices that all are stopped and started again, one after the other. And the settings
+// that deploy/ names exist.
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,11 +14,11 @@ import { createApiKey } from '../src/access/api-key.ts';
 import { allSettings } from '../src/config.ts';
 import { registry } from '../src/engines/registry.ts';
 import { hasRedis, openRedisServer } from './access/redis-server.ts';
-import { main } from './cli/sonant-program.ts';
+import { openBalancer } from './balancer.ts';
 import { hasS3, openS3Server } from './clips/s3-server.ts';
-import { freePort } from './free-port.ts';
 import { eventsIn, readEvents } from './gateway/event-reader.ts';
-import { findProgram, isInstalled } from './programs.ts';
+import { isInstalled } from './programs.ts';
+import { createReplica, type ReplicaProcess } from './replica-process.ts';
 import { startPostgres } from './store/postgres-server.ts';
 
 const { key } = createApiKey();
@@ -27,7 +26,8 @@ const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
 const chunks = Array.from({ length: 3 }, (_, i) => `This is sentence number ${i}, and it goes on for quite a while.`);
 let folder: string;
 const deploy = join(import.meta.dirname, '../deploy');
-const children: ChildProcess[] = [];
+/** More often than by its configuration, so that nobody waits long for it here. */
+const checkEveryMs = 200;
 
 test('the settings that are named there exist', () => {
   const known = new Set<string>(allSettings(registry).map(({ name }) => name));
@@ -61,68 +61,26 @@ async function share(opened: AsyncDisposableStack): Promise<Record<string, strin
   return env;
 }
 
-async function serve(name: string, shared: Record<string, string>) {
-  const env = {
-    ...shared,
-    ...{ PATH: process.env.PATH, SONANT_DATA_DIR: join(folder, name), SONANT_BOOTSTRAP_KEY: key },
-    ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0', SONANT_BEHIND_PROXY: '1' },
-    SONANT_LOG_LEVEL: 'warn',
-  };
-  const child = spawn(process.execPath, [main, 'serve'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
-  children.push(child);
-  let said = '';
-  for await (const bytes of child.stdout) {
-    said += bytes;
-    const [, httpPort, grpcPort] = /HTTP on 127\.0\.0\.1:(\d+) and gRPC on 127\.0\.0\.1:(\d+)\./.exec(said) ?? [];
-    if (grpcPort !== undefined) return { child, httpPort, grpcPort };
-  }
-  throw new Error(`it ended: ${said}`);
-}
-type Replica = Awaited<ReturnType<typeof serve>>;
-
-async function balance(replicas: readonly Replica[]): Promise<string> {
-  const port = await freePort();
-  const servers = (line: string, lineOf: (replica: Replica) => string) =>
-    replicas.map((replica, i) => line.replace(/server-template .*/, `server s${i} ${lineOf(replica)}`)).join('\n');
-  const config = readFileSync(join(deploy, 'haproxy.cfg'), 'utf8')
-    .replace('bind :8080', `bind 127.0.0.1:${port}`)
-    .replace(/^ *server-template .* sonant:8080.*$/m, (line) =>
-      servers(line, ({ httpPort }) => `127.0.0.1:${httpPort}`),
-    )
-    .replace(/^ *server-template .* sonant:50051.*$/m, (line) =>
-      servers(line, ({ httpPort, grpcPort }) => `127.0.0.1:${grpcPort} proto h2 check-proto h1 port ${httpPort}`),
-    );
-  expect(config).not.toContain('server-template');
-  const file = join(folder, 'haproxy.cfg');
-  writeFileSync(file, config);
-  const child = spawn(join(findProgram('haproxy')!, 'haproxy'), ['-db', '-f', file], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  children.push(child);
-  const url = `http://127.0.0.1:${port}`;
-  const isReady = async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok;
-  while (!(await isReady())) await sleep(50);
-  return url;
-}
-
 describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
   const opened = new AsyncDisposableStack();
   let shared: Record<string, string>;
-  let replicas: Replica[];
+  let replicas: ReplicaProcess[];
   let url: string;
   let speech: ReturnType<typeof clientAt>;
   const clientAt = (baseUrl: string) => createClient(SpeechService, createGrpcTransport({ baseUrl }));
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'sonant-deploy-'));
     shared = await share(opened);
-    replicas = await Promise.all([serve('one', shared), serve('two', shared)]);
-    url = await balance(replicas);
+    const settings = { ...shared, SONANT_BOOTSTRAP_KEY: key, SONANT_LEAVE_SECONDS: '1' };
+    replicas = await Promise.all(['one', 'two'].map((name) => createReplica(join(folder, name), settings)));
+    opened.defer(async () => void (await Promise.all(replicas.map((replica) => replica.end('SIGKILL')))));
+    await Promise.all(replicas.map((replica) => replica.start()));
+    const balancer = await openBalancer(replicas, folder, checkEveryMs);
+    opened.defer(balancer.close);
+    url = balancer.url;
     speech = clientAt(url);
   });
   afterAll(async () => {
-    const ends = children.filter(({ exitCode }) => exitCode === null).map((child) => once(child, 'exit'));
-    for (const child of children) child.kill('SIGKILL');
-    await Promise.all(ends);
     await opened.disposeAsync();
     rmSync(folder, { recursive: true });
   });
@@ -147,7 +105,7 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
     for await (const { event } of speech.streamSpeech(asked, { headers: { 'x-api-key': key } })) last = event.case;
     return last;
   };
-  const speakingAt = async ({ httpPort }: Replica) =>
+  const speakingAt = async ({ httpPort }: ReplicaProcess) =>
     Number(/^sonant_speaking (\d+)/m.exec(await (await fetch(`http://127.0.0.1:${httpPort}/metrics`)).text())![1]);
 
   test('REST, SSE, gRPC and gRPC-Web come through on one address', async () => {
@@ -174,6 +132,28 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
     expect(Buffer.compare(sounds[0]!, sounds[1]!)).toBe(0);
   });
 
+  test('nobody notices that every replica is stopped and started again', async () => {
+    let isOver = false;
+    const ends: unknown[] = [];
+    const client = async (work: () => Promise<unknown>) => {
+      while (!isOver) ends.push(await work().catch((error) => error));
+    };
+    const clients = [stream, listen, call, stream].map(client);
+    const some = async (before = ends.length) =>
+      expect.poll(() => ends.length, { timeout: 30_000 }).toBeGreaterThan(before + 3);
+    await some();
+    for (const replica of replicas) {
+      expect(await replica.end('SIGTERM')).toBe(0);
+      await replica.start();
+      await sleep(5 * checkEveryMs);
+    }
+    await some();
+    isOver = true;
+    await Promise.all(clients);
+    const kinds = new Set(ends.map((end) => (Array.isArray(end) ? end[0] : end)));
+    expect(kinds).toEqual(new Set([200, 'speech.audio.done', 'done']));
+  }, 180_000);
+
   test('what is spoken is heard while it is being spoken', async () => {
     const long = Array.from({ length: 60 }, () => chunks).flat();
     const answer = await post('/api/audio/speech/sse', { text_chunks: long });
@@ -181,25 +161,5 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
     await readEvents(answer, (text) => eventsIn(text).some(({ event }) => event === 'speech.audio.delta'));
     for (const replica of replicas) speaking += await speakingAt(replica);
     expect(speaking).toBe(1);
-  });
-
-  test('a replica that stops is noticed by nobody', async () => {
-    // Not the one that goes on for a while for a reader who has left.
-    const leaving = (await speakingAt(replicas[0]!)) === 0 ? replicas[0] : replicas[1];
-    let isOver = false;
-    const ends: unknown[] = [];
-    const client = async (work: () => Promise<unknown>) => {
-      while (!isOver) ends.push(await work().catch((error) => error));
-    };
-    const clients = [stream, listen, call, stream].map(client);
-    await expect.poll(() => ends.length, { timeout: 30_000 }).toBeGreaterThan(3);
-    leaving!.child.kill('SIGTERM');
-    expect(await once(leaving!.child, 'exit')).toEqual([0, null]);
-    const before = ends.length;
-    await expect.poll(() => ends.length, { timeout: 30_000 }).toBeGreaterThan(before + 3);
-    isOver = true;
-    await Promise.all(clients);
-    const kinds = new Set(ends.map((end) => (Array.isArray(end) ? end[0] : end)));
-    expect(kinds).toEqual(new Set([200, 'speech.audio.done', 'done']));
   });
 });

@@ -13,8 +13,9 @@ export const serveCommand: Command = {
   options,
   help: () => `Usage: sonant serve [--single-port]
 
-Serves HTTP on SONANT_HTTP_ADDR and gRPC on SONANT_GRPC_ADDR until it gets SIGTERM or SIGINT; then it takes nothing
-new, lets what runs finish for SONANT_DRAIN_SECONDS, and ends. A second signal ends it at once.
+Serves HTTP on SONANT_HTTP_ADDR and gRPC on SONANT_GRPC_ADDR until it gets SIGTERM or SIGINT; then it says that it is
+not ready for SONANT_LEAVE_SECONDS, takes nothing new, lets what runs finish for SONANT_DRAIN_SECONDS, and ends. A second
+signal ends it at once.
 
   --single-port   serve both on SONANT_HTTP_ADDR
 `,

@@ -96,6 +96,13 @@ export const ownSettings = {
     fallback: 24,
   }),
   ...s3Settings,
+  leaveSeconds: integerSetting({
+    name: 'SONANT_LEAVE_SECONDS',
+    help: 'Seconds that it goes on taking requests when it is told to stop, while /readyz says no, so that balancers hear of it',
+    min: 0,
+    max: 3600,
+    fallback: 0,
+  }),
   drainSeconds: integerSetting({
     name: 'SONANT_DRAIN_SECONDS',
     help: 'Seconds that requests may go on when the service is told to stop',

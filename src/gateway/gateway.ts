@@ -1,6 +1,6 @@
 // Door two: the HTTP/JSON interface, and Connect and gRPC-Web on the same port. It is a client of the core, in this
-// process: a route turns what is asked into a message, calls the core, and turns what comes back into a reply. When
-// drained it takes nothing new, lets what runs finish for a while, and then ends it.
+// process: a route turns what is asked into a message, calls the core, and turns what comes back into a reply. When it is
+// to leave it says so to who asks whether it is ready; drained, it takes nothing new, lets what runs finish, then ends it.
 import type { RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { createClient } from '@connectrpc/connect';
@@ -78,6 +78,8 @@ export interface Gateway {
   accept(socket: Socket): void;
   /** Holds nothing more that was spoken by that voice. */
   forgetVoice(voiceId: string): void;
+  /** Takes requests as before, but is not ready for them any more, and each is the last of its connection. */
+  leave(): void;
   /** Lets the requests that run finish within `timeoutMs`, then ends them with `overloaded`, and closes. */
   drain(timeoutMs: number): Promise<void>;
 }
@@ -85,6 +87,7 @@ export interface Gateway {
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { services, settings, watch } = options;
   const { onRequestEnd, onFault } = watch;
+  let isLeaving = false;
   let isDraining = false;
   const hasAsked = new WeakSet<Socket>();
   const cors = createCors(settings.allowedOrigins);
@@ -102,11 +105,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     toServer,
     isBehindProxy: settings.isBehindProxy ?? false,
     isSecure: () => settings.baseUrl().startsWith('https:'),
+    isLeaving: () => isLeaving,
     isDraining: () => isDraining,
     onRequestEnd,
   });
   const streams = new SpeechStreams();
-  addRoutes(app, streams, options);
+  const checks = [...watch.checks, { name: 'it is stopping', isReady: async () => !isLeaving }];
+  addRoutes(app, streams, { ...options, watch: { ...watch, checks } });
   await app.ready();
 
   const { server } = app;
@@ -121,6 +126,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   server.on('error', onFault);
 
   const drain = async (timeoutMs: number) => {
+    isLeaving = true;
     isDraining = true;
     const gone = Promise.all([...callers].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
     server.close();
@@ -143,6 +149,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     port,
     forgetVoice: (voiceId) => streams.forgetVoice(voiceId),
     accept: (socket) => void server.emit('connection', socket),
+    leave() {
+      isLeaving = true;
+    },
     drain: (timeoutMs) => (drained ??= drain(timeoutMs)),
   };
 }

@@ -17,6 +17,7 @@ export interface HttpAppOptions {
   isBehindProxy?: boolean;
   /** Whether browsers come by TLS. */
   isSecure?: () => boolean;
+  isLeaving(): boolean;
   isDraining(): boolean;
   onRequestEnd: OnRequestEnd;
 }
@@ -28,6 +29,7 @@ export function createHttpApp({
   toServer,
   isBehindProxy = false,
   isSecure = () => false,
+  isLeaving,
   isDraining,
   onRequestEnd,
 }: HttpAppOptions): FastifyInstance {
@@ -42,7 +44,7 @@ export function createHttpApp({
     const listener = { requestId: request.id, accept: request.headers.accept };
     const { status, headers, body } = toFailureReply(fromThrown(error), listener);
     // Fastify gives up the connection of a body that it did not like; we let it come to its end.
-    if (!isDraining()) reply.removeHeader('connection');
+    if (!isLeaving()) reply.removeHeader('connection');
     return void reply.code(status).headers(headers).send(body);
   };
 
@@ -70,11 +72,9 @@ export function createHttpApp({
   app.addHook('onRequest', async (request, reply) => {
     watchEnd(request, reply, onRequestEnd);
     reply.headers(headersOfAll(request));
-    if (isDraining()) {
-      reply.header('connection', 'close');
-      if (request.routeOptions.url !== livesOn)
-        throw new Failure('overloaded', { message: 'The service is stopping; try again.' });
-    }
+    if (isLeaving()) reply.header('connection', 'close');
+    if (isDraining() && request.routeOptions.url !== livesOn)
+      throw new Failure('overloaded', { message: 'The service is stopping; try again.' });
     checkMethod(request, reply);
     checkQuery(request.url);
     if (!request.routeOptions.config.isRpc) checkBodySize(request);

@@ -1,11 +1,14 @@
-// The tables, as the steps that make them. Steps are only ever added at the end, each an addition that the version
-// before can live with, and never changed once released: there is no way back but a backup.
-// The table `migrations` says which steps a database has seen.
+// The tables, as the steps that make them. Steps are only ever added at the end, and never changed once released: there is
+// no way back but a backup. Each is an addition that the versions before can live with, so that old and new replicas serve
+// beside each other and an old one may start again in the middle of a roll; one that is not says how many steps a version
+// must know at least. The table `migrations` has the steps that a database has seen, with that number where there is one.
 import type { Rows } from './row-store.ts';
 
 export interface Migration {
   name: string;
   statements: readonly string[];
+  /** Versions that know fewer are refused from then on. */
+  stepsKnownMin?: number;
 }
 
 const migrations: readonly Migration[] = [
@@ -154,6 +157,10 @@ const migrations: readonly Migration[] = [
     name: 'fingerprints',
     statements: ['create table fingerprints (name text primary key, fingerprint text not null)'],
   },
+  {
+    name: 'versions beside each other',
+    statements: ['alter table migrations add column steps_known_min bigint'],
+  },
 ];
 
 /** How many steps there are. */
@@ -165,23 +172,28 @@ export async function readSteps(rows: Rows): Promise<number> {
   return seen!.steps;
 }
 
-/**
- * Takes the steps that are still to be taken, inside a transaction that keeps every other process out. A database
- * that has seen more steps than there are here was made by a newer version, and is refused.
- */
+/** A database that has seen more steps than there are here was made by a newer version: may this one use it? */
+export async function checkNewer(rows: Rows, stepsKnown = schemaSteps): Promise<void> {
+  const sql = 'select coalesce(max(steps_known_min), 0) as min from migrations';
+  const [{ min }] = (await rows.query<{ min: number }>(sql)) as [{ min: number }];
+  if (min > stepsKnown)
+    throw new Error(
+      `its schema is newer than this version of Sonant (${stepsKnown} of ${min} steps); run a newer version`,
+    );
+}
+
+/** Takes the steps that are still to be taken, inside a transaction that keeps every other process out. */
 export async function migrate(rows: Rows, steps: readonly Migration[] = migrations): Promise<void> {
   await rows.query(
     'create table if not exists migrations (step bigint primary key, name text not null, taken_at_ms bigint not null)',
   );
   const taken = await readSteps(rows);
-  if (taken > steps.length) {
-    throw new Error(
-      `its schema (${taken}) is newer than this version of Sonant knows (${steps.length}); run a newer version`,
-    );
-  }
-  for (const [i, { name, statements }] of steps.entries()) {
+  if (taken > steps.length) return checkNewer(rows, steps.length);
+  for (const [i, { name, statements, stepsKnownMin }] of steps.entries()) {
     if (i < taken) continue;
     for (const statement of statements) await rows.query(statement);
     await rows.query('insert into migrations (step, name, taken_at_ms) values ($1, $2, $3)', i + 1, name, Date.now());
+    if (stepsKnownMin !== undefined)
+      await rows.query('update migrations set steps_known_min = $1 where step = $2', stepsKnownMin, i + 1);
   }
 }

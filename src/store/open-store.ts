@@ -30,8 +30,9 @@ export async function inspectStore(choice: DatabaseChoice): Promise<{ isReady: b
   const { serverVersion, steps, stepsKnown, place } = await inspectPostgres(toPostgresOptions(choice));
   const told = `${place}, version ${serverVersion}`;
   if (steps === stepsKnown) return { isReady: true, message: `${told}; its schema (${steps}) is the present one` };
-  const todo = steps < stepsKnown ? 'the next start or sonant db migrate brings it up' : 'run a newer version';
-  if (steps > stepsKnown) throw new Error(`${told}; its schema (${steps}) is newer than ${stepsKnown}: ${todo}`);
+  if (steps > stepsKnown)
+    return { isReady: true, message: `${told}; its schema (${steps}) is a newer one, and this version may use it` };
+  const todo = 'the next start or sonant db migrate brings it up';
   return { isReady: false, message: `${told}; its schema is ${steps} of ${stepsKnown}: ${todo}` };
 }
 

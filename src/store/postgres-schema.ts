@@ -2,7 +2,7 @@
 // in one transaction that holds an advisory lock. Where nothing is to be done, nothing is locked and no right is needed.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { migrate, readSteps, schemaSteps } from './migrations.ts';
+import { checkNewer, migrate, readSteps, schemaSteps } from './migrations.ts';
 import { type PostgresOptions, toClientConfig } from './postgres-connection.ts';
 import type { Rows } from './row-store.ts';
 
@@ -24,12 +24,16 @@ export interface Schema {
 export const inspectSchema = (options: PostgresOptions): Promise<Schema> =>
   onConnection(options, async (rows) => {
     const [server] = await rows.query<{ server_version: string }>('show server_version');
-    return { serverVersion: server!.server_version, steps: await readSchemaSteps(rows), stepsKnown: schemaSteps };
+    const steps = await readSchemaSteps(rows);
+    if (steps > schemaSteps) await checkNewer(rows);
+    return { serverVersion: server!.server_version, steps, stepsKnown: schemaSteps };
   });
 
 export const bringUpSchema = (options: PostgresOptions): Promise<void> =>
   onConnection(options, async (rows, client) => {
-    if ((await readSchemaSteps(rows)) === schemaSteps) return;
+    const taken = await readSchemaSteps(rows);
+    if (taken === schemaSteps) return;
+    if (taken > schemaSteps) return checkNewer(rows);
     await checkServer(rows);
     await client.query(`begin; set local statement_timeout = ${migrationMsMax};`);
     await rows.query('select pg_advisory_xact_lock($1)', lock);

@@ -64,6 +64,14 @@ export async function startCeph(folder: string): Promise<Ceph & { stop(): Promis
   }
 }
 
+/** How many objects a bucket may have; fewer than none is as many as it likes. */
+export async function limitObjects({ conf }: Pick<Ceph, 'conf'>, bucketName: string, max: number): Promise<void> {
+  const admin = (...args: string[]) =>
+    run('radosgw-admin', ['-c', conf, 'quota', ...args, '--quota-scope=bucket', `--bucket=${bucketName}`]);
+  await admin('set', `--max-objects=${max}`);
+  await admin('enable');
+}
+
 const confOf = (folder: string, ids: { cluster: string; monitorPort: number; gatewayPort: number }) => `
 [global]
 fsid = ${ids.cluster}

@@ -1,18 +1,16 @@
 // A real S3 service for the tests that need one: that of TEST_S3_ENDPOINT, with TEST_S3_ACCESS_KEY and TEST_S3_SECRET_KEY,
 // or else a Ceph of our own, where its programs are installed. vitest calls `setup` once before a run; the Ceph is
 // started when the first test asks, by vitest's own process, for all, and ends with it.
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { CreateBucketCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import { openS3Bucket } from '../../src/clips/s3-bucket.ts';
 import type { Patience } from '../../src/clips/s3-client.ts';
 import { isInstalled } from '../programs.ts';
-import { type Ceph, startCeph } from './ceph.ts';
+import { type Ceph, limitObjects, startCeph } from './ceph.ts';
 
 export const s3Programs = ['ceph', 'ceph-mon', 'ceph-osd', 'radosgw'] as const;
 /** Whether there is one. */
@@ -87,15 +85,7 @@ export async function openS3Server() {
     openBucket: (through = endpoint, patience: Partial<Patience> = {}, publicEndpoint = '') =>
       openS3Bucket(bucketName, { endpoint: through, publicEndpoint, credentials }, patience),
     /** For a Ceph of ours: how many objects the bucket may have. */
-    limitObjects:
-      conf === undefined
-        ? undefined
-        : async (max: number) => {
-            const admin = (...args: string[]) =>
-              promisify(execFile)('radosgw-admin', ['-c', conf, 'quota', ...args, `--bucket=${bucketName}`]);
-            await admin('set', '--quota-scope=bucket', `--max-objects=${max}`);
-            await admin('enable', '--quota-scope=bucket');
-          },
+    limitObjects: conf === undefined ? undefined : (max: number) => limitObjects({ conf }, bucketName, max),
   };
 }
 

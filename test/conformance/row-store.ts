@@ -2,7 +2,7 @@
 // `place` names an empty database each time, and `open` opens what is at a place.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { migrate } from '../../src/store/migrations.ts';
+import { type Migration, migrate } from '../../src/store/migrations.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
 import { tableConformance } from './tables.ts';
 
@@ -187,10 +187,20 @@ export function rowStoreConformance(name: string, { place, open }: RowStoreConfo
       expect(await store.query('select step from migrations order by step')).toEqual(taken);
     });
 
-    test('a database from a newer version is refused', async () => {
+    test('a database that a newer version has added to is used; one that is not for older versions is refused', async () => {
       const newer = await place();
       const made = await open(newer);
-      await made.query('insert into migrations (step, name, taken_at_ms) values (999, $1, 0)', 'from the future');
+      const taken = await made.query<{ step: number }>('select step from migrations');
+      const known: Migration[] = taken.map(({ step }) => ({ name: `step ${step}`, statements: [] }));
+      const added = { name: 'more', statements: ['create table more (id bigint)'] };
+      await made.transaction((rows) => migrate(rows, [...known, added]));
+      const beside = await open(newer);
+      expect(await beside.query('select * from more')).toEqual([]);
+      await beside.close();
+      const breaking = { name: 'other', statements: ['drop table more'], stepsKnownMin: known.length + 1 };
+      await made.transaction((rows) => migrate(rows, [...known, added, breaking]));
+      // One that knows of the table may know nothing of its end.
+      await made.transaction((rows) => migrate(rows, [...known, added]));
       await made.close();
       const refused = await open(newer).catch((error: Failure) => error);
       expect(refused).toMatchObject({ reason: 'storage_unavailable' });

@@ -131,6 +131,17 @@ describe('a failure', () => {
 describe('draining', () => {
   const long = { text_chunks: Array(6).fill('one two three four'), method: 'streaming' };
 
+  test('is announced: who leaves takes requests, but is not ready for them, and keeps no connection', async () => {
+    const door = await openDoor();
+    expect((await fetch(`${door.url}/readyz`)).status).toBe(200);
+    door.gateway.leave();
+    const ready = await fetch(`${door.url}/readyz`);
+    expect([ready.status, await ready.json()]).toMatchObject([503, { message: 'Not ready: it is stopping.' }]);
+    const spoken = await door.speak(hello);
+    expect([spoken.status, spoken.headers.get('connection')]).toEqual([200, 'close']);
+    expect((await fetch(`${door.url}/healthz`)).status).toBe(200);
+  });
+
   test('lets what runs finish, takes nothing new, and leaves no connection open', async () => {
     const door = await openDoor({ trouble: { pieceDelayMs: 15 } });
     const idle = connectRaw(door);

@@ -72,6 +72,7 @@ export async function openHouse(asked: HouseOptions = {}) {
   const server = await openRpcServer({ services, address, onFault, ...(tls && { tls }) });
   const web = createHttpApp({
     toServer: (listener) => createHttpServer(listener, undefined),
+    isLeaving: () => false,
     isDraining: () => false,
     onRequestEnd: () => {},
   });

@@ -29,8 +29,8 @@ export interface OwnPostgresServer extends PostgresServer {
   url: string;
   /** Of the postmaster, whose children the backends are. */
   readonly pid: number;
-  /** Ends it at once, as a crash would. */
-  kill(): Promise<void>;
+  /** Ends it at once, as a crash would, or as the signal says: SIGINT is its fast shutdown. */
+  kill(signal?: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>;
   /** Again, after `kill`. */
   start(): Promise<void>;
 }
@@ -74,10 +74,11 @@ export async function startOwnPostgres(): Promise<OwnPostgresServer | undefined>
       });
     });
   };
-  const end = async () => {
+  const end = async (signal: NodeJS.Signals = 'SIGQUIT') => {
     const ended = once(keeping, 'exit');
-    keeping.stdin!.end();
+    process.kill(pid, signal);
     await ended;
+    keeping.stdin!.destroy();
   };
   await start();
   const url = `postgres://postgres@/postgres?host=${encodeURIComponent(folder)}`;

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { afterAll, expect, test } from 'vitest';
 import type { Failure } from '../../src/errors.ts';
+import { schemaSteps } from '../../src/store/migrations.ts';
 import type { Rows } from '../../src/store/row-store.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { rowStoreConformance } from '../conformance/row-store.ts';
@@ -134,14 +135,8 @@ test('four processes make one database at once and write to it at once; no row i
   expect(
     await store.query('select owner_id as name, count(*) as count from clips group by owner_id order by 1'),
   ).toEqual(['a', 'b', 'c', 'd'].map((name) => ({ name, count: 200 })));
-  expect(await store.query('select step from migrations')).toEqual([
-    { step: 1 },
-    { step: 2 },
-    { step: 3 },
-    { step: 4 },
-    { step: 5 },
-    { step: 6 },
-  ]);
+  const taken = await store.query('select step from migrations order by step');
+  expect(taken).toEqual(Array.from({ length: schemaSteps }, (_, i) => ({ step: i + 1 })));
   expect(await store.query('pragma integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   await store.close();
 });

@@ -1,0 +1,36 @@
+// A service that is told to stop stops, whatever it stands on is there to be told of it or not.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createApiKey } from '../../src/access/api-key.ts';
+import { openService } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import type { Log } from '../../src/telemetry/log.ts';
+import { defineTone } from '../engines/tone-engine.ts';
+import { isInstalled } from '../programs.ts';
+import { startOwnPostgres } from '../store/postgres-server.ts';
+
+test.skipIf(!isInstalled('postgres'))('a database that is away is no reason not to stop well', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-stopping-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const postgres = (await startOwnPostgres())!;
+  onTestFinished(() => rmSync(postgres.folder, { recursive: true }));
+  const { key } = createApiKey();
+  const env = {
+    ...{ SONANT_DATABASE_URL: await postgres.createDatabase(), SONANT_BOOTSTRAP_KEY: key },
+    ...{ SONANT_SECRET: 's'.repeat(32), SONANT_MASTER_KEY: 'm'.repeat(32), SONANT_DATA_DIR: folder },
+    ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' },
+  };
+  const errors: string[] = [];
+  const log: Log = { debug() {}, info() {}, warn() {}, error: (message) => void errors.push(message) };
+  const definitions = [defineTone()];
+  const config = loadConfig({ env, folder, engines: definitions });
+  const service = await openService({ config, definitions, log, isSinglePort: false });
+  const headers = { 'X-API-Key': key };
+  expect((await fetch(`http://127.0.0.1:${service.httpPort}/api/voices`, { headers })).status).toBe(200);
+  await postgres.kill();
+  // When the key was last used cannot be kept, which is told to operators.
+  await service.drain();
+  expect(errors).toEqual(['a fault that no caller was told of']);
+});

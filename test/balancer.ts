@@ -1,0 +1,60 @@
+// The balancer of deploy/, as it stands there but for its own address and those of the replicas: a real haproxy.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
+import { findProgram } from './programs.ts';
+
+export interface Doors {
+  httpPort: number;
+  grpcPort: number;
+}
+
+export interface Balancer {
+  port: number;
+  url: string;
+  close(): Promise<void>;
+}
+
+/** Before these replicas, of which one at least is up; its configuration is written into the folder. */
+export async function openBalancer(
+  replicas: readonly Doors[],
+  folder: string,
+  checkEveryMs = 1_000,
+): Promise<Balancer> {
+  const port = await freePort();
+  const servers = (line: string, lineOf: (doors: Doors) => string) =>
+    replicas.map((doors, i) => line.replace(/server-template .*/, `server s${i} ${lineOf(doors)}`)).join('\n');
+  const config = readFileSync(join(import.meta.dirname, '../deploy/haproxy.cfg'), 'utf8')
+    .replace('bind :8080', `bind 127.0.0.1:${port}`)
+    .replaceAll('inter 1s', `inter ${checkEveryMs}ms`)
+    .replace(/^ *server-template .* sonant:8080.*$/m, (line) =>
+      servers(line, ({ httpPort }) => `127.0.0.1:${httpPort}`),
+    )
+    .replace(/^ *server-template .* sonant:50051.*$/m, (line) =>
+      servers(line, ({ httpPort, grpcPort }) => `127.0.0.1:${grpcPort} proto h2 check-proto h1 port ${httpPort}`),
+    );
+  if (config.includes('server-template')) throw new Error('deploy/haproxy.cfg names its servers in another way');
+  const file = join(folder, 'haproxy.cfg');
+  writeFileSync(file, config);
+  const child = spawn(join(findProgram('haproxy')!, 'haproxy'), ['-db', '-f', file], {
+    stdio: ['ignore', 'ignore', 'ignore'],
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const isReady = async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok;
+  while (!(await isReady())) {
+    if (child.exitCode !== null) throw new Error(`haproxy has ended: ${child.exitCode}`);
+    await sleep(50);
+  }
+  return {
+    port,
+    url,
+    async close() {
+      const ended = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined;
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+// A replica as it runs in production, `sonant serve` in a process of its own with a data folder of its own, on ports that stay
+// the same however often it is started again.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { main } from './cli/sonant-program.ts';
+import { freePort } from './free-port.ts';
+
+export interface ReplicaProcess {
+  httpPort: number;
+  grpcPort: number;
+  /** All that it has said on standard error since it was made. */
+  said(): string;
+  isUp(): boolean;
+  /** Settles when it serves. */
+  start(more?: Readonly<Record<string, string>>): Promise<void>;
+  /** Settles when it has ended, with its exit code, or null where the signal ended it. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** `settings` are those that it shares with others; it is not started yet. */
+export async function createReplica(
+  folder: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<ReplicaProcess> {
+  const [httpPort, grpcPort] = [await freePort(), await freePort()];
+  mkdirSync(folder, { recursive: true });
+  let child: ChildProcess | undefined;
+  let said = '';
+  const isUp = () => child !== undefined && child.exitCode === null && child.signalCode === null;
+  return {
+    httpPort,
+    grpcPort,
+    said: () => said,
+    isUp,
+    async start(more = {}) {
+      const env = {
+        PATH: process.env.PATH,
+        ...{ SONANT_HTTP_ADDR: `127.0.0.1:${httpPort}`, SONANT_GRPC_ADDR: `127.0.0.1:${grpcPort}` },
+        ...{ SONANT_DATA_DIR: folder, SONANT_BEHIND_PROXY: '1', SONANT_LOG_LEVEL: 'warn' },
+        ...settings,
+        ...more,
+      };
+      const started = spawn(process.execPath, [main, 'serve'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+      child = started;
+      started.stderr.setEncoding('utf8').on('data', (text) => {
+        said += text;
+      });
+      await new Promise<void>((resolve, reject) => {
+        started.stdout.setEncoding('utf8').on('data', (text: string) => {
+          if (text.includes('Sonant serves')) resolve();
+        });
+        started.once('exit', (code) => reject(new Error(`a replica ended with ${code}: ${said}`)));
+      });
+    },
+    async end(signal) {
+      if (!isUp()) return child?.exitCode ?? null;
+      const ended = once(child!, 'exit');
+      child!.kill(signal);
+      return (await ended)[0] as number | null;
+    },
+  };
+}

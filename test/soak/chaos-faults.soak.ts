@@ -1,0 +1,146 @@
+// Everything that an installation stands on is killed, frozen, cut off, filled up and healed again, with load running and a
+// client that knows what it must hear. Nothing that was acknowledged is lost, no sound is wrong, nobody waits for ever, and
+// all is well again by itself. What clients saw is printed as the rows of a table.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Fault as S3Fault } from '../clips/fault-proxy.ts';
+import { type Kind, kinds } from './checking-client.ts';
+import { longestSilenceMs, toRow } from './fault-report.ts';
+import { startLoad, wrongOf } from './load.ts';
+import { startAgain } from './open-installation.ts';
+import { type Ordeal, openOrdeal } from './open-ordeal.ts';
+
+const { FAULTS = '' } = process.env;
+const calmMs = 3_000;
+const recoveryMs = 6_000;
+/** On a busy machine, everything may take so much longer than it should. */
+const busyMs = 30_000;
+
+interface Fault {
+  name: string;
+  begin(): unknown;
+  lastsMs: number;
+  end(): unknown;
+  /** The longest that anybody waits for, as docs/ says. */
+  waitMsMax: number;
+  callers?: readonly Kind[];
+}
+
+let ordeal: Ordeal;
+beforeAll(async () => {
+  ordeal = await openOrdeal(3);
+}, 180_000);
+afterAll(() => ordeal?.close());
+
+const postgresMsMax = 8_000;
+const redisMsMax = 1_000;
+const s3MsMax = 30_000;
+const manyStreams: readonly Kind[] = ['grpc stream', 'grpc stream', ...kinds];
+const always = (fault: S3Fault) => () => {
+  ordeal.s3.faultOf = () => fault;
+};
+const s3IsWell = () => {
+  ordeal.s3.faultOf = () => undefined;
+};
+
+const wires = ['postgres', 'redis', 's3'] as const;
+const waitMsMaxOf = { postgres: postgresMsMax, redis: redisMsMax, s3: s3MsMax };
+const cuts: Fault[] = wires.flatMap((wire) => [
+  {
+    name: `the network to ${wire} resets`,
+    begin: () => ordeal.wires[wire].reset(),
+    lastsMs: 5_000,
+    end: () => ordeal.wires[wire].heal(),
+    waitMsMax: waitMsMaxOf[wire],
+  },
+  {
+    name: `the network to ${wire} is silent`,
+    begin: () => ordeal.wires[wire].silence(),
+    lastsMs: wire === 's3' ? 20_000 : 10_000,
+    end: () => ordeal.wires[wire].heal(),
+    waitMsMax: waitMsMaxOf[wire],
+  },
+]);
+
+const faults: Fault[] = [
+  { name: 'nothing is wrong', begin: () => {}, lastsMs: 15_000, end: () => {}, waitMsMax: 1_000 },
+  {
+    name: 'a replica of three is killed (kill -9)',
+    begin: () => ordeal.replicas[0]!.end('SIGKILL'),
+    lastsMs: 4_000,
+    end: () => ordeal.replicas[0]!.start(),
+    waitMsMax: 5_000,
+    callers: manyStreams,
+  },
+  {
+    name: 'PostgreSQL is restarted (fast)',
+    begin: () => ordeal.postgres.kill('SIGINT'),
+    lastsMs: 0,
+    end: () => startAgain(ordeal.postgres),
+    waitMsMax: postgresMsMax,
+  },
+  {
+    name: 'PostgreSQL is killed (kill -9)',
+    begin: () => ordeal.postgres.kill('SIGKILL'),
+    lastsMs: 5_000,
+    end: () => startAgain(ordeal.postgres),
+    waitMsMax: postgresMsMax,
+  },
+  {
+    name: 'Redis is frozen',
+    begin: () => ordeal.redis.freeze(),
+    lastsMs: 5_000,
+    end: () => ordeal.redis.thaw(),
+    waitMsMax: redisMsMax,
+  },
+  {
+    name: 'Redis is killed, and knows nothing afterwards',
+    begin: () => ordeal.redis.kill(),
+    lastsMs: 5_000,
+    end: () => ordeal.redis.start(),
+    waitMsMax: redisMsMax,
+  },
+  {
+    name: 'S3 is slow (0.2 s a piece of 64 KiB)',
+    begin: always({ kind: 'slow', pauseMs: 200 }),
+    lastsMs: 10_000,
+    end: s3IsWell,
+    waitMsMax: s3MsMax,
+  },
+  {
+    name: 'S3 answers 503',
+    begin: always({ kind: 'answer', status: 503, code: 'ServiceUnavailable' }),
+    lastsMs: 10_000,
+    end: s3IsWell,
+    waitMsMax: s3MsMax,
+  },
+  {
+    name: 'S3 is full (its quota)',
+    begin: () => ordeal.s3.limitObjects(1),
+    lastsMs: 8_000,
+    end: () => ordeal.s3.limitObjects(-1),
+    waitMsMax: s3MsMax,
+  },
+  ...cuts,
+].filter(({ name }) => name.includes(FAULTS));
+
+test.each(faults)('$name', async ({ name, begin, lastsMs, end, waitMsMax, callers }) => {
+  const load = startLoad(ordeal.client, callers);
+  await sleep(calmMs);
+  const beganMs = performance.now();
+  await begin();
+  await sleep(lastsMs);
+  await end();
+  const endedMs = performance.now();
+  await sleep(recoveryMs);
+  const report = { calls: await load.stop(), beganMs, endedMs };
+  console.log(toRow(name, report));
+  expect(wrongOf(report.calls)).toEqual([]);
+  expect(longestSilenceMs(report), 'nobody hangs').toBeLessThan(waitMsMax + busyMs);
+  for (const kind of kinds) expect((await ordeal.client.call(kind)).outcome, `${kind} afterwards`).toBe('ok');
+});
+
+test('all that was acknowledged is there', async () => {
+  console.log(await ordeal.checkAcknowledged());
+  expect(ordeal.replicas.map((replica) => replica.isUp())).toEqual([true, true, true]);
+});

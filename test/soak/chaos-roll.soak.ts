@@ -1,0 +1,41 @@
+// All replicas of an installation stopped by SIGTERM and started again, one after the other, while clients that never ask
+// twice go on asking for everything: none of their requests fails, and none of their streams is cut.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Kind, kinds } from './checking-client.ts';
+import { startLoad, tallyOf } from './load.ts';
+import { type Ordeal, openOrdeal } from './open-ordeal.ts';
+
+const { ROUNDS = '2' } = process.env;
+const rounds = Number(ROUNDS);
+/** Until the balancer sees that a replica is back. */
+const backMs = 2_500;
+/** The short ones are those that a closing door may lose. */
+const callers: readonly Kind[] = [...kinds, 'key', 'key', 'key', 'key'];
+
+let ordeal: Ordeal;
+beforeAll(async () => {
+  ordeal = await openOrdeal(3);
+}, 180_000);
+afterAll(() => ordeal.close());
+
+test(`${rounds} times all of them`, async () => {
+  const load = startLoad(ordeal.client, callers);
+  await sleep(2_000);
+  const tookMs: number[] = [];
+  for (let round = 0; round < rounds; round++)
+    for (const replica of ordeal.replicas) {
+      const since = performance.now();
+      expect(await replica.end('SIGTERM')).toBe(0);
+      tookMs.push(performance.now() - since);
+      await replica.start();
+      await sleep(backMs);
+    }
+  const calls = await load.stop();
+  console.log(
+    `${tookMs.length} replicas stopped, each within ${Math.ceil(Math.max(...tookMs) / 1000)} s: ${tallyOf(calls)}; ` +
+      `the longest silence ${Math.round(Math.max(...calls.map(({ silentMs }) => silentMs)))} ms; ${await ordeal.checkAcknowledged()}`,
+  );
+  for (const replica of ordeal.replicas) if (replica.said()) console.log(replica.said().slice(-2_000));
+  expect(calls.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
+});

@@ -1,0 +1,70 @@
+// A process of its own, so that nothing else slows it: a wire from a port of this machine to a server, TCP or a Unix
+// socket, which does as it is told by its parent: 'heal', 'reset' (connections that stand are reset, and so are new ones) or
+// 'silence' (as where a cable is pulled: nobody says anything any more, and nobody is told):
+//     node cut-wire.ts '{"path":"/run/redis.sock"}'
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+type Order = 'heal' | 'reset' | 'silence';
+
+const target = JSON.parse(process.argv[2]!);
+let order: Order = 'heal';
+const ends = new Set<() => void>();
+/** What goes on when nothing is silent any more. */
+let waiting: (() => void)[] = [];
+
+const server = createServer({ pauseOnConnect: true }, (near) => {
+  near.on('error', () => near.destroy());
+  if (order === 'reset') return void near.resetAndDestroy();
+  const begin = () => {
+    if (near.destroyed) return;
+    const far = connect(target);
+    const end = () => {
+      near.resetAndDestroy();
+      far.destroy();
+      ends.delete(end);
+    };
+    ends.add(end);
+    for (const socket of [near, far]) socket.on('error', end).setNoDelay(true);
+    near.once('close', () => ends.delete(end));
+    pass(near, far);
+    pass(far, near);
+    near.resume();
+  };
+  if (order === 'silence') waiting.push(begin);
+  else begin();
+});
+
+function pass(from: Socket, to: Socket): void {
+  const whenHeard = (work: () => void) => {
+    if (order !== 'silence') return work();
+    from.pause();
+    waiting.push(() => {
+      work();
+      from.resume();
+    });
+  };
+  from.on('data', (bytes) =>
+    whenHeard(() => {
+      if (to.destroyed || to.write(bytes)) return;
+      from.pause();
+      to.once('drain', () => from.resume());
+    }),
+  );
+  from.once('end', () => whenHeard(() => to.end()));
+}
+
+process.on('message', (told: Order) => {
+  order = told;
+  if (told === 'reset') for (const end of [...ends]) end();
+  if (told === 'heal') {
+    const all = waiting;
+    waiting = [];
+    for (const go of all) go();
+  }
+  process.send!({ done: told });
+});
+process.on('disconnect', () => process.exit());
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+process.send!({ port: (server.address() as AddressInfo).port });

@@ -1,0 +1,52 @@
+// What an installation is asked to speak while it is ill-treated, and what each of that must sound like, byte for byte, as it
+// was spoken when all was well: the embedded engine says the same in the same way each time.
+import { sentences } from '../sentences.ts';
+
+export interface KnownText {
+  chunks: readonly string[];
+  format: 'wav' | 'mp3' | 'pcm';
+  chars: number;
+  /** The file, with its true sizes; of the short ones alone. */
+  file?: Buffer;
+  /** The streamed body. */
+  streamed: Buffer;
+}
+
+export interface KnownSounds {
+  short: readonly KnownText[];
+  /** Half a minute each, to be cut in the middle. */
+  long: readonly KnownText[];
+}
+
+export type Post = (path: string, body: object) => Promise<Response>;
+
+const sayingOf = (first: number, count: number) =>
+  Array.from({ length: count }, (_, n) => sentences[(first + n) % sentences.length]!).join(' ');
+const formats = ['wav', 'mp3', 'pcm'] as const;
+/** Many bytes for little speech. */
+export const longRateHz = 48_000;
+
+export async function learnSounds(post: Post): Promise<KnownSounds> {
+  const speak = async (fields: object) => {
+    const answer = await post('/api/audio/speech', { voice_id: 'arthur', ...fields });
+    if (answer.status !== 200) throw new Error(`${answer.status} ${await answer.text()}`);
+    return Buffer.from(await answer.arrayBuffer());
+  };
+  const learn = async (chunks: readonly string[], format: KnownText['format'], isLong: boolean): Promise<KnownText> => {
+    const fields = { text_chunks: chunks, output_format: format, ...(isLong && { sample_rate: longRateHz }) };
+    const streamed = await speak({ ...fields, method: 'streaming' });
+    const chars = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    if (isLong) return { chunks, format, chars, streamed };
+    const file = await speak({ text: chunks[0], output_format: format, return_format: 'buffer' });
+    return { chunks, format, chars, streamed, file };
+  };
+  const short: KnownText[] = [];
+  for (const [n, format] of formats.entries())
+    for (const count of [1, 3]) short.push(await learn([sayingOf(5 * n + count, count)], format, false));
+  const long: KnownText[] = [];
+  for (const format of ['wav', 'pcm'] as const) {
+    const chunks = Array.from({ length: 4 }, (_, n) => sayingOf(3 * n, 3));
+    long.push(await learn(chunks, format, true));
+  }
+  return { short, long };
+}

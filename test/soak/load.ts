@@ -1,0 +1,50 @@
+// Load on an installation, of all kinds at once, until it is told to stop; and what came of it, by time.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Call, CheckingClient, Kind } from './checking-client.ts';
+
+/** Who asks for what at the same time. */
+const usualCallers: readonly Kind[] = ['stream', 'events', 'grpc stream', 'link', 'buffer', 'grpc', 'key'];
+const restMs = 300;
+
+export interface Load {
+  /** Of those that have ended. */
+  readonly calls: readonly Call[];
+  /** Lets what runs come to its end. */
+  stop(): Promise<readonly Call[]>;
+}
+
+export function startLoad(client: CheckingClient, callers: readonly Kind[] = usualCallers): Load {
+  const calls: Call[] = [];
+  let isOver = false;
+  const keepAsking = async (kind: Kind) => {
+    while (!isOver) {
+      const call = await client.call(kind);
+      calls.push(call);
+      if (call.outcome.startsWith('WRONG')) console.log(`${kind}: ${call.outcome}`);
+      await sleep(restMs);
+    }
+  };
+  const asking = Promise.all(callers.map(keepAsking));
+  return {
+    calls,
+    async stop() {
+      isOver = true;
+      await asking;
+      return calls;
+    },
+  };
+}
+
+export const wrongOf = (calls: readonly Call[]): string[] =>
+  calls.filter(({ outcome }) => outcome.startsWith('WRONG')).map(({ kind, outcome }) => `${kind}: ${outcome}`);
+
+/** "503 storage_unavailable x 12 (link, buffer)", the most frequent first. */
+export function tallyOf(calls: readonly Call[]): string {
+  const all = [...Map.groupBy(calls, ({ outcome }) => outcome)].sort(([, a], [, b]) => b.length - a.length);
+  return all
+    .map(([outcome, some]) => {
+      const which = [...new Set(some.map(({ kind }) => kind))].sort().join(', ');
+      return outcome === 'ok' ? `${some.length} ok` : `${some.length} x ${outcome} (${which})`;
+    })
+    .join('; ');
+}

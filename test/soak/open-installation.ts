@@ -1,0 +1,122 @@
+// A whole installation as in deploy/: replicas, each a process with a data folder of its own, behind the real balancer, on
+// a real PostgreSQL, Redis and Ceph; and between the replicas and each store a wire that can be cut.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { operatorErrand } from '../../src/access/key-errand.ts';
+import type { KeyLimits } from '../../src/access/key-limits.ts';
+import { firstKeyScopes } from '../../src/access/scope.ts';
+import { openKeys } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { registry } from '../../src/engines/registry.ts';
+import { type OwnRedisServer, openOwnRedisServer } from '../access/redis-server.ts';
+import { openBalancer } from '../balancer.ts';
+import { limitObjects, startCeph } from '../clips/ceph.ts';
+import { openFaultProxy } from '../clips/fault-proxy.ts';
+import { createReplica, type ReplicaProcess } from '../replica-process.ts';
+import { type OwnPostgresServer, startOwnPostgres } from '../store/postgres-server.ts';
+import { openWire, type Wire } from './open-wire.ts';
+
+export interface Installation {
+  /** Of the balancer, for HTTP and gRPC alike. */
+  url: string;
+  target: string;
+  replicas: readonly ReplicaProcess[];
+  postgres: OwnPostgresServer;
+  redis: OwnRedisServer;
+  /** What is done to each request to S3. */
+  s3: Awaited<ReturnType<typeof openFaultProxy>> & { limitObjects(max: number): Promise<void> };
+  wires: Readonly<Record<'postgres' | 'redis' | 's3', Wire>>;
+  /** A key with all scopes, held to no limit that a soak could meet unless told. */
+  makeKey(limits?: Partial<KeyLimits>): Promise<{ key: string; keyId: string }>;
+  close(): Promise<void>;
+}
+
+const bucketName = 'sonant-soak';
+const plenty: KeyLimits = { requestsPerMinute: 1_000_000, concurrency: 10_000, charactersPerMonth: undefined };
+
+/** `isWired` is whether there are wires to be cut, which cost a little time. */
+export async function openInstallation(count: number, { isWired = true } = {}): Promise<Installation> {
+  await using opened = new AsyncDisposableStack();
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-soak-'));
+  opened.defer(() => rmSync(folder, { recursive: true }));
+  const [postgres, redis, ceph] = await Promise.all([
+    startOwnPostgres(),
+    openOwnRedisServer(),
+    startCeph(join(folder, 'ceph')),
+  ]);
+  if (!postgres) throw new Error('there is no PostgreSQL here');
+  opened.defer(ceph.stop);
+  opened.defer(() => postgres.stop());
+  opened.defer(() => redis.close());
+  const s3 = await openFaultProxy(ceph.endpoint, (close) => opened.defer(close));
+  const wires = {
+    postgres: await openWire({ path: join(postgres.folder, '.s.PGSQL.5432') }),
+    redis: await openWire({ path: redis.url.slice('unix://'.length) }),
+    s3: await openWire({ host: '127.0.0.1', port: Number(new URL(s3.endpoint).port) }),
+  };
+  for (const wire of Object.values(wires)) opened.defer(wire.close);
+  const { accessKeyId, secretAccessKey } = ceph;
+  const client = new S3Client({
+    ...{ endpoint: ceph.endpoint, region: 'us-east-1', forcePathStyle: true },
+    credentials: { accessKeyId, secretAccessKey },
+  });
+  await client.send(new CreateBucketCommand({ Bucket: bucketName }));
+  client.destroy();
+
+  const direct = await postgres.createDatabase();
+  const { pathname: database } = new URL(direct.replace('@/', '@x/'));
+  const stores = isWired
+    ? {
+        SONANT_DATABASE_URL: `postgres://postgres@127.0.0.1:${wires.postgres.port}${database}`,
+        SONANT_REDIS_URL: `redis://127.0.0.1:${wires.redis.port}`,
+        SONANT_S3_ENDPOINT: `http://127.0.0.1:${wires.s3.port}`,
+      }
+    : { SONANT_DATABASE_URL: direct, SONANT_REDIS_URL: redis.url, SONANT_S3_ENDPOINT: ceph.endpoint };
+  const shared = {
+    ...stores,
+    SONANT_REPLICAS: String(count),
+    SONANT_SECRET: 's'.repeat(32),
+    SONANT_MASTER_KEY: 'm'.repeat(32),
+    SONANT_S3_BUCKET: bucketName,
+    ...{ AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_REGION: 'us-east-1' },
+    ...{ SONANT_ESPEAK_PROGRAM: '', SONANT_LEAVE_SECONDS: '4' },
+    SONANT_BASE_URL: 'http://sonant.test',
+  };
+  const replicas: ReplicaProcess[] = [];
+  for (let n = 0; n < count; n++) replicas.push(await createReplica(join(folder, `replica-${n}`), shared));
+  opened.defer(async () => void (await Promise.all(replicas.map((replica) => replica.end('SIGKILL')))));
+  await Promise.all(replicas.map((replica) => replica.start()));
+  const balancer = await openBalancer(replicas, folder);
+  opened.defer(balancer.close);
+  const kept = opened.move();
+  return {
+    url: balancer.url,
+    target: `127.0.0.1:${balancer.port}`,
+    ...{ replicas, postgres, redis, wires },
+    s3: Object.assign(s3, { limitObjects: (max: number) => limitObjects(ceph, bucketName, max) }),
+    async makeKey(limits = {}) {
+      const keys = await openKeys(
+        loadConfig({ env: { ...shared, SONANT_DATA_DIR: folder }, folder, engines: registry }),
+      );
+      const made = await keys.desk.create({ scopes: firstKeyScopes, limits: { ...plenty, ...limits } }, operatorErrand);
+      await keys.close();
+      return { key: made.key, keyId: made.apiKey.keyId };
+    },
+    close: () => kept.disposeAsync(),
+  };
+}
+
+/** PostgreSQL again; what its last processes hold they let go of in a moment. */
+export async function startAgain({ start }: OwnPostgresServer): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await start();
+    } catch (error) {
+      if (tries === 50) throw error;
+      await sleep(100);
+    }
+  }
+}
