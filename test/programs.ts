@@ -17,6 +17,7 @@ const packages = {
   pgbouncer: 'pgbouncer',
   pocketsphinx_batch: 'pocketsphinx pocketsphinx-en-us',
   postgres: 'postgresql',
+  python3: 'python3',
   radosgw: 'radosgw',
   sox: 'sox',
 } as const;

@@ -1,0 +1,75 @@
+// The documents for people do as they say: every block of code in them is run in order, page by page, beside one service,
+// or is marked with the reason why it is not. What is only read, such as JSON, is at least parsed.
+import { execFileSync } from 'node:child_process';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse as parseToml } from 'smol-toml';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { blocksOf, pages, root } from './document-blocks.ts';
+import { openStage, type Stage } from './document-stage.ts';
+import { isInstalled } from './programs.ts';
+
+const blocks = pages.flatMap(blocksOf);
+const languages = ['sh', 'python', 'ts', 'js', 'go', 'json', 'toml', 'yaml', 'html', 'text', 'console'];
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+
+test('every block says what it is written in', () => {
+  expect(blocks.filter(({ language }) => !languages.includes(language)).map(({ place }) => place)).toEqual([]);
+  const names = blocks.flatMap(({ name }) => name ?? []);
+  expect(names).toEqual([...new Set(names)]);
+});
+
+test('what is not run has its reason, and is counted', () => {
+  const reasons = blocks.flatMap(({ notRun }) => notRun ?? []);
+  const counts = Object.fromEntries(reasons.map((reason) => [reason, reasons.filter((one) => one === reason).length]));
+  expect(counts).toEqual({
+    'is what CI runs': 1,
+    'needs Docker': 2,
+    'needs Kubernetes': 1,
+    'needs a cloned voice': 2,
+    'needs a model to download': 1,
+    'needs a server elsewhere': 2,
+    'needs an account at Google': 2,
+    'needs an engine that clones': 1,
+  });
+});
+
+test('output is shown without the command that makes it', () => {
+  const shown = blocks.filter(({ language }) => language === 'text' || language === 'console');
+  const commands = shown.filter(({ text }) => /^(\$ |(npm|npx|curl|node|python3|docker|kubectl) )/m.test(text));
+  expect(commands.map(({ place }) => place)).toEqual([]);
+});
+
+test('what is to be parsed can be', () => {
+  for (const { language, text } of blocks) {
+    if (language === 'json') JSON.parse(text);
+    if (language === 'toml') parseToml(text);
+  }
+});
+
+for (const page of pages) {
+  const own = blocksOf(page).filter(({ notRun }) => notRun === undefined);
+  test(`${page} runs`, async () => {
+    for (const block of own) {
+      const program = block.language === 'python' ? 'python3' : block.needs;
+      if (program === undefined || isInstalled(program)) await stage.play(block);
+    }
+  });
+}
+
+test('what the README says is written has been', () => {
+  for (const file of ['hello.wav', 'reader.wav', 'letter.mp3', 'piped.pcm'])
+    expect(statSync(join(stage.folder, file)).size).toBeGreaterThan(5000);
+});
+
+test('TypeScript is typed', () => {
+  const options = { extends: join(root, 'tsconfig.json'), compilerOptions: { types: ['node'] }, include: ['*.ts'] };
+  writeFileSync(join(stage.folder, 'tsconfig.json'), JSON.stringify(options));
+  expect(existsSync(join(stage.folder, 'node_modules'))).toBe(true);
+  execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', stage.folder], { stdio: 'pipe' });
+});
