@@ -4,9 +4,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { blocksOf, pages, root } from './document-blocks.ts';
 import { openStage, type Stage } from './document-stage.ts';
+import { openPage } from './gateway/chromium.ts';
 import { isInstalled } from './programs.ts';
 
 const blocks = pages.flatMap(blocksOf);
@@ -32,10 +33,12 @@ test('what is not run has its reason, and is counted', () => {
     'needs Docker': 2,
     'needs Kubernetes': 1,
     'needs a cloned voice': 2,
+    'needs a loudspeaker': 1,
     'needs a model to download': 1,
     'needs a server elsewhere': 2,
     'needs an account at Google': 2,
     'needs an engine that clones': 1,
+    'needs generated stubs': 2,
   });
 });
 
@@ -61,6 +64,20 @@ for (const page of pages) {
     }
   });
 }
+
+test.skipIf(!isInstalled('chromium'))('the players of docs/streaming.md play, in a browser', async () => {
+  const page = await openPage(onTestFinished);
+  const { goTo, run, until, send } = page;
+  const click = { expression: "document.getElementById('speak').click()", userGesture: true };
+  for (const name of ['media-source', 'web-audio', 'event-source']) {
+    await goTo(stage.toHere(`http://127.0.0.1:3000/${name}.html`));
+    await send('Runtime.evaluate', click);
+    await until(`document.getElementById('state').value !== ''`);
+    expect([name, await run(`document.getElementById('state').value`)]).toEqual([name, 'complete']);
+    if (name !== 'web-audio') await until(`document.getElementById('player').duration > 1`);
+  }
+  expect(await run(`document.getElementById('words').textContent`)).toMatch(/^Each \(0\.\d\d s\) word /);
+});
 
 test('what the README says is written has been', () => {
   for (const file of ['hello.wav', 'reader.wav', 'letter.mp3', 'piped.pcm'])
