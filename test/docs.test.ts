@@ -38,6 +38,7 @@ test('what is not run has its reason, and is counted', () => {
     'needs a server elsewhere': 2,
     'needs an account at Google': 2,
     'needs an engine that clones': 1,
+    'needs an issuer': 1,
     'needs generated stubs': 2,
   });
 });
