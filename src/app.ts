@@ -227,6 +227,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       remembering: {
         idempotency: createIdempotency({ rows: createAnswerRows(store), isAlive: clipRows.isAlive }),
         tickets: createTickets({ rows: createTicketRows(store), seal: signing.seal }),
+        relay: sharing.relay,
       },
       files: {
         find: clipRows.find,

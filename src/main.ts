@@ -3,8 +3,11 @@
 // turned into a sentence on standard error and an exit code: 0 done, 1 failed, 2 wrong usage or configuration,
 // 130 interrupted, 141 nobody reads on.
 import './node-version.ts';
+import { styleText } from 'node:util';
 import packageFile from '../package.json' with { type: 'json' };
-import { type Command, commandLine, UsageError } from './cli/command.ts';
+import { benchCommand } from './cli/bench.ts';
+import { type Command, CommandError, commandLine, UsageError } from './cli/command.ts';
+import { createCompletionCommand } from './cli/completion.ts';
 import { configCommand } from './cli/config.ts';
 import { dbCommand } from './cli/db.ts';
 import { doctorCommand } from './cli/doctor.ts';
@@ -23,15 +26,17 @@ const commands: readonly Command[] = [
   keyCommand,
   usageCommand,
   dbCommand,
+  benchCommand,
   doctorCommand,
   configCommand,
+  createCompletionCommand(() => commands),
 ];
 
 const help = `Sonant turns text into speech.
 
 Usage: sonant COMMAND [options]
 
-${commands.map(({ name, summary }) => `  ${name.padEnd(10)}${summary}`).join('\n')}
+${commands.map(({ name, summary }) => `  ${name.padEnd(12)}${summary}`).join('\n')}
 
 sonant COMMAND --help tells more of a command; sonant --version tells which Sonant this is.
 `;
@@ -65,13 +70,18 @@ async function run([name, ...args]: string[]): Promise<number> {
 }
 
 function explain(error: unknown): number {
-  const say = (text: string) => process.stderr.write(`sonant: ${text}\n`);
+  const sonant = styleText('red', 'sonant:', { stream: process.stderr });
+  const say = (text: string) => process.stderr.write(`${sonant} ${text}\n`);
   if (outputFault?.code === 'EPIPE' || (error as NodeJS.ErrnoException | undefined)?.code === 'EPIPE') return 141;
   if (outputFault) {
     say(`standard output cannot be written: ${outputFault.message}`);
     return 1;
   }
   if (interrupted.signal.aborted) return 130;
+  if (error instanceof CommandError) {
+    say(error.message);
+    return 1;
+  }
   if (error instanceof UsageError || error instanceof ConfigError) {
     say(error.message);
     return 2;

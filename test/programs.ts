@@ -12,6 +12,7 @@ const packages = {
   'espeak-ng': 'espeak-ng',
   ffmpeg: 'ffmpeg',
   ffprobe: 'ffmpeg',
+  fish: 'fish',
   'redis-server': 'redis-server',
   haproxy: 'haproxy',
   pgbouncer: 'pgbouncer',
@@ -20,6 +21,7 @@ const packages = {
   python3: 'python3',
   radosgw: 'radosgw',
   sox: 'sox',
+  zsh: 'zsh',
 } as const;
 
 /** What does as well. */

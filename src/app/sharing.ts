@@ -9,6 +9,7 @@ import { type LimiterState, openRedisLimiter } from '../access/redis-limiter.ts'
 import { type Config, ConfigError } from '../config.ts';
 import { openRedis, type RedisOptions } from '../redis/redis.ts';
 import { createRedisFlights } from '../redis/redis-flights.ts';
+import { createRedisRelay, type Relay } from '../redis/redis-relay.ts';
 import { type Flights, ownFlights } from '../speech/flights.ts';
 import type { Log } from '../telemetry/log.ts';
 
@@ -16,6 +17,8 @@ export interface Sharing {
   limiter: Limiter;
   addresses: AddressLimit;
   flights: Flights;
+  /** Where streams of events that another replica speaks are read on; undefined where nothing is shared. */
+  relay: Relay | undefined;
   /** Lets all replicas know of a key that is good for nothing any more. */
   tellOf(changed: ChangedKey): Promise<void>;
   /** Undefined where nothing is shared. */
@@ -29,6 +32,9 @@ export interface SharingOptions {
   log: Log;
 }
 
+/** How long a reader of a stream elsewhere waits for Redis. */
+const relayAnswerMs = 2_000;
+
 export async function openSharing({ config, spentSince, log }: SharingOptions): Promise<Sharing> {
   const { redisUrl, redisPrefix: prefix, redisFallback, replicas, badKeysPerMinute: perMinute } = config;
   if (redisUrl === '') {
@@ -36,26 +42,33 @@ export async function openSharing({ config, spentSince, log }: SharingOptions): 
       limiter: createLimiter({ spentSince }),
       addresses: createAddressLimit({ perMinute }),
       flights: ownFlights,
+      relay: undefined,
       tellOf: async () => {},
       limiterState: () => undefined,
       close: async () => {},
     };
   }
-  const redis = await openConfigured(config, {
-    onAway: (cause) => log.warn('Redis is away: limits are kept without it', { fallback: redisFallback, cause }),
-    onBack: () => log.info('Redis is back'),
-  });
+  const [redis, relayRedis] = await Promise.all([
+    openConfigured(config, {
+      onAway: (cause) => log.warn('Redis is away: limits are kept without it', { fallback: redisFallback, cause }),
+      onBack: () => log.info('Redis is back'),
+    }),
+    // Sound is large: on a connection of its own, nobody's limits wait behind it.
+    openConfigured(config, { answerMs: relayAnswerMs }),
+  ]);
   const fallback = createFallbackLimiter({ fallback: redisFallback, replicas, spentSince });
   const limiter = openRedisLimiter({ redis, prefix, fallback, spentSince });
   return {
     limiter,
     addresses: createAddressLimit({ perMinute, share: limiter.takeAttempt }),
     flights: createRedisFlights({ redis, prefix }),
+    relay: createRedisRelay({ redis: relayRedis, prefix }),
     tellOf: async ({ ownerId, keyId, isEnded }) => (isEnded ? limiter.markEnded(ownerId, keyId) : undefined),
     limiterState: () => limiter.state,
     async close() {
       await limiter.close();
       redis.close();
+      relayRedis.close();
     },
   };
 }
@@ -72,9 +85,9 @@ export async function tellReplicas(config: Config, { ownerId, keyId, isEnded }: 
 
 function openConfigured(
   { redisUrl: url, redisPrefix: prefix }: Config,
-  watch: Pick<RedisOptions, 'onAway' | 'onBack'>,
+  more: Pick<RedisOptions, 'onAway' | 'onBack' | 'answerMs'>,
 ) {
-  return openRedis({ url, prefix, ...watch }).catch((error: Error) => {
+  return openRedis({ url, prefix, ...more }).catch((error: Error) => {
     throw new ConfigError([{ name: 'SONANT_REDIS_URL', source: 'where it is set', allowed: error.message }]);
   });
 }

@@ -1,5 +1,5 @@
 // What a command of the command line is, and what it is given.
-import { parseArgs } from 'node:util';
+import { type ParseArgsOptionsConfig, parseArgs, styleText } from 'node:util';
 import {
   type App,
   type Keys,
@@ -33,6 +33,12 @@ export interface CommandLine {
 export interface Command {
   name: string;
   summary: string;
+  /** Its flags, as parseArgs takes them. */
+  options: ParseArgsOptionsConfig;
+  /** What may come first, such as `create` and `list`. */
+  actions?: readonly string[];
+  /** What a flag may be, where that is a list. */
+  choices?: Readonly<Record<string, readonly string[]>>;
   help(): string;
   /** Does it and answers the exit code. */
   run(line: CommandLine): Promise<number>;
@@ -40,6 +46,9 @@ export interface Command {
 
 /** The command was called wrongly; the message says how to call it. */
 export class UsageError extends Error {}
+
+/** The command was understood and could not be done; the message says why. */
+export class CommandError extends Error {}
 
 const load = () => loadConfig({ env: process.env, folder: process.cwd(), engines: registry });
 
@@ -66,13 +75,34 @@ export const parseCommandArgs: typeof parseArgs = (config) => {
   }
 };
 
-/** Rows in columns, two spaces apart. */
-export function formatTable(rows: readonly (readonly string[])[]): string {
+const stateColours = {
+  ready: 'green',
+  active: 'green',
+  broken: 'red',
+  failed: 'red',
+  revoked: 'gray',
+  expired: 'gray',
+  disabled: 'gray',
+  absent: 'gray',
+} as const;
+
+/** In its colour, on a terminal that shows colours. */
+function paintState(cell: string): string {
+  const colour = (stateColours as Record<string, 'green' | 'red' | 'gray'>)[cell.trim()];
+  return colour ? styleText(colour, cell, { stream: process.stdout }) : cell;
+}
+
+/** Rows in columns, two spaces apart; one of the columns may tell how things stand. */
+export function formatTable(
+  rows: readonly (readonly string[])[],
+  { stateColumn }: { stateColumn?: number } = {},
+): string {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]!.length))) ?? [];
   return rows
     .map((row) =>
       row
         .map((cell, column) => cell.padEnd(widths[column]!))
+        .map((cell, column) => (column === stateColumn ? paintState(cell) : cell))
         .join('  ')
         .trimEnd(),
     )

@@ -4,9 +4,12 @@ import { allSettings } from '../config.ts';
 import { registry } from '../engines/registry.ts';
 import { type Command, formatTable, parseCommandArgs } from './command.ts';
 
+const options = { json: { type: 'boolean' } } as const;
+
 export const configCommand: Command = {
   name: 'config',
   summary: 'print the settings in force',
+  options,
   help: () => `Usage: sonant config [--json]
 
 Prints every setting with its value and where the value comes from; secrets are hidden. Settings are read from the
@@ -20,7 +23,7 @@ ${allSettings(registry)
   .join('\n')}
 `,
   async run({ args, loadConfig, print }) {
-    const { values } = parseCommandArgs({ args, options: { json: { type: 'boolean' } } });
+    const { values } = parseCommandArgs({ args, options });
     const rows = loadConfig().inForce.map(({ setting, value, source }) => ({
       name: setting.name,
       value: setting.secret && value !== '' ? '(hidden)' : value,

@@ -5,10 +5,14 @@ import { inspectStore, openStore, sqliteFileOf } from '../store/open-store.ts';
 import { openSqlite } from '../store/sqlite.ts';
 import { type Command, type CommandLine, formatTable, parseCommandArgs, UsageError } from './command.ts';
 
+const options = { json: { type: 'boolean' } } as const;
+
 export const dbCommand: Command = {
   name: 'db',
   summary: 'bring the database up, or move it to PostgreSQL',
-  help: () => `Usage: sonant db migrate
+  options,
+  actions: ['migrate', 'copy'],
+  help: () => `Usage: sonant db migrate [--json]
        sonant db copy [--json]
 
 migrate makes the tables, or brings them to what this version needs. Every start does that too; it is for those who
@@ -22,21 +26,21 @@ Stop the service first. Stored audio, models and secrets stay in the data folder
 `,
   async run(line) {
     const { args } = line;
-    const options = { json: { type: 'boolean' } } as const;
     const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
     const [action, ...rest] = positionals;
     if (rest.length > 0 || (action !== 'migrate' && action !== 'copy'))
       throw new UsageError('the command is sonant db migrate or sonant db copy');
-    await (action === 'migrate' ? migrate(line) : copy(line, values.json ?? false));
+    await (action === 'migrate' ? migrate : copy)(line, values.json ?? false);
     return 0;
   },
 };
 
-async function migrate({ loadConfig, print }: CommandLine): Promise<void> {
+async function migrate({ loadConfig, print }: CommandLine, isJson: boolean): Promise<void> {
   const config = loadConfig();
   const store = await openStore(config);
   await store.close();
-  print((await inspectStore(config)).message);
+  const found = await inspectStore(config);
+  print(isJson ? JSON.stringify(found, null, 2) : found.message);
 }
 
 async function copy({ loadConfig, print }: CommandLine, isJson: boolean): Promise<void> {

@@ -18,9 +18,12 @@ interface Finding {
   message: string;
 }
 
+const options = { json: { type: 'boolean' } } as const;
+
 export const doctorCommand: Command = {
   name: 'doctor',
   summary: 'check that everything needed works here',
+  options,
   help: () => `Usage: sonant doctor [--json]
 
 Checks Node, the settings, the data folder, the database, Redis, S3, every engine and the voices. Exits with 1 if
@@ -28,7 +31,7 @@ anything is broken; an optional engine that is not installed is no fault.
 `,
   async run(line) {
     const { args, loadConfig, print } = line;
-    const { values } = parseCommandArgs({ args, options: { json: { type: 'boolean' } } });
+    const { values } = parseCommandArgs({ args, options });
     const config = loadConfig();
     const { dataDir, engines } = config;
     const database = await inspectDatabase(config);
@@ -55,7 +58,10 @@ anything is broken; an optional engine that is not installed is no fault.
     print(
       values.json
         ? JSON.stringify(findings, null, 2)
-        : formatTable(findings.map(({ what, state, message }) => [state, what, message])),
+        : formatTable(
+            findings.map(({ what, state, message }) => [state, what, message]),
+            { stateColumn: 0 },
+          ),
     );
     return findings.some(isBroken) ? 1 : 0;
   },

@@ -24,6 +24,10 @@ const options = {
 export const keyCommand: Command = {
   name: 'key',
   summary: 'create, list, replace and revoke API keys',
+  options,
+  get actions() {
+    return Object.keys(actions);
+  },
   help: () => `Usage: sonant key create [--name NAME] [--scopes A,B] [limits] [--json]
        sonant key list [--json]
        sonant key rotate ID [--grace-seconds N] [--json]
@@ -78,7 +82,7 @@ const actions: Readonly<Record<string, Action>> = {
     if (json) return JSON.stringify(keys.map(toJson), null, 2);
     const heading = ['ID', 'KEY', 'NAME', 'STATUS', 'SCOPES'];
     const rows = keys.map(({ keyId, hint, name, status, scopes }) => [keyId, hint, name, status, scopes.join(',')]);
-    return formatTable([heading, ...rows]);
+    return formatTable([heading, ...rows], { stateColumn: 3 });
   },
   async rotate(desk, flags, rest) {
     const grace = flags['grace-seconds'];

@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
-import { audioFormats, type FormatName } from '../audio/formats.ts';
+import { audioFormats, type FormatName, outputSampleRatesHz } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
 import type { SpeechInfo, SpeechTimestamps } from '../speech/outbox.ts';
 import { parseSpeechRequest, type SpeechRequest, toLanguageCode } from '../speech/request.ts';
@@ -13,10 +13,12 @@ import { isSpokenBy, type Voices } from '../speech/voice.ts';
 import { type AudioSink, openAudioFile, openStandardOutput } from './audio-sink.ts';
 import { type Command, parseCommandArgs, UsageError } from './command.ts';
 import { openFifoToRead } from './fifo.ts';
+import { openPlayer, playerNames } from './player.ts';
 import { createProgressBar } from './progress-bar.ts';
 
 const options = {
   output: { type: 'string', short: 'o' },
+  play: { type: 'boolean', short: 'p' },
   input: { type: 'string', short: 'i' },
   voice: { type: 'string', short: 'v' },
   language: { type: 'string', short: 'l' },
@@ -27,19 +29,24 @@ const options = {
   json: { type: 'boolean' },
 } as const;
 
-type Flags = Partial<Record<Exclude<keyof typeof options, 'timestamps' | 'json'>, string>> & {
-  timestamps?: boolean;
-  json?: boolean;
-};
+type Switch = 'play' | 'timestamps' | 'json';
+type Flags = Partial<Record<Exclude<keyof typeof options, Switch>, string> & Record<Switch, boolean>>;
 
 export const sayCommand: Command = {
   name: 'say',
-  summary: 'speak a text into a file or a pipe',
-  help: () => `Usage: sonant say [TEXT] [-o FILE] [options]
+  summary: 'speak a text aloud, into a file or a pipe',
+  options,
+  choices: {
+    format: Object.keys(audioFormats),
+    'sample-rate': outputSampleRatesHz.map(String),
+  },
+  help: () => `Usage: sonant say [TEXT] [-o FILE | --play] [options]
 
 Speaks TEXT, or the file given with -i, or what comes on standard input.
 
   -o, --output FILE        where the sound goes; - is standard output, the default when that is a pipe
+  -p, --play               play it while it is made, by the first of these that is installed:
+                           ${playerNames.join(', ')}
   -i, --input FILE         read the text from a file; - is standard input
   -v, --voice ID           who speaks; default: the first of sonant voice list, with -l the first that speaks CODE
   -l, --language CODE      language of the text, such as en-GB; default: the voice's own
@@ -52,25 +59,19 @@ Speaks TEXT, or the file given with -i, or what comes on standard input.
   async run(line) {
     const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
     const flags: Flags = values;
-    const output = flags.output ?? (process.stdout.isTTY ? undefined : '-');
-    if (output === undefined) throw new UsageError('name a file for the sound: -o FILE');
-    if (flags.json && output === '-') throw new UsageError('--json needs a file for the sound: -o FILE');
-    if (flags.timestamps && !flags.json) throw new UsageError('--timestamps are printed with --json');
-    const format = chooseFormat(flags.format, output);
+    const output = chooseOutput(flags);
+    const format = output === undefined ? 'pcm' : chooseFormat(flags.format, output);
     const text = await readText(positionals, flags.input, line.signal);
     const app = await line.openApp();
     try {
       const request = await checkFlags(async () => toRequest(flags, text, format, app.voices));
-      const sink =
-        output === '-'
-          ? openStandardOutput(audioFormats[format], line.signal)
-          : await openAudioFile(output, audioFormats[format], line.signal);
+      const sink = await openSink(output, request, line.signal);
       try {
         const events = app.speech.streamSpeech(request, { callerId: 'command line' }, line.signal);
         const spoken = await checkFlags(() => pour(events, request, sink));
         if (spoken.warnings.includes('nothing_spoken'))
           process.stderr.write('sonant: nothing in the text can be spoken; the sound is a short silence\n');
-        if (flags.json) line.print(JSON.stringify({ output, ...spoken }, null, 2));
+        if (flags.json) line.print(JSON.stringify({ output: output ?? null, ...spoken }, null, 2));
         return 0;
       } finally {
         await sink.close();
@@ -80,6 +81,23 @@ Speaks TEXT, or the file given with -i, or what comes on standard input.
     }
   },
 };
+
+/** The file that the sound goes into, or `-`; undefined where it is played. */
+function chooseOutput({ output, play, format, json, timestamps }: Flags): string | undefined {
+  if (timestamps && !json) throw new UsageError('--timestamps are printed with --json');
+  if (play && (output ?? format) !== undefined) throw new UsageError('--play takes neither --output nor --format');
+  if (play) return undefined;
+  const chosen = output ?? (process.stdout.isTTY ? undefined : '-');
+  if (chosen === undefined) throw new UsageError('name a file for the sound: -o FILE, or let it be played: --play');
+  if (json && chosen === '-') throw new UsageError('--json needs a file for the sound: -o FILE');
+  return chosen;
+}
+
+async function openSink(output: string | undefined, request: SpeechRequest, signal: AbortSignal): Promise<AudioSink> {
+  const format = audioFormats[request.format];
+  if (output === undefined) return openPlayer(request.sampleRateHz, signal);
+  return output === '-' ? openStandardOutput(format, signal) : openAudioFile(output, format, signal);
+}
 
 function chooseFormat(named: string | undefined, output: string): FormatName {
   const formats = Object.values(audioFormats);

@@ -5,9 +5,12 @@ import type { Service } from '../app.ts';
 import type { Config } from '../config.ts';
 import { type Command, type CommandLine, parseCommandArgs } from './command.ts';
 
+const options = { 'single-port': { type: 'boolean' } } as const;
+
 export const serveCommand: Command = {
   name: 'serve',
   summary: 'serve gRPC, REST and SSE',
+  options,
   help: () => `Usage: sonant serve [--single-port]
 
 Serves HTTP on SONANT_HTTP_ADDR and gRPC on SONANT_GRPC_ADDR until it gets SIGTERM or SIGINT; then it takes nothing
@@ -16,7 +19,6 @@ new, lets what runs finish for SONANT_DRAIN_SECONDS, and ends. A second signal e
   --single-port   serve both on SONANT_HTTP_ADDR
 `,
   async run(line) {
-    const options = { 'single-port': { type: 'boolean' } } as const;
     const { values } = parseCommandArgs({ args: line.args, options });
     const config = line.loadConfig();
     const service = await line.openService({ isSinglePort: values['single-port'] ?? false });

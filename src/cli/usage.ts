@@ -16,6 +16,8 @@ const rowsMax = 1_000_000;
 export const usageCommand: Command = {
   name: 'usage',
   summary: 'tell what was spoken, by key, voice or day',
+  options,
+  choices: { 'group-by': usageGroups },
   help: () => `Usage: sonant usage [--from DAY] [--to DAY] [--group-by ${usageGroups.join('|')}] [--json]
 
 Tells the requests, characters and seconds of audio of all keys. Days are of UTC, such as 2026-01-31.

@@ -18,11 +18,15 @@ const options = {
 export const voiceCommand: Command = {
   name: 'voice',
   summary: 'list, import, export and end voices',
+  options,
+  get actions() {
+    return Object.keys(actions);
+  },
   help: () => `Usage: sonant voice list [--language CODE] [--json]
        sonant voice export ID [-o FILE]
-       sonant voice import PATH [--name NAME]
-       sonant voice delete ID
-       sonant voice revoke ID
+       sonant voice import PATH [--name NAME] [--json]
+       sonant voice delete ID [--json]
+       sonant voice revoke ID [--json]
        sonant voice record [--json]
 
 Lists the voices that can speak here, the default one first; writes a voice that is kept here into a file, and takes one
@@ -40,7 +44,7 @@ engine speaks by are taken in too, checked and heard: a voice file, or a neural 
     const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
     const [action, ...rest] = positionals;
     const act = action !== undefined && Object.hasOwn(actions, action) ? actions[action] : undefined;
-    if (!act) throw new UsageError(`the command is sonant voice ${Object.keys(actions).join(', ')}`);
+    if (!act) throw new UsageError(`the command is sonant voice ${this.actions!.join(', ')}`);
     await act(line, values, rest);
     return 0;
   },
@@ -60,7 +64,11 @@ const actions: Readonly<Record<string, Action>> = {
     const app = await openApp();
     try {
       const voices = app.voices.list().filter(({ voice }) => language === undefined || isSpokenBy(voice, language));
-      print(json ? JSON.stringify(voices.map(toJson), null, 2) : formatTable([heading, ...voices.map(toRow)]));
+      print(
+        json
+          ? JSON.stringify(voices.map(toJson), null, 2)
+          : formatTable([heading, ...voices.map(toRow)], { stateColumn: 2 }),
+      );
     } finally {
       await app.close();
     }
@@ -71,26 +79,31 @@ const actions: Readonly<Record<string, Action>> = {
       if (output === undefined) line.print(file.trimEnd());
       else await writeFile(output, file, { mode: 0o600 });
     }),
-  async import(line, { name }, rest) {
+  async import(line, { name, json }, rest) {
     const path = only(rest, 'import PATH');
-    const { signal, print } = line;
+    const { signal } = line;
+    const print = json ? () => {} : line.print;
     const { dataDir } = line.loadConfig();
-    if (await importVoice({ path, dataDir, ...(name !== undefined && { name }), signal, print })) return;
-    await inOffice(line, async ({ rows, vault }) => {
-      const voiceId = await importVoiceFile(await readFile(path, 'utf8'), rows, vault);
-      print(`${voiceId} is kept here now.`);
-    });
+    let voiceIds = await importVoice({ path, dataDir, ...(name !== undefined && { name }), signal, print });
+    if (!voiceIds)
+      await inOffice(line, async ({ rows, vault }) => {
+        voiceIds = [await importVoiceFile(await readFile(path, 'utf8'), rows, vault)];
+        print(`${voiceIds} is kept here now.`);
+      });
+    if (json) line.print(JSON.stringify({ voice_ids: voiceIds }, null, 2));
   },
-  delete: (line, _, rest) =>
+  delete: (line, { json }, rest) =>
     inOffice(line, async ({ desk, voices }) => {
       const voiceId = keptOf(voices, only(rest, 'delete ID'));
       await desk.remove(voiceId, operatorErrand);
-      line.print(`${voiceId} is deleted.`);
+      line.print(json ? JSON.stringify({ voice_id: voiceId, deleted: true }, null, 2) : `${voiceId} is deleted.`);
     }),
-  revoke: (line, _, rest) =>
+  revoke: (line, { json }, rest) =>
     inOffice(line, async ({ desk, voices }) => {
-      const { voice } = await desk.revokeConsent(keptOf(voices, only(rest, 'revoke ID')), operatorErrand);
-      line.print(`${voice.voiceId} (${voice.name}) speaks no more, and what it was made of is destroyed.`);
+      const revoked = await desk.revokeConsent(keptOf(voices, only(rest, 'revoke ID')), operatorErrand);
+      const { voiceId, name } = revoked.voice;
+      const told = `${voiceId} (${name}) speaks no more, and what it was made of is destroyed.`;
+      line.print(json ? JSON.stringify(toJson(revoked), null, 2) : told);
     }),
   record: (line, { json }) =>
     inOffice(line, async ({ rows }) => {

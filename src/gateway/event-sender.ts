@@ -5,18 +5,19 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type SpeechInfo, SpeechService, type StreamSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Admit } from '../access/admit.ts';
 import { Failure } from '../errors.ts';
+import type { Relay } from '../redis/redis-relay.ts';
 import { admittedKey } from '../rpc/call.ts';
 import { apiKeyHeader, requiredScopesOf } from '../rpc/gate.ts';
 import { standingTeller } from './admission.ts';
 import { sendPieces } from './body-writer.ts';
 import { callOptionsOf, clientLeft, signalOf } from './call-options.ts';
-import { eventHeaders, keepalive, numberOfEvent, type StreamEvent, toEventText } from './event-stream.ts';
+import { eventHeaders, keepalive, numberOfEvent, type StreamEvent } from './event-stream.ts';
 import { fromThrown } from './failure-reply.ts';
 import { keepaliveEveryMs } from './limits.ts';
 import { type AskedSpeech, inTermsOfText, toStream } from './speech-fields.ts';
 import { expiresHeader, ignoredHeader, type SpeechHeaders, soundHeaders } from './speech-headers.ts';
-import type { SpeechStream } from './speech-stream.ts';
 import type { SpeechStreams } from './speech-streams.ts';
+import { createStreamReading, type Reading, readStream } from './stream-reading.ts';
 import type { Ticket } from './tickets.ts';
 
 export interface EventSender {
@@ -30,13 +31,15 @@ export interface EventSenderOptions {
   client: Client<typeof SpeechService>;
   streams: SpeechStreams;
   admit: Admit;
+  relay?: Relay | undefined;
 }
 
 const scopes = requiredScopesOf(SpeechService.method.streamSpeech);
 
-export function createEventSender({ client, streams, admit }: EventSenderOptions): EventSender {
-  const send = async (reply: FastifyReply, stream: SpeechStream, from: number, headers: SpeechHeaders = {}) => {
-    await sendPieces(reply, { ...eventHeaders, ...headers }, textsOf(reply, stream, from));
+export function createEventSender({ client, streams, admit, relay }: EventSenderOptions): EventSender {
+  const find = createStreamReading({ streams, admit, scopes, relay });
+  const send = async (reply: FastifyReply, reading: Reading, headers: SpeechHeaders = {}) => {
+    await sendPieces(reply, { ...eventHeaders, ...headers }, textsOf(reply, reading));
     return reply;
   };
 
@@ -65,17 +68,15 @@ export function createEventSender({ client, streams, admit }: EventSenderOptions
         begun,
         source: { messages, abort: (reason) => ending.abort(reason), toBroken },
       });
-      return send(reply, stream, 0, headersOf(info, asked));
+      return send(reply, readStream(stream, 0, leaver(reply)), headersOf(info, asked));
     },
 
     async resume(request, reply, audioId, holder) {
-      const stream = streams.find(audioId, holder);
-      if (!stream) throw new Failure('stream_expired');
-      // Who comes with the ticket has shown no key.
-      if (!request.caller)
-        await admit({ key: stream.apiKey, address: request.ip, tell: standingTeller(reply) }, scopes);
-      const next = nextOf(request, audioId);
-      switch (stream.stateOf(next)) {
+      const isAdmitted = request.caller !== undefined;
+      const asked = { audioId, next: nextOf(request, audioId), holder, isAdmitted, address: request.ip };
+      const found = await find(asked, standingTeller(reply));
+      switch (found?.state) {
+        case undefined:
         case 'lost':
           throw new Failure('stream_expired');
         case 'never':
@@ -84,7 +85,7 @@ export function createEventSender({ client, streams, admit }: EventSenderOptions
           // Tells an EventSource that there is nothing more to come back for.
           return reply.code(204).send();
         case 'there':
-          return send(reply, stream, next);
+          return send(reply, found.read(leaver(reply)));
       }
     },
   };
@@ -110,24 +111,25 @@ async function firstEvents(
   return { info: first.value, begun };
 }
 
-/** The events as text from one on, with a sign of life where none comes; until the reader leaves. */
-async function* textsOf(reply: FastifyReply, stream: SpeechStream, from: number): AsyncGenerator<string> {
-  const { raw } = reply;
-  const detach = stream.attach({ leave: () => raw.destroy() });
+const leaver =
+  ({ raw }: FastifyReply) =>
+  () =>
+    void raw.destroy();
+
+/** What is read, with a sign of life where nothing comes. */
+async function* textsOf({ raw }: FastifyReply, { texts, leave }: Reading): AsyncGenerator<string> {
   const beat = setInterval(() => {
     if (raw.headersSent && !raw.writableNeedDrain) raw.write(keepalive);
   }, keepaliveEveryMs);
-  raw.once('close', detach);
+  raw.once('close', leave);
   try {
-    for (let n = from; !raw.closed; n++) {
-      const event = await stream.at(n);
-      if (!event) return;
+    for await (const text of texts) {
       beat.refresh();
-      yield toEventText(stream.audioId, n, event);
+      yield text;
     }
   } finally {
     clearInterval(beat);
-    detach();
+    leave();
   }
 }
 

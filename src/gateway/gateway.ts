@@ -9,6 +9,7 @@ import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import type { AddressLimit } from '../access/address-limit.ts';
 import type { Admit } from '../access/admit.ts';
 import type { SignIn } from '../access/sign-in.ts';
+import type { Relay } from '../redis/redis-relay.ts';
 import { type ListenAddress, listen } from '../rpc/listen.ts';
 import type { Services } from '../rpc/services.ts';
 import type { UsageRows } from '../store/usage-rows.ts';
@@ -56,7 +57,7 @@ export interface GatewayOptions {
   signing: { signIn: SignIn; addresses: AddressLimit };
   files: AudioFiles;
   /** What is to be found again at any replica. */
-  remembering: { idempotency: Idempotency; tickets: Tickets };
+  remembering: { idempotency: Idempotency; tickets: Tickets; relay?: Relay | undefined };
   usage: Pick<UsageRows, 'sum'>;
   settings: GatewaySettings;
   watch: {
@@ -158,11 +159,11 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 
 function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: GatewayOptions): void {
   const { services, admit, signing, files, remembering, usage, settings, watch } = options;
-  const { idempotency, tickets } = remembering;
+  const { idempotency, tickets, relay } = remembering;
   const { baseUrl, isStrict } = settings;
   const client = createClient(SpeechService, services.transport);
   const { admitTo, admitFor, admitBearerTo } = createAdmission(admit);
-  const eventSender = createEventSender({ client, streams, admit });
+  const eventSender = createEventSender({ client, streams, admit, relay });
   const readOpenApi = addOpenApi(app, baseUrl);
   addSpeechRoutes(app, { client, admitTo, eventSender, idempotency, isStrict });
   addSseRoutes(app, { admitTo, eventSender, tickets, isStrict, baseUrl });

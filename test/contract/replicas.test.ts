@@ -1,6 +1,6 @@
 // What was begun at one replica goes on at another: four of them on one PostgreSQL and one Redis.
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { eventsIn } from '../gateway/event-reader.ts';
+import { eventsIn, readEvents, soundIn } from '../gateway/event-reader.ts';
 import { openReplicas, type Replica } from './open-replicas.ts';
 
 /** For a busy machine; what is promised is a second. */
@@ -64,6 +64,48 @@ describe('four replicas', () => {
     expect(uses.map(({ status }) => status).sort()).toEqual([200, 410, 410, 410]);
     const streamed = uses.find(({ status }) => status === 200)!;
     expect(eventsIn(streamed.bytes.toString()).at(-1)!.event).toBe('speech.audio.done');
+  });
+
+  test('a stream of events that was cut at one is read on at another, to the same sound, by the same key only', async () => {
+    const text_chunks = Array.from({ length: 30 }, (_, i) => `Sentence ${i} of a stream that goes on for a while.`);
+    const sse = '/api/audio/speech/sse';
+    const asked = { voice_id: 'tone-low', text_chunks };
+    const whole = eventsIn((await ask(b, 'POST', sse, asked)).bytes.toString());
+    a.tone.trouble = { pieceDelayMs: 10 };
+    const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
+    const cut = await fetch(a.url + sse, { method: 'POST', headers, body: JSON.stringify(asked) });
+    const heard = await readEvents(cut, (text) => text.split('\n\n').length > 4);
+    const id = String(heard[0]!.data.id);
+    const last = { 'Last-Event-ID': heard.at(-1)!.id };
+    const { key: other } = await makeKey();
+    expect((await ask(c, 'GET', `${sse}/${id}`, undefined, { ...last, 'X-API-Key': other })).status).toBe(410);
+
+    const further = await fetch(`${c.url}${sse}/${id}`, { headers: { 'X-API-Key': key, ...last } });
+    const more = await readEvents(further, (text) => text.split('\n\n').length > 8);
+    const back = { 'Last-Event-ID': more.at(-1)!.id };
+    const rest = eventsIn((await ask(d, 'GET', `${sse}/${id}`, undefined, back)).bytes.toString());
+    a.tone.trouble = {};
+    const events = [...heard, ...more, ...rest];
+    expect(events.map((event) => event.id)).toEqual(events.map((_, n) => `${id}:${n}`));
+    expect(events.at(-1)!.event).toBe('speech.audio.done');
+    expect(soundIn(events).equals(soundIn(whole))).toBe(true);
+    const after = { 'Last-Event-ID': events.at(-1)!.id };
+    expect((await ask(b, 'GET', `${sse}/${id}`, undefined, after)).status).toBe(204);
+    const never = { 'Last-Event-ID': `${id}:9999` };
+    expect((await ask(b, 'GET', `${sse}/${id}`, undefined, never)).body.error).toBe('invalid_request');
+    expect((await ask(b, 'GET', `${sse}/aud_0000000000000000000000000`, undefined, {})).status).toBe(410);
+  });
+
+  test('a page that came with a ticket reads on elsewhere too', async () => {
+    const asked = { voice_id: 'tone-low', text_chunks: Array(30).fill('Goes on and on.') };
+    const { sse_url } = (await ask(a, 'POST', '/api/audio/speech/sse/tickets', asked)).body;
+    const path = sse_url.replace('http://sonant.test', '');
+    b.tone.trouble = { pieceDelayMs: 10 };
+    const heard = await readEvents(await fetch(b.url + path), (text) => text.split('\n\n').length > 4);
+    const rest = await fetch(c.url + path, { headers: { 'Last-Event-ID': heard.at(-1)!.id } });
+    expect(rest.status).toBe(200);
+    expect((await readEvents(rest)).at(-1)!.event).toBe('speech.audio.done');
+    b.tone.trouble = {};
   });
 
   test('limits are those of all together', async () => {

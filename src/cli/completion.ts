@@ -1,0 +1,123 @@
+// `sonant completion bash|zsh|fish`: a script by which a shell completes commands, their actions and flags, and what a
+// flag may be. It is made of what the commands say of themselves, so that it cannot lag behind them.
+import { type Command, parseCommandArgs, UsageError } from './command.ts';
+
+const writers: Readonly<Record<string, (commands: readonly Command[]) => string>> = {
+  bash: toBash,
+  zsh: toZsh,
+  fish: toFish,
+};
+const shells = Object.keys(writers);
+
+export const createCompletionCommand = (commands: () => readonly Command[]): Command => ({
+  name: 'completion',
+  summary: 'print what completes commands in a shell',
+  options: {},
+  actions: shells,
+  help: () => `Usage: sonant completion ${shells.join('|')}
+
+Prints a script for the shell to read when it starts:
+
+  bash   source <(sonant completion bash)                          in ~/.bashrc
+  zsh    source <(sonant completion zsh)                           in ~/.zshrc, after compinit
+  fish   sonant completion fish > ~/.config/fish/completions/sonant.fish
+`,
+  async run({ args, print }) {
+    const { positionals } = parseCommandArgs({ args, options: {}, allowPositionals: true });
+    const [shell = '', ...rest] = positionals;
+    const write = Object.hasOwn(writers, shell) ? writers[shell] : undefined;
+    if (!write || rest.length > 0) throw new UsageError(`the command is sonant completion ${shells.join(', ')}`);
+    print(write(commands()).trimEnd());
+    return 0;
+  },
+});
+
+/** As it is written: `--output`, and `-o` where it is short. */
+const spellingsOf = ({ options }: Command, flag: string): string[] => {
+  const { short } = options[flag]!;
+  return [`--${flag}`, ...(short ? [`-${short}`] : [])];
+};
+
+const flagsOf = (command: Command): string[] => [
+  ...Object.keys(command.options).flatMap((flag) => spellingsOf(command, flag)),
+  '--help',
+];
+
+/** What may follow a flag, by `COMMAND FLAG`. */
+const choicesOf = (commands: readonly Command[]): { after: string[]; words: readonly string[] }[] =>
+  commands.flatMap((command) =>
+    Object.entries(command.choices ?? {}).map(([flag, words]) => ({
+      after: spellingsOf(command, flag).map((spelling) => `${command.name} ${spelling}`),
+      words,
+    })),
+  );
+
+const cases = (commands: readonly Command[], words: (words: readonly string[]) => string): string =>
+  choicesOf(commands)
+    .map(
+      ({ after, words: chosen }) => `    ${after.map((place) => `'${place}'`).join('|')}) ${words(chosen)}; return ;;`,
+    )
+    .join('\n');
+
+const tables = (commands: readonly Command[], array: (name: string, words: readonly string[]) => string): string =>
+  commands
+    .map(
+      (command) =>
+        `    ${command.name}) ${array('flags', flagsOf(command))}; ${array('actions', command.actions ?? [])} ;;`,
+    )
+    .join('\n');
+
+function toBash(commands: readonly Command[]): string {
+  const offer = (words: readonly string[]) => `COMPREPLY=($(compgen -W '${words.join(' ')}' -- "$word"))`;
+  return `_sonant() {
+  local word=\${COMP_WORDS[COMP_CWORD]} command=\${COMP_WORDS[1]} flags='' actions=''
+  if [ "$COMP_CWORD" = 1 ]; then ${offer(commands.map(({ name }) => name))}; return; fi
+  case "$command \${COMP_WORDS[COMP_CWORD-1]}" in
+${cases(commands, offer)}
+  esac
+  case $command in
+${tables(commands, (name, words) => `${name}='${words.join(' ')}'`)}
+  esac
+  case $word in -*) actions=$flags ;; *) [ "$COMP_CWORD" = 2 ] || actions='' ;; esac
+  COMPREPLY=($(compgen -W "$actions" -- "$word"))
+}
+complete -o default -F _sonant sonant`;
+}
+
+function toZsh(commands: readonly Command[]): string {
+  const described = commands.map(({ name, summary }) => `'${name}:${summary}'`).join(' ');
+  return `#compdef sonant
+_sonant() {
+  local -a flags actions commands=(${described})
+  if (( CURRENT == 2 )); then _describe command commands; return; fi
+  case "$words[2] $words[CURRENT-1]" in
+${cases(commands, (words) => `compadd -- ${words.join(' ')}`)}
+  esac
+  case $words[2] in
+${tables(commands, (name, words) => `${name}=(${words.join(' ')})`)}
+  esac
+  if [[ $words[CURRENT] == -* ]]; then compadd -- $flags
+  elif (( CURRENT == 3 && $#actions )); then compadd -- $actions
+  else _files; fi
+}
+compdef _sonant sonant`;
+}
+
+function toFish(commands: readonly Command[]): string {
+  return commands.flatMap(toFishLines).join('\n');
+}
+
+function toFishLines({ name, summary, options, actions, choices }: Command): string[] {
+  const within = `__fish_seen_subcommand_from ${name}`;
+  const flags = Object.entries(options).map(([flag, { type, short }]) => {
+    const words = choices?.[flag];
+    const value = words ? ` -x -a '${words.join(' ')}'` : type === 'string' ? ' -r' : '';
+    return `complete -c sonant -n '${within}' -l ${flag}${short ? ` -s ${short}` : ''}${value}`;
+  });
+  const acts = actions?.join(' ');
+  return [
+    `complete -c sonant -f -n __fish_use_subcommand -a ${name} -d '${summary}'`,
+    ...(acts ? [`complete -c sonant -f -n '${within}; and not __fish_seen_subcommand_from ${acts}' -a '${acts}'`] : []),
+    ...flags,
+  ];
+}

@@ -1,0 +1,119 @@
+// A caller of a running service by each of its ways in: what `sonant bench` asks, and how it reads the answers. All ask
+// for bare samples at 24 kHz, so that bytes tell seconds, and past the cache, so that all is spoken.
+import { ConnectError, createClient } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
+import { ErrorInfoSchema } from '../../../gen/google/rpc/error_details_pb.ts';
+import { OutputFormat, SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
+import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
+import { bytesPerSecondOf } from '../../audio/formats.ts';
+import { retrySecondsOf } from '../../errors.ts';
+import { fromConnectError } from '../../rpc/status.ts';
+
+export interface ServiceCaller {
+  /** The first voice that the key may hear. */
+  firstVoice(): Promise<string | undefined>;
+  /** Throws a Refusal; otherwise the sound has come to its end. */
+  speak(voiceId: string, text: string, onSound: (byteCount: number) => void, signal: AbortSignal): Promise<void>;
+}
+
+export interface CallerOptions {
+  /** Without a slash at its end. */
+  url: string;
+  apiKey: string;
+}
+
+/** What the service answers in place of sound. */
+export class Refusal extends Error {
+  readonly retryMs: number | undefined;
+
+  constructor(told: string, retryMs?: number) {
+    super(told);
+    this.retryMs = retryMs;
+  }
+}
+
+const sampleRateHz = 24_000;
+export const soundBytesPerSecond = bytesPerSecondOf('pcm', sampleRateHz);
+
+const openings: Readonly<Record<string, (options: CallerOptions) => ServiceCaller>> = {
+  stream: (options) => createHttpCaller(options, streamBody, '/api/audio/speech'),
+  buffer: (options) => createHttpCaller(options, bufferBody, '/api/audio/speech'),
+  sse: (options) => createHttpCaller(options, streamBody, '/api/audio/speech/sse'),
+  grpc: createGrpcCaller,
+};
+export const ways: readonly string[] = Object.keys(openings);
+export const openCaller = (way: string, options: CallerOptions): ServiceCaller => openings[way]!(options);
+
+type Body = (text: string) => Record<string, unknown>;
+const streamBody: Body = (text) => ({ method: 'streaming', text_chunks: [text] });
+const bufferBody: Body = (text) => ({ return_format: 'buffer', text });
+
+function createHttpCaller({ url, apiKey }: CallerOptions, toBody: Body, path: string): ServiceCaller {
+  const headers = { 'x-api-key': apiKey, 'content-type': 'application/json', 'cache-control': 'no-cache' };
+  return {
+    async firstVoice() {
+      const answer = await checked(await fetch(`${url}/api/voices?limit=1`, { headers: { 'x-api-key': apiKey } }));
+      const { voices } = (await answer.json()) as { voices: { voice_id: string }[] };
+      return voices[0]?.voice_id;
+    },
+    async speak(voiceId, text, onSound, signal) {
+      const sound = { voice_id: voiceId, output_format: 'pcm', sample_rate: sampleRateHz };
+      const body = JSON.stringify({ ...sound, ...toBody(text) });
+      const { body: answer } = await checked(await fetch(`${url}${path}`, { method: 'POST', headers, body, signal }));
+      if (path.endsWith('/sse')) return readEvents(answer!, onSound);
+      for await (const { length } of answer!) onSound(length);
+    },
+  };
+}
+
+async function checked(answer: Response): Promise<Response> {
+  if (answer.ok) return answer;
+  const { error } = (await answer.json().catch(() => ({}))) as { error?: string };
+  const retryMs = answer.headers.get('retry-after-ms');
+  throw new Refusal(`${answer.status} ${error ?? 'no answer of Sonant'}`, retryMs ? Number(retryMs) : undefined);
+}
+
+/** Ends well only with the event that says so. */
+async function readEvents(body: ReadableStream<Uint8Array>, onSound: (byteCount: number) => void): Promise<void> {
+  let rest = '';
+  for await (const text of body.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop()!;
+    for (const line of lines.filter((line) => line.startsWith('data:'))) {
+      const event = JSON.parse(line.slice('data:'.length)) as { type: string; audio?: string; error?: string };
+      if (event.audio) onSound(Buffer.byteLength(event.audio, 'base64'));
+      if (event.type === 'speech.audio.done') return;
+      if (event.error) throw new Refusal(`event ${event.error}`);
+    }
+  }
+  throw new Refusal('cut off');
+}
+
+function createGrpcCaller({ url, apiKey }: CallerOptions): ServiceCaller {
+  const transport = createGrpcTransport({ baseUrl: url });
+  const headers = { 'x-api-key': apiKey };
+  const toRefusal = (error: unknown): never => {
+    if (!(error instanceof ConnectError)) throw error;
+    const [info] = error.findDetails(ErrorInfoSchema);
+    if (!info) throw new Refusal(error.rawMessage);
+    const seconds = retrySecondsOf(fromConnectError(error));
+    throw new Refusal(info.reason.toLowerCase(), seconds === undefined ? undefined : seconds * 1000);
+  };
+  return {
+    async firstVoice() {
+      const { voices } = await createClient(VoiceService, transport)
+        .listVoices({ pageSize: 1 }, { headers })
+        .catch(toRefusal);
+      return voices[0]?.voiceId;
+    },
+    async speak(voiceId, text, onSound, signal) {
+      const request = { voiceId, textChunks: [text], outputFormat: OutputFormat.PCM, sampleRateHz };
+      try {
+        for await (const { event } of createClient(SpeechService, transport).streamSpeech(request, { headers, signal }))
+          if (event.case === 'audio') onSound(event.value.audioBytes.length);
+      } catch (error) {
+        toRefusal(error);
+      }
+    },
+  };
+}
