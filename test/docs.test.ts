@@ -1,11 +1,12 @@
 // The documents for people do as they say: every block of code in them is run in order, page by page, beside one service,
 // or is marked with the reason why it is not. What is only read, such as JSON, is at least parsed.
 import { execFileSync } from 'node:child_process';
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
+import { openFaultProxy } from './clips/fault-proxy.ts';
 import { blocksOf, pages, root } from './document-blocks.ts';
 import { openStage, type Stage } from './document-stage.ts';
 import { openPage } from './gateway/chromium.ts';
@@ -88,6 +89,21 @@ test.skipIf(!isInstalled('chromium'))('the players of docs/streaming.md play, in
     if (name !== 'web-audio') await until(`document.getElementById('player').duration > 1`);
   }
   expect(await run(`document.getElementById('words').textContent`)).toMatch(/^Each \(0\.\d\d s\) word /);
+});
+
+test.skipIf(!isInstalled('python3'))('the reader of events in docs/streaming.md reads on where it is cut', async () => {
+  const file = join(stage.folder, 'events.mp3');
+  const whole = readFileSync(file);
+  const proxy = await openFaultProxy(stage.toHere('http://127.0.0.1:8080'));
+  const cuts = [2000, 5000, 3000];
+  proxy.faultOf = () => {
+    const afterBytes = cuts.shift();
+    return afterBytes === undefined ? undefined : { kind: 'cut-answer', afterBytes };
+  };
+  const block = blocks.find(({ name }) => name === 'events.py')!;
+  await stage.play({ ...block, text: block.text.replace('http://127.0.0.1:8080', proxy.endpoint) });
+  expect(readFileSync(file).equals(whole)).toBe(true);
+  expect(proxy.asked.length).toBe(4);
 });
 
 test('what the README says is written has been', () => {
