@@ -42,6 +42,8 @@ export async function openStage(): Promise<Stage> {
     SONANT_CORS_ORIGINS: `http://${here.get(written.site)}`,
     SONANT_OAUTH_CLIENTS: `ci:${createHash('sha256').update(secret).digest('hex')}`,
     SECRET: secret,
+    // Programs are started so often here that it counts how fast they start.
+    NODE_COMPILE_CACHE: join(folder, 'compiled'),
   };
   const services = new Map<string, ChildProcess>();
 
