@@ -6,8 +6,10 @@ import { join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
+import { allSettings } from '../src/config.ts';
+import { registry } from '../src/engines/registry.ts';
 import { openFaultProxy } from './clips/fault-proxy.ts';
-import { blocksOf, pages, root } from './document-blocks.ts';
+import { blocksOf, pages, readPage, root } from './document-blocks.ts';
 import { openStage, type Stage } from './document-stage.ts';
 import { openPage } from './gateway/chromium.ts';
 import { isInstalled } from './programs.ts';
@@ -104,6 +106,17 @@ test.skipIf(!isInstalled('python3'))('the reader of events in docs/streaming.md 
   await stage.play({ ...block, text: block.text.replace('http://127.0.0.1:8080', proxy.endpoint) });
   expect(readFileSync(file).equals(whole)).toBe(true);
   expect(proxy.asked.length).toBe(4);
+});
+
+test('what is set in TOML is a setting', () => {
+  const known = allSettings(registry).map(({ name }) => name);
+  const set = blocks.flatMap(({ language, text }) => (language === 'toml' ? Object.keys(parseToml(text)) : []));
+  expect(set.filter((name) => !known.includes(`SONANT_${name.toUpperCase()}`))).toEqual([]);
+});
+
+test('every setting is in its table', () => {
+  const documented = [...readPage('docs/settings.md').matchAll(/^\| `(SONANT_\w+)`/gm)].map((match) => match[1]);
+  expect(documented).toEqual(allSettings(registry).map(({ name }) => name));
 });
 
 test('what the README says is written has been', () => {
