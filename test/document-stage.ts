@@ -60,7 +60,7 @@ export async function openStage(): Promise<Stage> {
       });
       service.once('exit', () => reject(new Error(`it ended: ${said}`)));
     });
-    env.KEY ??= readFileSync(join(folder, 'data/first-key'), 'utf8').trim();
+    env.KEY = readFileSync(join(folder, 'data/first-key'), 'utf8').trim();
   };
 
   return {
@@ -75,8 +75,8 @@ export async function openStage(): Promise<Stage> {
       const command = {
         sh: ['sh', '-e', '-c', code.replace(/^npm ci$/m, '')],
         python: ['python3', ...(name ? [name] : ['-c', code])],
-        ts: ['node', file],
-        js: ['node', ...(name ? [name] : ['--input-type=module', '-e', code])],
+        ts: [process.execPath, file],
+        js: [process.execPath, ...(name ? [name] : ['--input-type=module', '-e', code])],
       }[language];
       if (!command) throw new Error(`${place}: ${language} cannot be run`);
       if (serves) return begin(command);
