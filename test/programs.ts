@@ -1,10 +1,17 @@
-// Programs that some tests measure with or run. Before the tests, one line is printed for each that is not here; the
-// tests that need it are skipped. `.ci/run` installs them all.
+// Programs that some tests measure with or run, and libraries that they compile with. Before the tests, one line is printed
+// for each that is not here; the tests that need it are skipped. `.ci/run` installs them all.
 import { existsSync, globSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Program to Debian package. */
+/** Program, or file of a library, to Debian package. */
 const packages = {
+  '/usr/include/grpcpp': 'libgrpc++-dev',
+  '/usr/lib/python3/dist-packages/grpc': 'python3-grpcio',
+  '/usr/share/gocode/src/google.golang.org/grpc': 'golang-google-grpc-dev golang-google-genproto-dev',
+  '/usr/share/java/geronimo-annotation-1.3-spec.jar': 'libgeronimo-annotation-1.3-spec-java',
+  '/usr/share/java/grpc-stub.jar': 'libgrpc-java libguava-java libprotobuf-java',
+  '/usr/share/java/netty-codec-http2.jar': 'libnetty-java',
+  '/usr/share/java/perfmark-api.jar': 'libperfmark-java',
   ceph: 'ceph-common',
   'ceph-mon': 'ceph-mon',
   'ceph-osd': 'ceph-osd',
@@ -13,11 +20,20 @@ const packages = {
   ffmpeg: 'ffmpeg',
   ffprobe: 'ffmpeg',
   fish: 'fish',
+  'g++': 'g++',
+  go: 'golang-go',
+  grpc_cpp_plugin: 'protobuf-compiler-grpc',
+  grpc_java_plugin: 'protobuf-compiler-grpc-java-plugin',
+  grpc_python_plugin: 'protobuf-compiler-grpc',
+  javac: 'default-jdk-headless',
   'redis-server': 'redis-server',
   haproxy: 'haproxy',
   pgbouncer: 'pgbouncer',
   pocketsphinx_batch: 'pocketsphinx pocketsphinx-en-us',
   postgres: 'postgresql',
+  protoc: 'protobuf-compiler',
+  'protoc-gen-go': 'protoc-gen-go',
+  'protoc-gen-go-grpc': 'protoc-gen-go-grpc',
   python3: 'python3',
   radosgw: 'radosgw',
   sox: 'sox',
@@ -36,7 +52,8 @@ const beside = ['/usr/sbin', ...globSync('/usr/lib/postgresql/*/bin').sort(byVer
 export const findProgram = (program: Program | 'valkey-server'): string | undefined =>
   [...beside, ...(process.env.PATH ?? '').split(delimiter)].find((folder) => existsSync(join(folder, program)));
 
-export const isInstalled = (program: Program | 'valkey-server'): boolean => findProgram(program) !== undefined;
+export const isInstalled = (program: Program | 'valkey-server'): boolean =>
+  program.startsWith('/') ? existsSync(program) : findProgram(program) !== undefined;
 
 function byVersion(one: string, other: string): number {
   const [first, second] = [one, other].map((path) => Number(/\d+/.exec(path)));

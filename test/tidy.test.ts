@@ -8,8 +8,10 @@ import { registry } from '../src/engines/registry.ts';
 const root = join(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.d.ts'));
-const tests = globSync('{test,bench}/**/*.ts', { cwd: root });
-const everything = [...sources, ...tests];
+const tests = globSync('{test,bench,examples}/**/*.ts', { cwd: root });
+/** What runs in a browser, as it stands there. */
+const browserModules = globSync('src/gateway/console/*.js', { cwd: root });
+const everything = [...sources, ...browserModules, ...tests];
 
 const ranks: Record<string, number> = {
   main: 11,
@@ -110,9 +112,19 @@ test('every source file is reached from the command line', () => {
   expect(sources.filter((file) => !reached.has(file))).toEqual([]);
 });
 
+test('what runs in a browser imports nothing from elsewhere', () => {
+  const elsewhere = browserModules.flatMap((file) =>
+    [...read(file).matchAll(/^import\b[^;]*?'([^']+)'|@import [^'\n]*'([^']+)'|\bimport\('([^']+)'\)/gm)]
+      .map((match) => (match[1] ?? match[2] ?? match[3])!)
+      .filter((target) => !/^\.\/[a-z-]+\.(js|d\.ts)$/.test(target))
+      .map((target) => `${file} -> ${target}`),
+  );
+  expect(elsewhere).toEqual([]);
+});
+
 test('what a file exports, another file uses', () => {
   const words = new Map(everything.map((file) => [file, new Set(read(file).match(/\w+/g))]));
-  const unused = sources.flatMap((file) =>
+  const unused = [...sources, ...browserModules].flatMap((file) =>
     [...read(file).matchAll(/^export (?:async )?(?:const|function\*?|class|interface|type) (\w+)/gm)]
       .map((match) => match[1]!)
       .filter((name) => !everything.some((other) => other !== file && words.get(other)!.has(name)))

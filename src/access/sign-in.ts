@@ -17,6 +17,8 @@ export interface Session {
 }
 
 export interface SignIn {
+  /** Whether people can sign in at all. */
+  readonly hasIssuer: boolean;
   /** Where to send somebody, and the cookie to bring back. */
   begin(redirectUri: string): Promise<{ url: string; cookie: string }>;
   /** The cookie of the session of who comes back with that cookie to that address. */
@@ -74,6 +76,7 @@ export function createSignIn({ seal, issuer, whoMay, clients, keyScopes }: SignI
   };
 
   return {
+    hasIssuer: issuer !== undefined,
     async begin(redirectUri) {
       const { url, facts } = await needIssuer().begin(redirectUri);
       return { url, cookie: await seal.close('login', { ...facts }, loginSeconds) };

@@ -25,6 +25,8 @@ export interface EventSender {
   begin(request: FastifyRequest, reply: FastifyReply, asked: AskedSpeech, ticket?: Ticket): Promise<FastifyReply>;
   /** Reads on after `Last-Event-ID`, for the key or the ticket with that id. */
   resume(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<FastifyReply>;
+  /** Ends the stream: nobody will read on in it. */
+  leave(audioId: string, holder: string): void;
 }
 
 export interface EventSenderOptions {
@@ -69,6 +71,12 @@ export function createEventSender({ client, streams, admit, relay }: EventSender
         source: { messages, abort: (reason) => ending.abort(reason), toBroken },
       });
       return send(reply, readStream(stream, 0, leaver(reply)), headersOf(info, asked));
+    },
+
+    leave(audioId, holder) {
+      const stream = streams.find(audioId, holder);
+      if (!stream) throw new Failure('stream_expired');
+      stream.drop(clientLeft);
     },
 
     async resume(request, reply, audioId, holder) {

@@ -16,6 +16,7 @@ import type { UsageRows } from '../store/usage-rows.ts';
 import { createAdmission } from './admission.ts';
 import { type AudioFiles, addAudioRoutes } from './audio-routes.ts';
 import { clientLeft } from './call-options.ts';
+import { addConsolePage } from './console-page.ts';
 import { createCors } from './cors.ts';
 import { addDocsPage } from './docs-page.ts';
 import type { OnRequestEnd } from './ended-request.ts';
@@ -176,5 +177,6 @@ function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: Gatewa
   addUsageRoute(app, { usage, admitFor });
   addHealthRoutes(app, watch);
   addDocsPage(app, readOpenApi);
+  addConsolePage(app, { canSignIn: signing.signIn.hasIssuer });
   addRpcRoutes(app, services.createHandlers({ grpc: false }));
 }

@@ -1,5 +1,5 @@
 // /api/audio/speech/sse: speech as events, asked for by POST, by GET, or by GET on a ticket that was asked for before;
-// and GET .../{audio id}, which reads on in a stream whose connection broke.
+// and GET .../{audio id}, which reads on in a stream whose connection broke; DELETE of it leaves the stream for good.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
@@ -7,10 +7,12 @@ import { Failure } from '../errors.ts';
 import { type AdmitTo, apiKeyOf } from './admission.ts';
 import type { EventSender } from './event-sender.ts';
 import { fieldsOf } from './json-body.ts';
+import { addWithoutBody } from './no-body.ts';
 import { documented } from './operation.ts';
 import { fromQuery, parseEventFields } from './speech-fields.ts';
 import { ignoredHeader } from './speech-headers.ts';
 import {
+  leaveOperation,
   resumeOperation,
   streamByBodyOperation,
   streamByQueryOperation,
@@ -94,5 +96,18 @@ export function addSseRoutes(
     ...documented(resumeOperation),
     onRequest,
     handler: (request: WithId, reply) => eventSender.resume(request, reply, request.params.id, request.caller!.keyId),
+  });
+
+  addWithoutBody(app, (scope) => {
+    scope.route({
+      method: 'DELETE',
+      url: `${url}/:id`,
+      ...documented(leaveOperation),
+      onRequest,
+      handler(request: WithId, reply) {
+        eventSender.leave(request.params.id, request.caller!.keyId);
+        return reply.code(204).send();
+      },
+    });
   });
 }

@@ -110,3 +110,15 @@ export const resumeOperation: Operation = {
   answers: resumedAnswers,
   failures: ['invalid_request', 'invalid_api_key', 'insufficient_scope', 'stream_expired', 'overloaded'],
 };
+
+export const leaveOperation: Operation = {
+  id: 'leaveStream',
+  tag: 'Streams',
+  summary: 'Leave a stream of events',
+  description:
+    'With the key that began it. It is ended at once, where a connection that is lost leaves it ten seconds to be read on in.',
+  ...(streamOperation.scopes && { scopes: streamOperation.scopes }),
+  parameters: [pathId('Id of the audio.')],
+  answers: { 204: { description: 'Its synthesis has ended, and nothing of it is held.' } },
+  failures: ['invalid_api_key', 'insufficient_scope', 'stream_expired', 'overloaded'],
+};

@@ -1,7 +1,8 @@
 // Ends the calls of a key that ends: of every call that runs, its key is looked at again every half second, or at once
 // when told to, so that a revocation is heeded within a second wherever it was made. A key that cannot be looked at,
-// because the store does not answer, is not taken for ended.
+// because the store does not answer, is not taken for ended. Calls that manage keys are brief, and are left alone.
 import type { Interceptor } from '@connectrpc/connect';
+import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { Failure } from '../errors.ts';
 import { admittedKey } from './call.ts';
 import { keyCheckMs } from './limits.ts';
@@ -43,7 +44,8 @@ export function openKeyWatch(isInForce: IsInForce): KeyWatch {
 
   const interceptor: Interceptor = (next) => async (request) => {
     const keyId = request.contextValues.get(admittedKey)?.caller.keyId;
-    if (keyId === undefined) return next(request);
+    // Where keys are managed, a key may end itself and is to hear that it did; and who has signed in has none.
+    if (keyId === undefined || request.service === ApiKeyService) return next(request);
     const end = new AbortController();
     const ends = calls.get(keyId) ?? new Set();
     calls.set(keyId, ends.add(end));

@@ -1,4 +1,5 @@
-// The service as an operator starts it: `sonant serve` in a folder of its own, on ports of its own, until the test is over.
+// The service as an operator starts it: `sonant serve` in a folder of its own, on ports of its own, until the
+// test is over or `onClose` says.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,13 +7,17 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { main } from './sonant-program.ts';
 
-export async function serve(flags: string[] = [], more: Record<string, string> = {}) {
+export async function serve(
+  flags: string[] = [],
+  more: Record<string, string> = {},
+  onClose: (close: () => Promise<void>) => void = onTestFinished,
+) {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-serve-'));
   const doors = { SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' };
   const env = { PATH: process.env.PATH, ...doors, ...more };
   const child = spawn(process.execPath, [main, 'serve', ...flags], { cwd: folder, env });
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  onTestFinished(async () => {
+  onClose(async () => {
     child.kill('SIGKILL');
     await ended;
     rmSync(folder, { recursive: true });

@@ -1,6 +1,5 @@
 // A person becomes a voice and leaves again, by REST and by gRPC, in the service as it runs: recordings, consent, speech in
 // every mode and format, consent withdrawn; and what the clone is made of is in nothing that anybody can read.
-import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceKind, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
@@ -10,8 +9,8 @@ import { eventsIn, soundIn } from '../gateway/event-reader.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { openCloning } from './open-cloning.ts';
 
-const { url, key, target, ask, speak, form, reference, consent, logged, told, files } = await openCloning(afterAll);
-const { folder, filesIn, holders, inStore, sealedClones } = files;
+const { url, key, target, ask, speak, form, reference, consent, logged, told, kept } = await openCloning(afterAll);
+const { places, holders, inStore, sealedClones } = kept;
 const call = { metadata: { 'x-api-key': key } };
 const voices = openGrpcClient(VoiceService, target);
 const speech = openGrpcClient(SpeechService, target);
@@ -53,7 +52,7 @@ describe('by REST', () => {
     });
     sealed = await sealedClones(voiceId);
     expect(sealed.length).toBe(1);
-    expect(holders(sealed[0]!)).not.toEqual([]);
+    expect(await holders(sealed[0]!)).not.toEqual([]);
   });
 
   test.each(['wav', 'pcm', 'mp3'])('it speaks, whole and streamed and as events, as %s', async (output_format) => {
@@ -109,9 +108,9 @@ describe('by REST', () => {
     const resumed = await ask('GET', `/api/audio/speech/sse/${last.id.split(':')[0]}`);
     expect([resumed.status, resumed.body.error]).toEqual([410, 'stream_expired']);
     expect(await sealedClones(voiceId)).toEqual([]);
-    expect(holders(sealed[0]!.subarray(0, 32)), 'what was sealed is gone from the disk').toEqual([]);
+    expect(await holders(sealed[0]!.subarray(0, 32)), 'what was sealed is gone from the disk').toEqual([]);
     // What other voices have said is still there: the two recordings, and what was compared.
-    expect(filesIn(join(folder, 'audio')).filter((file) => file.includes('aud_')).length).toBe(3);
+    expect((await places()).filter((place) => place.includes('/aud_')).length).toBe(3);
     expect((await ask('POST', `/api/voices/${voiceId}/consent/revoke`)).status).toBe(200);
     expect((await ask('PATCH', `/api/voices/${voiceId}`, { enabled: true })).status).toBe(409);
   });
@@ -180,7 +179,7 @@ describe('by gRPC', () => {
     expect((await ask('GET', new URL(audioUrl).pathname)).status).toBe(410);
     const gone = await failureOf(voices.unary('getVoice', { voiceId: 'bert' }, call));
     expect(explain(gone).info?.reason).toBe('VOICE_NOT_FOUND');
-    expect(holders(sealed!.subarray(0, 32))).toEqual([]);
+    expect(await holders(sealed!.subarray(0, 32))).toEqual([]);
   });
 
   test('larger than it may be is refused, and all else stays as small as it was', async () => {
@@ -201,7 +200,7 @@ test('what clones are made of is in no log, no reply, no metric and no file', as
   expect(told.length).toBeGreaterThan(40);
   const mark = new RegExp(`${cloneMark}|${Buffer.from(cloneMark).toString('base64').slice(0, -2)}`);
   expect([...logged, ...told].filter((text) => mark.test(text))).toEqual([]);
-  expect(holders(Buffer.from(cloneMark))).toEqual([]);
+  expect(await holders(Buffer.from(cloneMark))).toEqual([]);
 });
 
 test('the record tells it all, in order, and nobody can change it unseen', () =>

@@ -1,14 +1,16 @@
 // The service as it runs, with an engine that clones, for tests of what becomes of a person's voice: what it was asked, what
-// it told and logged, and all that lies in its folder.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+// it told and logged, and all that it keeps.
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openService } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import type { RowStore } from '../../src/store/row-store.ts';
 import { createVoiceRows } from '../../src/store/voice-rows.ts';
 import { createLog } from '../../src/telemetry/log.ts';
+import { createStorage } from '../distributed/storage.ts';
 import { defineTone } from '../engines/tone-engine.ts';
 
 export async function openCloning(onClose: (close: () => Promise<void>) => void) {
@@ -17,7 +19,8 @@ export async function openCloning(onClose: (close: () => Promise<void>) => void)
   const logged: string[] = [];
   const told: string[] = [];
   const addresses = { SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' };
-  const config = loadConfig({ env: { SONANT_DATA_DIR: folder, ...addresses }, folder, engines: definitions });
+  const storage = await createStorage(folder);
+  const config = loadConfig({ env: { ...storage.settings, ...addresses }, folder, engines: definitions });
   const log = createLog('debug', (line) => logged.push(line));
   const service = await openService({ config, definitions, log, isSinglePort: false });
   onClose(async () => {
@@ -61,20 +64,17 @@ export async function openCloning(onClose: (close: () => Promise<void>) => void)
     return body;
   };
 
-  const filesIn = (path: string): string[] =>
-    readdirSync(path, { recursive: true })
-      .map((name) => join(path, String(name)))
-      .filter((name) => statSync(name).isFile());
-  /** The files that hold these bytes anywhere. */
-  const holders = (bytes: Uint8Array) =>
-    filesIn(folder).filter((file) => readFileSync(file).includes(Buffer.from(bytes)));
-  const inStore = async <T>(work: (store: Awaited<ReturnType<typeof openSqlite>>) => Promise<T>): Promise<T> => {
-    const store = await openSqlite(join(folder, 'sonant.db'));
+  const places = async (holds: (bytes: Buffer) => boolean = () => true) =>
+    (await storage.read()).filter(({ bytes }) => holds(bytes)).map(({ place }) => place);
+  /** Where these bytes stand, if anywhere. */
+  const holders = (found: Uint8Array) => places((bytes) => bytes.includes(Buffer.from(found)));
+  const inStore = async <T>(work: (store: RowStore) => Promise<T>): Promise<T> => {
+    const store = await openStore(config);
     return work(store).finally(() => store.close());
   };
   const sealedClones = (voiceId: string): Promise<Uint8Array[]> =>
     inStore(async (store) => (await createVoiceRows(store).listClones(voiceId)).map(({ sealed }) => sealed));
-  const files = { folder, filesIn, holders, inStore, sealedClones };
+  const kept = { places, holders, inStore, sealedClones };
   return {
     url,
     key,
@@ -86,6 +86,6 @@ export async function openCloning(onClose: (close: () => Promise<void>) => void)
     consent,
     logged,
     told,
-    files,
+    kept,
   };
 }

@@ -9,6 +9,7 @@ import type { Engine, EngineCapabilities, EngineDefinition } from '../../src/eng
 import { google } from '../../src/engines/google/google.ts';
 import { openAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { createLog } from '../../src/telemetry/log.ts';
+import { createStorage } from '../distributed/storage.ts';
 import { type GoogleTrouble, openGoogleServer } from '../engines/google-server.ts';
 import { openOpenAiServer, type ServerTrouble } from '../engines/openai-server.ts';
 import { openDoors } from './open-doors.ts';
@@ -34,7 +35,8 @@ export async function openMisbehaving(onClose: (close: () => Promise<void>) => v
   });
   const definitions = [noted(openAiCompatible), noted(google)];
   const env = {
-    ...{ SONANT_DATA_DIR: folder, SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' },
+    ...(await createStorage(folder)).settings,
+    ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' },
     ...{ SONANT_OPENAI_URL: openAi.url, SONANT_GOOGLE_ENDPOINT: cloud.endpoint },
     SONANT_GOOGLE_VOICES: 'en-US,cmn-CN,en-GB-Neural2',
   };

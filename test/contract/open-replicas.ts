@@ -1,5 +1,5 @@
-// Replicas of the service on one PostgreSQL, one Redis and one folder of audio, in this process: what they share they share
-// through servers, as replicas on many machines do. `undefined` where the servers are not found.
+// Replicas of the service on one PostgreSQL, one Redis and one folder of audio, or a bucket where all is distributed, in this
+// process: what they share they share through servers, as replicas on many machines do. `undefined` where the servers are not found.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { loadConfig } from '../../src/config.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { hasRedis, openRedisServer } from '../access/redis-server.ts';
+import { createStorage, isDistributed } from '../distributed/storage.ts';
 import { defineTone, type ToneEngine } from '../engines/tone-engine.ts';
 import { startPostgres } from '../store/postgres-server.ts';
 
@@ -30,6 +31,7 @@ export async function openReplicas(count: number, onClose: (close: () => Promise
     ...{ SONANT_REPLICAS: String(count), SONANT_DATA_DIR: folder, SONANT_BASE_URL: 'http://sonant.test' },
     ...{ SONANT_SECRET: 'a secret of thirty-two characters', SONANT_MASTER_KEY: 'a master key of thirty-two chars.' },
     ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0', SONANT_DRAIN_SECONDS: '1' },
+    ...(isDistributed && (await createStorage(folder)).settings),
   };
   const open = async (): Promise<Replica> => {
     let tone: ToneEngine | undefined;

@@ -3,13 +3,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
 import { createIdempotency } from '../../src/gateway/idempotency.ts';
 import { createAnswerRows } from '../../src/store/answer-rows.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { createStorage } from '../distributed/storage.ts';
 
 async function openReplicas() {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-idempotency-'));
-  const stores = await Promise.all([1, 2].map(() => openSqlite(join(folder, 'sonant.db'))));
+  const { settings } = await createStorage(folder);
+  const config = loadConfig({ env: settings, folder, engines: [] });
+  const stores = await Promise.all([1, 2].map(() => openStore(config)));
   onTestFinished(async () => {
     for (const store of stores) await store.close();
     rmSync(folder, { recursive: true });

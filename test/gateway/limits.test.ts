@@ -111,8 +111,9 @@ describe('over its limit', () => {
     const minutes = (performance.now() - startMs) / 60_000;
     agent.destroy();
     const let_in = (odd: number) => all.filter((code, i) => i % 2 === odd && code === 200).length;
-    expect(let_in(1)).toBe(1);
     // What became due while they were asked, and not one more.
+    expect(let_in(1)).toBeGreaterThanOrEqual(1);
+    expect(let_in(1)).toBeLessThanOrEqual(1 + Math.floor(minutes));
     expect(let_in(0)).toBeGreaterThanOrEqual(100);
     expect(let_in(0)).toBeLessThanOrEqual(100 + Math.ceil(100 * minutes));
     expect(all.every((code) => code === 200 || code === 429)).toBe(true);

@@ -1,20 +1,20 @@
 // The whole of door two for a test, on a port of its own: the real heart with the tone engine, real rows, clips, keys and
-// services, all in a folder of the test's; and what was logged. Closed after the test, or when `onClose` says.
+// services, in stores of its own (storage.ts); and what was logged. Closed after the test, or when `onClose` says.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { createAddressLimit } from '../../src/access/address-limit.ts';
 import { type Admit, createAdmit } from '../../src/access/admit.ts';
 import { createLedger } from '../../src/access/ledger.ts';
-import { createLimiter } from '../../src/access/limiter.ts';
 import { createSeal } from '../../src/access/seal.ts';
 import { createSignIn, type SignInOptions } from '../../src/access/sign-in.ts';
 import { dayOf } from '../../src/access/usage-day.ts';
+import { openClips } from '../../src/app/open-clips.ts';
+import { openSharing } from '../../src/app/sharing.ts';
 import { openVoiceKeeping } from '../../src/app/voice-keeping.ts';
 import type { ClipStore } from '../../src/clips/clip-store.ts';
-import { openLocalClips } from '../../src/clips/local-clips.ts';
 import type { LinkTo } from '../../src/clips/s3-links.ts';
+import { loadConfig } from '../../src/config.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import type { EndedRequest } from '../../src/gateway/ended-request.ts';
 import { type GatewayOptions, openGateway } from '../../src/gateway/gateway.ts';
@@ -31,13 +31,14 @@ import { createVoices } from '../../src/speech/voice.ts';
 import { createAnswerRows } from '../../src/store/answer-rows.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
-import type { RowStore } from '../../src/store/row-store.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openStore } from '../../src/store/open-store.ts';
 import { createTicketRows } from '../../src/store/ticket-rows.ts';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { createVoicePreview } from '../../src/voices/voice-preview.ts';
 import { createVoicePurge } from '../../src/voices/voice-purge.ts';
 import { openKeys } from '../access/open-keys.ts';
+import { createStorage } from '../distributed/storage.ts';
 import { openTone, type ToneOptions, type ToneTrouble } from '../engines/tone-engine.ts';
 
 export interface DoorOptions {
@@ -47,21 +48,18 @@ export interface DoorOptions {
   admit?: (real: Admit) => Admit;
   speakingMax?: number;
   keepMs?: number;
-  /** Where audio is kept; else in a folder. */
+  /** Where audio is kept, if not where the rest is. */
   store?: { clips: ClipStore; linkTo?: LinkTo };
   /** Whether keys and addresses are held to their limits. */
   isLimited?: boolean;
   badKeysPerMinute?: number;
   signing?: Partial<SignInOptions>;
   engine?: ToneOptions;
-  /** Another store than SQLite in the folder. */
-  openStore?: (folder: string) => Promise<RowStore>;
 }
 
 /** In another script than ours, so that its name cannot stand in a header as it is. */
 export const farVoice = { voiceId: 'far', name: 'Бьорк 声 🎙' };
 
-const openFile = (folder: string) => openSqlite(join(folder, 'sonant.db'));
 const unlimited = { takeSynthesis: async () => ({ end() {} }) };
 
 export async function openDoor(
@@ -77,10 +75,13 @@ export async function openDoor(
     speakingMax = 64,
     keepMs = 86_400_000,
   } = options;
-  const { isLimited = false, badKeysPerMinute = 60, signing, openStore = openFile } = options;
+  const { isLimited = false, badKeysPerMinute = 60, signing } = options;
   const folder = mkdtempSync(join(tmpdir(), 'sonant-door-'));
-  const store = await openStore(folder);
-  const { clips, linkTo } = options.store ?? { clips: await openLocalClips({ dir: join(folder, 'clips') }) };
+  const storage = await createStorage(folder);
+  const env = { ...storage.settings, SONANT_BAD_KEYS_PER_MINUTE: String(badKeysPerMinute) };
+  const config = loadConfig({ env, folder, engines: [] });
+  const store = await openStore(config);
+  const { clips, linkTo } = options.store ?? (await openClips(config));
   const rows = createClipRows(store);
   const tone = openTone({ ...tuning, ...(trouble && { trouble }) });
   const engine: Engine = { ...tone, voices: [...tone.voices, { ...tone.voices[0]!, ...farVoice }] };
@@ -88,21 +89,22 @@ export async function openDoor(
   const onFault = (fault: unknown) => void faults.push(fault);
   const sweep = openClipSweep({ clips, index: rows, onFault });
   const purge = createVoicePurge({ index: rows, sweep });
-  const keeping = await openVoiceKeeping({ masterKey: '', dataDir: folder }, store, { purge, onFault });
+  const keeping = await openVoiceKeeping(config, store, { purge, onFault });
   const engines = [engine];
   const voices = createVoices(engines, keeping.shelf.list);
   const guards = createEngineGuards();
   const slots = createSlots({ speakingMax, waitingMax: 256 });
   const speech = createSpeech({ voices, slots, guards });
   const baseUrl = 'http://sonant.test';
-  const delivery = createDelivery({ speech, voices, clips, index: rows, links: { baseUrl: () => baseUrl, keepMs } });
-  const keyring = openKeys({ rows: createApiKeyRows(store) });
   const calls: EndedCall[] = [];
   const requests: EndedRequest[] = [];
   const usage = createUsageRows(store);
   const spentSince = (keyId: string, sinceMs: number) => usage.charactersSince(keyId, dayOf(sinceMs));
-  const limiter = createLimiter({ spentSince });
-  const addresses = createAddressLimit({ perMinute: badKeysPerMinute });
+  const sharing = await openSharing({ config, spentSince, log: createLog('silent') });
+  const { limiter, addresses, flights } = sharing;
+  const links = { baseUrl: () => baseUrl, keepMs };
+  const delivery = createDelivery({ speech, voices, clips, index: rows, links }, flights);
+  const keyring = openKeys({ rows: createApiKeyRows(store), onChange: sharing.tellOf });
   const seal = createSeal('a secret of the tests');
   const whoMay = { subjects: [], domains: [], groups: [] };
   const signIn = createSignIn({ seal, issuer: undefined, whoMay, clients: [], keyScopes: [], ...signing });
@@ -159,6 +161,7 @@ export async function openDoor(
     await keyring.close();
     await keeping.close();
     await sweep.close();
+    await sharing.close();
     await store.close();
     rmSync(folder, { recursive: true });
   });
@@ -192,7 +195,7 @@ export async function openDoor(
     calls,
     requests,
     faults,
-    folder,
+    storage,
     store,
     clips,
     rows,

@@ -34,6 +34,7 @@ test('is OpenAPI 3.1 of version 1.0.0, and names every address that needs no oth
     'post /api/audio/speech/sse/tickets',
     'get /api/audio/speech/sse/tickets/{id}',
     'get /api/audio/speech/sse/{id}',
+    'delete /api/audio/speech/sse/{id}',
     'post /api/audio/estimate',
     'get /audio/{file}',
     'get /api/voices',

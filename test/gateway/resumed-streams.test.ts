@@ -72,6 +72,21 @@ describe('a stream whose connection broke', () => {
     expect(last(events).event).toBe('speech.audio.done');
   });
 
+  test('is left for good by who says so: it ends at once, and nothing of it is kept', async () => {
+    const door = await openDoor({ trouble: { hangsAfterPieces: 2 } });
+    const answer = await door.ask(url, { body: chunks });
+    const address = `${url}/${answer.headers.get('X-Audio-Id')}`;
+    expect(
+      await errorOf(await door.ask(address, { method: 'DELETE', headers: { 'X-API-Key': await door.makeKey() } })),
+    ).toEqual([410, 'stream_expired']);
+    expect(door.slots.speaking).toBe(1);
+    expect((await door.ask(address, { method: 'DELETE' })).status).toBe(204);
+    while (door.slots.speaking > 0) await sleep(5);
+    expect(await errorOf(await door.ask(address))).toEqual([410, 'stream_expired']);
+    expect(door.tone.counts.aborted).toBeGreaterThan(0);
+    await answer.text().catch(() => {});
+  });
+
   test('before it has begun is ended at once: there is nothing to come back to', async () => {
     const door = await openDoor({ trouble: { hangsAfterPieces: 0 } });
     const leaving = new AbortController();

@@ -9,10 +9,12 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createSeal } from '../../src/access/seal.ts';
+import { loadConfig } from '../../src/config.ts';
 import { parseEventFields } from '../../src/gateway/speech-fields.ts';
 import { createTickets } from '../../src/gateway/tickets.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openStore } from '../../src/store/open-store.ts';
 import { createTicketRows } from '../../src/store/ticket-rows.ts';
+import { createStorage } from '../distributed/storage.ts';
 import { type ReadEvent, readEvents } from './event-reader.ts';
 import { bytesOf, type Door, openDoor } from './open-door.ts';
 
@@ -71,7 +73,9 @@ describe('a ticket', () => {
 
   test('for a single letter takes room too, is good at any replica, and says nothing of its key where it lies', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sonant-tickets-'));
-    const stores = await Promise.all([1, 2].map(() => openSqlite(join(folder, 'sonant.db'))));
+    const { settings } = await createStorage(folder);
+    const config = loadConfig({ env: settings, folder, engines: [] });
+    const stores = await Promise.all([1, 2].map(() => openStore(config)));
     onTestFinished(async () => {
       for (const store of stores) await store.close();
       rmSync(folder, { recursive: true });

@@ -2,11 +2,14 @@
 
 import { once } from 'node:events';
 import { connect } from 'node:http2';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, createContextValues } from '@connectrpc/connect';
 import { describe, expect, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
+import type { KeyDesk } from '../../src/access/key-desk.ts';
+import { Failure } from '../../src/errors.ts';
 import { admittedKey, doorKey } from '../../src/rpc/call.ts';
 import { requiredScopesOf } from '../../src/rpc/gate.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
@@ -115,4 +118,25 @@ test('a voice list needs its scope too', async () => {
     'INSUFFICIENT_SCOPE',
   );
   voices.close();
+});
+
+test('a key that ends takes its calls with it, but for one that manages keys: it may have ended itself', async () => {
+  const desk = {
+    async revoke() {
+      house.services.checkKeys();
+      await sleep(50);
+      throw new Failure('not_found');
+    },
+  } as unknown as KeyDesk;
+  const house = await openHouse({ isInForce: async () => false, desk });
+  const speech = createClient(SpeechService, house.services.transport);
+  const listen = async () => {
+    const options = { headers: { 'x-api-key': 'good' } };
+    const spoken = speech.streamSpeech({ voiceId: 'ada', textChunks: ['pieces=20 wait=5'] }, options);
+    for await (const _ of spoken) house.services.checkKeys();
+  };
+  await expect(listen()).rejects.toMatchObject({ cause: { reason: 'invalid_api_key' } });
+  const keys = createClient(ApiKeyService, house.services.transport);
+  const ended = keys.revokeApiKey({ keyId: 'good-caller-key' }, { headers: { 'x-api-key': 'good' } });
+  await expect(ended).rejects.toMatchObject({ cause: { reason: 'not_found' } });
 });

@@ -45,16 +45,22 @@ const admit: Admit = async ({ key }, requiredScopes) => {
 export interface HouseOptions {
   services?: ServicesOptions['options'];
   tls?: RpcServerOptions['tls'];
+  /** What becomes of keys; else they stay good. */
+  isInForce?: () => Promise<boolean>;
+  desk?: KeyDesk;
 }
 
-export async function openHouse({ services: options = {}, tls }: HouseOptions = {}) {
+const always = async () => true;
+
+export async function openHouse(asked: HouseOptions = {}) {
+  const { services: options = {}, tls, isInForce = always, desk = {} as KeyDesk } = asked;
   const heart = openTinyHeart();
   const calls: EndedCall[] = [];
   const faults: unknown[] = [];
   const onFault = (fault: unknown) => void faults.push(fault);
   const { delivery, voices } = heart;
   const onCallEnd = (call: EndedCall) => void calls.push(call);
-  const access = { admit, isInForce: async () => true, desk: {} as KeyDesk };
+  const access = { admit, isInForce, desk };
   const voicing = {
     voices,
     engines: [],

@@ -25,6 +25,8 @@ export interface PostgresServer {
 
 export interface OwnPostgresServer extends PostgresServer {
   folder: string;
+  /** Of a database that is there already. */
+  url: string;
   /** Of the postmaster, whose children the backends are. */
   readonly pid: number;
   /** Ends it at once, as a crash would. */
@@ -81,6 +83,7 @@ export async function startOwnPostgres(): Promise<OwnPostgresServer | undefined>
   const url = `postgres://postgres@/postgres?host=${encodeURIComponent(folder)}`;
   return {
     folder,
+    url,
     get pid() {
       return pid;
     },

@@ -1,0 +1,135 @@
+// Speaks with Sonant over gRPC: a text into a file, a stream as it is made, and two calls that fail on purpose.
+//
+// The API key comes from SONANT_API_KEY, the address from the first argument.
+#include <grpcpp/grpcpp.h>
+#include <openssl/evp.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "sonant/v1/speech.grpc.pb.h"
+
+using namespace std::chrono_literals;
+using sonant::v1::SpeechService;
+using std::chrono::steady_clock;
+
+// Every call has a context of its own, with the key and a deadline: without one, a call to a machine that is gone may
+// wait for ever.
+class Call : public grpc::ClientContext {
+ public:
+  explicit Call(std::chrono::milliseconds deadline = 30s) {
+    const char* key = std::getenv("SONANT_API_KEY");
+    AddMetadata("x-api-key", key ? key : "");
+    set_deadline(std::chrono::system_clock::now() + deadline);
+  }
+};
+
+// The stable name of a failure, from its google.rpc.ErrorInfo; of what is not Sonant's own, the number of gRPC's status.
+std::string ReasonOf(const grpc::Status& failure) {
+  google::rpc::Status status;
+  status.ParseFromString(failure.error_details());
+  for (const auto& detail : status.details()) {
+    google::rpc::ErrorInfo info;
+    if (detail.UnpackTo(&info)) return info.reason();
+  }
+  return "gRPC status " + std::to_string(failure.error_code());
+}
+
+std::string Explain(const grpc::Status& failure) { return ReasonOf(failure) + ": " + failure.error_message(); }
+
+// One text, answered when all of it is spoken. Inline audio is at most 4 MB: a longer text is better streamed.
+grpc::Status SynthesizeToFile(SpeechService::Stub& speech) {
+  sonant::v1::SynthesizeSpeechRequest request;
+  request.set_voice_id("clara");
+  request.set_text("Hello from Sonant.");
+  request.set_output_format(sonant::v1::OUTPUT_FORMAT_MP3);
+  request.set_return_format(sonant::v1::RETURN_FORMAT_INLINE);
+  sonant::v1::SynthesizeSpeechResponse response;
+  Call call;
+  const grpc::Status status = speech.SynthesizeSpeech(&call, request, &response);
+  if (!status.ok()) return status;
+  const std::string& audio = response.audio_bytes();
+  std::ofstream("hello.mp3", std::ios::binary) << audio;
+  const auto& duration = response.duration();
+  const long millis = duration.seconds() * 1000 + duration.nanos() / 1'000'000;
+  std::cout << "hello.mp3: " << audio.size() << " bytes, " << millis << " ms of speech" << std::endl;
+  return status;
+}
+
+// Bare samples as they are spoken: what a player could play from the first piece on.
+grpc::Status Stream(SpeechService::Stub& speech) {
+  sonant::v1::StreamSpeechRequest request;
+  request.set_voice_id("clara");
+  request.add_text_chunks("Dear reader, it cost $19.99.");
+  request.add_text_chunks("Yours, Clara.");
+  request.set_output_format(sonant::v1::OUTPUT_FORMAT_PCM);
+  request.set_sample_rate_hz(24000);
+
+  const auto asked = steady_clock::now();
+  Call call;
+  const auto events = speech.StreamSpeech(&call, request);
+  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> hash(EVP_MD_CTX_new(), EVP_MD_CTX_free);
+  EVP_DigestInit_ex(hash.get(), EVP_sha256(), nullptr);
+  std::size_t size = 0;
+  sonant::v1::StreamSpeechResponse response;
+  while (events->Read(&response)) {
+    if (!response.has_audio()) continue;
+    if (size == 0) std::cout << "first sound after " << (steady_clock::now() - asked) / 1ms << " ms" << std::endl;
+    const std::string& piece = response.audio().audio_bytes();
+    size += piece.size();
+    EVP_DigestUpdate(hash.get(), piece.data(), piece.size());
+  }
+  // Only a status of OK says that all the audio has come.
+  const grpc::Status status = events->Finish();
+  if (!status.ok()) return status;
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned length = 0;
+  EVP_DigestFinal_ex(hash.get(), digest, &length);
+  std::cout << "streamed " << size << " bytes, SHA-256 " << std::hex << std::setfill('0');
+  for (unsigned i = 0; i < length; i++) std::cout << std::setw(2) << static_cast<int>(digest[i]);
+  std::cout << std::dec << std::endl;
+  return status;
+}
+
+void AskForAnUnknownVoice(SpeechService::Stub& speech) {
+  sonant::v1::SynthesizeSpeechRequest request;
+  request.set_voice_id("nobody");
+  request.set_text("Hello.");
+  sonant::v1::SynthesizeSpeechResponse response;
+  Call call;
+  std::cout << "refused: " << Explain(speech.SynthesizeSpeech(&call, request, &response)) << std::endl;
+}
+
+// Ten milliseconds are too few for a long text. The service stops to speak it as soon as the caller gives up.
+grpc::Status GiveUpEarly(SpeechService::Stub& speech) {
+  sonant::v1::SynthesizeSpeechRequest request;
+  request.set_voice_id("clara");
+  for (int i = 0; i < 200; i++) request.mutable_text()->append("This takes a while. ");
+  sonant::v1::SynthesizeSpeechResponse response;
+  Call call(10ms);
+  const grpc::Status status = speech.SynthesizeSpeech(&call, request, &response);
+  if (status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED) return status;
+  std::cout << "gave up after 10 ms, as told" << std::endl;
+  return grpc::Status::OK;
+}
+
+int main(int argc, char** argv) {
+  const std::string address = argc > 1 ? argv[1] : "127.0.0.1:50051";
+  // One channel serves all calls of a program. Where Sonant speaks TLS, give it grpc::SslCredentials({}).
+  const auto speech = SpeechService::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+
+  grpc::Status status = SynthesizeToFile(*speech);
+  if (status.ok()) status = Stream(*speech);
+  if (status.ok()) AskForAnUnknownVoice(*speech);
+  if (status.ok()) status = GiveUpEarly(*speech);
+  if (status.ok()) return 0;
+  std::cerr << Explain(status) << std::endl;
+  return 1;
+}

@@ -1,0 +1,146 @@
+// Speaks with Sonant over gRPC: a text into a file, a stream as it is made, and two calls that fail on purpose.
+//
+// The API key comes from SONANT_API_KEY, the address from the first argument.
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	sonantv1 "sonant/v1"
+)
+
+// Every call has a deadline: without one, a call to a machine that is gone may wait for ever.
+const deadline = 30 * time.Second
+
+func main() {
+	address := "127.0.0.1:50051"
+	if len(os.Args) > 1 {
+		address = os.Args[1]
+	}
+	if err := run(address); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %s\n", reasonOf(err), status.Convert(err).Message())
+		os.Exit(1)
+	}
+}
+
+func run(address string) error {
+	// One connection serves all calls of a program. Where Sonant speaks TLS, the option is
+	// grpc.WithTransportCredentials(credentials.NewTLS(nil)). Newer releases of gRPC call these grpc.NewClient and
+	// grpc.WithTransportCredentials(insecure.NewCredentials()), and know the older names still.
+	connection, err := grpc.Dial(address, grpc.WithInsecure())
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	speech := sonantv1.NewSpeechServiceClient(connection)
+	ctx := metadata.AppendToOutgoingContext(context.Background(), "x-api-key", os.Getenv("SONANT_API_KEY"))
+
+	for _, step := range []func(context.Context, sonantv1.SpeechServiceClient) error{
+		synthesizeToFile, stream, askForAnUnknownVoice, giveUpEarly,
+	} {
+		if err := step(ctx, speech); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// One text, answered when all of it is spoken. Inline audio is at most 4 MB: a longer text is better streamed.
+func synthesizeToFile(ctx context.Context, speech sonantv1.SpeechServiceClient) error {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	response, err := speech.SynthesizeSpeech(ctx, &sonantv1.SynthesizeSpeechRequest{
+		VoiceId:      "clara",
+		Text:         "Hello from Sonant.",
+		OutputFormat: sonantv1.OutputFormat_OUTPUT_FORMAT_MP3,
+		ReturnFormat: sonantv1.ReturnFormat_RETURN_FORMAT_INLINE,
+	})
+	if err != nil {
+		return err
+	}
+	audio := response.GetAudioBytes()
+	if err := os.WriteFile("hello.mp3", audio, 0o644); err != nil {
+		return err
+	}
+	fmt.Printf("hello.mp3: %d bytes, %d ms of speech\n", len(audio), response.Duration.AsDuration().Milliseconds())
+	return nil
+}
+
+// Bare samples as they are spoken: what a player could play from the first piece on.
+func stream(ctx context.Context, speech sonantv1.SpeechServiceClient) error {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	sampleRate := int32(24000)
+	asked := time.Now()
+	events, err := speech.StreamSpeech(ctx, &sonantv1.StreamSpeechRequest{
+		VoiceId:      "clara",
+		TextChunks:   []string{"Dear reader, it cost $19.99.", "Yours, Clara."},
+		OutputFormat: sonantv1.OutputFormat_OUTPUT_FORMAT_PCM,
+		SampleRateHz: &sampleRate,
+	})
+	if err != nil {
+		return err
+	}
+	size, digest := 0, sha256.New()
+	for {
+		response, err := events.Recv()
+		if err == io.EOF { // All the audio has come; any other error means that some has not.
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if audio := response.GetAudio(); audio != nil {
+			if size == 0 {
+				fmt.Printf("first sound after %d ms\n", time.Since(asked).Milliseconds())
+			}
+			size += len(audio.AudioBytes)
+			digest.Write(audio.AudioBytes)
+		}
+	}
+	fmt.Printf("streamed %d bytes, SHA-256 %x\n", size, digest.Sum(nil))
+	return nil
+}
+
+func askForAnUnknownVoice(ctx context.Context, speech sonantv1.SpeechServiceClient) error {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	_, err := speech.SynthesizeSpeech(ctx, &sonantv1.SynthesizeSpeechRequest{VoiceId: "nobody", Text: "Hello."})
+	fmt.Printf("refused: %s: %s\n", reasonOf(err), status.Convert(err).Message())
+	return nil
+}
+
+// Ten milliseconds are too few for a long text. The service stops to speak it as soon as the caller gives up.
+func giveUpEarly(ctx context.Context, speech sonantv1.SpeechServiceClient) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer cancel()
+	text := strings.Repeat("This takes a while. ", 200)
+	_, err := speech.SynthesizeSpeech(ctx, &sonantv1.SynthesizeSpeechRequest{VoiceId: "clara", Text: text})
+	if status.Code(err) != codes.DeadlineExceeded {
+		return err
+	}
+	fmt.Println("gave up after 10 ms, as told")
+	return nil
+}
+
+// The stable name of a failure, from its google.rpc.ErrorInfo; of what is not Sonant's own, gRPC's status.
+func reasonOf(err error) string {
+	for _, detail := range status.Convert(err).Details() {
+		if info, ok := detail.(*errdetails.ErrorInfo); ok {
+			return info.Reason
+		}
+	}
+	return status.Code(err).String()
+}

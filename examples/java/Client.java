@@ -1,0 +1,151 @@
+import com.google.protobuf.Any;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.util.Durations;
+import com.google.rpc.ErrorInfo;
+import io.grpc.ClientInterceptor;
+import io.grpc.ManagedChannel;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.protobuf.StatusProto;
+import io.grpc.stub.MetadataUtils;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.Iterator;
+import java.util.concurrent.TimeUnit;
+import sonant.v1.OutputFormat;
+import sonant.v1.ReturnFormat;
+import sonant.v1.SpeechServiceGrpc;
+import sonant.v1.SpeechServiceGrpc.SpeechServiceBlockingStub;
+import sonant.v1.StreamSpeechRequest;
+import sonant.v1.StreamSpeechResponse;
+import sonant.v1.SynthesizeSpeechRequest;
+import sonant.v1.SynthesizeSpeechResponse;
+
+/**
+ * Speaks with Sonant over gRPC: a text into a file, a stream as it is made, and two calls that fail on purpose.
+ *
+ * <p>The API key comes from SONANT_API_KEY, the address from the first argument.
+ */
+public final class Client {
+  private final SpeechServiceBlockingStub speech;
+
+  private Client(SpeechServiceBlockingStub speech) {
+    this.speech = speech;
+  }
+
+  public static void main(String[] args) throws Exception {
+    String address = args.length > 0 ? args[0] : "127.0.0.1:50051";
+    // One channel serves all calls of a program. Where Sonant speaks TLS, leave usePlaintext() out.
+    ManagedChannel channel = ManagedChannelBuilder.forTarget(address).usePlaintext().build();
+    try {
+      Client client = new Client(SpeechServiceGrpc.newBlockingStub(channel).withInterceptors(apiKey()));
+      client.synthesizeToFile();
+      client.stream();
+      client.askForAnUnknownVoice();
+      client.giveUpEarly();
+    } catch (StatusRuntimeException failure) {
+      System.err.println(reasonOf(failure) + ": " + failure.getStatus().getDescription());
+      System.exit(1);
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+
+  private static ClientInterceptor apiKey() {
+    Metadata metadata = new Metadata();
+    String key = System.getenv().getOrDefault("SONANT_API_KEY", "");
+    metadata.put(Metadata.Key.of("x-api-key", Metadata.ASCII_STRING_MARSHALLER), key);
+    return MetadataUtils.newAttachHeadersInterceptor(metadata);
+  }
+
+  /** Every call has a deadline: without one, a call to a machine that is gone may wait for ever. */
+  private SpeechServiceBlockingStub withDeadline() {
+    return speech.withDeadlineAfter(30, TimeUnit.SECONDS);
+  }
+
+  /** One text, answered when all of it is spoken. Inline audio is at most 4 MB: a longer text is better streamed. */
+  private void synthesizeToFile() throws IOException {
+    SynthesizeSpeechRequest request =
+        SynthesizeSpeechRequest.newBuilder()
+            .setVoiceId("clara")
+            .setText("Hello from Sonant.")
+            .setOutputFormat(OutputFormat.OUTPUT_FORMAT_MP3)
+            .setReturnFormat(ReturnFormat.RETURN_FORMAT_INLINE)
+            .build();
+    SynthesizeSpeechResponse response = withDeadline().synthesizeSpeech(request);
+    byte[] audio = response.getAudioBytes().toByteArray();
+    Files.write(Path.of("hello.mp3"), audio);
+    long millis = Durations.toMillis(response.getDuration());
+    System.out.println("hello.mp3: " + audio.length + " bytes, " + millis + " ms of speech");
+  }
+
+  /** Bare samples as they are spoken: what a player could play from the first piece on. */
+  private void stream() throws NoSuchAlgorithmException {
+    StreamSpeechRequest request =
+        StreamSpeechRequest.newBuilder()
+            .setVoiceId("clara")
+            .addTextChunks("Dear reader, it cost $19.99.")
+            .addTextChunks("Yours, Clara.")
+            .setOutputFormat(OutputFormat.OUTPUT_FORMAT_PCM)
+            .setSampleRateHz(24000)
+            .build();
+    long asked = System.nanoTime();
+    int size = 0;
+    MessageDigest digest = MessageDigest.getInstance("SHA-256");
+    Iterator<StreamSpeechResponse> events = withDeadline().streamSpeech(request);
+    // A loop that ends without an exception has had all the audio.
+    while (events.hasNext()) {
+      StreamSpeechResponse event = events.next();
+      if (!event.hasAudio()) continue;
+      if (size == 0) {
+        System.out.println("first sound after " + (System.nanoTime() - asked) / 1_000_000 + " ms");
+      }
+      byte[] bytes = event.getAudio().getAudioBytes().toByteArray();
+      size += bytes.length;
+      digest.update(bytes);
+    }
+    System.out.println("streamed " + size + " bytes, SHA-256 " + HexFormat.of().formatHex(digest.digest()));
+  }
+
+  private void askForAnUnknownVoice() {
+    try {
+      withDeadline()
+          .synthesizeSpeech(SynthesizeSpeechRequest.newBuilder().setVoiceId("nobody").setText("Hello.").build());
+    } catch (StatusRuntimeException failure) {
+      System.out.println("refused: " + reasonOf(failure) + ": " + failure.getStatus().getDescription());
+    }
+  }
+
+  /** Ten milliseconds are too few for a long text. The service stops to speak it as soon as the caller gives up. */
+  private void giveUpEarly() {
+    SynthesizeSpeechRequest request =
+        SynthesizeSpeechRequest.newBuilder().setVoiceId("clara").setText("This takes a while. ".repeat(200)).build();
+    try {
+      speech.withDeadlineAfter(10, TimeUnit.MILLISECONDS).synthesizeSpeech(request);
+    } catch (StatusRuntimeException failure) {
+      if (failure.getStatus().getCode() != Status.Code.DEADLINE_EXCEEDED) throw failure;
+      System.out.println("gave up after 10 ms, as told");
+    }
+  }
+
+  /** The stable name of a failure, from its google.rpc.ErrorInfo; of what is not Sonant's own, gRPC's status. */
+  private static String reasonOf(StatusRuntimeException failure) {
+    com.google.rpc.Status status = StatusProto.fromThrowable(failure);
+    try {
+      if (status != null) {
+        for (Any detail : status.getDetailsList()) {
+          if (detail.is(ErrorInfo.class)) return detail.unpack(ErrorInfo.class).getReason();
+        }
+      }
+    } catch (InvalidProtocolBufferException notForUs) {
+      // Then gRPC's status must do.
+    }
+    return failure.getStatus().getCode().name();
+  }
+}

@@ -1,0 +1,95 @@
+// Speaks with Sonant over gRPC: a text into a file, a stream as it is made, and two calls that fail on purpose.
+//
+// The API key comes from SONANT_API_KEY, the address from the first argument.
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { durationMs } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
+import { ErrorInfoSchema } from '../../gen/google/rpc/error_details_pb.ts';
+import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+
+const address = process.argv[2] ?? '127.0.0.1:50051';
+
+const withKey: Interceptor = (next) => (request) => {
+  request.header.set('x-api-key', process.env.SONANT_API_KEY ?? '');
+  return next(request);
+};
+
+// One transport serves all calls of a program. Every call has a deadline: without one, a call to a machine that is gone
+// may wait for ever. Where Sonant speaks TLS, the address begins with https.
+const transport = createGrpcTransport({
+  baseUrl: `http://${address}`,
+  interceptors: [withKey],
+  defaultTimeoutMs: 30_000,
+});
+const speech = createClient(SpeechService, transport);
+
+/** One text, answered when all of it is spoken. Inline audio is at most 4 MB: a longer text is better streamed. */
+async function synthesizeToFile(): Promise<void> {
+  const { audio, duration } = await speech.synthesizeSpeech({
+    voiceId: 'clara',
+    text: 'Hello from Sonant.',
+    outputFormat: OutputFormat.MP3,
+    returnFormat: ReturnFormat.INLINE,
+  });
+  if (audio.case !== 'audioBytes') throw new Error('a link has come where bytes were asked for');
+  await writeFile('hello.mp3', audio.value);
+  console.log(`hello.mp3: ${audio.value.length} bytes, ${Math.floor(durationMs(duration!))} ms of speech`);
+}
+
+/** Bare samples as they are spoken: what a player could play from the first piece on. */
+async function stream(): Promise<void> {
+  const asked = performance.now();
+  const events = speech.streamSpeech({
+    voiceId: 'clara',
+    textChunks: ['Dear reader, it cost $19.99.', 'Yours, Clara.'],
+    outputFormat: OutputFormat.PCM,
+    sampleRateHz: 24_000,
+  });
+  let size = 0;
+  const hash = createHash('sha256');
+  // A loop that ends without an exception has had all the audio.
+  for await (const { event } of events) {
+    if (event.case !== 'audio') continue;
+    if (size === 0) console.log(`first sound after ${Math.round(performance.now() - asked)} ms`);
+    size += event.value.audioBytes.length;
+    hash.update(event.value.audioBytes);
+  }
+  console.log(`streamed ${size} bytes, SHA-256 ${hash.digest('hex')}`);
+}
+
+async function askForAnUnknownVoice(): Promise<void> {
+  try {
+    await speech.synthesizeSpeech({ voiceId: 'nobody', text: 'Hello.' });
+  } catch (error) {
+    console.log(`refused: ${explain(error)}`);
+  }
+}
+
+/** Ten milliseconds are too few for a long text. The service stops to speak it as soon as the caller gives up. */
+async function giveUpEarly(): Promise<void> {
+  try {
+    await speech.synthesizeSpeech({ voiceId: 'clara', text: 'This takes a while. '.repeat(200) }, { timeoutMs: 10 });
+  } catch (error) {
+    if (ConnectError.from(error).code !== Code.DeadlineExceeded) throw error;
+    console.log('gave up after 10 ms, as told');
+  }
+}
+
+/** The stable name of a failure, from its google.rpc.ErrorInfo; of what is not Sonant's own, gRPC's status. */
+function explain(error: unknown): string {
+  const failure = ConnectError.from(error);
+  const [info] = failure.findDetails(ErrorInfoSchema);
+  return `${info?.reason ?? Code[failure.code]}: ${failure.rawMessage}`;
+}
+
+try {
+  await synthesizeToFile();
+  await stream();
+  await askForAnUnknownVoice();
+  await giveUpEarly();
+} catch (error) {
+  console.error(explain(error));
+  process.exitCode = 1;
+}

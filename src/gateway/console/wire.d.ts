@@ -1,0 +1,58 @@
+// What the service answers, as far as the console reads it.
+
+export interface Voice {
+  voice_id: string;
+  name: string;
+  description: string;
+  kind: 'stock' | 'cloned';
+  engine: string;
+  status: 'pending' | 'ready' | 'failed' | 'disabled' | 'consent_revoked';
+  language_codes: string[];
+  labels: Record<string, string>;
+  bindings: { engine: string; voice_id: string | null }[];
+  capabilities: {
+    sample_rates: number[];
+    output_formats: string[];
+    speaking_rate: { min: number; max: number };
+  };
+  consent: {
+    speaker_name: string;
+    statement: string;
+    language_code: string;
+    given_at: string | null;
+    confirmed_by: string;
+    revoked_at: string | null;
+  } | null;
+  created_at: string | null;
+  updated_at: string | null;
+}
+
+export interface ApiKey {
+  id: string;
+  hint: string;
+  name: string;
+  scopes: string[];
+  status: 'active' | 'expired' | 'revoked';
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  revoked_at: string | null;
+  voice_ids: string[] | null;
+  allowed_ips: string[] | null;
+  limits: { requests_per_minute: number; concurrency: number; characters_per_month: number | null };
+  replaced_by: string | null;
+  made_by: string | null;
+}
+
+/** The body of every reply that is no success. */
+export interface FailureBody {
+  error: string;
+  message: string;
+  status: number;
+  request_id: string;
+  details?: { field: string; reason: string; message: string }[];
+  required_scopes?: string[];
+  retry_after?: number;
+  limit?: number;
+  actual?: number;
+}

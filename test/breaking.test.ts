@@ -1,0 +1,54 @@
+// The promise that gRPC clients have: `.ci/breaking` lets what was added since the last release pass, however many commits
+// ago, and nothing that was renamed or taken away.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+
+test('what would break a client of the last release fails the check', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-breaking-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@localhost', ...args], { cwd: folder, stdio: 'pipe' });
+  const commit = () => {
+    git('add', '-A');
+    git('commit', '-q', '--no-gpg-sign', '--allow-empty', '-m', 'a change');
+  };
+  const file = join(folder, 'proto/sonant/v1/speech.proto');
+  const before = readFileSync(join(root, 'proto/sonant/v1/speech.proto'), 'utf8');
+  /** What is said of a proto that was changed two commits ago. */
+  const faultsOf = (changed: string) => {
+    expect(changed).not.toBe(before);
+    writeFileSync(file, changed);
+    commit();
+    commit();
+    const PATH = [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter);
+    const { status, stdout, stderr } = spawnSync('bash', ['.ci/breaking'], {
+      cwd: folder,
+      env: { ...process.env, PATH },
+    });
+    return { status, told: `${stdout}${stderr}` };
+  };
+
+  for (const part of ['proto', 'buf.yaml', '.ci']) cpSync(join(root, part), join(folder, part), { recursive: true });
+  git('init', '-q');
+  commit();
+  git('tag', 'v1.0.0');
+
+  const more = before.replace('string text = 2;', '$&\n  // More.\n  string more = 99;');
+  expect(faultsOf(more)).toEqual({ status: 0, told: '' });
+  const other = before
+    .replace('string voice_id = 1;', 'bytes voice_id = 1;')
+    .replace('string text = 2;', 'string words = 2;')
+    .replace('OUTPUT_FORMAT_MP3 = 3;', 'OUTPUT_FORMAT_MPEG = 3;')
+    .replace('rpc EstimateSpeech(', 'rpc Estimate(');
+  const { status, told } = faultsOf(other);
+  expect(status).toBe(100);
+  expect(told).toContain('changed type from "string" to "bytes"');
+  expect(told).toContain('changed name from "text" to "words"');
+  expect(told).toContain('changed name from "OUTPUT_FORMAT_MP3" to "OUTPUT_FORMAT_MPEG"');
+  expect(told).toContain('Previously present RPC "EstimateSpeech"');
+});

@@ -1,0 +1,21 @@
+// The servers of a distributed run, once for all of its tests: PostgreSQL and Redis or Valkey, those of TEST_DATABASE_URL
+// and TEST_REDIS_URL, or else our own. S3 is seen to by s3-server.ts. Where one cannot be had, there is nothing to run.
+import { hasRedis, openRedisServer } from '../access/redis-server.ts';
+import { hasS3 } from '../clips/s3-server.ts';
+import { findProgram } from '../programs.ts';
+import { startOwnPostgres } from '../store/postgres-server.ts';
+
+/** Run by vitest once, before all tests. */
+export async function setup(): Promise<() => Promise<void>> {
+  const { TEST_DATABASE_URL } = process.env;
+  if (!hasRedis || !hasS3 || !(TEST_DATABASE_URL ?? findProgram('postgres')))
+    throw new Error('a distributed run needs PostgreSQL, Redis or Valkey, and Ceph or another S3 service');
+  const postgres = TEST_DATABASE_URL ? undefined : await startOwnPostgres();
+  const redis = await openRedisServer();
+  process.env.TEST_DATABASE_URL ??= postgres!.url;
+  process.env.TEST_REDIS_URL ??= redis.url;
+  return async () => {
+    await redis.close();
+    await postgres?.stop();
+  };
+}

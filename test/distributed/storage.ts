@@ -1,0 +1,82 @@
+// Where the service of a test keeps what it keeps: rows in SQLite, limits in memory and audio in a folder; or, with
+// TEST_STORES=distributed (`npm run test:distributed`), in PostgreSQL, Redis and S3, each test in a database, under a
+// prefix and in a folder of the bucket that are its own, so that no two of them meet.
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import pg from 'pg';
+import { openS3Server } from '../clips/s3-server.ts';
+import { startPostgres } from '../store/postgres-server.ts';
+
+export interface Storage {
+  /** What the service is to be told. */
+  settings: Readonly<Record<string, string>>;
+  /** All that is kept by now: files, objects, and what stands in rows. */
+  read(): Promise<Kept[]>;
+}
+
+export interface Kept {
+  place: string;
+  bytes: Buffer;
+}
+
+export const isDistributed = process.env.TEST_STORES === 'distributed';
+
+let bucket: ReturnType<typeof openS3Server> | undefined;
+
+export async function createStorage(folder: string): Promise<Storage> {
+  const read = async () => readFolder(folder);
+  if (!isDistributed) return { settings: { SONANT_DATA_DIR: folder }, read };
+  const postgres = (await startPostgres())!;
+  const databaseUrl = await postgres.createDatabase();
+  bucket ??= openS3Server();
+  const { endpoint, bucketName, env } = await bucket;
+  Object.assign(process.env, env);
+  const name = `test-${randomBytes(8).toString('hex')}`;
+  return {
+    settings: {
+      ...{ SONANT_DATA_DIR: folder, SONANT_DATABASE_URL: databaseUrl },
+      ...{ SONANT_REDIS_URL: process.env.TEST_REDIS_URL!, SONANT_REDIS_PREFIX: `${name}:` },
+      ...{ SONANT_S3_BUCKET: bucketName, SONANT_S3_ENDPOINT: endpoint, SONANT_S3_PREFIX: `${name}/` },
+      ...{ SONANT_SECRET: 'a secret of thirty-two characters', SONANT_MASTER_KEY: 'a master key of thirty-two chars.' },
+    },
+    read: async () => [...(await read()), ...(await readBucket(`${name}/`)), ...(await readRows(databaseUrl))],
+  };
+}
+
+function readFolder(folder: string): Kept[] {
+  return readdirSync(folder, { recursive: true })
+    .map((name) => join(folder, String(name)))
+    .filter((file) => statSync(file).isFile())
+    .map((place) => ({ place, bytes: readFileSync(place) }));
+}
+
+async function readBucket(Prefix: string): Promise<Kept[]> {
+  const { client, bucketName: Bucket } = await bucket!;
+  const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix }));
+  return Promise.all(
+    Contents.map(async ({ Key }) => {
+      const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }));
+      return { place: Key!, bytes: await buffer(Body as NodeJS.ReadableStream) };
+    }),
+  );
+}
+
+async function readRows(databaseUrl: string): Promise<Kept[]> {
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  const { rows: tables } = await client.query("select tablename from pg_tables where schemaname = 'public'");
+  const kept: Kept[] = [];
+  for (const { tablename } of tables) {
+    const { rows } = await client.query(`select * from ${tablename}`);
+    for (const [column, value] of rows.flatMap((row) => Object.entries(row)))
+      kept.push({
+        place: `${tablename}.${column}`,
+        bytes: Buffer.isBuffer(value) ? value : Buffer.from(String(value)),
+      });
+  }
+  await client.end();
+  return kept;
+}

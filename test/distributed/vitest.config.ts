@@ -1,0 +1,18 @@
+// The suites of the gateway and of the contract again, with everything distributed: `npm run test:distributed`. They are
+// the very files that `npm test` runs, on PostgreSQL, Redis and S3 (storage.ts). What stands in rpc/ keeps nothing.
+import { mergeConfig } from 'vitest/config';
+import usual from '../../vitest.config.ts';
+
+const { include: _, ...test } = usual.test!;
+
+// biome-ignore lint/style/noDefaultExport: that is how vitest finds it
+export default mergeConfig(
+  { ...usual, test },
+  {
+    test: {
+      include: ['test/{contract,gateway}/**/*.test.ts'],
+      env: { TEST_STORES: 'distributed' },
+      globalSetup: ['test/distributed/servers.ts'],
+    },
+  },
+);

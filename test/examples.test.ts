@@ -1,0 +1,185 @@
+// The examples, by the commands of examples/README.md as they are written there but for the addresses: each language's
+// client is generated, compiled and run against a running service, all at once, and says what REST says. And the page, in
+// Chromium.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text as readAll } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { serve } from './cli/serving-program.ts';
+import { freePort } from './free-port.ts';
+import { openPage } from './gateway/chromium.ts';
+import { findProgram, isInstalled, type Program } from './programs.ts';
+
+const root = join(import.meta.dirname, '..');
+const readme = readFileSync(join(root, 'examples/README.md'), 'utf8');
+
+const jars: Program[] = [
+  '/usr/share/java/geronimo-annotation-1.3-spec.jar',
+  '/usr/share/java/grpc-stub.jar',
+  '/usr/share/java/netty-codec-http2.jar',
+  '/usr/share/java/perfmark-api.jar',
+];
+
+/** What each client is made and run with. */
+const toolchains: Record<string, Program[]> = {
+  TypeScript: [],
+  Python: ['protoc', 'grpc_python_plugin', '/usr/lib/python3/dist-packages/grpc'],
+  Go: ['protoc-gen-go', 'protoc-gen-go-grpc', 'go', '/usr/share/gocode/src/google.golang.org/grpc'],
+  Java: ['protoc', 'grpc_java_plugin', 'javac', ...jars],
+  'C++': ['protoc', 'grpc_cpp_plugin', 'g++', '/usr/include/grpcpp'],
+};
+
+/** Compilers need their time where the machine is busy. */
+const timeout = 240_000;
+
+const env = {
+  ...process.env,
+  // Debian's Python before any other: it is the one that Debian's libraries are for.
+  PATH: [join(root, 'node_modules/.bin'), '/usr/bin', process.env.PATH].join(delimiter),
+  // What runs once need not be made fast: it halves what Java takes to compile.
+  JAVA_TOOL_OPTIONS: '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC',
+  GOGC: 'off',
+};
+const pageOrigin = `http://127.0.0.1:${await freePort()}`;
+let service: Awaited<ReturnType<typeof serve>>;
+beforeAll(async () => {
+  service = await serve([], { SONANT_CORS_ORIGINS: pageOrigin }, afterAll);
+});
+
+/** The block of commands under a heading. */
+const commandsOf = (heading: string) =>
+  readme
+    .split(/^## /m)
+    .find((section) => section.startsWith(`${heading}\n`))!
+    .match(/^```sh.*?\n(.*?)^```/ms)![1]!
+    .replaceAll('127.0.0.1:50051', `127.0.0.1:${service.ports[1]}`)
+    .replaceAll('http://127.0.0.1:8000', pageOrigin)
+    .replaceAll('127.0.0.1:8000', new URL(pageOrigin).host);
+
+/** A copy of what the examples need of the checkout. */
+function checkout(onClose: (close: () => void) => void): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-example-'));
+  onClose(() => rmSync(folder, { recursive: true }));
+  for (const part of ['package.json', 'examples', 'gen', 'proto'])
+    cpSync(join(root, part), join(folder, part), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+async function run(folder: string, commands: string, more: Record<string, string> = {}) {
+  const child = spawn('/bin/sh', ['-e', '-c', commands], { cwd: folder, env: { ...env, ...more } });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const [out, err, code] = await Promise.all([readAll(child.stdout), readAll(child.stderr), ended]);
+  return { out, err, code };
+}
+
+const speak = (body: object) =>
+  fetch(`${service.url}/api/audio/speech`, {
+    method: 'POST',
+    headers: { 'X-API-Key': service.key, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ voice_id: 'clara', ...body }),
+  });
+
+const streamedLine = (sound: Buffer) =>
+  `streamed ${sound.length} bytes, SHA-256 ${createHash('sha256').update(sound).digest('hex')}`;
+const letter = {
+  method: 'streaming',
+  text_chunks: ['Dear reader, it cost $19.99.', 'Yours, Clara.'],
+  output_format: 'pcm',
+  sample_rate: 24_000,
+};
+
+/** What the same requests answer over REST, as the clients print it. */
+async function expectedLines(): Promise<string[]> {
+  const whole = await speak({ text: 'Hello from Sonant.', output_format: 'mp3', return_format: 'buffer' });
+  const milliseconds = Math.floor(Number(whole.headers.get('x-audio-duration')) * 1000);
+  const streamed = Buffer.from(await (await speak(letter)).arrayBuffer());
+  const refused = (await (await speak({ voice_id: 'nobody', text: 'Hello.' })).json()) as Record<string, string>;
+  return [
+    `hello.mp3: ${(await whole.arrayBuffer()).byteLength} bytes, ${milliseconds} ms of speech`,
+    streamedLine(streamed),
+    `refused: ${refused.error!.toUpperCase()}: ${refused.message}`,
+    'gave up after 10 ms, as told',
+  ];
+}
+
+for (const [language, programs] of Object.entries(toolchains))
+  test.skipIf(!programs.every(isInstalled))(
+    `the client in ${language} says what REST says`,
+    { timeout, concurrent: true },
+    async ({ onTestFinished }) => {
+      const folder = checkout(onTestFinished);
+      const commands = commandsOf(language);
+      const { out, err, code } = await run(folder, commands, { SONANT_API_KEY: service.key });
+      expect({ code, err }).toMatchObject({ code: 0 });
+      const lines = out.split('\n');
+      const first = lines.findIndex((line) => /^first sound after \d+ ms$/.test(line));
+      expect(lines.slice(first - 1).filter((_, i) => i !== 1)).toEqual([...(await expectedLines()), '']);
+      expect(readFileSync(join(folder, 'hello.mp3')).length).toBeGreaterThan(5_000);
+
+      const [last] = commands.trim().split('\n').slice(-1);
+      const keyless = await run(folder, last!, { SONANT_API_KEY: '' });
+      expect(keyless.code).not.toBe(0);
+      expect(keyless.err).toContain('INVALID_API_KEY: ');
+    },
+  );
+
+test('a language whose plugins are not here is left out, with the packages that have them', async () => {
+  const folder = checkout(onTestFinished);
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  const here = ['protoc', 'grpc_python_plugin'] as const;
+  for (const program of here.filter(isInstalled)) symlinkSync(join(findProgram(program)!, program), join(bin, program));
+  for (const program of ['buf', 'node']) symlinkSync(join(root, 'node_modules/.bin', program), join(bin, program));
+  const write = (...names: string[]) => run(folder, `node examples/gen-stubs.ts ${names.join(' ')}`, { PATH: bin });
+
+  const all = await write();
+  expect(all.code).toBe(0);
+  expect(all.err).toContain('java is left out, without');
+  expect(all.err).toContain(
+    'go is left out, without protoc-gen-go, protoc-gen-go-grpc: apt-get install protoc-gen-go protoc-gen-go-grpc\n',
+  );
+  expect(existsSync(join(folder, 'stubs/python/sonant/v1/speech_pb2_grpc.py'))).toBe(here.every(isInstalled));
+  expect((await write('go')).code).toBe(1);
+  expect(await write('basic')).toMatchObject({ code: 2, err: expect.stringContaining('no such language: basic') });
+});
+
+test.skipIf(!isInstalled('chromium'))('the page plays what REST says', async () => {
+  const server = spawn('sh', ['-c', `exec ${commandsOf('In the browser')}`], {
+    cwd: root,
+    env,
+    detached: true,
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
+  const gone = once(server, 'exit');
+  onTestFinished(async () => {
+    process.kill(-server.pid!);
+    await gone;
+  });
+  for await (const line of createInterface(server.stderr)) if (line.includes(pageOrigin)) break;
+  server.stderr.resume();
+  const page = await openPage(onTestFinished);
+  await page.goTo(`${pageOrigin}/page.html`);
+  const fill = (name: string, value: string) =>
+    page.run(
+      `{ const field = document.querySelector('[name=${name}]'); field.value = ${JSON.stringify(value)}; field.focus() }`,
+    );
+  await fill('service', service.url);
+  await fill('key', service.key);
+  await page.press('Enter');
+  const told = async (start: string) => {
+    await page.until(`document.querySelector('output').textContent.includes('${start}')`);
+    return (await page.run<string>(`document.querySelector('output').textContent`)).trim().split('\n');
+  };
+  const sound = Buffer.from(await (await speak(letter)).arrayBuffer());
+  expect(await told('streamed')).toEqual([expect.stringMatching(/^first sound after \d+ ms$/), streamedLine(sound)]);
+
+  await fill('voice', 'nobody');
+  await page.press('Enter');
+  expect(await told('failed')).toEqual([expect.stringMatching(/^failed: VOICE_NOT_FOUND: There is no such voice/)]);
+});

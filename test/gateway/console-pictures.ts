@@ -1,0 +1,119 @@
+// Takes the pictures of docs/console: every page of the console in the light and in the dark, and speaking on a phone, of
+// a service with its embedded voices that is started for it. `npm run screenshots`; needs Chromium.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { openPage, type Page } from './chromium.ts';
+
+const root = join(import.meta.dirname, '../..');
+const folder = join(root, 'docs/console');
+const voice = 'clara';
+const text =
+  'The lighthouse keeper wrote one letter every evening, folded it twice, and gave it to the tide. ' +
+  'Nobody knows who read them. But in the spring, when the boats came back, there was a bottle on the step, ' +
+  'and in it, in a hand as small as rain, the answer to the first of them.';
+
+async function greeted(child: ChildProcess): Promise<string> {
+  for await (const line of createInterface(child.stdout!)) {
+    const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
+    if (url) return url;
+    const [, address] = /serves HTTP on (127\.0\.0\.1:\d+)/.exec(line) ?? [];
+    if (address) return `http://${address}`;
+  }
+  throw new Error('the service did not start');
+}
+
+async function take(page: Page, name: string): Promise<void> {
+  const { data } = await page.send('Page.captureScreenshot');
+  const bytes = Buffer.from(String(data), 'base64');
+  writeFileSync(join(folder, `${name}.png`), bytes);
+  console.log(`${name}.png, ${Math.round(bytes.length / 1024)} kB`);
+}
+
+const size = (page: Page, width: number, height: number) =>
+  page.send('Emulation.setDeviceMetricsOverride', {
+    width,
+    height,
+    deviceScaleFactor: width < 600 ? 2 : 1,
+    mobile: width < 600,
+  });
+
+const theme = (page: Page, value: string) =>
+  page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value }] });
+
+/** Until what the page asked for is there, and what moves has come to rest. */
+async function settle(page: Page): Promise<void> {
+  await page.run(`(async () => {
+    for (let last = -1, now = 0; now !== last; now = performance.getEntriesByType('resource').length) {
+      last = now;
+      await new Promise((resolve) => setTimeout(resolve, 400));
+    }
+  })()`);
+}
+
+async function speakTo(page: Page, seconds: number): Promise<void> {
+  await page.until(`document.querySelector('.say')`);
+  // Browsers let nothing be heard that nobody has asked for.
+  await page.send('Runtime.evaluate', { expression: `document.querySelector('.say').click()`, userGesture: true });
+  await page.until(`document.querySelector('.sound')?.dataset.state === 'done'`);
+  await page.until(`document.querySelector('.waveform').ariaValueNow > ${seconds}`);
+}
+
+async function takeAll(page: Page, url: string, key: string): Promise<void> {
+  await page.send('Page.enable');
+  await size(page, 1200, 860);
+  await page.goTo(`${url}/console`);
+  await page.until(`document.getElementById('api-key')`);
+  for (const value of ['light', 'dark']) {
+    await theme(page, value);
+    await take(page, `welcome-${value}`);
+  }
+  await page.run(`sessionStorage.setItem('sonant-key', '${key}'); localStorage.setItem('sonant-voice', '${voice}');
+    sessionStorage.setItem('sonant-text', ${JSON.stringify(text)})`);
+  await page.goTo(`${url}/console`);
+  await page.until(`document.querySelector('.say')`);
+  const hashes = await page.run<string[]>(`[...document.querySelectorAll('#pages a')].map(({ hash }) => hash)`);
+  for (const value of ['light', 'dark']) {
+    await theme(page, value);
+    for (const hash of hashes) {
+      await page.run(`location.hash = '${hash}'`);
+      if (hash === '#/speak') await speakTo(page, 6);
+      else await settle(page);
+      await take(page, `${hash.slice(2)}-${value}`);
+      await page.run(`location.hash = '#/none'`);
+    }
+  }
+  await size(page, 360, 740);
+  await page.run(`location.hash = '#/speak'`);
+  await speakTo(page, 3);
+  await take(page, 'speak-phone');
+}
+
+const dataDir = mkdtempSync(join(tmpdir(), 'sonant-pictures-'));
+const doors = {
+  SONANT_HTTP_ADDR: '127.0.0.1:0',
+  SONANT_GRPC_ADDR: '127.0.0.1:0',
+  SONANT_DATA_DIR: dataDir,
+  SONANT_LOG_LEVEL: 'error',
+};
+const service = spawn(process.execPath, [join(root, 'src/main.ts'), 'serve'], {
+  env: { ...process.env, ...doors },
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+const gone = once(service, 'exit');
+const closes: (() => Promise<void>)[] = [];
+try {
+  const url = await greeted(service);
+  service.stdout.resume();
+  const page = await openPage((close) => closes.push(close));
+  mkdirSync(folder, { recursive: true });
+  await takeAll(page, url, readFileSync(join(dataDir, 'first-key'), 'utf8').trim());
+} finally {
+  for (const close of closes) await close();
+  service.kill();
+  await gone;
+  rmSync(dataDir, { recursive: true });
+}

@@ -1,0 +1,244 @@
+// The console in a real browser: from a pasted key to the first sound of a long text, heard without a gap and sample for
+// sample as REST gives it, with its words lit; the file to take along; what goes wrong; and nothing for axe to find, in the
+// light, in the dark and on a phone. The pictures in docs/console are made here where SCREENSHOTS names a folder.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { isInstalled } from '../programs.ts';
+import { openPage, type Page } from './chromium.ts';
+import { bytesOf, openDoor } from './open-door.ts';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const { SCREENSHOTS = '' } = process.env;
+const sentence = 'It was a bright day, and the harbour was full of boats that came in with the tide. ';
+const longText = sentence.repeat(25).slice(0, 2000).trim();
+const asked = { voice_id: 'tone-low', language_code: 'en', sample_rate: 24_000 };
+const theme = (value: 'light' | 'dark') => ({ features: [{ name: 'prefers-color-scheme', value }] });
+
+interface Violation {
+  id: string;
+  impact: string;
+  nodes: { html: string; failureSummary: string }[];
+}
+
+/** FNV-1a over samples, as the line of sound in the page counts what came out of it. */
+function checksumOf(pcm: Buffer, count: number): number {
+  let checksum = 0x811c9dc5;
+  for (let i = 0; i < count; i++) checksum = Math.imul(checksum ^ pcm.readInt16LE(2 * i), 0x01000193);
+  return checksum;
+}
+
+/** The body up to where it is enough; the rest is not waited for. */
+async function readUntil(answer: Response, isEnough: (bytes: Buffer) => boolean): Promise<Buffer> {
+  let bytes = Buffer.alloc(0);
+  for await (const piece of answer.body!) {
+    bytes = Buffer.concat([bytes, piece]);
+    if (isEnough(bytes)) break;
+  }
+  return bytes;
+}
+
+describe.skipIf(!isInstalled('chromium'))('the console', () => {
+  let door: Awaited<ReturnType<typeof openDoor>>;
+  let page: Page;
+  const closes: (() => Promise<void>)[] = [];
+
+  const size = (width: number, height: number, deviceScaleFactor = 1) =>
+    page.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor, mobile: width < 600 });
+  const look = async (name: string) => {
+    if (SCREENSHOTS === '') return;
+    const { data } = await page.send('Page.captureScreenshot');
+    writeFileSync(join(SCREENSHOTS, `${name}.png`), Buffer.from(String(data), 'base64'));
+  };
+  const findings = async (): Promise<string[]> => {
+    await page.run(`${axe}; undefined`);
+    const { violations } = await page.run<{ violations: Violation[] }>('axe.run(document)');
+    return violations.flatMap(({ id, impact, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${impact}: ${id}: ${html}: ${failureSummary}`),
+    );
+  };
+  const findingsOfBoth = async () => {
+    const found: string[] = [];
+    for (const value of ['dark', 'light'] as const) {
+      await page.send('Emulation.setEmulatedMedia', theme(value));
+      found.push(...(await findings()));
+    }
+    return found;
+  };
+  const textOf = (selector: string) => page.run<string>(`document.querySelector('${selector}')?.textContent ?? ''`);
+  const click = async (selector: string) => {
+    const at = await page.run<object>(`(() => {
+      const element = document.querySelector('${selector}');
+      element.scrollIntoView({ block: 'nearest' });
+      const { left, top, width, height } = element.getBoundingClientRect();
+      return { x: left + width / 2, y: top + height / 2 };
+    })()`);
+    for (const type of ['mousePressed', 'mouseReleased'])
+      await page.send('Input.dispatchMouseEvent', { type, ...at, button: 'left', clickCount: 1 });
+  };
+  const open = () => page.goTo(`${door.url}/console`);
+  const openSpeaking = async () => {
+    await open();
+    await page.run(`localStorage.setItem('sonant-voice', 'tone-low');
+      sessionStorage.setItem('sonant-key', '${door.key}')`);
+    await open();
+    await page.until(`document.querySelector('#text')`);
+  };
+  const write = async (text: string) => {
+    await page.run(`document.getElementById('text').select(); document.getElementById('text').focus()`);
+    await page.send('Input.insertText', { text });
+  };
+  interface Sound {
+    state: string;
+    played: number;
+    checksum: number;
+    underruns: number;
+    over: boolean;
+  }
+  const sound = () =>
+    page.run<Sound>(`Object.fromEntries(Object.entries(document.querySelector('.sound').dataset)
+      .map(([name, value]) => [name, /^[a-z]*$/.test(value) && value !== 'true' && value !== 'false' ? value : JSON.parse(value)]))`);
+
+  beforeAll(async () => {
+    door = await openDoor({ isLimited: false }, (close) => closes.push(close));
+    page = await openPage((close) => closes.push(close));
+    await page.send('Page.enable');
+    await page.send('Page.addScriptToEvaluateOnNewDocument', {
+      source: `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+        (window.violations ??= []).push(violatedDirective + ' ' + blockedURI))`,
+    });
+  });
+  afterAll(async () => {
+    for (const close of closes.reverse()) await close();
+  });
+  beforeEach(async () => {
+    door.tone.trouble = {};
+    await page.send('Emulation.setEmulatedMedia', theme('light'));
+    await size(1200, 860);
+  });
+
+  test('from a pasted key to the sound of a long text, without a gap and as REST gives it', async () => {
+    await open();
+    await page.until(`document.activeElement?.id === 'api-key'`);
+    await look('welcome-light');
+    expect(await findingsOfBoth()).toEqual([]);
+    await page.press(...'snt_no', 'Enter');
+    await page.until(`document.querySelector('.field-trouble code')`);
+    expect(await textOf('.field-trouble')).toMatch(/no longer valid.*invalid_api_key · req_/);
+    await page.run(`document.querySelector('#api-key').value = ''`);
+    await page.send('Input.insertText', { text: door.key });
+    await page.press('Enter');
+    await page.until(`document.querySelector('#text')`);
+    expect(await page.run('[sessionStorage.length, localStorage.length]')).toEqual([1, 0]);
+
+    await click('[name=voice][value=tone-low]');
+    await write(longText);
+    expect(await textOf('#count')).toBe('2,000 of 50,000');
+    await click('.say');
+    await page.until(`document.querySelector('.sound')?.dataset.played > 24000`);
+    const early = await page.run<number>(`Number(document.querySelector('.lit-text').dataset.word)`);
+    await page.until(`document.querySelector('.sound').dataset.played > 60000`);
+    const heard = await sound();
+    expect(heard.underruns).toBe(0);
+    const [first] = await page.run<number[]>(
+      `performance.getEntriesByName('sonant:time-to-first-sound').map(({ duration }) => duration)`,
+    );
+    expect(first).toBeGreaterThan(0);
+    console.log(`console: the first sound of ${longText.length} characters after ${Math.round(first!)} ms`);
+
+    const spoken = await door.speak({ ...asked, method: 'streaming', text_chunks: [longText], output_format: 'pcm' });
+    const pcm = await readUntil(spoken, (bytes) => bytes.length >= 2 * heard.played);
+    expect(heard.checksum).toBe(checksumOf(pcm, heard.played));
+
+    // The lit word is the one that is spoken.
+    const [late, seconds] = await page.run<[number, number]>(
+      `[Number(document.querySelector('.lit-text').dataset.word), Number(document.querySelector('.waveform').ariaValueNow)]`,
+    );
+    const told = await door.ask('/api/audio/speech/sse', { body: { ...asked, text: longText, timestamps: 'word' } });
+    const wordsIn = (events: Buffer) =>
+      [...events.toString().matchAll(/^data: (\{"type":"speech.audio.timestamps".*\})$/gm)].flatMap(
+        ([, data]) => (JSON.parse(data!) as { words: { start: number }[] }).words,
+      );
+    const words = wordsIn(await readUntil(told, (events) => (wordsIn(events).at(-1)?.start ?? 0) > seconds + 1));
+    expect(late).toBeGreaterThan(early);
+    expect(Math.abs(late - words.findLastIndex(({ start }) => start <= seconds))).toBeLessThanOrEqual(1);
+
+    // On to the end by keyboard, once all is there.
+    await page.until(`document.querySelector('.sound').dataset.state === 'done'`);
+    await page.run(`document.querySelector('.waveform').focus()`);
+    await page.press('End', 'ArrowLeft');
+    await page.until(`document.querySelector('.sound').dataset.over === 'true'`);
+    expect((await sound()).underruns).toBe(0);
+    expect(await page.run('window.violations ?? []')).toEqual([]);
+  });
+
+  test('the file that is downloaded is the one that REST gives', async () => {
+    await openSpeaking();
+    await page.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: door.folder });
+    await write('Take this along.');
+    await page.press('Tab');
+    await click('.say');
+    await page.until(`!document.querySelector('.after').hidden`);
+    const formats = await page.run<string[]>(
+      `[...document.querySelector('.joined select').options].map(({ value }) => value)`,
+    );
+    expect(formats).toEqual(expect.arrayContaining(['wav', 'pcm', 'mp3']));
+    for (const format of formats) {
+      await page.run(`document.querySelector('.joined select').value = '${format}'`);
+      await click('.download');
+      const body = { ...asked, text: 'Take this along.', output_format: format, return_format: 'buffer' };
+      const expected = await bytesOf(await door.speak(body));
+      const file = join(door.folder, `tone-low.${format}`);
+      let saved = Buffer.alloc(0);
+      while (saved.length !== expected.length) {
+        await sleep(20);
+        try {
+          saved = readFileSync(file);
+        } catch {}
+      }
+      expect(saved.equals(expected), format).toBe(true);
+    }
+    await click('.code summary');
+    expect(await textOf('.code pre')).toContain(`curl -sSf ${door.url}/api/audio/speech`);
+    expect(await textOf('.code pre')).not.toContain(door.key.slice(4));
+    expect(await findingsOfBoth()).toEqual([]);
+    await size(360, 740, 2);
+    expect(await page.run('document.documentElement.scrollWidth')).toBe(360);
+    expect(await findings()).toEqual([]);
+    await look('speak-phone-light');
+    expect(await page.run('window.violations ?? []')).toEqual([]);
+  });
+
+  test('what goes wrong is said, before the first sound and after it', async () => {
+    await openSpeaking();
+    door.tone.trouble = { failsAfterSegments: 0 };
+    await write('Nobody will hear this.');
+    await click('.say');
+    await page.until(`document.querySelector('.sound')?.dataset.state === 'failed'`);
+    expect(await textOf('.cut-off')).toMatch(/engine_error · req_/);
+    expect(await textOf('.cut-off')).not.toContain('Cut off');
+    await look('speak-error-light');
+
+    door.tone.trouble = { failsAfterPieces: 4 };
+    await write('Some of this is heard, and then no more of it.');
+    await click('.say');
+    await page.until(`document.querySelector('.cut-off strong')`);
+    expect(await textOf('.cut-off')).toMatch(/^Cut off after \d+\.\d seconds\..*engine_error · req_/);
+    expect(await findingsOfBoth()).toEqual([]);
+    await look('speak-cut-off-light');
+  });
+
+  test('stop is silence at once, and the service goes on to something else', async () => {
+    await openSpeaking();
+    door.tone.trouble = { pieceDelayMs: 100 };
+    await write(sentence.repeat(4));
+    await click('.say');
+    await page.until(`document.querySelector('.sound')?.dataset.played > 0`);
+    await page.press('Escape');
+    await page.until(`document.querySelector('.sound').dataset.state === 'stopped'`);
+    while (door.tone.counts.running > 0) await sleep(20);
+    expect(door.tone.counts.aborted).toBeGreaterThan(0);
+  });
+});
