@@ -47,7 +47,6 @@ test('what is not run has its reason, and is counted', () => {
     'needs an account at Google': 3,
     'needs an engine that clones': 1,
     'needs an issuer': 1,
-    'needs generated stubs': 2,
     'needs the package openai': 1,
   });
 });
