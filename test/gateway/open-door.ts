@@ -195,6 +195,7 @@ export async function openDoor(
     calls,
     requests,
     faults,
+    folder,
     storage,
     store,
     clips,
