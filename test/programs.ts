@@ -34,6 +34,7 @@ const packages = {
   protoc: 'protobuf-compiler',
   'protoc-gen-go': 'protoc-gen-go',
   'protoc-gen-go-grpc': 'protoc-gen-go-grpc',
+  python3: 'python3',
   radosgw: 'radosgw',
   sox: 'sox',
   zsh: 'zsh',

@@ -1,0 +1,63 @@
+// The blocks of code in Markdown. What follows the three backticks says what becomes of one:
+//
+//     sh                        run by `sh -e`, in the order of the page
+//     python hello.py           saved under that name, and run; without a name it is run all the same
+//     sh serve                  does not end by itself: begun, and waited for until it says that it serves
+//     sh needs ffmpeg           run where that program is (test/programs.ts tells where it is not)
+//     sh not-run: needs Docker  shown only, for that reason; test/docs.test.ts counts them
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Program } from './programs.ts';
+
+export const root = join(import.meta.dirname, '..');
+
+export interface Block {
+  /** Where it is: "docs/streaming.md:17". */
+  place: string;
+  language: string;
+  text: string;
+  /** The file that it is saved as. */
+  name: string | undefined;
+  serves: boolean;
+  needs: Program | undefined;
+  /** Why it is not run. */
+  notRun: string | undefined;
+}
+
+/** What people have written, the README first and then by name; the reference is made by a program. */
+export const pages = [
+  'README.md',
+  ...globSync('docs/**/*.md', { cwd: root })
+    .filter((page) => !page.startsWith('docs/reference/'))
+    .sort(),
+  'CONTRIBUTING.md',
+];
+
+export const readPage = (page: string): string => readFileSync(join(root, page), 'utf8');
+
+export function blocksOf(page: string): Block[] {
+  const blocks: Block[] = [];
+  const lines = readPage(page).split('\n');
+  for (let i = 0; i < lines.length; i++) {
+    const [, fence, info] = /^(`{3,})(.*)$/.exec(lines[i]!) ?? [];
+    if (fence === undefined) continue;
+    const end = lines.indexOf(fence, i + 1);
+    if (end < 0) throw new Error(`${page}:${i + 1} begins a block that does not end`);
+    blocks.push({ place: `${page}:${i + 1}`, text: lines.slice(i + 1, end).join('\n'), ...wishOf(info!) });
+    i = end;
+  }
+  return blocks;
+}
+
+function wishOf(info: string): Pick<Block, 'language' | 'name' | 'serves' | 'needs' | 'notRun'> {
+  const [told, notRun] = info.split(/ not-run: /);
+  const [language = '', ...words] = told!.split(' ');
+  const needed = words.indexOf('needs');
+  return {
+    language,
+    name: words.find((word) => word.includes('.')),
+    serves: words.includes('serve'),
+    needs: needed < 0 ? undefined : (words[needed + 1] as Program),
+    notRun,
+  };
+}

@@ -1,0 +1,92 @@
+// Where the blocks of the documents are run: a copy of the checkout, with the service that the first of them starts. Only
+// its ports differ from what is written, since those may be taken on the machine of a test.
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Block, root } from './document-blocks.ts';
+import { freePort } from './free-port.ts';
+
+export interface Stage {
+  folder: string;
+  /** The text with the addresses of here. */
+  toHere(text: string): string;
+  /** Saves what has a name, runs what is to be run, and fails where that does. */
+  play(block: Block): Promise<void>;
+  close(): void;
+}
+
+/** What is read as it is. */
+const toRead = ['json', 'toml', 'yaml', 'html', 'text', 'console'];
+const written = { http: '127.0.0.1:8080', grpc: '127.0.0.1:50051', site: '127.0.0.1:3000' };
+const blockMsMax = 60_000;
+const run = promisify(execFile);
+
+export async function openStage(): Promise<Stage> {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-docs-'));
+  for (const part of ['package.json', 'src', 'gen', 'proto', 'tsconfig.json'])
+    cpSync(join(root, part), join(folder, part), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const here = new Map<string, string>();
+  for (const address of Object.values(written)) here.set(address, `127.0.0.1:${await freePort()}`);
+  const toHere = (text: string) => [...here].reduce((told, [there, address]) => told.replaceAll(there, address), text);
+
+  // What the pages say is set.
+  const secret = 'a secret of a machine';
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    SONANT_HTTP_ADDR: here.get(written.http),
+    SONANT_GRPC_ADDR: here.get(written.grpc),
+    SONANT_CORS_ORIGINS: `http://${here.get(written.site)}`,
+    SONANT_OAUTH_CLIENTS: `ci:${createHash('sha256').update(secret).digest('hex')}`,
+    SECRET: secret,
+    // Programs are started so often here that it counts how fast they start.
+    NODE_COMPILE_CACHE: join(folder, 'compiled'),
+  };
+  const services = new Map<string, ChildProcess>();
+
+  const begin = async (command: readonly string[]) => {
+    if (services.has(command.join(' '))) return;
+    const service = spawn(command[0]!, command.slice(1), { cwd: folder, env, detached: true });
+    services.set(command.join(' '), service);
+    await new Promise<void>((resolve, reject) => {
+      let said = '';
+      service.stderr.on('data', (bytes) => (said += bytes));
+      service.stdout.on('data', (bytes) => {
+        said += bytes;
+        if (said.includes('serves')) resolve();
+      });
+      service.once('exit', () => reject(new Error(`it ended: ${said}`)));
+    });
+    env.KEY = readFileSync(join(folder, 'data/first-key'), 'utf8').trim();
+  };
+
+  return {
+    folder,
+    toHere,
+    async play({ place, language, text, name, serves }) {
+      const code = toHere(text);
+      const file = name ?? `${place.replaceAll(/\W+/g, '-')}.${language}`;
+      if (name !== undefined || language === 'ts') writeFileSync(join(folder, file), code);
+      if (toRead.includes(language)) return;
+      // What `npm ci` brings is here.
+      const command = {
+        sh: ['sh', '-e', '-c', code.replace(/^npm ci$/m, '')],
+        python: ['python3', ...(name ? [name] : ['-c', code])],
+        ts: [process.execPath, file],
+        js: [process.execPath, ...(name ? [name] : ['--input-type=module', '-e', code])],
+      }[language];
+      if (!command) throw new Error(`${place}: ${language} cannot be run`);
+      if (serves) return begin(command);
+      await run(command[0]!, command.slice(1), { cwd: folder, env, timeout: blockMsMax, maxBuffer: 1 << 26 }).catch(
+        (error) => Promise.reject(new Error(`${place} fails: ${error.stderr || error.message}`)),
+      );
+    },
+    close() {
+      for (const { pid } of services.values()) if (pid) process.kill(-pid, 'SIGTERM');
+      rmSync(folder, { recursive: true, maxRetries: 5 });
+    },
+  };
+}

@@ -1,0 +1,54 @@
+// Links between our own Markdown files lead somewhere: to a file that there is, and to a heading in it, by the anchors that
+// GitHub makes of headings.
+import { existsSync, globSync, statSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { expect, test } from 'vitest';
+import { readPage, root } from './document-blocks.ts';
+
+const files = [
+  ...globSync('*.md', { cwd: root }),
+  ...globSync('{docs,deploy,examples,bench,test,proto}/**/*.md', {
+    cwd: root,
+    exclude: (name) => name.includes('node_modules'),
+  }),
+];
+
+/** What is outside of code. */
+const proseOf = (page: string) =>
+  readPage(page)
+    .replace(/^(`{3,}).*?^\1$/gms, '')
+    .replace(/`[^`\n]+`/g, (code) => code.replaceAll(/[[\]()]/g, ''));
+
+/** Lower case, without punctuation, spaces as hyphens; the second of a name has -1. */
+function anchorsOf(page: string): Set<string> {
+  const anchors = new Set<string>();
+  for (const [, heading] of proseOf(page).matchAll(/^#{1,6} +(.+?)\s*$/gm)) {
+    const slug = heading!
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-');
+    let anchor = slug;
+    for (let n = 1; anchors.has(anchor); n++) anchor = `${slug}-${n}`;
+    anchors.add(anchor);
+  }
+  return anchors;
+}
+
+test('every link to a file or a heading of ours leads there', () => {
+  const broken: string[] = [];
+  let count = 0;
+  for (const file of files) {
+    for (const [, target] of proseOf(file).matchAll(/\]\(<?([^)\s>]+)>?\)/g)) {
+      if (/^[a-z]+:/.test(target!)) continue;
+      count++;
+      const [path, anchor] = target!.split('#');
+      const there = path === '' ? file : normalize(join(dirname(file), path!));
+      const isFile = existsSync(join(root, there)) && statSync(join(root, there)).isFile();
+      const leads = anchor === undefined || (isFile && anchorsOf(there).has(anchor));
+      if (!existsSync(join(root, there)) || !leads) broken.push(`${file}: ${target}`);
+    }
+  }
+  expect(broken).toEqual([]);
+  expect(count).toBeGreaterThan(50);
+});
