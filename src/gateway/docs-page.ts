@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { failureTable } from '../errors.ts';
-import type { DocumentedOperation, OpenApi } from './openapi.ts';
+import type { DocumentedAnswer, DocumentedOperation, OpenApi } from './openapi.ts';
 import type { Schema } from './operation.ts';
 
 const style = `
@@ -106,19 +106,24 @@ const toDetails =
     for (const [type, { schema, examples = {} }] of Object.entries(requestBody?.content ?? {})) {
       parts.push(`<p><code>${escaped(type)}</code></p>`, propertiesOf(document, schema));
       parts.push(
-        ...Object.values(examples).map(({ value }) => `<pre>${escaped(JSON.stringify(value, null, 2))}</pre>`),
+        ...Object.values(examples as Record<string, { value: unknown }>).map(
+          ({ value }) => `<pre>${escaped(JSON.stringify(value, null, 2))}</pre>`,
+        ),
       );
     }
-    const answers = Object.entries(operation.responses).map(([status, { description: what, content, headers }]) => [
-      status,
-      prose(what),
-      Object.keys(content ?? {})
-        .map(escaped)
-        .join('<br>'),
-      Object.keys(headers ?? {})
-        .map(escaped)
-        .join(', '),
-    ]);
+    const answers = Object.entries(operation.responses).map(([status, answer]) => {
+      const { description: what, content, headers } = answerOf(document, answer);
+      return [
+        status,
+        prose(what),
+        Object.keys(content ?? {})
+          .map(escaped)
+          .join('<br>'),
+        Object.keys(headers ?? {})
+          .map(escaped)
+          .join(', '),
+      ];
+    });
     parts.push(table(['status', '', 'body', 'headers'], answers));
     return `<details id="${escaped(operationId)}">${parts.join('\n')}</details>`;
   };
@@ -141,6 +146,9 @@ function valuesOf({ type, enum: allowed, minimum, maximum }: Schema): string {
   if (Array.isArray(allowed)) return allowed.join(', ');
   return minimum === undefined ? [type].flat().join(' or ') : `${minimum} to ${maximum}`;
 }
+
+const answerOf = ({ components }: OpenApi, answer: DocumentedAnswer | { $ref: string }): DocumentedAnswer =>
+  '$ref' in answer ? components.responses[answer.$ref.split('/').at(-1)!]! : answer;
 
 /** What a reference to a component stands for. */
 function resolve({ components }: OpenApi, schema: Schema): Schema {
