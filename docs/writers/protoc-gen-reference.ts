@@ -6,6 +6,7 @@ import {
   createFileRegistry,
   type DescEnum,
   type DescField,
+  type DescFile,
   type DescMessage,
   fromBinary,
   getOption,
@@ -80,7 +81,15 @@ const withNested = (message: DescMessage): DescMessage[] => [
 
 const request = fromBinary(CodeGeneratorRequestSchema, readFileSync(0));
 const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: request.protoFile }));
-const files = [...registry.files].filter(({ proto }) => proto.package === ours);
+/** What most come for stands first. */
+const order = ['speech', 'voice', 'api_key'];
+const rankOf = ({ name }: DescFile) => {
+  const rank = order.indexOf(name.split('/').at(-1)!);
+  return rank < 0 ? order.length : rank;
+};
+const files = [...registry.files]
+  .filter(({ proto }) => proto.package === ours)
+  .sort((one, other) => rankOf(one) - rankOf(other));
 const requiredScopes = registry.getExtension(`${ours}.required_scopes`);
 const messages = files.flatMap((file) => file.messages.flatMap(withNested));
 const reference = {

@@ -33,88 +33,6 @@ export interface ProtoReference {
 export const protoReference: ProtoReference = {
   "services": [
     {
-      "name": "ApiKeyService",
-      "comment": "Makes, shows, changes, replaces and ends API keys.\n\nA caller manages the keys that it has made, those that they have made, and its own; any other does not exist for it. In place of an API key, a bearer token of this service in the metadata `authorization` will do. No key can give another what it does not have itself.",
-      "methods": [
-        {
-          "name": "CreateApiKey",
-          "comment": "Makes a key. The answer is the only place where it is ever shown.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are not valid or exceed the caller's own, and with PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have.",
-          "input": "CreateApiKeyRequest",
-          "output": "CreateApiKeyResponse",
-          "isStream": false,
-          "scopes": [
-            "keys:write"
-          ]
-        },
-        {
-          "name": "ListApiKeys",
-          "comment": "Lists keys, the newest first, revoked and expired ones among them.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for a page size or token that is not valid.",
-          "input": "ListApiKeysRequest",
-          "output": "ListApiKeysResponse",
-          "isStream": false,
-          "scopes": [
-            "keys:read"
-          ]
-        },
-        {
-          "name": "GetApiKey",
-          "comment": "Tells of one key. Fails with NOT_FOUND (NOT_FOUND) where the caller has no such key.",
-          "input": "GetApiKeyRequest",
-          "output": "GetApiKeyResponse",
-          "isStream": false,
-          "scopes": [
-            "keys:read"
-          ]
-        },
-        {
-          "name": "UpdateApiKey",
-          "comment": "Changes what a key may do. Fails as CreateApiKey and GetApiKey do, and with INVALID_ARGUMENT (INVALID_REQUEST) for a key that is revoked.",
-          "input": "UpdateApiKeyRequest",
-          "output": "UpdateApiKeyResponse",
-          "isStream": false,
-          "scopes": [
-            "keys:write"
-          ]
-        },
-        {
-          "name": "RotateApiKey",
-          "comment": "Makes a key that takes the place of another; both are good until the grace is over. Fails as CreateApiKey and GetApiKey do, also for a key that may do more than the caller could give now, and with INVALID_ARGUMENT (INVALID_REQUEST) for one that is revoked, expired or replaced already.",
-          "input": "RotateApiKeyRequest",
-          "output": "RotateApiKeyResponse",
-          "isStream": false,
-          "scopes": [
-            "keys:write"
-          ]
-        },
-        {
-          "name": "RevokeApiKey",
-          "comment": "Ends a key for good, and its open streams within a second. Keys that it has made stay. Fails as GetApiKey does.",
-          "input": "RevokeApiKeyRequest",
-          "output": "RevokeApiKeyResponse",
-          "isStream": false,
-          "scopes": [
-            "keys:write"
-          ]
-        },
-        {
-          "name": "GetOwnApiKey",
-          "comment": "Tells a caller of the key that it uses.",
-          "input": "GetOwnApiKeyRequest",
-          "output": "GetOwnApiKeyResponse",
-          "isStream": false,
-          "scopes": []
-        },
-        {
-          "name": "RevokeOwnApiKey",
-          "comment": "Ends the key that is used for this very call.",
-          "input": "RevokeOwnApiKeyRequest",
-          "output": "RevokeOwnApiKeyResponse",
-          "isStream": false,
-          "scopes": []
-        }
-      ]
-    },
-    {
       "name": "SpeechService",
       "comment": "Turns text into speech.\n\nEvery call carries an API key in the metadata `x-api-key`. Every failure carries a google.rpc.ErrorInfo whose `reason` is a row of the table of failures in upper case and whose `domain` is \"sonant\"; wrong fields are listed, all at once, in a google.rpc.BadRequest; what may succeed later carries a google.rpc.RetryInfo.",
       "methods": [
@@ -255,385 +173,91 @@ export const protoReference: ProtoReference = {
           ]
         }
       ]
+    },
+    {
+      "name": "ApiKeyService",
+      "comment": "Makes, shows, changes, replaces and ends API keys.\n\nA caller manages the keys that it has made, those that they have made, and its own; any other does not exist for it. In place of an API key, a bearer token of this service in the metadata `authorization` will do. No key can give another what it does not have itself.",
+      "methods": [
+        {
+          "name": "CreateApiKey",
+          "comment": "Makes a key. The answer is the only place where it is ever shown.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are not valid or exceed the caller's own, and with PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have.",
+          "input": "CreateApiKeyRequest",
+          "output": "CreateApiKeyResponse",
+          "isStream": false,
+          "scopes": [
+            "keys:write"
+          ]
+        },
+        {
+          "name": "ListApiKeys",
+          "comment": "Lists keys, the newest first, revoked and expired ones among them.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for a page size or token that is not valid.",
+          "input": "ListApiKeysRequest",
+          "output": "ListApiKeysResponse",
+          "isStream": false,
+          "scopes": [
+            "keys:read"
+          ]
+        },
+        {
+          "name": "GetApiKey",
+          "comment": "Tells of one key. Fails with NOT_FOUND (NOT_FOUND) where the caller has no such key.",
+          "input": "GetApiKeyRequest",
+          "output": "GetApiKeyResponse",
+          "isStream": false,
+          "scopes": [
+            "keys:read"
+          ]
+        },
+        {
+          "name": "UpdateApiKey",
+          "comment": "Changes what a key may do. Fails as CreateApiKey and GetApiKey do, and with INVALID_ARGUMENT (INVALID_REQUEST) for a key that is revoked.",
+          "input": "UpdateApiKeyRequest",
+          "output": "UpdateApiKeyResponse",
+          "isStream": false,
+          "scopes": [
+            "keys:write"
+          ]
+        },
+        {
+          "name": "RotateApiKey",
+          "comment": "Makes a key that takes the place of another; both are good until the grace is over. Fails as CreateApiKey and GetApiKey do, also for a key that may do more than the caller could give now, and with INVALID_ARGUMENT (INVALID_REQUEST) for one that is revoked, expired or replaced already.",
+          "input": "RotateApiKeyRequest",
+          "output": "RotateApiKeyResponse",
+          "isStream": false,
+          "scopes": [
+            "keys:write"
+          ]
+        },
+        {
+          "name": "RevokeApiKey",
+          "comment": "Ends a key for good, and its open streams within a second. Keys that it has made stay. Fails as GetApiKey does.",
+          "input": "RevokeApiKeyRequest",
+          "output": "RevokeApiKeyResponse",
+          "isStream": false,
+          "scopes": [
+            "keys:write"
+          ]
+        },
+        {
+          "name": "GetOwnApiKey",
+          "comment": "Tells a caller of the key that it uses.",
+          "input": "GetOwnApiKeyRequest",
+          "output": "GetOwnApiKeyResponse",
+          "isStream": false,
+          "scopes": []
+        },
+        {
+          "name": "RevokeOwnApiKey",
+          "comment": "Ends the key that is used for this very call.",
+          "input": "RevokeOwnApiKeyRequest",
+          "output": "RevokeOwnApiKeyResponse",
+          "isStream": false,
+          "scopes": []
+        }
+      ]
     }
   ],
   "messages": [
-    {
-      "name": "ApiKey",
-      "comment": "A key, all of it but the key itself.",
-      "fields": [
-        {
-          "name": "key_id",
-          "number": 1,
-          "type": "string",
-          "comment": "Names the key: \"key_\" and 26 digits and letters."
-        },
-        {
-          "name": "hint",
-          "number": 2,
-          "type": "string",
-          "comment": "How the key begins, to tell it from others."
-        },
-        {
-          "name": "name",
-          "number": 3,
-          "type": "string",
-          "comment": "What it is for, in its maker's words."
-        },
-        {
-          "name": "scopes",
-          "number": 4,
-          "type": "repeated string",
-          "comment": "What it may do."
-        },
-        {
-          "name": "status",
-          "number": 5,
-          "type": "ApiKeyStatus",
-          "comment": "Whether it can be used."
-        },
-        {
-          "name": "create_time",
-          "number": 6,
-          "type": "google.protobuf.Timestamp",
-          "comment": "When it was made."
-        },
-        {
-          "name": "expire_time",
-          "number": 7,
-          "type": "google.protobuf.Timestamp",
-          "comment": "When it ends by itself; not set if it does not."
-        },
-        {
-          "name": "last_use_time",
-          "number": 8,
-          "type": "google.protobuf.Timestamp",
-          "comment": "When it was last used, to the minute; not set if it never was."
-        },
-        {
-          "name": "revoke_time",
-          "number": 9,
-          "type": "google.protobuf.Timestamp",
-          "comment": "When it was revoked; not set if it was not."
-        },
-        {
-          "name": "voice_ids",
-          "number": 10,
-          "type": "repeated string",
-          "comment": "The voices it may speak with; none are named where it may with all."
-        },
-        {
-          "name": "allowed_ips",
-          "number": 11,
-          "type": "repeated string",
-          "comment": "The addresses and CIDR blocks it may be used from; none are named where any will do."
-        },
-        {
-          "name": "limits",
-          "number": 12,
-          "type": "ApiKeyLimits",
-          "comment": "How much it may do."
-        },
-        {
-          "name": "replaced_by",
-          "number": 13,
-          "type": "string",
-          "comment": "The key that has taken its place; empty if none has."
-        },
-        {
-          "name": "made_by",
-          "number": 14,
-          "type": "string",
-          "comment": "Id of the key, or of the person, that made it; empty where the operator did. Ending that one does not end this."
-        }
-      ]
-    },
-    {
-      "name": "ApiKeyLimits",
-      "comment": "How much a key may do.",
-      "fields": [
-        {
-          "name": "requests_per_minute",
-          "number": 1,
-          "type": "int32",
-          "comment": "Requests in a minute: 1 to 1000000. Default 600."
-        },
-        {
-          "name": "concurrency",
-          "number": 2,
-          "type": "int32",
-          "comment": "Syntheses at once: 1 to 10000. Default 20."
-        },
-        {
-          "name": "characters_per_month",
-          "number": 3,
-          "type": "int64",
-          "comment": "Characters of text in a calendar month (UTC): 1 to 1000000000000. Default: no limit."
-        }
-      ]
-    },
-    {
-      "name": "ApiKeySpec",
-      "comment": "What a key is to be.",
-      "fields": [
-        {
-          "name": "name",
-          "number": 1,
-          "type": "string",
-          "comment": "What it is for: 1 to 100 characters. Default \"unnamed\"."
-        },
-        {
-          "name": "scopes",
-          "number": 2,
-          "type": "repeated string",
-          "comment": "What it may do. Default: \"speech:synthesize\", \"speech:stream\", \"voices:read\", as far as the caller has them."
-        },
-        {
-          "name": "expires_in_days",
-          "number": 3,
-          "type": "int32",
-          "comment": "When it ends by itself, in days from now: 1 to 3650. Default: as the caller's own, or never."
-        },
-        {
-          "name": "voice_ids",
-          "number": 4,
-          "type": "repeated string",
-          "comment": "The voices it may speak with: at most 100. Default: all that the caller may."
-        },
-        {
-          "name": "allowed_ips",
-          "number": 5,
-          "type": "repeated string",
-          "comment": "The addresses and CIDR blocks it may be used from: at most 100. Default: those of the caller's own, or any."
-        },
-        {
-          "name": "limits",
-          "number": 6,
-          "type": "ApiKeyLimits",
-          "comment": "How much it may do. Default: the usual, and no more than the caller's own."
-        }
-      ]
-    },
-    {
-      "name": "CreateApiKeyRequest",
-      "comment": "What key to make.",
-      "fields": [
-        {
-          "name": "spec",
-          "number": 1,
-          "type": "ApiKeySpec",
-          "comment": "What it is to be."
-        }
-      ]
-    },
-    {
-      "name": "CreateApiKeyResponse",
-      "comment": "A key that was made.",
-      "fields": [
-        {
-          "name": "key",
-          "number": 1,
-          "type": "string",
-          "comment": "The key itself. It is never shown again."
-        },
-        {
-          "name": "api_key",
-          "number": 2,
-          "type": "ApiKey",
-          "comment": "All else of it."
-        }
-      ]
-    },
-    {
-      "name": "ListApiKeysRequest",
-      "comment": "Which keys to list.",
-      "fields": [
-        {
-          "name": "page_size",
-          "number": 1,
-          "type": "int32",
-          "comment": "Most keys to answer: 1 to 1000. Default 100."
-        },
-        {
-          "name": "page_token",
-          "number": 2,
-          "type": "string",
-          "comment": "Where to go on: `next_page_token` of the page before. Empty for the first page."
-        }
-      ]
-    },
-    {
-      "name": "ListApiKeysResponse",
-      "comment": "A page of keys.",
-      "fields": [
-        {
-          "name": "api_keys",
-          "number": 1,
-          "type": "repeated ApiKey",
-          "comment": "The keys, the newest first."
-        },
-        {
-          "name": "next_page_token",
-          "number": 2,
-          "type": "string",
-          "comment": "Where the next page begins; empty on the last one."
-        }
-      ]
-    },
-    {
-      "name": "GetApiKeyRequest",
-      "comment": "Which key to tell of.",
-      "fields": [
-        {
-          "name": "key_id",
-          "number": 1,
-          "type": "string",
-          "comment": "Id of the key, required."
-        }
-      ]
-    },
-    {
-      "name": "GetApiKeyResponse",
-      "comment": "One key.",
-      "fields": [
-        {
-          "name": "api_key",
-          "number": 1,
-          "type": "ApiKey",
-          "comment": "The key."
-        }
-      ]
-    },
-    {
-      "name": "UpdateApiKeyRequest",
-      "comment": "What to change of a key.",
-      "fields": [
-        {
-          "name": "key_id",
-          "number": 1,
-          "type": "string",
-          "comment": "Id of the key, required."
-        },
-        {
-          "name": "spec",
-          "number": 2,
-          "type": "ApiKeySpec",
-          "comment": "What it is to be."
-        },
-        {
-          "name": "update_mask",
-          "number": 3,
-          "type": "google.protobuf.FieldMask",
-          "comment": "The fields of `spec` that are meant, required: one that is named and not set goes back to its default, of `limits` as a whole."
-        }
-      ]
-    },
-    {
-      "name": "UpdateApiKeyResponse",
-      "comment": "The key as it is now.",
-      "fields": [
-        {
-          "name": "api_key",
-          "number": 1,
-          "type": "ApiKey",
-          "comment": "The key."
-        }
-      ]
-    },
-    {
-      "name": "RotateApiKeyRequest",
-      "comment": "Which key to replace.",
-      "fields": [
-        {
-          "name": "key_id",
-          "number": 1,
-          "type": "string",
-          "comment": "Id of the key, required."
-        },
-        {
-          "name": "grace_seconds",
-          "number": 2,
-          "type": "int32",
-          "comment": "How long the old key stays good, in seconds: 0 to 2592000. Default 86400, a day."
-        }
-      ]
-    },
-    {
-      "name": "RotateApiKeyResponse",
-      "comment": "The key that takes the place.",
-      "fields": [
-        {
-          "name": "key",
-          "number": 1,
-          "type": "string",
-          "comment": "The key itself. It is never shown again."
-        },
-        {
-          "name": "api_key",
-          "number": 2,
-          "type": "ApiKey",
-          "comment": "All else of it."
-        }
-      ]
-    },
-    {
-      "name": "RevokeApiKeyRequest",
-      "comment": "Which key to end.",
-      "fields": [
-        {
-          "name": "key_id",
-          "number": 1,
-          "type": "string",
-          "comment": "Id of the key, required."
-        }
-      ]
-    },
-    {
-      "name": "RevokeApiKeyResponse",
-      "comment": "The key that was ended.",
-      "fields": [
-        {
-          "name": "api_key",
-          "number": 1,
-          "type": "ApiKey",
-          "comment": "The key."
-        }
-      ]
-    },
-    {
-      "name": "GetOwnApiKeyRequest",
-      "comment": "Asks for the key that is used.",
-      "fields": []
-    },
-    {
-      "name": "GetOwnApiKeyResponse",
-      "comment": "The key that is used.",
-      "fields": [
-        {
-          "name": "api_key",
-          "number": 1,
-          "type": "ApiKey",
-          "comment": "The key."
-        }
-      ]
-    },
-    {
-      "name": "RevokeOwnApiKeyRequest",
-      "comment": "Asks for the end of the key that is used.",
-      "fields": []
-    },
-    {
-      "name": "RevokeOwnApiKeyResponse",
-      "comment": "The key that was ended.",
-      "fields": [
-        {
-          "name": "api_key",
-          "number": 1,
-          "type": "ApiKey",
-          "comment": "The key."
-        }
-      ]
-    },
     {
       "name": "SynthesizeSpeechRequest",
       "comment": "What to speak, and how.",
@@ -1729,35 +1353,385 @@ export const protoReference: ProtoReference = {
           "comment": "The voice."
         }
       ]
-    }
-  ],
-  "enums": [
+    },
     {
-      "name": "ApiKeyStatus",
-      "comment": "Whether a key can be used.",
-      "values": [
+      "name": "ApiKey",
+      "comment": "A key, all of it but the key itself.",
+      "fields": [
         {
-          "name": "API_KEY_STATUS_UNSPECIFIED",
-          "number": 0,
-          "comment": "Never sent."
-        },
-        {
-          "name": "API_KEY_STATUS_ACTIVE",
+          "name": "key_id",
           "number": 1,
-          "comment": "It can."
+          "type": "string",
+          "comment": "Names the key: \"key_\" and 26 digits and letters."
         },
         {
-          "name": "API_KEY_STATUS_EXPIRED",
+          "name": "hint",
           "number": 2,
-          "comment": "Its time is over."
+          "type": "string",
+          "comment": "How the key begins, to tell it from others."
         },
         {
-          "name": "API_KEY_STATUS_REVOKED",
+          "name": "name",
           "number": 3,
-          "comment": "It was ended for good."
+          "type": "string",
+          "comment": "What it is for, in its maker's words."
+        },
+        {
+          "name": "scopes",
+          "number": 4,
+          "type": "repeated string",
+          "comment": "What it may do."
+        },
+        {
+          "name": "status",
+          "number": 5,
+          "type": "ApiKeyStatus",
+          "comment": "Whether it can be used."
+        },
+        {
+          "name": "create_time",
+          "number": 6,
+          "type": "google.protobuf.Timestamp",
+          "comment": "When it was made."
+        },
+        {
+          "name": "expire_time",
+          "number": 7,
+          "type": "google.protobuf.Timestamp",
+          "comment": "When it ends by itself; not set if it does not."
+        },
+        {
+          "name": "last_use_time",
+          "number": 8,
+          "type": "google.protobuf.Timestamp",
+          "comment": "When it was last used, to the minute; not set if it never was."
+        },
+        {
+          "name": "revoke_time",
+          "number": 9,
+          "type": "google.protobuf.Timestamp",
+          "comment": "When it was revoked; not set if it was not."
+        },
+        {
+          "name": "voice_ids",
+          "number": 10,
+          "type": "repeated string",
+          "comment": "The voices it may speak with; none are named where it may with all."
+        },
+        {
+          "name": "allowed_ips",
+          "number": 11,
+          "type": "repeated string",
+          "comment": "The addresses and CIDR blocks it may be used from; none are named where any will do."
+        },
+        {
+          "name": "limits",
+          "number": 12,
+          "type": "ApiKeyLimits",
+          "comment": "How much it may do."
+        },
+        {
+          "name": "replaced_by",
+          "number": 13,
+          "type": "string",
+          "comment": "The key that has taken its place; empty if none has."
+        },
+        {
+          "name": "made_by",
+          "number": 14,
+          "type": "string",
+          "comment": "Id of the key, or of the person, that made it; empty where the operator did. Ending that one does not end this."
         }
       ]
     },
+    {
+      "name": "ApiKeyLimits",
+      "comment": "How much a key may do.",
+      "fields": [
+        {
+          "name": "requests_per_minute",
+          "number": 1,
+          "type": "int32",
+          "comment": "Requests in a minute: 1 to 1000000. Default 600."
+        },
+        {
+          "name": "concurrency",
+          "number": 2,
+          "type": "int32",
+          "comment": "Syntheses at once: 1 to 10000. Default 20."
+        },
+        {
+          "name": "characters_per_month",
+          "number": 3,
+          "type": "int64",
+          "comment": "Characters of text in a calendar month (UTC): 1 to 1000000000000. Default: no limit."
+        }
+      ]
+    },
+    {
+      "name": "ApiKeySpec",
+      "comment": "What a key is to be.",
+      "fields": [
+        {
+          "name": "name",
+          "number": 1,
+          "type": "string",
+          "comment": "What it is for: 1 to 100 characters. Default \"unnamed\"."
+        },
+        {
+          "name": "scopes",
+          "number": 2,
+          "type": "repeated string",
+          "comment": "What it may do. Default: \"speech:synthesize\", \"speech:stream\", \"voices:read\", as far as the caller has them."
+        },
+        {
+          "name": "expires_in_days",
+          "number": 3,
+          "type": "int32",
+          "comment": "When it ends by itself, in days from now: 1 to 3650. Default: as the caller's own, or never."
+        },
+        {
+          "name": "voice_ids",
+          "number": 4,
+          "type": "repeated string",
+          "comment": "The voices it may speak with: at most 100. Default: all that the caller may."
+        },
+        {
+          "name": "allowed_ips",
+          "number": 5,
+          "type": "repeated string",
+          "comment": "The addresses and CIDR blocks it may be used from: at most 100. Default: those of the caller's own, or any."
+        },
+        {
+          "name": "limits",
+          "number": 6,
+          "type": "ApiKeyLimits",
+          "comment": "How much it may do. Default: the usual, and no more than the caller's own."
+        }
+      ]
+    },
+    {
+      "name": "CreateApiKeyRequest",
+      "comment": "What key to make.",
+      "fields": [
+        {
+          "name": "spec",
+          "number": 1,
+          "type": "ApiKeySpec",
+          "comment": "What it is to be."
+        }
+      ]
+    },
+    {
+      "name": "CreateApiKeyResponse",
+      "comment": "A key that was made.",
+      "fields": [
+        {
+          "name": "key",
+          "number": 1,
+          "type": "string",
+          "comment": "The key itself. It is never shown again."
+        },
+        {
+          "name": "api_key",
+          "number": 2,
+          "type": "ApiKey",
+          "comment": "All else of it."
+        }
+      ]
+    },
+    {
+      "name": "ListApiKeysRequest",
+      "comment": "Which keys to list.",
+      "fields": [
+        {
+          "name": "page_size",
+          "number": 1,
+          "type": "int32",
+          "comment": "Most keys to answer: 1 to 1000. Default 100."
+        },
+        {
+          "name": "page_token",
+          "number": 2,
+          "type": "string",
+          "comment": "Where to go on: `next_page_token` of the page before. Empty for the first page."
+        }
+      ]
+    },
+    {
+      "name": "ListApiKeysResponse",
+      "comment": "A page of keys.",
+      "fields": [
+        {
+          "name": "api_keys",
+          "number": 1,
+          "type": "repeated ApiKey",
+          "comment": "The keys, the newest first."
+        },
+        {
+          "name": "next_page_token",
+          "number": 2,
+          "type": "string",
+          "comment": "Where the next page begins; empty on the last one."
+        }
+      ]
+    },
+    {
+      "name": "GetApiKeyRequest",
+      "comment": "Which key to tell of.",
+      "fields": [
+        {
+          "name": "key_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id of the key, required."
+        }
+      ]
+    },
+    {
+      "name": "GetApiKeyResponse",
+      "comment": "One key.",
+      "fields": [
+        {
+          "name": "api_key",
+          "number": 1,
+          "type": "ApiKey",
+          "comment": "The key."
+        }
+      ]
+    },
+    {
+      "name": "UpdateApiKeyRequest",
+      "comment": "What to change of a key.",
+      "fields": [
+        {
+          "name": "key_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id of the key, required."
+        },
+        {
+          "name": "spec",
+          "number": 2,
+          "type": "ApiKeySpec",
+          "comment": "What it is to be."
+        },
+        {
+          "name": "update_mask",
+          "number": 3,
+          "type": "google.protobuf.FieldMask",
+          "comment": "The fields of `spec` that are meant, required: one that is named and not set goes back to its default, of `limits` as a whole."
+        }
+      ]
+    },
+    {
+      "name": "UpdateApiKeyResponse",
+      "comment": "The key as it is now.",
+      "fields": [
+        {
+          "name": "api_key",
+          "number": 1,
+          "type": "ApiKey",
+          "comment": "The key."
+        }
+      ]
+    },
+    {
+      "name": "RotateApiKeyRequest",
+      "comment": "Which key to replace.",
+      "fields": [
+        {
+          "name": "key_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id of the key, required."
+        },
+        {
+          "name": "grace_seconds",
+          "number": 2,
+          "type": "int32",
+          "comment": "How long the old key stays good, in seconds: 0 to 2592000. Default 86400, a day."
+        }
+      ]
+    },
+    {
+      "name": "RotateApiKeyResponse",
+      "comment": "The key that takes the place.",
+      "fields": [
+        {
+          "name": "key",
+          "number": 1,
+          "type": "string",
+          "comment": "The key itself. It is never shown again."
+        },
+        {
+          "name": "api_key",
+          "number": 2,
+          "type": "ApiKey",
+          "comment": "All else of it."
+        }
+      ]
+    },
+    {
+      "name": "RevokeApiKeyRequest",
+      "comment": "Which key to end.",
+      "fields": [
+        {
+          "name": "key_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id of the key, required."
+        }
+      ]
+    },
+    {
+      "name": "RevokeApiKeyResponse",
+      "comment": "The key that was ended.",
+      "fields": [
+        {
+          "name": "api_key",
+          "number": 1,
+          "type": "ApiKey",
+          "comment": "The key."
+        }
+      ]
+    },
+    {
+      "name": "GetOwnApiKeyRequest",
+      "comment": "Asks for the key that is used.",
+      "fields": []
+    },
+    {
+      "name": "GetOwnApiKeyResponse",
+      "comment": "The key that is used.",
+      "fields": [
+        {
+          "name": "api_key",
+          "number": 1,
+          "type": "ApiKey",
+          "comment": "The key."
+        }
+      ]
+    },
+    {
+      "name": "RevokeOwnApiKeyRequest",
+      "comment": "Asks for the end of the key that is used.",
+      "fields": []
+    },
+    {
+      "name": "RevokeOwnApiKeyResponse",
+      "comment": "The key that was ended.",
+      "fields": [
+        {
+          "name": "api_key",
+          "number": 1,
+          "type": "ApiKey",
+          "comment": "The key."
+        }
+      ]
+    }
+  ],
+  "enums": [
     {
       "name": "OutputFormat",
       "comment": "How audio is encoded.",
@@ -1875,6 +1849,32 @@ export const protoReference: ProtoReference = {
           "name": "VOICE_STATUS_CONSENT_REVOKED",
           "number": 5,
           "comment": "The person cloned has withdrawn consent."
+        }
+      ]
+    },
+    {
+      "name": "ApiKeyStatus",
+      "comment": "Whether a key can be used.",
+      "values": [
+        {
+          "name": "API_KEY_STATUS_UNSPECIFIED",
+          "number": 0,
+          "comment": "Never sent."
+        },
+        {
+          "name": "API_KEY_STATUS_ACTIVE",
+          "number": 1,
+          "comment": "It can."
+        },
+        {
+          "name": "API_KEY_STATUS_EXPIRED",
+          "number": 2,
+          "comment": "Its time is over."
+        },
+        {
+          "name": "API_KEY_STATUS_REVOKED",
+          "number": 3,
+          "comment": "It was ended for good."
         }
       ]
     },
