@@ -7,6 +7,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    setupFiles: ['test/checked-replies.ts'],
     globalSetup: ['test/programs.ts', 'test/clips/s3-server.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -8,10 +8,11 @@ import { Failure } from '../errors.ts';
 import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
 import { sendPieces } from './body-writer.ts';
 import { parseRange } from './byte-range.ts';
+import { toAnswerAt } from './documented-failures.ts';
 import { toFailureReply } from './failure-reply.ts';
-import { documented, type Operation, type Parameter } from './operation.ts';
+import { documented, type Operation } from './operation.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
-import { soundContent } from './speech-operations.ts';
+import { exampleAudioId, requestHeader, soundContent } from './speech-operations.ts';
 
 export interface AudioFiles {
   find: ClipRows['find'];
@@ -24,18 +25,12 @@ export interface AudioFiles {
 
 type AudioRequest = FastifyRequest<{ Params: { file: string } }>;
 
-const headers: readonly ReplyHeaderName[] = ['ETag', 'Content-Range'];
-const conditional = (name: string, description: string): Parameter => ({
-  in: 'header',
-  name,
-  description,
-  schema: { type: 'string' },
-});
+const headers: readonly ReplyHeaderName[] = ['ETag', 'Accept-Ranges', 'Cache-Control'];
 const operation: Operation = {
   id: 'getAudio',
   tag: 'Audio',
   summary: 'Fetch stored audio',
-  description: 'No key is needed; the address cannot be guessed.',
+  description: 'No key is needed; the address cannot be guessed. HEAD is answered too.',
   parameters: [
     {
       in: 'path',
@@ -43,18 +38,23 @@ const operation: Operation = {
       description: 'Id and extension: `aud_01JD....wav`.',
       schema: { type: 'string' },
       required: true,
+      example: `${exampleAudioId}.wav`,
     },
-    conditional('Range', 'One range of bytes, such as `bytes=0-99`.'),
-    conditional('If-Range', 'An ETag: the range counts only while it is the same.'),
-    conditional('If-None-Match', 'ETags that you have.'),
+    requestHeader('Range', 'One range of bytes, such as `bytes=0-99`.'),
+    requestHeader('If-Range', 'An ETag: the range counts only while it is the same.'),
+    requestHeader('If-None-Match', 'ETags that you have.'),
   ],
   answers: {
     200: { description: 'The whole file.', headers, content: soundContent },
-    206: { description: 'The bytes asked for.', headers, content: soundContent },
-    302: { description: 'The store that this service uses has it at that address.', headers: ['Location'] },
-    304: { description: 'You have it.', headers: ['ETag'] },
+    206: { description: 'The bytes asked for.', headers: [...headers, 'Content-Range'], content: soundContent },
+    302: {
+      description: 'The store that this service uses has it at that address.',
+      headers: ['Location', 'Cache-Control'],
+    },
+    304: { description: 'You have it.', headers },
+    416: { ...toAnswerAt(416, 'invalid_request'), headers: ['Content-Range', 'Cache-Control'] },
   },
-  failures: ['not_found', 'audio_expired', 'overloaded', 'storage_unavailable'],
+  failures: ['not_found', 'audio_expired', 'storage_unavailable'],
 };
 
 export function addAudioRoutes(app: FastifyInstance, files: AudioFiles): void {

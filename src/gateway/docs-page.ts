@@ -1,35 +1,27 @@
-// GET /docs: the OpenAPI document as a page to read, with the table of failures. One file, no script, nothing from
-// elsewhere; it follows the reader's light or dark.
+// GET /docs: the reference of REST and gRPC as a page to read, made of the OpenAPI document and of what the protos say.
+// One file, no script, nothing from elsewhere; it follows the reader's light or dark, and fits a phone.
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { failureTable } from '../errors.ts';
-import type { DocumentedOperation, OpenApi } from './openapi.ts';
-import type { Schema } from './operation.ts';
-
-const style = `
-:root { color-scheme: light dark; --line: #8884; --soft: #8882; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem 1.25rem 4rem; }
-h1 { margin-bottom: 0; } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); }
-code, pre { font: 0.875em/1.45 ui-monospace, monospace; }
-pre { background: var(--soft); padding: 0.75rem; border-radius: 6px; overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; } th { text-align: left; font-weight: 600; }
-td, th { padding: 0.3rem 0.75rem 0.3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-details { border: 1px solid var(--line); border-radius: 6px; margin: 0.5rem 0; padding: 0.5rem 0.75rem; }
-summary { cursor: pointer; } summary b { font: 600 0.875em ui-monospace, monospace; }
-.scroll { overflow-x: auto; } :target { background: var(--soft); }
-`;
-const policy = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+import { grpcServices, toGrpcSection, toMessages } from './docs/grpc-section.ts';
+import { code, escaped, phrase, prose } from './docs/markup.ts';
+import { groupsOf } from './docs/reference-model.ts';
+import { toRestSection, toSchemas } from './docs/rest-section.ts';
+import type { OpenApi } from './openapi.ts';
 
 export function addDocsPage(app: FastifyInstance, readOpenApi: () => OpenApi): void {
+  const style = readFileSync(new URL('./docs/docs-page.css', import.meta.url), 'utf8');
+  const policy = [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
   let page: string | undefined;
   app.get('/docs', (_request, reply) => {
-    page ??= toPage(readOpenApi());
+    page ??= toPage(readOpenApi(), style);
     return reply
       .headers({
         'content-type': 'text/html; charset=utf-8',
@@ -42,108 +34,84 @@ export function addDocsPage(app: FastifyInstance, readOpenApi: () => OpenApi): v
   });
 }
 
-const escaped = (text: unknown) =>
-  String(text).replace(/[&<>"]/g, (char) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[char]!);
-/** Escaped, with `code` in backticks and paragraphs. */
-const prose = (text: unknown) =>
-  escaped(text)
-    .replace(/`([^`]+)`/g, '<code>$1</code>')
-    .replaceAll('\n\n', '<br>');
-const table = (head: readonly string[], rows: readonly (readonly string[])[]) => {
-  const cells = (row: readonly string[], tag: string) => row.map((cell) => `<${tag}>${cell}</${tag}>`).join('');
-  const body = rows.map((row) => `<tr>${cells(row, 'td')}</tr>`).join('\n');
-  return `<div class="scroll"><table><tr>${cells(head, 'th')}</tr>\n${body}</table></div>`;
-};
-
-function toPage(document: OpenApi): string {
-  const { info, servers } = document as unknown as {
-    info: { title: string; version: string; description: string };
-    servers: [{ url: string }];
-  };
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
-  );
-  const byTag = Map.groupBy(operations, ({ operation }) => operation.tags[0]!);
-  const groups = [...byTag].map(
-    ([tag, group]) => `<h2>${escaped(tag)}</h2>\n${group.map(toDetails(document)).join('\n')}`,
-  );
-  const failures = Object.entries(failureTable).map(([reason, { status, code, retryable, sentence }]) => [
-    `<code id="${reason}">${reason}</code>`,
-    String(status),
-    code,
-    retryable ? 'yes' : 'no',
-    prose(sentence),
-  ]);
-  return `<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${escaped(info.title)} ${escaped(info.version)}</title><style>${style}</style>
-<h1>${escaped(info.title)}</h1>
-<p>${prose(info.description)} The same as a document for programs: <a href="/openapi.json">openapi.json</a>.</p>
-<pre>curl ${escaped(servers[0].url)}/api/audio/speech -H "X-API-Key: $KEY" -H "Content-Type: application/json" \\
-  -d '{"voice_id":"clara","text":"Hello, world.","return_format":"buffer"}' -o hello.wav</pre>
-${groups.join('\n')}
-<h2 id="failures">Failures</h2>
-<p>Every reply that is no success has this body: <code>{"error","message","status","request_id"}</code>, and where they apply <code>details</code>, <code>required_scopes</code>, <code>retry_after</code>, <code>limit</code>, <code>actual</code>, <code>reason</code>.</p>
-${table(['error', 'status', 'gRPC', 'try again', 'when'], failures)}
+const toPage = (document: OpenApi, style: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(document.info.title)} ${escaped(document.info.version)}: reference</title>
+<style>${style}</style>
+</head>
+<body>
+<a class="skip" href="#start">To the reference</a>
+<header><a class="brand" href="/docs">Sonant</a> <span class="version">${escaped(document.info.version)}</span>
+<nav aria-label="Parts"><a href="#start">REST</a> <a href="#grpc">gRPC</a> <a href="#failures">Failures</a> <a href="/openapi.json">openapi.json</a></nav></header>
+<div class="page">
+<details class="contents"><summary>Contents</summary>
+<nav aria-label="Contents" tabindex="0">${toContents(document)}</nav></details>
+<main id="start">
+${toStart(document)}
+${toRestSection(document)}
+${toFailures()}
+${toSchemas(document)}
+${toGrpcStart()}
+${toGrpcSection()}
+${toMessages()}
+</main>
+</div>
+</body>
 </html>
 `;
+
+function toStart({ info, servers }: OpenApi): string {
+  const hello = `curl '${servers[0].url}/api/audio/speech' \\
+  -H "X-API-Key: $SONANT_KEY" -H 'Content-Type: application/json' \\
+  -d '{"voice_id":"clara","text":"Hello, world.","return_format":"buffer"}' \\
+  -o hello.wav`;
+  return `<section class="operation start"><div class="told">
+<h1>${escaped(info.title)}</h1>
+${prose(info.description)}
+<p>All of it is at <code>${escaped(servers[0].url)}</code>. A program reads the same in <a href="/openapi.json">openapi.json</a>, and a gRPC client asks the service itself.</p>
+</div><div class="shown">${code('Say hello', hello)}</div></section>`;
 }
 
-const toDetails =
-  (document: OpenApi) =>
-  ({ method, path, operation }: { method: string; path: string; operation: DocumentedOperation }): string => {
-    const { operationId, summary, description, parameters, requestBody } = operation;
-    const parts = [`<summary><b>${method} ${escaped(path)}</b> ${prose(summary)}</summary>`];
-    if (description) parts.push(`<p>${prose(description)}</p>`);
-    if (parameters) {
-      const rows = parameters.map(({ name, in: place, description: what }) => [
-        `<code>${escaped(name)}</code>`,
-        place,
-        prose(what),
-      ]);
-      parts.push(table(['parameter', 'in', ''], rows));
-    }
-    for (const [type, { schema, examples = {} }] of Object.entries(requestBody?.content ?? {})) {
-      parts.push(`<p><code>${escaped(type)}</code></p>`, propertiesOf(document, schema));
-      parts.push(
-        ...Object.values(examples).map(({ value }) => `<pre>${escaped(JSON.stringify(value, null, 2))}</pre>`),
-      );
-    }
-    const answers = Object.entries(operation.responses).map(([status, { description: what, content, headers }]) => [
-      status,
-      prose(what),
-      Object.keys(content ?? {})
-        .map(escaped)
-        .join('<br>'),
-      Object.keys(headers ?? {})
-        .map(escaped)
-        .join(', '),
-    ]);
-    parts.push(table(['status', '', 'body', 'headers'], answers));
-    return `<details id="${escaped(operationId)}">${parts.join('\n')}</details>`;
-  };
+const toGrpcStart = () => `<section class="operation start" id="grpc"><div class="told">
+<h2><a href="#grpc">gRPC</a></h2>
+<p>The package <code>sonant.v1</code>, over gRPC, and over Connect and gRPC-Web at the port of REST. A key goes into the metadata <code>x-api-key</code>. Reflection and <code>grpc.health.v1</code> are served. The same request gives the same bytes and the same failure as over REST.</p>
+<p>Each failure has a status, and with it a <code>google.rpc.ErrorInfo</code> whose <code>reason</code> is a word of the <a href="#failures">table</a> in upper case.</p>
+</div><div class="shown">${code('What is there', 'grpcurl -plaintext 127.0.0.1:50051 list')}</div></section>`;
 
-function propertiesOf(document: OpenApi, schema: Schema): string {
-  const { properties = {}, required = [] } = resolve(document, schema) as {
-    properties?: Record<string, Schema>;
-    required?: string[];
-  };
-  const rows = Object.entries(properties).map(([name, { default: fallback, description, ...values }]) => [
-    `<code>${escaped(name)}</code>${required.includes(name) ? ' *' : ''}`,
-    escaped(valuesOf(resolve(document, values))),
-    fallback === undefined ? '' : `<code>${escaped(fallback)}</code>`,
-    prose(description ?? ''),
-  ]);
-  return table(['member', 'values', 'default', ''], rows);
+function toFailures(): string {
+  const rows = Object.entries(failureTable).map(
+    ([reason, { status, code: rpc, retryable, sentence }]) =>
+      `<tr id="${reason}"><th scope="row"><code>${reason}</code></th><td>${status}</td><td>${rpc}</td><td>${retryable ? 'yes' : 'no'}</td><td>${phrase(sentence)}</td></tr>`,
+  );
+  return `<section class="group" id="failures"><h2><a href="#failures">Failures</a></h2>
+<p>Whatever is no success has the body <a href="#schema-Failure">Failure</a>; who accepts <code>application/problem+json</code> gets it as RFC 9457 has it. Nothing is sent before the first sound exists, so what can be refused is refused with a status. A transfer that breaks later is cut off, and ends as no whole one does.</p>
+<div class="scroll" tabindex="0" role="region" aria-label="Table of failures"><table><thead><tr><th scope="col">error</th><th scope="col">status</th><th scope="col">gRPC</th><th scope="col">try again</th><th scope="col">when</th></tr></thead>
+<tbody>${rows.join('\n')}</tbody></table></div></section>`;
 }
 
-function valuesOf({ type, enum: allowed, minimum, maximum }: Schema): string {
-  if (Array.isArray(allowed)) return allowed.join(', ');
-  return minimum === undefined ? [type].flat().join(' or ') : `${minimum} to ${maximum}`;
-}
-
-/** What a reference to a component stands for. */
-function resolve({ components }: OpenApi, schema: Schema): Schema {
-  const name = /^#\/components\/schemas\/(\w+)$/.exec(String(schema.$ref))?.[1];
-  return name === undefined ? schema : ((components as { schemas: Record<string, Schema> }).schemas[name] ?? schema);
+function toContents(document: OpenApi): string {
+  const list = (title: string, href: string, links: readonly string[]) =>
+    `<li><a href="${href}">${escaped(title)}</a>${links.length > 0 ? `<ul>${links.join('')}</ul>` : ''}</li>`;
+  const groups = groupsOf(document).map(({ name, operations }) =>
+    list(
+      name,
+      `#${name.toLowerCase()}`,
+      operations.map(
+        ({ method, operation }) =>
+          `<li><a href="#${operation.operationId}">${escaped(operation.summary)} <span class="method ${method.toLowerCase()}">${method === 'DELETE' ? 'DEL' : method}</span></a></li>`,
+      ),
+    ),
+  );
+  const services = grpcServices.map(({ name, methods }) =>
+    list(
+      name,
+      `#grpc-${name}`,
+      methods.map((method) => `<li><a href="#grpc-${method.name}">${method.name}</a></li>`),
+    ),
+  );
+  const more = [list('Failures', '#failures', []), list('Schemas', '#schemas', []), list('Headers', '#headers', [])];
+  return `<p>REST</p><ul>${[...groups, ...more].join('\n')}</ul><p>gRPC</p><ul>${services.join('\n')}${list('Messages', '#grpc-messages', [])}</ul>`;
 }

@@ -14,17 +14,17 @@ const answerSchema = (title: string, status: string): Schema => ({
   title,
   type: 'object',
   required: ['status'],
-  properties: { status: { type: 'string', enum: [status] } },
+  properties: { status: { type: 'string', enum: [status], description: 'Always this.' } },
 });
-const operation = (id: string, summary: string, schema: Schema): Operation => ({
+const operation = (id: string, summary: string, schema: Schema, example: object): Operation => ({
   id,
   tag: 'Service',
   summary,
-  answers: { 200: { description: 'Yes.', content: { 'application/json': { schema } } } },
+  answers: { 200: { description: 'Yes.', content: { 'application/json': { schema, example } } } },
   failures: id === 'isReady' ? ['overloaded'] : [],
 });
-const alive = operation('isAlive', 'Is the process alive?', answerSchema('Alive', 'ok'));
-const ready = operation('isReady', 'Can requests be served?', answerSchema('Ready', 'ready'));
+const alive = operation('isAlive', 'Is the process alive?', answerSchema('Alive', 'ok'), { status: 'ok' });
+const ready = operation('isReady', 'Can requests be served?', answerSchema('Ready', 'ready'), { status: 'ready' });
 const metrics: Operation = {
   id: 'readMetrics',
   tag: 'Service',

@@ -9,6 +9,14 @@ import { cookieOf, loginCookie, sessionCookie, toCookie } from './cookies.ts';
 import { fromThrown } from './failure-reply.ts';
 import { pageHeaders, readPageFiles, toKeyPage, toTroublePage } from './key-page.ts';
 import { formBytesMax } from './limits.ts';
+import {
+  accessTokenType,
+  beginSignInOperation,
+  exchangeGrant,
+  subjectTokenTypes,
+  takeTokenOperation,
+} from './oauth-operations.ts';
+import { documented } from './operation.ts';
 
 export interface OauthRoutesOptions {
   signIn: SignIn;
@@ -28,7 +36,7 @@ export function addOauthRoutes(app: FastifyInstance, { signIn, addresses, baseUr
     });
   }
 
-  app.get(getKey, async (request, reply) => {
+  app.get(getKey, documented(beginSignInOperation), async (request, reply) => {
     try {
       const session = await signIn.session(cookieOf(request.headers.cookie, sessionCookie));
       const isPage = wantsPage(request);
@@ -75,7 +83,7 @@ export function addOauthRoutes(app: FastifyInstance, { signIn, addresses, baseUr
       { parseAs: 'string', bodyLimit: formBytesMax },
       async (_request: FastifyRequest, body: string) => new URLSearchParams(body),
     );
-    scope.post(getKey, async (request, reply) => {
+    scope.post(getKey, documented(takeTokenOperation), async (request, reply) => {
       reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
       addresses.check(request.ip);
       const fields = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
@@ -96,14 +104,6 @@ export function addOauthRoutes(app: FastifyInstance, { signIn, addresses, baseUr
 type Granted = { token: string; more?: Record<string, string> } | { error: string; error_description: string };
 
 const refused = (error: string, error_description: string): Granted => ({ error, error_description });
-const exchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
-const accessToken = 'urn:ietf:params:oauth:token-type:access_token';
-const subjectTokens = [
-  accessToken,
-  'urn:ietf:params:oauth:token-type:jwt',
-  'urn:ietf:params:oauth:token-type:id_token',
-];
-
 async function grant(signIn: SignIn, request: FastifyRequest, fields: URLSearchParams): Promise<Granted> {
   for (const name of fields.keys())
     if (fields.getAll(name).length > 1) return refused('invalid_request', `${name} is given more than once`);
@@ -114,12 +114,12 @@ async function grant(signIn: SignIn, request: FastifyRequest, fields: URLSearchP
     const token = await signIn.tokenForClient(client.id, client.secret);
     return token ? { token } : refused('invalid_client', 'there is no such client, or its secret is another');
   }
-  if (type === exchange) {
+  if (type === exchangeGrant) {
     const subject = fields.get('subject_token');
-    if (!subject || !subjectTokens.includes(fields.get('subject_token_type') ?? ''))
+    if (!subject || !subjectTokenTypes.includes(fields.get('subject_token_type') ?? ''))
       return refused('invalid_request', 'give subject_token, and its subject_token_type as a JWT or an access token');
     try {
-      return { token: await signIn.tokenForToken(subject), more: { issued_token_type: accessToken } };
+      return { token: await signIn.tokenForToken(subject), more: { issued_token_type: accessTokenType } };
     } catch (error) {
       const { reason, message } = fromThrown(error);
       if (reason === 'invalid_token')
@@ -129,7 +129,7 @@ async function grant(signIn: SignIn, request: FastifyRequest, fields: URLSearchP
     }
   }
   return type
-    ? refused('unsupported_grant_type', `grant_type is client_credentials or ${exchange}`)
+    ? refused('unsupported_grant_type', `grant_type is client_credentials or ${exchangeGrant}`)
     : refused('invalid_request', 'grant_type is missing');
 }
 

@@ -2,78 +2,106 @@
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { requiredScopesOf } from '../rpc/gate.ts';
+import { facadeEventContent } from './event-schemas.ts';
 import type { Operation, Schema } from './operation.ts';
+import { soundContent, soundHeaders, speakingFailures, streamHeaders } from './speech-operations.ts';
 
 const text: Schema = { type: 'string' };
-const sound = { schema: { ...text, format: 'binary' } };
 const speaking: Schema = {
   title: 'OpenAiSpeech',
   type: 'object',
   required: ['input', 'voice'],
   properties: {
     model: { ...text, description: 'Means nothing here: every voice speaks by its own engine.' },
-    input: { ...text, maxLength: 5000 },
-    voice: { oneOf: [text, { type: 'object', required: ['id'], properties: { id: text } }] },
-    response_format: { ...text, enum: ['mp3', 'wav', 'pcm'], default: 'mp3' },
-    speed: { type: 'number', minimum: 0.25, maximum: 4, default: 1 },
-    stream_format: { ...text, enum: ['audio', 'sse'], default: 'audio' },
+    input: { ...text, maxLength: 5000, description: 'Text to speak.' },
+    voice: {
+      oneOf: [text, { type: 'object', required: ['id'], properties: { id: text } }],
+      description: 'Voice to speak with, by its id.',
+    },
+    response_format: { ...text, enum: ['mp3', 'wav', 'pcm'], default: 'mp3', description: 'Encoding.' },
+    speed: { type: 'number', minimum: 0.25, maximum: 4, default: 1, description: 'Speed of speech.' },
+    stream_format: { ...text, enum: ['audio', 'sse'], default: 'audio', description: 'Audio, or events with audio.' },
     instructions: { ...text, description: 'Means nothing here.' },
   },
 };
-const listing = { tag: 'OpenAI', scopes: requiredScopesOf(VoiceService.method.listVoices) } as const;
-const listFailures = ['invalid_api_key', 'insufficient_scope', 'rate_limit_exceeded', 'overloaded'] as const;
-const list = (description: string, member: string, item: Readonly<Record<string, Schema>>) => ({
-  200: {
-    description,
-    content: {
-      'application/json': {
-        schema: {
-          type: 'object',
-          properties: { object: text, [member]: { type: 'array', items: { type: 'object', properties: item } } },
-        },
-      },
-    },
+const usual = { tag: 'OpenAI', bearer: 'key', isFacade: true } as const;
+const listing = { ...usual, scopes: requiredScopesOf(VoiceService.method.listVoices) } as const;
+
+const item = (title: string, properties: Readonly<Record<string, Schema>>): Schema => ({
+  title,
+  type: 'object',
+  required: Object.keys(properties),
+  properties,
+});
+const voicesSchema = item('OpenAiVoices', {
+  voices: {
+    type: 'array',
+    items: item('OpenAiVoice', {
+      id: { ...text, description: 'What to ask for.' },
+      name: { ...text, description: 'Its name, in any script.' },
+    }),
   },
 });
+const modelsSchema = item('OpenAiModels', {
+  object: { ...text, enum: ['list'] },
+  data: {
+    type: 'array',
+    items: item('OpenAiModel', {
+      id: text,
+      object: { ...text, enum: ['model'] },
+      created: { type: 'integer' },
+      owned_by: text,
+    }),
+  },
+});
+const exampleModel = { id: 'tts-1', object: 'model', created: 1_735_689_600, owned_by: 'sonant' };
 
 export const openAiOperations = {
   speak: {
+    ...usual,
     id: 'createSpeech',
-    tag: 'OpenAI',
     summary: 'Speak, as OpenAI’s clients ask for it',
     description: 'At 24 000 Hz. The key comes as a bearer token or in X-API-Key; failures are OpenAI’s error object.',
     scopes: requiredScopesOf(SpeechService.method.streamSpeech),
-    body: { schema: speaking, examples: { plain: { model: 'tts-1', input: 'Hello.', voice: 'arthur' } } },
+    body: { schema: speaking, examples: { plain: { model: 'tts-1', input: 'Hello.', voice: 'clara' } } },
     answers: {
       200: {
         description: 'The sound as it is made, or OpenAI’s events.',
-        content: { 'audio/mpeg': sound, 'audio/wav': sound, 'audio/pcm': sound, 'text/event-stream': { schema: text } },
+        headers: [
+          ...soundHeaders.filter((name) => !/^(Content-Disposition|X-Audio-(Duration|Expires|Url))$/.test(name)),
+          ...streamHeaders,
+        ],
+        content: { ...soundContent, ...facadeEventContent },
       },
     },
-    failures: [
-      ...listFailures,
-      ...(['invalid_request', 'text_too_long', 'voice_not_found', 'voice_not_ready'] as const),
-      ...(['payload_too_large', 'unsupported_media_type'] as const),
-      ...(['engine_error', 'engine_unavailable', 'engine_timeout', 'storage_unavailable'] as const),
-    ],
+    failures: speakingFailures.filter((reason) => reason !== 'storage_full'),
   },
   listVoices: {
     ...listing,
     id: 'listOpenAiVoices',
     summary: 'Voices, as OpenAI’s clients list them',
-    answers: list('All that can speak now.', 'voices', { id: text, name: text }),
-    failures: listFailures,
+    answers: {
+      200: {
+        description: 'All that can speak now.',
+        content: {
+          'application/json': { schema: voicesSchema, example: { voices: [{ id: 'clara', name: 'Clara' }] } },
+        },
+      },
+    },
+    failures: [],
   },
   listModels: {
     ...listing,
     id: 'listModels',
     summary: 'Models, as OpenAI’s clients list them',
-    answers: list('Names that tools ask for.', 'data', {
-      id: text,
-      object: text,
-      created: { type: 'integer' },
-      owned_by: text,
-    }),
-    failures: listFailures,
+    answers: {
+      200: {
+        description: 'Names that tools ask for.',
+        content: {
+          'application/json': { schema: modelsSchema, example: { object: 'list', data: [exampleModel] } },
+        },
+      },
+    },
+    failures: [],
   },
 } as const satisfies Record<string, Operation>;

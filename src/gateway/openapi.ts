@@ -1,14 +1,24 @@
 // /openapi.json: OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.0), put together from the Operations of the routes that
-// are really there. Schemas with a title stand once, under components; examples of failures are real ones.
+// are really there. Schemas with a title stand once, under components, and so does each way of failing.
 import type { FastifyInstance } from 'fastify';
-import { Failure, failureTable, type Reason } from '../errors.ts';
 import { apiVersion } from '../rpc/request-id.ts';
-import { toFailureBody } from './failure-reply.ts';
-import type { Operation, Schema } from './operation.ts';
+import { failureExamples, isForKey, toFailureAnswers } from './documented-failures.ts';
+import { type Content, type Operation, type OperationBody, type Parameter, type Schema, tags } from './operation.ts';
 import { type ReplyHeaderName, replyHeaders } from './reply-headers.ts';
 
-export interface OpenApi extends Readonly<Record<string, unknown>> {
+export interface OpenApi {
+  openapi: string;
+  info: { title: string; version: string; description: string };
+  servers: readonly [{ url: string }];
+  tags: readonly { name: string; description: string }[];
   paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
+  components: {
+    schemas: Readonly<Record<string, Schema>>;
+    headers: Readonly<Record<string, { description: string; schema: Schema; example: unknown; required?: boolean }>>;
+    examples: Readonly<Record<string, { value: unknown }>>;
+    responses: Readonly<Record<string, DocumentedAnswer>>;
+    securitySchemes: Readonly<Record<string, unknown>>;
+  };
 }
 
 export interface DocumentedOperation {
@@ -16,54 +26,21 @@ export interface DocumentedOperation {
   tags: readonly string[];
   summary: string;
   description?: string;
-  parameters?: readonly { in: string; name: string; description: string; required?: boolean; schema: Schema }[];
-  requestBody?: {
-    required: boolean;
-    content: Readonly<Record<string, { schema: Schema; examples?: Readonly<Record<string, { value: unknown }>> }>>;
-  };
   security: readonly Readonly<Record<string, readonly string[]>>[];
-  responses: Readonly<Record<string, DocumentedAnswer>>;
+  parameters?: readonly Parameter[];
+  requestBody?: { required: boolean; content: Readonly<Record<string, DocumentedContent>> };
+  responses: Readonly<Record<string, DocumentedAnswer | { $ref: string }>>;
 }
 
-interface DocumentedAnswer {
+export interface DocumentedContent extends Content {
+  examples?: Readonly<Record<string, { value: unknown } | { $ref: string }>>;
+}
+
+export interface DocumentedAnswer {
   description: string;
-  headers?: Readonly<Record<string, unknown>>;
-  content?: Readonly<Record<string, unknown>>;
+  headers: Readonly<Record<string, { $ref: string }>>;
+  content?: Readonly<Record<string, DocumentedContent>>;
 }
-
-const exampleRequestId = 'req_01JD3Q8S6V5W2K9YB4XJ';
-
-const failureSchema: Schema = {
-  title: 'Failure',
-  type: 'object',
-  required: ['error', 'message', 'status', 'request_id'],
-  properties: {
-    error: { type: 'string', enum: Object.keys(failureTable) },
-    message: { type: 'string' },
-    status: { type: 'integer' },
-    request_id: { type: 'string' },
-    details: {
-      type: 'array',
-      description: 'Every field that is wrong.',
-      items: {
-        type: 'object',
-        required: ['field', 'reason', 'message'],
-        properties: { field: { type: 'string' }, reason: { type: 'string' }, message: { type: 'string' } },
-      },
-    },
-    required_scopes: { type: 'array', items: { type: 'string' } },
-    retry_after: { type: 'number', description: 'Seconds to wait.' },
-    limit: { type: 'number' },
-    actual: { type: 'number' },
-    reason: { type: 'string', enum: ['requests', 'concurrency', 'characters'], description: 'Which limit refused.' },
-  },
-};
-const text = { type: 'string' };
-const problemSchema: Schema = {
-  title: 'Problem',
-  description: 'The same as RFC 9457 has it, for who accepts application/problem+json.',
-  allOf: [failureSchema, { type: 'object', properties: { type: text, title: text, detail: text, instance: text } }],
-};
 
 /** Keeps account of the routes that are added from now on, and answers with their documentation. */
 export function addOpenApi(app: FastifyInstance, baseUrl: () => string): () => OpenApi {
@@ -76,38 +53,65 @@ export function addOpenApi(app: FastifyInstance, baseUrl: () => string): () => O
 
   let document: OpenApi | undefined;
   const read = () => {
-    if (document) return document;
-    const schemas: Record<string, unknown> = {};
-    const paths: Record<string, Record<string, unknown>> = {};
-    for (const { method, url, operation } of routes) {
-      paths[url] = { ...paths[url], [method]: withReferences(toDocumented(operation), schemas) };
-    }
-    document = {
-      ...preface(baseUrl()),
-      paths,
-      components: { schemas, headers: replyHeaders, examples, securitySchemes },
-    } as unknown as OpenApi;
+    document ??= toDocument(routes, baseUrl());
     return document;
   };
   app.get('/openapi.json', (_request, reply) => reply.header('cache-control', 'no-cache').send(read()));
   return read;
 }
 
-const securitySchemes = { apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' } };
+function toDocument(routes: readonly { method: string; url: string; operation: Operation }[], baseUrl: string) {
+  const schemas: Record<string, unknown> = {};
+  const responses: Record<string, unknown> = {};
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const { method, url, operation } of routes) {
+    paths[url] = { ...paths[url], [method]: withReferences(toDocumented(operation, responses), schemas) };
+  }
+  const byTag = Object.keys(tags).flatMap((tag) => routes.filter(({ operation }) => operation.tag === tag));
+  const document = {
+    ...preface(baseUrl),
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths: Object.fromEntries(byTag.map(({ url }) => [url, paths[url]])),
+    components: {
+      schemas,
+      responses: withReferences(responses, schemas),
+      headers: replyHeaders,
+      examples: failureExamples,
+      securitySchemes,
+    },
+  };
+  return document as unknown as OpenApi;
+}
+
+const securitySchemes = {
+  apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An API key: `snt_...`.' },
+  accessToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A token of `POST /oauth/get-key`, good for 15 minutes.',
+  },
+  apiKeyAsBearer: { type: 'http', scheme: 'bearer', description: 'An API key, where OpenAI’s clients put theirs.' },
+};
+
+const description = `Text in, speech out.
+
+Send an API key in \`X-API-Key\`. Every reply carries \`X-Request-Id\`, which is yours if you send one, and \`X-API-Version\`.
+
+What is no success is a [Failure](#failures). Members of a request that mean nothing are ignored, and named in \`X-Ignored-Fields\`.`;
 
 const preface = (baseUrl: string) => ({
   openapi: '3.1.0',
   info: {
     title: 'Sonant',
     version: apiVersion,
-    description: 'Text in, speech out. Every response carries X-Request-Id and X-API-Version.',
+    description,
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
   servers: [{ url: baseUrl }],
 });
 
-function toDocumented(operation: Operation): DocumentedOperation {
-  const { id, tag, summary, description, scopes, parameters, body, answers, failures } = operation;
+function toDocumented(operation: Operation, responses: Record<string, unknown>) {
+  const { id, tag, summary, description, scopes, parameters, body } = operation;
   const needed = scopes && scopes.length > 0 && `The key needs ${scopes.map((scope) => `\`${scope}\``).join(' or ')}.`;
   const told = [description, needed].filter(Boolean).join(' ');
   return {
@@ -115,40 +119,43 @@ function toDocumented(operation: Operation): DocumentedOperation {
     tags: [tag],
     summary,
     ...(told && { description: told }),
-    security: scopes ? [{ apiKey: [] }] : [],
+    security: toSecurity(operation),
     ...(parameters && { parameters }),
-    ...(body && {
-      requestBody: {
-        required: true,
-        content: {
-          'application/json': { schema: body.schema, examples: toExamples(Object.entries(body.examples)) },
-          ...(body.form && { 'multipart/form-data': { schema: body.form } }),
-        },
-      },
-    }),
-    responses: { ...toAnswers(answers), ...toFailures(failures) },
+    ...(body && { requestBody: toRequestBody(body) }),
+    responses: { ...toAnswers(operation), ...toFailures(operation, responses) },
   };
 }
 
-const toExamples = (examples: readonly (readonly [string, unknown])[]) =>
-  Object.fromEntries(examples.map(([name, value]) => [name, { value }]));
+function toSecurity({ scopes, bearer }: Operation) {
+  if (!scopes) return [];
+  const kinds = ['apiKey', ...(bearer ? [bearer === 'token' ? 'accessToken' : 'apiKeyAsBearer'] : [])];
+  // Each is enough, with any of the scopes.
+  const choices = scopes.length > 0 ? scopes.map((scope) => [scope]) : [[]];
+  return kinds.flatMap((kind) => choices.map((choice) => ({ [kind]: choice })));
+}
 
-/** Of each failure, as it is told. */
-const examples = toExamples(
-  (Object.keys(failureTable) as Reason[]).map((reason) => [
-    reason,
-    toFailureBody(new Failure(reason), exampleRequestId),
-  ]),
-);
+const toRequestBody = ({ schema, examples, form, isOptional }: OperationBody) => ({
+  required: !isOptional,
+  content: {
+    ...(schema && { 'application/json': { schema, examples: toExamples(examples) } }),
+    ...(form && { [form.type]: { schema: form.schema, example: form.example } }),
+  },
+});
 
-const toAnswers = (answers: Operation['answers']) =>
-  Object.fromEntries(
-    Object.entries(answers).map(([status, { description, headers, content }]) => [
+const toExamples = (examples: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]));
+
+function toAnswers(operation: Operation) {
+  const standing = isForKey(operation) ? (['RateLimit-Policy', 'RateLimit'] as const) : [];
+  return Object.fromEntries(
+    Object.entries(operation.answers).map(([status, { description, headers = [], content }]) => [
       status,
-      { description, headers: toHeaders(headers ?? []), ...(content && { content }) },
+      { description, headers: toHeaders([...headers, ...standing]), ...(content && { content }) },
     ]),
   );
+}
 
+/** Those that every reply has, and these. */
 const toHeaders = (names: readonly ReplyHeaderName[]) =>
   Object.fromEntries(
     (['X-Request-Id', 'X-API-Version', ...names] as const).map((name) => [
@@ -157,22 +164,13 @@ const toHeaders = (names: readonly ReplyHeaderName[]) =>
     ]),
   );
 
-/** One answer a status, with an example of each failure that has it. */
-function toFailures(reasons: readonly Reason[]) {
-  const byStatus = Map.groupBy(reasons, (reason) => failureTable[reason].status);
+/** References, and what they lead to. A status that the operation answers in a way of its own is left as it is. */
+function toFailures(operation: Operation, responses: Record<string, unknown>) {
+  const failures = toFailureAnswers(operation).filter(([status]) => operation.answers[status] === undefined);
   return Object.fromEntries(
-    [...byStatus].map(([status, group]) => {
-      const description = group.map((reason) => `\`${reason}\`: ${failureTable[reason].sentence}`).join('\n\n');
-      const isRetryable = group.some((reason) => failureTable[reason].retryable);
-      const headers = toHeaders(isRetryable ? ['Retry-After', 'retry-after-ms'] : []);
-      const content = {
-        'application/json': {
-          schema: failureSchema,
-          examples: Object.fromEntries(group.map((reason) => [reason, { $ref: `#/components/examples/${reason}` }])),
-        },
-        'application/problem+json': { schema: problemSchema },
-      };
-      return [status, { description, headers, content }];
+    failures.map(([status, { name, headers, ...answer }]) => {
+      responses[name] ??= { ...answer, headers: toHeaders(headers) };
+      return [status, { $ref: `#/components/responses/${name}` }];
     }),
   );
 }
@@ -182,9 +180,14 @@ function withReferences(value: unknown, schemas: Record<string, unknown>): unkno
   if (Array.isArray(value)) return value.map((item) => withReferences(item, schemas));
   if (typeof value !== 'object' || value === null) return value;
   const copy = () =>
-    Object.fromEntries(Object.entries(value).map(([name, item]) => [name, withReferences(item, schemas)]));
-  const { title, type, allOf } = value as Schema;
-  if (typeof title !== 'string' || (type === undefined && allOf === undefined)) return copy();
+    Object.fromEntries(
+      Object.entries(value).map(([name, item]) => [
+        name,
+        /^examples?$/.test(name) ? item : withReferences(item, schemas),
+      ]),
+    );
+  const { title, type, allOf, oneOf } = value as Schema;
+  if (typeof title !== 'string' || (type ?? allOf ?? oneOf) === undefined) return copy();
   schemas[title] ??= copy();
   return { $ref: `#/components/schemas/${title}` };
 }

@@ -11,6 +11,7 @@ export interface Parameter {
   description: string;
   schema: Schema;
   required?: boolean;
+  example?: unknown;
 }
 
 export const queryParameter = (name: string, description: string, schema: Schema = { type: 'string' }): Parameter => ({
@@ -20,7 +21,7 @@ export const queryParameter = (name: string, description: string, schema: Schema
   schema,
 });
 
-interface Content {
+export interface Content {
   schema: Schema;
   example?: unknown;
 }
@@ -32,18 +33,45 @@ export interface Answer {
   content?: Readonly<Record<string, Content>>;
 }
 
+export const tags = {
+  Speech: 'Text to speech in one request: a link, the audio itself, or audio as it is made.',
+  Streams: 'Speech as Server-Sent Events, for who wants to hear it before it is finished, with word times.',
+  Audio: 'Audio that is kept and has an address.',
+  Voices: 'Who can speak, and how people who consent are cloned.',
+  Keys: 'Who may call: API keys, what they may do, and what was spoken with them.',
+  OpenAI: 'The same voices for programs that were made for OpenAI’s interface.',
+  Service: 'For those who operate it.',
+} as const;
+
 export interface Operation {
   id: string;
-  tag: 'Speech' | 'Streams' | 'Audio' | 'Voices' | 'Keys' | 'OpenAI' | 'Service';
+  tag: keyof typeof tags;
   summary: string;
   description?: string;
   /** What the key must be good for: one of these. Absent where no key is needed. */
   scopes?: readonly string[];
+  /** Whether it is for a key that is not shown: that of a ticket. */
+  isOnBehalf?: true;
+  /** What will do in place of a key in X-API-Key. */
+  bearer?: 'token' | 'key';
   parameters?: readonly Parameter[];
-  body?: { schema: Schema; examples: Readonly<Record<string, unknown>>; form?: Schema };
+  body?: OperationBody;
   /** By status. */
   answers: Readonly<Record<number, Answer>>;
+  /** Those that are its own; what any operation of its kind may meet is added. */
   failures: readonly Reason[];
+  /** Whether failures are OpenAI's error object. */
+  isFacade?: true;
+  /** Whether people in a browser are told failures by a page. */
+  isPage?: true;
+}
+
+export interface OperationBody {
+  schema?: Schema;
+  examples: Readonly<Record<string, unknown>>;
+  /** The fields of a form, in place of JSON or beside it. */
+  form?: { type: 'multipart/form-data' | 'application/x-www-form-urlencoded'; schema: Schema; example: Schema };
+  isOptional?: true;
 }
 
 declare module 'fastify' {

@@ -4,6 +4,8 @@ import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { outputSampleRatesHz } from '../audio/formats.ts';
 import { requiredScopesOf } from '../rpc/gate.ts';
 import { speakingRates } from '../speech/request.ts';
+import { eventContent } from './event-schemas.ts';
+import { idempotencyKeyCharsMax } from './limits.ts';
 import type { Operation, Parameter, Schema } from './operation.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
 
@@ -81,12 +83,12 @@ const linkSchema: Schema = {
   type: 'object',
   required: ['status', 'audio_url', 'voice_name', 'method', 'chars', 'format'],
   properties: {
-    status: { type: 'string', enum: ['success'] },
+    status: { type: 'string', enum: ['success'], description: 'Always this.' },
     audio_url: { type: 'string', format: 'uri', description: 'Public address of the audio file.' },
     voice_name: { type: 'string', description: 'Name of the voice used.' },
-    method: { type: 'string', enum: ['rest'] },
+    method: { type: 'string', enum: ['rest'], description: 'Always this.' },
     chars: { type: 'integer', description: 'Unicode code points of the text received.' },
-    format: { type: 'string', enum: ['wav', 'pcm', 'mp3'] },
+    format: { type: 'string', enum: ['wav', 'pcm', 'mp3'], description: 'Encoding of the audio.' },
   },
 };
 
@@ -102,6 +104,19 @@ const estimateSchema: Schema = {
     warnings: { type: 'array', items: { type: 'string' }, description: '`nothing_spoken`, `transliterated`' },
   },
 };
+
+const exampleLink = {
+  status: 'success',
+  audio_url: 'http://127.0.0.1:8080/audio/aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H.wav',
+  voice_name: 'Clara',
+  method: 'rest',
+  chars: 13,
+  format: 'wav',
+};
+const exampleEstimate = { chars: 13, duration: 1.04, bytes: 91_772, segments: 1, warnings: [] };
+
+/** What every stream tells those between. */
+export const streamHeaders: readonly ReplyHeaderName[] = ['Cache-Control', 'X-Accel-Buffering'];
 
 export const soundHeaders: readonly ReplyHeaderName[] = [
   'Content-Disposition',
@@ -121,52 +136,37 @@ export const soundHeaders: readonly ReplyHeaderName[] = [
   'X-Ignored-Fields',
 ];
 
-const sound = { schema: { type: 'string', contentMediaType: 'application/octet-stream' } };
+const sound = { schema: { type: 'string', format: 'binary' } };
 export const soundContent = { 'audio/wav': sound, 'audio/pcm': sound, 'audio/mpeg': sound };
-export const eventContent = {
-  'text/event-stream': {
-    schema: { type: 'string' },
-    example:
-      'id: aud_01JD:0\nevent: speech.audio.info\ndata: {"type":"speech.audio.info","id":"aud_01JD","voice_id":"clara","voice_name":"Clara","method":"streaming","format":"mp3","content_type":"audio/mpeg","sample_rate":44100,"channels":1,"chunks":1,"chars":6}\n\n' +
-      'id: aud_01JD:1\nevent: speech.audio.delta\ndata: {"type":"speech.audio.delta","chunk_index":0,"audio":"SUQz..."}\n\n' +
-      'id: aud_01JD:2\nevent: speech.chunk.done\ndata: {"type":"speech.chunk.done","chunk_index":0,"chars":6,"start":0,"end":0.61}\n\n' +
-      'id: aud_01JD:3\nevent: speech.audio.done\ndata: {"type":"speech.audio.done","id":"aud_01JD","status":"success","chars":6,"duration":0.61,"bytes":4896,"audio_url":null,"usage":{"characters":6,"audio_seconds":0.61}}\n\n',
-  },
-};
 
+/** Besides what any operation may meet. */
 export const speakingFailures = [
-  'invalid_request',
   'text_too_long',
-  'invalid_api_key',
-  'insufficient_scope',
   'voice_not_found',
   'voice_not_ready',
-  'payload_too_large',
-  'unsupported_media_type',
-  'rate_limit_exceeded',
-  'internal_error',
   'engine_error',
   'engine_unavailable',
-  'overloaded',
   'engine_timeout',
-  'storage_unavailable',
   'storage_full',
 ] as const;
 
-export const requestHeader = (name: string, description: string): Parameter => ({
+export const requestHeader = (name: string, description: string, schema: Schema = { type: 'string' }): Parameter => ({
   in: 'header',
   name,
   description,
-  schema: { type: 'string' },
+  schema,
 });
 
-export const pathId = (description: string): Parameter => ({
+export const pathId = (description: string, example: string): Parameter => ({
   in: 'path',
   name: 'id',
   description,
   schema: { type: 'string' },
   required: true,
+  example,
 });
+
+export const exampleAudioId = 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H';
 
 export const speechOperation: Operation = {
   id: 'synthesizeSpeech',
@@ -181,6 +181,7 @@ export const speechOperation: Operation = {
     requestHeader(
       'Idempotency-Key',
       'For links: the same request under the same key gets the same answer for 24 hours.',
+      { type: 'string', maxLength: idempotencyKeyCharsMax },
     ),
     requestHeader('Cache-Control', '`no-cache` has the text spoken anew.'),
   ],
@@ -195,8 +196,8 @@ export const speechOperation: Operation = {
   answers: {
     200: {
       description: 'A link, or the audio.',
-      headers: soundHeaders,
-      content: { 'application/json': { schema: linkSchema }, ...soundContent, ...eventContent },
+      headers: [...soundHeaders, ...streamHeaders],
+      content: { 'application/json': { schema: linkSchema, example: exampleLink }, ...soundContent, ...eventContent },
     },
   },
   failures: [...speakingFailures, 'idempotency_conflict'],
@@ -213,10 +214,10 @@ export const estimateOperation: Operation = {
     200: {
       description: 'The estimate.',
       headers: ['X-Ignored-Fields'],
-      content: { 'application/json': { schema: estimateSchema } },
+      content: { 'application/json': { schema: estimateSchema, example: exampleEstimate } },
     },
   },
-  failures: speakingFailures.filter((reason) => !reason.startsWith('engine') && reason !== 'storage_full'),
+  failures: ['text_too_long', 'voice_not_found', 'voice_not_ready'],
 };
 
 export const deleteOperation: Operation = {
@@ -224,7 +225,7 @@ export const deleteOperation: Operation = {
   tag: 'Audio',
   summary: 'Delete audio that this key made',
   scopes: requiredScopesOf(deleteAudio),
-  parameters: [pathId('Id of the audio.')],
+  parameters: [pathId('Id of the audio.', exampleAudioId)],
   answers: { 204: { description: 'It is gone, and its link with it.' } },
-  failures: ['invalid_api_key', 'insufficient_scope', 'not_found', 'storage_unavailable'],
+  failures: ['not_found'],
 };

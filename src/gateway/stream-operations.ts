@@ -1,14 +1,16 @@
 // The documentation of the routes that speak as events.
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { requiredScopesOf } from '../rpc/gate.ts';
+import { eventContent } from './event-schemas.ts';
 import type { Answer, Operation, Schema } from './operation.ts';
 import {
-  eventContent,
+  exampleAudioId,
   pathId,
   requestHeader,
   soundHeaders,
   speakingFailures,
   speechProperties,
+  streamHeaders,
 } from './speech-operations.ts';
 
 const { streamSpeech } = SpeechService.method;
@@ -22,7 +24,12 @@ const streamRequestSchema: Schema = {
   required: ['voice_id'],
   properties: {
     ...speechProperties,
-    method: { type: 'string', enum: ['streaming'], default: 'streaming' },
+    method: {
+      type: 'string',
+      enum: ['streaming'],
+      default: 'streaming',
+      description: 'A stream is what it always is here.',
+    },
     timestamps,
   },
 };
@@ -32,15 +39,25 @@ const ticketSchema: Schema = {
   type: 'object',
   required: ['id', 'sse_url', 'expires_at'],
   properties: {
-    id: { type: 'string' },
+    id: { type: 'string', description: 'Id of the ticket.' },
     sse_url: { type: 'string', format: 'uri', description: 'Begins the stream, once.' },
-    expires_at: { type: 'string', format: 'date-time' },
+    expires_at: { type: 'string', format: 'date-time', description: 'Until when it must be used.' },
   },
+};
+
+const exampleTicketId = 'tkt_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H';
+const exampleTicket = {
+  id: exampleTicketId,
+  sse_url: `http://127.0.0.1:8080/api/audio/speech/sse/tickets/${exampleTicketId}`,
+  expires_at: '2030-01-02T03:04:05.000Z',
 };
 
 const eventAnswer: Answer = {
   description: 'Events. Their audio, decoded and joined, is byte for byte the audio of a streamed reply.',
-  headers: soundHeaders.filter((name) => name !== 'Content-Disposition' && name !== 'X-Audio-Duration'),
+  headers: [
+    ...soundHeaders.filter((name) => name !== 'Content-Disposition' && name !== 'X-Audio-Duration'),
+    ...streamHeaders,
+  ],
   content: eventContent,
 };
 const lastEventId = requestHeader('Last-Event-ID', 'The id of the last event received; the stream goes on behind it.');
@@ -64,13 +81,17 @@ export const streamByQueryOperation: Operation = {
   ...streamOperation,
   id: 'streamSpeechByQuery',
   summary: 'Speak as events, asked for in the address',
-  parameters: Object.entries({ ...speechProperties, timestamps }).map(([name, schema]) => ({
-    in: 'query',
-    name,
-    description: schema.description,
-    schema,
-    required: name === 'voice_id',
-  })),
+  parameters: Object.entries(streamRequestSchema.properties as Readonly<Record<string, Schema>>).map(
+    ([name, schema]) => ({
+      in: 'query',
+      name,
+      description: String(schema.description ?? ''),
+      schema,
+      required: name === 'voice_id',
+      ...(name === 'voice_id' && { example: 'clara' }),
+      ...(name === 'text' && { example: 'Hello, world.' }),
+    }),
+  ),
 };
 
 export const ticketOperation: Operation = {
@@ -83,8 +104,8 @@ export const ticketOperation: Operation = {
   answers: {
     201: {
       description: 'The ticket.',
-      headers: ['Location', 'X-Ignored-Fields'],
-      content: { 'application/json': { schema: ticketSchema } },
+      headers: ['Location', 'Cache-Control', 'X-Ignored-Fields'],
+      content: { 'application/json': { schema: ticketSchema, example: exampleTicket } },
     },
   },
 };
@@ -95,7 +116,8 @@ export const ticketStreamOperation: Operation = {
   id: 'streamSpeechByTicket',
   tag: 'Streams',
   summary: 'Speak as events, on a ticket',
-  parameters: [pathId('Id of the ticket.'), lastEventId],
+  isOnBehalf: true,
+  parameters: [pathId('Id of the ticket.', exampleTicketId), lastEventId],
   answers: resumedAnswers,
   failures: [...speakingFailures, 'stream_expired'],
 };
@@ -106,9 +128,9 @@ export const resumeOperation: Operation = {
   summary: 'Read on in a stream of events',
   description:
     'With the key that began it. Events are kept for a minute after the last; a stream whose reader is lost goes on for ten seconds.',
-  parameters: [pathId('Id of the audio.'), lastEventId],
+  parameters: [pathId('Id of the audio.', exampleAudioId), lastEventId],
   answers: resumedAnswers,
-  failures: ['invalid_request', 'invalid_api_key', 'insufficient_scope', 'stream_expired', 'overloaded'],
+  failures: ['stream_expired'],
 };
 
 export const leaveOperation: Operation = {
@@ -118,7 +140,7 @@ export const leaveOperation: Operation = {
   description:
     'With the key that began it. It is ended at once, where a connection that is lost leaves it ten seconds to be read on in.',
   ...(streamOperation.scopes && { scopes: streamOperation.scopes }),
-  parameters: [pathId('Id of the audio.')],
+  parameters: [pathId('Id of the audio.', exampleAudioId)],
   answers: { 204: { description: 'Its synthesis has ended, and nothing of it is held.' } },
-  failures: ['invalid_api_key', 'insufficient_scope', 'stream_expired', 'overloaded'],
+  failures: ['stream_expired'],
 };

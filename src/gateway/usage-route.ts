@@ -18,21 +18,36 @@ const daysMax = 366;
 const rowsMax = 1_000;
 const dayMs = 24 * 3_600_000;
 
-const whole: Schema = { type: 'integer' };
-const sumProperties = { requests: whole, characters: whole, audio_seconds: { type: 'number' } };
+const whole = (description: string): Schema => ({ type: 'integer', minimum: 0, description });
+const sumProperties = {
+  requests: whole('Syntheses.'),
+  characters: whole('Unicode code points of their texts.'),
+  audio_seconds: { type: 'number', description: 'How long their audio lasts.' },
+};
+const sums = ['requests', 'characters', 'audio_seconds'];
+const exampleSums = { requests: 2, characters: 26, audio_seconds: 2.08 };
+const exampleReport = {
+  ...{ from: '2030-01-01', to: '2030-01-31', group_by: 'day', total: exampleSums },
+  groups: [{ group: '2030-01-02', ...exampleSums }],
+};
 const reportSchema: Schema = {
   title: 'Usage',
   type: 'object',
   required: ['from', 'to', 'group_by', 'total', 'groups'],
   properties: {
-    from: { type: 'string', format: 'date' },
-    to: { type: 'string', format: 'date' },
-    group_by: { type: 'string', enum: usageGroups },
-    total: { type: 'object', properties: sumProperties },
+    from: { type: 'string', format: 'date', description: 'The first day.' },
+    to: { type: 'string', format: 'date', description: 'The last day.' },
+    group_by: { type: 'string', enum: usageGroups, description: 'What is summed by.' },
+    total: { title: 'UsageTotal', description: 'Of all.', type: 'object', required: sums, properties: sumProperties },
     groups: {
       type: 'array',
       description: `Days in their order; keys and voices with the most characters first, at most ${rowsMax}.`,
-      items: { type: 'object', properties: { group: { type: 'string' }, ...sumProperties } },
+      items: {
+        title: 'UsageGroup',
+        type: 'object',
+        required: ['group', ...sums],
+        properties: { group: { type: 'string', description: 'The key, the voice or the day.' }, ...sumProperties },
+      },
     },
   },
 };
@@ -50,8 +65,14 @@ const operation: Operation = {
     }),
     queryParameter('group_by', 'What to sum by.', { type: 'string', enum: usageGroups, default: 'day' }),
   ],
-  answers: { 200: { description: 'The sums.', content: { 'application/json': { schema: reportSchema } } } },
-  failures: ['invalid_request', 'invalid_api_key', 'insufficient_scope', 'rate_limit_exceeded', 'storage_unavailable'],
+  answers: {
+    200: {
+      description: 'The sums.',
+      headers: ['Cache-Control'],
+      content: { 'application/json': { schema: reportSchema, example: exampleReport } },
+    },
+  },
+  failures: [],
 };
 
 export function addUsageRoute(app: FastifyInstance, { usage, admitFor }: UsageRouteOptions): void {

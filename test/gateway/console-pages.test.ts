@@ -183,7 +183,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
       const audioMs = 66 * characters;
       return ['arthur', 'clara'].map((voiceId, i) => ({ ...spoken, voiceId, audioMs, characters: characters >> i }));
     });
-    await service.files.inStore((store) => createUsageRows(store).addAll(rows.flat()));
+    await service.kept.inStore((store) => createUsageRows(store).addAll(rows.flat()));
   };
 
   test('what was spoken is shown by day, voice and key, to be read by arrow keys and as a table', async () => {

@@ -1,0 +1,82 @@
+// The gRPC API as HTML, from what the protos say: each method with its messages and a command to try it, and each message.
+import { type ProtoReference, protoReference } from '../../../gen/sonant/v1/reference.ts';
+import { grpcurlOf } from './grpcurl-example.ts';
+import { code, escaped, fieldList, prose } from './markup.ts';
+
+type Service = ProtoReference['services'][number];
+type Method = Service['methods'][number];
+
+const messages = new Map(protoReference.messages.map((message) => [message.name, message]));
+const enums = new Map(protoReference.enums.map((one) => [one.name, one]));
+const idOf = (name: string) => `grpc-${name.replaceAll('.', '-')}`;
+const link = (name: string) =>
+  messages.has(name) || enums.has(name) ? `<a href="#${idOf(name)}">${escaped(name)}</a>` : escaped(name);
+
+export const grpcServices: readonly Service[] = protoReference.services;
+
+export function toGrpcSection(): string {
+  return protoReference.services.map(toService).join('\n');
+}
+
+const toService = (service: Service) => `<section class="group" id="${idOf(service.name)}">
+<h2><a href="#${idOf(service.name)}">${service.name}</a></h2>
+${prose(service.comment)}
+${service.methods.map((method) => toMethod(service, method)).join('\n')}
+</section>`;
+
+function toMethod({ name: service }: Service, method: Method): string {
+  const id = idOf(method.name);
+  const output = `${method.isStream ? 'stream of ' : ''}${link(method.output)}`;
+  const needed = method.scopes.map((scope) => `<code>${scope}</code>`).join(' and ');
+  return `<section class="operation" id="${id}" aria-labelledby="${id}-title">
+<div class="told">
+<h3 id="${id}-title"><a href="#${id}">${method.name}</a></h3>
+<p class="address"><span class="method rpc">RPC</span> <code>sonant.v1.<wbr>${service}/<wbr>${method.name}</code></p>
+${prose(method.comment)}
+${needed && `<p>The key needs ${needed}.</p>`}
+<h4>Request ${link(method.input)}</h4>
+${fieldsOf(method.input) || '<p>It has no fields.</p>'}
+<h4>Answer ${output}</h4>
+${fieldsOf(method.output) || '<p>It has no fields.</p>'}
+</div>
+<div class="shown">
+${code('grpcurl', grpcurlOf(protoReference, service, method))}
+</div>
+</section>`;
+}
+
+function fieldsOf(name: string): string {
+  return fieldList(
+    (messages.get(name)?.fields ?? []).map(({ name, number, type, comment, oneof }) => ({
+      name,
+      kind: `${typeLinks(type)} = ${number}`,
+      description: comment,
+      ...(oneof && { more: `one of \`${oneof}\`` }),
+    })),
+  );
+}
+
+/** Of `repeated Voice`, `map<string, Voice>`. */
+const typeLinks = (type: string) => escaped(type).replace(/[\w.]+$|[\w.]+(?=&gt;$)/, link);
+
+export function toMessages(): string {
+  const used = new Set(
+    protoReference.services.flatMap(({ methods }) => methods.flatMap(({ input, output }) => [input, output])),
+  );
+  const told = [...messages.values()].filter(({ fields, name }) => fields.length > 0 || used.has(name));
+  const parts = told.map(
+    ({
+      name,
+      comment,
+    }) => `<section class="schema" id="${idOf(name)}"><h3><a href="#${idOf(name)}">${escaped(name)}</a></h3>
+${prose(comment)}${fieldsOf(name)}</section>`,
+  );
+  const choices = [...enums.values()].map(({ name, comment, values }) => {
+    const list = fieldList(
+      values.map((one) => ({ name: one.name, kind: `= ${one.number}`, description: one.comment })),
+    );
+    return `<section class="schema" id="${idOf(name)}"><h3><a href="#${idOf(name)}">${escaped(name)}</a></h3>
+${prose(comment)}${list}</section>`;
+  });
+  return `<section class="group" id="grpc-messages"><h2><a href="#grpc-messages">Messages</a></h2>\n${parts.join('\n')}\n${choices.join('\n')}</section>`;
+}

@@ -1,0 +1,129 @@
+// The OpenAPI document as it is told to people: operations in their groups, members with what they may be in words, answers
+// with what may be in them, and the ways of failing. The page at /docs and docs/reference/rest.md are both made of these.
+import type { DocumentedAnswer, DocumentedContent, DocumentedOperation, OpenApi } from '../openapi.ts';
+import type { Schema } from '../operation.ts';
+
+export interface ToldOperation {
+  method: string;
+  path: string;
+  operation: DocumentedOperation;
+}
+
+export interface ToldField {
+  name: string;
+  /** Such as `string`, `list of Voice`. */
+  kind: string;
+  /** The schema that the kind names, if any. */
+  schemaName: string | undefined;
+  isRequired: boolean;
+  /** Such as `0.25 to 4`, `one of wav, pcm, mp3`. */
+  limits: string;
+  fallback: string | undefined;
+  description: string;
+}
+
+export interface ToldAnswer {
+  status: string;
+  description: string;
+  headers: readonly string[];
+  content: Readonly<Record<string, DocumentedContent>>;
+}
+
+export function groupsOf(document: OpenApi): { name: string; description: string; operations: ToldOperation[] }[] {
+  const all = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  );
+  return document.tags.map(({ name, description }) => ({
+    name,
+    description,
+    operations: all.filter(({ operation }) => operation.tags.includes(name)),
+  }));
+}
+
+/** What a reference to a component stands for. */
+export function resolve<T extends object>({ components }: OpenApi, value: T | { $ref: string }): T {
+  if (!('$ref' in value)) return value;
+  const [kind, name] = String(value.$ref).split('/').slice(2) as [keyof OpenApi['components'], string];
+  return components[kind][name] as T;
+}
+
+export const schemaNameOf = (schema: Schema): string | undefined =>
+  /^#\/components\/schemas\/(\w+)$/.exec(String(schema.$ref ?? ''))?.[1];
+
+export function fieldsOf(document: OpenApi, schema: Schema): ToldField[] {
+  const {
+    properties = {},
+    required = [],
+    allOf = [],
+  } = resolve(document, schema) as {
+    properties?: Readonly<Record<string, Schema>>;
+    required?: readonly string[];
+    allOf?: readonly Schema[];
+  };
+  const own = Object.entries(properties).map(([name, member]) => ({
+    name,
+    kind: kindOf(member),
+    schemaName: schemaNameOf(member) ?? schemaNameOf((member.items as Schema | undefined) ?? {}),
+    isRequired: required.includes(name),
+    limits: limitsOf(member),
+    fallback: member.default === undefined ? undefined : JSON.stringify(member.default),
+    description: String(resolve(document, member).description ?? ''),
+  }));
+  return [...allOf.flatMap((part) => fieldsOf(document, part)), ...own];
+}
+
+const formats: Readonly<Record<string, string>> = {
+  'date-time': 'time',
+  date: 'day',
+  uri: 'address',
+  'uri-reference': 'address',
+  binary: 'file',
+};
+
+export function kindOf(schema: Schema): string {
+  const { type, items, format, oneOf, additionalProperties } = schema;
+  const name = schemaNameOf(schema);
+  if (name) return name;
+  if (Array.isArray(oneOf)) return oneOf.map(kindOf).join(' or ');
+  const kinds = [type ?? 'any'].flat().map((one) => {
+    if (one === 'array') return `list of ${kindOf(items as Schema)}`;
+    if (one === 'object' && additionalProperties) return `map to ${kindOf(additionalProperties as Schema)}`;
+    return one === 'string' ? (formats[String(format)] ?? 'string') : String(one);
+  });
+  return kinds.join(' or ');
+}
+
+export function limitsOf(schema: Schema): string {
+  const { enum: values, const: only, pattern } = schema;
+  const range = (least: unknown, most: unknown, unit = '') => {
+    if (most === undefined) return least === undefined || least === 0 ? '' : `at least ${least}${unit}`;
+    return least === undefined ? `at most ${most}${unit}` : `${least} to ${most}${unit}`;
+  };
+  const { items } = schema as { items?: Schema };
+  return [
+    Array.isArray(values) &&
+      (values.length > 1 ? `one of ${values.map(quoted).join(', ')}` : `always ${quoted(values[0])}`),
+    only !== undefined && `always ${quoted(only)}`,
+    range(schema.minimum, schema.maximum),
+    range(schema.minLength, schema.maxLength, ' characters'),
+    range(schema.minItems, schema.maxItems, ' items'),
+    range(undefined, schema.maxProperties, ' members'),
+    pattern && `matches ${quoted(pattern)}`,
+    Array.isArray(items?.enum) && `of ${items.enum.map(quoted).join(', ')}`,
+  ]
+    .filter(Boolean)
+    .join('; ');
+}
+
+const quoted = (value: unknown) => `\`${value}\``;
+
+export function answersOf(document: OpenApi, { responses }: DocumentedOperation): ToldAnswer[] {
+  return Object.entries(responses).map(([status, reference]) => {
+    const { description, headers, content = {} } = resolve<DocumentedAnswer>(document, reference);
+    return { status, description, headers: Object.keys(headers), content };
+  });
+}
+
+/** The failures that the table has of an answer, by their names. */
+export const failuresOf = ({ content }: ToldAnswer): string[] =>
+  Object.keys(content['application/json']?.examples ?? {});

@@ -1,0 +1,53 @@
+// The commands of the reference, pasted into a shell as they are: each comes to its operation, is let in, and is understood.
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, expect, test } from 'vitest';
+import { curlExamplesOf } from '../../src/gateway/docs/curl-example.ts';
+import { groupsOf } from '../../src/gateway/docs/reference-model.ts';
+import type { OpenApi } from '../../src/gateway/openapi.ts';
+import { openDoor } from './open-door.ts';
+
+const run = promisify(execFile);
+const door = await openDoor({}, afterAll);
+const folder = mkdtempSync(join(tmpdir(), 'sonant-curl-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const document = (await (await fetch(`${door.url}/openapi.json`)).json()) as OpenApi;
+const key = await door.makeKey([
+  ...['speech:synthesize', 'speech:stream', 'voices:read', 'voices:write'],
+  ...['keys:read', 'keys:write', 'usage:read'],
+]);
+/** What there is nothing of here is not found, or has expired; what is not set up says so. */
+const understood = /^(2..|304|404|410|503)$/;
+
+const commands = groupsOf(document)
+  .flatMap(({ operations }) => operations)
+  // It would end the key of all the others.
+  .filter(({ operation }) => operation.operationId !== 'revokeOwnApiKey')
+  .flatMap((told) => curlExamplesOf(document, told).map(({ command, title }) => ({ ...told, command, title })));
+
+/** What the examples name, by what there is here. */
+const toHere = (command: string) =>
+  door
+    .here(command)
+    .replace(/(voice_id=|"voice(?:_id)?":")clara/g, '$1tone-low')
+    .replace('"engine":"acme","voice_id":"joan"', '"engine":"tone","voice_id":"tone-low"');
+
+test('each is understood', async () => {
+  for (const name of ['reference.wav', 'consent.wav']) writeFileSync(join(folder, name), 'no sound');
+  expect(commands.length).toBeGreaterThan(35);
+  const told = await Promise.all(
+    commands.map(async ({ command, operation: { operationId }, title }) => {
+      const shell = `${toHere(command)} -s -w '\\n%{http_code}' --max-time 30`;
+      const env = { ...process.env, SONANT_KEY: key };
+      const { stdout } = await run('sh', ['-c', shell], { cwd: folder, env, encoding: 'latin1' });
+      const status = stdout.slice(stdout.lastIndexOf('\n') + 1);
+      // Its client is nobody here, and its recordings are no sound.
+      const isRefused = { takeToken: '401', createVoice: '400' }[operationId] === status && title === 'form';
+      return understood.test(status) || isRefused ? undefined : `${operationId} ${title}: ${stdout.slice(0, 400)}`;
+    }),
+  );
+  expect(told.filter(Boolean)).toEqual([]);
+});

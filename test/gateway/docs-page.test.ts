@@ -1,0 +1,83 @@
+// The reference at /docs in a real browser: whole, with every link leading somewhere, nothing for axe to find, by light and
+// by dark, and nothing hanging over the edge of a phone.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { protoReference } from '../../gen/sonant/v1/reference.ts';
+import { isInstalled } from '../programs.ts';
+import { openPage, type Page } from './chromium.ts';
+import { openDoor } from './open-door.ts';
+
+const door = await openDoor({}, afterAll);
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** Where to leave pictures of the page, if anywhere. */
+const { SCREENSHOTS = '' } = process.env;
+
+/** One of each kind of thing that there is: axe looks at all pairs of what it sees. */
+const kinds = [
+  ...['.start', '#deleteAudio', '#createVoice', '#schema-Voice', '#schema-SpeechEvent', '#header-x-cache'],
+  ...['#grpc-StreamSpeech', '#grpc-SpeechInfo', '#grpc-VoiceKind', '.contents li:first-child'],
+].join();
+const leaveKinds = `for (const one of document.querySelectorAll('main .operation, main .schema, .fields > div, .contents li'))
+  if (!one.matches('${kinds}') && !one.closest('${kinds}') && !one.querySelector('${kinds}')) one.remove()`;
+
+async function look(page: Page, name: string): Promise<void> {
+  if (SCREENSHOTS === '') return;
+  const { data } = await page.send('Page.captureScreenshot');
+  writeFileSync(join(SCREENSHOTS, `docs-${name}.png`), Buffer.from(String(data), 'base64'));
+}
+
+async function findings(page: Page): Promise<string[]> {
+  const { violations } = await page.run<{
+    violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
+  }>('axe.run(document)');
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`),
+  );
+}
+
+const seeIn = (page: Page, colours: 'light' | 'dark', width: number) =>
+  Promise.all([
+    page.send('Emulation.setDeviceMetricsOverride', { width, height: 900, deviceScaleFactor: 1, mobile: width < 500 }),
+    page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: colours }] }),
+  ]);
+
+test.skipIf(!isInstalled('chromium'))('is read by light and dark, wide and narrow', async () => {
+  const page = await openPage(onTestFinished);
+  await page.send('Page.enable');
+  await seeIn(page, 'light', 1440);
+  await page.goTo(`${door.url}/docs`);
+  await look(page, 'light');
+
+  await seeIn(page, 'dark', 1440);
+  await page.run(`location.hash = 'createVoice'`);
+  await look(page, 'dark');
+  await page.run(`location.hash = 'grpc-StreamSpeech'`);
+  await look(page, 'grpc');
+
+  await seeIn(page, 'light', 360);
+  await page.run(`location.hash = 'synthesizeSpeech'`);
+  expect(await page.run('document.documentElement.scrollWidth')).toBe(360);
+  await look(page, 'phone');
+  await page.run(`document.querySelector('.contents').open = true; scrollTo(0, 0)`);
+  expect(await page.run('document.documentElement.scrollWidth')).toBe(360);
+  await look(page, 'phone-contents');
+
+  await page.run(`${leaveKinds}; ${axe}; undefined`);
+  expect(await findings(page)).toEqual([]);
+  await seeIn(page, 'dark', 1440);
+  expect(await findings(page)).toEqual([]);
+});
+
+test('every link leads somewhere, and every place is one', async () => {
+  const page = await (await fetch(`${door.url}/docs`)).text();
+  const places = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+  expect(places.filter((id, i) => places.indexOf(id) !== i)).toEqual([]);
+  const links = new Set([...page.matchAll(/ href="#([^"]+)"/g)].map(([, id]) => id));
+  expect([...links].filter((id) => !places.includes(id))).toEqual([]);
+  const { services, messages, enums } = protoReference;
+  const named = [...services.flatMap(({ methods }) => methods), ...messages, ...enums].map(({ name }) => name);
+  for (const name of named)
+    if (!/(Request|Response)$/.test(name)) expect(page).toContain(`id="grpc-${name.replace('.', '-')}"`);
+});

@@ -1,0 +1,89 @@
+// A client that a public generator makes of the /openapi.json of a running service: it compiles, knows the types of what is
+// asked, answered and refused, and speaks: a link, sound, events, a list, and each failure by its name.
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, expect, test } from 'vitest';
+import { eventsIn, soundIn } from './event-reader.ts';
+import { openDoor } from './open-door.ts';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '..', '..');
+const program = (name: string) => join(root, 'node_modules', '.bin', name);
+const door = await openDoor({}, afterAll);
+const folder = mkdtempSync(join(tmpdir(), 'sonant-client-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** As somebody would write it who has read nothing but the types. */
+const calls = `
+import * as sonant from './client.ts';
+
+sonant.defaults.baseUrl = process.env.SONANT_URL!;
+const auth = { headers: { 'X-API-Key': process.env.SONANT_KEY! } };
+let bytes = new ArrayBuffer(0);
+/** For a body that is no text. */
+const binary = {
+  ...auth,
+  fetch: async (...asked: Parameters<typeof fetch>) => {
+    const answer = await fetch(...asked);
+    bytes = await answer.clone().arrayBuffer();
+    return answer;
+  },
+};
+
+const asked: sonant.SpeechRequest = { voice_id: 'tone-low', text: 'Hello.', sample_rate: 24000, output_format: 'pcm' };
+const link = await sonant.synthesizeSpeech(asked, {}, auth);
+if (link.status !== 200) throw new Error(link.data.message);
+const { audio_url, chars, method } = link.data;
+
+const whole = await sonant.synthesizeSpeech({ ...asked, return_format: 'buffer' }, {}, binary);
+const sound = Buffer.from(bytes).toString('base64');
+
+const events = await sonant.streamSpeech({ voice_id: 'tone-low', text: 'Hello.', sample_rate: 24000, output_format: 'pcm' }, auth);
+
+const listed = await sonant.listVoices({ limit: 2 }, auth);
+if (listed.status !== 200) throw new Error(listed.data.message);
+const voices = listed.data.voices.map(({ voice_id, status }) => voice_id + ' is ' + status);
+
+const refused = await sonant.synthesizeSpeech({ ...asked, voice_id: 'nobody' }, {}, auth);
+if (refused.status !== 404) throw new Error('it was not refused');
+const unknown: 'voice_not_found' | undefined = refused.data.error;
+
+const bad = await sonant.synthesizeSpeech({ voice_id: 'tone-low' }, {}, auth);
+const fields = bad.status === 400 ? bad.data.details?.map(({ field, reason }) => field + ' ' + reason) : [];
+
+console.log(JSON.stringify({ audio_url, chars, method, whole: whole.status, sound, events, voices, unknown, fields }));
+`;
+const compiler = [
+  '--strict',
+  '--noEmit',
+  '--module',
+  'nodenext',
+  '--target',
+  'es2024',
+  '--lib',
+  'es2024,dom,dom.iterable',
+];
+
+test('a client made by oazapfts compiles, and speaks', async () => {
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(folder, 'calls.ts'), calls);
+  const cwd = { cwd: folder, env: { ...process.env, SONANT_URL: door.url, SONANT_KEY: door.key } };
+  await run(program('oazapfts'), [`${door.url}/openapi.json`, 'client.ts'], cwd);
+  await run(
+    program('tsc'),
+    [...compiler, '--types', 'node', '--skipLibCheck', '--allowImportingTsExtensions', 'calls.ts'],
+    cwd,
+  ).catch((fault: { stdout: string }) => expect(fault.stdout).toBe(''));
+  const { stdout } = await run(program('node'), ['calls.ts'], cwd);
+
+  const told = JSON.parse(stdout) as Record<string, unknown> & { sound: string; events: { data: string } };
+  expect(told).toMatchObject({ chars: 6, method: 'rest', whole: 200, unknown: 'voice_not_found' });
+  expect(told).toMatchObject({ fields: ['text required'], voices: ['far is ready', 'tone-high is ready'] });
+  const kept = await door.ask(String(told.audio_url));
+  expect(Buffer.from(await kept.arrayBuffer()).toString('base64')).toBe(told.sound);
+  expect(soundIn(eventsIn(told.events.data)).toString('base64')).toBe(told.sound);
+});
