@@ -65,7 +65,8 @@ ${toMessages()}
 
 function toStart({ info, servers }: OpenApi): string {
   const hello = `curl '${servers[0].url}/api/audio/speech' \\
-  -H "X-API-Key: $SONANT_KEY" -H 'Content-Type: application/json' \\
+  -H "X-API-Key: $SONANT_KEY" \\
+  -H 'Content-Type: application/json' \\
   -d '{"voice_id":"clara","text":"Hello, world.","return_format":"buffer"}' \\
   -o hello.wav`;
   return `<section class="operation start"><div class="told">
