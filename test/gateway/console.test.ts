@@ -3,27 +3,20 @@
 // light, in the dark and on a phone. The pictures in docs/console are made here where SCREENSHOTS names a folder.
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { isInstalled } from '../programs.ts';
+import { axeFindings } from './axe-findings.ts';
 import { openPage, type Page } from './chromium.ts';
 import { bytesOf, openDoor } from './open-door.ts';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const { SCREENSHOTS = '' } = process.env;
 const sentence = 'It was a bright day, and the harbour was full of boats that came in with the tide. ';
 const longText = sentence.repeat(25).slice(0, 2000).trim();
 const asked = { voice_id: 'tone-low', language_code: 'en', sample_rate: 24_000 };
 const theme = (value: 'light' | 'dark') => ({ features: [{ name: 'prefers-color-scheme', value }] });
-
-interface Violation {
-  id: string;
-  impact: string;
-  nodes: { html: string; failureSummary: string }[];
-}
 
 /** FNV-1a over samples, as the line of sound in the page counts what came out of it. */
 function checksumOf(pcm: Buffer, count: number): number {
@@ -54,13 +47,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     const { data } = await page.send('Page.captureScreenshot');
     writeFileSync(join(SCREENSHOTS, `${name}.png`), Buffer.from(String(data), 'base64'));
   };
-  const findings = async (options = {}): Promise<string[]> => {
-    if (!(await page.run('Boolean(window.axe)'))) await page.run(`${axe}; undefined`);
-    const { violations } = await page.run<{ violations: Violation[] }>(`axe.run(${JSON.stringify(options)})`);
-    return violations.flatMap(({ id, impact, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${impact}: ${id}: ${html}: ${failureSummary}`),
-    );
-  };
+  const findings = (options = {}) => axeFindings(page, options);
   /** In the light, and what the dark changes. */
   const findingsOfBoth = async () => {
     await page.send('Emulation.setEmulatedMedia', theme('dark'));
@@ -143,9 +130,11 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     await write(longText);
     expect(await textOf('#count')).toBe('2,000 of 50,000');
     await click('.say');
-    await page.until(`document.querySelector('.sound')?.dataset.played > 24000`);
+    await page.until(
+      `document.querySelector('.sound')?.dataset.played > 24000 && document.querySelector('.lit-text').dataset.word`,
+    );
     const early = await page.run<number>(`Number(document.querySelector('.lit-text').dataset.word)`);
-    await page.until(`document.querySelector('.sound').dataset.played > 60000`);
+    await page.until(`document.querySelector('.sound').dataset.played > 72000`);
     const heard = await sound();
     expect(heard.underruns).toBe(0);
     const [first] = await page.run<number[]>(

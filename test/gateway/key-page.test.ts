@@ -1,15 +1,14 @@
 // A person's way in a real browser: from /oauth/get-key through a real OpenID Connect server to a key that speaks, which
 // is seen once and is nowhere else; by keyboard, on a phone, in the light and in the dark, with nothing for axe to find.
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { isInstalled } from '../programs.ts';
+import { axeFindings } from './axe-findings.ts';
 import { openPage, type Page } from './chromium.ts';
 import { openSignedDoor } from './oidc-server.ts';
 
 const door = await openSignedDoor({}, {}, afterAll);
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** Where to leave pictures of the page, if anywhere. */
 const { SCREENSHOTS = '' } = process.env;
 
@@ -29,20 +28,6 @@ async function signIn(page: Page): Promise<void> {
 }
 
 const textOf = (page: Page, id: string) => page.run<string>(`document.getElementById('${id}').textContent`);
-
-interface Violation {
-  id: string;
-  impact: string;
-  nodes: { html: string; failureSummary: string }[];
-}
-
-async function findings(page: Page): Promise<string[]> {
-  await page.run(`${axe}; undefined`);
-  const { violations } = await page.run<{ violations: Violation[] }>('axe.run(document)');
-  return violations.flatMap(({ id, impact, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${impact}: ${id}: ${html}: ${failureSummary}`),
-  );
-}
 
 /** Every file that the service keeps, as one text. */
 function dumpOf(folder: string): string {
@@ -64,7 +49,7 @@ test.skipIf(!isInstalled('chromium'))('from signing in to a key that speaks, and
   });
   await signIn(page);
   await look(page, 'signed-in');
-  expect(await findings(page)).toEqual([]);
+  expect(await axeFindings(page)).toEqual([]);
 
   // By keyboard alone: the name has a label, and Enter makes the key.
   await page.run(`document.getElementById('name').focus()`);
@@ -76,7 +61,7 @@ test.skipIf(!isInstalled('chromium'))('from signing in to a key that speaks, and
   expect(await textOf(page, 'made-curl')).toContain(`curl -sSf ${door.url}/api/audio/speech`);
   await page.until(`document.querySelector('#keys li h3')?.textContent === 'laptop'`);
   await look(page, 'made');
-  expect(await findings(page)).toEqual([]);
+  expect(await axeFindings(page)).toEqual([]);
 
   const said = await door.speak({ text: 'Hello.', return_format: 'buffer' }, { headers: { 'X-API-Key': key } });
   expect([said.status, (await said.arrayBuffer()).byteLength > 10_000]).toEqual([200, true]);
@@ -105,7 +90,7 @@ test.skipIf(!isInstalled('chromium'))('from signing in to a key that speaks, and
   await page.run(`document.querySelector('[aria-label="Revoke phone"]').click()`);
   await page.until(`document.getElementById('sure').open`);
   await look(page, 'sure');
-  expect(await findings(page)).toEqual([]);
+  expect(await axeFindings(page)).toEqual([]);
   await page.press('Escape');
   await page.until(`!document.getElementById('sure').open`);
   await page.run(`document.querySelector('[aria-label="Revoke phone"]').click()`);
@@ -121,7 +106,7 @@ test.skipIf(!isInstalled('chromium'))('from signing in to a key that speaks, and
   });
   await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: 'dark' }] });
   expect(await page.run('document.documentElement.scrollWidth')).toBe(320);
-  expect(await findings(page)).toEqual([]);
+  expect(await axeFindings(page)).toEqual([]);
   await look(page, 'phone-dark');
 
   await page.run(`document.getElementById('leave').click()`);
