@@ -29,6 +29,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     const { page, click, find } = desk;
     const root = `[data-field=${name}]`;
     await click(`${root} button:has(.icon-record)`);
+    await page.until(`${find(root)}.classList.contains('live')`);
     await page.until(`${find(`${root} output`)}.value.split(' ')[0] >= ${seconds}`);
     await click(`${root} button:has(.icon-stop)`);
     await page.until(`!${find(root)}.classList.contains('live')`);
@@ -93,6 +94,15 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await click('.making button');
     await saysThat('[data-field=reference_audio]', 'Record the person, or choose a file.');
     await saysThat('[data-field=agreed]', 'Say that it is so.');
+    const file = Buffer.from(await service.consent.arrayBuffer()).toString('base64');
+    await page.run(`(() => {
+      const given = new DataTransfer();
+      given.items.add(new File([Uint8Array.from(atob('${file}'), (each) => each.charCodeAt(0))], 'consent.mp3'));
+      const input = ${find('[data-field=consent_audio] [type=file]')};
+      input.files = given.files;
+      input.dispatchEvent(new Event('change'));
+    })()`);
+    await saysThat('[data-field=consent_audio]', 'consent.mp3, ');
     // Too little of it: the service listens, and says so where it belongs.
     await write('[name=speaker_name]', 'Ada Lovelace');
     await write('[name=name]', 'Ada');

@@ -1,21 +1,14 @@
 // The console in Chromium for a test, with a microphone that hears a file: gone through page by page as a person would, and
 // inspected. Its pictures, those of docs/console, are left where SCREENSHOTS names a folder.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { axeFindings } from './axe-findings.ts';
 import { openPage } from './chromium.ts';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const { SCREENSHOTS = '' } = process.env;
 const pictured = ['voices', 'voice', 'clone', 'keys', 'usage'];
-
-interface Violation {
-  id: string;
-  impact: string;
-  nodes: { html: string; failureSummary: string }[];
-}
 
 export interface ConsoleOptions {
   /** Of the service. */
@@ -53,15 +46,7 @@ export async function openConsole({ url, heard }: ConsoleOptions, onClose: (clos
     const { data } = await page.send('Page.captureScreenshot');
     writeFileSync(join(SCREENSHOTS, `${name}.png`), Buffer.from(String(data), 'base64'));
   };
-  const findings = async (only?: string): Promise<string[]> => {
-    await page.run(`globalThis.axe ?? (() => { ${axe} })(); undefined`);
-    const { violations } = await page.run<{ violations: Violation[] }>(
-      `axe.run(document, ${JSON.stringify(only ? { runOnly: [only] } : {})})`,
-    );
-    return violations.flatMap(({ id, impact, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${impact}: ${id}: ${html}: ${failureSummary}`),
-    );
-  };
+  const findings = (only?: string) => axeFindings(page, only ? { runOnly: [only] } : {});
   /** In both lights nothing for axe to find, on a phone nothing over the edge; and a picture of each. */
   const inspect = async (name: string) => {
     for (const light of ['light', 'dark'] as const) {

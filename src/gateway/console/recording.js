@@ -33,6 +33,7 @@ export class Recording {
     if (this.#isOpening) return;
     this.#isOpening = true;
     this.#forget();
+    this.#onChange();
     try {
       this.#microphone = await openMicrophone((block, seconds) => {
         if (!this.isLive) return;
