@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
-import { audioFormats, type FormatName } from '../audio/formats.ts';
+import { audioFormats, type FormatName, formatNames } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
 import type { SpeechInfo, SpeechTimestamps } from '../speech/outbox.ts';
 import { parseSpeechRequest, type SpeechRequest, toLanguageCode } from '../speech/request.ts';
@@ -43,7 +43,7 @@ Speaks TEXT, or the file given with -i, or what comes on standard input.
   -i, --input FILE         read the text from a file; - is standard input
   -v, --voice ID           who speaks; default: the first of sonant voice list, with -l the first that speaks CODE
   -l, --language CODE      language of the text, such as en-GB; default: the voice's own
-  -f, --format FORMAT      ${Object.keys(audioFormats).join(', ')}; default: by the ending of FILE, else wav
+  -f, --format FORMAT      ${formatNames.join(', ')}; default: by the ending of FILE, else wav
       --sample-rate HZ     24000, 44100 or 48000; default: 44100
   -r, --speaking-rate N    0.25 to 4; 2 is twice as fast; default: 1
       --json               print what was made as JSON
@@ -61,10 +61,7 @@ Speaks TEXT, or the file given with -i, or what comes on standard input.
     const app = await line.openApp();
     try {
       const request = await checkFlags(async () => toRequest(flags, text, format, app.voices));
-      const sink =
-        output === '-'
-          ? openStandardOutput(audioFormats[format], line.signal)
-          : await openAudioFile(output, audioFormats[format], line.signal);
+      const sink = output === '-' ? openStandardOutput(line.signal) : await openAudioFile(output, line.signal);
       try {
         const events = app.speech.streamSpeech(request, { callerId: 'command line' }, line.signal);
         const spoken = await checkFlags(() => pour(events, request, sink));
@@ -85,8 +82,7 @@ function chooseFormat(named: string | undefined, output: string): FormatName {
   const formats = Object.values(audioFormats);
   if (named !== undefined) {
     const format = formats.find(({ name }) => name === named);
-    if (!format)
-      throw new UsageError(`--format ${named}: must be one of ${formats.map(({ name }) => name).join(', ')}`);
+    if (!format) throw new UsageError(`--format ${named}: must be one of ${formatNames.join(', ')}`);
     return format.name;
   }
   const ending = extname(output).slice(1).toLowerCase();
@@ -172,17 +168,18 @@ async function pour(events: ReturnType<Speech['streamSpeech']>, { chars }: Speec
   let info: SpeechInfo | undefined;
   let seconds = 0;
   let bytes = 0;
+  let head: Uint8Array | undefined;
   try {
     for await (const event of events) {
       if (event.type === 'info') info = event;
       else if (event.type === 'timestamps') timestamps.push(event);
-      else if (event.type === 'done') ({ seconds, byteCount: bytes } = event);
+      else if (event.type === 'done') ({ seconds, byteCount: bytes, head } = event);
       else if (event.type === 'audio') {
         await sink.write(event.audio);
         bar.show(event.chunkCharsBegun / chars, `${event.chunkCharsBegun} of ${chars} characters`);
       }
     }
-    await sink.finish();
+    await sink.finish(head);
   } finally {
     bar.clear();
   }

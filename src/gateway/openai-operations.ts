@@ -1,11 +1,13 @@
 // What the routes of /v1 do, for those who call them; OpenAI's own documents tell the rest.
+
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
+import { formatNames } from '../audio/formats.ts';
 import { requiredScopesOf } from '../rpc/gate.ts';
 import type { Operation, Schema } from './operation.ts';
+import { soundContent } from './speech-operations.ts';
 
 const text: Schema = { type: 'string' };
-const sound = { schema: { ...text, format: 'binary' } };
 const speaking: Schema = {
   title: 'OpenAiSpeech',
   type: 'object',
@@ -14,7 +16,7 @@ const speaking: Schema = {
     model: { ...text, description: 'Means nothing here: every voice speaks by its own engine.' },
     input: { ...text, maxLength: 5000 },
     voice: { oneOf: [text, { type: 'object', required: ['id'], properties: { id: text } }] },
-    response_format: { ...text, enum: ['mp3', 'wav', 'pcm'], default: 'mp3' },
+    response_format: { ...text, enum: formatNames, default: 'mp3' },
     speed: { type: 'number', minimum: 0.25, maximum: 4, default: 1 },
     stream_format: { ...text, enum: ['audio', 'sse'], default: 'audio' },
     instructions: { ...text, description: 'Means nothing here.' },
@@ -47,7 +49,7 @@ export const openAiOperations = {
     answers: {
       200: {
         description: 'The sound as it is made, or OpenAI’s events.',
-        content: { 'audio/mpeg': sound, 'audio/wav': sound, 'audio/pcm': sound, 'text/event-stream': { schema: text } },
+        content: { ...soundContent, 'text/event-stream': { schema: text } },
       },
     },
     failures: [

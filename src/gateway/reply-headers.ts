@@ -25,8 +25,8 @@ export const replyHeaders = {
   'X-Voice-Id': header('Id of the voice used.', 'clara'),
   'X-Method': header('`rest` or `streaming`.', 'rest'),
   'X-Chars': header('Unicode code points of the text received: what is counted and charged.', '57', whole),
-  'X-Format': header('`wav`, `pcm` or `mp3`.', 'wav'),
-  'X-Sample-Rate': header('Sample rate of the audio in hertz.', '44100', whole),
+  'X-Format': header('`wav`, `pcm`, `mp3`, `opus` or `flac`.', 'wav'),
+  'X-Sample-Rate': header('Sample rate of the audio in hertz; of Opus, the one that was asked for.', '44100', whole),
   'X-Audio-Id': header('Id of the audio.', 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H'),
   'X-Audio-Duration': header('How long the audio lasts, in seconds.', '3.711', { type: 'number' }),
   'X-Audio-Expires': header('When the link stops working.', '2030-01-02T03:04:05.000Z', {

@@ -107,6 +107,8 @@ const outputFormats: Readonly<Record<FormatName, OutputFormat>> = {
   wav: OutputFormat.WAV,
   pcm: OutputFormat.PCM,
   mp3: OutputFormat.MP3,
+  opus: OutputFormat.OPUS,
+  flac: OutputFormat.FLAC,
 };
 
 const soundOf = ({ voiceId, sampleRateHz, languageCode, format, speakingRate }: SpeechRequest) => ({

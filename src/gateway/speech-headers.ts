@@ -11,6 +11,8 @@ const formatNames: Readonly<Record<number, FormatName>> = {
   [OutputFormat.WAV]: 'wav',
   [OutputFormat.PCM]: 'pcm',
   [OutputFormat.MP3]: 'mp3',
+  [OutputFormat.OPUS]: 'opus',
+  [OutputFormat.FLAC]: 'flac',
 };
 
 export const formatOf = (format: OutputFormat): FormatName => formatNames[format]!;

@@ -1,7 +1,7 @@
 // The documentation of the routes that speak, and what it shares with that of streams.
 
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { outputSampleRatesHz } from '../audio/formats.ts';
+import { audioFormats, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import { requiredScopesOf } from '../rpc/gate.ts';
 import { speakingRates } from '../speech/request.ts';
 import type { Operation, Parameter, Schema } from './operation.ts';
@@ -56,9 +56,11 @@ export const speechProperties = {
   },
   output_format: {
     type: 'string',
-    enum: ['wav', 'pcm', 'mp3'],
+    enum: formatNames,
     default: 'wav',
-    description: 'Encoding: RIFF WAVE, bare 16-bit little-endian samples, or MP3; one channel.',
+    description:
+      'Encoding: RIFF WAVE, bare 16-bit little-endian samples, MP3, Opus in Ogg, or FLAC; one channel. An Opus file ' +
+      'decodes at 48000 Hz, whatever the sample rate is that was asked for and that stands in its header.',
   },
   speaking_rate: {
     type: 'number',
@@ -86,7 +88,7 @@ const linkSchema: Schema = {
     voice_name: { type: 'string', description: 'Name of the voice used.' },
     method: { type: 'string', enum: ['rest'] },
     chars: { type: 'integer', description: 'Unicode code points of the text received.' },
-    format: { type: 'string', enum: ['wav', 'pcm', 'mp3'] },
+    format: { type: 'string', enum: formatNames },
   },
 };
 
@@ -122,7 +124,9 @@ export const soundHeaders: readonly ReplyHeaderName[] = [
 ];
 
 const sound = { schema: { type: 'string', contentMediaType: 'application/octet-stream' } };
-export const soundContent = { 'audio/wav': sound, 'audio/pcm': sound, 'audio/mpeg': sound };
+export const soundContent = Object.fromEntries(
+  Object.values(audioFormats).map(({ contentType }) => [contentType, sound]),
+);
 export const eventContent = {
   'text/event-stream': {
     schema: { type: 'string' },

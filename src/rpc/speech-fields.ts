@@ -20,6 +20,8 @@ const formats: Readonly<Record<number, string | undefined>> = {
   [OutputFormat.WAV]: 'wav',
   [OutputFormat.PCM]: 'pcm',
   [OutputFormat.MP3]: 'mp3',
+  [OutputFormat.OPUS]: 'opus',
+  [OutputFormat.FLAC]: 'flac',
 };
 const returnFormats: Readonly<Record<number, string | undefined>> = {
   [ReturnFormat.UNSPECIFIED]: 'url',

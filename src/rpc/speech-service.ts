@@ -168,6 +168,8 @@ const toOutputFormat: Readonly<Record<FormatName, OutputFormat>> = {
   wav: OutputFormat.WAV,
   pcm: OutputFormat.PCM,
   mp3: OutputFormat.MP3,
+  opus: OutputFormat.OPUS,
+  flac: OutputFormat.FLAC,
 };
 
 const toQuality = {

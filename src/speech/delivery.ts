@@ -2,7 +2,7 @@
 // same caller is answered from the clip while it lasts, and joins in while it is being spoken. A stream is kept besides
 // if it asks for a link. What is kept has an address that nobody can guess, and a day to live.
 import { createHash } from 'node:crypto';
-import { audioFormats, bytesPerSecondOf, type FormatName } from '../audio/formats.ts';
+import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { ClipStore } from '../clips/clip-store.ts';
 import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
@@ -89,7 +89,6 @@ export interface DeliveryOptions {
 const cachedLifeMin = 0.5;
 /** What people speak at, in characters of text as it is said. */
 const charsPerSecond = 14.5;
-const wavHeaderBytes = 44;
 
 /** `flights` are those of all the processes that serve the same callers. */
 export function createDelivery(options: DeliveryOptions, flights: Flights = ownFlights): Delivery {
@@ -183,8 +182,8 @@ export function createDelivery(options: DeliveryOptions, flights: Flights = ownF
       }
       const { chars, format, sampleRateHz, speakingRate } = request;
       const seconds = said / charsPerSecond / speakingRate;
-      const byteCount =
-        Math.round(seconds * bytesPerSecondOf(format, sampleRateHz)) + (format === 'wav' ? wavHeaderBytes : 0);
+      const { bytesPerSecond, headBytes = 0 } = audioFormats[format];
+      const byteCount = Math.round(seconds * bytesPerSecond(sampleRateHz)) + headBytes;
       return { chars, seconds, byteCount, segmentCount, warnings };
     },
 

@@ -1,6 +1,5 @@
 // Keeps the sound of a stream as it passes: into a draft as it comes, and when it is done, under its id with its true
 // sizes and into the index. A stream that fails or is left leaves nothing.
-import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { ClipDraft, ClipStore } from '../clips/clip-store.ts';
 import type { SpeechEvent, SpeechInfo } from './outbox.ts';
 import type { Caller } from './request.ts';
@@ -44,9 +43,6 @@ export interface KeptClip {
   readonly clip: ClipRecord;
 }
 
-/** At least a WAV header. */
-const headBytesMax = 64;
-
 export function keepClip(events: AsyncIterable<SpeechEvent>, options: KeepOptions): KeptClip {
   const { clips, index, keepMs, caller, toCacheKey } = options;
   let clip: ClipRecord | undefined;
@@ -68,19 +64,15 @@ export function keepClip(events: AsyncIterable<SpeechEvent>, options: KeepOption
   async function* keep(): AsyncGenerator<SpeechEvent> {
     let draft: ClipDraft | undefined;
     let info: SpeechInfo | undefined;
-    let head: Uint8Array = new Uint8Array();
     try {
       for await (const event of events) {
         if (event.type === 'info') {
           info = event;
           draft = await clips.create(info.audioId, info.contentType);
         } else if (event.type === 'audio') {
-          if (head.length < headBytesMax) head = Buffer.concat([head, event.audio]).subarray(0, headBytesMax);
           await draft!.write(event.audio);
         } else if (event.type === 'done') {
-          const { seal } = audioFormats[info!.format as FormatName];
-          seal?.(head, event.byteCount);
-          await draft!.commit(seal && head);
+          await draft!.commit(event.head);
           const now = Date.now();
           const { audioId, voice, format, sampleRateHz, warnings } = info!;
           const cacheKey = toCacheKey(info!);

@@ -79,6 +79,11 @@ export class RequestSound {
     return this.#line!.end();
   }
 
+  /** What a whole file begins with in place of what the stream began with; undefined where that is the same. */
+  get head(): Uint8Array | undefined {
+    return this.#line!.head;
+  }
+
   /** How long all of the sound is, as it was encoded. */
   get encodedSeconds(): number {
     return this.#line!.seconds;

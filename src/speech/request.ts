@@ -1,6 +1,6 @@
 // What is asked of the heart, checked. `parseSpeechRequest` takes the fields under their names in the JSON contract
 // (README: the API in one table), reports every fault at once, and coerces nothing: a number in quotes is a fault.
-import { audioFormats, type FormatName, outputSampleRatesHz } from '../audio/formats.ts';
+import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 
 export interface SpeechRequest {
@@ -39,7 +39,6 @@ const wireLimits: TextLimits = { charsMax: 5000, chunksMax: 200, chunkCharsMax: 
 const methods = ['rest', 'streaming'] as const;
 const returnFormats = ['url', 'buffer'] as const;
 const timestampKinds = ['word'] as const;
-const formatNames = Object.keys(audioFormats) as FormatName[];
 export const voiceIdCharsMax = 128;
 export const speakingRates = { min: 0.25, max: 4 };
 
