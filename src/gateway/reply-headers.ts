@@ -37,6 +37,14 @@ export const replyHeaders = {
     'Where a stream that is kept will be found once it is done.',
     'http://127.0.0.1:8080/audio/aud_01JD.wav',
   ),
+  'X-Captions-Srt': header(
+    'Where the captions are as SubRip, if they were asked for; as long as the audio.',
+    'http://127.0.0.1:8080/audio/aud_01JD.srt',
+  ),
+  'X-Captions-Vtt': header(
+    'Where the captions are as WebVTT, if they were asked for; as long as the audio.',
+    'http://127.0.0.1:8080/audio/aud_01JD.vtt',
+  ),
   'X-Cache': header('`HIT` where the audio was there already, `MISS` where it was spoken now.', 'MISS'),
   'X-Warnings': header(
     'What you may want to know though nothing failed: `nothing_spoken`, `transliterated`, `fallback_engine`.',

@@ -3,6 +3,7 @@
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { audioFormats, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import { requiredScopesOf } from '../rpc/gate.ts';
+import { captionKinds } from '../speech/captions.ts';
 import { speakingRates } from '../speech/request.ts';
 import type { Operation, Parameter, Schema } from './operation.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
@@ -75,7 +76,17 @@ const speechRequestSchema: Schema = {
   title: 'SpeechRequest',
   type: 'object',
   required: ['voice_id'],
-  properties: speechProperties,
+  properties: {
+    ...speechProperties,
+    captions: {
+      type: 'array',
+      items: { type: 'string', enum: captionKinds },
+      uniqueItems: true,
+      description:
+        'Captions to keep beside the audio, for `method` `rest` with `return_format` `url`: SubRip, WebVTT or both. ' +
+        'X-Captions-Srt and X-Captions-Vtt tell where they are.',
+    },
+  },
 };
 
 const linkSchema: Schema = {
@@ -118,6 +129,8 @@ export const soundHeaders: readonly ReplyHeaderName[] = [
   'X-Audio-Duration',
   'X-Audio-Expires',
   'X-Audio-Url',
+  'X-Captions-Srt',
+  'X-Captions-Vtt',
   'X-Cache',
   'X-Warnings',
   'X-Ignored-Fields',
