@@ -1,7 +1,7 @@
 // What sound can leave as: one row a format, with its content type, its file extension and how a stream of it is
 // encoded. A row is all that anyone above needs to know of a format.
 import { createFlacEncoder } from './flac/flac-encoder.ts';
-import { openMp3Encoder } from './mp3.ts';
+import { mp3DelaySamples, openMp3Encoder } from './mp3.ts';
 import { openOggOpusEncoder, opusBytesPerSecond, toOpusRateHz } from './ogg-opus.ts';
 import { createPcmEncoder, createWavEncoder } from './wav.ts';
 
@@ -29,6 +29,8 @@ export interface AudioFormat {
   bytesPerSecond(sampleRateHz: number): number;
   /** What it begins with besides. */
   headBytes?: number;
+  /** How many samples later than it went in the sound is heard, where the format cannot tell players to skip them. */
+  delaySamples?: number;
 }
 
 export type FormatName = 'wav' | 'pcm' | 'mp3' | 'opus' | 'flac';
@@ -59,6 +61,7 @@ export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.fr
     extension: 'mp3',
     openEncoder: openMp3Encoder,
     bytesPerSecond: () => 8_000,
+    delaySamples: mp3DelaySamples,
   },
   opus: {
     name: 'opus',

@@ -1,5 +1,5 @@
-// FLAC (RFC 9639): every sample as it was, in about a third of the bytes, written here because the
-// WebAssembly of what npm has for it does not load in Node any more. One channel of 16 bits, in frames of about a tenth of a second. Big-endian:
+// FLAC (RFC 9639): every sample as it was, in about a third of the bytes; written here because the WebAssembly of what npm
+// has for it does not load in Node any more. One channel of 16 bits, in frames of about a tenth of a second. Big-endian:
 //      0 "fLaC" | 1: 0x80, the last block: STREAMINFO | 3: 34, its length
 //      8 2: samples a frame, least | 2: most | 3: bytes a frame, least | 3: most
 //     18 20 bits: samples a second | 3: channels - 1 | 5: bits - 1 | 36: samples | 16 bytes: MD5 of them, little-endian
