@@ -20,6 +20,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   resampler: () => import('./resampler.ts'),
   encoders: () => import('./encoders.ts'),
   'speaking-rate': () => import('./speaking-rate.ts'),
+  'word-times': () => import('./word-times.ts'),
   intelligibility: () => import('./intelligibility.ts'),
 };
 

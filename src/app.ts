@@ -30,6 +30,7 @@ import { openRpcServer } from './rpc/rpc-server.ts';
 import { createServices } from './rpc/services.ts';
 import { openClipSweep } from './speech/clip-sweep.ts';
 import { createDelivery } from './speech/delivery.ts';
+import { readCaptions } from './speech/kept-captions.ts';
 import type { ListKept, Voices } from './speech/voice.ts';
 import { createAnswerRows } from './store/answer-rows.ts';
 import { createApiKeyRows } from './store/api-key-rows.ts';
@@ -233,6 +234,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       files: {
         find: clipRows.find,
         open: (key, range) => clips.open(key, range),
+        captionsOf: (clipId) => readCaptions(clips, clipId),
         linkTo,
         isRevocable: ({ voiceId }) => voices.isCloned(voiceId),
       },

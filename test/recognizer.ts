@@ -16,6 +16,7 @@ const run = promisify(execFile);
 
 const modelFolder = '/usr/share/pocketsphinx/model/en-us';
 const modelRateHz = 16_000;
+const framesPerSecond = 100;
 /** Silence around each sound, for the recognizer to find its beginning and its end in. */
 const marginSeconds = 0.2;
 
@@ -37,19 +38,52 @@ export async function recognize(
   sounds: readonly (Pcm | EncodedSound)[],
   { reversed = false } = {},
 ): Promise<string[][]> {
-  const folder = await mkdtemp(join(tmpdir(), 'sonant-heard-'));
-  try {
-    const stems = sounds.map((_, i) => `sound${i}`);
-    for (const [i, sound] of sounds.entries())
-      await toModelSound(sound, join(folder, stems[i]!), reversed ? ['reverse'] : []);
-    await writeFile(join(folder, 'list'), stems.map((stem) => `${stem}\n`).join(''));
-    await decode(folder);
+  return inFolder(sounds, reversed ? ['reverse'] : [], async (folder, stems) => {
+    await decode(folder, { lm: join(modelFolder, 'en-us.lm.bin'), hyp: join(folder, 'heard') });
     // A line is `the words heard (stem -1234)`.
     const lines = (await readFile(join(folder, 'heard'), 'utf8')).trimEnd().split('\n');
     const heard = new Map(
       lines.map((line) => /^(.*)\((\S+) \S+\)$/.exec(line)!).map(([, words, stem]) => [stem, words]),
     );
     return stems.map((stem) => toWords(heard.get(stem)!));
+  });
+}
+
+/** When the words of `text` begin in each sound, which says nothing else; undefined where they are not all found. */
+export async function hearWordStarts(
+  text: string,
+  sounds: readonly (Pcm | EncodedSound)[],
+): Promise<(readonly number[] | undefined)[]> {
+  const said = toWords(text);
+  return inFolder(sounds, [], async (folder, stems) => {
+    const [grammar, found] = [join(folder, 'grammar'), join(folder, 'found')];
+    await writeFile(grammar, `#JSGF V1.0;\ngrammar text;\npublic <text> = ${said.join(' ')};\n`);
+    await decode(folder, { jsgf: grammar, hypseg: found });
+    // A line is `stem S 0 T -9 A -9 L -9 0 -9 -9 <sil> 34 -9 0 the 56`: before each word, the frame that it begins with.
+    return (await readFile(found, 'utf8'))
+      .trimEnd()
+      .split('\n')
+      .map((line, i) => {
+        if (!line.startsWith(`${stems[i]} `)) throw new Error(`the recognizer answered: ${line}`);
+        const words = [...line.matchAll(/(\d+) -?\d+ -?\d+ ([a-z'][a-z'()\d]*)/g)];
+        const starts = words.map(([, frame]) => Number(frame) / framesPerSecond - marginSeconds);
+        return words.length === said.length ? starts : undefined;
+      });
+  });
+}
+
+/** Runs `work` where the sounds lie as the model wants them, under the names that `list` has. */
+async function inFolder<T>(
+  sounds: readonly (Pcm | EncodedSound)[],
+  effects: readonly string[],
+  work: (folder: string, stems: readonly string[]) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'sonant-heard-'));
+  try {
+    const stems = sounds.map((_, i) => `sound${i}`);
+    for (const [i, sound] of sounds.entries()) await toModelSound(sound, join(folder, stems[i]!), effects);
+    await writeFile(join(folder, 'list'), stems.map((stem) => `${stem}\n`).join(''));
+    return await work(folder, stems);
   } finally {
     await rm(folder, { recursive: true });
   }
@@ -71,17 +105,16 @@ const toEncoded = ({ samples, sampleRateHz }: Pcm): EncodedSound => {
   return { format: 'pcm', sampleRateHz, bytes };
 };
 
-/** Reads the sounds named in `list`, and writes what it heard to `heard`. */
-async function decode(folder: string): Promise<void> {
+/** Reads the sounds named in `list` by these means. */
+async function decode(folder: string, means: Readonly<Record<string, string>>): Promise<void> {
   const options = {
     hmm: join(modelFolder, 'en-us'),
     dict: join(modelFolder, 'cmudict-en-us.dict'),
-    lm: join(modelFolder, 'en-us.lm.bin'),
+    ...means,
     adcin: 'yes',
     cepdir: folder,
     cepext: '.raw',
     ctl: join(folder, 'list'),
-    hyp: join(folder, 'heard'),
     logfn: '/dev/null',
     maxhmmpf: String(statesMax),
   };

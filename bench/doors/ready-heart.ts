@@ -32,7 +32,14 @@ async function* soundPieces() {
 
 export const readyHeart: Delivery = {
   async deliver(request) {
-    const known = { seconds: 2, byteCount: sound.length, cached: true, audioUrl: '', expiresAt: new Date() };
+    const known = {
+      seconds: 2,
+      byteCount: sound.length,
+      cached: true,
+      audioUrl: '',
+      captionUrls: {},
+      expiresAt: new Date(),
+    };
     return { ...about(request), ...known, open: soundPieces };
   },
   async *streamSpeech(request) {

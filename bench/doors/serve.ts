@@ -86,7 +86,12 @@ async function openSonant(): Promise<Doors> {
       idempotency: createIdempotency({ rows: createAnswerRows(store), isAlive: clipRows.isAlive }),
       tickets: createTickets({ rows: createTicketRows(store), seal }),
     },
-    files: { find: clipRows.find, open: (id, range) => clips.open(id, range), isRevocable: () => false },
+    files: {
+      find: clipRows.find,
+      open: (id, range) => clips.open(id, range),
+      captionsOf: async () => undefined,
+      isRevocable: () => false,
+    },
     settings: { address, baseUrl: () => 'http://localhost', isStrict: false, allowedOrigins: [] },
     watch: { checks: [], onRequestEnd: () => {}, onFault },
   });

@@ -23,7 +23,8 @@ export interface OpenedSpeech {
   close(): Promise<void>;
 }
 
-export async function openSpeech({ speakingMax = 64 } = {}): Promise<OpenedSpeech> {
+/** Without `timings` the engine keeps the times of its words to itself. */
+export async function openSpeech({ speakingMax = 64, timings = true } = {}): Promise<OpenedSpeech> {
   const segments: Segment[] = [];
   let engine: Engine | undefined;
   const watched: EngineDefinition = {
@@ -32,6 +33,7 @@ export async function openSpeech({ speakingMax = 64 } = {}): Promise<OpenedSpeec
       const opened = (await flite.open(settings, dataDir))!;
       engine = {
         ...opened,
+        capabilities: { ...opened.capabilities, timings: timings && opened.capabilities.timings },
         speak(segment, signal) {
           segments.push(segment);
           return opened.speak(segment, signal);

@@ -11,6 +11,9 @@ import { clamp } from './level.ts';
 type Lame = WasmMediaEncoder<'audio/mpeg'>;
 type Mp3SampleRateHz = NonNullable<Parameters<Lame['configure']>[0]['outputSampleRate']>;
 
+/** What LAME puts before the sound, 576, and the filters of any decoder, 529; without a Xing frame nobody skips them. */
+export const mp3DelaySamples = 1105;
+
 const bitrateKbps = 64;
 const idleEncodersMax = 8;
 /** The wasm's memory grows to the largest block it was ever given, and never shrinks. */

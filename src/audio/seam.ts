@@ -81,4 +81,4 @@ export class SeamTrimmer {
   }
 }
 
-const isLoud = (sample: number): boolean => Math.abs(sample) >= quietBelow;
+export const isLoud = (sample: number): boolean => Math.abs(sample) >= quietBelow;

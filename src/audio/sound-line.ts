@@ -11,6 +11,8 @@ export interface SoundLine {
   push(samples: Int16Array): Uint8Array;
   /** The last bytes. */
   end(): Uint8Array;
+  /** What a whole file begins with, once it has ended; undefined where it is what the stream began with. */
+  readonly head: Uint8Array | undefined;
   /** How long the sound is that has been pushed out. */
   readonly seconds: number;
   /** Frees the encoder; the line is of no use after it. */
@@ -34,7 +36,8 @@ export async function openSoundLine({
   tempo,
 }: SoundLineOptions): Promise<SoundLine> {
   const stretch = tempo === 1 ? undefined : new Tempo({ sampleRateHz: inRateHz, factor: tempo });
-  const resampler = new Resampler({ inRateHz, outRateHz });
+  const encodedRateHz = format.encodedRateHz?.(outRateHz) ?? outRateHz;
+  const resampler = new Resampler({ inRateHz, outRateHz: encodedRateHz });
   const encoder = await format.openEncoder(outRateHz);
   let samplesOut = 0;
 
@@ -51,8 +54,11 @@ export async function openSoundLine({
       const rest = stretch ? encode(resampler.process(stretch.flush())) : new Uint8Array();
       return join(Uint8Array, [rest, encode(resampler.flush()), encoder.end()]);
     },
+    get head() {
+      return encoder.head?.();
+    },
     get seconds() {
-      return samplesOut / outRateHz;
+      return samplesOut / encodedRateHz;
     },
     close: () => encoder.close(),
   };

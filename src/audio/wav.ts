@@ -4,8 +4,8 @@
 //     12 "fmt " | 16 | 1:2 PCM | 1:2 channel | samples a second | bytes a second | 2:2 bytes a frame | 16:2 bits
 //     36 "data" | file size - 44
 //     44 samples, two bytes each
-// A stream does not know its length: both sizes leave as 0xFFFFFFFF, which players take for "to the end", and
-// `sealWav` puts the true ones into a file that is whole.
+// A stream does not know its length: both sizes leave as 0xFFFFFFFF, which players take for "to the end". The head of a
+// whole file has the true ones.
 import type { Encoder } from './formats.ts';
 import { join } from './join.ts';
 import { toInt16 } from './level.ts';
@@ -15,13 +15,16 @@ const bytesPerSample = 2;
 const sizeUnknown = 0xffffffff;
 
 export function createWavEncoder(sampleRateHz: number): Encoder {
-  let header = wavHeader(sampleRateHz);
+  let header = wavHeader(sampleRateHz, sizeUnknown);
+  let byteCount = 0;
   const encode = (samples: Float32Array) => {
     const bytes = join(Uint8Array, [header, toBytes(samples)]);
     header = new Uint8Array(0);
+    byteCount += bytes.length;
     return bytes;
   };
-  return { encode, end: () => encode(new Float32Array(0)), close() {} };
+  const head = () => wavHeader(sampleRateHz, byteCount - headerBytes);
+  return { encode, end: () => encode(new Float32Array(0)), head, close() {} };
 }
 
 /** The same samples without a header. */
@@ -29,22 +32,22 @@ export function createPcmEncoder(): Encoder {
   return { encode: toBytes, end: () => new Uint8Array(0), close() {} };
 }
 
-/** Writes the true sizes, in place, into a whole file, or into the head of one of `byteCount` bytes; over 4 GiB, that it is not known. */
-export function sealWav(file: Uint8Array, byteCount = file.length): void {
-  const view = new DataView(file.buffer, file.byteOffset, headerBytes);
-  view.setUint32(4, Math.min(byteCount - 8, sizeUnknown), true);
-  view.setUint32(40, Math.min(byteCount - headerBytes, sizeUnknown), true);
+/** A whole file. */
+export function wavFile(samples: Float32Array, sampleRateHz: number): Uint8Array<ArrayBuffer> {
+  const bytes = toBytes(samples);
+  return join(Uint8Array, [wavHeader(sampleRateHz, bytes.length), bytes]);
 }
 
 /** Samples as they lie in memory, little-endian on every machine that Sonant supports. */
 const toBytes = (samples: Float32Array) => new Uint8Array(toInt16(samples).buffer);
 
-function wavHeader(sampleRateHz: number): Uint8Array<ArrayBuffer> {
+/** Over 4 GiB it is not known either. */
+function wavHeader(sampleRateHz: number, byteCount: number): Uint8Array<ArrayBuffer> {
   const header = new Uint8Array(headerBytes);
   header.set(Buffer.from('RIFF....WAVEfmt ', 'latin1'));
   header.set(Buffer.from('data', 'latin1'), 36);
   const view = new DataView(header.buffer);
-  view.setUint32(4, sizeUnknown, true);
+  view.setUint32(4, Math.min(byteCount + headerBytes - 8, sizeUnknown), true);
   view.setUint32(16, 16, true);
   view.setUint16(20, 1, true);
   view.setUint16(22, 1, true);
@@ -52,6 +55,6 @@ function wavHeader(sampleRateHz: number): Uint8Array<ArrayBuffer> {
   view.setUint32(28, sampleRateHz * bytesPerSample, true);
   view.setUint16(32, bytesPerSample, true);
   view.setUint16(34, bytesPerSample * 8, true);
-  view.setUint32(40, sizeUnknown, true);
+  view.setUint32(40, Math.min(byteCount, sizeUnknown), true);
   return header;
 }

@@ -6,39 +6,18 @@ import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promi
 import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import type { AudioFormat } from '../audio/formats.ts';
 import { UsageError } from './command.ts';
 import { openFifoToWrite } from './fifo.ts';
 
 export interface AudioSink {
   write(bytes: Uint8Array): Promise<void>;
-  /** All is written: the file gets its true sizes and its name. */
-  finish(): Promise<void>;
+  /** All is written: the file gets its name, and `head` in place of its first bytes. */
+  finish(head: Uint8Array | undefined): Promise<void>;
   /** Leaves nothing behind, unless finished. */
   close(): Promise<void>;
 }
 
-/** At least a WAV header. */
-const headBytesMax = 64;
-
-/** Keeps count, and the beginning, of the bytes that pass, so that their header can be completed. */
-function createSeal({ seal }: AudioFormat) {
-  let byteCount = 0;
-  let head: Uint8Array = new Uint8Array();
-  return {
-    pass(bytes: Uint8Array) {
-      if (head.length < headBytesMax) head = Buffer.concat([head, bytes]).subarray(0, headBytesMax);
-      byteCount += bytes.length;
-    },
-    /** The beginning with its true sizes; undefined where there is nothing to complete. */
-    end(): Uint8Array | undefined {
-      seal?.(head, byteCount);
-      return seal && head;
-    },
-  };
-}
-
-export async function openAudioFile(path: string, format: AudioFormat, signal: AbortSignal): Promise<AudioSink> {
+export async function openAudioFile(path: string, signal: AbortSignal): Promise<AudioSink> {
   if (path === '') throw new UsageError('name a file for the sound: -o FILE');
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) throw new UsageError(`${path} is a folder; name a file`);
@@ -50,15 +29,10 @@ export async function openAudioFile(path: string, format: AudioFormat, signal: A
   const file = await open(draft, 'w', found?.mode).catch((error) => {
     throw new UsageError(`cannot write into ${dirname(path)}: ${(error as Error).message}`);
   });
-  const seal = createSeal(format);
   let isFinished = false;
   return {
-    async write(bytes) {
-      await writeAll(file, bytes);
-      seal.pass(bytes);
-    },
-    async finish() {
-      const head = seal.end();
+    write: (bytes) => writeAll(file, bytes),
+    async finish(head) {
       if (isPlain && head) await file.write(head, 0, head.length, 0);
       await file.close();
       if (isPlain) await rename(draft, target);
@@ -92,21 +66,15 @@ async function openNamedPipe(path: string, signal: AbortSignal): Promise<AudioSi
 }
 
 /** Standard output. A plain file, as after `>`, gets its true sizes if it holds nothing but this sound. */
-export function openStandardOutput(format: AudioFormat, signal: AbortSignal): AudioSink {
+export function openStandardOutput(signal: AbortSignal): AudioSink {
   const { stdout } = process;
   const pipe = openPipe(stdout, signal);
   const found = fstatSync(stdout.fd);
   if (!found.isFile() || found.size > 0) return pipe;
-  const seal = createSeal(format);
   return {
     ...pipe,
-    async write(bytes) {
-      await pipe.write(bytes);
-      seal.pass(bytes);
-    },
-    async finish() {
-      await pipe.finish();
-      const head = seal.end();
+    async finish(head) {
+      await pipe.finish(undefined);
       if (!head) return;
       const { size } = fstatSync(stdout.fd);
       writeSync(stdout.fd, head, 0, head.length, 0);

@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
-import { audioFormats, type FormatName, outputSampleRatesHz } from '../audio/formats.ts';
+import { audioFormats, type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
 import type { SpeechInfo, SpeechTimestamps } from '../speech/outbox.ts';
 import { parseSpeechRequest, type SpeechRequest, toLanguageCode } from '../speech/request.ts';
@@ -37,7 +37,7 @@ export const sayCommand: Command = {
   summary: 'speak a text aloud, into a file or a pipe',
   options,
   choices: {
-    format: Object.keys(audioFormats),
+    format: formatNames,
     'sample-rate': outputSampleRatesHz.map(String),
   },
   help: () => `Usage: sonant say [TEXT] [-o FILE | --play] [options]
@@ -50,7 +50,7 @@ Speaks TEXT, or the file given with -i, or what comes on standard input.
   -i, --input FILE         read the text from a file; - is standard input
   -v, --voice ID           who speaks; default: the first of sonant voice list, with -l the first that speaks CODE
   -l, --language CODE      language of the text, such as en-GB; default: the voice's own
-  -f, --format FORMAT      ${Object.keys(audioFormats).join(', ')}; default: by the ending of FILE, else wav
+  -f, --format FORMAT      ${formatNames.join(', ')}; default: by the ending of FILE, else wav
       --sample-rate HZ     24000, 44100 or 48000; default: 44100
   -r, --speaking-rate N    0.25 to 4; 2 is twice as fast; default: 1
       --json               print what was made as JSON
@@ -94,17 +94,15 @@ function chooseOutput({ output, play, format, json, timestamps }: Flags): string
 }
 
 async function openSink(output: string | undefined, request: SpeechRequest, signal: AbortSignal): Promise<AudioSink> {
-  const format = audioFormats[request.format];
   if (output === undefined) return openPlayer(request.sampleRateHz, signal);
-  return output === '-' ? openStandardOutput(format, signal) : openAudioFile(output, format, signal);
+  return output === '-' ? openStandardOutput(signal) : openAudioFile(output, signal);
 }
 
 function chooseFormat(named: string | undefined, output: string): FormatName {
   const formats = Object.values(audioFormats);
   if (named !== undefined) {
     const format = formats.find(({ name }) => name === named);
-    if (!format)
-      throw new UsageError(`--format ${named}: must be one of ${formats.map(({ name }) => name).join(', ')}`);
+    if (!format) throw new UsageError(`--format ${named}: must be one of ${formatNames.join(', ')}`);
     return format.name;
   }
   const ending = extname(output).slice(1).toLowerCase();
@@ -190,17 +188,18 @@ async function pour(events: ReturnType<Speech['streamSpeech']>, { chars }: Speec
   let info: SpeechInfo | undefined;
   let seconds = 0;
   let bytes = 0;
+  let head: Uint8Array | undefined;
   try {
     for await (const event of events) {
       if (event.type === 'info') info = event;
       else if (event.type === 'timestamps') timestamps.push(event);
-      else if (event.type === 'done') ({ seconds, byteCount: bytes } = event);
+      else if (event.type === 'done') ({ seconds, byteCount: bytes, head } = event);
       else if (event.type === 'audio') {
         await sink.write(event.audio);
         bar.show(event.chunkCharsBegun / chars, `${event.chunkCharsBegun} of ${chars} characters`);
       }
     }
-    await sink.finish();
+    await sink.finish(head);
   } finally {
     bar.clear();
   }

@@ -5,6 +5,7 @@ import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { ClipStore } from '../clips/clip-store.ts';
 import type { LinkTo } from '../clips/s3-links.ts';
 import { Failure } from '../errors.ts';
+import { type CaptionKind, type Cue, captionContentTypes, captionKinds, toCaptions } from '../speech/captions.ts';
 import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
 import { sendPieces } from './body-writer.ts';
 import { parseRange } from './byte-range.ts';
@@ -17,6 +18,8 @@ import { exampleAudioId, requestHeader, soundContent } from './speech-operations
 export interface AudioFiles {
   find: ClipRows['find'];
   open: ClipStore['open'];
+  /** The captions of a clip, if it has any. */
+  captionsOf(clipId: string): Promise<readonly Cue[] | undefined>;
   /** Where the store itself serves audio. */
   linkTo?: LinkTo | undefined;
   /** Whether it may have to be silent before its time: of a person who can withdraw consent. */
@@ -26,6 +29,9 @@ export interface AudioFiles {
 type AudioRequest = FastifyRequest<{ Params: { file: string } }>;
 
 const headers: readonly ReplyHeaderName[] = ['ETag', 'Accept-Ranges', 'Cache-Control'];
+const captionContent = Object.fromEntries(
+  Object.values(captionContentTypes).map((type) => [type.split(';')[0]!, { schema: { type: 'string' } }]),
+);
 const operation: Operation = {
   id: 'getAudio',
   tag: 'Audio',
@@ -35,7 +41,7 @@ const operation: Operation = {
     {
       in: 'path',
       name: 'file',
-      description: 'Id and extension: `aud_01JD....wav`.',
+      description: 'Id and extension: `aud_01JD....wav`; of captions, `.srt` or `.vtt`.',
       schema: { type: 'string' },
       required: true,
       example: `${exampleAudioId}.wav`,
@@ -45,7 +51,7 @@ const operation: Operation = {
     requestHeader('If-None-Match', 'ETags that you have.'),
   ],
   answers: {
-    200: { description: 'The whole file.', headers, content: soundContent },
+    200: { description: 'The whole file.', headers, content: { ...soundContent, ...captionContent } },
     206: { description: 'The bytes asked for.', headers: [...headers, 'Content-Range'], content: soundContent },
     302: {
       description: 'The store that this service uses has it at that address.',
@@ -58,8 +64,20 @@ const operation: Operation = {
 };
 
 export function addAudioRoutes(app: FastifyInstance, files: AudioFiles): void {
+  const sendCaptions = async (request: AudioRequest, reply: FastifyReply, row: ClipRow, kind: CaptionKind) => {
+    const etag = `"${row.clipId}.${kind}"`;
+    const cues = await files.captionsOf(row.clipId);
+    if (!cues) throw new Failure('not_found');
+    const { 'accept-ranges': _, ...common } = fileHeaders(row, etag, files.isRevocable(row));
+    if (matches(request.headers['if-none-match'], etag)) return reply.code(304).headers(common).send();
+    const text = Buffer.from(toCaptions(kind, cues));
+    const head = { ...common, 'content-type': captionContentTypes[kind], 'content-length': text.length };
+    return reply.headers(head).send(request.method === 'HEAD' ? '' : text);
+  };
+
   const send = async (request: AudioRequest, reply: FastifyReply) => {
-    const row = await findClip(files, request.params.file);
+    const { row, captions } = await findClip(files, request.params.file);
+    if (captions) return sendCaptions(request, reply, row, captions);
     const etag = `"${row.clipId}"`;
     const isRevocable = files.isRevocable(row);
     const common = fileHeaders(row, etag, isRevocable);
@@ -96,13 +114,18 @@ export function addAudioRoutes(app: FastifyInstance, files: AudioFiles): void {
   app.route({ method: ['GET', 'HEAD'], url: '/audio/:file', ...documented(operation), handler: send });
 }
 
-/** The clip of an address; a Failure if there is none, none of that format, or none any more. */
-async function findClip({ find }: AudioFiles, file: string): Promise<ClipRow> {
+/** The clip of an address, or of whose captions it is; a Failure if there is none, none of that format, or none any more. */
+async function findClip(
+  { find }: AudioFiles,
+  file: string,
+): Promise<{ row: ClipRow; captions?: CaptionKind | undefined }> {
   const [, id, extension] = /^(aud_[0-9A-Z]{20,80})\.([a-z0-9]{2,4})$/.exec(file) ?? [];
   const row = id === undefined ? undefined : await find(id);
-  if (!row || audioFormats[row.format as FormatName].extension !== extension) throw new Failure('not_found');
+  const captions = captionKinds.find((kind) => kind === extension);
+  const isOfFormat = row && audioFormats[row.format as FormatName].extension === extension;
+  if (!row || !(captions || isOfFormat)) throw new Failure('not_found');
   if (row.expiresAtMs <= Date.now()) throw new Failure('audio_expired');
-  return row;
+  return { row, captions };
 }
 
 /** What may be revoked is asked for again each time; all else never changes. */

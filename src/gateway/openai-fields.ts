@@ -1,5 +1,6 @@
 // What OpenAI's clients ask of POST /v1/audio/speech, in the members of our own body. `model` and `instructions` mean nothing
 // here: every voice speaks by its own engine, as it does.
+import { formatNames } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { type Fields, sortFields } from './known-fields.ts';
 import { type AskedSpeech, parseEventFields } from './speech-fields.ts';
@@ -10,7 +11,6 @@ export interface AskedFacade {
 }
 
 const known = ['model', 'input', 'voice', 'instructions', 'response_format', 'speed', 'stream_format'];
-const formats = ['mp3', 'wav', 'pcm'];
 const streamFormats = ['audio', 'sse'];
 const usualRateHz = 24_000;
 /** Whatever language the voice itself speaks first: nobody tells here which the text is in. */
@@ -19,7 +19,7 @@ const ownLanguage = 'und';
 export function parseFacadeFields(given: Fields, isStrict: boolean): AskedFacade {
   const { fields, ignored, faults } = sortFields(given, known, isStrict);
   const { input, voice, response_format, speed, stream_format } = fields;
-  const format = choose('response_format', response_format ?? 'mp3', formats, faults);
+  const format = choose('response_format', response_format ?? 'mp3', formatNames, faults);
   const isEvents = choose('stream_format', stream_format ?? 'audio', streamFormats, faults) === 'sse';
   const speech = {
     voice_id: typeof voice === 'object' && voice !== null ? (voice as Fields).id : voice,

@@ -1,6 +1,8 @@
 // What the routes of /v1 do, for those who call them; OpenAI's own documents tell the rest.
+
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
+import { formatNames } from '../audio/formats.ts';
 import { requiredScopesOf } from '../rpc/gate.ts';
 import { facadeEventContent } from './event-schemas.ts';
 import type { Operation, Schema } from './operation.ts';
@@ -18,7 +20,7 @@ const speaking: Schema = {
       oneOf: [text, { type: 'object', required: ['id'], properties: { id: text } }],
       description: 'Voice to speak with, by its id.',
     },
-    response_format: { ...text, enum: ['mp3', 'wav', 'pcm'], default: 'mp3', description: 'Encoding.' },
+    response_format: { ...text, enum: formatNames, default: 'mp3', description: 'Encoding.' },
     speed: { type: 'number', minimum: 0.25, maximum: 4, default: 1, description: 'Speed of speech.' },
     stream_format: { ...text, enum: ['audio', 'sse'], default: 'audio', description: 'Audio, or events with audio.' },
     instructions: { ...text, description: 'Means nothing here.' },

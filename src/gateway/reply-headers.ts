@@ -33,8 +33,8 @@ export const replyHeaders = {
   'X-Voice-Id': header('Id of the voice used.', 'clara'),
   'X-Method': header('`rest` or `streaming`.', 'rest', oneOf('rest', 'streaming')),
   'X-Chars': header('Unicode code points of the text received: what is counted and charged.', 57, whole),
-  'X-Format': header('`wav`, `pcm` or `mp3`.', 'wav'),
-  'X-Sample-Rate': header('Sample rate of the audio in hertz.', 44_100, whole),
+  'X-Format': header('`wav`, `pcm`, `mp3`, `opus` or `flac`.', 'wav'),
+  'X-Sample-Rate': header('Sample rate of the audio in hertz; of Opus, the one that was asked for.', 44_100, whole),
   'X-Audio-Id': header('Id of the audio.', 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H'),
   'X-Audio-Duration': header('How long the audio lasts, in seconds.', 3.711, { type: 'number', minimum: 0 }),
   'X-Audio-Expires': header('When the link stops working.', '2030-01-02T03:04:05.000Z', {
@@ -50,6 +50,16 @@ export const replyHeaders = {
     '`HIT` where the audio was there already, `MISS` where it was spoken now.',
     'MISS',
     oneOf('HIT', 'MISS'),
+  ),
+  'X-Captions-Srt': header(
+    'Where the captions are as SubRip, if they were asked for; as long as the audio.',
+    'http://127.0.0.1:8080/audio/aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H.srt',
+    { type: 'string', format: 'uri' },
+  ),
+  'X-Captions-Vtt': header(
+    'Where the captions are as WebVTT, if they were asked for; as long as the audio.',
+    'http://127.0.0.1:8080/audio/aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H.vtt',
+    { type: 'string', format: 'uri' },
   ),
   'X-Warnings': header(
     'What you may want to know though nothing failed: `nothing_spoken`, `transliterated`, `fallback_engine`.',

@@ -3,6 +3,7 @@
 // Members that mean nothing are ignored and named, or refused where the gateway is strict.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import {
+  CaptionFormat,
   type EstimateSpeechRequestSchema,
   OutputFormat,
   ReturnFormat,
@@ -12,6 +13,7 @@ import {
 } from '../../gen/sonant/v1/speech_pb.ts';
 import type { FormatName } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
+import type { CaptionKind } from '../speech/captions.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import { fromThrown } from './failure-reply.ts';
 import { type Fields, sortFields } from './known-fields.ts';
@@ -36,6 +38,7 @@ const restFields = [
   'return_format',
   'output_format',
   'speaking_rate',
+  'captions',
 ];
 const eventFields = [...restFields, 'timestamps'];
 const numbers = ['sample_rate', 'speaking_rate'];
@@ -107,6 +110,13 @@ const outputFormats: Readonly<Record<FormatName, OutputFormat>> = {
   wav: OutputFormat.WAV,
   pcm: OutputFormat.PCM,
   mp3: OutputFormat.MP3,
+  opus: OutputFormat.OPUS,
+  flac: OutputFormat.FLAC,
+};
+
+const captionFormats: Readonly<Record<CaptionKind, CaptionFormat>> = {
+  srt: CaptionFormat.SRT,
+  vtt: CaptionFormat.VTT,
 };
 
 const soundOf = ({ voiceId, sampleRateHz, languageCode, format, speakingRate }: SpeechRequest) => ({
@@ -121,6 +131,7 @@ export const toSynthesize = (request: SpeechRequest): MessageInitShape<typeof Sy
   ...soundOf(request),
   text: request.chunks[0] ?? '',
   returnFormat: request.returnFormat === 'buffer' ? ReturnFormat.INLINE : ReturnFormat.URL,
+  captions: request.captions.map((kind) => captionFormats[kind]),
 });
 
 export const toStream = ({ request, isKept }: AskedSpeech): MessageInitShape<typeof StreamSpeechRequestSchema> => ({

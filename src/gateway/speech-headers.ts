@@ -1,6 +1,11 @@
 // What is told of speech in the headers of a reply.
 import type { Duration } from '@bufbuild/protobuf/wkt';
-import { OutputFormat, type SpeechInfo, type SynthesizeSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
+import {
+  CaptionFormat,
+  OutputFormat,
+  type SpeechInfo,
+  type SynthesizeSpeechResponse,
+} from '../../gen/sonant/v1/speech_pb.ts';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { ignoredFieldCharsMax, ignoredFieldsMax } from './limits.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
@@ -11,6 +16,8 @@ const formatNames: Readonly<Record<number, FormatName>> = {
   [OutputFormat.WAV]: 'wav',
   [OutputFormat.PCM]: 'pcm',
   [OutputFormat.MP3]: 'mp3',
+  [OutputFormat.OPUS]: 'opus',
+  [OutputFormat.FLAC]: 'flac',
 };
 
 export const formatOf = (format: OutputFormat): FormatName => formatNames[format]!;
@@ -56,6 +63,11 @@ export function expiresHeader({ expireTime }: SpeechInfo | SynthesizeSpeechRespo
     ? { 'X-Audio-Expires': new Date(Number(expireTime.seconds) * 1000 + expireTime.nanos / 1e6).toISOString() }
     : {};
 }
+
+export const captionHeaders = ({ captions }: SynthesizeSpeechResponse): SpeechHeaders =>
+  Object.fromEntries(
+    captions.map(({ format, url }) => [format === CaptionFormat.SRT ? 'X-Captions-Srt' : 'X-Captions-Vtt', url]),
+  );
 
 export function ignoredHeader(names: readonly string[]): SpeechHeaders {
   if (names.length === 0) return {};

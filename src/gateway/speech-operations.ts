@@ -1,8 +1,9 @@
 // The documentation of the routes that speak, and what it shares with that of streams.
 
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { outputSampleRatesHz } from '../audio/formats.ts';
+import { audioFormats, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import { requiredScopesOf } from '../rpc/gate.ts';
+import { captionKinds } from '../speech/captions.ts';
 import { speakingRates } from '../speech/request.ts';
 import { eventContent } from './event-schemas.ts';
 import { idempotencyKeyCharsMax } from './limits.ts';
@@ -58,9 +59,11 @@ export const speechProperties = {
   },
   output_format: {
     type: 'string',
-    enum: ['wav', 'pcm', 'mp3'],
+    enum: formatNames,
     default: 'wav',
-    description: 'Encoding: RIFF WAVE, bare 16-bit little-endian samples, or MP3; one channel.',
+    description:
+      'Encoding: RIFF WAVE, bare 16-bit little-endian samples, MP3, Opus in Ogg, or FLAC; one channel. An Opus file ' +
+      'decodes at 48000 Hz, whatever the sample rate is that was asked for and that stands in its header.',
   },
   speaking_rate: {
     type: 'number',
@@ -75,7 +78,17 @@ const speechRequestSchema: Schema = {
   title: 'SpeechRequest',
   type: 'object',
   required: ['voice_id'],
-  properties: speechProperties,
+  properties: {
+    ...speechProperties,
+    captions: {
+      type: 'array',
+      items: { type: 'string', enum: captionKinds },
+      uniqueItems: true,
+      description:
+        'Captions to keep beside the audio, for `method` `rest` with `return_format` `url`: SubRip, WebVTT or both. ' +
+        'X-Captions-Srt and X-Captions-Vtt tell where they are.',
+    },
+  },
 };
 
 const linkSchema: Schema = {
@@ -88,7 +101,7 @@ const linkSchema: Schema = {
     voice_name: { type: 'string', description: 'Name of the voice used.' },
     method: { type: 'string', enum: ['rest'], description: 'Always this.' },
     chars: { type: 'integer', description: 'Unicode code points of the text received.' },
-    format: { type: 'string', enum: ['wav', 'pcm', 'mp3'], description: 'Encoding of the audio.' },
+    format: { type: 'string', enum: formatNames, description: 'Encoding of the audio.' },
   },
 };
 
@@ -131,13 +144,17 @@ export const soundHeaders: readonly ReplyHeaderName[] = [
   'X-Audio-Duration',
   'X-Audio-Expires',
   'X-Audio-Url',
+  'X-Captions-Srt',
+  'X-Captions-Vtt',
   'X-Cache',
   'X-Warnings',
   'X-Ignored-Fields',
 ];
 
 const sound = { schema: { type: 'string', format: 'binary' } };
-export const soundContent = { 'audio/wav': sound, 'audio/pcm': sound, 'audio/mpeg': sound };
+export const soundContent = Object.fromEntries(
+  Object.values(audioFormats).map(({ contentType }) => [contentType, sound]),
+);
 
 /** Besides what any operation may meet. */
 export const speakingFailures = [

@@ -15,6 +15,7 @@ import { fieldsOf } from './json-body.ts';
 import { documented } from './operation.ts';
 import { type AskedSpeech, parseSpeechFields, toStream, toSynthesize } from './speech-fields.ts';
 import {
+  captionHeaders,
   durationHeader,
   expiresHeader,
   formatOf,
@@ -46,7 +47,8 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
   const makeLink = async (request: FastifyRequest, reply: FastifyReply, { request: speech }: AskedSpeech) => {
     const response = await client.synthesizeSpeech(toSynthesize(speech), callOptionsOf(request, reply, 'rest'));
     const { voiceName, chars, audio, expireTime } = response;
-    const headers = { ...storyHeaders(response), ...durationHeader(response), ...expiresHeader(response) };
+    const told = [storyHeaders, durationHeader, expiresHeader, captionHeaders].map((headersOf) => headersOf(response));
+    const headers: SpeechHeaders = Object.assign({}, ...told);
     const format = formatOf(response.outputFormat);
     const body = { status: 'success', audio_url: audio.value, voice_name: voiceName, method: 'rest', chars, format };
     const answer: LinkAnswer = { headers, body };

@@ -6,7 +6,7 @@ import type { KeyCaller } from '../access/keyring.ts';
 import type { Ledger } from '../access/ledger.ts';
 import type { Limiter, Standing } from '../access/limiter.ts';
 import { dayOf } from '../access/usage-day.ts';
-import { bytesPerSecondOf } from '../audio/formats.ts';
+import { audioFormats } from '../audio/formats.ts';
 import type { Delivered } from '../speech/delivery.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/outbox.ts';
 import { countChars, type SpeechRequest } from '../speech/request.ts';
@@ -93,7 +93,7 @@ class StreamAccount {
     else if (event.type === 'audio') {
       this.#isHeard = true;
       const { format, sampleRateHz } = this.#info!;
-      this.#seconds += event.audio.length / bytesPerSecondOf(format, sampleRateHz);
+      this.#seconds += event.audio.length / audioFormats[format].bytesPerSecond(sampleRateHz);
       this.spokenChars = Math.max(this.spokenChars, this.#charsBefore[event.chunkIndex]! + event.chunkCharsBegun);
     } else if (event.type === 'chunk_done') {
       this.spokenChars = this.#charsBefore[event.chunkIndex + 1]!;

@@ -3,6 +3,7 @@
 // of an enum's goes on as it is, to be refused along with all other faults.
 
 import {
+  CaptionFormat,
   type EstimateSpeechRequest,
   OutputFormat,
   ReturnFormat,
@@ -20,11 +21,17 @@ const formats: Readonly<Record<number, string | undefined>> = {
   [OutputFormat.WAV]: 'wav',
   [OutputFormat.PCM]: 'pcm',
   [OutputFormat.MP3]: 'mp3',
+  [OutputFormat.OPUS]: 'opus',
+  [OutputFormat.FLAC]: 'flac',
 };
 const returnFormats: Readonly<Record<number, string | undefined>> = {
   [ReturnFormat.UNSPECIFIED]: 'url',
   [ReturnFormat.URL]: 'url',
   [ReturnFormat.INLINE]: 'buffer',
+};
+const captionKinds: Readonly<Record<number, string | undefined>> = {
+  [CaptionFormat.SRT]: 'srt',
+  [CaptionFormat.VTT]: 'vtt',
 };
 const timestampKinds: Readonly<Record<number, string | undefined>> = {
   [TimestampKind.UNSPECIFIED]: undefined,
@@ -41,6 +48,7 @@ export const parseSynthesize = (message: SynthesizeSpeechRequest, faults: readon
       method: 'rest',
       text: message.text || undefined,
       return_format: named(returnFormats, message.returnFormat),
+      captions: message.captions.map((kind) => named(captionKinds, kind)),
     },
     faults,
   );

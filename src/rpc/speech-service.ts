@@ -3,6 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import {
+  CaptionFormat,
   OutputFormat,
   ReturnFormat,
   type SpeechInfoSchema,
@@ -13,6 +14,7 @@ import {
 } from '../../gen/sonant/v1/speech_pb.ts';
 import type { FormatName } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
+import type { CaptionKind } from '../speech/captions.ts';
 import type { Delivered, DeliveredInfo, Delivery } from '../speech/delivery.ts';
 import type { SpeechEvent } from '../speech/outbox.ts';
 import type { SpeechRequest } from '../speech/request.ts';
@@ -105,10 +107,19 @@ const describe = (delivered: Delivered) => ({
   warnings: [...delivered.warnings],
 });
 
-type Audio = Pick<MessageInitShape<typeof SynthesizeSpeechResponseSchema>, 'audio' | 'expireTime'>;
+type Audio = Pick<MessageInitShape<typeof SynthesizeSpeechResponseSchema>, 'audio' | 'expireTime' | 'captions'>;
 
-const linkTo = ({ audioUrl, expiresAt }: Delivered) =>
-  ({ audio: { case: 'audioUrl', value: audioUrl }, expireTime: timestampFromDate(expiresAt) }) satisfies Audio;
+const linkTo = ({ audioUrl, captionUrls, expiresAt }: Delivered) =>
+  ({
+    audio: { case: 'audioUrl', value: audioUrl },
+    expireTime: timestampFromDate(expiresAt),
+    captions: Object.entries(captionUrls).map(([kind, url]) => ({ format: toCaptionFormat[kind as CaptionKind], url })),
+  }) satisfies Audio;
+
+const toCaptionFormat: Readonly<Record<CaptionKind, CaptionFormat>> = {
+  srt: CaptionFormat.SRT,
+  vtt: CaptionFormat.VTT,
+};
 
 async function inline(delivered: Delivered, bytesMax: number, signal: AbortSignal) {
   const { byteCount } = delivered;
@@ -168,6 +179,8 @@ const toOutputFormat: Readonly<Record<FormatName, OutputFormat>> = {
   wav: OutputFormat.WAV,
   pcm: OutputFormat.PCM,
   mp3: OutputFormat.MP3,
+  opus: OutputFormat.OPUS,
+  flac: OutputFormat.FLAC,
 };
 
 const toQuality = {

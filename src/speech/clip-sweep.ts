@@ -2,6 +2,7 @@
 // files that a crash has left without a row. One sweep at a time, a small batch at a time, so that nobody waits for it.
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { ClipStore } from '../clips/clip-store.ts';
+import { audioOf, removeClip } from './kept-captions.ts';
 
 export interface SweptIndex {
   find(clipId: string): Promise<unknown>;
@@ -36,7 +37,7 @@ export function openClipSweep(options: {
     const removed: string[] = [];
     for (const clipId of clipIds) {
       if (isClosed) break;
-      await clips.remove(clipId).then(() => removed.push(clipId), onFault);
+      await removeClip(clips, clipId).then(() => removed.push(clipId), onFault);
     }
     return removed;
   };
@@ -51,7 +52,7 @@ export function openClipSweep(options: {
     }
     if (isClosed || Date.now() - sweptLeftoversAt < dayMs) return;
     sweptLeftoversAt = Date.now();
-    await clips.sweep(async (key) => isClosed || (await index.find(key)) !== undefined);
+    await clips.sweep(async (key) => isClosed || (await index.find(audioOf(key))) !== undefined);
   };
 
   let running = Promise.resolve();

@@ -2,11 +2,13 @@
 // same caller is answered from the clip while it lasts, and joins in while it is being spoken. A stream is kept besides
 // if it asks for a link. What is kept has an address that nobody can guess, and a day to live.
 import { createHash } from 'node:crypto';
-import { audioFormats, bytesPerSecondOf, type FormatName } from '../audio/formats.ts';
+import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { ClipStore } from '../clips/clip-store.ts';
 import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
+import type { CaptionKind } from './captions.ts';
 import { type Flights, ownFlights, type Shared } from './flights.ts';
+import { removeClip } from './kept-captions.ts';
 import { type ClipRecord, keepClip } from './kept-clip.ts';
 import type { SpeechEvent, SpeechInfo } from './outbox.ts';
 import { planSpeech, type SpeechPlans } from './plan.ts';
@@ -49,6 +51,8 @@ export interface Delivered {
   warnings: readonly string[];
   /** Empty where none was wanted. */
   audioUrl: string;
+  /** Where its captions are, of the kinds that were asked for. */
+  captionUrls: Partial<Record<CaptionKind, string>>;
   expiresAt: Date;
   /** The file, from its beginning. */
   open(): AsyncIterable<Uint8Array>;
@@ -85,22 +89,24 @@ export interface DeliveryOptions {
   links: { baseUrl(): string; keepMs: number };
 }
 
+type Wanted = Pick<SpeechRequest, 'captions'> & { audioUrlWanted: boolean };
+
 /** A clip answers for a request while it has this share of its life before it. */
 const cachedLifeMin = 0.5;
 /** What people speak at, in characters of text as it is said. */
 const charsPerSecond = 14.5;
-const wavHeaderBytes = 44;
 
 /** `flights` are those of all the processes that serve the same callers. */
 export function createDelivery(options: DeliveryOptions, flights: Flights = ownFlights): Delivery {
   const { speech, voices, clips, index, links } = options;
   const work = createSharedWork<Shared<ClipRecord>>();
+  const fileUrl = (clipId: string, extension: string) => `${links.baseUrl()}/audio/${clipId}.${extension}`;
   const urlOf = ({ clipId, format }: Pick<ClipRecord, 'clipId' | 'format'>) =>
-    `${links.baseUrl()}/audio/${clipId}.${audioFormats[format as FormatName].extension}`;
+    fileUrl(clipId, audioFormats[format as FormatName].extension);
 
   const keepOptions = { clips, index, keepMs: links.keepMs };
 
-  const toDelivered = (clip: ClipRecord, voice: Voice, cached: boolean, audioUrlWanted: boolean): Delivered => ({
+  const toDelivered = (clip: ClipRecord, voice: Voice, cached: boolean, wanted: Wanted): Delivered => ({
     audioId: clip.clipId,
     voice,
     chars: clip.chars,
@@ -110,7 +116,8 @@ export function createDelivery(options: DeliveryOptions, flights: Flights = ownF
     byteCount: clip.byteCount,
     cached,
     warnings: clip.warnings === '' ? [] : clip.warnings.split(' '),
-    audioUrl: audioUrlWanted ? urlOf(clip) : '',
+    audioUrl: wanted.audioUrlWanted ? urlOf(clip) : '',
+    captionUrls: Object.fromEntries(wanted.captions.map((kind) => [kind, fileUrl(clip.clipId, kind)])),
     expiresAt: new Date(clip.expiresAtMs),
     open: () => readClip(clips, clip.clipId),
   });
@@ -136,15 +143,20 @@ export function createDelivery(options: DeliveryOptions, flights: Flights = ownF
     async deliver(request, caller, signal, { fresh, audioUrlWanted }) {
       const plans = planSpeech(voicesFor(voices, caller), request);
       const { voice } = plans.voice;
+      const { captions, chunks } = request;
+      const wanted = { audioUrlWanted, captions };
+      const captioned = captions.length > 0 ? chunks[0] : undefined;
       const cached = fresh ? undefined : await findSpoken(request, caller.callerId, plans);
-      if (cached) return toDelivered(cached, voice, true, audioUrlWanted);
+      if (cached) return toDelivered(cached, voice, true, wanted);
       const speak = async (until: AbortSignal) => {
         const toCacheKey = (info: SpeechInfo) => cacheKeyOf(request, info.voice, info.speaker);
-        const kept = keepClip(speech.streamSpeech(request, caller, until), { ...keepOptions, caller, toCacheKey });
+        const asked = captioned === undefined ? request : { ...request, timestamps: true };
+        const options = { ...keepOptions, caller, toCacheKey, captioned };
+        const kept = keepClip(speech.streamSpeech(asked, caller, until), options);
         for await (const _ of kept.events);
         return kept.clip;
       };
-      if (fresh) return toDelivered(await speak(signal), voice, false, audioUrlWanted);
+      if (fresh) return toDelivered(await speak(signal), voice, false, wanted);
       const flight = `${caller.callerId} ${cacheKeyOf(request, voice, plans.bindings[0]!.speaker)}`;
       const { value: clip, isMade } = await work.join(flight, signal, (until) =>
         flights.share(flight, until, {
@@ -152,7 +164,7 @@ export function createDelivery(options: DeliveryOptions, flights: Flights = ownF
           make: () => speak(until),
         }),
       );
-      return toDelivered(clip, voice, !isMade, audioUrlWanted);
+      return toDelivered(clip, voice, !isMade, wanted);
     },
 
     async *streamSpeech(request, caller, signal) {
@@ -183,24 +195,32 @@ export function createDelivery(options: DeliveryOptions, flights: Flights = ownF
       }
       const { chars, format, sampleRateHz, speakingRate } = request;
       const seconds = said / charsPerSecond / speakingRate;
-      const byteCount =
-        Math.round(seconds * bytesPerSecondOf(format, sampleRateHz)) + (format === 'wav' ? wavHeaderBytes : 0);
+      const { bytesPerSecond, headBytes = 0 } = audioFormats[format];
+      const byteCount = Math.round(seconds * bytesPerSecond(sampleRateHz)) + headBytes;
       return { chars, seconds, byteCount, segmentCount, warnings };
     },
 
     async remove(audioId, caller) {
       const clip = await index.markDeleted(audioId, caller.callerId, Date.now());
       if (!clip) throw new Failure('not_found');
-      await clips.remove(audioId);
+      await removeClip(clips, audioId);
     },
   };
 }
 
-/** Everything that the sound depends on. */
+/** Everything that the sound depends on, and whether there are captions with it. */
 function cacheKeyOf(request: SpeechRequest, voice: Voice, { engine, voiceId, version }: Voice): string {
-  const { chunks, languageCode, speakingRate, sampleRateHz, format } = request;
+  const { chunks, languageCode, speakingRate, sampleRateHz, format, captions } = request;
   const who = [voice.voiceId, voice.version, engine, voiceId, version];
-  const facts = [...who, chunks, languageCode, speakingRate, sampleRateHz, format];
+  const facts = [
+    ...who,
+    chunks,
+    languageCode,
+    speakingRate,
+    sampleRateHz,
+    format,
+    ...(captions.length > 0 ? ['captions'] : []),
+  ];
   return createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
 }
 

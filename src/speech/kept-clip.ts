@@ -1,9 +1,11 @@
 // Keeps the sound of a stream as it passes: into a draft as it comes, and when it is done, under its id with its true
 // sizes and into the index. A stream that fails or is left leaves nothing.
-import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { ClipDraft, ClipStore } from '../clips/clip-store.ts';
+import { toCues } from './captions.ts';
+import { keepCaptions, removeClip } from './kept-captions.ts';
 import type { SpeechEvent, SpeechInfo } from './outbox.ts';
 import type { Caller } from './request.ts';
+import type { TimedWord } from './word-timing.ts';
 
 /** What the index knows of a clip. */
 export interface ClipRecord {
@@ -35,6 +37,8 @@ export interface KeepOptions {
   caller: Caller;
   /** What finds it for the same request, by who spoke it; null for nothing. */
   toCacheKey(info: SpeechInfo): string | null;
+  /** The text to caption by the stream's own word times; undefined for no captions. */
+  captioned?: string | undefined;
 }
 
 export interface KeptClip {
@@ -44,11 +48,8 @@ export interface KeptClip {
   readonly clip: ClipRecord;
 }
 
-/** At least a WAV header. */
-const headBytesMax = 64;
-
 export function keepClip(events: AsyncIterable<SpeechEvent>, options: KeepOptions): KeptClip {
-  const { clips, index, keepMs, caller, toCacheKey } = options;
+  const { clips, index, keepMs, caller, toCacheKey, captioned } = options;
   let clip: ClipRecord | undefined;
 
   /** A clip that nobody will find is not kept, nor one of a voice that has ended while it was put away. */
@@ -60,7 +61,7 @@ export function keepClip(events: AsyncIterable<SpeechEvent>, options: KeepOption
         throw ended.reason;
       }
     } catch (error) {
-      await clips.remove(made.clipId).catch(() => undefined);
+      await removeClip(clips, made.clipId).catch(() => undefined);
       throw error;
     }
   };
@@ -68,19 +69,23 @@ export function keepClip(events: AsyncIterable<SpeechEvent>, options: KeepOption
   async function* keep(): AsyncGenerator<SpeechEvent> {
     let draft: ClipDraft | undefined;
     let info: SpeechInfo | undefined;
-    let head: Uint8Array = new Uint8Array();
+    const words: TimedWord[] = [];
     try {
       for await (const event of events) {
         if (event.type === 'info') {
           info = event;
           draft = await clips.create(info.audioId, info.contentType);
         } else if (event.type === 'audio') {
-          if (head.length < headBytesMax) head = Buffer.concat([head, event.audio]).subarray(0, headBytesMax);
           await draft!.write(event.audio);
+        } else if (event.type === 'timestamps' && captioned !== undefined) {
+          words.push(...event.words);
         } else if (event.type === 'done') {
-          const { seal } = audioFormats[info!.format as FormatName];
-          seal?.(head, event.byteCount);
-          await draft!.commit(seal && head);
+          await draft!.commit(event.head);
+          if (captioned !== undefined)
+            await keepCaptions(clips, info!.audioId, toCues(captioned, words, event.seconds)).catch(async (error) => {
+              await clips.remove(info!.audioId).catch(() => undefined);
+              throw error;
+            });
           const now = Date.now();
           const { audioId, voice, format, sampleRateHz, warnings } = info!;
           const cacheKey = toCacheKey(info!);

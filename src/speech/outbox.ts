@@ -50,6 +50,8 @@ export interface SpeechDone {
   chars: number;
   seconds: number;
   byteCount: number;
+  /** What a whole file begins with in place of what the stream began with, where that had to wait for the end. */
+  head?: Uint8Array | undefined;
 }
 
 export type SpeechEvent = SpeechInfo | SpeechAudio | SpeechTimestamps | SpeechChunkDone | SpeechDone;

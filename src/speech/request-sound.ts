@@ -1,7 +1,7 @@
 // The sound of one request, from the engine's pieces to encoded bytes: seams trimmed to the breath a reader would take,
 // everything down one line, and an account of the time, so that chunks and words can be placed in it.
 import { audioFormats } from '../audio/formats.ts';
-import { SeamTrimmer } from '../audio/seam.ts';
+import { isLoud, SeamTrimmer } from '../audio/seam.ts';
 import { openSoundLine, type SoundLine } from '../audio/sound-line.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
@@ -9,12 +9,15 @@ import type { Begun } from './ahead.ts';
 import type { SpeechTimestamps } from './outbox.ts';
 import type { PlannedCut, SpeechPlan } from './plan.ts';
 import type { Break } from './segment.ts';
-import { createWordAt, engineWords, estimatedWords, type WordAt } from './word-timing.ts';
+import { estimateWords, type Stretch } from './word-estimate.ts';
+import { createWordAt, engineWords, type WordAt } from './word-timing.ts';
 
 /** The longest silence left on either side of a cut, at normal speed; after a sentence it is the engine's own. */
 const pauseSecondsMax: Record<Break, number> = { paragraph: Infinity, sentence: Infinity, clause: 0.1, word: 0.02 };
 /** How much sound is worked on before others get their turn of the event loop. */
 const sliceSeconds = 0.25;
+/** A quiet that is shorter is within a word. */
+const pauseSecondsMin = 0.1;
 /** What is heard where nothing can be spoken. */
 const silenceSeconds = 0.25;
 
@@ -28,6 +31,8 @@ export class RequestSound {
   #segmentStart = 0;
   #droppedSeconds = 0;
   #times: WordTime[] = [];
+  /** Where the segment is not quiet, in samples sent. */
+  #sounded: { from: number; to: number }[] = [];
 
   constructor(plan: SpeechPlan) {
     this.#plan = plan;
@@ -36,13 +41,18 @@ export class RequestSound {
 
   /** How long the sound sent so far lasts for the listener. */
   get seconds(): number {
-    return this.#sent === 0 ? 0 : this.#sent / this.#rateHz / this.#plan.tempo;
+    return this.#sent === 0 ? 0 : this.#secondsAt(this.#sent);
+  }
+
+  #secondsAt(sample: number): number {
+    return sample / this.#rateHz / this.#plan.tempo;
   }
 
   /** The bytes of one segment, a slice of sound at a time. */
   async *hear({ cut: planned, pieces }: Begun<PlannedCut, SpokenPcm>): AsyncGenerator<Uint8Array> {
     this.#segmentStart = this.seconds;
     this.#times = [];
+    this.#sounded = [];
     let trimmer: SeamTrimmer | undefined;
     for await (const piece of pieces) {
       this.#line ??= await this.#open(piece.sampleRateHz);
@@ -62,21 +72,37 @@ export class RequestSound {
     }
   }
 
-  /** When the words of the segment just heard are heard. */
+  /** When the words of the segment just heard are heard, by whoever plays the file. */
   timeWords({ chunkIndex, cut }: PlannedCut): SpeechTimestamps | undefined {
     if (!cut) return undefined;
     const { binding, tempo } = this.#plan;
     const quality = binding.engine.capabilities.timings ? 'engine' : 'estimated';
     const wordAt = this.#wordsAt[chunkIndex]!;
-    const droppedSeconds = this.#droppedSeconds;
-    const at = { startSeconds: this.#segmentStart, endSeconds: this.seconds, droppedSeconds, tempo };
-    const words = quality === 'engine' ? engineWords(cut, this.#times, at, wordAt) : estimatedWords(cut, at, wordAt);
+    const { format, sampleRateHz } = this.#plan.request;
+    const delay = (audioFormats[format].delaySamples ?? 0) / sampleRateHz;
+    const segment = { startSeconds: this.#segmentStart + delay, endSeconds: this.seconds + delay };
+    const at = { ...segment, droppedSeconds: this.#droppedSeconds, tempo };
+    const sounded = this.#sounded.map(
+      ({ from, to }): Stretch => ({
+        startSeconds: this.#secondsAt(from) + delay,
+        endSeconds: this.#secondsAt(to) + delay,
+      }),
+    );
+    const words =
+      quality === 'engine'
+        ? engineWords(cut, this.#times, at, wordAt)
+        : estimateWords(cut, sounded.length > 0 ? sounded : [segment], wordAt);
     return { type: 'timestamps', chunkIndex, words, quality };
   }
 
   /** The last bytes. */
   end(): Uint8Array {
     return this.#line!.end();
+  }
+
+  /** What a whole file begins with in place of what the stream began with; undefined where that is the same. */
+  get head(): Uint8Array | undefined {
+    return this.#line!.head;
   }
 
   /** How long all of the sound is, as it was encoded. */
@@ -89,11 +115,23 @@ export class RequestSound {
   }
 
   *#push(samples: Int16Array): Generator<Uint8Array> {
+    if (this.#plan.request.timestamps) this.#noteSounded(samples);
     const slice = Math.ceil(this.#rateHz * sliceSeconds);
     for (let from = 0; from < samples.length; from += slice) {
       const part = samples.subarray(from, from + slice);
       this.#sent += part.length;
       yield this.#line!.push(part);
+    }
+  }
+
+  #noteSounded(samples: Int16Array): void {
+    const pause = pauseSecondsMin * this.#rateHz;
+    for (const [i, sample] of samples.entries()) {
+      if (!isLoud(sample)) continue;
+      const at = this.#sent + i;
+      const last = this.#sounded.at(-1);
+      if (last && at - last.to < pause) last.to = at + 1;
+      else this.#sounded.push({ from: at, to: at + 1 });
     }
   }
 

@@ -1,7 +1,8 @@
 // What is asked of the heart, checked. `parseSpeechRequest` takes the fields under their names in the JSON contract
 // (README: the API in one table), reports every fault at once, and coerces nothing: a number in quotes is a fault.
-import { audioFormats, type FormatName, outputSampleRatesHz } from '../audio/formats.ts';
+import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
+import { type CaptionKind, captionKinds } from './captions.ts';
 
 export interface SpeechRequest {
   voiceId: string;
@@ -17,6 +18,8 @@ export interface SpeechRequest {
   format: FormatName;
   speakingRate: number;
   timestamps: boolean;
+  /** For a link to a whole text: in which forms there shall be captions. */
+  captions: readonly CaptionKind[];
 }
 
 /** Who was admitted: whose turn it is, and who is charged. */
@@ -39,7 +42,6 @@ const wireLimits: TextLimits = { charsMax: 5000, chunksMax: 200, chunkCharsMax: 
 const methods = ['rest', 'streaming'] as const;
 const returnFormats = ['url', 'buffer'] as const;
 const timestampKinds = ['word'] as const;
-const formatNames = Object.keys(audioFormats) as FormatName[];
 export const voiceIdCharsMax = 128;
 export const speakingRates = { min: 0.25, max: 4 };
 
@@ -100,7 +102,11 @@ export function parseSpeechRequest(
     format: choose('output_format', formatNames, 'wav'),
     speakingRate: parseSpeakingRate(take('speaking_rate'), fault),
     timestamps: choose<string | undefined>('timestamps', timestampKinds, undefined) !== undefined,
+    captions: parseCaptions(take('captions'), fault),
   };
+  const isLinked = method === 'rest' && request.returnFormat === 'url';
+  if (request.captions.length > 0 && !isLinked)
+    fault('captions', 'conflict', 'are for method rest with return_format url; leave them out');
   const first = tooLong[0];
   if (faults.length === 0 && first) {
     const message = `${first.message}; split it, or send it in streaming mode as text_chunks`;
@@ -188,6 +194,16 @@ function checkText(field: string, value: unknown, charsMax: number, fault: Fault
     });
   }
   return [value];
+}
+
+function parseCaptions(value: unknown, fault: Fault): readonly CaptionKind[] {
+  if (value === undefined) return [];
+  const isKnown = (kind: unknown) => captionKinds.includes(kind as CaptionKind);
+  if (!Array.isArray(value)) fault('captions', 'type', `must be an array of ${captionKinds.join(', ')}`);
+  else if (!value.every(isKnown)) fault('captions', 'enum', `must be one or more of ${captionKinds.join(', ')}`);
+  else if (new Set(value).size < value.length) fault('captions', 'duplicate', 'must name each kind once');
+  else return value;
+  return [];
 }
 
 function parseLanguage(value: unknown, fault: Fault): string {

@@ -9,7 +9,7 @@ import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
 import { speakAhead } from './ahead.ts';
 import { createEngineGuards, type EngineGuard, type EngineGuards } from './engine-guard.ts';
-import { Outbox, type SpeechEvent, type SpeechInfo, type SpeechTimestamps } from './outbox.ts';
+import { Outbox, type SpeechDone, type SpeechEvent, type SpeechInfo, type SpeechTimestamps } from './outbox.ts';
 import { type PlannedCut, planSpeech, type SpeechPlan, type SpeechPlans } from './plan.ts';
 import { type Caller, countChars, type SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
@@ -84,16 +84,16 @@ export function createSpeech({ voices, slots, guards: guardOf = createEngineGuar
     const pieces: Uint8Array[] = [];
     const timestamps: SpeechTimestamps[] = [];
     let info: SpeechInfo | undefined;
-    let seconds = 0;
+    let done: SpeechDone | undefined;
     for await (const event of streamSpeech(request, caller, signal)) {
       if (event.type === 'info') info = event;
       else if (event.type === 'audio') pieces.push(event.audio);
       else if (event.type === 'timestamps') timestamps.push(event);
-      else if (event.type === 'done') seconds = event.seconds;
+      else if (event.type === 'done') done = event;
     }
     const audio = Buffer.concat(pieces);
-    audioFormats[request.format].seal?.(audio);
-    return { info: info!, audio, seconds, timestamps };
+    audio.set(done!.head ?? []);
+    return { info: info!, audio, seconds: done!.seconds, timestamps };
   }
 
   return { streamSpeech, synthesizeSpeech, restMs };
@@ -147,7 +147,8 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
       }
     }
     yield* outbox.put(sound.end(), at, true);
-    yield { type: 'done', chars: request.chars, seconds: sound.encodedSeconds, byteCount: outbox.byteCount };
+    const { encodedSeconds: seconds, head } = sound;
+    yield { type: 'done', chars: request.chars, seconds, byteCount: outbox.byteCount, head };
   } finally {
     sound.close();
   }

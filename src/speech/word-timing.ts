@@ -1,5 +1,5 @@
-// When the caller's own words are heard: from the engine's times of the words it spoke where it gives them, else
-// estimated from the length of the words. Times are seconds from the first sample of the request as it is sent.
+// When the caller's own words are heard, from the engine's times of the words it spoke; where it gives none,
+// word-estimate.ts has it. Times are seconds from the first sample of the request as it is sent.
 import type { WordTime } from '../engines/engine.ts';
 import type { Cut, Span } from './segment.ts';
 
@@ -43,26 +43,15 @@ export function engineWords(cut: Cut, times: readonly WordTime[], at: Placement,
   });
 }
 
-/** The caller's words of a segment, its time shared among them by their length as spoken. */
-export function estimatedWords(cut: Cut, at: Placement, wordAt: WordAt): TimedWord[] {
-  const weight = (from: number, to: number) => to - from + pauseWeight(cut.text.slice(from, to));
-  const total = cut.spans.reduce((sum, span) => sum + weight(span.from, span.to), 0);
-  const seconds = at.endSeconds - at.startSeconds;
-  let passed = 0;
-  return cut.spans.map((span) => {
-    const start = at.startSeconds + (seconds * passed) / total;
-    passed += weight(span.from, span.to);
-    return timed(span, start, at.startSeconds + (seconds * passed) / total, wordAt);
-  });
-}
-
 /** The caller's text of a stretch of a chunk. */
 export type WordAt = (offset: number, length: number) => string;
 
-/** How long the pause after a mark is, in letters. */
-const pauseWeight = (spoken: string): number => (/[.!?]["')\]]*$/.test(spoken) ? 6 : /[,;:]$/.test(spoken) ? 3 : 1);
-
-const timed = ({ offset, length }: Span, startSeconds: number, endSeconds: number, wordAt: WordAt): TimedWord => ({
+export const timed = (
+  { offset, length }: Span,
+  startSeconds: number,
+  endSeconds: number,
+  wordAt: WordAt,
+): TimedWord => ({
   text: wordAt(offset, length),
   offset,
   length,

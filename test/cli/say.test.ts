@@ -68,6 +68,13 @@ test('speaks a file, in the format of the ending, and tells of it as JSON', asyn
   expect(bytes.readUInt16BE(0) & 0xffe0).toBe(0xffe0);
 });
 
+test('a FLAC file states its length, though it was written as a stream', async () => {
+  const { code, out } = await sonant(['say', 'Hello.', '-o', 'hello.flac', '--json']);
+  const bytes = readFileSync(join(folder, 'hello.flac'));
+  const { seconds, format } = JSON.parse(out);
+  expect([code, format, bytes.readUInt32BE(22)]).toEqual([0, 'flac', Math.round(seconds * 44_100)]);
+});
+
 test('speaks a text far over the limit of a request', async () => {
   const { code, out } = await sonant(
     ['say', '-o', 'long.pcm', '-r', '4', '--sample-rate', '24000', '--json'],
@@ -92,8 +99,8 @@ test.each<[string, string[], number, RegExp]>([
     2,
     /--sample-rate.*\n.*--speaking-rate/,
   ],
-  ['an unknown ending', ['say', 'Hi.', '-o', 'x.flac'], 2, /\.flac/],
-  ['an unknown format', ['say', 'Hi.', '-o', 'x', '-f', 'flac'], 2, /wav, pcm, mp3/],
+  ['an unknown ending', ['say', 'Hi.', '-o', 'x.aac'], 2, /\.aac/],
+  ['an unknown format', ['say', 'Hi.', '-o', 'x', '-f', 'aac'], 2, /wav, pcm, mp3, opus, flac/],
   ['an unknown flag', ['say', 'Hi.', '--loud'], 2, /--loud/],
   ['a folder for a file', ['say', 'Hi.', '-o', '.', '-f', 'wav'], 2, /folder/],
   ['a folder that is not there', ['say', 'Hi.', '-o', 'nowhere/x.wav'], 2, /nowhere/],

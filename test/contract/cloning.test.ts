@@ -55,20 +55,23 @@ describe('by REST', () => {
     expect(await holders(sealed[0]!)).not.toEqual([]);
   });
 
-  test.each(['wav', 'pcm', 'mp3'])('it speaks, whole and streamed and as events, as %s', async (output_format) => {
-    for (const sample_rate of [24000, 44100, 48000]) {
-      const asked = fields({ output_format, sample_rate });
-      const whole = await speak({ ...asked, text, return_format: 'buffer' });
-      expect([whole.status, whole.headers.get('X-Voice')]).toEqual([200, 'Ada']);
-      const link = await speak({ ...asked, text });
-      audioUrl = link.body.audio_url;
-      expect((await ask('GET', new URL(audioUrl).pathname)).bytes.equals(whole.bytes)).toBe(true);
-      const streamed = await speak({ ...asked, method: 'streaming', text_chunks: [text] });
-      const { bytes: events } = await ask('POST', '/api/audio/speech/sse', { ...asked, text_chunks: [text] });
-      expect(soundIn(eventsIn(events.toString())).equals(streamed.bytes)).toBe(true);
-      if (output_format === 'pcm') expect(streamed.bytes.equals(whole.bytes)).toBe(true);
-    }
-  });
+  test.each(['wav', 'pcm', 'mp3', 'opus', 'flac'])(
+    'it speaks, whole and streamed and as events, as %s',
+    async (output_format) => {
+      for (const sample_rate of [24000, 44100, 48000]) {
+        const asked = fields({ output_format, sample_rate });
+        const whole = await speak({ ...asked, text, return_format: 'buffer' });
+        expect([whole.status, whole.headers.get('X-Voice')]).toEqual([200, 'Ada']);
+        const link = await speak({ ...asked, text });
+        audioUrl = link.body.audio_url;
+        expect((await ask('GET', new URL(audioUrl).pathname)).bytes.equals(whole.bytes)).toBe(true);
+        const streamed = await speak({ ...asked, method: 'streaming', text_chunks: [text] });
+        const { bytes: events } = await ask('POST', '/api/audio/speech/sse', { ...asked, text_chunks: [text] });
+        expect(soundIn(eventsIn(events.toString())).equals(streamed.bytes)).toBe(true);
+        if (output_format === 'pcm') expect(streamed.bytes.equals(whole.bytes)).toBe(true);
+      }
+    },
+  );
 
   test('it has a preview, and sounds like its person: no other voice does', async () => {
     expect((await ask('GET', `/api/voices/${voiceId}/preview`)).headers.get('content-type')).toBe('audio/mpeg');

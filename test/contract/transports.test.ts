@@ -4,6 +4,7 @@ import { createClient, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { formatNames } from '../../src/audio/formats.ts';
 import { Failure } from '../../src/errors.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
 import { fromConnectError } from '../../src/rpc/status.ts';
@@ -34,10 +35,14 @@ const transports: Record<string, Transport> = {
 };
 const clients = Object.entries(transports).map(([name, one]) => [name, createClient(SpeechService, one)] as const);
 
-const outputFormats = { wav: OutputFormat.WAV, pcm: OutputFormat.PCM, mp3: OutputFormat.MP3 } as const;
-const cases = (['wav', 'pcm', 'mp3'] as const).flatMap((format) =>
-  [24_000, 44_100, 48_000].map((rate) => [format, rate] as const),
-);
+const outputFormats = {
+  wav: OutputFormat.WAV,
+  pcm: OutputFormat.PCM,
+  mp3: OutputFormat.MP3,
+  opus: OutputFormat.OPUS,
+  flac: OutputFormat.FLAC,
+} as const;
+const cases = formatNames.flatMap((format) => [24_000, 44_100, 48_000].map((rate) => [format, rate] as const));
 
 describe.each(cases)('%s at %i Hz', (format, sampleRateHz) => {
   const text = `Hello there, this is ${format} at ${sampleRateHz}.`;

@@ -25,6 +25,7 @@ import { createServices } from '../../src/rpc/services.ts';
 import { openClipSweep } from '../../src/speech/clip-sweep.ts';
 import { createDelivery } from '../../src/speech/delivery.ts';
 import { createEngineGuards } from '../../src/speech/engine-guard.ts';
+import { readCaptions } from '../../src/speech/kept-captions.ts';
 import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
@@ -143,6 +144,7 @@ export async function openDoor(
       find: rows.find,
       open: (key, range) => clips.open(key, range),
       linkTo,
+      captionsOf: (clipId) => readCaptions(clips, clipId),
       isRevocable: ({ voiceId }) => voices.isCloned(voiceId),
     },
     settings: {

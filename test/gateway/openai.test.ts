@@ -33,7 +33,7 @@ const refusalOf = async (call: Promise<unknown>): Promise<APIError> =>
     (error) => error,
   );
 
-test('a text becomes an MP3 at 24 kHz, or a WAV, or bare samples', async () => {
+test('a text becomes an MP3 at 24 kHz, or what else is asked for', async () => {
   const mp3 = Buffer.from(await (await openai.audio.speech.create(asked)).arrayBuffer());
   expect(mp3.readUInt16BE(0) & 0xffe0, 'MPEG audio').toBe(0xffe0);
   const answer = await openai.audio.speech.create({ ...asked, response_format: 'wav' });
@@ -45,6 +45,14 @@ test('a text becomes an MP3 at 24 kHz, or a WAV, or bare samples', async () => {
   ]);
   const pcm = Buffer.from(await (await openai.audio.speech.create({ ...asked, response_format: 'pcm' })).arrayBuffer());
   expect(pcm.equals(wav.subarray(44))).toBe(true);
+  for (const [response_format, type, head] of [
+    ['opus', 'audio/ogg', 'OggS'],
+    ['flac', 'audio/flac', 'fLaC'],
+  ] as const) {
+    const answer = await openai.audio.speech.create({ ...asked, response_format });
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    expect([answer.headers.get('content-type'), bytes.toString('latin1', 0, 4)]).toEqual([type, head]);
+  }
   const fast = await openai.audio.speech.create({ ...asked, response_format: 'pcm', speed: 2 });
   expect((await fast.arrayBuffer()).byteLength / pcm.length).toBeCloseTo(0.5, 1);
 });

@@ -96,6 +96,8 @@ describe('sound in the reply', () => {
     ['wav', 44100, 'audio/wav'],
     ['pcm', 24000, 'audio/pcm'],
     ['mp3', 48000, 'audio/mpeg'],
+    ['opus', 44100, 'audio/ogg'],
+    ['flac', 24000, 'audio/flac'],
   ])('as %s at %i Hz has its headers and its length', async (output_format, sample_rate, type) => {
     const answer = await shared.speak({
       text: 'Hello there, world.',

@@ -77,7 +77,7 @@ describe('the events', () => {
   });
 
   test('carry at most 32 KiB of sound each, and joined are the streamed body, byte for byte', async () => {
-    for (const output_format of ['wav', 'pcm', 'mp3']) {
+    for (const output_format of ['wav', 'pcm', 'mp3', 'opus', 'flac']) {
       const body = { ...chunks, text_chunks: ['word '.repeat(16), 'and more '.repeat(4)], output_format };
       const events = await readEvents(await shared.ask(url, { body }));
       const sizes = events

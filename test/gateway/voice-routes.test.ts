@@ -27,7 +27,7 @@ describe('voices', () => {
       bindings: [{ engine: 'tone', voice_id: 'far' }],
       capabilities: {
         sample_rates: [24000, 44100, 48000],
-        output_formats: ['wav', 'pcm', 'mp3'],
+        output_formats: ['wav', 'pcm', 'mp3', 'opus', 'flac'],
         speaking_rate: { min: 0.25, max: 4 },
       },
       consent: null,

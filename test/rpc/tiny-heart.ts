@@ -138,6 +138,7 @@ export function openTinyHeart() {
       byteCount: audio.length,
       cached,
       warnings: [],
+      captionUrls: {},
       audioUrl: audioUrlWanted ? `http://sonant.test/audio/${audioId}.${request.format}` : '',
       expiresAt: new Date('2030-01-02T03:04:05Z'),
       async *open() {

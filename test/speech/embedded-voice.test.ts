@@ -68,3 +68,44 @@ test('formats and rates agree on the length, within 1 %', async () => {
   );
   expect(Math.max(...seconds) - Math.min(...seconds)).toBeLessThan(0.01 * seconds[0]! + 0.05);
 });
+
+/** Where, in seconds, sound begins after a tenth of a second of quiet. */
+function onsetsIn(samples: Int16Array, sampleRateHz: number): number[] {
+  const onsets: number[] = [];
+  let quiet = Infinity;
+  for (const [i, sample] of samples.entries()) {
+    if (Math.abs(sample) < 300) quiet++;
+    else {
+      if (quiet >= sampleRateHz / 10) onsets.push(i / sampleRateHz);
+      quiet = 0;
+    }
+  }
+  return onsets;
+}
+
+test.each([
+  ['engine', 1, 0.04],
+  ['engine', 1.5, 0.04],
+  ['estimated', 1, 0.1],
+])(
+  'words after pauses are told where they are heard: times by the %s, at speed %d',
+  async (quality, rate, errorMax) => {
+    const capabilities = { ...flite.capabilities, timings: quality === 'engine' };
+    const voices = createVoices([{ ...flite, capabilities }]);
+    const { synthesizeSpeech } = createSpeech({ voices, slots: createSlots({ speakingMax: 1, waitingMax: 0 }) });
+    const fields = {
+      voice_id: 'clara',
+      sample_rate: 24000,
+      output_format: 'pcm',
+      timestamps: 'word',
+      speaking_rate: rate,
+    };
+    const request = parseSpeechRequest({ ...fields, text: 'No. Maybe. Never. Now. More. Neither.' });
+    const { audio, timestamps } = await synthesizeSpeech(request, { callerId: 'test' }, new AbortController().signal);
+    const heard = onsetsIn(new Int16Array(audio.buffer, audio.byteOffset, audio.length / 2), 24000);
+    const told = timestamps.flatMap(({ words }) => words.map(({ startSeconds }) => startSeconds));
+    expect([told.length, heard.length]).toEqual([6, 6]);
+    const errors = told.map((seconds, i) => Math.abs(seconds - heard[i]!));
+    expect(Math.max(...errors), `told ${told}, heard ${heard}`).toBeLessThan(errorMax);
+  },
+);

@@ -1,6 +1,7 @@
 // The heart, through `streamSpeech` and `synthesizeSpeech`, with the tone engine: order, whole sound, seams, words, what
 // an engine cannot do itself, odd text.
 import { describe, expect, test } from 'vitest';
+import { formatNames } from '../../src/audio/formats.ts';
 import { collect, fifty, joined, openHeart as open, samplesOf, sentence, streaming } from './open-heart.ts';
 
 describe('a stream', () => {
@@ -46,18 +47,22 @@ describe('a stream', () => {
     expect(a.info.audioId).not.toBe(b.info.audioId);
   });
 
-  test.each(['wav', 'pcm', 'mp3'])('of 50 segments is, collected, the same sound in %s', async (output_format) => {
-    const { stream, whole, tone } = open({ capabilities: { segmentCharsMax: 30 } });
-    const streamed = joined(await collect(stream({ text: fifty, output_format })));
-    const collected = await whole({ text: fifty, output_format });
-    expect(tone.counts.begun).toBeGreaterThanOrEqual(100);
-    const head = output_format === 'wav' ? 44 : 0;
-    expect(Buffer.compare(streamed.subarray(head), collected.audio.subarray(head))).toBe(0);
-    if (output_format === 'wav') {
-      expect(streamed.readUInt32LE(40)).toBe(0xffffffff);
-      expect(Buffer.from(collected.audio).readUInt32LE(40)).toBe(collected.audio.length - 44);
-    }
-  });
+  // Opus takes its time, and has a test of its own for sound in pieces.
+  test.each(formatNames.filter((name) => name !== 'opus'))(
+    'of 50 segments is, collected, the same sound in %s',
+    async (output_format) => {
+      const { stream, whole, tone } = open({ capabilities: { segmentCharsMax: 30 } });
+      const streamed = joined(await collect(stream({ text: fifty, output_format })));
+      const collected = await whole({ text: fifty, output_format });
+      expect(tone.counts.begun).toBeGreaterThanOrEqual(100);
+      const head = { wav: 44, flac: 42, pcm: 0, mp3: 0, opus: 0 }[output_format];
+      expect(Buffer.compare(streamed.subarray(head), collected.audio.subarray(head))).toBe(0);
+      if (output_format === 'wav') {
+        expect(streamed.readUInt32LE(40)).toBe(0xffffffff);
+        expect(Buffer.from(collected.audio).readUInt32LE(40)).toBe(collected.audio.length - 44);
+      }
+    },
+  );
 
   test('has no sample step at a seam that is larger than those inside segments', async () => {
     const { whole } = open({ capabilities: { segmentCharsMax: 30 } });
@@ -145,7 +150,9 @@ describe('word times', () => {
     const done = events.at(-1);
     expect(timestamps?.quality).toBe('estimated');
     expect(timestamps?.words).toHaveLength(6);
-    expect(timestamps?.words.at(-1)?.endSeconds).toBeCloseTo(done?.type === 'done' ? done.seconds : 0, 3);
+    const left = (done?.type === 'done' ? done.seconds : 0) - timestamps!.words.at(-1)!.endSeconds;
+    expect(left, 'none is told to be heard in the silence at the end').toBeGreaterThan(0.05);
+    expect(left).toBeLessThan(0.1);
   });
 });
 

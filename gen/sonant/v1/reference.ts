@@ -309,6 +309,30 @@ export const protoReference: ProtoReference = {
           "number": 8,
           "type": "int32",
           "comment": "The most audio to answer inline, in bytes: 1 to 4000000. Default 4000000, under the 4 MiB message limit of common gRPC clients. More audio than this fails with INVALID_ARGUMENT; ask for a link, or call StreamSpeech."
+        },
+        {
+          "name": "captions",
+          "number": 9,
+          "type": "repeated CaptionFormat",
+          "comment": "Captions to keep beside the audio, each kind once; only with a link. Default none."
+        }
+      ]
+    },
+    {
+      "name": "CaptionLink",
+      "comment": "Where captions are.",
+      "fields": [
+        {
+          "name": "format",
+          "number": 1,
+          "type": "CaptionFormat",
+          "comment": "How they are written."
+        },
+        {
+          "name": "url",
+          "number": 2,
+          "type": "string",
+          "comment": "Public address of the file; it stops working with that of the audio."
         }
       ]
     },
@@ -350,7 +374,7 @@ export const protoReference: ProtoReference = {
           "name": "sample_rate_hz",
           "number": 6,
           "type": "int32",
-          "comment": "Sample rate of the audio in hertz."
+          "comment": "Sample rate of the audio in hertz; of Opus, which decodes at 48000, the one that was asked for."
         },
         {
           "name": "duration",
@@ -389,6 +413,12 @@ export const protoReference: ProtoReference = {
           "number": 12,
           "type": "google.protobuf.Timestamp",
           "comment": "When the link stops working; absent for inline audio."
+        },
+        {
+          "name": "captions",
+          "number": 13,
+          "type": "repeated CaptionLink",
+          "comment": "Captions of the audio, of the kinds that were asked for."
         }
       ]
     },
@@ -525,7 +555,7 @@ export const protoReference: ProtoReference = {
           "name": "sample_rate_hz",
           "number": 6,
           "type": "int32",
-          "comment": "Sample rate of the audio in hertz."
+          "comment": "Sample rate of the audio in hertz; of Opus, which decodes at 48000, the one that was asked for."
         },
         {
           "name": "channel_count",
@@ -1755,6 +1785,16 @@ export const protoReference: ProtoReference = {
           "name": "OUTPUT_FORMAT_MP3",
           "number": 3,
           "comment": "MPEG layer III, constant 64 kbit/s, one channel (audio/mpeg)."
+        },
+        {
+          "name": "OUTPUT_FORMAT_OPUS",
+          "number": 4,
+          "comment": "Opus in Ogg, about 32 kbit/s, one channel (audio/ogg). It decodes at 48000 Hz; the sample rate asked for stands in its header."
+        },
+        {
+          "name": "OUTPUT_FORMAT_FLAC",
+          "number": 5,
+          "comment": "FLAC, 16 bits, one channel, lossless (audio/flac). Streamed, its header does not state its length."
         }
       ]
     },
@@ -1776,6 +1816,27 @@ export const protoReference: ProtoReference = {
           "name": "RETURN_FORMAT_INLINE",
           "number": 2,
           "comment": "The audio itself, in the response."
+        }
+      ]
+    },
+    {
+      "name": "CaptionFormat",
+      "comment": "How captions are written.",
+      "values": [
+        {
+          "name": "CAPTION_FORMAT_UNSPECIFIED",
+          "number": 0,
+          "comment": "Never sent."
+        },
+        {
+          "name": "CAPTION_FORMAT_SRT",
+          "number": 1,
+          "comment": "SubRip (application/x-subrip)."
+        },
+        {
+          "name": "CAPTION_FORMAT_VTT",
+          "number": 2,
+          "comment": "WebVTT (text/vtt)."
         }
       ]
     },

@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/speech.proto.
  */
 export const file_sonant_v1_speech: GenFile = /*@__PURE__*/
-  fileDesc("ChZzb25hbnQvdjEvc3BlZWNoLnByb3RvEglzb25hbnQudjEi2QIKF1N5bnRoZXNpemVTcGVlY2hSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEgwKBHRleHQYAiABKAkSGwoOc2FtcGxlX3JhdGVfaHoYAyABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSAGIAQESLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGgoNc3BlYWtpbmdfcmF0ZRgGIAEoAUgCiAEBEi4KDXJldHVybl9mb3JtYXQYByABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0Eh0KEGlubGluZV9ieXRlc19tYXgYCCABKAVIA4gBAUIRCg9fc2FtcGxlX3JhdGVfaHpCEAoOX2xhbmd1YWdlX2NvZGVCEAoOX3NwZWFraW5nX3JhdGVCEwoRX2lubGluZV9ieXRlc19tYXgi3gIKGFN5bnRoZXNpemVTcGVlY2hSZXNwb25zZRIQCghhdWRpb19pZBgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRISCgp2b2ljZV9uYW1lGAMgASgJEg0KBWNoYXJzGAQgASgFEi4KDW91dHB1dF9mb3JtYXQYBSABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0EhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEisKCGR1cmF0aW9uGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg4KBmNhY2hlZBgIIAEoCBIQCgh3YXJuaW5ncxgJIAMoCRITCglhdWRpb191cmwYCiABKAlIABIVCgthdWRpb19ieXRlcxgLIAEoDEgAEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIHCgVhdWRpbyLWAgoTU3RyZWFtU3BlZWNoUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRITCgt0ZXh0X2NodW5rcxgCIAMoCRIbCg5zYW1wbGVfcmF0ZV9oehgDIAEoBUgAiAEBEhoKDWxhbmd1YWdlX2NvZGUYBCABKAlIAYgBARIuCg1vdXRwdXRfZm9ybWF0GAUgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBIaCg1zcGVha2luZ19yYXRlGAYgASgBSAKIAQESLAoKdGltZXN0YW1wcxgHIAEoDjIYLnNvbmFudC52MS5UaW1lc3RhbXBLaW5kEi4KDXJldHVybl9mb3JtYXQYCCABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0QhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZSL7AQoUU3RyZWFtU3BlZWNoUmVzcG9uc2USJQoEaW5mbxgBIAEoCzIVLnNvbmFudC52MS5TcGVlY2hJbmZvSAASJwoFYXVkaW8YAiABKAsyFi5zb25hbnQudjEuU3BlZWNoQXVkaW9IABIxCgp0aW1lc3RhbXBzGAMgASgLMhsuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHNIABIwCgpjaHVua19kb25lGAQgASgLMhouc29uYW50LnYxLlNwZWVjaENodW5rRG9uZUgAEiUKBGRvbmUYBSABKAsyFS5zb25hbnQudjEuU3BlZWNoRG9uZUgAQgcKBWV2ZW50IsMCCgpTcGVlY2hJbmZvEhAKCGF1ZGlvX2lkGAEgASgJEhAKCHZvaWNlX2lkGAIgASgJEhIKCnZvaWNlX25hbWUYAyABKAkSLgoNb3V0cHV0X2Zvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSFAoMY29udGVudF90eXBlGAUgASgJEhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEhUKDWNoYW5uZWxfY291bnQYByABKAUSEwoLY2h1bmtfY291bnQYCCABKAUSDQoFY2hhcnMYCSABKAUSEAoId2FybmluZ3MYCiADKAkSEQoJYXVkaW9fdXJsGAsgASgJEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZjYWNoZWQYDSABKAgiNwoLU3BlZWNoQXVkaW8SEwoLY2h1bmtfaW5kZXgYASABKAUSEwoLYXVkaW9fYnl0ZXMYAiABKAwi1QEKEFNwZWVjaFRpbWVzdGFtcHMSEwoLY2h1bmtfaW5kZXgYASABKAUSJwoFd29yZHMYAiADKAsyGC5zb25hbnQudjEuV29yZFRpbWVzdGFtcBI0CgdxdWFsaXR5GAMgASgOMiMuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHMuUXVhbGl0eSJNCgdRdWFsaXR5EhcKE1FVQUxJVFlfVU5TUEVDSUZJRUQQABISCg5RVUFMSVRZX0VOR0lORRABEhUKEVFVQUxJVFlfRVNUSU1BVEVEEAIiaQoNV29yZFRpbWVzdGFtcBIMCgR0ZXh0GAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSFQoNc3RhcnRfc2Vjb25kcxgEIAEoARITCgtlbmRfc2Vjb25kcxgFIAEoASJhCg9TcGVlY2hDaHVua0RvbmUSEwoLY2h1bmtfaW5kZXgYASABKAUSDQoFY2hhcnMYAiABKAUSFQoNc3RhcnRfc2Vjb25kcxgDIAEoARITCgtlbmRfc2Vjb25kcxgEIAEoASJvCgpTcGVlY2hEb25lEg0KBWNoYXJzGAEgASgFEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhIKCmJ5dGVfY291bnQYAyABKAMSEQoJYXVkaW9fdXJsGAQgASgJIvoBChVFc3RpbWF0ZVNwZWVjaFJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSEwoLdGV4dF9jaHVua3MYAiADKAkSGgoNbGFuZ3VhZ2VfY29kZRgDIAEoCUgAiAEBEhoKDXNwZWFraW5nX3JhdGUYBCABKAFIAYgBARIbCg5zYW1wbGVfcmF0ZV9oehgFIAEoBUgCiAEBEi4KDW91dHB1dF9mb3JtYXQYBiABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0QhAKDl9sYW5ndWFnZV9jb2RlQhAKDl9zcGVha2luZ19yYXRlQhEKD19zYW1wbGVfcmF0ZV9oeiKRAQoWRXN0aW1hdGVTcGVlY2hSZXNwb25zZRINCgVjaGFycxgBIAEoBRIrCghkdXJhdGlvbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhISCgpieXRlX2NvdW50GAMgASgDEhUKDXNlZ21lbnRfY291bnQYBCABKAUSEAoId2FybmluZ3MYBSADKAkiJgoSRGVsZXRlQXVkaW9SZXF1ZXN0EhAKCGF1ZGlvX2lkGAEgASgJIhUKE0RlbGV0ZUF1ZGlvUmVzcG9uc2UqcgoMT3V0cHV0Rm9ybWF0Eh0KGU9VVFBVVF9GT1JNQVRfVU5TUEVDSUZJRUQQABIVChFPVVRQVVRfRk9STUFUX1dBVhABEhUKEU9VVFBVVF9GT1JNQVRfUENNEAISFQoRT1VUUFVUX0ZPUk1BVF9NUDMQAypeCgxSZXR1cm5Gb3JtYXQSHQoZUkVUVVJOX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhUKEVJFVFVSTl9GT1JNQVRfVVJMEAESGAoUUkVUVVJOX0ZPUk1BVF9JTkxJTkUQAipICg1UaW1lc3RhbXBLaW5kEh4KGlRJTUVTVEFNUF9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTVElNRVNUQU1QX0tJTkRfV09SRBABMrwDCg1TcGVlY2hTZXJ2aWNlEnIKEFN5bnRoZXNpemVTcGVlY2gSIi5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlcXVlc3QaIy5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemUSZAoMU3RyZWFtU3BlZWNoEh4uc29uYW50LnYxLlN0cmVhbVNwZWVjaFJlcXVlc3QaHy5zb25hbnQudjEuU3RyZWFtU3BlZWNoUmVzcG9uc2UiEYrOGA1zcGVlY2g6c3RyZWFtMAESbAoORXN0aW1hdGVTcGVlY2gSIC5zb25hbnQudjEuRXN0aW1hdGVTcGVlY2hSZXF1ZXN0GiEuc29uYW50LnYxLkVzdGltYXRlU3BlZWNoUmVzcG9uc2UiFYrOGBFzcGVlY2g6c3ludGhlc2l6ZRJjCgtEZWxldGVBdWRpbxIdLnNvbmFudC52MS5EZWxldGVBdWRpb1JlcXVlc3QaHi5zb25hbnQudjEuRGVsZXRlQXVkaW9SZXNwb25zZSIVis4YEXNwZWVjaDpzeW50aGVzaXplQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_sonant_v1_scope]);
+  fileDesc("ChZzb25hbnQvdjEvc3BlZWNoLnByb3RvEglzb25hbnQudjEihQMKF1N5bnRoZXNpemVTcGVlY2hSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEgwKBHRleHQYAiABKAkSGwoOc2FtcGxlX3JhdGVfaHoYAyABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSAGIAQESLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGgoNc3BlYWtpbmdfcmF0ZRgGIAEoAUgCiAEBEi4KDXJldHVybl9mb3JtYXQYByABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0Eh0KEGlubGluZV9ieXRlc19tYXgYCCABKAVIA4gBARIqCghjYXB0aW9ucxgJIAMoDjIYLnNvbmFudC52MS5DYXB0aW9uRm9ybWF0QhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZUITChFfaW5saW5lX2J5dGVzX21heCJECgtDYXB0aW9uTGluaxIoCgZmb3JtYXQYASABKA4yGC5zb25hbnQudjEuQ2FwdGlvbkZvcm1hdBILCgN1cmwYAiABKAkiiAMKGFN5bnRoZXNpemVTcGVlY2hSZXNwb25zZRIQCghhdWRpb19pZBgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRISCgp2b2ljZV9uYW1lGAMgASgJEg0KBWNoYXJzGAQgASgFEi4KDW91dHB1dF9mb3JtYXQYBSABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0EhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEisKCGR1cmF0aW9uGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg4KBmNhY2hlZBgIIAEoCBIQCgh3YXJuaW5ncxgJIAMoCRITCglhdWRpb191cmwYCiABKAlIABIVCgthdWRpb19ieXRlcxgLIAEoDEgAEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCghjYXB0aW9ucxgNIAMoCzIWLnNvbmFudC52MS5DYXB0aW9uTGlua0IHCgVhdWRpbyLWAgoTU3RyZWFtU3BlZWNoUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRITCgt0ZXh0X2NodW5rcxgCIAMoCRIbCg5zYW1wbGVfcmF0ZV9oehgDIAEoBUgAiAEBEhoKDWxhbmd1YWdlX2NvZGUYBCABKAlIAYgBARIuCg1vdXRwdXRfZm9ybWF0GAUgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBIaCg1zcGVha2luZ19yYXRlGAYgASgBSAKIAQESLAoKdGltZXN0YW1wcxgHIAEoDjIYLnNvbmFudC52MS5UaW1lc3RhbXBLaW5kEi4KDXJldHVybl9mb3JtYXQYCCABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0QhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZSL7AQoUU3RyZWFtU3BlZWNoUmVzcG9uc2USJQoEaW5mbxgBIAEoCzIVLnNvbmFudC52MS5TcGVlY2hJbmZvSAASJwoFYXVkaW8YAiABKAsyFi5zb25hbnQudjEuU3BlZWNoQXVkaW9IABIxCgp0aW1lc3RhbXBzGAMgASgLMhsuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHNIABIwCgpjaHVua19kb25lGAQgASgLMhouc29uYW50LnYxLlNwZWVjaENodW5rRG9uZUgAEiUKBGRvbmUYBSABKAsyFS5zb25hbnQudjEuU3BlZWNoRG9uZUgAQgcKBWV2ZW50IsMCCgpTcGVlY2hJbmZvEhAKCGF1ZGlvX2lkGAEgASgJEhAKCHZvaWNlX2lkGAIgASgJEhIKCnZvaWNlX25hbWUYAyABKAkSLgoNb3V0cHV0X2Zvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSFAoMY29udGVudF90eXBlGAUgASgJEhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEhUKDWNoYW5uZWxfY291bnQYByABKAUSEwoLY2h1bmtfY291bnQYCCABKAUSDQoFY2hhcnMYCSABKAUSEAoId2FybmluZ3MYCiADKAkSEQoJYXVkaW9fdXJsGAsgASgJEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZjYWNoZWQYDSABKAgiNwoLU3BlZWNoQXVkaW8SEwoLY2h1bmtfaW5kZXgYASABKAUSEwoLYXVkaW9fYnl0ZXMYAiABKAwi1QEKEFNwZWVjaFRpbWVzdGFtcHMSEwoLY2h1bmtfaW5kZXgYASABKAUSJwoFd29yZHMYAiADKAsyGC5zb25hbnQudjEuV29yZFRpbWVzdGFtcBI0CgdxdWFsaXR5GAMgASgOMiMuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHMuUXVhbGl0eSJNCgdRdWFsaXR5EhcKE1FVQUxJVFlfVU5TUEVDSUZJRUQQABISCg5RVUFMSVRZX0VOR0lORRABEhUKEVFVQUxJVFlfRVNUSU1BVEVEEAIiaQoNV29yZFRpbWVzdGFtcBIMCgR0ZXh0GAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSFQoNc3RhcnRfc2Vjb25kcxgEIAEoARITCgtlbmRfc2Vjb25kcxgFIAEoASJhCg9TcGVlY2hDaHVua0RvbmUSEwoLY2h1bmtfaW5kZXgYASABKAUSDQoFY2hhcnMYAiABKAUSFQoNc3RhcnRfc2Vjb25kcxgDIAEoARITCgtlbmRfc2Vjb25kcxgEIAEoASJvCgpTcGVlY2hEb25lEg0KBWNoYXJzGAEgASgFEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhIKCmJ5dGVfY291bnQYAyABKAMSEQoJYXVkaW9fdXJsGAQgASgJIvoBChVFc3RpbWF0ZVNwZWVjaFJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSEwoLdGV4dF9jaHVua3MYAiADKAkSGgoNbGFuZ3VhZ2VfY29kZRgDIAEoCUgAiAEBEhoKDXNwZWFraW5nX3JhdGUYBCABKAFIAYgBARIbCg5zYW1wbGVfcmF0ZV9oehgFIAEoBUgCiAEBEi4KDW91dHB1dF9mb3JtYXQYBiABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0QhAKDl9sYW5ndWFnZV9jb2RlQhAKDl9zcGVha2luZ19yYXRlQhEKD19zYW1wbGVfcmF0ZV9oeiKRAQoWRXN0aW1hdGVTcGVlY2hSZXNwb25zZRINCgVjaGFycxgBIAEoBRIrCghkdXJhdGlvbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhISCgpieXRlX2NvdW50GAMgASgDEhUKDXNlZ21lbnRfY291bnQYBCABKAUSEAoId2FybmluZ3MYBSADKAkiJgoSRGVsZXRlQXVkaW9SZXF1ZXN0EhAKCGF1ZGlvX2lkGAEgASgJIhUKE0RlbGV0ZUF1ZGlvUmVzcG9uc2UqogEKDE91dHB1dEZvcm1hdBIdChlPVVRQVVRfRk9STUFUX1VOU1BFQ0lGSUVEEAASFQoRT1VUUFVUX0ZPUk1BVF9XQVYQARIVChFPVVRQVVRfRk9STUFUX1BDTRACEhUKEU9VVFBVVF9GT1JNQVRfTVAzEAMSFgoST1VUUFVUX0ZPUk1BVF9PUFVTEAQSFgoST1VUUFVUX0ZPUk1BVF9GTEFDEAUqXgoMUmV0dXJuRm9ybWF0Eh0KGVJFVFVSTl9GT1JNQVRfVU5TUEVDSUZJRUQQABIVChFSRVRVUk5fRk9STUFUX1VSTBABEhgKFFJFVFVSTl9GT1JNQVRfSU5MSU5FEAIqXwoNQ2FwdGlvbkZvcm1hdBIeChpDQVBUSU9OX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhYKEkNBUFRJT05fRk9STUFUX1NSVBABEhYKEkNBUFRJT05fRk9STUFUX1ZUVBACKkgKDVRpbWVzdGFtcEtpbmQSHgoaVElNRVNUQU1QX0tJTkRfVU5TUEVDSUZJRUQQABIXChNUSU1FU1RBTVBfS0lORF9XT1JEEAEyvAMKDVNwZWVjaFNlcnZpY2UScgoQU3ludGhlc2l6ZVNwZWVjaBIiLnNvbmFudC52MS5TeW50aGVzaXplU3BlZWNoUmVxdWVzdBojLnNvbmFudC52MS5TeW50aGVzaXplU3BlZWNoUmVzcG9uc2UiFYrOGBFzcGVlY2g6c3ludGhlc2l6ZRJkCgxTdHJlYW1TcGVlY2gSHi5zb25hbnQudjEuU3RyZWFtU3BlZWNoUmVxdWVzdBofLnNvbmFudC52MS5TdHJlYW1TcGVlY2hSZXNwb25zZSIRis4YDXNwZWVjaDpzdHJlYW0wARJsCg5Fc3RpbWF0ZVNwZWVjaBIgLnNvbmFudC52MS5Fc3RpbWF0ZVNwZWVjaFJlcXVlc3QaIS5zb25hbnQudjEuRXN0aW1hdGVTcGVlY2hSZXNwb25zZSIVis4YEXNwZWVjaDpzeW50aGVzaXplEmMKC0RlbGV0ZUF1ZGlvEh0uc29uYW50LnYxLkRlbGV0ZUF1ZGlvUmVxdWVzdBoeLnNvbmFudC52MS5EZWxldGVBdWRpb1Jlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemVCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_sonant_v1_scope]);
 
 /**
  * What to speak, and how.
@@ -77,6 +77,13 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
    * @generated from field: optional int32 inline_bytes_max = 8;
    */
   inlineBytesMax?: number | undefined;
+
+  /**
+   * Captions to keep beside the audio, each kind once; only with a link. Default none.
+   *
+   * @generated from field: repeated sonant.v1.CaptionFormat captions = 9;
+   */
+  captions: CaptionFormat[];
 };
 
 /**
@@ -85,6 +92,34 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
  */
 export const SynthesizeSpeechRequestSchema: GenMessage<SynthesizeSpeechRequest> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 0);
+
+/**
+ * Where captions are.
+ *
+ * @generated from message sonant.v1.CaptionLink
+ */
+export type CaptionLink = Message<"sonant.v1.CaptionLink"> & {
+  /**
+   * How they are written.
+   *
+   * @generated from field: sonant.v1.CaptionFormat format = 1;
+   */
+  format: CaptionFormat;
+
+  /**
+   * Public address of the file; it stops working with that of the audio.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+};
+
+/**
+ * Describes the message sonant.v1.CaptionLink.
+ * Use `create(CaptionLinkSchema)` to create a new message.
+ */
+export const CaptionLinkSchema: GenMessage<CaptionLink> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 1);
 
 /**
  * Spoken text.
@@ -128,7 +163,7 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
   outputFormat: OutputFormat;
 
   /**
-   * Sample rate of the audio in hertz.
+   * Sample rate of the audio in hertz; of Opus, which decodes at 48000, the one that was asked for.
    *
    * @generated from field: int32 sample_rate_hz = 6;
    */
@@ -184,6 +219,13 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
    * @generated from field: google.protobuf.Timestamp expire_time = 12;
    */
   expireTime?: Timestamp | undefined;
+
+  /**
+   * Captions of the audio, of the kinds that were asked for.
+   *
+   * @generated from field: repeated sonant.v1.CaptionLink captions = 13;
+   */
+  captions: CaptionLink[];
 };
 
 /**
@@ -191,7 +233,7 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
  * Use `create(SynthesizeSpeechResponseSchema)` to create a new message.
  */
 export const SynthesizeSpeechResponseSchema: GenMessage<SynthesizeSpeechResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 1);
+  messageDesc(file_sonant_v1_speech, 2);
 
 /**
  * What to speak, piece by piece, and how.
@@ -261,7 +303,7 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
  * Use `create(StreamSpeechRequestSchema)` to create a new message.
  */
 export const StreamSpeechRequestSchema: GenMessage<StreamSpeechRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 2);
+  messageDesc(file_sonant_v1_speech, 3);
 
 /**
  * One event of a stream.
@@ -322,7 +364,7 @@ export type StreamSpeechResponse = Message<"sonant.v1.StreamSpeechResponse"> & {
  * Use `create(StreamSpeechResponseSchema)` to create a new message.
  */
 export const StreamSpeechResponseSchema: GenMessage<StreamSpeechResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 3);
+  messageDesc(file_sonant_v1_speech, 4);
 
 /**
  * What the audio of a stream will be.
@@ -366,7 +408,7 @@ export type SpeechInfo = Message<"sonant.v1.SpeechInfo"> & {
   contentType: string;
 
   /**
-   * Sample rate of the audio in hertz.
+   * Sample rate of the audio in hertz; of Opus, which decodes at 48000, the one that was asked for.
    *
    * @generated from field: int32 sample_rate_hz = 6;
    */
@@ -427,7 +469,7 @@ export type SpeechInfo = Message<"sonant.v1.SpeechInfo"> & {
  * Use `create(SpeechInfoSchema)` to create a new message.
  */
 export const SpeechInfoSchema: GenMessage<SpeechInfo> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 4);
+  messageDesc(file_sonant_v1_speech, 5);
 
 /**
  * A piece of audio. All pieces of a stream joined are one valid file of its format.
@@ -455,7 +497,7 @@ export type SpeechAudio = Message<"sonant.v1.SpeechAudio"> & {
  * Use `create(SpeechAudioSchema)` to create a new message.
  */
 export const SpeechAudioSchema: GenMessage<SpeechAudio> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 5);
+  messageDesc(file_sonant_v1_speech, 6);
 
 /**
  * When words are heard.
@@ -490,7 +532,7 @@ export type SpeechTimestamps = Message<"sonant.v1.SpeechTimestamps"> & {
  * Use `create(SpeechTimestampsSchema)` to create a new message.
  */
 export const SpeechTimestampsSchema: GenMessage<SpeechTimestamps> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 6);
+  messageDesc(file_sonant_v1_speech, 7);
 
 /**
  * Where the times come from.
@@ -531,7 +573,7 @@ export type SpeechTimestamps_Quality = (typeof SpeechTimestamps_Quality)[keyof t
  * Describes the enum sonant.v1.SpeechTimestamps.Quality.
  */
 export const SpeechTimestamps_QualitySchema: GenEnum<SpeechTimestamps_Quality> = /*@__PURE__*/
-  enumDesc(file_sonant_v1_speech, 6, 0);
+  enumDesc(file_sonant_v1_speech, 7, 0);
 
 /**
  * When one word of the caller's text is heard.
@@ -580,7 +622,7 @@ export type WordTimestamp = Message<"sonant.v1.WordTimestamp"> & {
  * Use `create(WordTimestampSchema)` to create a new message.
  */
 export const WordTimestampSchema: GenMessage<WordTimestamp> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 7);
+  messageDesc(file_sonant_v1_speech, 8);
 
 /**
  * A chunk is spoken to its end.
@@ -622,7 +664,7 @@ export type SpeechChunkDone = Message<"sonant.v1.SpeechChunkDone"> & {
  * Use `create(SpeechChunkDoneSchema)` to create a new message.
  */
 export const SpeechChunkDoneSchema: GenMessage<SpeechChunkDone> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 8);
+  messageDesc(file_sonant_v1_speech, 9);
 
 /**
  * All is spoken.
@@ -664,7 +706,7 @@ export type SpeechDone = Message<"sonant.v1.SpeechDone"> & {
  * Use `create(SpeechDoneSchema)` to create a new message.
  */
 export const SpeechDoneSchema: GenMessage<SpeechDone> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 9);
+  messageDesc(file_sonant_v1_speech, 10);
 
 /**
  * What would be spoken, and how.
@@ -720,7 +762,7 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
  * Use `create(EstimateSpeechRequestSchema)` to create a new message.
  */
 export const EstimateSpeechRequestSchema: GenMessage<EstimateSpeechRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 10);
+  messageDesc(file_sonant_v1_speech, 11);
 
 /**
  * What speaking would cost.
@@ -769,7 +811,7 @@ export type EstimateSpeechResponse = Message<"sonant.v1.EstimateSpeechResponse">
  * Use `create(EstimateSpeechResponseSchema)` to create a new message.
  */
 export const EstimateSpeechResponseSchema: GenMessage<EstimateSpeechResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 11);
+  messageDesc(file_sonant_v1_speech, 12);
 
 /**
  * Which audio to delete.
@@ -790,7 +832,7 @@ export type DeleteAudioRequest = Message<"sonant.v1.DeleteAudioRequest"> & {
  * Use `create(DeleteAudioRequestSchema)` to create a new message.
  */
 export const DeleteAudioRequestSchema: GenMessage<DeleteAudioRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 12);
+  messageDesc(file_sonant_v1_speech, 13);
 
 /**
  * The audio is deleted.
@@ -805,7 +847,7 @@ export type DeleteAudioResponse = Message<"sonant.v1.DeleteAudioResponse"> & {
  * Use `create(DeleteAudioResponseSchema)` to create a new message.
  */
 export const DeleteAudioResponseSchema: GenMessage<DeleteAudioResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 13);
+  messageDesc(file_sonant_v1_speech, 14);
 
 /**
  * How audio is encoded.
@@ -840,6 +882,21 @@ export const OutputFormat = {
    * @generated from enum value: OUTPUT_FORMAT_MP3 = 3;
    */
   MP3: 3,
+
+  /**
+   * Opus in Ogg, about 32 kbit/s, one channel (audio/ogg). It decodes at 48000 Hz; the sample rate asked for stands in
+   * its header.
+   *
+   * @generated from enum value: OUTPUT_FORMAT_OPUS = 4;
+   */
+  OPUS: 4,
+
+  /**
+   * FLAC, 16 bits, one channel, lossless (audio/flac). Streamed, its header does not state its length.
+   *
+   * @generated from enum value: OUTPUT_FORMAT_FLAC = 5;
+   */
+  FLAC: 5,
 } as const;
 
 /**
@@ -897,6 +954,47 @@ export const ReturnFormatSchema: GenEnum<ReturnFormat> = /*@__PURE__*/
   enumDesc(file_sonant_v1_speech, 1);
 
 /**
+ * How captions are written.
+ *
+ * @generated from enum sonant.v1.CaptionFormat
+ */
+export const CaptionFormat = {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: CAPTION_FORMAT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * SubRip (application/x-subrip).
+   *
+   * @generated from enum value: CAPTION_FORMAT_SRT = 1;
+   */
+  SRT: 1,
+
+  /**
+   * WebVTT (text/vtt).
+   *
+   * @generated from enum value: CAPTION_FORMAT_VTT = 2;
+   */
+  VTT: 2,
+} as const;
+
+/**
+ * How captions are written.
+ *
+ * @generated from enum sonant.v1.CaptionFormat
+ */
+export type CaptionFormat = (typeof CaptionFormat)[keyof typeof CaptionFormat] | UnknownEnum;
+
+/**
+ * Describes the enum sonant.v1.CaptionFormat.
+ */
+export const CaptionFormatSchema: GenEnum<CaptionFormat> = /*@__PURE__*/
+  enumDesc(file_sonant_v1_speech, 2);
+
+/**
  * Which times a stream carries besides its audio.
  *
  * @generated from enum sonant.v1.TimestampKind
@@ -928,7 +1026,7 @@ export type TimestampKind = (typeof TimestampKind)[keyof typeof TimestampKind] |
  * Describes the enum sonant.v1.TimestampKind.
  */
 export const TimestampKindSchema: GenEnum<TimestampKind> = /*@__PURE__*/
-  enumDesc(file_sonant_v1_speech, 2);
+  enumDesc(file_sonant_v1_speech, 3);
 
 /**
  * Turns text into speech.

@@ -5,7 +5,7 @@ import { createGrpcTransport } from '@connectrpc/connect-node';
 import { ErrorInfoSchema } from '../../../gen/google/rpc/error_details_pb.ts';
 import { OutputFormat, SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
-import { bytesPerSecondOf } from '../../audio/formats.ts';
+import { audioFormats } from '../../audio/formats.ts';
 import { retrySecondsOf } from '../../errors.ts';
 import { fromConnectError } from '../../rpc/status.ts';
 
@@ -33,7 +33,7 @@ export class Refusal extends Error {
 }
 
 const sampleRateHz = 24_000;
-export const soundBytesPerSecond = bytesPerSecondOf('pcm', sampleRateHz);
+export const soundBytesPerSecond = audioFormats.pcm.bytesPerSecond(sampleRateHz);
 
 const openings: Readonly<Record<string, (options: CallerOptions) => ServiceCaller>> = {
   stream: (options) => createHttpCaller(options, streamBody, '/api/audio/speech'),

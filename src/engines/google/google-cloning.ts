@@ -7,7 +7,7 @@
 
 import { toFloat } from '../../audio/level.ts';
 import type { Pcm } from '../../audio/pcm.ts';
-import { createWavEncoder, sealWav } from '../../audio/wav.ts';
+import { wavFile } from '../../audio/wav.ts';
 import { Failure } from '../../errors.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
 import { consentScripts, languagesOfAmericans, toGoogleLanguage } from './clone-languages.ts';
@@ -100,8 +100,7 @@ async function readAnswer({ body }: Response): Promise<{ voiceCloningKey?: unkno
 }
 
 function toAudio({ samples, sampleRateHz }: Pcm) {
-  const file = createWavEncoder(sampleRateHz).encode(toFloat(samples, 0));
-  sealWav(file);
+  const file = wavFile(toFloat(samples, 0), sampleRateHz);
   const audio_config = { audio_encoding: 'LINEAR16', sample_rate_hertz: sampleRateHz };
   return { audio_config, content: Buffer.from(file).toString('base64') };
 }

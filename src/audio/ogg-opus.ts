@@ -1,0 +1,133 @@
+// Opus (RFC 6716) in Ogg (RFC 7845), by libopus as WebAssembly: one channel, 32 kbit/s or so, packets of 20 ms. A page
+// holds a fifth of a second, so that is how far bytes are behind the sound. Numbers are little-endian; how a page looks
+// stands in recording/ogg-pages.ts.
+//     page 0  "OpusHead" | 1: 1 | 1: channel | 2: samples to skip | 4: rate of what was coded | 2: 0 | 1: 0
+//     page 1  "OpusTags" | 4: length | who coded it | 4: 0
+//     others  packets, and how many samples they end after, at 48 kHz and with those to skip
+// The last page ends after fewer samples than its packets hold where the sound does: it decodes to its own length.
+import type { Encoder } from './formats.ts';
+import { join } from './join.ts';
+import { clamp } from './level.ts';
+import { crcOf } from './recording/ogg-pages.ts';
+
+const opusRateHz = 48_000;
+const bitsPerSecond = 32_000;
+/** Of 10. More of it takes twice the time for speech that sounds the same. */
+const complexity = 5;
+const packetsPerSecond = 50;
+const packetsPerPage = 10;
+const flags = { first: 2, last: 4 } as const;
+/** Any number would do; the same sound is to give the same bytes. */
+const streamNumber = 0x534e_5431;
+
+export const opusBytesPerSecond = (bitsPerSecond / 8) * 1.06;
+
+/** The rate that the encoder wants its sound at, for sound that is asked for at another. */
+export const toOpusRateHz = (sampleRateHz: number) => (sampleRateHz === 24_000 ? 24_000 : opusRateHz);
+
+/** `sampleRateHz` is what the file says that it was coded from; samples are taken at `toOpusRateHz` of it. */
+export async function openOggOpusEncoder(sampleRateHz: number): Promise<Encoder> {
+  const { createEncoder, loadLibopus, Signal } = await import('libopus-wasm');
+  const { version } = await loadLibopus();
+  const rateHz = toOpusRateHz(sampleRateHz);
+  const opus = await createEncoder({
+    channels: 1,
+    sampleRate: rateHz,
+    bitrate: bitsPerSecond,
+    complexity,
+    signal: Signal.Voice,
+  });
+  const lookahead = opus.getLookahead();
+  const toOpusSamples = (samples: number) => (samples * opusRateHz) / rateHz;
+  const packetSamples = rateHz / packetsPerSecond;
+  const pages = createPages();
+  let waiting = new Float32Array(0);
+  let packets: Uint8Array[] = [];
+  let packetCount = 0;
+  let sampleCount = 0;
+  let hasBegun = false;
+
+  const begin = () => {
+    if (hasBegun) return [];
+    hasBegun = true;
+    const head = opusHead(sampleRateHz, toOpusSamples(lookahead));
+    return [
+      pages.next({ packets: [head], position: 0, flag: flags.first }),
+      pages.next({ packets: [opusTags(version)], position: 0 }),
+    ];
+  };
+  /** The pages that are full, but for the last of all, and the head before the first of them. */
+  const write = (samples: Float32Array<ArrayBuffer>, isEnd: boolean) => {
+    const out: Uint8Array[] = [];
+    let from = 0;
+    for (; from + packetSamples <= samples.length; from += packetSamples) {
+      packets.push(opus.encodeFloat(samples.subarray(from, from + packetSamples)));
+      packetCount++;
+      const isLast = isEnd && from + packetSamples === samples.length;
+      if (packets.length < packetsPerPage || isLast) continue;
+      out.push(...begin(), pages.next({ packets, position: packetCount * (opusRateHz / packetsPerSecond) }));
+      packets = [];
+    }
+    waiting = samples.slice(from);
+    return out;
+  };
+
+  return {
+    encode(samples) {
+      sampleCount += samples.length;
+      return join(Uint8Array, write(join(Float32Array, [waiting, clamp(samples)]), false));
+    },
+    end() {
+      // What the encoder still holds back comes out behind silence, of which there is never none.
+      const silence = packetSamples - ((waiting.length + lookahead) % packetSamples || packetSamples);
+      const out = write(join(Float32Array, [waiting, new Float32Array(lookahead + silence)]), true);
+      const position = toOpusSamples(lookahead + sampleCount);
+      out.push(...begin(), pages.next({ packets, position, flag: flags.last }));
+      opus.free();
+      return join(Uint8Array, out);
+    },
+    close: () => opus.free(),
+  };
+}
+
+interface Page {
+  packets: readonly Uint8Array[];
+  position: number;
+  flag?: number;
+}
+
+/** Puts pages one behind the other. */
+function createPages() {
+  let number = 0;
+  return {
+    next({ packets, position, flag = 0 }: Page): Buffer {
+      const sizes = packets.flatMap(({ length }) => [...Array(Math.floor(length / 255)).fill(255), length % 255]);
+      const head = Buffer.alloc(27);
+      head.write('OggS');
+      head[5] = flag;
+      head.writeBigInt64LE(BigInt(position), 6);
+      head.writeUInt32LE(streamNumber, 14);
+      head.writeUInt32LE(number++, 18);
+      head[26] = sizes.length;
+      const page = Buffer.concat([head, Buffer.from(sizes), ...packets]);
+      page.writeUInt32LE(crcOf(page), 22);
+      return page;
+    },
+  };
+}
+
+function opusHead(sampleRateHz: number, skipped: number): Buffer {
+  const head = Buffer.alloc(19);
+  head.write('OpusHead\x01\x01', 'latin1');
+  head.writeUInt16LE(skipped, 10);
+  head.writeUInt32LE(sampleRateHz, 12);
+  return head;
+}
+
+function opusTags(coder: string): Buffer {
+  const tags = Buffer.alloc(12 + coder.length + 4);
+  tags.write('OpusTags', 'latin1');
+  tags.writeUInt32LE(coder.length, 8);
+  tags.write(coder, 12, 'latin1');
+  return tags;
+}
