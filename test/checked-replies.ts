@@ -6,7 +6,15 @@ import { afterAll, afterEach, expect } from 'vitest';
 import type { OpenApi } from '../src/gateway/openapi.ts';
 import type { OpenApiCheck, Received } from './gateway/openapi-check.ts';
 
-const faults: string[] = [];
+interface Reply {
+  received: Received;
+  /** Of JSON; nothing if it does not come whole. */
+  body: Promise<string | undefined>;
+  /** Events, as far as they were read. */
+  events: string;
+}
+
+let replies: Reply[] = [];
 let check: Promise<OpenApiCheck> | undefined;
 
 async function openCheck(): Promise<OpenApiCheck> {
@@ -21,59 +29,58 @@ globalThis.fetch = async (asked, init) => {
   const answer = await ask(asked, init);
   // Every reply of the service has this header, and no other server's.
   if (!answer.headers.has('x-api-version')) return answer;
-  check ??= openCheck();
-  const { method } = new Request(asked, { method: init?.method ?? 'GET' });
+  const method = (init?.method ?? (asked instanceof Request ? asked.method : 'GET')).toUpperCase();
   const { pathname: path } = new URL(answer.url);
   const received = { method, path, status: answer.status, headers: answer.headers };
   const type = answer.headers.get('content-type') ?? '';
-  const body = /^application\/(problem\+)?json/.test(type) ? await textOf(answer) : undefined;
-  faults.push(...(await check).check(received, body));
-  if (type === 'text/event-stream') watchEvents(answer, received, await check);
+  const isJson = /^application\/(problem\+)?json/.test(type);
+  const text = () => answer.clone().text();
+  const body = isJson ? text().catch(() => undefined) : Promise.resolve(undefined);
+  const reply: Reply = { received, body, events: '' };
+  replies.push(reply);
+  if (type === 'text/event-stream') watchEvents(answer, reply);
   return answer;
 };
 
-/** The body, which is left to be read again; nothing if it does not come whole. */
-const textOf = (answer: Response) =>
-  answer
-    .clone()
-    .text()
-    .catch(() => undefined);
-
 /** Looks at the events as they are read, however they are. */
-function watchEvents(answer: Response, received: Received, { checkEvents }: OpenApiCheck): void {
+function watchEvents(answer: Response, reply: Reply): void {
   const decoder = new TextDecoder();
-  let rest = '';
-  const look = (text: string) => {
-    rest += text;
-    const end = rest.lastIndexOf('\n\n') + 2;
-    if (end < 2) return;
-    faults.push(...checkEvents(received, rest.slice(0, end)));
-    rest = rest.slice(end);
-  };
   const { body } = answer;
-  let watched: Response['body'];
   const readText = answer.text.bind(answer);
   const text = async () => {
-    const all = await readText();
-    look(all);
-    return all;
+    reply.events = await readText();
+    return reply.events;
   };
-  Object.defineProperties(answer, {
-    text: { value: text },
-    body: {
-      get: () =>
-        (watched ??= body!.pipeThrough(
-          new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-            transform(piece, controller) {
-              look(decoder.decode(piece, { stream: true }));
-              controller.enqueue(piece);
-            },
-          }),
-        )),
-    },
-  });
+  let watched: Response['body'];
+  const watch = () =>
+    body!.pipeThrough(
+      new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+        transform(piece, controller) {
+          reply.events += decoder.decode(piece, { stream: true });
+          controller.enqueue(piece);
+        },
+      }),
+    );
+  const get = () => {
+    watched ??= watch();
+    return watched;
+  };
+  Object.defineProperties(answer, { text: { value: text }, body: { get } });
 }
 
-const settle = () => expect(faults.splice(0), 'what /openapi.json says otherwise').toEqual([]);
+async function settle(): Promise<void> {
+  if (replies.length === 0) return;
+  const told = replies;
+  replies = [];
+  check ??= openCheck();
+  const { check: checkReply, checkEvents } = await check;
+  const faults = new Set<string>();
+  for (const { received, body, events } of told) {
+    for (const fault of checkReply(received, await body)) faults.add(fault);
+    const whole = events.slice(0, events.lastIndexOf('\n\n') + 2);
+    if (whole.length > 2) for (const fault of checkEvents(received, whole)) faults.add(fault);
+  }
+  expect([...faults], 'what /openapi.json says otherwise').toEqual([]);
+}
 afterEach(settle);
 afterAll(settle);

@@ -12,7 +12,7 @@ import { createOpenApiCheck } from './openapi-check.ts';
 
 const file = join(import.meta.dirname, '..', '..', 'docs', 'reference', 'openapi.json');
 const document = JSON.parse(readFileSync(file, 'utf8')) as OpenApi;
-const { faultsOf, resolve } = createOpenApiCheck(document);
+const { check, checkEvents, faultsOf, resolve } = createOpenApiCheck(document);
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
@@ -129,4 +129,20 @@ test('every header and every member is explained, and every failure is shown wit
   expect(mute).toEqual([]);
   for (const [reason, { status }] of Object.entries(failureTable))
     expect(examples[reason]!.value).toMatchObject({ error: reason, status });
+});
+
+test('what differs from it is found: a status, a type, a header, a member, an event', () => {
+  const always = { 'X-Request-Id': 'req_1', 'X-API-Version': '1.0.0' };
+  const reply = (status: number, headers: Record<string, string>) => ({
+    ...{ method: 'GET', path: '/healthz', status },
+    headers: new Headers({ ...always, 'Content-Type': 'application/json', ...headers }),
+  });
+  expect(check(reply(200, {}), '{"status":"ok"}')).toEqual([]);
+  expect(check(reply(418, {}))).toHaveLength(1);
+  expect(check(reply(200, { 'Content-Type': 'text/plain' }))).toHaveLength(1);
+  expect(check(reply(200, { 'X-New': '1' }))).toHaveLength(1);
+  expect(check(reply(200, { 'X-API-Version': '2' }))).toHaveLength(1);
+  expect(check(reply(200, {}), '{"status":"ok","more":1}')).toHaveLength(1);
+  const stream = { ...reply(200, { 'Content-Type': 'text/event-stream' }), path: '/api/audio/speech/sse' };
+  expect(checkEvents(stream, 'data: {"type":"speech.chunk.done","chunk_index":0}\n\n').length).toBeGreaterThan(0);
 });
