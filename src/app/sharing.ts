@@ -27,9 +27,11 @@ export interface SharingOptions {
   config: Config;
   spentSince: LimiterOptions['spentSince'];
   log: Log;
+  /** How long Redis may take to answer, if not as usual. */
+  answerMs?: number;
 }
 
-export async function openSharing({ config, spentSince, log }: SharingOptions): Promise<Sharing> {
+export async function openSharing({ config, spentSince, log, ...patience }: SharingOptions): Promise<Sharing> {
   const { redisUrl, redisPrefix: prefix, redisFallback, replicas, badKeysPerMinute: perMinute } = config;
   if (redisUrl === '') {
     return {
@@ -42,6 +44,7 @@ export async function openSharing({ config, spentSince, log }: SharingOptions): 
     };
   }
   const redis = await openConfigured(config, {
+    ...patience,
     onAway: (cause) => log.warn('Redis is away: limits are kept without it', { fallback: redisFallback, cause }),
     onBack: () => log.info('Redis is back'),
   });
@@ -72,9 +75,9 @@ export async function tellReplicas(config: Config, { ownerId, keyId, isEnded }: 
 
 function openConfigured(
   { redisUrl: url, redisPrefix: prefix }: Config,
-  watch: Pick<RedisOptions, 'onAway' | 'onBack'>,
+  options: Pick<RedisOptions, 'onAway' | 'onBack' | 'answerMs'>,
 ) {
-  return openRedis({ url, prefix, ...watch }).catch((error: Error) => {
+  return openRedis({ url, prefix, ...options }).catch((error: Error) => {
     throw new ConfigError([{ name: 'SONANT_REDIS_URL', source: 'where it is set', allowed: error.message }]);
   });
 }
