@@ -68,13 +68,13 @@ test('speaks a file, in the format of the ending, and tells of it as JSON', asyn
   expect(bytes.readUInt16BE(0) & 0xffe0).toBe(0xffe0);
 });
 
-test('speaks a text far over the limit of a request', async () => {
+test('speaks a text over the limit of a request', async () => {
   const { code, out } = await sonant(
     ['say', '-o', 'long.pcm', '-r', '4', '--sample-rate', '24000', '--json'],
-    'A short sentence. '.repeat(1200),
+    'A short sentence. '.repeat(400),
   );
   expect(code).toBe(0);
-  expect(JSON.parse(out).chars).toBe(21_600);
+  expect(JSON.parse(out).chars).toBe(7_200);
   expect(readFileSync(join(folder, 'long.pcm')).length).toBe(JSON.parse(out).bytes);
 });
 
