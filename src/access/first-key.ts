@@ -1,7 +1,8 @@
 // The key that a new service starts with. Either the operator brings it (SONANT_BOOTSTRAP_KEY), or, with not one key in
 // the table, one is made and kept in the file `first-key` in the data folder, for its owner's eyes only.
-// The file is written before the row: a crash between the two leaves a key that the next start takes up.
-import { readFile } from 'node:fs/promises';
+// The file is written before the row: a crash between the two leaves a key that the next start takes up. Of replicas that
+// start at once on folders of their own, those whose key did not become the first keep no file of it.
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
@@ -51,8 +52,10 @@ export async function makeFirstKey({
     throw new Failure('storage_unavailable', { message: 'The first key cannot be kept.' }, error);
   }
   const { row, audit } = operatorsKey('first key', parsed, pepper);
-  const isAdded = await rows.addFirst(row, audit);
-  return isAdded ? { key: parsed.key, file } : undefined;
+  if (await rows.addFirst(row, audit)) return { key: parsed.key, file };
+  // Another was first: on this folder with the key of this file, or on another folder with a key that is not ours to show.
+  if (!(await rows.find(parsed.idPart))) await rm(file, { force: true });
+  return undefined;
 }
 
 function operatorsKey(name: string, parsed: ParsedApiKey, pepper: Pepper | undefined) {

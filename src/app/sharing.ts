@@ -30,12 +30,14 @@ export interface SharingOptions {
   config: Config;
   spentSince: LimiterOptions['spentSince'];
   log: Log;
+  /** How long Redis may take to answer, if not as usual. */
+  answerMs?: number;
 }
 
 /** How long a reader of a stream elsewhere waits for Redis. */
 const relayAnswerMs = 2_000;
 
-export async function openSharing({ config, spentSince, log }: SharingOptions): Promise<Sharing> {
+export async function openSharing({ config, spentSince, log, ...patience }: SharingOptions): Promise<Sharing> {
   const { redisUrl, redisPrefix: prefix, redisFallback, replicas, badKeysPerMinute: perMinute } = config;
   if (redisUrl === '') {
     return {
@@ -50,6 +52,7 @@ export async function openSharing({ config, spentSince, log }: SharingOptions): 
   }
   const [redis, relayRedis] = await Promise.all([
     openConfigured(config, {
+      ...patience,
       onAway: (cause) => log.warn('Redis is away: limits are kept without it', { fallback: redisFallback, cause }),
       onBack: () => log.info('Redis is back'),
     }),
@@ -85,9 +88,9 @@ export async function tellReplicas(config: Config, { ownerId, keyId, isEnded }: 
 
 function openConfigured(
   { redisUrl: url, redisPrefix: prefix }: Config,
-  more: Pick<RedisOptions, 'onAway' | 'onBack' | 'answerMs'>,
+  options: Pick<RedisOptions, 'onAway' | 'onBack' | 'answerMs'>,
 ) {
-  return openRedis({ url, prefix, ...more }).catch((error: Error) => {
+  return openRedis({ url, prefix, ...options }).catch((error: Error) => {
     throw new ConfigError([{ name: 'SONANT_REDIS_URL', source: 'where it is set', allowed: error.message }]);
   });
 }

@@ -1,5 +1,5 @@
 // The key that a service starts with: brought by the operator, or made.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -47,6 +47,16 @@ test('of several that start at once, one makes the key, and it is the key in the
   await keyring.verify(keys[0]);
   expect(await keyring.list()).toHaveLength(1);
   await Promise.all([store, ...stores].map((each) => each.close()));
+});
+
+test('of replicas with folders of their own, only the one that made the key has a file of it', async () => {
+  const { dataDir, store } = await newService();
+  const folders = Array.from({ length: 5 }, (_, i) => join(dataDir, `replica-${i}`));
+  const rows = createApiKeyRows(store);
+  const made = await Promise.all(folders.map((each) => makeFirstKey({ rows, dataDir: each })));
+  expect(made.filter(Boolean)).toHaveLength(1);
+  expect(folders.map((each) => existsSync(join(each, 'first-key')))).toEqual(made.map(Boolean));
+  await store.close();
 });
 
 test('a key that a crash left in the file is taken up; a file of something else is not overwritten', async () => {

@@ -75,13 +75,13 @@ test('a FLAC file states its length, though it was written as a stream', async (
   expect([code, format, bytes.readUInt32BE(22)]).toEqual([0, 'flac', Math.round(seconds * 44_100)]);
 });
 
-test('speaks a text far over the limit of a request', async () => {
+test('speaks a text over the limit of a request', async () => {
   const { code, out } = await sonant(
     ['say', '-o', 'long.pcm', '-r', '4', '--sample-rate', '24000', '--json'],
-    'A short sentence. '.repeat(1200),
+    'A short sentence. '.repeat(400),
   );
   expect(code).toBe(0);
-  expect(JSON.parse(out).chars).toBe(21_600);
+  expect(JSON.parse(out).chars).toBe(7_200);
   expect(readFileSync(join(folder, 'long.pcm')).length).toBe(JSON.parse(out).bytes);
 });
 

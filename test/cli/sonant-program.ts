@@ -19,7 +19,8 @@ export async function runSonant(
   input = '',
   env: Record<string, string> = {},
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [main, ...args], { cwd: folder, env: { PATH: process.env.PATH, ...env } });
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const child = spawn(process.execPath, [main, ...args], { cwd: folder, env: { PATH, NODE_COMPILE_CACHE, ...env } });
   child.stdin.end(input);
   child.stdout.setEncoding('latin1');
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));

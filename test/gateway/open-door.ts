@@ -101,7 +101,8 @@ export async function openDoor(
   const requests: EndedRequest[] = [];
   const usage = createUsageRows(store);
   const spentSince = (keyId: string, sinceMs: number) => usage.charactersSince(keyId, dayOf(sinceMs));
-  const sharing = await openSharing({ config, spentSince, log: createLog('silent') });
+  // Longer than any pause of a busy machine, after which limits would be kept without Redis.
+  const sharing = await openSharing({ config, spentSince, log: createLog('silent'), answerMs: 5_000 });
   const { limiter, addresses, flights } = sharing;
   const links = { baseUrl: () => baseUrl, keepMs };
   const delivery = createDelivery({ speech, voices, clips, index: rows, links }, flights);
