@@ -46,8 +46,9 @@ describe.skipIf(!canRecognize())('the default voice is understood', { timeout: 3
     return sounds;
   };
 
-  test.each(['wav', 'mp3'])('in %s, as well as the raw program', async (output_format) => {
-    const sounds = await say(some, { output_format, sample_rate: 44_100 });
+  // What is wrong with the sound of any format is wrong with that of MP3, which has been through the most.
+  test('in MP3, as well as the raw program', async () => {
+    const sounds = await say(some, { output_format: 'mp3', sample_rate: 44_100 });
     const listen = async () => wordErrorRate(some, await recognize(sounds));
     // The recognizer has its bad moments; what the sound lacks it lacks the second time too.
     const once = await listen();

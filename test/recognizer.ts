@@ -20,8 +20,8 @@ const framesPerSecond = 100;
 /** Silence around each sound, for the recognizer to find its beginning and its end in. */
 const marginSeconds = 0.2;
 
-/** How many states it follows in a frame, at most. It hears the same with a twentieth of the usual number, in less time. */
-const statesMax = 1500;
+/** How many states it follows in a frame, at most. It hears the same with a tenth of the usual number, in less time. */
+const statesMax = 3000;
 
 /** A whole file, or headerless samples. */
 export interface EncodedSound {

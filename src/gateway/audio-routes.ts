@@ -29,8 +29,15 @@ export interface AudioFiles {
 type AudioRequest = FastifyRequest<{ Params: { file: string } }>;
 
 const headers: readonly ReplyHeaderName[] = ['ETag', 'Accept-Ranges', 'Cache-Control'];
+const captionExamples: Readonly<Record<CaptionKind, string>> = {
+  srt: '1\n00:00:00,000 --> 00:00:01,240\nGood evening.\n',
+  vtt: 'WEBVTT\n\n00:00:00.000 --> 00:00:01.240\nGood evening.\n',
+};
 const captionContent = Object.fromEntries(
-  Object.values(captionContentTypes).map((type) => [type.split(';')[0]!, { schema: { type: 'string' } }]),
+  captionKinds.map((kind) => [
+    captionContentTypes[kind].split(';')[0]!,
+    { schema: { type: 'string' }, example: captionExamples[kind] },
+  ]),
 );
 const operation: Operation = {
   id: 'getAudio',

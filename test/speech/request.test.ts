@@ -30,6 +30,7 @@ test('defaults are those of the specification', () => {
     format: 'wav',
     speakingRate: 1,
     timestamps: false,
+    captions: [],
   });
 });
 
