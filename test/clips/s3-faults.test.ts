@@ -81,7 +81,8 @@ describe.skipIf(!hasS3)('an S3 service', () => {
       ]);
       proxy.asked.length = 0;
       await expect(clips.create(never, 'audio/wav')).rejects.toMatchObject(unavailable);
-      expect(proxy.asked.every((asked) => asked.startsWith('HEAD '))).toBe(true);
+      // What was begun earlier may still be tidied up behind its back.
+      expect(proxy.asked.filter((asked) => asked.includes(never) && !asked.startsWith('HEAD '))).toEqual([]);
       always(undefined);
       const key = await recovered(() => keep(patternBytes(2_000)));
       expect(patternBytes(2_000).equals((await recovered(() => bytesOf(key)))!)).toBe(true);

@@ -117,7 +117,7 @@ test('when the last has left, the engine is told', async () => {
   leaving.abort(new Error('gone'));
   expect(await left).toBe('gone');
   await expect.poll(() => tone.counts.running).toBe(0);
-  expect(keptFiles()).toEqual([]);
+  await expect.poll(keptFiles).toEqual([]);
 });
 
 test('what fails half-way is not kept, and the next try starts anew', async () => {
