@@ -65,7 +65,11 @@ export async function openSharing({ config, spentSince, log, ...patience }: Shar
     limiter,
     addresses: createAddressLimit({ perMinute, share: limiter.takeAttempt }),
     flights: createRedisFlights({ redis, prefix }),
-    relay: createRedisRelay({ redis: relayRedis, prefix }),
+    relay: createRedisRelay({
+      redis: relayRedis,
+      prefix,
+      onFault: (fault) => log.error('a stream could not be read at another replica', { cause: fault }),
+    }),
     tellOf: async ({ ownerId, keyId, isEnded }) => (isEnded ? limiter.markEnded(ownerId, keyId) : undefined),
     limiterState: () => limiter.state,
     async close() {

@@ -70,11 +70,11 @@ function toSink(program: string, running: Running, signal: AbortSignal): AudioSi
   signal.addEventListener('abort', () => running.kill(), { once: true });
   return {
     async write(bytes) {
-      if (running.stdin.destroyed) {
-        await ended;
-        throw failed();
-      }
-      if (!running.stdin.write(bytes)) await Promise.race([once(running.stdin, 'drain'), ended]);
+      const hasRoom = !running.stdin.destroyed && running.stdin.write(bytes);
+      if (!hasRoom) await Promise.race([once(running.stdin, 'drain').catch(() => ended), ended]);
+      if (!running.stdin.destroyed) return;
+      await ended;
+      throw failed();
     },
     async finish() {
       running.stdin.end();

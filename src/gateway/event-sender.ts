@@ -26,7 +26,9 @@ export interface EventSender {
   /** Reads on after `Last-Event-ID`, for the key or the ticket with that id. */
   resume(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<FastifyReply>;
   /** Ends the stream: nobody will read on in it. */
-  leave(audioId: string, holder: string): void;
+  leave(request: FastifyRequest, audioId: string, holder: string): Promise<void>;
+  /** Until nobody elsewhere reads what is spoken here. */
+  untilReadElsewhere(): Promise<void>;
 }
 
 export interface EventSenderOptions {
@@ -34,12 +36,13 @@ export interface EventSenderOptions {
   streams: SpeechStreams;
   admit: Admit;
   relay?: Relay | undefined;
+  onFault(fault: unknown): void;
 }
 
 const scopes = requiredScopesOf(SpeechService.method.streamSpeech);
 
-export function createEventSender({ client, streams, admit, relay }: EventSenderOptions): EventSender {
-  const find = createStreamReading({ streams, admit, scopes, relay });
+export function createEventSender({ client, streams, ...more }: EventSenderOptions): EventSender {
+  const { find, untilReadElsewhere } = createStreamReading({ streams, scopes, ...more });
   const send = async (reply: FastifyReply, reading: Reading, headers: SpeechHeaders = {}) => {
     await sendPieces(reply, { ...eventHeaders, ...headers }, textsOf(reply, reading));
     return reply;
@@ -73,18 +76,18 @@ export function createEventSender({ client, streams, admit, relay }: EventSender
       return send(reply, readStream(stream, 0, leaver(reply)), headersOf(info, asked));
     },
 
-    leave(audioId, holder) {
-      const stream = streams.find(audioId, holder);
-      if (!stream) throw new Failure('stream_expired');
-      stream.drop(clientLeft);
+    untilReadElsewhere,
+
+    async leave({ ip: address }, audioId, holder) {
+      const { state } = await find({ audioId, next: 'end', holder, isAdmitted: true, address }, undefined);
+      if (state === 'lost') throw new Failure('stream_expired');
     },
 
     async resume(request, reply, audioId, holder) {
       const isAdmitted = request.caller !== undefined;
       const asked = { audioId, next: nextOf(request, audioId), holder, isAdmitted, address: request.ip };
       const found = await find(asked, standingTeller(reply));
-      switch (found?.state) {
-        case undefined:
+      switch (found.state) {
         case 'lost':
           throw new Failure('stream_expired');
         case 'never':

@@ -3,6 +3,7 @@
 // to leave it says so to who asks whether it is ready; drained, it takes nothing new, lets what runs finish, then ends it.
 import type { RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
 import type { FastifyInstance } from 'fastify';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
@@ -21,7 +22,7 @@ import { createCors } from './cors.ts';
 import { addDocsPage } from './docs-page.ts';
 import type { OnRequestEnd } from './ended-request.ts';
 import { addEstimateRoute } from './estimate-route.ts';
-import { createEventSender } from './event-sender.ts';
+import { createEventSender, type EventSender } from './event-sender.ts';
 import { addHealthRoutes, type ReadinessCheck } from './health-routes.ts';
 import { createHttpApp } from './http-app.ts';
 import { createHttpServer, type Tls } from './http-server.ts';
@@ -109,9 +110,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     isDraining: () => isDraining,
     onRequestEnd,
   });
-  const streams = new SpeechStreams();
+  const { relay } = options.remembering;
+  const streams = new SpeechStreams(relay && { opened: relay.offer, gone: relay.withdraw });
   const checks = [...watch.checks, { name: 'it is stopping', isReady: async () => !isLeaving }];
-  addRoutes(app, streams, { ...options, watch: { ...watch, checks } });
+  const { untilReadElsewhere } = addRoutes(app, streams, { ...options, watch: { ...watch, checks } });
   await app.ready();
 
   const { server } = app;
@@ -137,7 +139,11 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       setTimeout(() => services.stop(), timeoutMs),
       setTimeout(() => destroyAll(callers), timeoutMs + farewellMs),
     ];
-    await gone;
+    // What is read at another replica is read through no socket of this one.
+    await Promise.all([
+      gone,
+      Promise.race([untilReadElsewhere(), sleep(timeoutMs + farewellMs, undefined, { ref: false })]),
+    ]);
     timers.forEach(clearTimeout);
     destroyAll(connections);
     streams.close(clientLeft);
@@ -167,13 +173,13 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
   for (const socket of sockets) if (which(socket)) socket.destroy();
 }
 
-function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: GatewayOptions): void {
+function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: GatewayOptions): EventSender {
   const { services, admit, signing, files, remembering, usage, settings, watch } = options;
   const { idempotency, tickets, relay } = remembering;
   const { baseUrl, isStrict } = settings;
   const client = createClient(SpeechService, services.transport);
   const { admitTo, admitFor, admitBearerTo } = createAdmission(admit);
-  const eventSender = createEventSender({ client, streams, admit, relay });
+  const eventSender = createEventSender({ client, streams, admit, relay, onFault: watch.onFault });
   const readOpenApi = addOpenApi(app, baseUrl);
   addSpeechRoutes(app, { client, admitTo, eventSender, idempotency, isStrict });
   addSseRoutes(app, { admitTo, eventSender, tickets, isStrict, baseUrl });
@@ -188,4 +194,5 @@ function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: Gatewa
   addDocsPage(app, readOpenApi);
   addConsolePage(app, { canSignIn: signing.signIn.hasIssuer });
   addRpcRoutes(app, services.createHandlers({ grpc: false }));
+  return eventSender;
 }

@@ -3,13 +3,24 @@
 import { eventBytesMax, eventBytesPerStreamMax } from './limits.ts';
 import { SpeechStream, type SpeechStreamOptions } from './speech-stream.ts';
 
+/** Told of each stream that can be read, and when it no longer can. */
+export interface StreamsWatch {
+  opened(audioId: string): void;
+  gone(audioId: string): void;
+}
+
 export class SpeechStreams {
   readonly #running = new Map<string, SpeechStream>();
   /** In the order of their ends. */
   readonly #ended = new Map<string, SpeechStream>();
   readonly #voices = new WeakMap<SpeechStream, string>();
   readonly #forgotten = new WeakSet<SpeechStream>();
+  readonly #watch: StreamsWatch | undefined;
   #heldBytes = 0;
+
+  constructor(watch?: StreamsWatch) {
+    this.#watch = watch;
+  }
 
   open({ voiceId, ...options }: Omit<SpeechStreamOptions, 'watcher'> & { voiceId: string }): SpeechStream {
     const { audioId } = options;
@@ -25,10 +36,12 @@ export class SpeechStreams {
       gone: () => {
         this.#running.delete(audioId);
         this.#ended.delete(audioId);
+        this.#watch?.gone(audioId);
       },
     };
     const stream = new SpeechStream({ ...options, watcher });
     this.#running.set(audioId, stream);
+    this.#watch?.opened(audioId);
     this.#voices.set(stream, voiceId);
     for (const other of this.#running.values()) other.shrink(this.#partBytes);
     return stream;

@@ -104,8 +104,8 @@ export function addSseRoutes(
       url: `${url}/:id`,
       ...documented(leaveOperation),
       onRequest,
-      handler(request: WithId, reply) {
-        eventSender.leave(request.params.id, request.caller!.keyId);
+      async handler(request: WithId, reply) {
+        await eventSender.leave(request, request.params.id, request.caller!.keyId);
         return reply.code(204).send();
       },
     });

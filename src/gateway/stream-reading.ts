@@ -1,8 +1,10 @@
-// Reading in a stream of events, from one of its events on: in one that this replica speaks, or through the relay in one
-// that another does. The same words are said of both, and it is the replica that speaks it which decides who may read.
+// Finding a stream of events, to read in it from one of its events on or to end it: one that this replica speaks, or through
+// the relay one that another does. The same is said of both, and it is the replica that speaks it which decides who may.
 import type { Admit, Presented } from '../access/admit.ts';
 import { Failure, type FailureFacts, type Reason, toFailure } from '../errors.ts';
-import type { Answer, Relay } from '../redis/redis-relay.ts';
+import type { Relay } from '../redis/redis-relay.ts';
+import type { Answer } from '../redis/relay-lines.ts';
+import { clientLeft } from './call-options.ts';
 import { toEventText } from './event-stream.ts';
 import type { SpeechStream } from './speech-stream.ts';
 import type { SpeechStreams } from './speech-streams.ts';
@@ -13,10 +15,10 @@ export interface Reading {
   leave(): void;
 }
 
-/** Which stream, from which event on, and by whom. */
-export interface ReadOn {
+/** Which stream, and by whom: to be read from that event on, or to be ended. */
+export interface AskedStream {
   audioId: string;
-  next: number;
+  next: number | 'end';
   /** The id of a key, or of a ticket. */
   holder: string;
   /** Whether the key has been admitted; who comes with the ticket has shown none. */
@@ -24,8 +26,10 @@ export interface ReadOn {
   address: string;
 }
 
-/** Not `there`: it lies behind the last event, or is no longer held, or was never sent. */
+/** Not `there`: it lies behind the last event or has been ended, or is no longer held, or was never sent. */
 export type Found = { state: 'there'; read(onReplaced: () => void): Reading } | { state: 'over' | 'lost' | 'never' };
+
+const audioIdShape = /^aud_[0-9A-Z]{20,80}$/;
 
 type TellStanding = Presented['tell'];
 
@@ -34,28 +38,48 @@ export interface StreamReadingOptions {
   admit: Admit;
   scopes: readonly string[];
   relay?: Relay | undefined;
+  /** Hears of what fails for a reader elsewhere. */
+  onFault(fault: unknown): void;
 }
 
-/** Answers what finds a stream, wherever it is spoken; undefined where it is nowhere. */
-export function createStreamReading({ streams, admit, scopes, relay }: StreamReadingOptions) {
-  const findHere = async (asked: ReadOn, tell: TellStanding): Promise<Found | undefined> => {
+/** Answers what finds a stream, wherever it is spoken: `lost` where it is nowhere; and what waits for readers elsewhere. */
+export function createStreamReading({ streams, admit, scopes, relay, onFault }: StreamReadingOptions) {
+  const findHere = async (asked: AskedStream, tell: TellStanding): Promise<Found | undefined> => {
     const { audioId, next, holder, isAdmitted, address } = asked;
     const stream = streams.find(audioId, holder);
     if (!stream) return undefined;
     if (!isAdmitted) await admit({ key: stream.apiKey, address, tell }, scopes);
+    if (next === 'end') {
+      stream.drop(clientLeft);
+      return { state: 'over' };
+    }
     const state = stream.stateOf(next);
     return state === 'there' ? { state, read: (onReplaced) => readStream(stream, next, onReplaced) } : { state };
   };
+  const readElsewhere = new Set<Promise<void>>();
+  const note = (read: Promise<void>) => {
+    readElsewhere.add(read);
+    void read.finally(() => readElsewhere.delete(read));
+  };
   relay?.serve(async (question) => {
-    const told = findHere(JSON.parse(question) as ReadOn, undefined);
-    const found = await told.catch((error: unknown) => toFailure(error));
-    return found && toAnswer(found);
+    const told = findHere(JSON.parse(question) as AskedStream, undefined);
+    const found = await told.catch((error: unknown) => {
+      const failure = toFailure(error);
+      if (failure.reason === 'internal_error') onFault(error);
+      return failure;
+    });
+    return toAnswer(found ?? { state: 'lost' }, note);
   });
-  return async (asked: ReadOn, tell: TellStanding): Promise<Found | undefined> => {
-    const here = await findHere(asked, tell);
-    if (here || !relay) return here;
-    const answer = await relay.ask(JSON.stringify(asked));
-    return answer && fromAnswer(answer);
+  return {
+    async find(asked: AskedStream, tell: TellStanding): Promise<Found> {
+      const here = await findHere(asked, tell);
+      const answer =
+        here || !audioIdShape.test(asked.audioId) ? undefined : await relay?.ask(asked.audioId, JSON.stringify(asked));
+      return here ?? (answer ? fromAnswer(answer) : { state: 'lost' });
+    },
+    async untilReadElsewhere(): Promise<void> {
+      await Promise.all(readElsewhere);
+    },
   };
 }
 
@@ -80,23 +104,32 @@ export function readStream(stream: SpeechStream, from: number, onReplaced: () =>
 
 type Head = { state: Found['state'] } | { failure: { reason: Reason; facts: FailureFacts } };
 
-function toAnswer(found: Found | Failure): Answer {
+function toAnswer(found: Found | Failure, note: (read: Promise<void>) => void): Answer {
   const tell = (head: Head) => JSON.stringify(head);
   const nothing = { lines: (async function* () {})(), leave() {} };
   if (found instanceof Failure) {
     const { reason, facts } = found;
     return { head: tell({ failure: { reason, facts } }), ...nothing };
   }
-  const { state } = found;
-  if (state !== 'there') return { head: tell({ state }), ...nothing };
+  if (found.state !== 'there') return { head: tell({ state: found.state }), ...nothing };
+  const { state, read } = found;
+  const { promise, resolve } = Promise.withResolvers<void>();
   let isReplaced = false;
-  const { texts, leave } = found.read(() => {
-    isReplaced = true;
-  });
+  let reading: Reading | undefined;
+  // Nobody makes room for a reader before that one takes the first line.
   async function* lines() {
-    yield* texts;
+    note(promise);
+    const begun = read(() => {
+      isReplaced = true;
+    });
+    reading = begun;
+    yield* begun.texts;
     if (isReplaced) throw new Error('another reader has come');
   }
+  const leave = () => {
+    reading?.leave();
+    resolve();
+  };
   return { head: tell({ state }), lines: lines(), leave };
 }
 

@@ -35,6 +35,10 @@ test('a player gets every sample, at the rate that it is told', async () => {
 test('what a player complains of is told', async () => {
   const told = { code: 1, out: '', err: 'sonant: aplay cannot play: no sound card\n' };
   expect(await play(install('echo "no sound card" >&2; exit 1'))).toEqual(told);
+  // It ends while more comes than a pipe holds.
+  const long = 'A sentence that takes a while to say. '.repeat(20);
+  const env = install('echo "no sound card" >&2; sleep 0.2; exit 1');
+  expect(await runSonant(folder, ['say', long, '--play'], '', env)).toEqual(told);
   expect(await play(install('cat > /dev/null; echo "no sound card" >&2; exit 1'))).toEqual(told);
 });
 

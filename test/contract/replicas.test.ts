@@ -96,6 +96,22 @@ describe('four replicas', () => {
     expect((await ask(b, 'GET', `${sse}/aud_0000000000000000000000000`, undefined, {})).status).toBe(410);
   });
 
+  test('a stream of events is left for good from another replica', async () => {
+    const sse = '/api/audio/speech/sse';
+    a.tone.trouble = { pieceDelayMs: 20 };
+    const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
+    const body = JSON.stringify({ voice_id: 'tone-low', text_chunks: Array(100).fill('Goes on and on.') });
+    const streaming = await fetch(a.url + sse, { method: 'POST', headers, body });
+    const heard = await readEvents(streaming, (text) => text.split('\n\n').length > 3);
+    const { key: other } = await makeKey();
+    const path = `${sse}/${heard[0]!.data.id}`;
+    expect((await ask(c, 'DELETE', path, undefined, { 'X-API-Key': other })).status).toBe(410);
+    expect((await ask(c, 'DELETE', path)).status).toBe(204);
+    await expect.poll(() => a.tone.counts.running, patient).toBe(0);
+    expect((await ask(b, 'GET', path)).status).toBe(410);
+    a.tone.trouble = {};
+  });
+
   test('a page that came with a ticket reads on elsewhere too', async () => {
     const asked = { voice_id: 'tone-low', text_chunks: Array(30).fill('Goes on and on.') };
     const { sse_url } = (await ask(a, 'POST', '/api/audio/speech/sse/tickets', asked)).body;

@@ -3,8 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openRedis, type Redis } from '../../src/redis/redis.ts';
-import { createRedisRelay } from '../../src/redis/redis-relay.ts';
+import { openRedis, type Redis, toScript } from '../../src/redis/redis.ts';
+import { createRedisRelay, type Relay } from '../../src/redis/redis-relay.ts';
+import type { Answer } from '../../src/redis/relay-lines.ts';
 import { hasRedis, openRedisServer } from '../access/redis-server.ts';
 
 const closing: (() => unknown)[] = [];
@@ -21,19 +22,29 @@ describe.skipIf(!hasRedis)('a relay', () => {
   afterAll(() => server.close());
   beforeEach(() => {
     prefix = `test:${randomUUID()}:`;
+    faults.length = 0;
   });
 
+  const faults: unknown[] = [];
+  const onFault = (fault: unknown) => void faults.push(fault);
   const open = async () => {
     const redis: Redis = await openRedis({ url: server.url, prefix, answerMs: 5_000 });
     closing.push(() => redis.close());
-    return { redis, relay: createRedisRelay({ redis, prefix, askMs: 3_000 }) };
+    return { redis, relay: createRedisRelay({ redis, prefix, onFault, askMs: 3_000 }) };
+  };
+  /** What offers it was not waited for. */
+  const ask = async (relay: Relay) => {
+    let answer: Answer | undefined;
+    await expect.poll(async () => (answer = await relay.ask('mine', '?'))).toBeDefined();
+    return answer!;
   };
   /** Answers with so many lines, and notes how far it came and whether it was left. */
   const serve = async (count: number, more: { breaksAt?: number; waitsAt?: number } = {}) => {
     const noted = { made: 0, left: 0 };
     const opened = await open();
+    opened.relay.offer('mine');
     opened.relay.serve(async (question) => {
-      if (question !== 'mine?') return undefined;
+      if (question === 'wrong') throw new Error('no answer');
       async function* lines() {
         for (; noted.made < count; noted.made++) {
           if (noted.made === more.breaksAt) throw new Error('broken');
@@ -49,7 +60,7 @@ describe.skipIf(!hasRedis)('a relay', () => {
   test('answers whole and in order, and waits for who reads', async () => {
     const { noted } = await serve(200);
     const { relay } = await open();
-    const answer = (await relay.ask('mine?'))!;
+    const answer = await ask(relay);
     expect(answer.head).toBe('yes');
     await sleep(300);
     expect(noted.made).toBeLessThan(40);
@@ -60,11 +71,33 @@ describe.skipIf(!hasRedis)('a relay', () => {
     await expect.poll(() => noted.left).toBeGreaterThan(0);
   });
 
-  test('nobody answers what nobody has', async () => {
+  test('what nobody has, or has any more, is asked of nobody', async () => {
+    const { relay: holder, redis: holding } = await serve(1);
+    const { relay } = await open();
+    expect(await relay.ask('yours', '?')).toBeUndefined();
+    expect(await ask(relay)).toBeDefined();
+    expect(await holder.ask('mine', '?')).toBeUndefined();
+    // One that died has withdrawn nothing, and does not hear.
+    holding.close();
+    await expect.poll(() => relay.ask('mine', '?')).toBeUndefined();
+  });
+
+  test('an answer that fails is told of there, and is to be asked for again here', async () => {
     await serve(1);
-    const redis = await openRedis({ url: server.url, prefix });
-    closing.push(() => redis.close());
-    expect(await createRedisRelay({ redis, prefix, askMs: 100 }).ask('yours?')).toBeUndefined();
+    const { redis } = await open();
+    const relay = createRedisRelay({ redis, prefix, onFault, askMs: 200 });
+    await expect(relay.ask('mine', 'wrong')).rejects.toMatchObject({ reason: 'overloaded' });
+    expect(faults).toMatchObject([{ message: 'no answer' }]);
+  });
+
+  test('messages of another version, or of nobody, are passed over', async () => {
+    await serve(3);
+    const { relay, redis } = await open();
+    const holder = await redis.run(toScript("return redis.call('GET', KEYS[1])"), [`${prefix}relay:has:mine`], []);
+    const publish = toScript("return redis.call('PUBLISH', KEYS[1], ARGV[1])");
+    for (const message of ['{', 'null', '{"relay":2,"ask":"x","from":"y","question":"?"}'])
+      expect(await redis.run(publish, [`${prefix}relay:${holder}`], [message])).toBe(1);
+    expect((await Array.fromAsync((await ask(relay)).lines)).length).toBe(3);
   });
 
   test('what breaks there breaks here', async () => {
@@ -72,7 +105,7 @@ describe.skipIf(!hasRedis)('a relay', () => {
     const { relay } = await open();
     const seen: string[] = [];
     const read = async () => {
-      for await (const line of (await relay.ask('mine?'))!.lines) seen.push(line);
+      for await (const line of (await ask(relay)).lines) seen.push(line);
     };
     await expect(read()).rejects.toThrow('cut off');
     expect(seen.length).toBe(5);
@@ -81,7 +114,7 @@ describe.skipIf(!hasRedis)('a relay', () => {
   test('who leaves is missed, also while no line comes', async () => {
     const { noted } = await serve(10, { waitsAt: 3 });
     const { relay } = await open();
-    const answer = (await relay.ask('mine?'))!;
+    const answer = await ask(relay);
     answer.leave();
     await expect.poll(() => noted.left, { timeout: 10_000 }).toBeGreaterThan(0);
   });
@@ -89,7 +122,7 @@ describe.skipIf(!hasRedis)('a relay', () => {
   test('a replica that dies while no line comes is missed', async () => {
     const { redis } = await serve(10, { waitsAt: 3 });
     const { relay } = await open();
-    const answer = (await relay.ask('mine?'))!;
+    const answer = await ask(relay);
     redis.close();
     await expect(Array.fromAsync(answer.lines)).rejects.toThrow('cut off');
   });
