@@ -116,7 +116,7 @@ export function listen({ api, speech, sound, litText, onEnd }) {
   };
   /** @param {number} seconds */
   function seek(seconds) {
-    player.seek(seconds);
+    void player.seek(seconds).then(draw);
     draw();
   }
   const play = () =>

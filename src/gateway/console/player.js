@@ -118,10 +118,14 @@ export function createPlayer({ context, ready }, { sampleRateHz, onFirstSample, 
       isWanted = false;
       return context.suspend();
     },
-    /** @param {number} toSeconds */
-    seek(toSeconds) {
+    /**
+     * Plays on from there, behind the end too, unless it was paused.
+     * @param {number} toSeconds
+     */
+    async seek(toSeconds) {
       from = Math.round(Math.min(Math.max(toSeconds * sampleRateHz, 0), pushed));
       begin();
+      if (isWanted) await context.resume();
     },
     get isPlaying() {
       return !isClosed && context.state === 'running' && !last.isOver;
