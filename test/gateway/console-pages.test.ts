@@ -74,6 +74,10 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await click('.endings .danger');
     await click('dialog [value=yes]');
     await page.until(`location.hash === '#/voices'`);
+    // It is said on the page where it leads to.
+    await saysThat('h1', 'Voices');
+    await saysThat('#status', 'Our reader is deleted.');
+    expect(await page.run('document.activeElement.id')).toBe('main');
     expect((await service.ask('GET', '/api/voices/reader')).status).toBe(404);
 
     // What came with an engine cannot be deleted, but what was changed of it can be taken back.
@@ -85,6 +89,20 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await click('dialog [value=yes]');
     await page.until(`location.hash === '#/voices'`);
     expect((await service.ask('GET', '/api/voices/nora')).body.name).toBe('Nora');
+  });
+
+  test('one text is spoken at a time, however often it is asked for', async () => {
+    const { page, find, click, write, go } = desk;
+    await go('#/speak', 'Speak');
+    await write('#text', 'Once.');
+    await click('.say');
+    await page.until(`${find('.sound')}?.dataset.state === 'done'`);
+    await page.run(`(() => { const real = fetch; window.asked = 0; fetch = (url, asked) =>
+      ((window.asked += String(url).endsWith('/sse')), real(url, asked)); })()`);
+    // A double click, quicker than the sound of before is put away.
+    await page.run(`(() => { const say = ${find('.say')}; say.click(); say.click(); })()`);
+    await page.until(`window.asked > 0 && ${find('.sound')}?.dataset.state === 'done'`);
+    expect(await page.run('window.asked')).toBe(1);
   });
 
   test('a person is recorded in the browser and becomes a voice, which speaks, and is silent once they withdraw', async () => {
@@ -180,6 +198,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await click('[aria-label="Revoke laptop"]');
     await click('dialog [value=yes]');
     await saysThat('#status', 'laptop is revoked.');
+    expect(await page.run('document.activeElement.id')).toBe('made-keys');
     expect(await working()).toBe(401);
   });
 
@@ -231,8 +250,13 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await saysThat('#main', 'it lacks usage:read');
     await go('#/voices/arthur', 'Arthur');
     await saysThat('.room', 'it lacks voices:write');
-    await go('#/voices/+clone', 'Clone a voice');
-    await saysThat('.room', 'It lacks voices:write');
+    for (const [place, title] of [
+      ['+clone', 'Clone a voice'],
+      ['+new', 'New voice'],
+    ] as const) {
+      await go(`#/voices/${place}`, title);
+      await saysThat('.room', 'It lacks voices:write');
+    }
     await go('#/keys', 'Keys');
     await use(service.key);
     await page.run(`(() => { const real = fetch; fetch = (url, asked) => String(url).endsWith('/api/cloning')

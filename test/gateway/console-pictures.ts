@@ -55,6 +55,7 @@ async function speakTo(page: Page, seconds: number): Promise<void> {
 
 async function takeAll(page: Page, url: string, key: string): Promise<void> {
   await page.send('Page.enable');
+  await page.send('Emulation.setScrollbarsHidden', { hidden: true });
   await size(page, 1200, 860);
   await page.goTo(`${url}/console`);
   await page.until(`document.getElementById('api-key')`);

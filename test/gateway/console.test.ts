@@ -265,7 +265,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     const found = await page.run<{ lengths: number[]; isWhole: boolean; from: boolean; at: number }[]>(`(async () => {
       const { toChunks, countChars, createIndexOf } = await import('./console/text-chunks.js');
       const paragraph = 'A sentence that ends. '.repeat(120) + '\\n\\n';
-      const texts = ['short', paragraph.repeat(9), 'Sentence after sentence. '.repeat(1000), 'word '.repeat(3000), '🎙'.repeat(7001), 'x'.repeat(5000)];
+      const texts = ['short', paragraph.repeat(9), 'Sentence after sentence. '.repeat(1000), 'word '.repeat(3000), '🎙'.repeat(7001), 'x'.repeat(5000), '海は静かだ。'.repeat(1000)];
       return texts.map((text) => {
         const chunks = toChunks(text);
         return {
@@ -280,7 +280,9 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
       expect(rest).toEqual({ isWhole: true, from: true, at: 5 });
       expect(Math.max(...lengths)).toBeLessThanOrEqual(5000);
     }
-    expect(found.map(({ lengths }) => lengths.length)).toEqual([1, 9, 5, 3, 2, 1]);
+    expect(found.map(({ lengths }) => lengths.length)).toEqual([1, 9, 5, 3, 2, 1, 2]);
+    // Where no space stands between sentences, too.
+    expect(found.at(-1)!.lengths).toEqual([4998, 1002]);
   });
 
   test('stop is silence at once, and the service goes on to something else', async () => {

@@ -43,7 +43,12 @@ export async function openConsole({ url, heard }: ConsoleOptions, onClose: (clos
   const look = async (name: string) => {
     if (SCREENSHOTS === '' || !pictured.some((each) => name.startsWith(`${each}-`))) return;
     await page.run(`document.getElementById('status').textContent = ''`);
+    // A picture is for everybody; of a key it shows how it begins.
+    const secrets = `document.querySelectorAll('.secret')`;
+    await page.run(`for (const each of ${secrets})
+      [each.title, each.textContent] = [each.textContent, each.textContent.replace(/[^_]+$/, (rest) => '•'.repeat(rest.length))]`);
     const { data } = await page.send('Page.captureScreenshot');
+    await page.run(`for (const each of ${secrets}) [each.textContent, each.title] = [each.title, '']`);
     writeFileSync(join(SCREENSHOTS, `${name}.png`), Buffer.from(String(data), 'base64'));
   };
   const findings = (only?: string) => axeFindings(page, only ? { runOnly: [only] } : {});

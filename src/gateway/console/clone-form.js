@@ -7,8 +7,9 @@ import { createPerson } from './clone-person.js';
 import { createWords } from './clone-words.js';
 import { element, fill } from './element.js';
 import { clearFaults, showFaults, showRefusal } from './field.js';
+import { loading } from './notices.js';
 import { createRecordingField } from './recording-field.js';
-import { toVoiceAddress } from './voice-words.js';
+import { notWithThisKey, toVoiceAddress } from './voice-words.js';
 
 const uploadBytesMax = 25 << 20;
 
@@ -24,33 +25,13 @@ export async function showCloneForm(desk) {
       'Two short recordings, and somebody speaks here who agrees to it. Their voice stays theirs: it can be taken back at any time.',
     ),
   ];
-  if (!may('voices:write')) return fill(room, ...head, notWith());
-  fill(
-    room,
-    ...head,
-    element('p', { class: 'hint loading', role: 'status' }, 'Asking how people can be cloned here …'),
-  );
+  if (!may('voices:write')) return fill(room, ...head, notWithThisKey());
+  fill(room, ...head, loading('Asking how people can be cloned here …'));
   /** @type {{ engines: CloningEngine[] }} */
   const { engines } = await api.ask('/api/cloning', { signal });
   if (engines.length === 0) return fill(room, ...head, notHere());
   fill(room, ...head, element('div', { class: 'beside' }, createForm(desk, engines), whatBecomes()));
 }
-
-const notWith = () =>
-  element(
-    'section',
-    { class: 'card narrow' },
-    element('h2', {}, 'Not with this key'),
-    element(
-      'p',
-      {},
-      'It lacks ',
-      element('code', {}, 'voices:write'),
-      '. Use a key that has it; ',
-      element('a', { href: '#/keys' }, 'Keys'),
-      ' tells what this one has.',
-    ),
-  );
 
 const notHere = () =>
   element(
@@ -151,7 +132,7 @@ function createForm({ api, signal, say, complain }, engines) {
       say(voice.status === 'ready' ? `${voice.name} can speak.` : `${voice.name} is being made.`);
     } catch (error) {
       making.end();
-      if (!signal.aborted) showRefusal(form, error, complain);
+      showRefusal(form, error, complain);
     }
   });
   return form;

@@ -24,6 +24,8 @@ export function createWords({ reference, consent }) {
   });
   const sentence = element('div', { class: 'passage' });
   let given = '';
+  /** What stands in the field because it is to be read. */
+  let readAloud = '';
   /** @type {CloningEngine | undefined} */
   let shownFor;
   let languageOf = '';
@@ -45,37 +47,18 @@ export function createWords({ reference, consent }) {
       if (shownFor === engine && languageOf === languageCode) return;
       [shownFor, languageOf] = [engine, languageCode];
       const text = passageFor(languageCode);
-      fill(
-        passage,
-        element(
-          'p',
-          {},
-          text
-            ? 'Let them talk as they like, in a quiet room; or read this:'
-            : 'Let them talk as they like, in a quiet room, a hand’s breadth from the microphone.',
-        ),
-        text && element('blockquote', { lang: languageCode }, text),
-      );
+      fill(passage, ...toPassage(text, languageCode));
       referenceText.hidden = !engine.needs_reference_text;
-      if (said.value === '' && text) said.value = text;
+      // What people wrote themselves stays.
+      if (said.value === readAloud) said.value = text ?? '';
+      readAloud = text ?? '';
       reference.want(engine.sample_seconds);
 
       const script = scriptFor(engine, languageCode);
       given = script.text;
       own.value = script.isOwn ? '' : script.text;
       ownField.hidden = script.isOwn;
-      fill(
-        sentence,
-        element(
-          'p',
-          {},
-          script.isOwn
-            ? 'The same person says this sentence, word by word:'
-            : 'The same person says that they agree, in their language:',
-        ),
-        script.isOwn && element('blockquote', { lang: languageCode, class: 'consent-sentence' }, script.text),
-        ownField,
-      );
+      fill(sentence, ...toSentence(script, languageCode), ownField);
       showConsent();
     },
     values: () => ({
@@ -84,3 +67,33 @@ export function createWords({ reference, consent }) {
     }),
   };
 }
+
+/**
+ * @param {string | undefined} text
+ * @param {string} languageCode
+ */
+const toPassage = (text, languageCode) => [
+  element(
+    'p',
+    {},
+    text
+      ? 'Let them talk as they like, in a quiet room; or read this:'
+      : 'Let them talk as they like, in a quiet room, a hand’s breadth from the microphone.',
+  ),
+  text && element('blockquote', { lang: languageCode }, text),
+];
+
+/**
+ * @param {{ text: string, isOwn: boolean }} script
+ * @param {string} languageCode
+ */
+const toSentence = ({ text, isOwn }, languageCode) => [
+  element(
+    'p',
+    {},
+    isOwn
+      ? 'The same person says this sentence, word by word:'
+      : 'The same person says that they agree, in their language:',
+  ),
+  isOwn && element('blockquote', { lang: languageCode, class: 'consent-sentence' }, text),
+];

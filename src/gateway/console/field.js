@@ -40,9 +40,13 @@ export function showFaults(form, faults) {
   const others = faults.filter(({ field, message }) => {
     const place = placeOf(form, field);
     if (!place) return true;
-    place.querySelector('.field-trouble')?.append(element('span', {}, toSentence(message)), ' ');
+    const trouble = /** @type {HTMLElement} */ (place.querySelector('.field-trouble'));
+    trouble.append(element('span', {}, toSentence(message)), ' ');
     const control = /** @type {HTMLElement} */ (place.querySelector('input, select, textarea, button'));
     control.setAttribute('aria-invalid', 'true');
+    // Where several controls share a field, the trouble is read out with the one that gets the focus.
+    trouble.id ||= `trouble-of-${field}`;
+    if (!control.hasAttribute('aria-describedby')) control.setAttribute('aria-describedby', trouble.id);
     faulty.push(control);
     return false;
   });

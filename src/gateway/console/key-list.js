@@ -27,7 +27,7 @@ export function keyList(keys, desk, options) {
   return element(
     'section',
     { class: 'card', 'aria-labelledby': 'made-keys' },
-    element('h2', { id: 'made-keys' }, 'Keys that it has made'),
+    element('h2', { id: 'made-keys', tabindex: -1 }, 'Keys that it has made'),
     active.length === 0 &&
       element(
         'p',
@@ -111,6 +111,7 @@ function toActions({ id, name, replaced_by }, { api, say, complain }, { onMade, 
     if (!(await isSure({ title: `Revoke ${name}?`, text, yes: 'Revoke it', no: 'Keep it' }))) return;
     await api.ask(`${path}/${id}`, { method: 'DELETE' });
     await onChange();
+    document.getElementById('made-keys')?.focus();
     say(`${name} is revoked.`);
   };
   return element(

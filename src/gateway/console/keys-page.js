@@ -6,6 +6,7 @@ import { createKeyForm } from './key-form.js';
 import { keyList } from './key-list.js';
 import { keyFacts } from './key-words.js';
 import { createMadeKey } from './made-key.js';
+import { loading } from './notices.js';
 
 const path = '/api/auth/api-keys';
 
@@ -15,12 +16,13 @@ export const keysPage = {
   title: 'Keys',
   async show(desk) {
     const { room, api, may, signal } = desk;
-    fill(room, element('p', { class: 'hint loading', role: 'status' }, 'Loading the keys …'));
+    fill(room, loading('Loading the keys …'));
     /** @type {ApiKey} */
     const own = await api.ask(`${path}/self`, { signal });
     const made = createMadeKey(desk);
     const list = element('div', {});
     const show = async () => {
+      if (!may('keys:read')) return;
       /** @type {ApiKey[]} */
       const keys = await api.list(path, 'api_keys', { signal });
       const others = keys.filter(({ id }) => id !== own.id);
@@ -40,7 +42,7 @@ export const keysPage = {
       may('keys:read') ? list : lacking('list the keys that it has made', 'keys:read'),
       ownCard(own),
     );
-    if (may('keys:read')) await show();
+    await show();
   },
 };
 

@@ -38,6 +38,7 @@ export function listen({ api, speech, sound, litText, onEnd }) {
   const words = [];
   /** @type {'coming' | 'done' | 'stopped' | 'failed'} */
   let state = 'coming';
+  let isClosed = false;
   let frame = 0;
   let madeMs = 0;
   const beganMs = performance.now();
@@ -72,6 +73,7 @@ export function listen({ api, speech, sound, litText, onEnd }) {
   };
   function draw() {
     cancelAnimationFrame(frame);
+    if (isClosed) return;
     const { seconds, isPlaying } = player;
     wave.expect(expected());
     const isMoving = wave.draw(seconds);
@@ -114,7 +116,7 @@ export function listen({ api, speech, sound, litText, onEnd }) {
   };
   /** @param {number} seconds */
   function seek(seconds) {
-    player.seek(seconds);
+    void player.seek(seconds).then(draw);
     draw();
   }
   const play = () =>
@@ -131,6 +133,7 @@ export function listen({ api, speech, sound, litText, onEnd }) {
   /** @param {'done' | 'stopped' | 'failed'} how */
   const end = (how) => {
     state = how;
+    if (isClosed) return;
     madeMs = performance.now() - beganMs;
     player.complete();
     tell();
@@ -164,20 +167,18 @@ export function listen({ api, speech, sound, litText, onEnd }) {
     get state() {
       return state;
     },
-    get madeSeconds() {
-      return player.pushedSeconds;
-    },
     /** Asks for no more, and is silent. */
     stop() {
       ending.abort(new DOMException('It was stopped.', 'AbortError'));
       void player.pause().then(draw);
     },
+    /** As `stop`, and nothing is shown or told any more. */
     async close() {
+      isClosed = true;
       ending.abort(new DOMException('It was left.', 'AbortError'));
       cancelAnimationFrame(frame);
       litText.clear();
       await player.close();
-      cancelAnimationFrame(frame);
     },
   };
 }

@@ -2,6 +2,7 @@
 /** @import { Desk } from './page.d.ts' */
 /** @import { MadeApiKey } from './wire.d.ts' */
 import { serviceUrl } from './api.js';
+import { copyFrom } from './copying.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
 
@@ -21,16 +22,13 @@ export function createMadeKey({ say, complain, signal }) {
     /** @param {MadeApiKey} made */
     show({ key, name }) {
       const title = element('h2', { id: 'made-key', tabindex: -1 }, `Your new key: ${name}`);
-      const copy = () =>
-        navigator.clipboard.writeText(key).then(
-          () => say('The key is copied.'),
-          () => complain(new Error('The browser did not let it be copied; select it and copy it yourself.')),
-        );
+      const secret = element('code', { class: 'secret' }, key);
+      const copy = () => copyFrom(secret).then(() => say('The key is copied.'), complain);
       fill(
         root,
         title,
         element('p', {}, 'It is shown this once, and cannot be shown again. Keep it where secrets are kept.'),
-        element('code', { class: 'secret' }, key),
+        secret,
         element(
           'div',
           { class: 'row' },

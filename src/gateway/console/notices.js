@@ -12,15 +12,12 @@ const saidMs = 5_000;
 export function createNotices({ status, trouble }) {
   /** @type {number | undefined} */
   let timer;
-  const notices = {
+  return {
     /** @param {string} text */
     say(text) {
       clearTimeout(timer);
       status.textContent = text;
-      timer = setTimeout(notices.hush, saidMs);
-    },
-    hush() {
-      status.textContent = '';
+      timer = setTimeout(() => fill(status), saidMs);
     },
     /** @param {unknown} error */
     complain(error) {
@@ -39,8 +36,13 @@ export function createNotices({ status, trouble }) {
       fill(trouble);
     },
   };
-  return notices;
 }
+
+/**
+ * What stands where something will be that is asked for. The shell puts another try in its place where that fails.
+ * @param {string} text
+ */
+export const loading = (text) => element('p', { class: 'hint loading', role: 'status' }, text);
 
 /**
  * What went wrong, as it is told to people: the sentence, and the id to ask the operator about it with.

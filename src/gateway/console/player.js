@@ -34,6 +34,9 @@ export function createPlayer({ context, ready }, { sampleRateHz, onFirstSample, 
   let pushed = 0;
   let isComplete = false;
   let hasSounded = false;
+  /** The context is shared with who plays next, and must not be woken by who does not play any more. */
+  let isWanted = false;
+  let isClosed = false;
   let from = 0;
   let number = 0;
   /** @type {SoundReport} */
@@ -44,7 +47,7 @@ export function createPlayer({ context, ready }, { sampleRateHz, onFirstSample, 
 
   /** @param {SoundReport} report */
   const take = (report) => {
-    if (report.number !== number) return;
+    if (isClosed || report.number !== number) return;
     last = report;
     if (!hasSounded && report.played > 0) {
       hasSounded = true;
@@ -56,6 +59,7 @@ export function createPlayer({ context, ready }, { sampleRateHz, onFirstSample, 
     }
   };
   const opened = ready.then(() => {
+    if (isClosed) return;
     output = context.audioWorklet ? openWorklet(context, take) : openScript(context, take);
     begin();
   });
@@ -77,7 +81,7 @@ export function createPlayer({ context, ready }, { sampleRateHz, onFirstSample, 
     for (const piece of pieces) {
       const skipped = Math.max(0, from - at);
       at += piece.length;
-      if (skipped < piece.length) output?.post({ samples: piece.slice(skipped) });
+      if (skipped < piece.length) output?.post({ samples: skipped > 0 ? piece.slice(skipped) : piece });
     }
     if (isComplete) output?.post({ isLast: true });
   };
@@ -101,21 +105,30 @@ export function createPlayer({ context, ready }, { sampleRateHz, onFirstSample, 
     },
     /** Fails where the browser lets nothing be heard. */
     async play() {
+      isWanted = true;
       await opened;
+      if (!isWanted) return;
       if (last.isOver) {
         from = 0;
         begin();
       }
       await context.resume();
     },
-    pause: () => context.suspend(),
-    /** @param {number} toSeconds */
-    seek(toSeconds) {
+    pause() {
+      isWanted = false;
+      return context.suspend();
+    },
+    /**
+     * Plays on from there, behind the end too, unless it was paused.
+     * @param {number} toSeconds
+     */
+    async seek(toSeconds) {
       from = Math.round(Math.min(Math.max(toSeconds * sampleRateHz, 0), pushed));
       begin();
+      if (isWanted) await context.resume();
     },
     get isPlaying() {
-      return context.state === 'running' && !last.isOver;
+      return !isClosed && context.state === 'running' && !last.isOver;
     },
     /** Where the ear is. */
     get seconds() {
@@ -139,7 +152,7 @@ export function createPlayer({ context, ready }, { sampleRateHz, onFirstSample, 
       return { ...last, underruns: underrunsBefore + last.underruns };
     },
     async close() {
-      number = -1;
+      [isClosed, isWanted] = [true, false];
       await context.suspend().catch(() => {});
       output?.close();
     },

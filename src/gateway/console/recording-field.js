@@ -28,7 +28,8 @@ const latelyPeaks = 40;
 /** @param {RecordingFieldOptions} options */
 export function createRecordingField({ name, label, signal }) {
   const strip = createSoundStrip(signal);
-  const time = element('output', { class: 'time', 'aria-label': 'Length' });
+  // It would be read out all the time.
+  const time = element('output', { class: 'time', 'aria-label': 'Length', 'aria-live': 'off' });
   const advice = element('p', { class: 'hint', id: `${name}-advice`, role: 'status' });
   const trouble = element('p', { class: 'field-trouble', id: `${name}-trouble`, role: 'alert' });
   /** @type {Wanted} */
@@ -132,8 +133,13 @@ function createListening({ recording, onChange }) {
     async play() {
       if (!recording.file) return;
       sound.src = URL.createObjectURL(recording.file);
-      await sound.play();
-      follow();
+      try {
+        await sound.play();
+        follow();
+      } catch (error) {
+        // It was stopped before it had begun.
+        if (!(error instanceof DOMException && error.name === 'AbortError')) throw error;
+      }
     },
   };
 }
@@ -183,7 +189,7 @@ function createButtons({ recording, sound, label, trouble }) {
     );
     const listen = element(
       'button',
-      { type: 'button', onclick: () => (sound.isOn ? sound.stop() : void sound.play()) },
+      { type: 'button', onclick: () => (sound.isOn ? sound.stop() : act(() => sound.play())) },
       icon(sound.isOn ? 'stop' : 'play'),
       sound.isOn ? 'Stop' : 'Listen',
     );

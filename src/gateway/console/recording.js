@@ -17,6 +17,7 @@ export class Recording {
   /** @type {import('./microphone.js').Microphone | undefined} */
   #microphone;
   #isOpening = false;
+  #isLeft = false;
   #onChange;
 
   /** @param {() => void} onChange Told of every bit that is heard, and of all else. */
@@ -44,7 +45,9 @@ export class Recording {
     } finally {
       this.#isOpening = false;
     }
-    this.#onChange();
+    // The browser may ask people for a while, and the page be left meanwhile.
+    if (this.#isLeft) this.leave();
+    else this.#onChange();
   }
 
   async stop() {
@@ -71,6 +74,7 @@ export class Recording {
 
   /** Lets go of the microphone, and of what was heard. */
   leave() {
+    this.#isLeft = true;
     this.#microphone?.leave();
     this.#microphone = undefined;
     this.#forget();

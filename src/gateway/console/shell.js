@@ -5,7 +5,7 @@
 import { createApi, Refusal } from './api.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
-import { forgetKey, keepKey, readKey } from './kept-key.js';
+import { forget, keep, recall } from './kept.js';
 import { createNotices, toWords } from './notices.js';
 import { pages } from './pages.js';
 import { welcome } from './welcome.js';
@@ -15,6 +15,8 @@ const find = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const [main, nav, holder] = [find('main'), find('pages'), find('holder')];
 const notices = createNotices({ status: find('status'), trouble: find('trouble') });
 const { signInUrl } = document.body.dataset;
+const keptKey = 'sonant-key';
+const keptTheme = 'sonant-theme';
 
 /** @type {{ apiKey: string, key: ApiKey } | undefined} */
 let session;
@@ -22,8 +24,17 @@ let leaving = new AbortController();
 
 /** What the address asks for: a page, and what follows its name. */
 function addressed() {
-  const [name = '', ...rest] = location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);
+  const [name = '', ...rest] = location.hash.replace(/^#\/?/, '').split('/').map(decoded);
   return { page: pages.find((page) => page.name === name) ?? /** @type {Page} */ (pages[0]), rest };
+}
+
+/** @param {string} part As somebody may have typed it. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** @param {unknown} [trouble] */
@@ -38,7 +49,6 @@ function leave() {
   leaving.abort(new DOMException('The page was left.', 'AbortError'));
   leaving = new AbortController();
   notices.forgive();
-  notices.hush();
 }
 
 /**
@@ -47,7 +57,7 @@ function leave() {
  * @param {boolean} [isForDevice]
  */
 function enter(apiKey, key, isForDevice) {
-  if (isForDevice !== undefined) keepKey(apiKey, isForDevice);
+  if (isForDevice !== undefined) keep(keptKey, apiKey, isForDevice ? 'device' : 'tab');
   session = { apiKey, key };
   showHead();
   void showPage();
@@ -55,7 +65,7 @@ function enter(apiKey, key, isForDevice) {
 
 /** @param {unknown} [trouble] */
 function exit(trouble) {
-  forgetKey();
+  forget(keptKey);
   session = undefined;
   showHead();
   showWelcome(trouble);
@@ -75,14 +85,20 @@ async function showPage() {
     if (link.hash === `#/${page.name}`) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
+  // Who went on from within the page is at the beginning of the next one.
+  const wasWithin = main.contains(document.activeElement);
   fill(main, room);
+  if (wasWithin) main.focus({ preventScroll: true });
   if (page.scope !== undefined && !may(page.scope)) return fill(room, notFor(page.title, page.scope));
-  const { say, complain } = notices;
+  const { say } = notices;
+  /** What ended because the page was left did not fail. @param {unknown} error */
+  const complain = (error) => {
+    if (!(signal.aborted && error instanceof DOMException && error.name === 'AbortError')) notices.complain(error);
+  };
   try {
     const api = createApi(apiKey, exit);
     await page.show({ room, api, key, may, rest, signal, say, complain });
   } catch (error) {
-    if (signal.aborted) return;
     complain(error);
     const again = element('button', { type: 'button', onclick: () => showPage() }, 'Try again');
     room.querySelector('.loading')?.replaceWith(again);
@@ -129,11 +145,7 @@ function turnLight() {
   const isDark = getComputedStyle(document.documentElement).colorScheme === 'dark' || isDarkByDevice();
   const next = isDark ? 'light' : 'dark';
   document.documentElement.dataset.theme = next;
-  try {
-    localStorage.setItem('sonant-theme', next);
-  } catch {
-    // It lasts until the page is left.
-  }
+  keep(keptTheme, next, 'device');
 }
 
 const isDarkByDevice = () =>
@@ -149,13 +161,21 @@ async function begin() {
   });
   addEventListener('hashchange', () => showPage());
   showHead();
-  const apiKey = readKey();
+  await comeBack();
+}
+
+/** With the key that was kept; what cannot be found out of it now is told, and can be asked again. */
+async function comeBack() {
+  const apiKey = recall(keptKey);
   if (apiKey === undefined) return showWelcome();
   try {
     enter(apiKey, await createApi(apiKey).ask('/api/auth/api-keys/self'));
   } catch (error) {
     if (error instanceof Refusal && error.status === 401) return exit(error);
-    fill(main, element('div', { class: 'welcome' }, ...toWords(error).filter((part) => part instanceof Node)));
+    const again = element('button', { type: 'button', class: 'main', onclick: comeBack }, 'Try again');
+    const leave = element('button', { type: 'button', onclick: () => exit() }, 'Forget this key');
+    const words = element('div', { role: 'alert' }, toWords(error));
+    fill(main, element('section', { class: 'welcome' }, words, element('div', { class: 'row' }, again, leave)));
   }
 }
 

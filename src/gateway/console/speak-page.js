@@ -5,8 +5,10 @@
 /** @import { Voice } from './wire.d.ts' */
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
+import { keep, recall } from './kept.js';
 import { listen } from './listening.js';
 import { createLitText } from './lit-text.js';
+import { loading } from './notices.js';
 import { createSoundContext } from './player.js';
 import { createCode, createDownload } from './speech-file.js';
 import { moments } from './speech-run.js';
@@ -26,7 +28,7 @@ export const speakPage = {
   scope: 'speech:stream',
   async show(desk) {
     const { room, api, may, signal } = desk;
-    fill(room, element('p', { class: 'lead' }, 'Looking for voices…'));
+    fill(room, loading('Looking for voices …'));
     const all = may('voices:read') ? /** @type {Voice[]} */ (await api.list('/api/voices', 'voices', { signal })) : [];
     const voices = all.filter(({ status }) => status === 'ready');
     if (voices.length > 0) showSpeaking(desk, voices);
@@ -44,7 +46,7 @@ const whyNoVoice = (mayRead) =>
  */
 function showSpeaking({ room, api, rest, signal, say, complain }, voices) {
   const litText = createLitText({ id: 'text', 'aria-describedby': 'count', placeholder: 'What shall be said?' });
-  litText.text = sessionStorage.getItem(draft) ?? firstText;
+  litText.text = recall(draft) ?? firstText;
   const preview = createPreview({ api, signal, complain });
   const settings = createSpeechSettings({ voices, voiceId: rest[0], preview, onChange: () => code.show() });
   const count = element('span', { id: 'count', class: 'count' });
@@ -56,6 +58,9 @@ function showSpeaking({ room, api, rest, signal, say, complain }, voices) {
   const code = createCode(() => ({ speech: toSpeech(), format: 'wav' }), fileOptions);
   /** @type {Listening | undefined} */
   let listening;
+  /** Ends with what can be taken along of the last sound. */
+  let taking = new AbortController();
+  let begun = 0;
   /** One context for each sample rate, kept as long as the page. @type {Map<number, ReturnType<typeof createSoundContext>>} */
   const sounds = new Map();
 
@@ -70,7 +75,7 @@ function showSpeaking({ room, api, rest, signal, say, complain }, voices) {
   const isComing = () => listening?.state === 'coming';
   const showButton = () => {
     const parts = isComing() ? [icon('stop'), 'Stop'] : [icon('play'), 'Speak'];
-    fill(speak, ...parts, element('kbd', {}, isComing() ? 'Esc' : 'Ctrl ↵'));
+    fill(speak, ...parts, element('kbd', { 'aria-hidden': 'true' }, isComing() ? 'Esc' : 'Ctrl ↵'));
     const chars = countChars(litText.text);
     count.textContent = `${chars.toLocaleString()} of ${textCharsMax.toLocaleString()}`;
     count.classList.toggle('over', chars > textCharsMax);
@@ -81,10 +86,14 @@ function showSpeaking({ room, api, rest, signal, say, complain }, voices) {
     performance.clearMeasures(moments.firstSound);
     performance.mark(moments.click);
     preview.stop();
-    const before = listening;
+    taking.abort();
+    fill(after);
     after.hidden = true;
+    const own = ++begun;
     // A context plays one thing at a time.
-    await before?.close();
+    await listening?.close();
+    // It may have been asked for once more meanwhile, or the page was left.
+    if (own !== begun || signal.aborted) return;
     listening = listen({ api, speech: toSpeech(), sound: sound(), litText, onEnd: showEnd });
     fill(place, listening.root);
     showButton();
@@ -96,8 +105,11 @@ function showSpeaking({ room, api, rest, signal, say, complain }, voices) {
     fill(told, { done: 'All is spoken', stopped: 'Stopped', failed: '' }[how]);
     if (how !== 'done' || !listening) return;
     const { speech, samples } = listening;
-    const formats = settings.voice.capabilities.output_formats;
-    fill(after, createDownload({ speech, formats, samples }, fileOptions));
+    const voice = voices.find(({ voice_id }) => voice_id === speech.voiceId);
+    const formats = voice?.capabilities.output_formats ?? [];
+    taking = new AbortController();
+    const left = AbortSignal.any([signal, taking.signal]);
+    fill(after, createDownload({ speech, formats, samples }, { ...fileOptions, signal: left }));
     after.hidden = false;
   };
   const stop = () => {
@@ -105,7 +117,7 @@ function showSpeaking({ room, api, rest, signal, say, complain }, voices) {
   };
 
   litText.field.addEventListener('input', () => {
-    sessionStorage.setItem(draft, litText.text);
+    keep(draft, litText.text, 'tab');
     showButton();
     code.show();
   });

@@ -2,6 +2,7 @@
 /** @import { Api } from './api.js' */
 /** @import { Speech } from './speech-run.js' */
 import { serviceUrl } from './api.js';
+import { copyFrom } from './copying.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { languages, toFileBody } from './request-code.js';
@@ -32,8 +33,7 @@ export function createDownload({ speech, formats, samples }, { api, complain, si
     formats.map((name) => element('option', { value: name }, name.toUpperCase())),
   );
   const button = element('button', { type: 'button', class: 'download' }, icon('download'), 'Download');
-  const link = element('a', { class: 'link-to-file', hidden: true });
-  const fileName = () => `${speech.voiceId}.${format.value}`;
+  const link = element('a', { class: 'link-to-file', hidden: true, target: '_blank' });
   /** @type {Map<string, Promise<string>>} */
   const addresses = new Map();
 
@@ -57,13 +57,14 @@ export function createDownload({ speech, formats, samples }, { api, complain, si
       const asked = addresses.get(name) ?? addressOf(name);
       addresses.set(name, asked);
       const address = await asked;
-      element('a', { href: address, download: fileName() }).click();
-      link.hidden = !address.startsWith('http');
+      element('a', { href: address, download: `${speech.voiceId}.${name}` }).click();
+      // Another format may have been chosen meanwhile.
+      link.hidden = !address.startsWith('http') || format.value !== name;
       link.href = address;
       fill(link, `Link to the ${name.toUpperCase()}`);
     } catch (error) {
       addresses.delete(name);
-      if (!signal.aborted) complain(error);
+      complain(error);
     } finally {
       button.disabled = false;
     }
@@ -107,17 +108,11 @@ export function createCode(asked, { say, complain }) {
       element('span', {}, name),
     ),
   );
-  const copy = element('button', { type: 'button', class: 'quiet' }, icon('copy'), 'Copy');
-  copy.addEventListener('click', async () => {
+  const onclick = () => {
     show();
-    try {
-      await navigator.clipboard.writeText(code.textContent ?? '');
-      say(`Copied as ${shown}.`);
-    } catch {
-      getSelection()?.selectAllChildren(code);
-      complain(new Error('This browser does not let the page copy; it is selected for you to copy.'));
-    }
-  });
+    return copyFrom(code).then(() => say(`Copied as ${shown}.`), complain);
+  };
+  const copy = element('button', { type: 'button', class: 'quiet', onclick }, icon('copy'), 'Copy');
   const details = element(
     'details',
     { class: 'card code', ontoggle: show },

@@ -3,6 +3,7 @@
 /** @import { Voice } from './wire.d.ts' */
 /** @import { Preview } from './voice-picker.js' */
 import { element, fill } from './element.js';
+import { keep, recall } from './kept.js';
 import { toLanguageName } from './voice-names.js';
 import { createVoicePicker } from './voice-picker.js';
 
@@ -20,7 +21,7 @@ const octaves = 2;
  * @param {() => void} options.onChange
  */
 export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
-  const wanted = voiceId ?? recall();
+  const wanted = voiceId ?? recall(remembered);
   let voice = voices.find(({ voice_id }) => voice_id === wanted) ?? /** @type {Voice} */ (voices[0]);
 
   const summary = element('summary', {});
@@ -35,7 +36,8 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
     value: 0,
     oninput: changed,
   });
-  const speedSaid = element('output', { for: 'speed' });
+  // The slider says it itself.
+  const speedSaid = element('output', { for: 'speed', 'aria-live': 'off' });
   const rate = element(
     'select',
     { id: 'sample-rate', onchange: changed },
@@ -71,7 +73,7 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
     preview,
     onChoose(chosen) {
       choose(chosen);
-      keep(chosen.voice_id);
+      keep(remembered, chosen.voice_id, 'device');
       changed();
     },
   });
@@ -89,8 +91,13 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
 
   return {
     root,
-    /** Begins to tell of changes. */
-    begin: changed,
+    /** Begins to tell of changes, with the chosen voice in sight. */
+    begin() {
+      changed();
+      const list = picker.querySelector('.voices-found');
+      const chosen = list?.querySelector('.voice:has(:checked)');
+      if (list && chosen) list.scrollTop += chosen.getBoundingClientRect().bottom - list.getBoundingClientRect().bottom;
+    },
     get voice() {
       return voice;
     },
@@ -102,21 +109,4 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
       return { voiceId: voice.voice_id, languageCode, sampleRateHz: Number(rate.value), speakingRate: speakingRate() };
     },
   };
-}
-
-function recall() {
-  try {
-    return localStorage.getItem(remembered) ?? undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** @param {string} voiceId */
-function keep(voiceId) {
-  try {
-    localStorage.setItem(remembered, voiceId);
-  } catch {
-    // It lasts until the page is left.
-  }
 }

@@ -5,6 +5,9 @@
 export const chunkCharsMax = 5_000;
 export const textCharsMax = 50_000;
 
+/** Where one sentence ends: at the space behind it, or, in scripts that put none there, right behind its stop. */
+const sentenceEnd = /(?<=[.!?…。！？]["'”’)]*)\s+|(?<=[。！？][”’」』）]?)(?![\s。！？”’」』）])/g;
+
 /** @typedef {{ text: string, from: number }} Chunk */
 
 /** @param {string} text */
@@ -29,7 +32,7 @@ const isPair = (text, at) => {
  */
 export function toChunks(text) {
   if (countChars(text) <= chunkCharsMax) return text.trim() === '' ? [] : [{ text, from: 0 }];
-  const pieces = cut(text, [/\n\s*\n/g, /(?<=[.!?…。！？]["'”’)]*)\s+/g, /\s+/g]);
+  const pieces = cut(text, [/\n\s*\n/g, sentenceEnd, /\s+/g]);
   /** @type {Chunk[]} */
   const chunks = [];
   let from = 0;

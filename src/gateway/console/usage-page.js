@@ -3,6 +3,7 @@
 /** @import { ApiKey, Usage, UsageSum, Voice } from './wire.d.ts' */
 import { dayChart } from './day-chart.js';
 import { element, fill } from './element.js';
+import { loading } from './notices.js';
 import { usageTable } from './usage-table.js';
 import { toVoiceAddress } from './voice-words.js';
 import { toCount, toLength } from './wording.js';
@@ -17,18 +18,13 @@ export const usagePage = {
   title: 'Usage',
   scope: 'usage:read',
   async show(desk) {
-    const { room, rest, signal, complain } = desk;
+    const { room, rest, complain } = desk;
     const first = ranges.find((days) => String(days) === rest[0]) ?? usualRange;
-    const content = element(
-      'div',
-      { class: 'content' },
-      element('p', { class: 'hint loading', role: 'status' }, 'Adding it up …'),
-    );
+    const content = element('div', { class: 'content' }, loading('Adding it up …'));
     const told = element('p', { class: 'sr-only', role: 'status' });
     let asked = first;
-    const choose = async (/** @type {number} */ days) => {
+    const show = async (/** @type {number} */ days) => {
       asked = days;
-      history.replaceState(null, '', `#/usage/${days}`);
       content.setAttribute('aria-busy', 'true');
       try {
         const shown = await toContent(desk, days, await names);
@@ -36,15 +32,17 @@ export const usagePage = {
         if (asked !== days) return;
         fill(content, ...shown);
         fill(told, `${days} days: ${content.querySelector('strong')?.textContent} characters.`);
-      } catch (error) {
-        if (!signal.aborted) complain(error);
       } finally {
-        content.removeAttribute('aria-busy');
+        if (asked === days) content.removeAttribute('aria-busy');
       }
+    };
+    const choose = (/** @type {number} */ days) => {
+      history.replaceState(null, '', `#/usage/${days}`);
+      show(days).catch(complain);
     };
     fill(room, head(first, choose), told, content);
     const names = readNames(desk);
-    fill(content, ...(await toContent(desk, first, await names)));
+    await show(first);
   },
 };
 
@@ -60,7 +58,11 @@ const head = (chosen, onChoose) =>
       'div',
       {},
       element('h1', {}, 'Usage'),
-      element('p', { class: 'lead' }, 'What this key has had spoken, and the keys that it has made.'),
+      element(
+        'p',
+        { class: 'lead' },
+        'What this key has had spoken, and the keys that it has made. Days begin at midnight UTC.',
+      ),
     ),
     element(
       'fieldset',

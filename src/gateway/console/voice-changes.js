@@ -45,7 +45,7 @@ async function change({ desk: { room, say, complain, signal }, onChange }, said,
     room.querySelector('h1')?.focus();
     say(said);
   } catch (error) {
-    if (!signal.aborted) complain(error);
+    complain(error);
   }
 }
 

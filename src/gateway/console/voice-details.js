@@ -3,6 +3,7 @@
 /** @import { Desk } from './page.d.ts' */
 /** @import { Voice } from './wire.d.ts' */
 import { element, fill } from './element.js';
+import { loading } from './notices.js';
 import { changeCard } from './voice-changes.js';
 import { toLanguageName } from './voice-names.js';
 import { createPreview } from './voice-picker.js';
@@ -19,6 +20,7 @@ export async function showVoice(desk) {
   const preview = createPreview(desk);
   /** @param {Voice} voice */
   const show = (voice) => {
+    preview.stop();
     const { name, description, voice_id, status, kind } = voice;
     fill(
       room,
@@ -63,7 +65,7 @@ export async function showVoice(desk) {
     );
   };
 
-  fill(room, element('p', { class: 'hint loading', role: 'status' }, 'Loading the voice …'));
+  fill(room, loading('Loading the voice …'));
   let voice = await api.ask(path, { signal });
   show(voice);
   while (voice.status === 'pending' && !signal.aborted) {

@@ -4,13 +4,20 @@
 import { element, fill } from './element.js';
 import { clearFaults, field, showRefusal } from './field.js';
 import { icon } from './icon.js';
-import { toVoiceAddress } from './voice-words.js';
+import { loading } from './notices.js';
+import { notWithThisKey, toVoiceAddress } from './voice-words.js';
 
 const bindingsMax = 8;
 
 /** @param {Desk} desk */
-export async function showVoiceForm({ room, api, signal, say, complain }) {
-  fill(room, element('p', { class: 'hint loading', role: 'status' }, 'Loading the voices …'));
+export async function showVoiceForm({ room, api, may, signal, say, complain }) {
+  const head = [
+    element('a', { class: 'back', href: '#/voices' }, '‹ Voices'),
+    element('h1', { tabindex: -1 }, 'New voice'),
+    element('p', { class: 'lead' }, 'A name of your own for a voice that an engine has. Callers need not know which.'),
+  ];
+  if (!may('voices:write')) return fill(room, ...head, notWithThisKey());
+  fill(room, ...head, loading('Loading the voices …'));
   const speakers = toSpeakers(await api.list('/api/voices', 'voices', { signal }));
   const name = element('input', { name: 'name', maxlength: 200, required: true, autocomplete: 'off' });
   const voiceId = element('input', { name: 'voice_id', class: 'mono', maxlength: 128, autocomplete: 'off' });
@@ -51,13 +58,7 @@ export async function showVoiceForm({ room, api, signal, say, complain }) {
       send.disabled = false;
     }
   });
-  fill(
-    room,
-    element('a', { class: 'back', href: '#/voices' }, '‹ Voices'),
-    element('h1', { tabindex: -1 }, 'New voice'),
-    element('p', { class: 'lead' }, 'A name of your own for a voice that an engine has. Callers need not know which.'),
-    form,
-  );
+  fill(room, ...head, form);
   name.focus();
 }
 

@@ -3,6 +3,7 @@
 /** @import { Voice } from './wire.d.ts' */
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
+import { loading } from './notices.js';
 import { findVoices, languagesOf, toLanguageName } from './voice-names.js';
 import { createPreview } from './voice-picker.js';
 import { previewButton, statusChip, toVoiceAddress } from './voice-words.js';
@@ -15,7 +16,7 @@ const shownAtOnce = 60;
 export async function showVoiceList({ room, api, may, signal, complain }) {
   const preview = createPreview({ api, signal, complain });
   const list = element('ul', { class: 'voice-list' });
-  const told = element('p', { class: 'hint loading', role: 'status' }, 'Loading the voices …');
+  const told = loading('Loading the voices …');
   const more = element('button', { type: 'button', hidden: true }, 'Show more');
   const filters = element('form', { class: 'filters', role: 'search', 'aria-label': 'Voices' });
   filters.addEventListener('submit', (event) => event.preventDefault());
@@ -33,6 +34,8 @@ export async function showVoiceList({ room, api, may, signal, complain }) {
 
   let shown = shownAtOnce;
   const show = () => {
+    // The button that would stop it goes.
+    preview.stop();
     const [query = '', language = '', engine, kind] = ['query', 'language', 'engine', 'kind'].map((name) =>
       String(new FormData(filters).get(name) ?? ''),
     );

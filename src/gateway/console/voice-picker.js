@@ -29,8 +29,11 @@ export function createVoicePicker({ voices, chosenId, onChoose, preview }) {
   const count = element('p', { class: 'hint', role: 'status' });
 
   const show = () => {
+    preview.stop();
     const found = findVoices(voices, { query: query.value, language: language.value });
-    fill(list, found.slice(0, shownMax).map(toItem));
+    const first = found.slice(0, shownMax);
+    const chosenOne = found.slice(shownMax).filter(({ voice_id }) => voice_id === chosen);
+    fill(list, [...chosenOne, ...first].map(toItem));
     const isAll = found.length === voices.length;
     count.textContent =
       found.length > shownMax
@@ -90,8 +93,12 @@ export function createPreview({ api, signal, complain }) {
   const audio = new Audio();
   /** @type {HTMLButtonElement | undefined} */
   let playing;
+  let asking = new AbortController();
+  let address = '';
   const stop = () => {
+    asking.abort();
     audio.pause();
+    URL.revokeObjectURL(address);
     if (!playing) return;
     fill(playing, icon('play'));
     playing.setAttribute('aria-pressed', 'false');
@@ -106,21 +113,22 @@ export function createPreview({ api, signal, complain }) {
    */
   const play = async ({ voice_id }, button) => {
     stop();
+    asking = new AbortController();
+    const own = asking.signal;
     playing = button;
     fill(button, icon('stop'));
     button.setAttribute('aria-pressed', 'true');
     try {
-      const reply = await api.send(`/api/voices/${encodeURIComponent(voice_id)}/preview`, { signal });
-      const address = URL.createObjectURL(await reply.blob());
-      // Another one may have been asked for meanwhile.
-      if (playing === button) {
-        audio.src = address;
-        await audio.play();
-      }
-      audio.addEventListener('emptied', () => URL.revokeObjectURL(address), { once: true });
+      const reply = await api.send(`/api/voices/${encodeURIComponent(voice_id)}/preview`, { signal: own });
+      const sound = await reply.blob();
+      own.throwIfAborted();
+      address = URL.createObjectURL(sound);
+      audio.src = address;
+      await audio.play();
     } catch (error) {
-      if (playing === button) stop();
-      if (!signal.aborted && !(error instanceof DOMException && error.name === 'AbortError')) complain(error);
+      if (own.aborted) return;
+      stop();
+      complain(error);
     }
   };
 

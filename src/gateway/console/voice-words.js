@@ -32,3 +32,20 @@ export const toVoicePath = (voiceId) => `/api/voices/${encodeURIComponent(voiceI
 
 /** @param {string} voiceId */
 export const toVoiceAddress = (voiceId) => `#/voices/${encodeURIComponent(voiceId)}`;
+
+/** In place of what makes voices. */
+export const notWithThisKey = () =>
+  element(
+    'section',
+    { class: 'card narrow' },
+    element('h2', {}, 'Not with this key'),
+    element(
+      'p',
+      {},
+      'It lacks ',
+      element('code', {}, 'voices:write'),
+      '. Use a key that has it; ',
+      element('a', { href: '#/keys' }, 'Keys'),
+      ' tells what this one has.',
+    ),
+  );

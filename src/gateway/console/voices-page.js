@@ -6,10 +6,12 @@ import { showVoiceForm } from './voice-form.js';
 import { showVoiceList } from './voice-list.js';
 
 /** Ids of voices cannot begin with it. */
-const places = /** @type {Record<string, (desk: Desk) => Promise<void>>} */ ({
-  '+clone': showCloneForm,
-  '+new': showVoiceForm,
-});
+const places = /** @type {ReadonlyMap<string, (desk: Desk) => Promise<void>>} */ (
+  new Map([
+    ['+clone', showCloneForm],
+    ['+new', showVoiceForm],
+  ])
+);
 
 /** @type {Page} */
 export const voicesPage = {
@@ -19,6 +21,6 @@ export const voicesPage = {
   show(desk) {
     const [place] = desk.rest;
     if (place === undefined || place === '') return showVoiceList(desk);
-    return (places[place] ?? showVoice)(desk);
+    return (places.get(place) ?? showVoice)(desk);
   },
 };

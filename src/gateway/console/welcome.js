@@ -35,6 +35,8 @@ export function welcome({ signInUrl, trouble, onKey }) {
     button.disabled = true;
     said.replaceChildren();
     try {
+      // Nothing else can be sent as a key.
+      if (!/^\w+$/.test(apiKey)) throw new Error('That is no key: one begins with snt_, then come letters and digits.');
       const key = await createApi(apiKey).ask('/api/auth/api-keys/self');
       onKey(apiKey, key, keep.checked);
     } catch (error) {

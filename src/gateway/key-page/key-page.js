@@ -132,10 +132,12 @@ form.addEventListener('submit', (event) => {
 });
 
 find('copy').addEventListener('click', async () => {
-  await navigator.clipboard.writeText(find('made-key').textContent).then(
-    () => say('The key is copied.'),
-    () => say('It could not be copied; select it and copy it yourself.', true),
-  );
+  try {
+    await navigator.clipboard.writeText(find('made-key').textContent);
+    say('The key is copied.');
+  } catch {
+    say('It could not be copied; select it and copy it yourself.', true);
+  }
 });
 find('done').addEventListener('click', () => {
   forget();
