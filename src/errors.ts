@@ -49,7 +49,7 @@ export const failureTable = Object.freeze({
   not_found: row(404, 'NOT_FOUND', false, 'There is nothing at this address.'),
   method_not_allowed: row(405, 'UNIMPLEMENTED', false, 'This address does not take that method; see the Allow header.'),
   voice_not_ready: row(409, 'FAILED_PRECONDITION', false, 'The voice exists, but cannot speak at present.'),
-  idempotency_conflict: row(409, 'ABORTED', true, 'This Idempotency-Key is in use by another request.'),
+  idempotency_conflict: row(409, 'ABORTED', false, 'This Idempotency-Key is in use by another request.'),
   audio_expired: row(410, 'NOT_FOUND', false, 'The audio has expired; ask for it again.'),
   stream_expired: row(410, 'NOT_FOUND', false, 'The stream can no longer be resumed; ask for it again.'),
   payload_too_large: row(413, 'INVALID_ARGUMENT', false, 'The request body is too large.'),

@@ -66,7 +66,10 @@ function toSink(program: string, running: Running, signal: AbortSignal): AudioSi
   // That it reads no more is seen by its end, which says why.
   running.stdin.on('error', () => {});
   const ended = once(running, 'close').then(([code]) => code as number | null);
-  const failed = () => new CommandError(`${program} cannot play: ${complaint.trim()}`);
+  const failed = () => {
+    const last = complaint.trim().split('\n').at(-1);
+    return new CommandError(`the player ${program} has failed: ${last || 'it did not say why'}`);
+  };
   signal.addEventListener('abort', () => running.kill(), { once: true });
   return {
     async write(bytes) {

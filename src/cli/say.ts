@@ -98,6 +98,9 @@ async function openSink(output: string | undefined, request: SpeechRequest, sign
   return output === '-' ? openStandardOutput(signal) : openAudioFile(output, signal);
 }
 
+/** Of files that are called otherwise too. */
+const otherEndings: Readonly<Record<string, string>> = { ogg: 'opus' };
+
 function chooseFormat(named: string | undefined, output: string): FormatName {
   const formats = Object.values(audioFormats);
   if (named !== undefined) {
@@ -106,8 +109,10 @@ function chooseFormat(named: string | undefined, output: string): FormatName {
     return format.name;
   }
   const ending = extname(output).slice(1).toLowerCase();
-  const format = formats.find(({ extension }) => extension === ending);
-  if (!format && ending !== '') throw new UsageError(`no format has the ending .${ending}; name one with --format`);
+  const format = formats.find(({ extension }) => extension === (otherEndings[ending] ?? ending));
+  const endings = [...formats.map(({ extension }) => extension), ...Object.keys(otherEndings)].join(', .');
+  if (!format && ending !== '')
+    throw new UsageError(`no format has the ending .${ending}, but .${endings}; or name one with --format`);
   return format?.name ?? 'wav';
 }
 

@@ -45,6 +45,7 @@ function greet({ print }: CommandLine, config: Config, { httpPort, grpcPort, bas
       ? `Sonant serves HTTP and gRPC on ${httpAddr.host}:${httpPort}.`
       : `Sonant serves HTTP on ${httpAddr.host}:${httpPort} and gRPC on ${grpcHost}:${grpcPort}.`,
   );
+  print(`Open ${baseUrl}/console to try it; ${baseUrl}/docs says how it is called.`);
   if (!isLocal && config.baseUrl === '') {
     print(`Links to audio begin with ${baseUrl}: set SONANT_BASE_URL to where others reach it.`);
   }
@@ -55,7 +56,7 @@ function greet({ print }: CommandLine, config: Config, { httpPort, grpcPort, bas
   if (!firstKey) return;
   print(`\nThere was no API key, so one was made. It is kept in ${firstKey.file}.`);
   if (!isLocal) return;
-  print(`\n  ${firstKey.key}\n\nIt is shown only now. Try it:\n`);
+  print(`\n  ${firstKey.key}\n\nIt is printed only now. Try it:\n`);
   print(`curl -sSf ${baseUrl}/api/audio/speech -H 'X-API-Key: ${firstKey.key}' -H 'Content-Type: application/json' \\
   -d '{"voice_id":"arthur","text":"Hello. This is Sonant.","return_format":"buffer"}' -o hello.wav\n`);
 }

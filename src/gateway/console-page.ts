@@ -58,6 +58,8 @@ export function addConsolePage(app: FastifyInstance, { canSignIn }: ConsolePageO
     return read;
   };
 
+  app.get('/', (_request, reply) => reply.redirect('console'));
+
   app.get('/console', (request, reply) => send(request, reply.headers(pageHeaders), sendables().page));
 
   app.get('/console/:file', (request: FastifyRequest<{ Params: { file: string } }>, reply) => {
@@ -70,8 +72,10 @@ export function addConsolePage(app: FastifyInstance, { canSignIn }: ConsolePageO
 function send({ headers }: FastifyRequest, reply: FastifyReply, { type, bytes, zipped, etag }: Sendable): FastifyReply {
   const isZipped = /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''));
   const tag = isZipped ? `"${etag}-gzip"` : `"${etag}"`;
-  reply.headers({ 'content-type': type, 'cache-control': 'no-cache', vary: 'Accept-Encoding', etag: tag });
-  if (headers['if-none-match'] === tag) return reply.code(304).send();
+  // Another origin may be told another thing already.
+  const vary = [reply.raw.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', ');
+  reply.headers({ 'content-type': type, 'cache-control': 'no-cache', vary, etag: tag });
+  if (headers['if-none-match']?.replace(/^W\//, '') === tag) return reply.code(304).send();
   return isZipped ? reply.header('content-encoding', 'gzip').send(zipped) : reply.send(bytes);
 }
 

@@ -15,6 +15,7 @@ const requestHeaders = [
   'Content-Type',
   'Idempotency-Key',
   'If-None-Match',
+  'If-Range',
   'Last-Event-ID',
   'Range',
   'X-API-Key',
@@ -28,6 +29,11 @@ const requestHeaders = [
 ];
 const replyHeadersOfRpc = ['Grpc-Status', 'Grpc-Message', 'Grpc-Status-Details-Bin'];
 const preflightSeconds = '7200';
+
+/** What OpenAI's clients tell of themselves, whatever it is. */
+const ownHeadersOf = ({ headers }: IncomingMessage) =>
+  String(headers['access-control-request-headers'] ?? '').match(/(?<=^|[ ,])x-stainless-[a-z-]{1,40}(?=$|[ ,])/gi) ??
+  [];
 
 export function createCors(allowedOrigins: readonly string[]): Cors {
   if (allowedOrigins.length === 0) return () => false;
@@ -45,7 +51,7 @@ export function createCors(allowedOrigins: readonly string[]): Cors {
       'x-request-id': createId('req'),
       'x-api-version': apiVersion,
       'access-control-allow-methods': 'GET, HEAD, POST, PATCH, DELETE',
-      'access-control-allow-headers': requestHeaders.join(', '),
+      'access-control-allow-headers': [...requestHeaders, ...ownHeadersOf(request)].join(', '),
       'access-control-max-age': preflightSeconds,
     });
     response.end();

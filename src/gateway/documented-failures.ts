@@ -108,7 +108,8 @@ export const failureExamples: Readonly<Record<string, { summary: string; value: 
 export const isForKey = ({ scopes, isOnBehalf }: Operation): boolean => scopes !== undefined || isOnBehalf === true;
 
 /** Told, where it is known, of what may go well a moment later. */
-const mayTellWait = (reason: Reason) => failureTable[reason].retryable || reason === 'engine_error';
+const mayTellWait = (reason: Reason) =>
+  failureTable[reason].retryable || reason === 'engine_error' || reason === 'idempotency_conflict';
 
 /** What an operation can meet: what any of its kind does, and what is its own; in the order of the table. */
 function failuresOf(operation: Operation): Reason[] {

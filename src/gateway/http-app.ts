@@ -9,6 +9,7 @@ import { fromThrown, toFailureReply } from './failure-reply.ts';
 import { checkBodySize, readJsonBodies } from './json-body.ts';
 import { headerBytesMax } from './limits.ts';
 import { createMethodCheck } from './method-check.ts';
+import { toOpenAiReply } from './openai-failure.ts';
 import { safetyHeaders } from './safety-headers.ts';
 
 export interface HttpAppOptions {
@@ -24,6 +25,8 @@ export interface HttpAppOptions {
 
 /** It lives as long as the process, and says so to whoever would otherwise restart it. */
 const livesOn = '/healthz';
+/** Below it every failure is told as OpenAI tells its own. */
+const openAiPath = '/v1/';
 
 export function createHttpApp({
   toServer,
@@ -42,7 +45,8 @@ export function createHttpApp({
     request.fault = error;
     if (reply.raw.closed) return void reply.hijack();
     const listener = { requestId: request.id, accept: request.headers.accept };
-    const { status, headers, body } = toFailureReply(fromThrown(error), listener);
+    const toReply = request.url.startsWith(openAiPath) ? toOpenAiReply : toFailureReply;
+    const { status, headers, body } = toReply(fromThrown(error), listener);
     // Fastify gives up the connection of a body that it did not like; we let it come to its end.
     if (!isLeaving()) reply.removeHeader('connection');
     return void reply.code(status).headers(headers).send(body);

@@ -63,7 +63,8 @@ function repeat({ fingerprint, answer }: AnswerRow, asked: string) {
     throw new Failure('idempotency_conflict', { message: 'This Idempotency-Key was used for another request.' });
   }
   if (answer === null) {
-    throw new Failure('idempotency_conflict', { message: 'The request with this Idempotency-Key is still running.' });
+    const message = 'The request with this Idempotency-Key is still running.';
+    throw new Failure('idempotency_conflict', { message, retryAfterSeconds: 0 });
   }
   return JSON.parse(answer);
 }

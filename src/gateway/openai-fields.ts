@@ -32,7 +32,9 @@ export function parseFacadeFields(given: Fields, isStrict: boolean): AskedFacade
   try {
     const asked = parseEventFields(speech, isStrict);
     if (faults.length > 0) throw new Failure('invalid_request', { details: [] });
-    return { asked: { ...asked, ignored }, isEvents };
+    // It changes how others speak, so that it does not here is said.
+    const unheard = fields.instructions === undefined ? [] : ['instructions'];
+    return { asked: { ...asked, ignored: [...ignored, ...unheard] }, isEvents };
   } catch (error) {
     if (!(error instanceof Failure) || faults.length === 0) throw error;
     throw new Failure('invalid_request', { details: [...faults, ...(error.facts.details ?? [])] });

@@ -11,7 +11,7 @@ import { callOptionsOf } from './call-options.ts';
 import { eventHeaders } from './event-stream.ts';
 import { fromThrown } from './failure-reply.ts';
 import { fieldsOf } from './json-body.ts';
-import { toOpenAiError, toOpenAiReply } from './openai-failure.ts';
+import { toOpenAiError } from './openai-failure.ts';
 import { type AskedFacade, parseFacadeFields } from './openai-fields.ts';
 import { openAiOperations } from './openai-operations.ts';
 import { documented } from './operation.ts';
@@ -34,13 +34,6 @@ export function addOpenAiRoutes(app: FastifyInstance, { transport, admitTo, isSt
   const speech = createClient(SpeechService, transport);
   const voices = createClient(VoiceService, transport);
   app.register(async (scope) => {
-    scope.setErrorHandler((error, request, reply) => {
-      request.fault = error;
-      if (reply.raw.closed) return void reply.hijack();
-      const { status, headers, body } = toOpenAiReply(fromThrown(error), { requestId: request.id, accept: undefined });
-      return void reply.code(status).headers(headers).send(body);
-    });
-
     scope.route({
       method: 'POST',
       url: '/v1/audio/speech',

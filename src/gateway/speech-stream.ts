@@ -113,19 +113,20 @@ export class SpeechStream {
     this.#watcher.gone();
   }
 
+  /** Ends the synthesis, which is the last that a reader hears. */
+  end(message: string): void {
+    this.#source.abort(new Failure('stream_expired', { message }));
+    void this.#pull();
+  }
+
   #goOnAlone(): void {
-    this.#timer = setTimeout(() => this.#abandon(), readerGraceMs).unref();
+    const unread = () => this.end('Nobody read on, and so the rest was not spoken.');
+    this.#timer = setTimeout(unread, readerGraceMs).unref();
     const stopBytes = this.#madeBytes + unreadBytesMax;
     const goOn = async () => {
       while (!this.#reader && !this.#hasEnded && !this.#isGone && this.#madeBytes < stopBytes) await this.#pull();
     };
     void goOn();
-  }
-
-  /** Ends the synthesis; what was made can still be read again, and then that there is no more. */
-  #abandon(): void {
-    this.#source.abort(new Failure('stream_expired', { message: 'Nobody read on, and so the rest was not spoken.' }));
-    void this.#pull();
   }
 
   /** Has the next event made; whoever asks meanwhile waits for the same. */

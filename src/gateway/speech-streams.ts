@@ -54,6 +54,13 @@ export class SpeechStreams {
     return stream.holders.includes(holder) ? stream : undefined;
   }
 
+  /** Ends it: whoever reads hears so, and it is not read again. */
+  leave(stream: SpeechStream): void {
+    this.#forgotten.add(stream);
+    if (this.#ended.has(stream.audioId)) stream.drop(undefined);
+    else stream.end('The stream was ended by its own key.');
+  }
+
   /** Nothing of the voice is read again; what runs is ended by the core. */
   forgetVoice(voiceId: string): void {
     const isOfVoice = (stream: SpeechStream) => this.#voices.get(stream) === voiceId;

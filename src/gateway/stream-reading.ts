@@ -4,7 +4,6 @@ import type { Admit, Presented } from '../access/admit.ts';
 import { Failure, type FailureFacts, type Reason, toFailure } from '../errors.ts';
 import type { Relay } from '../redis/redis-relay.ts';
 import type { Answer } from '../redis/relay-lines.ts';
-import { clientLeft } from './call-options.ts';
 import { toEventText } from './event-stream.ts';
 import type { SpeechStream } from './speech-stream.ts';
 import type { SpeechStreams } from './speech-streams.ts';
@@ -50,7 +49,7 @@ export function createStreamReading({ streams, admit, scopes, relay, onFault }: 
     if (!stream) return undefined;
     if (!isAdmitted) await admit({ key: stream.apiKey, address, tell }, scopes);
     if (next === 'end') {
-      stream.drop(clientLeft);
+      streams.leave(stream);
       return { state: 'over' };
     }
     const state = stream.stateOf(next);

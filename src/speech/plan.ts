@@ -3,7 +3,7 @@
 // be refused without an engine is refused here.
 import type { Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
-import type { SpeechRequest } from './request.ts';
+import { languageCodeUsual, type SpeechRequest } from './request.ts';
 import { inspectScripts } from './script.ts';
 import { type Break, type Cut, segmentText } from './segment.ts';
 import { type Binding, isSpokenBy, type OfferedVoice, type VoiceStatus, type Voices } from './voice.ts';
@@ -106,7 +106,8 @@ function bindingsFor({ voice, bindings }: OfferedVoice, languageCode: string): B
     ? bindings.filter(({ speaker }) => isSpokenBy(speaker, languageCode))
     : [];
   if (able.length > 0) return able;
-  const message = `voice ${voice.voiceId} speaks ${voice.languageCodes.join(', ')}`;
+  const meant = languageCode === languageCodeUsual ? `; where nothing is sent, ${languageCode} is meant` : '';
+  const message = `voice ${voice.voiceId} speaks ${voice.languageCodes.join(', ')}${meant}`;
   throw new Failure('invalid_request', {
     details: [{ field: 'language_code', reason: 'unsupported_language', message }],
   });

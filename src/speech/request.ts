@@ -42,6 +42,9 @@ const wireLimits: TextLimits = { charsMax: 5000, chunksMax: 200, chunkCharsMax: 
 const methods = ['rest', 'streaming'] as const;
 const returnFormats = ['url', 'buffer'] as const;
 const timestampKinds = ['word'] as const;
+/** The language of a text where none is told. */
+export const languageCodeUsual = 'en-US';
+
 export const voiceIdCharsMax = 128;
 export const speakingRates = { min: 0.25, max: 4 };
 
@@ -109,7 +112,7 @@ export function parseSpeechRequest(
     fault('captions', 'conflict', 'are for method rest with return_format url; leave them out');
   const first = tooLong[0];
   if (faults.length === 0 && first) {
-    const message = `${first.message}; split it, or send it in streaming mode as text_chunks`;
+    const message = `${first.field} ${first.message}; split it, or send it in streaming mode as text_chunks`;
     throw new Failure('text_too_long', {
       message,
       limit: first.limit,
@@ -162,14 +165,14 @@ function parseChunks(value: unknown, limits: TextLimits, fault: Fault, tooLong: 
     return [];
   }
   if (value.length > limits.chunksMax) {
-    const message = `text_chunks has ${value.length} items, over the limit of ${limits.chunksMax}`;
+    const message = `has ${value.length} items, over the limit of ${limits.chunksMax}`;
     tooLong.push({ field, limit: limits.chunksMax, actual: value.length, message });
     return [];
   }
   const chunks = value.flatMap((chunk, i) => checkText(`${field}[${i}]`, chunk, limits.chunkCharsMax, fault, tooLong));
   const total = chunks.reduce((sum, chunk) => sum + countChars(chunk), 0);
   if (total > limits.totalCharsMax) {
-    const message = `text_chunks have ${total} characters together, over the limit of ${limits.totalCharsMax}`;
+    const message = `have ${total} characters together, over the limit of ${limits.totalCharsMax}`;
     tooLong.push({ field, limit: limits.totalCharsMax, actual: total, message });
   }
   return chunks;
@@ -190,7 +193,7 @@ function checkText(field: string, value: unknown, charsMax: number, fault: Fault
       field,
       limit: charsMax,
       actual: chars,
-      message: `${field} has ${chars} characters, over the limit of ${charsMax}`,
+      message: `has ${chars} characters, over the limit of ${charsMax}`,
     });
   }
   return [value];
@@ -207,7 +210,7 @@ function parseCaptions(value: unknown, fault: Fault): readonly CaptionKind[] {
 }
 
 function parseLanguage(value: unknown, fault: Fault): string {
-  if (value === undefined) return 'en-US';
+  if (value === undefined) return languageCodeUsual;
   if (typeof value !== 'string') fault('language_code', 'type', 'must be a string');
   else {
     const code = toLanguageCode(value);

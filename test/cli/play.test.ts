@@ -33,7 +33,7 @@ test('a player gets every sample, at the rate that it is told', async () => {
 });
 
 test('what a player complains of is told', async () => {
-  const told = { code: 1, out: '', err: 'sonant: aplay cannot play: no sound card\n' };
+  const told = { code: 1, out: '', err: 'sonant: the player aplay has failed: no sound card\n' };
   expect(await play(install('echo "no sound card" >&2; exit 1'))).toEqual(told);
   // It ends while more comes than a pipe holds.
   const long = 'A sentence that takes a while to say. '.repeat(20);
