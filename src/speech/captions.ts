@@ -36,6 +36,9 @@ interface Token {
   text: string;
   /** What stands before it: a space, a new paragraph, or nothing as in Chinese. */
   before: '' | ' ' | '\n';
+  /** Where it is, in code points, were all of the text in one line. */
+  from: number;
+  to: number;
   startSeconds: number;
   endSeconds: number;
 }
@@ -85,7 +88,7 @@ function isOver(group: readonly Token[], next: Token): boolean {
 }
 
 const fits = (tokens: readonly Token[]): boolean =>
-  tokens.at(-1)!.endSeconds - tokens[0]!.startSeconds <= cueSecondsMax && toLines(tokens) !== undefined;
+  tokens.at(-1)!.endSeconds - tokens[0]!.startSeconds <= cueSecondsMax && secondLineOf(tokens) !== undefined;
 
 /** How many of the words stay in a cue that cannot take another: up to its last sentence or clause, if that is worth it. */
 function cutOf(group: readonly Token[]): number {
@@ -98,17 +101,28 @@ function cutOf(group: readonly Token[]): number {
 
 /** In one line, or in two as even as can be; undefined where they would be too long. */
 function toLines(tokens: readonly Token[]): string[] | undefined {
-  const joined = (from: number, to: number) =>
+  const joined = (from: number, to?: number) =>
     tokens.slice(from, to).reduce((line, { text, before }, i) => line + (i > 0 && before !== '' ? ' ' : '') + text, '');
-  const whole = joined(0, tokens.length);
-  if (countChars(whole) <= lineCharsMax) return [whole];
-  let best: { lines: string[]; longest: number } | undefined;
+  const second = secondLineOf(tokens);
+  if (second === undefined) return undefined;
+  return second === tokens.length ? [joined(0)] : [joined(0, second), joined(second)];
+}
+
+/**
+ * Which token begins the second line: as many as there are where one line holds them all, undefined where two do not.
+ * It joins nothing to measure it, for it is asked anew with every word.
+ */
+function secondLineOf(tokens: readonly Token[]): number | undefined {
+  const { from } = tokens[0]!;
+  const { to } = tokens.at(-1)!;
+  if (to - from <= lineCharsMax) return tokens.length;
+  let best: number | undefined;
+  let least = lineCharsMax + 1;
   for (let at = 1; at < tokens.length; at++) {
-    const lines = [joined(0, at), joined(at, tokens.length)];
-    const longest = Math.max(...lines.map(countChars));
-    if (longest <= lineCharsMax && longest < (best?.longest ?? Infinity)) best = { lines, longest };
+    const longest = Math.max(tokens[at - 1]!.to - from, to - tokens[at]!.from);
+    if (longest < least) [best, least] = [at, longest];
   }
-  return best?.lines;
+  return best;
 }
 
 /** The text cut before each word; what stands between words goes with the one before it, up to a space. */
@@ -130,13 +144,16 @@ function toTokens(text: string, words: readonly TimedWord[]): Token[] {
     const before = tokens.length === 0 || gap === '' ? '' : /\n\s*\n/.test(gap) ? '\n' : ' ';
     // A word that is spoken in two segments comes twice.
     if (clean === '' && tokens.length > 0) tokens.at(-1)!.endSeconds = endSeconds;
-    else if (clean !== '') tokens.push(...inLines({ text: clean, before, startSeconds, endSeconds }));
+    else if (clean !== '') {
+      const column = (tokens.at(-1)?.to ?? 0) + before.length;
+      tokens.push(...inLines({ text: clean, before, startSeconds, endSeconds }, column));
+    }
   }
   return tokens;
 }
 
 /** A token that is longer than a line, such as an address, line by line. */
-function inLines(token: Token): Token[] {
+function inLines(token: Omit<Token, 'from' | 'to'>, column: number): Token[] {
   const chars = [...token.text];
   const count = Math.ceil(chars.length / lineCharsMax);
   const { startSeconds, endSeconds } = token;
@@ -145,6 +162,8 @@ function inLines(token: Token): Token[] {
   return Array.from({ length: count }, (_, n) => ({
     text: chars.slice(n * lineCharsMax, (n + 1) * lineCharsMax).join(''),
     before: n === 0 ? token.before : '',
+    from: column + n * lineCharsMax,
+    to: column + Math.min((n + 1) * lineCharsMax, chars.length),
     startSeconds: at(n),
     endSeconds: at(n + 1),
   }));
