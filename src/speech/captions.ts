@@ -51,7 +51,9 @@ export function toCues(text: string, words: readonly TimedWord[], seconds: numbe
     if (group.length > 0 && isOver(group, token)) {
       groups.push(group);
       group = [];
-    } else if (group.length > 0 && !fits([...group, token])) {
+    }
+    // What is left of it may still be too long for another.
+    while (group.length > 0 && !fits([...group, token])) {
       const kept = cutOf(group);
       groups.push(group.slice(0, kept));
       group = group.slice(kept);
@@ -66,7 +68,7 @@ export function toCues(text: string, words: readonly TimedWord[], seconds: numbe
     const stays = tokens.at(-1)!.endSeconds + lingerSeconds;
     const until = i === groups.length - 1 ? seconds : Math.min(starts[i]!, stays);
     last = Math.max(until, startSeconds + 0.001);
-    return { startSeconds, endSeconds: last, lines: toLines(tokens)! };
+    return { startSeconds, endSeconds: last, lines: toLines(tokens) };
   });
 }
 
@@ -99,12 +101,11 @@ function cutOf(group: readonly Token[]): number {
   return group.length;
 }
 
-/** In one line, or in two as even as can be; undefined where they would be too long. */
-function toLines(tokens: readonly Token[]): string[] | undefined {
+/** In one line, or in two as even as can be. */
+function toLines(tokens: readonly Token[]): string[] {
   const joined = (from: number, to?: number) =>
     tokens.slice(from, to).reduce((line, { text, before }, i) => line + (i > 0 && before !== '' ? ' ' : '') + text, '');
-  const second = secondLineOf(tokens);
-  if (second === undefined) return undefined;
+  const second = secondLineOf(tokens)!;
   return second === tokens.length ? [joined(0)] : [joined(0, second), joined(second)];
 }
 
