@@ -9,6 +9,7 @@ import { createKeyring } from './access/keyring.ts';
 import { createLedger } from './access/ledger.ts';
 import { createSignIn } from './access/sign-in.ts';
 import { dayOf } from './access/usage-day.ts';
+import { drainDoors } from './app/drain-doors.ts';
 import { createMeasuring } from './app/measuring.ts';
 import { openClips } from './app/open-clips.ts';
 import { type Heart, openHeart } from './app/open-heart.ts';
@@ -271,9 +272,8 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       gateway.leave();
       services.health.close();
       await sleep(config.leaveSeconds * 1000);
-      const drainMs = config.drainSeconds * 1000;
       shared?.close();
-      await Promise.all([rpc.drain(drainMs), gateway.drain(drainMs)]).catch(onFault);
+      await drainDoors([rpc, gateway], config.drainSeconds * 1000, onFault);
       // All that was acknowledged is kept already; what else goes wrong now is for the log.
       await kept.disposeAsync().catch(onFault);
     },

@@ -36,6 +36,9 @@ interface Token {
   text: string;
   /** What stands before it: a space, a new paragraph, or nothing as in Chinese. */
   before: '' | ' ' | '\n';
+  /** Where it is, in code points, were all of the text in one line. */
+  from: number;
+  to: number;
   startSeconds: number;
   endSeconds: number;
 }
@@ -48,7 +51,9 @@ export function toCues(text: string, words: readonly TimedWord[], seconds: numbe
     if (group.length > 0 && isOver(group, token)) {
       groups.push(group);
       group = [];
-    } else if (group.length > 0 && !fits([...group, token])) {
+    }
+    // What is left of it may still be too long for another.
+    while (group.length > 0 && !fits([...group, token])) {
       const kept = cutOf(group);
       groups.push(group.slice(0, kept));
       group = group.slice(kept);
@@ -63,7 +68,7 @@ export function toCues(text: string, words: readonly TimedWord[], seconds: numbe
     const stays = tokens.at(-1)!.endSeconds + lingerSeconds;
     const until = i === groups.length - 1 ? seconds : Math.min(starts[i]!, stays);
     last = Math.max(until, startSeconds + 0.001);
-    return { startSeconds, endSeconds: last, lines: toLines(tokens)! };
+    return { startSeconds, endSeconds: last, lines: toLines(tokens) };
   });
 }
 
@@ -85,7 +90,7 @@ function isOver(group: readonly Token[], next: Token): boolean {
 }
 
 const fits = (tokens: readonly Token[]): boolean =>
-  tokens.at(-1)!.endSeconds - tokens[0]!.startSeconds <= cueSecondsMax && toLines(tokens) !== undefined;
+  tokens.at(-1)!.endSeconds - tokens[0]!.startSeconds <= cueSecondsMax && secondLineOf(tokens) !== undefined;
 
 /** How many of the words stay in a cue that cannot take another: up to its last sentence or clause, if that is worth it. */
 function cutOf(group: readonly Token[]): number {
@@ -96,19 +101,29 @@ function cutOf(group: readonly Token[]): number {
   return group.length;
 }
 
-/** In one line, or in two as even as can be; undefined where they would be too long. */
-function toLines(tokens: readonly Token[]): string[] | undefined {
-  const joined = (from: number, to: number) =>
+/** In one line, or in two as even as can be. */
+function toLines(tokens: readonly Token[]): string[] {
+  const joined = (from: number, to?: number) =>
     tokens.slice(from, to).reduce((line, { text, before }, i) => line + (i > 0 && before !== '' ? ' ' : '') + text, '');
-  const whole = joined(0, tokens.length);
-  if (countChars(whole) <= lineCharsMax) return [whole];
-  let best: { lines: string[]; longest: number } | undefined;
+  const second = secondLineOf(tokens)!;
+  return second === tokens.length ? [joined(0)] : [joined(0, second), joined(second)];
+}
+
+/**
+ * Which token begins the second line: as many as there are where one line holds them all, undefined where two do not.
+ * It joins nothing to measure it, for it is asked anew with every word.
+ */
+function secondLineOf(tokens: readonly Token[]): number | undefined {
+  const { from } = tokens[0]!;
+  const { to } = tokens.at(-1)!;
+  if (to - from <= lineCharsMax) return tokens.length;
+  let best: number | undefined;
+  let least = lineCharsMax + 1;
   for (let at = 1; at < tokens.length; at++) {
-    const lines = [joined(0, at), joined(at, tokens.length)];
-    const longest = Math.max(...lines.map(countChars));
-    if (longest <= lineCharsMax && longest < (best?.longest ?? Infinity)) best = { lines, longest };
+    const longest = Math.max(tokens[at - 1]!.to - from, to - tokens[at]!.from);
+    if (longest < least) [best, least] = [at, longest];
   }
-  return best?.lines;
+  return best;
 }
 
 /** The text cut before each word; what stands between words goes with the one before it, up to a space. */
@@ -130,13 +145,16 @@ function toTokens(text: string, words: readonly TimedWord[]): Token[] {
     const before = tokens.length === 0 || gap === '' ? '' : /\n\s*\n/.test(gap) ? '\n' : ' ';
     // A word that is spoken in two segments comes twice.
     if (clean === '' && tokens.length > 0) tokens.at(-1)!.endSeconds = endSeconds;
-    else if (clean !== '') tokens.push(...inLines({ text: clean, before, startSeconds, endSeconds }));
+    else if (clean !== '') {
+      const column = (tokens.at(-1)?.to ?? 0) + before.length;
+      tokens.push(...inLines({ text: clean, before, startSeconds, endSeconds }, column));
+    }
   }
   return tokens;
 }
 
 /** A token that is longer than a line, such as an address, line by line. */
-function inLines(token: Token): Token[] {
+function inLines(token: Omit<Token, 'from' | 'to'>, column: number): Token[] {
   const chars = [...token.text];
   const count = Math.ceil(chars.length / lineCharsMax);
   const { startSeconds, endSeconds } = token;
@@ -145,6 +163,8 @@ function inLines(token: Token): Token[] {
   return Array.from({ length: count }, (_, n) => ({
     text: chars.slice(n * lineCharsMax, (n + 1) * lineCharsMax).join(''),
     before: n === 0 ? token.before : '',
+    from: column + n * lineCharsMax,
+    to: column + Math.min((n + 1) * lineCharsMax, chars.length),
     startSeconds: at(n),
     endSeconds: at(n + 1),
   }));

@@ -25,6 +25,10 @@ describe('cues', () => {
     ['one word', 'Hello.'],
     ['a sentence without an end', `${'and on '.repeat(120)}it goes`],
     ['an address that is longer than two lines', `See ${'https://example.org/'.repeat(8)} for more, and be well.`],
+    [
+      'addresses, after a clause',
+      'Go on and see, https://example.org/first https://example.org/second/one https://example.org/the/third/of/all.',
+    ],
     ['odd marks', '“Well,” he said — <i>& so</i> --> on… [Really?] (Yes!) 😀 and 3.5 % of $19.99: Zoë.'],
     ['paragraphs', 'A heading\n\nThen a text.\n\n\nAnd another, \n of two lines.'],
     ['Markdown', '# Title\n\nSome *bold* and `code`, and [a link](https://x.org/y).'],

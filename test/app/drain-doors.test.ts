@@ -1,0 +1,18 @@
+// Doors are waited for until all have drained, whatever goes wrong with one of them.
+import { expect, test } from 'vitest';
+import { drainDoors } from '../../src/app/drain-doors.ts';
+
+test('a door that fails is told of, and does not end the wait for the other', async () => {
+  const { promise: slow, resolve: end } = Promise.withResolvers<void>();
+  const seen: unknown[] = [];
+  const doors = [
+    { drain: async (timeoutMs: number) => Promise.reject(`failed within ${timeoutMs}`) },
+    { drain: () => slow },
+  ];
+  const drained = drainDoors(doors, 20, (fault) => seen.push(fault)).then(() => seen.push('over'));
+  await new Promise(setImmediate);
+  expect(seen).toEqual([]);
+  end();
+  await drained;
+  expect(seen).toEqual(['failed within 20', 'over']);
+});
