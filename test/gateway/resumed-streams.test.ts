@@ -84,7 +84,8 @@ describe('a stream whose connection broke', () => {
     while (door.slots.speaking > 0) await sleep(5);
     expect(await errorOf(await door.ask(address))).toEqual([410, 'stream_expired']);
     expect(door.tone.counts.aborted).toBeGreaterThan(0);
-    await answer.text().catch(() => {});
+    const ended = last(await readEvents(answer));
+    expect(ended).toMatchObject({ event: 'error', data: { error: 'stream_expired' } });
   });
 
   test('before it has begun is ended at once: there is nothing to come back to', async () => {
