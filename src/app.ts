@@ -273,7 +273,9 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       await sleep(config.leaveSeconds * 1000);
       const drainMs = config.drainSeconds * 1000;
       shared?.close();
-      await Promise.all([rpc.drain(drainMs), gateway.drain(drainMs)]).catch(onFault);
+      // What one of them cannot end is no reason to take from the other what it stands on.
+      const drained = await Promise.allSettled([rpc.drain(drainMs), gateway.drain(drainMs)]);
+      for (const end of drained) if (end.status === 'rejected') onFault(end.reason);
       // All that was acknowledged is kept already; what else goes wrong now is for the log.
       await kept.disposeAsync().catch(onFault);
     },
