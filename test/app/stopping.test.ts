@@ -30,7 +30,7 @@ test.skipIf(!isInstalled('postgres'))('a database that is away is no reason not 
   const headers = { 'X-API-Key': key };
   expect((await fetch(`http://127.0.0.1:${service.httpPort}/api/voices`, { headers })).status).toBe(200);
   await postgres.kill();
-  // When the key was last used cannot be kept, which is told to operators.
+  // When the key was last used cannot be kept, which is told to operators; so is each look at the voices meanwhile.
   await service.drain();
-  expect(errors).toEqual(['a fault that no caller was told of']);
+  expect(new Set(errors)).toEqual(new Set(['a fault that no caller was told of']));
 });
