@@ -3,17 +3,14 @@
 // Members that mean nothing are ignored and named, or refused where the gateway is strict.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import {
-  CaptionFormat,
   type EstimateSpeechRequestSchema,
-  OutputFormat,
   ReturnFormat,
   type StreamSpeechRequestSchema,
   type SynthesizeSpeechRequestSchema,
   TimestampKind,
 } from '../../gen/sonant/v1/speech_pb.ts';
-import type { FormatName } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import type { CaptionKind } from '../speech/captions.ts';
+import { toCaptionFormat, toOutputFormat } from '../rpc/speech-enums.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import { fromThrown } from './failure-reply.ts';
 import { type Fields, sortFields } from './known-fields.ts';
@@ -106,24 +103,11 @@ export function inTermsOfText(error: unknown): unknown {
   return facts.details ? new Failure(reason, { ...facts, details: facts.details.map(inText) }, error) : error;
 }
 
-const outputFormats: Readonly<Record<FormatName, OutputFormat>> = {
-  wav: OutputFormat.WAV,
-  pcm: OutputFormat.PCM,
-  mp3: OutputFormat.MP3,
-  opus: OutputFormat.OPUS,
-  flac: OutputFormat.FLAC,
-};
-
-const captionFormats: Readonly<Record<CaptionKind, CaptionFormat>> = {
-  srt: CaptionFormat.SRT,
-  vtt: CaptionFormat.VTT,
-};
-
 const soundOf = ({ voiceId, sampleRateHz, languageCode, format, speakingRate }: SpeechRequest) => ({
   voiceId,
   sampleRateHz,
   languageCode,
-  outputFormat: outputFormats[format],
+  outputFormat: toOutputFormat[format],
   speakingRate,
 });
 
@@ -131,7 +115,7 @@ export const toSynthesize = (request: SpeechRequest): MessageInitShape<typeof Sy
   ...soundOf(request),
   text: request.chunks[0] ?? '',
   returnFormat: request.returnFormat === 'buffer' ? ReturnFormat.INLINE : ReturnFormat.URL,
-  captions: request.captions.map((kind) => captionFormats[kind]),
+  captions: request.captions.map((kind) => toCaptionFormat[kind]),
 });
 
 export const toStream = ({ request, isKept }: AskedSpeech): MessageInitShape<typeof StreamSpeechRequestSchema> => ({

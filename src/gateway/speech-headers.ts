@@ -1,26 +1,15 @@
 // What is told of speech in the headers of a reply.
 import type { Duration } from '@bufbuild/protobuf/wkt';
-import {
-  CaptionFormat,
-  OutputFormat,
-  type SpeechInfo,
-  type SynthesizeSpeechResponse,
-} from '../../gen/sonant/v1/speech_pb.ts';
+import type { OutputFormat, SpeechInfo, SynthesizeSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
+import { fromCaptionFormat, fromOutputFormat } from '../rpc/speech-enums.ts';
+import type { CaptionKind } from '../speech/captions.ts';
 import { ignoredFieldCharsMax, ignoredFieldsMax } from './limits.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
 
 export type SpeechHeaders = Partial<Record<ReplyHeaderName, string>>;
 
-const formatNames: Readonly<Record<number, FormatName>> = {
-  [OutputFormat.WAV]: 'wav',
-  [OutputFormat.PCM]: 'pcm',
-  [OutputFormat.MP3]: 'mp3',
-  [OutputFormat.OPUS]: 'opus',
-  [OutputFormat.FLAC]: 'flac',
-};
-
-export const formatOf = (format: OutputFormat): FormatName => formatNames[format]!;
+export const formatOf = (format: OutputFormat): FormatName => fromOutputFormat[format]!;
 
 /** Seconds, to the microsecond. */
 export const secondsOf = (duration: Duration | undefined): number =>
@@ -64,10 +53,13 @@ export function expiresHeader({ expireTime }: SpeechInfo | SynthesizeSpeechRespo
     : {};
 }
 
+const captionHeaderNames: Readonly<Record<CaptionKind, ReplyHeaderName>> = {
+  srt: 'X-Captions-Srt',
+  vtt: 'X-Captions-Vtt',
+};
+
 export const captionHeaders = ({ captions }: SynthesizeSpeechResponse): SpeechHeaders =>
-  Object.fromEntries(
-    captions.map(({ format, url }) => [format === CaptionFormat.SRT ? 'X-Captions-Srt' : 'X-Captions-Vtt', url]),
-  );
+  Object.fromEntries(captions.map(({ format, url }) => [captionHeaderNames[fromCaptionFormat[format]!], url]));
 
 export function ignoredHeader(names: readonly string[]): SpeechHeaders {
   if (names.length === 0) return {};

@@ -3,7 +3,6 @@
 // of an enum's goes on as it is, to be refused along with all other faults.
 
 import {
-  CaptionFormat,
   type EstimateSpeechRequest,
   OutputFormat,
   ReturnFormat,
@@ -13,25 +12,15 @@ import {
 } from '../../gen/sonant/v1/speech_pb.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
+import { fromCaptionFormat, fromOutputFormat } from './speech-enums.ts';
 
 type Message = SynthesizeSpeechRequest | StreamSpeechRequest | EstimateSpeechRequest;
 
-const formats: Readonly<Record<number, string | undefined>> = {
-  [OutputFormat.UNSPECIFIED]: undefined,
-  [OutputFormat.WAV]: 'wav',
-  [OutputFormat.PCM]: 'pcm',
-  [OutputFormat.MP3]: 'mp3',
-  [OutputFormat.OPUS]: 'opus',
-  [OutputFormat.FLAC]: 'flac',
-};
+const formats = { [OutputFormat.UNSPECIFIED]: undefined, ...fromOutputFormat };
 const returnFormats: Readonly<Record<number, string | undefined>> = {
   [ReturnFormat.UNSPECIFIED]: 'url',
   [ReturnFormat.URL]: 'url',
   [ReturnFormat.INLINE]: 'buffer',
-};
-const captionKinds: Readonly<Record<number, string | undefined>> = {
-  [CaptionFormat.SRT]: 'srt',
-  [CaptionFormat.VTT]: 'vtt',
 };
 const timestampKinds: Readonly<Record<number, string | undefined>> = {
   [TimestampKind.UNSPECIFIED]: undefined,
@@ -48,7 +37,7 @@ export const parseSynthesize = (message: SynthesizeSpeechRequest, faults: readon
       method: 'rest',
       text: message.text || undefined,
       return_format: named(returnFormats, message.returnFormat),
-      captions: message.captions.map((kind) => named(captionKinds, kind)),
+      captions: message.captions.map((kind) => named(fromCaptionFormat, kind)),
     },
     faults,
   );

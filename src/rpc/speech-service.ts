@@ -3,8 +3,6 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import {
-  CaptionFormat,
-  OutputFormat,
   ReturnFormat,
   type SpeechInfoSchema,
   type SpeechService,
@@ -12,7 +10,6 @@ import {
   type StreamSpeechResponseSchema,
   type SynthesizeSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
-import type { FormatName } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { CaptionKind } from '../speech/captions.ts';
 import type { Delivered, DeliveredInfo, Delivery } from '../speech/delivery.ts';
@@ -22,6 +19,7 @@ import { callerOf, handoverKey } from './call.ts';
 import { inlineBytesMax } from './limits.ts';
 import type { Asking, Metered } from './metered.ts';
 import { requireText } from './required.ts';
+import { toCaptionFormat, toOutputFormat } from './speech-enums.ts';
 import { parseEstimate, parseStream, parseSynthesize } from './speech-fields.ts';
 import { tellerOf } from './standing.ts';
 
@@ -116,11 +114,6 @@ const linkTo = ({ audioUrl, captionUrls, expiresAt }: Delivered) =>
     captions: Object.entries(captionUrls).map(([kind, url]) => ({ format: toCaptionFormat[kind as CaptionKind], url })),
   }) satisfies Audio;
 
-const toCaptionFormat: Readonly<Record<CaptionKind, CaptionFormat>> = {
-  srt: CaptionFormat.SRT,
-  vtt: CaptionFormat.VTT,
-};
-
 async function inline(delivered: Delivered, bytesMax: number, signal: AbortSignal) {
   const { byteCount } = delivered;
   if (byteCount > bytesMax) {
@@ -174,14 +167,6 @@ const toInfo = (info: DeliveredInfo): MessageInitShape<typeof SpeechInfoSchema> 
   audioUrl: info.audioUrl ?? '',
   ...(info.expiresAt && { expireTime: timestampFromDate(info.expiresAt) }),
 });
-
-const toOutputFormat: Readonly<Record<FormatName, OutputFormat>> = {
-  wav: OutputFormat.WAV,
-  pcm: OutputFormat.PCM,
-  mp3: OutputFormat.MP3,
-  opus: OutputFormat.OPUS,
-  flac: OutputFormat.FLAC,
-};
 
 const toQuality = {
   engine: SpeechTimestamps_Quality.ENGINE,
