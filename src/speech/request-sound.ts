@@ -31,12 +31,15 @@ export class RequestSound {
   #segmentStart = 0;
   #droppedSeconds = 0;
   #times: WordTime[] = [];
-  /** Where the segment is not quiet, in samples sent. */
+  /** Whether words are wanted whose times the engine does not tell. */
+  readonly #isEstimated: boolean;
+  /** Where the segment is not quiet, in samples sent, if words are to be placed by that. */
   #sounded: { from: number; to: number }[] = [];
 
   constructor(plan: SpeechPlan) {
     this.#plan = plan;
     this.#wordsAt = plan.request.chunks.map(createWordAt);
+    this.#isEstimated = plan.request.timestamps && !plan.binding.engine.capabilities.timings;
   }
 
   /** How long the sound sent so far lasts for the listener. */
@@ -75,24 +78,23 @@ export class RequestSound {
   /** When the words of the segment just heard are heard, by whoever plays the file. */
   timeWords({ chunkIndex, cut }: PlannedCut): SpeechTimestamps | undefined {
     if (!cut) return undefined;
-    const { binding, tempo } = this.#plan;
-    const quality = binding.engine.capabilities.timings ? 'engine' : 'estimated';
+    const { tempo } = this.#plan;
     const wordAt = this.#wordsAt[chunkIndex]!;
     const { format, sampleRateHz } = this.#plan.request;
     const delay = (audioFormats[format].delaySamples ?? 0) / sampleRateHz;
     const segment = { startSeconds: this.#segmentStart + delay, endSeconds: this.seconds + delay };
     const at = { ...segment, droppedSeconds: this.#droppedSeconds, tempo };
+    if (!this.#isEstimated) {
+      return { type: 'timestamps', chunkIndex, words: engineWords(cut, this.#times, at, wordAt), quality: 'engine' };
+    }
     const sounded = this.#sounded.map(
       ({ from, to }): Stretch => ({
         startSeconds: this.#secondsAt(from) + delay,
         endSeconds: this.#secondsAt(to) + delay,
       }),
     );
-    const words =
-      quality === 'engine'
-        ? engineWords(cut, this.#times, at, wordAt)
-        : estimateWords(cut, sounded.length > 0 ? sounded : [segment], wordAt);
-    return { type: 'timestamps', chunkIndex, words, quality };
+    const words = estimateWords(cut, sounded.length > 0 ? sounded : [segment], wordAt);
+    return { type: 'timestamps', chunkIndex, words, quality: 'estimated' };
   }
 
   /** The last bytes. */
@@ -115,10 +117,10 @@ export class RequestSound {
   }
 
   *#push(samples: Int16Array): Generator<Uint8Array> {
-    if (this.#plan.request.timestamps) this.#noteSounded(samples);
     const slice = Math.ceil(this.#rateHz * sliceSeconds);
     for (let from = 0; from < samples.length; from += slice) {
       const part = samples.subarray(from, from + slice);
+      if (this.#isEstimated) this.#noteSounded(part);
       this.#sent += part.length;
       yield this.#line!.push(part);
     }
@@ -126,8 +128,8 @@ export class RequestSound {
 
   #noteSounded(samples: Int16Array): void {
     const pause = pauseSecondsMin * this.#rateHz;
-    for (const [i, sample] of samples.entries()) {
-      if (!isLoud(sample)) continue;
+    for (let i = 0; i < samples.length; i++) {
+      if (!isLoud(samples[i]!)) continue;
       const at = this.#sent + i;
       const last = this.#sounded.at(-1);
       if (last && at - last.to < pause) last.to = at + 1;
