@@ -11,7 +11,7 @@ import { createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../gen/sonant/v1/speech_pb.ts';
 import { createApiKey } from '../src/access/api-key.ts';
-import { allSettings } from '../src/config.ts';
+import { allSettings, loadConfig } from '../src/config.ts';
 import { registry } from '../src/engines/registry.ts';
 import { hasRedis, openRedisServer } from './access/redis-server.ts';
 import { openBalancer } from './balancer.ts';
@@ -37,6 +37,23 @@ test('the settings that are named there exist', () => {
   );
   expect(named.length).toBeGreaterThan(10);
   expect(named.filter((name) => !known.has(name))).toEqual([]);
+});
+
+test('a replica is given longer to end than it takes to leave and to drain', () => {
+  const numberIn = (pattern: RegExp, files: readonly string[], fallback?: number) => {
+    const [, found] = pattern.exec(files.map((file) => readFileSync(join(deploy, file), 'utf8')).join('')) ?? [];
+    return Number(found ?? fallback);
+  };
+  const drainSeconds = loadConfig({ env: {}, folder: deploy, engines: [] }).drainSeconds;
+  for (const [given, ...files] of [
+    [/^ *terminationGracePeriodSeconds: (\d+)$/m, 'kubernetes/deployment.yaml', 'kubernetes/config.yaml'],
+    [/^ *stop_grace_period: (\d+)s$/m, 'compose.yaml'],
+  ] as const) {
+    const leave = numberIn(/SONANT_LEAVE_SECONDS: "(\d+)"/, files);
+    const drain = numberIn(/SONANT_DRAIN_SECONDS: "(\d+)"/, files, drainSeconds);
+    expect(leave).toBeGreaterThanOrEqual(4);
+    expect(numberIn(given, files)).toBeGreaterThanOrEqual(leave + drain + 5);
+  }
 });
 
 /** What replicas share, as settings. */
