@@ -27,11 +27,16 @@ signal ends it at once.
     const { signal } = line;
     // It may have come while the service was opening.
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-    line.print(`Stopping: what runs may finish for ${config.drainSeconds} s. Interrupt again to end at once.`);
+    line.print(toFarewell(config));
     await service.drain();
     return 0;
   },
 };
+
+function toFarewell({ leaveSeconds, drainSeconds }: Config): string {
+  const leaving = leaveSeconds > 0 ? `requests are taken for ${leaveSeconds} s more, then ` : '';
+  return `Stopping: ${leaving}what runs may finish for ${drainSeconds} s. Interrupt again to end at once.`;
+}
 
 const isLoopback = (host: string) => host === 'localhost' || host === '::1' || host.startsWith('127.');
 

@@ -1,4 +1,5 @@
 // `sonant serve` as an operator starts it: the whole of it on ports of its own, a sound by its link, and a gentle end.
+import { once } from 'node:events';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { expect, test } from 'vitest';
@@ -6,7 +7,7 @@ import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { serve } from './serving-program.ts';
 
 test('speaks, keeps, plays from the link, deletes, and ends when told to', async () => {
-  const { child, ended, url, key, said } = await serve();
+  const { child, ended, url, key, said } = await serve([], { SONANT_LEAVE_SECONDS: '1' });
   expect(said).toContain(key);
   const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
   const body = JSON.stringify({ voice_id: 'arthur', text: 'Hello there.' });
@@ -19,7 +20,12 @@ test('speaks, keeps, plays from the link, deletes, and ends when told to', async
   const gone = await fetch(`${url}/api${path.replace(/\.wav$/, '')}`, { method: 'DELETE', headers });
   expect(gone.status).toBe(204);
   expect((await fetch(url + path)).status).toBe(410);
+  const farewell = once(child.stdout!, 'data');
   child.kill('SIGTERM');
+  expect(String(await farewell)).toMatch(
+    /^Stopping: requests are taken for 1 s more, then what runs may finish for 20 s\./,
+  );
+  expect((await fetch(`${url}/api/voices`, { headers })).status).toBe(200);
   expect(await ended).toBe(0);
 });
 
