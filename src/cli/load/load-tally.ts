@@ -1,6 +1,9 @@
 // What became of the calls of a load: how many, how fast, how much sound, and what was refused with which words.
 import { soundBytesPerSecond } from './service-caller.ts';
 
+/** The times of how many calls are kept to tell how they are spread: beyond them, of so many chosen at random. */
+export const timesMax = 100_000;
+
 /** Times of calls that ended well, in milliseconds. */
 interface Times {
   p50: number;
@@ -36,7 +39,7 @@ export function createLoadTally(): LoadTally {
   let span = createSpan();
   return {
     countDone: (...times) => {
-      for (const each of [all, span]) each.times.push(times);
+      for (const each of [all, span]) noteTimes(each, times);
     },
     countSound: (byteCount) => {
       for (const each of [all, span]) each.byteCount += byteCount;
@@ -56,33 +59,51 @@ export function createLoadTally(): LoadTally {
   };
 }
 
+type CallTimes = readonly [firstSoundMs: number, wholeMs: number];
+
 const createSpan = () => ({
   begunMs: performance.now(),
-  times: [] as [firstSoundMs: number, wholeMs: number][],
+  done: 0,
+  times: [] as CallTimes[],
+  longest: [0, 0] as CallTimes,
   byteCount: 0,
   failed: 0,
   throttled: 0,
   refusals: {} as Record<string, number>,
 });
+type Span = ReturnType<typeof createSpan>;
 
-function tell({ begunMs, times, byteCount, ...counted }: ReturnType<typeof createSpan>): Told {
+/** A load may go on for a day: each of its calls is as likely to be among the kept ones (Vitter's algorithm R). */
+function noteTimes(span: Span, times: CallTimes): void {
+  span.done++;
+  span.longest = [Math.max(span.longest[0], times[0]), Math.max(span.longest[1], times[1])];
+  const at = span.times.length < timesMax ? span.times.length : Math.floor(Math.random() * span.done);
+  if (at < timesMax) span.times[at] = times;
+}
+
+function tell({ begunMs, done, times, longest, byteCount, ...counted }: Span): Told {
   const seconds = (performance.now() - begunMs) / 1000;
+  const timesOf = (which: 0 | 1) =>
+    toTimes(
+      times.map((each) => each[which]),
+      longest[which],
+    );
   return {
     seconds: round(seconds),
-    done: times.length,
+    done,
     ...counted,
-    done_per_second: round(times.length / seconds),
+    done_per_second: round(done / seconds),
     audio_seconds_per_second: round(byteCount / soundBytesPerSecond / seconds),
-    first_sound_ms: toTimes(times.map(([firstSoundMs]) => firstSoundMs)),
-    whole_ms: toTimes(times.map(([, wholeMs]) => wholeMs)),
+    first_sound_ms: timesOf(0),
+    whole_ms: timesOf(1),
   };
 }
 
 const round = (value: number) => Math.round(value * 100) / 100;
 
-function toTimes(values: number[]): Times | null {
+function toTimes(values: number[], longest: number): Times | null {
   if (values.length === 0) return null;
   const sorted = values.sort((one, other) => one - other);
   const at = (share: number) => round(sorted[Math.ceil(share * sorted.length) - 1]!);
-  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) };
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: round(longest) };
 }
