@@ -1,5 +1,6 @@
 // GET /docs: the reference of REST and gRPC as a page to read, made of the OpenAPI document and of what the protos say.
-// One file, no script, nothing from elsewhere; it follows the reader's light or dark, and fits a phone.
+// One file, no script, nothing from elsewhere; it follows the reader's light or dark, and fits a phone. Its links are
+// relative, so that they lead somewhere below any path that a proxy puts before ours.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
@@ -44,8 +45,8 @@ const toPage = (document: OpenApi, style: string): string => `<!doctype html>
 </head>
 <body>
 <a class="skip" href="#start">To the reference</a>
-<header><a class="brand" href="/docs">Sonant</a> <span class="version">${escaped(document.info.version)}</span>
-<nav aria-label="Parts"><a href="#start">REST</a> <a href="#grpc">gRPC</a> <a href="#failures">Failures</a> <a href="/openapi.json">openapi.json</a></nav></header>
+<header><a class="brand" href="docs">Sonant</a> <span class="version">${escaped(document.info.version)}</span>
+<nav aria-label="Parts"><a href="#start">REST</a> <a href="#grpc">gRPC</a> <a href="#failures">Failures</a> <a href="openapi.json">openapi.json</a></nav></header>
 <div class="page">
 <details class="contents"><summary>Contents</summary>
 <nav aria-label="Contents" tabindex="0">${toContents(document)}</nav></details>
@@ -72,7 +73,7 @@ function toStart({ info, servers }: OpenApi): string {
   return `<section class="operation start"><div class="told">
 <h1>${escaped(info.title)}</h1>
 ${prose(info.description)}
-<p>All of it is at <code>${escaped(servers[0].url)}</code>. A program reads the same in <a href="/openapi.json">openapi.json</a>, and a gRPC client asks the service itself.</p>
+<p>All of it is at <code>${escaped(servers[0].url)}</code>. A program reads the same in <a href="openapi.json">openapi.json</a>, and a gRPC client asks the service itself.</p>
 </div><div class="shown">${code('Say hello', hello)}</div></section>`;
 }
 

@@ -1,5 +1,6 @@
 // The page where somebody who has signed in makes keys, and the plain ones that say why that cannot be. They load nothing
-// from elsewhere, run no script but their own file, and are kept by no cache.
+// from elsewhere, run no script but their own file, and are kept by no cache. All are right behind /oauth/, and address what
+// they need from there, so that they work below any path that a proxy puts before ours.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Session } from '../access/sign-in.ts';
@@ -60,7 +61,7 @@ const head = (title: string) => `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title)} · Sonant</title>
-<link rel="stylesheet" href="/oauth/key-page.css">`;
+<link rel="stylesheet" href="key-page.css">`;
 
 export function toKeyPage({ holder, name, csrf }: Session, baseUrl: string): string {
   const checks = holder.grant.scopes.map(
@@ -70,9 +71,9 @@ export function toKeyPage({ holder, name, csrf }: Session, baseUrl: string): str
       }><span><code>${scope}</code> ${scopesTold[scope]}</span></label>`,
   );
   return `${head('API keys')}
-<script type="module" src="/oauth/key-page.js"></script>
+<script type="module" src="key-page.js"></script>
 </head>
-<body data-csrf="${escaped(csrf)}" data-api="/api/auth/api-keys" data-speech="${escaped(baseUrl)}/api/audio/speech">
+<body data-csrf="${escaped(csrf)}" data-api="../api/auth/api-keys" data-speech="${escaped(baseUrl)}/api/audio/speech">
 <header><span class="brand">Sonant</span><p>Signed in as ${escaped(name)}</p><button type="button" id="leave">Sign out</button></header>
 <main>
 <h1>API keys</h1>
@@ -122,7 +123,7 @@ export const toTroublePage = (message: string, mayTryAgain: boolean): string => 
 <main>
 <h1>That did not work</h1>
 <p class="lead">${escaped(message)}</p>
-${mayTryAgain ? '<p><a href="/oauth/get-key">Start again</a></p>\n' : ''}</main>
+${mayTryAgain ? '<p><a href="get-key">Start again</a></p>\n' : ''}</main>
 </body>
 </html>
 `;

@@ -76,6 +76,9 @@ test('every link leads somewhere, and every place is one', async () => {
   expect(places.filter((id, i) => places.indexOf(id) !== i)).toEqual([]);
   const links = new Set([...page.matchAll(/ href="#([^"]+)"/g)].map(([, id]) => id));
   expect([...links].filter((id) => !places.includes(id))).toEqual([]);
+  const others = new Set([...page.matchAll(/ href="([^"#][^"]*)"/g)].map(([, href]) => href!));
+  expect(others).toEqual(new Set(['docs', 'openapi.json']));
+  for (const href of others) expect((await fetch(new URL(href, `${door.url}/docs`))).status).toBe(200);
   const { services, messages, enums } = protoReference;
   const named = [...services.flatMap(({ methods }) => methods), ...messages, ...enums].map(({ name }) => name);
   for (const name of named)

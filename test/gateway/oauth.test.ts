@@ -221,7 +221,10 @@ describe('every reply of the page', () => {
       expect(policy).toContain(part);
     expect(headers).not.toHaveProperty('server');
     expect(headers).not.toHaveProperty('strict-transport-security');
-    expect(await page.text()).not.toMatch(/<script(?! type="module" src="\/oauth)|<style| on\w+=|style="/);
+    const text = await page.text();
+    expect(text).not.toMatch(/<script(?! type="module" src="key-page\.js")|<style| on\w+=|style="/);
+    // It works below any path that a proxy puts before ours.
+    expect(text).not.toMatch(/ [\w-]+="\//);
     for (const name of ['key-page.js', 'key-page.css']) {
       const file = await fetch(`${door.url}/oauth/${name}`);
       expect([file.status, file.headers.get('x-content-type-options')]).toEqual([200, 'nosniff']);

@@ -143,8 +143,8 @@ find('done').addEventListener('click', () => {
 });
 find('leave').addEventListener('click', ({ target }) =>
   act(target, async () => {
-    await fetch('/oauth/sign-out', { method: 'POST', headers: { 'X-CSRF-Token': csrf } });
-    location.replace('/docs');
+    await fetch('sign-out', { method: 'POST', headers: { 'X-CSRF-Token': csrf } });
+    location.replace('../docs');
   }),
 );
 // The browser may keep the page as it is, to bring it back.
