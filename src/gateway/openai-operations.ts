@@ -4,6 +4,7 @@ import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { formatNames } from '../audio/formats.ts';
 import { requiredScopesOf } from '../rpc/gate.ts';
+import { speakingRates, wireLimits } from '../speech/request.ts';
 import { facadeEventContent } from './event-schemas.ts';
 import type { Operation, Schema } from './operation.ts';
 import { soundContent, soundHeaders, speakingFailures, streamHeaders } from './speech-operations.ts';
@@ -15,13 +16,19 @@ const speaking: Schema = {
   required: ['input', 'voice'],
   properties: {
     model: { ...text, description: 'Means nothing here: every voice speaks by its own engine.' },
-    input: { ...text, maxLength: 5000, description: 'Text to speak.' },
+    input: { ...text, maxLength: wireLimits.chunkCharsMax, description: 'Text to speak.' },
     voice: {
       oneOf: [text, { type: 'object', required: ['id'], properties: { id: text } }],
       description: 'Voice to speak with, by its id.',
     },
     response_format: { ...text, enum: formatNames, default: 'mp3', description: 'Encoding.' },
-    speed: { type: 'number', minimum: 0.25, maximum: 4, default: 1, description: 'Speed of speech.' },
+    speed: {
+      type: 'number',
+      minimum: speakingRates.min,
+      maximum: speakingRates.max,
+      default: 1,
+      description: 'Speed of speech.',
+    },
     stream_format: { ...text, enum: ['audio', 'sse'], default: 'audio', description: 'Audio, or events with audio.' },
     instructions: { ...text, description: 'Means nothing here.' },
   },

@@ -4,21 +4,20 @@ import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { audioFormats, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import { requiredScopesOf } from '../rpc/gate.ts';
 import { captionKinds } from '../speech/captions.ts';
-import { speakingRates } from '../speech/request.ts';
+import { speakingRates, voiceIdCharsMax, wireLimits } from '../speech/request.ts';
 import { eventContent } from './event-schemas.ts';
 import { idempotencyKeyCharsMax } from './limits.ts';
 import type { Operation, Parameter, Schema } from './operation.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
 
-/** As speech/request.ts has them. */
-const [charsMax, chunksMax, chunkCharsMax, totalCharsMax] = [5000, 200, 5000, 50_000];
+const { charsMax, chunksMax, chunkCharsMax, totalCharsMax } = wireLimits;
 const { synthesizeSpeech, streamSpeech, deleteAudio, estimateSpeech } = SpeechService.method;
 
 export const speechProperties = {
   voice_id: {
     type: 'string',
     minLength: 1,
-    maxLength: 128,
+    maxLength: voiceIdCharsMax,
     description: 'Voice to speak with; GET /api/voices lists them.',
   },
   text: {

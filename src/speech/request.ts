@@ -37,7 +37,7 @@ export interface TextLimits {
 }
 
 /** What one request over the wire may ask for. */
-const wireLimits: TextLimits = { charsMax: 5000, chunksMax: 200, chunkCharsMax: 5000, totalCharsMax: 50_000 };
+export const wireLimits: TextLimits = { charsMax: 5000, chunksMax: 200, chunkCharsMax: 5000, totalCharsMax: 50_000 };
 
 const methods = ['rest', 'streaming'] as const;
 const returnFormats = ['url', 'buffer'] as const;
