@@ -2,31 +2,25 @@
 import { type AudioFormat, audioFormats, type FormatName } from '../../src/audio/formats.ts';
 import { join } from '../../src/audio/join.ts';
 
-/** A stream of it: each part as it comes, and the end. */
+export interface Encoded {
+  /** Each part as it comes, and the end. */
+  stream: Uint8Array<ArrayBuffer>;
+  /** The file that it becomes when it is kept. */
+  file: Uint8Array<ArrayBuffer>;
+}
+
 export async function encode(
   format: AudioFormat,
   sampleRateHz: number,
   parts: Iterable<Float32Array>,
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<Encoded> {
   const encoder = await format.openEncoder(sampleRateHz);
   const out = [...parts].map((part) => encoder.encode(part));
-  out.push(encoder.end());
-  encoder.close();
-  return join(Uint8Array, out);
-}
-
-/** The file that a stream of it becomes when it is kept. */
-export async function encodeWhole(
-  format: AudioFormat,
-  sampleRateHz: number,
-  parts: Iterable<Float32Array>,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const encoder = await format.openEncoder(sampleRateHz);
-  const out = [...parts].map((part) => encoder.encode(part));
-  const file = join(Uint8Array, [...out, encoder.end()]);
+  const stream = join(Uint8Array, [...out, encoder.end()]);
+  const file = stream.slice();
   file.set(encoder.head?.() ?? []);
   encoder.close();
-  return file;
+  return { stream, file };
 }
 
 /** The rate at which the encoder of a format takes its sound. */

@@ -8,7 +8,7 @@ import { join } from '../../src/audio/join.ts';
 import { toInt16 } from '../../src/audio/level.ts';
 import { decodeRecording } from '../../src/audio/recording/recording.ts';
 import { isInstalled } from '../programs.ts';
-import { encode, encodeWhole } from './encode.ts';
+import { encode } from './encode.ts';
 import { pieces } from './in-pieces.ts';
 import { noise, tone } from './measure-tone.ts';
 
@@ -43,13 +43,13 @@ const sounds: readonly (readonly [string, Float32Array])[] = [
 
 describe('FLAC gives back', () => {
   test.each(sounds)('%s', async (_, samples) => {
-    const file = await encodeWhole(flac, 24_000, pieces(samples));
+    const { file } = await encode(flac, 24_000, pieces(samples));
     expect(Buffer.compare(bytesOf(samples), new Uint8Array((await decode(file)).buffer))).toBe(0);
     expect(file.length).toBeLessThanOrEqual(42 + samples.length * 2 + 20 * Math.ceil(samples.length / 2048));
   });
 
   test.each(outputSampleRatesHz)('a tone at %i Hz, in half of the bytes', async (sampleRateHz) => {
-    const file = await encode(flac, sampleRateHz, pieces(sound(sampleRateHz)));
+    const { stream: file } = await encode(flac, sampleRateHz, pieces(sound(sampleRateHz)));
     expect((await decodeRecording(file, { secondsMax: 600 })).sampleRateHz).toBe(sampleRateHz);
     expect(await decode(file)).toEqual(toInt16(sound(sampleRateHz)));
     expect(file.length).toBeLessThan(sound(sampleRateHz).length);
@@ -59,8 +59,8 @@ describe('FLAC gives back', () => {
 test('a stream does not state its length; a whole file states all there is to state', async () => {
   const samples = voiced(5_000);
   const view = (file: Uint8Array) => Buffer.from(file);
-  const streamed = view(await encode(flac, 44_100, pieces(samples)));
-  const whole = view(await encodeWhole(flac, 44_100, pieces(samples)));
+  const encoded = await encode(flac, 44_100, pieces(samples));
+  const [streamed, whole] = [view(encoded.stream), view(encoded.file)];
   for (const file of [streamed, whole]) {
     expect(file.toString('latin1', 0, 8)).toBe('fLaC\x80\0\0\x22');
     expect([file.readUInt16BE(8), file.readUInt16BE(10)]).toEqual([4096, 4096]);
@@ -76,7 +76,7 @@ test('a stream does not state its length; a whole file states all there is to st
 });
 
 test('without any sound it is a head that says so', async () => {
-  const file = Buffer.from(await encodeWhole(flac, 24_000, []));
+  const file = Buffer.from((await encode(flac, 24_000, [])).file);
   expect([file.length, file.readUIntBE(12, 6), file.readUInt32BE(22)]).toEqual([42, 0, 0]);
 });
 
@@ -92,8 +92,8 @@ test('frames leave as the sound comes, and in any pieces they are the same', asy
   const gaps = out.map(({ length }, i) => (length > 0 ? i : -1)).filter((i) => i >= 0);
   expect(Math.max(...gaps.slice(1).map((at, i) => at - gaps[i]!))).toBeLessThanOrEqual(9);
   out.push(encoder.end());
-  expect(join(Uint8Array, out)).toEqual(await encode(flac, 48_000, [samples]));
-  expect(join(Uint8Array, out)).toEqual(await encode(flac, 48_000, pieces(samples)));
+  expect(join(Uint8Array, out)).toEqual((await encode(flac, 48_000, [samples])).stream);
+  expect(join(Uint8Array, out)).toEqual((await encode(flac, 48_000, pieces(samples))).stream);
 });
 
 const hasFfmpeg = isInstalled('ffmpeg') && isInstalled('ffprobe');
@@ -103,7 +103,7 @@ test.skipIf(!hasFfmpeg)(
   async () => {
     const quiet = new Float32Array(2_048 * 2_060);
     quiet.set(voiced(70_000), quiet.length - 70_000);
-    const [whole, streamed] = [await encodeWhole(flac, 24_000, [quiet]), await encode(flac, 24_000, [quiet])];
+    const { file: whole, stream: streamed } = await encode(flac, 24_000, [quiet]);
     for (const input of [whole, streamed]) {
       const args = ['-v', 'warning', '-err_detect', 'explode', '-i', '-', '-f', 's16le', '-'];
       const { stdout, stderr } = spawnSync('ffmpeg', args, { input, maxBuffer: 2 ** 24 });

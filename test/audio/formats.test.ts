@@ -5,7 +5,7 @@ import { audioFormats, outputSampleRatesHz } from '../../src/audio/formats.ts';
 import { join } from '../../src/audio/join.ts';
 import { toInt16 } from '../../src/audio/level.ts';
 import { wavFile } from '../../src/audio/wav.ts';
-import { encode, encodeWhole } from './encode.ts';
+import { encode } from './encode.ts';
 import { pieces } from './in-pieces.ts';
 import { dominantFrequencyHz, fitSine, middle, noise, tone } from './measure-tone.ts';
 
@@ -13,7 +13,7 @@ const { wav, pcm, mp3 } = audioFormats;
 const sound = (sampleRateHz: number, seconds = 1) => tone({ frequencyHz: 700, sampleRateHz, seconds });
 
 test.each(outputSampleRatesHz)('WAV at %d Hz is a header and the samples', async (sampleRateHz) => {
-  const file = await encode(wav, sampleRateHz, pieces(sound(sampleRateHz)));
+  const { stream: file } = await encode(wav, sampleRateHz, pieces(sound(sampleRateHz)));
   const view = new DataView(file.buffer);
   const text = (at: number) => Buffer.from(file).toString('latin1', at, at + 4);
   expect([text(0), text(8), text(12), text(36)]).toEqual(['RIFF', 'WAVE', 'fmt ', 'data']);
@@ -31,16 +31,15 @@ test.each(outputSampleRatesHz)('WAV at %d Hz is a header and the samples', async
 });
 
 test('a whole WAV begins with its true sizes, and is else the same', async () => {
-  const file = await encodeWhole(wav, 24000, pieces(sound(24000)));
+  const { file, stream } = await encode(wav, 24000, pieces(sound(24000)));
   const view = new DataView(file.buffer);
   expect([view.getUint32(4, true), view.getUint32(40, true)]).toEqual([48036, 48000]);
-  const streamed = await encode(wav, 24000, pieces(sound(24000)));
-  expect(file.slice(44)).toEqual(streamed.slice(44));
+  expect(file.slice(44)).toEqual(stream.slice(44));
   expect(wavFile(sound(24000), 24000)).toEqual(file);
 });
 
 test('a WAV without any sound is still a WAV, and its header comes first and once', async () => {
-  const empty = await encodeWhole(wav, 24000, []);
+  const { file: empty } = await encode(wav, 24000, []);
   expect(empty.length).toBe(44);
   expect(new DataView(empty.buffer).getUint32(40, true)).toBe(0);
   const encoder = await wav.openEncoder(24000);
@@ -50,7 +49,7 @@ test('a WAV without any sound is still a WAV, and its header comes first and onc
 });
 
 test('PCM is the samples alone, little-endian', async () => {
-  expect([...(await encode(pcm, 24000, [Float32Array.of(0.5, -1), Float32Array.of(2, Number.NaN)]))]).toEqual([
+  expect([...(await encode(pcm, 24000, [Float32Array.of(0.5, -1), Float32Array.of(2, Number.NaN)])).stream]).toEqual([
     0x00, 0x40, 0x00, 0x80, 0xff, 0x7f, 0, 0,
   ]);
   expect((await pcm.openEncoder(24000)).head).toBeUndefined();
@@ -74,7 +73,7 @@ function mp3Frames(file: Uint8Array): { sampleRateHz: number; kbps: number; samp
 }
 
 test.each(outputSampleRatesHz)('MP3 at %d Hz is frames of 64 kbit/s and nothing else', async (sampleRateHz) => {
-  const file = await encode(mp3, sampleRateHz, pieces(sound(sampleRateHz, 2)));
+  const { stream: file } = await encode(mp3, sampleRateHz, pieces(sound(sampleRateHz, 2)));
   const frames = mp3Frames(file);
   for (const { kbps, channels, ...frame } of frames)
     expect([frame.sampleRateHz, kbps, channels]).toEqual([sampleRateHz, 64, 1]);
@@ -96,28 +95,28 @@ test('MP3 bytes follow the sound closely, and in any pieces they are the same', 
     expect(Math.min(from + 441, samples.length) / 44100 - bytes / 8000).toBeLessThan(0.12);
   }
   out.push(encoder.end());
-  expect(join(Uint8Array, out)).toEqual(await encode(mp3, 44100, [samples]));
-  expect(join(Uint8Array, out)).toEqual(await encode(mp3, 44100, pieces(samples)));
+  expect(join(Uint8Array, out)).toEqual((await encode(mp3, 44100, [samples])).stream);
+  expect(join(Uint8Array, out)).toEqual((await encode(mp3, 44100, pieces(samples))).stream);
 });
 
 test('an MP3 encoder used again starts afresh, whatever became of its last stream', async () => {
   const samples = sound(24000);
-  const fresh = await encode(mp3, 24000, [samples]);
-  expect(await encode(mp3, 24000, [samples])).toEqual(fresh);
+  const { stream: fresh } = await encode(mp3, 24000, [samples]);
+  expect((await encode(mp3, 24000, [samples])).stream).toEqual(fresh);
   const abandoned = await mp3.openEncoder(48000);
   abandoned.encode(noise(30000, 1));
   abandoned.close();
   abandoned.close();
-  expect(await encode(mp3, 24000, [samples])).toEqual(fresh);
+  expect((await encode(mp3, 24000, [samples])).stream).toEqual(fresh);
   expect(() => abandoned.encode(samples)).toThrow();
   expect(() => abandoned.end()).toThrow();
   await encode(mp3, 24000, [new Float32Array(2000).fill(Number.NaN), Float32Array.of(9, Infinity)]);
-  expect(await encode(mp3, 24000, [samples])).toEqual(fresh);
+  expect((await encode(mp3, 24000, [samples])).stream).toEqual(fresh);
 });
 
 test('many MP3 streams at once keep apart', async () => {
   const samples = sound(24000);
-  const alone = await encode(mp3, 24000, [samples]);
+  const { stream: alone } = await encode(mp3, 24000, [samples]);
   const encoders = await Promise.all(Array.from({ length: 12 }, () => mp3.openEncoder(24000)));
   const outs: Uint8Array[][] = encoders.map(() => []);
   for (const piece of pieces(samples))
@@ -139,7 +138,7 @@ const hasFfmpeg = spawnSync('ffmpeg', ['-version']).status === 0;
 if (!hasFfmpeg) console.log('ffmpeg is not here: MP3 is not decoded in this run');
 
 test.skipIf(!hasFfmpeg).each(outputSampleRatesHz)('MP3 at %d Hz decodes to the tone that went in', async (rate) => {
-  const file = await encode(mp3, rate, pieces(sound(rate)));
+  const { stream: file } = await encode(mp3, rate, pieces(sound(rate)));
   const { stdout } = spawnSync('ffmpeg', ['-v', 'error', '-i', '-', '-f', 'f32le', '-'], { input: file });
   const heard = middle(new Float32Array(stdout.buffer.slice(stdout.byteOffset, stdout.byteOffset + stdout.length)));
   expect(Math.abs(dominantFrequencyHz(heard, rate) - 700)).toBeLessThan(0.5);

@@ -28,7 +28,7 @@ const pagesOf = (file: Uint8Array) =>
 
 describe.each(outputSampleRatesHz)('Opus at %i Hz', (sampleRateHz) => {
   test('is a head, its tags and pages of a fifth of a second', async () => {
-    const [head, tags, ...others] = pagesOf(await encode(opus, sampleRateHz, pieces(sound(sampleRateHz))));
+    const [head, tags, ...others] = pagesOf((await encode(opus, sampleRateHz, pieces(sound(sampleRateHz)))).stream);
     expect([head!.flags, head!.position, head!.body.toString('latin1', 0, 8)]).toEqual([2, 0, 'OpusHead']);
     const skipped = head!.body.readUInt16LE(10);
     expect([head!.body[8], head!.body[9], skipped, head!.body.readUInt32LE(12)]).toEqual([1, 1, 312, sampleRateHz]);
@@ -45,14 +45,14 @@ describe.each(outputSampleRatesHz)('Opus at %i Hz', (sampleRateHz) => {
   test('has, trimmed, the length of what went in', async () => {
     const rate = rateOf(sampleRateHz);
     for (const length of [rate / 5, rate / 5 + 1, 2 * rate - 312, 3 * rate + 17]) {
-      const file = await encode(opus, sampleRateHz, pieces(noise(length, 0.3)));
+      const { stream: file } = await encode(opus, sampleRateHz, pieces(noise(length, 0.3)));
       expect((await decode(file)).length, `${length} samples`).toBe((length * 48_000) / rate);
     }
   });
 
   test('is the tone that went in, where it went in', async () => {
     const silence = new Float32Array(rateOf(sampleRateHz) / 2);
-    const heard = await decode(await encode(opus, sampleRateHz, [silence, sound(sampleRateHz), silence]));
+    const heard = await decode((await encode(opus, sampleRateHz, [silence, sound(sampleRateHz), silence])).stream);
     const within = middle(heard.subarray(24_000, 72_000));
     expect(Math.abs(dominantFrequencyHz(within, 48_000) - 700)).toBeLessThan(0.5);
     expect(fitSine(within, 700, 48_000).amplitude).toBeCloseTo(0.5, 1);
@@ -63,7 +63,7 @@ describe.each(outputSampleRatesHz)('Opus at %i Hz', (sampleRateHz) => {
 });
 
 test('without any sound it is still a file, of no length', async () => {
-  const pages = pagesOf(await encode(opus, 24_000, []));
+  const pages = pagesOf((await encode(opus, 24_000, [])).stream);
   expect(pages.map(({ flags, position }) => [flags, position])).toEqual([
     [2, 0],
     [0, 0],
@@ -81,13 +81,13 @@ test('bytes follow the sound by a fifth of a second, none before there is sound,
     Array.from({ length: 10 }, (_, i) => i * 10 + 9),
   );
   out.push(encoder.end());
-  expect(join(Uint8Array, out)).toEqual(await encode(opus, 48_000, [samples]));
-  expect(join(Uint8Array, out)).toEqual(await encode(opus, 48_000, pieces(samples)));
+  expect(join(Uint8Array, out)).toEqual((await encode(opus, 48_000, [samples])).stream);
+  expect(join(Uint8Array, out)).toEqual((await encode(opus, 48_000, pieces(samples))).stream);
 });
 
 test('many streams at once keep apart, whatever goes into one of them, and none is of use after its end', async () => {
   const samples = sound(24_000);
-  const alone = await encode(opus, 24_000, [samples]);
+  const { stream: alone } = await encode(opus, 24_000, [samples]);
   const encoders = await Promise.all(Array.from({ length: 12 }, () => opus.openEncoder(24_000)));
   const odd = await opus.openEncoder(48_000);
   const outs: Uint8Array[][] = encoders.map(() => []);
@@ -113,11 +113,11 @@ const ffmpegHears = (input: Uint8Array): Float32Array => {
 
 test.skipIf(!hasFfmpeg)('ffmpeg finds the length of the shortest sounds', async () => {
   for (const length of [1, 100, 648, 960, 9_288, 9_289])
-    expect(ffmpegHears(await encode(opus, 48_000, [noise(length, 0.3)])).length).toBe(length);
+    expect(ffmpegHears((await encode(opus, 48_000, [noise(length, 0.3)])).stream).length).toBe(length);
 });
 
 test.skipIf(!hasFfmpeg).each(outputSampleRatesHz)('ffmpeg hears it at %i Hz, and its length', async (sampleRateHz) => {
-  const heard = ffmpegHears(await encode(opus, sampleRateHz, pieces(sound(sampleRateHz, 1.2345))));
+  const heard = ffmpegHears((await encode(opus, sampleRateHz, pieces(sound(sampleRateHz, 1.2345)))).stream);
   expect(heard.length).toBe((Math.round(1.2345 * rateOf(sampleRateHz)) * 48_000) / rateOf(sampleRateHz));
   expect(fitSine(middle(heard), 700, 48_000).snrDb).toBeGreaterThan(20);
 });
