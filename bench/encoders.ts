@@ -3,7 +3,7 @@
 // TypeScript, and slower by what vectors make.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { audioFormats, type FormatName, outputSampleRatesHz } from '../src/audio/formats.ts';
+import { audioFormats, type FormatName, formatNames, outputSampleRatesHz } from '../src/audio/formats.ts';
 import { toFloat } from '../src/audio/level.ts';
 import { Resampler } from '../src/audio/resample.ts';
 import { allAtOnce } from '../test/audio/in-pieces.ts';
@@ -14,7 +14,6 @@ import { compare, cpuOf, type Work } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
 
 const sliceSeconds = 0.25;
-const formats = Object.keys(audioFormats) as FormatName[];
 /** Native code is as fast as its vectors: four or eight samples at a time, where WebAssembly and JavaScript take one. */
 const goalsMax = { mp3: 1.5, opus: 4, flac: 10 } as const;
 const isCompared = (format: FormatName): format is keyof typeof goalsMax => format in goalsMax;
@@ -31,9 +30,9 @@ export const bench: Bench = {
     for (const sampleRateHz of outputSampleRatesHz) {
       const at = (outRateHz: number) => allAtOnce(new Resampler({ inRateHz, outRateHz }), spoken);
       const rateOf = (format: FormatName) => audioFormats[format].encodedRateHz?.(sampleRateHz) ?? sampleRateHz;
-      const sound = Object.fromEntries(formats.map((format) => [format, at(rateOf(format))])) as Sounds;
+      const sound = Object.fromEntries(formatNames.map((format) => [format, at(rateOf(format))])) as Sounds;
       const costs = await compare(contenders(sound, sampleRateHz));
-      for (const format of formats) {
+      for (const format of formatNames) {
         const cpuMs = cpuOf(costs[format]);
         const byteCount = await encode(format, sound[format], sampleRateHz);
         const throughput = byteCount / 2 ** 20 / (cpuMs / 1000);
@@ -63,7 +62,7 @@ type Sounds = Record<FormatName, Float32Array>;
 /** The native encoder is what ffmpeg takes with it, less what it takes without. */
 function contenders(sound: Sounds, sampleRateHz: number) {
   const ffmpeg = (...output: string[]) => (hasNative ? runFfmpeg(sound.mp3, sampleRateHz, output) : undefined);
-  const ours = formats.map((format) => [format, () => encode(format, sound[format], sampleRateHz)]);
+  const ours = formatNames.map((format) => [format, () => encode(format, sound[format], sampleRateHz)]);
   return {
     ...(Object.fromEntries(ours) as Record<FormatName, Work>),
     'native mp3': () => ffmpeg('-c:a', 'libmp3lame', '-b:a', '64k', '-f', 'mp3'),
