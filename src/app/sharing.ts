@@ -50,7 +50,7 @@ export async function openSharing({ config, spentSince, log, ...patience }: Shar
       close: async () => {},
     };
   }
-  const [redis, relayRedis] = await Promise.all([
+  const [redis, relayRedis] = await bothOrNone([
     openConfigured(config, {
       ...patience,
       onAway: (cause) => log.warn('Redis is away: limits are kept without it', { fallback: redisFallback, cause }),
@@ -74,6 +74,14 @@ export async function openSharing({ config, spentSince, log, ...patience }: Shar
       relayRedis.close();
     },
   };
+}
+
+/** Where one cannot be opened, the other is closed, however late it opens. */
+async function bothOrNone<T extends { close(): void }>(opening: readonly [Promise<T>, Promise<T>]): Promise<[T, T]> {
+  const [one, other] = await Promise.allSettled(opening);
+  if (one.status === 'fulfilled' && other.status === 'fulfilled') return [one.value, other.value];
+  for (const each of [one, other]) if (each.status === 'fulfilled') each.value.close();
+  throw one.status === 'rejected' ? one.reason : (other as PromiseRejectedResult).reason;
 }
 
 /** The same for who shares nothing else, such as the command line. */
