@@ -18,6 +18,8 @@ export interface Balancer {
   close(): Promise<void>;
 }
 
+const readyMsMax = 30_000;
+
 /** Before these replicas, of which one at least is up; its configuration is written into the folder. */
 export async function openBalancer(
   replicas: readonly Doors[],
@@ -43,9 +45,15 @@ export async function openBalancer(
     stdio: ['ignore', 'ignore', 'ignore'],
   });
   const url = `http://127.0.0.1:${port}`;
-  const isReady = async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok;
+  const isReady = async () =>
+    (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(readyMsMax) }).catch(() => undefined))?.ok;
+  const untilMs = performance.now() + readyMsMax;
   while (!(await isReady())) {
     if (child.exitCode !== null) throw new Error(`haproxy has ended: ${child.exitCode}`);
+    if (performance.now() > untilMs) {
+      child.kill('SIGKILL');
+      throw new Error(`haproxy has found no replica ready within ${readyMsMax} ms`);
+    }
     await sleep(50);
   }
   return {
