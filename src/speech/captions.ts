@@ -123,7 +123,7 @@ function toLines(tokens: readonly Token[]): string[] {
   const joined = (from: number, to?: number) =>
     tokens.slice(from, to).reduce((line, { text, glued }, i) => line + (i > 0 && !glued ? ' ' : '') + text, '');
   const second = secondLineOf(tokens)!;
-  return second === tokens.length ? [joined(0)] : [joined(0, second), joined(second)];
+  return second === tokens.length ? [joined(0)] : [joined(0, second).trim(), joined(second).trim()];
 }
 
 /**

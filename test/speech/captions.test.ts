@@ -163,6 +163,11 @@ describe('cues', () => {
     expect(await linesOf(text)).toEqual(cues);
   });
 
+  test('have no spaces around their lines, where a long word is cut', () => {
+    const long = 'a'.repeat(41);
+    expect(evenCues(`${long} ! So`, 'fr').flatMap(({ lines }) => lines)).toEqual([long, '!', 'So']);
+  });
+
   test('last longer for a single word only', () => {
     const cues = evenCues('Dial 918273645546372819 now.', 'en', 0.5);
     expect(cues.map(({ lines }) => lines)).toEqual([['Dial'], ['918273645546372819'], ['now.']]);
