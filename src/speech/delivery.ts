@@ -11,7 +11,7 @@ import { type Flights, ownFlights, type Shared } from './flights.ts';
 import { removeClip } from './kept-captions.ts';
 import { type ClipRecord, keepClip } from './kept-clip.ts';
 import type { SpeechEvent, SpeechInfo } from './outbox.ts';
-import { planSpeech, type SpeechPlans } from './plan.ts';
+import { inOwnLanguage, planSpeech, type SpeechPlans } from './plan.ts';
 import type { Caller, SpeechRequest } from './request.ts';
 import { createSharedWork } from './shared-work.ts';
 import type { Speech } from './synthesize.ts';
@@ -143,9 +143,9 @@ export function createDelivery(options: DeliveryOptions, flights: Flights = ownF
     async deliver(request, caller, signal, { fresh, audioUrlWanted }) {
       const plans = planSpeech(voicesFor(voices, caller), request);
       const { voice } = plans.voice;
-      const { captions, chunks } = request;
+      const { captions, chunks, languageCode } = inOwnLanguage(request, plans.voice);
       const wanted = { audioUrlWanted, captions };
-      const captioned = captions.length > 0 ? chunks[0] : undefined;
+      const captioned = captions.length > 0 ? { text: chunks[0]!, languageCode } : undefined;
       const cached = fresh ? undefined : await findSpoken(request, caller.callerId, plans);
       if (cached) return toDelivered(cached, voice, true, wanted);
       const speak = async (until: AbortSignal) => {

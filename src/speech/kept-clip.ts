@@ -1,7 +1,7 @@
 // Keeps the sound of a stream as it passes: into a draft as it comes, and when it is done, under its id with its true
 // sizes and into the index. A stream that fails or is left leaves nothing.
 import type { ClipDraft, ClipStore } from '../clips/clip-store.ts';
-import { toCues } from './captions.ts';
+import { type CaptionedText, toCues } from './captions.ts';
 import { keepCaptions, removeClip } from './kept-captions.ts';
 import type { SpeechEvent, SpeechInfo } from './outbox.ts';
 import type { Caller } from './request.ts';
@@ -38,7 +38,7 @@ export interface KeepOptions {
   /** What finds it for the same request, by who spoke it; null for nothing. */
   toCacheKey(info: SpeechInfo): string | null;
   /** The text to caption by the stream's own word times; undefined for no captions. */
-  captioned?: string | undefined;
+  captioned?: CaptionedText | undefined;
 }
 
 export interface KeptClip {

@@ -85,7 +85,7 @@ export function planSpeech(voices: Voices, asked: SpeechRequest): SpeechPlans {
 /** BCP-47 for a language that nobody has told: it is taken for the voice's own. */
 const undetermined = 'und';
 
-const inOwnLanguage = (request: SpeechRequest, { voice }: OfferedVoice): SpeechRequest =>
+export const inOwnLanguage = (request: SpeechRequest, { voice }: OfferedVoice): SpeechRequest =>
   request.languageCode === undetermined ? { ...request, languageCode: voice.languageCodes[0]! } : request;
 
 const unreadyMessages: Readonly<Record<Exclude<VoiceStatus, 'ready'>, string>> = {
