@@ -72,12 +72,14 @@ describe('every answer to who has a key', () => {
 
 describe('over its limit', () => {
   test('of requests, a key hears when to come back, through every door, and is let in then', async () => {
-    const { headers, key } = await keyOf(shared, { requestsPerMinute: 60 });
-    for (let i = 0; i < 60; i++) await (await shared.ask('/api/voices', { headers })).arrayBuffer();
+    // One comes back every three seconds, which even a busy machine does not need for the rest.
+    const { headers, key } = await keyOf(shared, { requestsPerMinute: 20 });
+    for (let i = 0; i < 20; i++) await (await shared.ask('/api/voices', { headers })).arrayBuffer();
     const refused = await shared.ask('/api/voices', { headers });
     const waitMs = Number(refused.headers.get('retry-after-ms'));
-    expect([refused.status, refused.headers.get('Retry-After'), waitMs <= 1000]).toEqual([429, '1', true]);
-    expect(await refused.json()).toMatchObject({ error: 'rate_limit_exceeded', reason: 'requests', limit: 60 });
+    const waitSeconds = String(Math.ceil(waitMs / 1000));
+    expect([refused.status, refused.headers.get('Retry-After'), waitMs <= 3000]).toEqual([429, waitSeconds, true]);
+    expect(await refused.json()).toMatchObject({ error: 'rate_limit_exceeded', reason: 'requests', limit: 20 });
     expect(refused.headers.get('RateLimit')).toMatch(/^"requests";r=0;t=60$/);
     const client = await openGrpc(shared);
     const ask = { voiceId: 'tone-low', text: 'Hello.' };
