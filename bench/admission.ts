@@ -3,11 +3,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAdmit } from '../src/access/admit.ts';
-import { createApiKey } from '../src/access/api-key.ts';
-import { operatorGrant } from '../src/access/key-grant.ts';
-import { toApiKeyRow } from '../src/access/key-record.ts';
-import { createKeyring } from '../src/access/keyring.ts';
+import { createApiKey } from '../src/keys/api-key.ts';
+import { toApiKeyRow } from '../src/keys/api-key-record.ts';
+import { operatorGrant } from '../src/keys/key-grant.ts';
+import { createKeyVerifier } from '../src/keys/key-verifier.ts';
+import { createAdmit } from '../src/operations/admit.ts';
 import { type ApiKeyRow, createApiKeyRows } from '../src/store/api-key-rows.ts';
 import type { Rows } from '../src/store/row-store.ts';
 import { openSqlite } from '../src/store/sqlite.ts';
@@ -112,8 +112,8 @@ async function openTable(size: number): Promise<Table> {
     await store.transaction((batchRows) => insertAll(batchRows, batch));
   }
   let skippedMs = 0;
-  const keyring = createKeyring({ rows, now: () => Date.now() + skippedMs });
-  const admit = createAdmit({ keyring });
+  const keyVerifier = createKeyVerifier({ rows, now: () => Date.now() + skippedMs });
+  const admit = createAdmit({ keyVerifier });
   return {
     keys,
     async admitAll(presented) {

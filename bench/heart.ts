@@ -4,7 +4,7 @@
 import { audioFormats, type FormatName } from '../src/audio/formats.ts';
 import { limit, toFloat } from '../src/audio/level.ts';
 import { Resampler } from '../src/audio/resample.ts';
-import { segmentText } from '../src/speech/segment.ts';
+import { segmentText } from '../src/text/segment.ts';
 import type { Bench, Cell } from './measuring/bench.ts';
 import { drain, type OpenedSpeech, openSpeech } from './measuring/open-speech.ts';
 import { openRawEngine, type RawEngine, toRuns } from './measuring/raw-engine.ts';

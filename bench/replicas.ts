@@ -4,11 +4,11 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { operatorErrand } from '../src/access/key-errand.ts';
-import { firstKeyScopes } from '../src/access/scope.ts';
 import { openKeys } from '../src/app.ts';
 import { loadConfig } from '../src/config.ts';
-import { hasRedis, openRedisServer } from '../test/access/redis-server.ts';
+import { operator } from '../src/keys/actor.ts';
+import { firstKeyScopes } from '../src/keys/scopes.ts';
+import { hasRedis, openRedisServer } from '../test/redis/redis-server.ts';
 import { cpuMsOf, openService, type Service } from '../test/soak/open-service.ts';
 import { startPostgres } from '../test/store/postgres-server.ts';
 import { firstByteMs, type HttpRequest, loadHttp } from './doors/http-load.ts';
@@ -90,7 +90,7 @@ async function openFleets(opened: AsyncDisposableStack): Promise<Fleets> {
   const newFolder = () => mkdtempSync(join(tmpdir(), 'sonant-bench-replica-'));
   const keys = await openKeys(loadConfig({ env: settings, folder: newFolder(), engines: [] }));
   const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000 };
-  const { key } = await keys.desk.create({ scopes: firstKeyScopes, limits }, operatorErrand);
+  const { key } = await keys.desk.create({ scopes: firstKeyScopes, limits }, operator);
   await keys.close();
   const open = async (more: Parameters<typeof openService>[0]) => {
     const service = await openService(more);

@@ -1,38 +1,38 @@
 // Builds the service from a Config: the only file that knows everyone. What it opens, it closes in reverse.
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createAdmit } from './access/admit.ts';
-import { createPepper } from './access/api-key.ts';
-import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './access/first-key.ts';
-import { type ChangedKey, createKeyDesk, type KeyDesk } from './access/key-desk.ts';
-import { createKeyring } from './access/keyring.ts';
-import { createLedger } from './access/ledger.ts';
-import { createSignIn } from './access/sign-in.ts';
-import { dayOf } from './access/usage-day.ts';
 import { drainDoors } from './app/drain-doors.ts';
+import { logEnd } from './app/log-end.ts';
 import { createMeasuring } from './app/measuring.ts';
 import { openClips } from './app/open-clips.ts';
-import { type Heart, openHeart } from './app/open-heart.ts';
+import { type OpenedSpeech, openSpeech } from './app/open-speech.ts';
 import { checkSharedSecrets } from './app/shared-secrets.ts';
 import { openSharing, tellReplicas } from './app/sharing.ts';
 import { signInOptionsOf } from './app/sign-in-options.ts';
 import { blame, readTls } from './app/tls.ts';
 import { openVoiceKeeping, type VoiceKeeping } from './app/voice-keeping.ts';
 import type { Config } from './config.ts';
+import { openClipSweep } from './delivery/clip-sweep.ts';
+import { createDelivery } from './delivery/delivery.ts';
+import { readCaptions } from './delivery/stored-captions.ts';
 import type { EngineDefinition } from './engines/engine.ts';
-import { type Failure, failureTable } from './errors.ts';
-import type { EndedRequest } from './gateway/ended-request.ts';
 import { type Gateway, openGateway } from './gateway/gateway.ts';
-import { createIdempotency } from './gateway/idempotency.ts';
-import { openSharedPort } from './gateway/shared-port.ts';
-import { createTickets } from './gateway/tickets.ts';
+import type { EndedRequest } from './gateway/http/ended-request.ts';
+import { createTickets } from './gateway/speech/stream-tickets.ts';
+import { createPepper } from './keys/api-key.ts';
+import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './keys/first-key.ts';
+import { type ChangedKey, createKeyManagement, type KeyManagement } from './keys/key-management.ts';
+import { createKeyVerifier } from './keys/key-verifier.ts';
+import { dayOf } from './limits/usage-day.ts';
+import { createUsageLedger } from './limits/usage-ledger.ts';
+import { openSharedPort } from './net/shared-port.ts';
+import { createAdmit } from './operations/admit.ts';
+import { createIdempotency } from './operations/idempotency.ts';
 import type { EndedCall } from './rpc/observe.ts';
 import { openRpcServer } from './rpc/rpc-server.ts';
 import { createServices } from './rpc/services.ts';
-import { openClipSweep } from './speech/clip-sweep.ts';
-import { createDelivery } from './speech/delivery.ts';
-import { readCaptions } from './speech/kept-captions.ts';
-import type { ListKept, Voices } from './speech/voice.ts';
+import { createSignIn } from './sign-in/sign-in.ts';
+import type { ListStored, Voices } from './speech/voice.ts';
 import { createAnswerRows } from './store/answer-rows.ts';
 import { createApiKeyRows } from './store/api-key-rows.ts';
 import { createClipRows } from './store/clip-rows.ts';
@@ -41,43 +41,46 @@ import { isStoreThere, openStore } from './store/open-store.ts';
 import { createTicketRows } from './store/ticket-rows.ts';
 import { createUsageRows, type UsageRows } from './store/usage-rows.ts';
 import type { Log } from './telemetry/log.ts';
-import type { VoiceDesk } from './voices/voice-desk.ts';
+import type { VoiceManagement } from './voices/voice-management.ts';
 import { createVoicePreview } from './voices/voice-preview.ts';
 import { createVoicePurge } from './voices/voice-purge.ts';
 
 /** The heart alone, for the command line, with the voices of the database if there is one. */
-export interface App extends Pick<Heart, 'voices' | 'speech'> {
+export interface App extends Pick<OpenedSpeech, 'voices' | 'speech'> {
   close(): Promise<void>;
 }
 
 export async function openApp(config: Config, definitions: readonly EngineDefinition[]): Promise<App> {
   await using opened = new AsyncDisposableStack();
-  let listKept: ListKept | undefined;
+  let listStored: ListStored | undefined;
   if (isStoreThere(config)) {
     const keeping = await openKeeping(config, opened);
-    listKept = keeping.shelf.list;
+    listStored = keeping.voiceCache.list;
   }
-  const { voices, speech, close } = await openHeart({ config, definitions, listKept });
+  const { voices, speech, close } = await openSpeech({ config, definitions, listStored });
   opened.defer(close);
   const kept = opened.move();
   return { voices, speech, close: () => kept.disposeAsync() };
 }
 
 /** The desk of voices, for the command line. */
-export interface VoiceOffice extends Pick<VoiceKeeping, 'rows' | 'vault'> {
+export interface OpenedVoiceManagement extends Pick<VoiceKeeping, 'rows' | 'vault'> {
   voices: Voices;
-  desk: VoiceDesk;
+  desk: VoiceManagement;
   close(): Promise<void>;
 }
 
-export async function openVoiceOffice(config: Config, definitions: readonly EngineDefinition[]): Promise<VoiceOffice> {
+export async function openVoiceManagement(
+  config: Config,
+  definitions: readonly EngineDefinition[],
+): Promise<OpenedVoiceManagement> {
   await using opened = new AsyncDisposableStack();
   const keeping = await openKeeping(config, opened);
-  const heart = await openHeart({ config, definitions, listKept: keeping.shelf.list });
+  const heart = await openSpeech({ config, definitions, listStored: keeping.voiceCache.list });
   opened.defer(heart.close);
   const kept = opened.move();
   const { rows, vault } = keeping;
-  return { rows, vault, voices: heart.voices, desk: keeping.createDesk(heart), close: () => kept.disposeAsync() };
+  return { rows, vault, voices: heart.voices, desk: keeping.createManagement(heart), close: () => kept.disposeAsync() };
 }
 
 /** What stored audio there is of a voice that has ended, the service sees to when it finds out. */
@@ -91,7 +94,7 @@ async function openKeeping(config: Config, opened: AsyncDisposableStack): Promis
 
 /** The keys alone, for the command line. */
 export interface Keys {
-  desk: KeyDesk;
+  desk: KeyManagement;
   close(): Promise<void>;
 }
 
@@ -100,7 +103,7 @@ export async function openKeys(config: Config): Promise<Keys> {
   const store = await openStore(config);
   opened.defer(() => store.close());
   const onChange = (changed: ChangedKey) => tellReplicas(config, changed);
-  const desk = createKeyDesk({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange });
+  const desk = createKeyManagement({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange });
   const kept = opened.move();
   return { desk, close: () => kept.disposeAsync() };
 }
@@ -150,8 +153,8 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const keeping = await openVoiceKeeping(config, store, { purge, onFault });
   opened.defer(keeping.close);
   const measuring = createMeasuring();
-  const listKept = keeping.shelf.list;
-  const heart = await openHeart({ config, definitions, listKept, watch: measuring.engineWatch });
+  const listStored = keeping.voiceCache.list;
+  const heart = await openSpeech({ config, definitions, listStored, watch: measuring.engineWatch });
   opened.defer(heart.close);
   measuring.watchHeart(heart);
 
@@ -159,8 +162,8 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const pepper = pepperOf(config);
   if (config.bootstrapKey !== '') await acceptBootstrapKey({ rows: keyRows, pepper, key: config.bootstrapKey });
   const firstKey = await makeFirstKey({ rows: keyRows, pepper, dataDir: config.dataDir });
-  const keyring = createKeyring({ rows: keyRows, pepper });
-  opened.defer(() => keyring.close());
+  const keyVerifier = createKeyVerifier({ rows: keyRows, pepper });
+  opened.defer(() => keyVerifier.close());
   const usage = createUsageRows(store);
   const spentSince = (ownerId: string, sinceMs: number) => usage.charactersSince(ownerId, dayOf(sinceMs));
   const sharing = await openSharing({ config, spentSince, log });
@@ -168,20 +171,20 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   if (sharing.limiterState()) measuring.watchSharing(() => sharing.limiterState()!);
   const { limiter, addresses } = sharing;
   const onKeyChange = (changed: ChangedKey) => {
-    keyring.forget();
+    keyVerifier.forget();
     return sharing.tellOf(changed);
   };
-  const desk = createKeyDesk({ rows: keyRows, pepper, onChange: onKeyChange });
+  const desk = createKeyManagement({ rows: keyRows, pepper, onChange: onKeyChange });
   const signing = await signInOptionsOf(config);
   const signIn = createSignIn(signing);
-  const admit = createAdmit({ keyring, signIn, limits: { limiter, addresses } });
+  const admit = createAdmit({ keyVerifier, signIn, limits: { limiter, addresses } });
 
   const tls = await readTls(config);
   let httpPort = config.httpAddr.port;
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
   const { engines, voices, speech } = heart;
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
-  const delivery = createDelivery({ speech, voices, clips, index: clipRows, links }, sharing.flights);
+  const delivery = createDelivery({ speech, voices, clips, index: clipRows, links }, sharing.singleFlight);
   const onCallEnd = (ended: EndedCall) => {
     measuring.onCallEnd(ended);
     const { failure, ...call } = ended;
@@ -193,23 +196,23 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     logEnd(log, 'debug', 'request', request, failure);
   };
   const services = createServices({
-    speaking: { delivery, metering: { limiter, ledger: createLedger(usage) } },
+    speaking: { delivery, metering: { limiter, ledger: createUsageLedger(usage) } },
     voicing: {
       voices,
       engines,
-      desk: keeping.createDesk(heart),
+      desk: keeping.createManagement(heart),
       preview: createVoicePreview({ voices, delivery }),
     },
-    access: { admit, isInForce: keyring.isInForce, desk },
+    access: { admit, isInForce: keyVerifier.isInForce, desk },
     onCallEnd,
   });
   // What other processes have changed is heard of at once where the store can tell.
   const onKeys = () => {
-    keyring.forget();
+    keyVerifier.forget();
     services.checkKeys();
   };
   opened.defer(store.listen('keys', onKeys));
-  opened.defer(store.listen('voices', () => void keeping.shelf.refresh().catch(onFault)));
+  opened.defer(store.listen('voices', () => void keeping.voiceCache.refresh().catch(onFault)));
 
   const { isStrict, allowedOrigins, isBehindProxy } = config;
   const rpc = await blame(config, 'SONANT_GRPC_ADDR', () =>
@@ -287,13 +290,4 @@ function localUrl(host: string, port: number, isSecure: boolean): string {
   const isEverywhere = host === '0.0.0.0' || host === '::';
   const name = isEverywhere ? 'localhost' : isIPv6(host) ? `[${host}]` : host;
   return `${isSecure ? 'https' : 'http'}://${name}:${port}`;
-}
-
-/** A fault of ours is an error, one of what we stand on a warning; what callers did wrong is told at the usual level. */
-function logEnd(log: Log, usual: 'debug' | 'info', what: string, ended: object, failure: Failure | undefined): void {
-  if (!failure) return void log[usual](what, { ...ended });
-  const { reason, cause } = failure;
-  const isOurs = failureTable[reason].status >= 500;
-  const level = reason === 'internal_error' ? 'error' : isOurs && cause !== undefined ? 'warn' : usual;
-  log[level](what, { ...ended, reason, ...(isOurs && { cause }) });
 }

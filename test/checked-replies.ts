@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect } from 'vitest';
-import type { OpenApi } from '../src/gateway/openapi.ts';
+import type { OpenApi } from '../src/gateway/docs/openapi-document.ts';
 import type { OpenApiCheck, Received } from './gateway/openapi-check.ts';
 
 interface Reply {

@@ -10,14 +10,14 @@ import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../gen/sonant/v1/speech_pb.ts';
-import { createApiKey } from '../src/access/api-key.ts';
 import { allSettings, loadConfig } from '../src/config.ts';
 import { registry } from '../src/engines/registry.ts';
-import { hasRedis, openRedisServer } from './access/redis-server.ts';
+import { createApiKey } from '../src/keys/api-key.ts';
 import { openBalancer } from './balancer.ts';
 import { hasS3, openS3Server } from './clips/s3-server.ts';
 import { eventsIn, readEvents } from './gateway/event-reader.ts';
 import { isInstalled } from './programs.ts';
+import { hasRedis, openRedisServer } from './redis/redis-server.ts';
 import { createReplica, type ReplicaProcess } from './replica-process.ts';
 import { startPostgres } from './store/postgres-server.ts';
 

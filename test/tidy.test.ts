@@ -10,24 +10,32 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.d.ts'));
 const tests = globSync('{test,bench,examples}/**/*.ts', { cwd: root });
 /** What runs in a browser, as it stands there. */
-const browserModules = globSync('src/gateway/console/*.js', { cwd: root });
+const browserModules = globSync('src/console/browser/*.js', { cwd: root });
 const everything = [...sources, ...browserModules, ...tests];
 
 const ranks: Record<string, number> = {
-  main: 11,
-  cli: 10,
-  app: 9,
-  config: 8,
-  gateway: 7,
-  rpc: 6,
-  access: 5,
+  main: 13,
+  cli: 12,
+  app: 11,
+  config: 10,
+  gateway: 9,
+  rpc: 8,
+  console: 8,
+  operations: 7,
+  'sign-in': 6,
+  keys: 5,
   voices: 5,
-  store: 4,
-  redis: 4,
+  delivery: 4,
+  limits: 4,
   speech: 3,
+  store: 3,
+  redis: 3,
   engines: 2,
   audio: 1,
+  text: 1,
   clips: 1,
+  net: 1,
+  secrets: 1,
   telemetry: 1,
   errors: 0,
   'node-version': 0,

@@ -1,7 +1,8 @@
 // A heart that has all its sound ready: what is measured is the doors, and every contender sends these very bytes.
+
+import type { Delivery } from '../../src/delivery/delivery.ts';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
 import { createId } from '../../src/id.ts';
-import type { Delivery } from '../../src/speech/delivery.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 
 export const sound: Uint8Array = Buffer.alloc(100_000, 'sound');

@@ -3,30 +3,30 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAddressLimit } from '../../src/access/address-limit.ts';
-import { createAdmit } from '../../src/access/admit.ts';
-import { createKeyDesk } from '../../src/access/key-desk.ts';
-import { operatorErrand } from '../../src/access/key-errand.ts';
-import { createKeyring } from '../../src/access/keyring.ts';
-import { createLedger } from '../../src/access/ledger.ts';
-import { createLimiter } from '../../src/access/limiter.ts';
-import { firstKeyScopes } from '../../src/access/scope.ts';
-import { createSeal } from '../../src/access/seal.ts';
-import { createSignIn } from '../../src/access/sign-in.ts';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
 import { openGateway } from '../../src/gateway/gateway.ts';
-import { createIdempotency } from '../../src/gateway/idempotency.ts';
-import { createTickets } from '../../src/gateway/tickets.ts';
+import { createTickets } from '../../src/gateway/speech/stream-tickets.ts';
 import { createId } from '../../src/id.ts';
+import { operator } from '../../src/keys/actor.ts';
+import { createKeyManagement } from '../../src/keys/key-management.ts';
+import { createKeyVerifier } from '../../src/keys/key-verifier.ts';
+import { firstKeyScopes } from '../../src/keys/scopes.ts';
+import { createFailedAttempts } from '../../src/limits/failed-attempts.ts';
+import { createLimiter } from '../../src/limits/limiter.ts';
+import { createUsageLedger } from '../../src/limits/usage-ledger.ts';
+import { createAdmit } from '../../src/operations/admit.ts';
+import { createIdempotency } from '../../src/operations/idempotency.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
 import { createServices } from '../../src/rpc/services.ts';
+import { createSeal } from '../../src/secrets/seal.ts';
+import { createSignIn } from '../../src/sign-in/sign-in.ts';
 import { createAnswerRows } from '../../src/store/answer-rows.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createTicketRows } from '../../src/store/ticket-rows.ts';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
-import type { VoiceDesk } from '../../src/voices/voice-desk.ts';
+import type { VoiceManagement } from '../../src/voices/voice-management.ts';
 import { ownCpuMs } from '../measuring/machine.ts';
 import { openGrpcJs, openRawHttp, openRawHttp2 } from './raw-servers.ts';
 import { readyHeart, sound, voice, voices } from './ready-heart.ts';
@@ -56,21 +56,21 @@ async function openSonant(): Promise<Doors> {
   const rows = createApiKeyRows(store);
   const usage = createUsageRows(store);
   const limiter = createLimiter({ spentSince: async () => 0 });
-  const speaking = { delivery: readyHeart, metering: { limiter, ledger: createLedger(usage) } };
-  const keyring = createKeyring({ rows });
-  const addresses = createAddressLimit({ perMinute: 60 });
+  const speaking = { delivery: readyHeart, metering: { limiter, ledger: createUsageLedger(usage) } };
+  const keyVerifier = createKeyVerifier({ rows });
+  const addresses = createFailedAttempts({ perMinute: 60 });
   const seal = createSeal('a secret of the bench');
   const nobody = { subjects: [], domains: [], groups: [] };
-  const signIn = createSignIn({ seal, issuer: undefined, whoMay: nobody, clients: [], keyScopes: [] });
-  const admit = createAdmit({ keyring, limits: { limiter, addresses } });
-  const desk = createKeyDesk({ rows, onChange: keyring.forget });
+  const signIn = createSignIn({ seal, issuer: undefined, signInRules: nobody, clients: [], keyScopes: [] });
+  const admit = createAdmit({ keyVerifier, limits: { limiter, addresses } });
+  const desk = createKeyManagement({ rows, onChange: keyVerifier.forget });
   const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000 };
-  const { key } = await desk.create({ scopes: firstKeyScopes, limits }, operatorErrand);
-  const access = { admit, isInForce: keyring.isInForce, desk };
+  const { key } = await desk.create({ scopes: firstKeyScopes, limits }, operator);
+  const access = { admit, isInForce: keyVerifier.isInForce, desk };
   const voicing = {
     voices,
     engines: [],
-    desk: {} as VoiceDesk,
+    desk: {} as VoiceManagement,
     preview: async () => Promise.reject(new Error('unused')),
   };
   const services = createServices({ speaking, voicing, access, onCallEnd: () => {} });

@@ -6,8 +6,8 @@ import { openApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Engine, EngineDefinition, Segment, Voice } from '../../src/engines/engine.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
-import type { SpeechEvent } from '../../src/speech/outbox.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
+import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import type { SpokenText } from '../../src/speech/synthesize.ts';
 
 /** A request's fields under their names on the wire; the voice is the default one unless said. */

@@ -1,6 +1,7 @@
 // docs/reference/rest.md: the OpenAPI document as Markdown.
 import { failureTable } from '../../src/errors.ts';
 import { curlExamplesOf } from '../../src/gateway/docs/curl-example.ts';
+import type { OpenApi } from '../../src/gateway/docs/openapi-document.ts';
 import {
   answersOf,
   failuresOf,
@@ -12,8 +13,7 @@ import {
   type ToldAnswer,
   type ToldOperation,
 } from '../../src/gateway/docs/reference-model.ts';
-import type { OpenApi } from '../../src/gateway/openapi.ts';
-import type { Schema } from '../../src/gateway/operation.ts';
+import type { Schema } from '../../src/gateway/http/route-docs.ts';
 import { anchorOf, cell, fence, table } from './markdown.ts';
 
 export function toRestMarkdown(document: OpenApi): string {

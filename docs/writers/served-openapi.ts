@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openService } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
-import type { OpenApi } from '../../src/gateway/openapi.ts';
+import type { OpenApi } from '../../src/gateway/docs/openapi-document.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
 export async function readServedOpenApi(): Promise<OpenApi> {

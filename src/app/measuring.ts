@@ -1,7 +1,7 @@
 // What of the service is measured, and from where: calls as they end, requests over HTTP, and every engine's segments,
 // retries, state and line.
 import type { Engine } from '../engines/engine.ts';
-import type { EndedRequest } from '../gateway/ended-request.ts';
+import type { EndedRequest } from '../gateway/http/ended-request.ts';
 import type { EndedCall } from '../rpc/observe.ts';
 import type { EngineGuards, EngineWatch } from '../speech/engine-guard.ts';
 import type { Slots } from '../speech/slots.ts';

@@ -1,22 +1,23 @@
 // What replicas of the service share from moment to moment: the limits of keys, failed attempts by address, keys that have
 // just ended, and speech that is under way. Through Redis or Valkey where one is set up; else this process is alone.
-import { type AddressLimit, createAddressLimit } from '../access/address-limit.ts';
-import { createFallbackLimiter } from '../access/fallback-limiter.ts';
-import type { ChangedKey } from '../access/key-desk.ts';
-import { createLimiter, type Limiter, type LimiterOptions } from '../access/limiter.ts';
-import { createOwnerAccounts } from '../access/owner-account.ts';
-import { type LimiterState, openRedisLimiter } from '../access/redis-limiter.ts';
+
 import { type Config, ConfigError } from '../config.ts';
+import { createRedisFlights } from '../delivery/redis-single-flight.ts';
+import { localFlight, type SingleFlight } from '../delivery/single-flight.ts';
+import type { ChangedKey } from '../keys/key-management.ts';
+import { createFailedAttempts, type FailedAttempts } from '../limits/failed-attempts.ts';
+import { createFallbackLimiter } from '../limits/fallback-limiter.ts';
+import { createLimiter, type Limiter, type LimiterOptions } from '../limits/limiter.ts';
+import { createRedisAccounts } from '../limits/redis-account.ts';
+import { type LimiterState, openRedisLimiter } from '../limits/redis-limiter.ts';
 import { openRedis, type RedisOptions } from '../redis/redis.ts';
-import { createRedisFlights } from '../redis/redis-flights.ts';
 import { createRedisRelay, type Relay } from '../redis/redis-relay.ts';
-import { type Flights, ownFlights } from '../speech/flights.ts';
 import type { Log } from '../telemetry/log.ts';
 
 export interface Sharing {
   limiter: Limiter;
-  addresses: AddressLimit;
-  flights: Flights;
+  addresses: FailedAttempts;
+  singleFlight: SingleFlight;
   /** Where streams of events that another replica speaks are read on; undefined where nothing is shared. */
   relay: Relay | undefined;
   /** Lets all replicas know of a key that is good for nothing any more. */
@@ -42,8 +43,8 @@ export async function openSharing({ config, spentSince, log, ...patience }: Shar
   if (redisUrl === '') {
     return {
       limiter: createLimiter({ spentSince }),
-      addresses: createAddressLimit({ perMinute }),
-      flights: ownFlights,
+      addresses: createFailedAttempts({ perMinute }),
+      singleFlight: localFlight,
       relay: undefined,
       tellOf: async () => {},
       limiterState: () => undefined,
@@ -63,8 +64,8 @@ export async function openSharing({ config, spentSince, log, ...patience }: Shar
   const limiter = openRedisLimiter({ redis, prefix, fallback, spentSince });
   return {
     limiter,
-    addresses: createAddressLimit({ perMinute, share: limiter.takeAttempt }),
-    flights: createRedisFlights({ redis, prefix }),
+    addresses: createFailedAttempts({ perMinute, share: limiter.takeAttempt }),
+    singleFlight: createRedisFlights({ redis, prefix }),
     relay: createRedisRelay({
       redis: relayRedis,
       prefix,
@@ -92,7 +93,7 @@ async function bothOrNone<T extends { close(): void }>(opening: readonly [Promis
 export async function tellReplicas(config: Config, { ownerId, keyId, isEnded }: ChangedKey): Promise<void> {
   if (!isEnded || config.redisUrl === '') return;
   const redis = await openConfigured(config, {});
-  const accounts = createOwnerAccounts({ redis, prefix: config.redisPrefix, replica: '' });
+  const accounts = createRedisAccounts({ redis, prefix: config.redisPrefix, replica: '' });
   // Without it, they find out from the table.
   await accounts.markEnded(ownerId, keyId).catch(() => {});
   redis.close();

@@ -1,9 +1,10 @@
 // What signing in is built from, out of the configuration; what does not go together there is told all at once.
-import { createIssuer } from '../access/issuer.ts';
-import { readOwnSecret } from '../access/own-secret.ts';
-import { createSeal } from '../access/seal.ts';
-import type { SignInOptions } from '../access/sign-in.ts';
+
 import { type Config, ConfigError, type ConfigMistake } from '../config.ts';
+import { readDataDirSecret } from '../secrets/data-dir-secret.ts';
+import { createSeal } from '../secrets/seal.ts';
+import { createIssuer } from '../sign-in/oidc-issuer.ts';
+import type { SignInOptions } from '../sign-in/sign-in.ts';
 
 /** With TLS, or on this machine. */
 const isSafeUrl = (url: string) => /^(https:|http:\/\/(localhost|127\.[\d.]+|\[::1\])(:|\/|$))/.test(url);
@@ -26,9 +27,9 @@ export async function signInOptionsOf(config: Config): Promise<SignInOptions> {
   const isInsecure = oidcInsecure || (oidcIssuer.startsWith('http:') && isSafeUrl(oidcIssuer));
   const issuer = { issuer: oidcIssuer, clientId, clientSecret, audience: config.oidcAudience || clientId, isInsecure };
   return {
-    seal: createSeal(config.secret || (await readOwnSecret(config.dataDir))),
+    seal: createSeal(config.secret || (await readDataDirSecret(config.dataDir))),
     issuer: oidcIssuer === '' ? undefined : createIssuer(issuer),
-    whoMay: { subjects: config.oidcSubjects, domains: config.oidcDomains, groups: config.oidcGroups },
+    signInRules: { subjects: config.oidcSubjects, domains: config.oidcDomains, groups: config.oidcGroups },
     clients: config.oauthClients,
     keyScopes: config.oauthKeyScopes,
   };

@@ -38,13 +38,13 @@ const mean = (values: readonly number[]): number => sum(values) / (values.length
 
 /** The mean power of every block, K-weighted. */
 function blockPowers(samples: Int16Array, sampleRateHz: number): number[] {
-  const shelf = headShelf(sampleRateHz);
+  const voiceCache = headShelf(sampleRateHz);
   const highPass = rumbleFilter(sampleRateHz);
   const step = Math.round(stepSeconds * sampleRateHz);
   const energies: number[] = [];
   let energy = 0;
   for (const [i, sample] of samples.entries()) {
-    energy += highPass(shelf(sample / 32768)) ** 2;
+    energy += highPass(voiceCache(sample / 32768)) ** 2;
     if ((i + 1) % step === 0) {
       energies.push(energy);
       energy = 0;

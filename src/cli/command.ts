@@ -3,13 +3,13 @@ import { type ParseArgsOptionsConfig, parseArgs, styleText } from 'node:util';
 import {
   type App,
   type Keys,
+  type OpenedVoiceManagement,
   openApp,
   openKeys,
   openService,
   openUsage,
-  openVoiceOffice,
+  openVoiceManagement,
   type Service,
-  type VoiceOffice,
 } from '../app.ts';
 import { type Config, loadConfig } from '../config.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
@@ -24,7 +24,7 @@ export interface CommandLine {
   openApp(): Promise<App>;
   openKeys(): Promise<Keys>;
   /** Without engines nobody can be cloned there, and all else be done, whatever is wrong with an engine. */
-  openVoiceOffice(engines?: readonly EngineDefinition[]): Promise<VoiceOffice>;
+  openVoiceManagement(engines?: readonly EngineDefinition[]): Promise<OpenedVoiceManagement>;
   openUsage(): ReturnType<typeof openUsage>;
   openService(options: { isSinglePort: boolean }): Promise<Service>;
   print(text: string): void;
@@ -57,7 +57,7 @@ export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   loadConfig: load,
   openApp: () => openApp(load(), registry),
   openKeys: () => openKeys(load()),
-  openVoiceOffice: (engines = []) => openVoiceOffice(load(), engines),
+  openVoiceManagement: (engines = []) => openVoiceManagement(load(), engines),
   openUsage: () => openUsage(load()),
   openService: ({ isSinglePort }) => {
     const config = load();

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { openClips } from '../app/open-clips.ts';
 import { readTls } from '../app/tls.ts';
 import { tryClips } from '../app/try-clips.ts';
-import type { VoiceOffice } from '../app.ts';
+import type { OpenedVoiceManagement } from '../app.ts';
 import { type Config, type ConfigError, explainMistake } from '../config.ts';
 import { registry } from '../engines/registry.ts';
 import type { Failure } from '../errors.ts';
@@ -120,11 +120,11 @@ async function closestThere(path: string): Promise<string> {
 }
 
 async function inspectVoices(
-  { openApp, openVoiceOffice }: CommandLine,
+  { openApp, openVoiceManagement }: CommandLine,
   isKept: boolean,
 ): Promise<Omit<Finding, 'what'>> {
   try {
-    const opened = isKept ? await openVoiceOffice(registry) : await openApp();
+    const opened = isKept ? await openVoiceManagement(registry) : await openApp();
     try {
       const message = `${opened.voices.list().length}, each under a name of its own`;
       return { state: 'ready', message: 'rows' in opened ? `${message}; ${await inspectKept(opened)}` : message };
@@ -137,7 +137,7 @@ async function inspectVoices(
 }
 
 /** Whether the record is whole, and every clone opens with the master key of here. */
-async function inspectKept({ rows, vault }: VoiceOffice): Promise<string> {
+async function inspectKept({ rows, vault }: OpenedVoiceManagement): Promise<string> {
   const entries = await Array.fromAsync(rows.readRecord());
   const kept = (await rows.listChanged(0)).filter(({ status }) => status !== 'deleted');
   for (const { voiceId } of kept) {

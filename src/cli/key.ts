@@ -1,11 +1,11 @@
 // `sonant key create|list|rotate|revoke`: API keys, made, replaced and ended on the machine itself.
 
-import type { AskedKey } from '../access/asked-key.ts';
-import { graceSecondsUsual, type KeyDesk, type MadeKey } from '../access/key-desk.ts';
-import { operatorErrand } from '../access/key-errand.ts';
-import { usualLimits } from '../access/key-limits.ts';
-import type { ApiKey } from '../access/key-record.ts';
-import { defaultScopes, scopes } from '../access/scope.ts';
+import { operator } from '../keys/actor.ts';
+import type { ApiKey } from '../keys/api-key-record.ts';
+import type { KeyFields } from '../keys/key-fields.ts';
+import { graceSecondsUsual, type KeyManagement, type MadeKey } from '../keys/key-management.ts';
+import { defaultScopes, scopes } from '../keys/scopes.ts';
+import { usualLimits } from '../limits/key-limits.ts';
 import { type Command, formatTable, parseCommandArgs, UsageError } from './command.ts';
 
 const options = {
@@ -65,19 +65,19 @@ included. Rotating makes a key like it, which takes its place.
 };
 
 type Flags = { [Name in Exclude<keyof typeof options, 'json'>]?: string | undefined } & { json?: boolean | undefined };
-type Action = (desk: KeyDesk, flags: Flags, rest: readonly string[]) => Promise<string>;
+type Action = (desk: KeyManagement, flags: Flags, rest: readonly string[]) => Promise<string>;
 
 const actions: Readonly<Record<string, Action>> = {
   async create(desk, flags, rest) {
     if (rest.length > 0) throw new UsageError('sonant key create takes flags only');
-    return tellMade(await desk.create(toAsked(flags), operatorErrand), flags);
+    return tellMade(await desk.create(toAsked(flags), operator), flags);
   },
   async list(desk, { json }) {
     const keys: ApiKey[] = [];
-    for (let page = await desk.list(operatorErrand, { size: pageSize }); ; ) {
+    for (let page = await desk.list(operator, { size: pageSize }); ; ) {
       keys.push(...page);
       if (page.length < pageSize) break;
-      page = await desk.list(operatorErrand, { size: pageSize, beforeKeyId: page.at(-1)!.keyId });
+      page = await desk.list(operator, { size: pageSize, beforeKeyId: page.at(-1)!.keyId });
     }
     if (json) return JSON.stringify(keys.map(toJson), null, 2);
     const heading = ['ID', 'KEY', 'NAME', 'STATUS', 'SCOPES'];
@@ -87,10 +87,10 @@ const actions: Readonly<Record<string, Action>> = {
   async rotate(desk, flags, rest) {
     const grace = flags['grace-seconds'];
     const graceSeconds = grace === undefined ? graceSecondsUsual : Number(grace);
-    return tellMade(await desk.rotate(onlyId(rest, 'rotate'), graceSeconds, operatorErrand), flags);
+    return tellMade(await desk.rotate(onlyId(rest, 'rotate'), graceSeconds, operator), flags);
   },
   async revoke(desk, { json }, rest) {
-    const apiKey = await desk.revoke(onlyId(rest, 'revoke'), operatorErrand);
+    const apiKey = await desk.revoke(onlyId(rest, 'revoke'), operator);
     return json ? JSON.stringify(toJson(apiKey), null, 2) : `${apiKey.keyId} (${apiKey.name}) is revoked.`;
   },
 };
@@ -102,7 +102,7 @@ function onlyId([keyId, ...rest]: readonly string[], action: string): string {
   return keyId;
 }
 
-function toAsked(flags: Flags): AskedKey {
+function toAsked(flags: Flags): KeyFields {
   const list = (text: string | undefined) => text?.split(',').map((item) => item.trim());
   const count = (text: string | undefined) => (text === undefined ? undefined : Number(text));
   return {

@@ -1,6 +1,6 @@
 // `sonant usage`: what was spoken, by key, voice or day, as the ledger on this machine has it.
 
-import { dayOf, isDay } from '../access/usage-day.ts';
+import { dayOf, isDay } from '../limits/usage-day.ts';
 import { usageGroups } from '../store/usage-rows.ts';
 import { type Command, formatTable, parseCommandArgs, UsageError } from './command.ts';
 

@@ -1,9 +1,9 @@
 // `sonant voice list|export|import|delete|revoke|record`: who can speak here, and what becomes of the voices that are kept.
 import { readFile, writeFile } from 'node:fs/promises';
-import type { VoiceOffice } from '../app.ts';
+import type { OpenedVoiceManagement } from '../app.ts';
 import { Failure } from '../errors.ts';
 import { isSpokenBy, type OfferedVoice, type Voices } from '../speech/voice.ts';
-import { operatorErrand } from '../voices/voice-errand.ts';
+import { operator } from '../voices/voice-errand.ts';
 import { exportVoice, importVoiceFile } from '../voices/voice-file.ts';
 import { type Command, type CommandLine, formatTable, parseCommandArgs, UsageError } from './command.ts';
 import { importVoice } from './voice-import.ts';
@@ -95,12 +95,12 @@ const actions: Readonly<Record<string, Action>> = {
   delete: (line, { json }, rest) =>
     inOffice(line, async ({ desk, voices }) => {
       const voiceId = keptOf(voices, only(rest, 'delete ID'));
-      await desk.remove(voiceId, operatorErrand);
+      await desk.remove(voiceId, operator);
       line.print(json ? JSON.stringify({ voice_id: voiceId, deleted: true }, null, 2) : `${voiceId} is deleted.`);
     }),
   revoke: (line, { json }, rest) =>
     inOffice(line, async ({ desk, voices }) => {
-      const revoked = await desk.revokeConsent(keptOf(voices, only(rest, 'revoke ID')), operatorErrand);
+      const revoked = await desk.revokeConsent(keptOf(voices, only(rest, 'revoke ID')), operator);
       const { voiceId, name } = revoked.voice;
       const told = `${voiceId} (${name}) speaks no more, and what it was made of is destroyed.`;
       line.print(json ? JSON.stringify(toJson(revoked), null, 2) : told);
@@ -116,8 +116,11 @@ const actions: Readonly<Record<string, Action>> = {
     }),
 };
 
-async function inOffice({ openVoiceOffice }: CommandLine, work: (office: VoiceOffice) => Promise<void>): Promise<void> {
-  const office = await openVoiceOffice();
+async function inOffice(
+  { openVoiceManagement }: CommandLine,
+  work: (office: OpenedVoiceManagement) => Promise<void>,
+): Promise<void> {
+  const office = await openVoiceManagement();
   try {
     await work(office);
   } finally {

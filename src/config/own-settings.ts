@@ -1,10 +1,11 @@
 // The settings that are no engine's, in the order in which they are told. A room with several of its own declares them
 // itself, and they are only named here.
-import { parseApiKey } from '../access/api-key.ts';
-import { oauthSettings } from '../access/oauth-settings.ts';
-import { redisSettings } from '../access/redis-settings.ts';
+
 import { s3Settings } from '../clips/s3-settings.ts';
+import { parseApiKey } from '../keys/api-key.ts';
+import { redisSettings } from '../limits/redis-settings.ts';
 import { addressSetting, choiceSetting, flagSetting, integerSetting, listSetting, textSetting } from '../setting.ts';
+import { oauthSettings } from '../sign-in/oauth-settings.ts';
 import { databaseSettings } from '../store/database-settings.ts';
 import { type LogLevel, logLevels } from '../telemetry/log.ts';
 

@@ -7,38 +7,38 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
 import type { FastifyInstance } from 'fastify';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import type { AddressLimit } from '../access/address-limit.ts';
-import type { Admit } from '../access/admit.ts';
-import type { SignIn } from '../access/sign-in.ts';
+import { addConsolePage } from '../console/routes.ts';
+import type { FailedAttempts } from '../limits/failed-attempts.ts';
+import { farewellMs } from '../net/limits.ts';
+import { type ListenAddress, listen, type Tls } from '../net/listen.ts';
+import type { Admit } from '../operations/admit.ts';
+import type { Idempotency } from '../operations/idempotency.ts';
 import type { Relay } from '../redis/redis-relay.ts';
-import { type ListenAddress, listen } from '../rpc/listen.ts';
+import { addRpcRoutes } from '../rpc/connect-routes.ts';
 import type { Services } from '../rpc/services.ts';
+import type { SignIn } from '../sign-in/sign-in.ts';
 import type { UsageRows } from '../store/usage-rows.ts';
-import { createAdmission } from './admission.ts';
-import { type AudioFiles, addAudioRoutes } from './audio-routes.ts';
-import { clientLeft } from './call-options.ts';
-import { addConsolePage } from './console-page.ts';
-import { createCors } from './cors.ts';
-import { addDocsPage } from './docs-page.ts';
-import type { OnRequestEnd } from './ended-request.ts';
-import { addEstimateRoute } from './estimate-route.ts';
-import { createEventSender, type EventSender } from './event-sender.ts';
-import { addHealthRoutes, type ReadinessCheck } from './health-routes.ts';
-import { createHttpApp } from './http-app.ts';
-import { createHttpServer, type Tls } from './http-server.ts';
-import type { Idempotency } from './idempotency.ts';
-import { addKeyRoutes } from './key-routes.ts';
-import { farewellMs } from './limits.ts';
-import { addOauthRoutes } from './oauth-routes.ts';
-import { addOpenAiRoutes } from './openai-routes.ts';
-import { addOpenApi } from './openapi.ts';
-import { addRpcRoutes } from './rpc-routes.ts';
-import { addSpeechRoutes } from './speech-routes.ts';
-import { SpeechStreams } from './speech-streams.ts';
-import { addSseRoutes } from './sse-routes.ts';
-import type { Tickets } from './tickets.ts';
-import { addUsageRoute } from './usage-route.ts';
-import { addVoiceRoutes } from './voice-routes.ts';
+import { type AudioFiles, addAudioRoutes } from './audio/routes.ts';
+import { addOpenApi } from './docs/openapi-document.ts';
+import { addDocsPage } from './docs/routes.ts';
+import { addHealthRoutes, type ReadinessCheck } from './health/routes.ts';
+import { createAdmission } from './http/admission.ts';
+import { clientLeft } from './http/call-options.ts';
+import { createCors } from './http/cors.ts';
+import type { OnRequestEnd } from './http/ended-request.ts';
+import { createHttpApp } from './http/http-app.ts';
+import { createHttpServer } from './http/http-server.ts';
+import { addKeyRoutes } from './keys/routes.ts';
+import { addOpenAiRoutes } from './openai/routes.ts';
+import { addOauthRoutes } from './sign-in/routes.ts';
+import { addEstimateRoute } from './speech/estimate-route.ts';
+import { createEventSender, type EventSender } from './speech/event-sender.ts';
+import { ResumableStreams } from './speech/resumable-streams.ts';
+import { addSpeechRoutes } from './speech/routes.ts';
+import { addSseRoutes } from './speech/sse-routes.ts';
+import type { Tickets } from './speech/stream-tickets.ts';
+import { addUsageRoute } from './usage/routes.ts';
+import { addVoiceRoutes } from './voices/routes.ts';
 
 export interface GatewaySettings {
   /** Where to listen. Without it, only sockets handed to `accept` are served. */
@@ -56,7 +56,7 @@ export interface GatewaySettings {
 export interface GatewayOptions {
   services: Pick<Services, 'transport' | 'createHandlers' | 'stop'>;
   admit: Admit;
-  signing: { signIn: SignIn; addresses: AddressLimit };
+  signing: { signIn: SignIn; addresses: FailedAttempts };
   files: AudioFiles;
   /** What is to be found again at any replica. */
   remembering: { idempotency: Idempotency; tickets: Tickets; relay?: Relay | undefined };
@@ -111,7 +111,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     onRequestEnd,
   });
   const { relay } = options.remembering;
-  const streams = new SpeechStreams(relay && { opened: relay.offer, gone: relay.withdraw });
+  const streams = new ResumableStreams(relay && { opened: relay.offer, gone: relay.withdraw });
   const checks = [...watch.checks, { name: 'it is stopping', isReady: async () => !isLeaving }];
   const { untilReadElsewhere } = addRoutes(app, streams, { ...options, watch: { ...watch, checks } });
   await app.ready();
@@ -173,7 +173,7 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
   for (const socket of sockets) if (which(socket)) socket.destroy();
 }
 
-function addRoutes(app: FastifyInstance, streams: SpeechStreams, options: GatewayOptions): EventSender {
+function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
   const { services, admit, signing, files, remembering, usage, settings, watch } = options;
   const { idempotency, tickets, relay } = remembering;
   const { baseUrl, isStrict } = settings;

@@ -10,17 +10,17 @@ import {
   ApiKeyStatus,
   type UpdateApiKeyRequest,
 } from '../../gen/sonant/v1/api_key_pb.ts';
-import type { AskedKey } from '../access/asked-key.ts';
-import { graceSecondsUsual, type KeyDesk, type MadeKey } from '../access/key-desk.ts';
-import type { KeyErrand } from '../access/key-errand.ts';
-import type { ApiKey } from '../access/key-record.ts';
-import { defaultScopes } from '../access/scope.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
+import type { KeyActor } from '../keys/actor.ts';
+import type { ApiKey } from '../keys/api-key-record.ts';
+import type { KeyFields } from '../keys/key-fields.ts';
+import { graceSecondsUsual, type KeyManagement, type MadeKey } from '../keys/key-management.ts';
+import { defaultScopes } from '../keys/scopes.ts';
+import { parsePage, toPageToken } from '../operations/page.ts';
 import { addressKey, callerOf } from './call.ts';
-import { parsePage, toPageToken } from './page.ts';
 import { requirePaths, requireText } from './required.ts';
 
-export function createApiKeyService(desk: KeyDesk): ServiceImpl<typeof ApiKeyService> {
+export function createApiKeyService(desk: KeyManagement): ServiceImpl<typeof ApiKeyService> {
   return {
     async createApiKey({ spec }, context) {
       return toMade(await desk.create(toAsked(spec), errandOf(context)));
@@ -57,7 +57,7 @@ export function createApiKeyService(desk: KeyDesk): ServiceImpl<typeof ApiKeySer
   };
 }
 
-const errandOf = (context: HandlerContext): KeyErrand => ({
+const errandOf = (context: HandlerContext): KeyActor => ({
   grant: callerOf(context).grant,
   address: context.values.get(addressKey),
   requestId: context.responseHeader.get('x-request-id') ?? '',
@@ -67,7 +67,7 @@ const named = (keyId: string) => requireText('key_id', keyId, 'name the key');
 
 const unlessEmpty = <T>(items: readonly T[] | undefined) => (items && items.length > 0 ? items : undefined);
 
-const toAsked = (spec: ApiKeySpec | undefined): AskedKey => ({
+const toAsked = (spec: ApiKeySpec | undefined): KeyFields => ({
   name: spec?.name || undefined,
   scopes: unlessEmpty(spec?.scopes),
   expiresInDays: spec?.expiresInDays,
@@ -83,7 +83,7 @@ const toAsked = (spec: ApiKeySpec | undefined): AskedKey => ({
 const toNumber = (count: bigint | undefined) => (count === undefined ? undefined : Number(count));
 
 /** What each path of the mask stands for, where its field is set and where it is not. */
-const changes: Readonly<Record<string, (asked: AskedKey) => AskedKey>> = {
+const changes: Readonly<Record<string, (asked: KeyFields) => KeyFields>> = {
   name: ({ name = 'unnamed' }) => ({ name }),
   scopes: ({ scopes = defaultScopes }) => ({ scopes }),
   expires_in_days: ({ expiresInDays = null }) => ({ expiresInDays }),
@@ -99,7 +99,7 @@ const changes: Readonly<Record<string, (asked: AskedKey) => AskedKey>> = {
   }),
 };
 
-function toAskedChange({ spec, updateMask }: UpdateApiKeyRequest): AskedKey {
+function toAskedChange({ spec, updateMask }: UpdateApiKeyRequest): KeyFields {
   const paths = requirePaths(updateMask, changes);
   const asked = toAsked(spec);
   const parts = paths.map((path) => changes[path]!(asked));

@@ -1,8 +1,8 @@
 // What is known of a call while it runs, carried in Connect's context values from the gate to the handlers. Nothing of
 // it can come over the wire; a door in this process may put values in when it calls through the local transport.
 import { type ContextKey, createContextKey, type HandlerContext } from '@connectrpc/connect';
-import type { KeyCaller } from '../access/keyring.ts';
-import type { Delivered } from '../speech/delivery.ts';
+import type { Delivered } from '../delivery/delivery.ts';
+import type { KeyCaller } from '../keys/key-verifier.ts';
 
 /** Who was let in, and the scopes that this took. */
 export interface Admitted {

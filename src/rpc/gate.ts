@@ -4,10 +4,10 @@
 import { type DescMethod, type DescService, getOption } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
 import { required_scopes } from '../../gen/sonant/v1/scope_pb.ts';
-import type { Admit } from '../access/admit.ts';
 import { Failure } from '../errors.ts';
+import { tellerOf } from '../limits/rate-limit-headers.ts';
+import type { Admit } from '../operations/admit.ts';
 import { addressKey, admittedKey } from './call.ts';
-import { tellerOf } from './standing.ts';
 
 export type Gate = (context: HandlerContext) => Promise<void>;
 

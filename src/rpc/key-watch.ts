@@ -4,8 +4,8 @@
 import type { Interceptor } from '@connectrpc/connect';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { Failure } from '../errors.ts';
+import { keyCheckMs } from '../operations/limits.ts';
 import { admittedKey } from './call.ts';
-import { keyCheckMs } from './limits.ts';
 
 export type IsInForce = (keyId: string) => Promise<boolean>;
 

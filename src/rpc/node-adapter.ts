@@ -6,8 +6,8 @@ import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'no
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { UniversalServerRequest, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { universalRequestFromNodeRequest } from '@connectrpc/connect-node';
-import { clientAddressOf } from './client-address.ts';
-import { type Handler, toContextValues } from './guarded-handler.ts';
+import { clientAddressOf } from '../net/client-address.ts';
+import { type Handler, toContextValues } from './bounded-handler.ts';
 
 export type NodeAdapter = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 

@@ -10,10 +10,10 @@ import {
   type Interceptor,
 } from '@connectrpc/connect';
 import { Failure, failureTable, toFailure } from '../errors.ts';
+import { requestBytesMax } from '../net/limits.ts';
+import { apiVersion, toRequestId } from '../net/request-id.ts';
 import { admittedKey, doorKey } from './call.ts';
 import type { Gate } from './gate.ts';
-import { requestBytesMax } from './limits.ts';
-import { apiVersion, toRequestId } from './request-id.ts';
 import { toConnectError, toStatusName } from './status.ts';
 
 export interface EndedCall {

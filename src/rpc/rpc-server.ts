@@ -3,20 +3,16 @@
 // let go gently: when drained, it takes no new call, lets those that run finish for a while, and then ends them.
 import { createSecureServer, createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
+import { connectionsMax, farewellMs, handshakeMs, headerBytesMax, headersMax } from '../net/limits.ts';
+import { type ListenAddress, listen } from '../net/listen.ts';
 import {
   connectionMemoryMiB,
-  connectionsMax,
-  farewellMs,
-  handshakeMs,
-  headerBytesMax,
-  headersMax,
   pingAnswerMs,
   pingEveryMs,
   resetBurst,
   resetsPerSecond,
   streamsPerConnectionMax,
 } from './limits.ts';
-import { type ListenAddress, listen } from './listen.ts';
 import { createNodeAdapter, type NodeAdapter } from './node-adapter.ts';
 import type { Services } from './services.ts';
 

@@ -7,36 +7,28 @@ import { Health as HealthService } from '../../gen/health/v1/health_pb.ts';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import type { Admit } from '../access/admit.ts';
-import type { KeyDesk } from '../access/key-desk.ts';
+import type { Delivery } from '../delivery/delivery.ts';
 import { Failure } from '../errors.ts';
-import type { Delivery } from '../speech/delivery.ts';
+import type { KeyManagement } from '../keys/key-management.ts';
+import { bodyArrivalMs, readerStallMs, requestBytesMax, uploadArrivalMs, uploadBytesMax } from '../net/limits.ts';
+import type { BodyLimits } from '../net/request-body.ts';
+import { takeUploadSlot } from '../net/upload-slots.ts';
+import type { Admit } from '../operations/admit.ts';
+import { streamCallMs, unaryCallMs } from '../operations/limits.ts';
+import { createMetered, type Metering } from '../operations/metering.ts';
 import { abortable } from './abortable.ts';
 import { createApiKeyService } from './api-key-service.ts';
+import { boundHandler, type Handler } from './bounded-handler.ts';
 import { createDeadline, type TimeLimits } from './deadline.ts';
 import { createGate } from './gate.ts';
-import { guardHandler, type Handler } from './guarded-handler.ts';
 import { type Health, openHealth } from './health.ts';
 import { type IsInForce, openKeyWatch } from './key-watch.ts';
-import {
-  bodyArrivalMs,
-  messageBytesMax,
-  openRequestBytesMax,
-  readerStallMs,
-  requestBytesMax,
-  streamCallMs,
-  unaryCallMs,
-  uploadArrivalMs,
-  uploadBytesMax,
-} from './limits.ts';
+import { messageBytesMax, openRequestBytesMax } from './limits.ts';
 import { createLocalTransport, type Line } from './local-transport.ts';
-import { createMetered, type Metering } from './metered.ts';
 import { createObserve, type OnCallEnd } from './observe.ts';
 import { createReflection, reflectionServices } from './reflection.ts';
-import type { BodyLimits } from './request-body.ts';
 import { serve } from './served-service.ts';
 import { createSpeechService } from './speech-service.ts';
-import { takeUploadPlace } from './upload-places.ts';
 import { createVoiceService, type VoiceServiceOptions } from './voice-service.ts';
 
 export interface ServicesOptions {
@@ -45,7 +37,7 @@ export interface ServicesOptions {
   /** Which voices there are, and where they are made and kept. */
   voicing: VoiceServiceOptions;
   /** Who may call, whether a key that was admitted still is in force, and where keys are made. */
-  access: { admit: Admit; isInForce: IsInForce; desk: KeyDesk };
+  access: { admit: Admit; isInForce: IsInForce; desk: KeyManagement };
   /** Called once for every call, for the log and the metrics. */
   onCallEnd: OnCallEnd;
   options?: { reflection?: boolean; timeLimits?: TimeLimits };
@@ -100,7 +92,7 @@ export function createServices({ speaking, voicing, access, onCallEnd, options =
       }
       const small = { ...wire, readMaxBytes: openRequestBytesMax };
       for (const { service, implementation } of open) router.service(service, implementation, small);
-      return router.handlers.map((handler) => guardHandler(handler, limitsOf));
+      return router.handlers.map((handler) => boundHandler(handler, limitsOf));
     },
     health,
     checkKeys: keyWatch.check,
@@ -118,7 +110,7 @@ const isUpload = (method: DescMethod): boolean => method === VoiceService.method
 const uploadLimits: BodyLimits = {
   bytesMax: uploadBytesMax,
   arrivalMs: uploadArrivalMs,
-  takePlace: takeUploadPlace,
+  takeSlot: takeUploadSlot,
 };
 
 function limitsOf(method: DescMethod): BodyLimits {

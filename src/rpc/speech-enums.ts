@@ -2,7 +2,7 @@
 // without a name is nobody's, and each that is new is added here alone.
 import { CaptionFormat, OutputFormat } from '../../gen/sonant/v1/speech_pb.ts';
 import type { FormatName } from '../audio/formats.ts';
-import type { CaptionKind } from '../speech/captions.ts';
+import type { CaptionKind } from '../speech/request.ts';
 
 export const toOutputFormat: Readonly<Record<FormatName, OutputFormat>> = {
   wav: OutputFormat.WAV,

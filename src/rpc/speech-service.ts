@@ -10,18 +10,17 @@ import {
   type StreamSpeechResponseSchema,
   type SynthesizeSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
+import type { Delivered, DeliveredInfo, Delivery } from '../delivery/delivery.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import type { CaptionKind } from '../speech/captions.ts';
-import type { Delivered, DeliveredInfo, Delivery } from '../speech/delivery.ts';
-import type { SpeechEvent } from '../speech/outbox.ts';
-import type { SpeechRequest } from '../speech/request.ts';
+import { tellerOf } from '../limits/rate-limit-headers.ts';
+import { inlineBytesMax } from '../operations/limits.ts';
+import type { Asking, Metered } from '../operations/metering.ts';
+import type { CaptionKind, SpeechRequest } from '../speech/request.ts';
+import type { SpeechEvent } from '../speech/speech-events.ts';
 import { callerOf, handoverKey } from './call.ts';
-import { inlineBytesMax } from './limits.ts';
-import type { Asking, Metered } from './metered.ts';
 import { requireText } from './required.ts';
 import { toCaptionFormat, toOutputFormat } from './speech-enums.ts';
 import { parseEstimate, parseStream, parseSynthesize } from './speech-fields.ts';
-import { tellerOf } from './standing.ts';
 
 type Service = ServiceImpl<typeof SpeechService>;
 type Event = MessageInitShape<typeof StreamSpeechResponseSchema>;

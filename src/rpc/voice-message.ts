@@ -10,7 +10,7 @@ import {
   VoiceStatus,
 } from '../../gen/sonant/v1/voice_pb.ts';
 import type { OfferedVoice, VoiceConsent } from '../speech/voice.ts';
-import type { AskedClone, AskedVoice } from '../voices/asked-voice.ts';
+import type { CloneFields, VoiceFields } from '../voices/voice-fields.ts';
 import { requirePaths } from './required.ts';
 
 const statuses = {
@@ -47,7 +47,7 @@ const toConsent = ({ givenAt, revokedAt, ...told }: VoiceConsent) => ({
 });
 
 /** What is not set is not asked for; `toAskedChange` tells what is meant all the same. */
-export const toAsked = (spec: VoiceSpec | undefined): AskedVoice => ({
+export const toAsked = (spec: VoiceSpec | undefined): VoiceFields => ({
   name: spec?.name || undefined,
   description: spec?.description || undefined,
   languageCodes: spec?.languageCodes.length ? spec.languageCodes : undefined,
@@ -57,7 +57,7 @@ export const toAsked = (spec: VoiceSpec | undefined): AskedVoice => ({
 });
 
 /** What each path of the mask stands for, where its field is set and where it is not. */
-const changes: Readonly<Record<string, (spec: VoiceSpec | undefined) => AskedVoice>> = {
+const changes: Readonly<Record<string, (spec: VoiceSpec | undefined) => VoiceFields>> = {
   name: (spec) => ({ name: spec?.name ?? '' }),
   description: (spec) => ({ description: spec?.description ?? '' }),
   language_codes: (spec) => ({ languageCodes: spec?.languageCodes ?? [] }),
@@ -66,12 +66,12 @@ const changes: Readonly<Record<string, (spec: VoiceSpec | undefined) => AskedVoi
   enabled: (spec) => ({ enabled: spec?.enabled ?? true }),
 };
 
-export function toAskedChange({ spec, updateMask }: UpdateVoiceRequest): AskedVoice {
+export function toAskedChange({ spec, updateMask }: UpdateVoiceRequest): VoiceFields {
   const paths = requirePaths(updateMask, changes);
   return Object.assign({}, ...paths.map((path) => changes[path]!(spec)));
 }
 
-export const toAskedClone = ({ voiceId, referenceAudio, consentAudio, ...asked }: CloneVoiceRequest): AskedClone => ({
+export const toAskedClone = ({ voiceId, referenceAudio, consentAudio, ...asked }: CloneVoiceRequest): CloneFields => ({
   ...asked,
   voiceId: voiceId || undefined,
   reference: referenceAudio,

@@ -4,19 +4,19 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import type { ListVoicesRequest, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Cloning, Engine, Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { toLanguageCode } from '../speech/request.ts';
+import { parsePage, toPageToken } from '../operations/page.ts';
 import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
-import type { VoiceDesk } from '../voices/voice-desk.ts';
-import type { VoiceErrand } from '../voices/voice-errand.ts';
+import { toLanguageCode } from '../text/language-code.ts';
+import type { VoiceActor } from '../voices/voice-errand.ts';
+import type { VoiceManagement } from '../voices/voice-management.ts';
 import type { PreviewVoice } from '../voices/voice-preview.ts';
 import { addressKey, callerOf } from './call.ts';
-import { parsePage, toPageToken } from './page.ts';
 import { requireText } from './required.ts';
 import { toAsked, toAskedChange, toAskedClone, toVoiceMessage } from './voice-message.ts';
 
 export interface VoiceServiceOptions {
   voices: Voices;
-  desk: VoiceDesk;
+  desk: VoiceManagement;
   preview: PreviewVoice;
   engines: readonly Engine[];
 }
@@ -68,7 +68,7 @@ export function createVoiceService({
   };
 }
 
-const errandOf = (context: HandlerContext): VoiceErrand => {
+const errandOf = (context: HandlerContext): VoiceActor => {
   const { grant, voiceIds } = callerOf(context);
   const requestId = context.responseHeader.get('x-request-id') ?? '';
   return { actor: grant.actor, address: context.values.get(addressKey), requestId, voiceIds };

@@ -4,9 +4,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine, Segment, SpokenPcm } from '../engines/engine.ts';
 import { Failure, type Reason } from '../errors.ts';
-import { type Breaker, createBreaker, type Try } from './breaker.ts';
+import { type Breaker, createCircuitBreaker, type Try } from './circuit-breaker.ts';
 import { eagerly } from './eager.ts';
-import { createEngineGovernor, createSeats, type EngineGovernor, type EngineLimits } from './engine-governor.ts';
+import { createEngineQuota, createSeats, type EngineLimits, type EngineQuota } from './engine-quota.ts';
 
 export interface EngineGuard {
   speak(segment: Segment, callerId: string, signal: AbortSignal): AsyncIterable<SpokenPcm>;
@@ -48,12 +48,12 @@ const retryJitter = 0.5;
 /** What is counted together: all of an engine, or its clones apart from its own voices. */
 interface Lane {
   breaker: Breaker;
-  governor: EngineGovernor | undefined;
+  quota: EngineQuota | undefined;
 }
 
 function openLane(limits: EngineLimits): Lane {
   const isLimited = Object.values(limits).some((limit) => limit !== undefined);
-  return { breaker: createBreaker(), governor: isLimited ? createEngineGovernor(limits) : undefined };
+  return { breaker: createCircuitBreaker(), quota: isLimited ? createEngineQuota(limits) : undefined };
 }
 
 export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGuard {
@@ -67,7 +67,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
   const speakerBreakers = new Map<string, Breaker>();
   const breakerOf = (voiceId: string, isClone: boolean): Breaker => {
     if (!engine.capabilities.speakersFailAlone) return laneOf(isClone).breaker;
-    const breaker = speakerBreakers.get(voiceId) ?? createBreaker();
+    const breaker = speakerBreakers.get(voiceId) ?? createCircuitBreaker();
     speakerBreakers.delete(voiceId);
     speakerBreakers.set(voiceId, breaker);
     if (speakerBreakers.size > speakersKnownMax) speakerBreakers.delete(speakerBreakers.keys().next().value!);
@@ -76,11 +76,11 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
   const breakerFor = ({ voice, clone }: Segment) => breakerOf(voice.voiceId, clone !== undefined);
 
   async function* attempt(segment: Segment, callerId: string, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
-    const { governor } = laneOf(segment.clone !== undefined);
+    const { quota } = laneOf(segment.clone !== undefined);
     const breaker = breakerFor(segment);
     // Nobody waits for a turn at an engine that is left in peace.
-    if (governor) breaker.check();
-    const giveBack = await governor?.take({ callerId, urgent: segment.urgent, signal });
+    if (quota) breaker.check();
+    const giveBack = await quota?.take({ callerId, urgent: segment.urgent, signal });
     let trial: Try;
     try {
       trial = breaker.begin();
@@ -123,7 +123,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
     },
     get waiting() {
       const lanes = new Set([own, clones]);
-      return lanes.values().reduce((count, { governor }) => count + (governor?.waiting ?? 0), 0);
+      return lanes.values().reduce((count, { quota }) => count + (quota?.waiting ?? 0), 0);
     },
   };
 }

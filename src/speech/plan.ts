@@ -3,9 +3,9 @@
 // be refused without an engine is refused here.
 import type { Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
+import { inspectScripts } from '../text/scripts.ts';
+import { type Break, type Cut, segmentText } from '../text/segment.ts';
 import { languageCodeUsual, type SpeechRequest } from './request.ts';
-import { inspectScripts } from './script.ts';
-import { type Break, type Cut, segmentText } from './segment.ts';
 import { type Binding, isSpokenBy, type OfferedVoice, type VoiceStatus, type Voices } from './voice.ts';
 
 export type Warning = 'nothing_spoken' | 'transliterated' | 'fallback_engine';
@@ -51,7 +51,7 @@ const endCharsMax = 100;
 export function planSpeech(voices: Voices, asked: SpeechRequest): SpeechPlans {
   const voice = voices.find(asked.voiceId);
   checkReady(voice);
-  const request = inOwnLanguage(asked, voice);
+  const request = inVoiceLanguage(asked, voice);
   const { languageCode, speakingRate } = request;
   const bindings = bindingsFor(voice, languageCode);
   const scripts = inspectScripts(request.chunks.join('\n'), languageCode);
@@ -85,7 +85,7 @@ export function planSpeech(voices: Voices, asked: SpeechRequest): SpeechPlans {
 /** BCP-47 for a language that nobody has told: it is taken for the voice's own. */
 const undetermined = 'und';
 
-export const inOwnLanguage = (request: SpeechRequest, { voice }: OfferedVoice): SpeechRequest =>
+export const inVoiceLanguage = (request: SpeechRequest, { voice }: OfferedVoice): SpeechRequest =>
   request.languageCode === undetermined ? { ...request, languageCode: voice.languageCodes[0]! } : request;
 
 const unreadyMessages: Readonly<Record<Exclude<VoiceStatus, 'ready'>, string>> = {

@@ -5,10 +5,10 @@ import { isLoud, SeamTrimmer } from '../audio/seam.ts';
 import { openSoundLine, type SoundLine } from '../audio/sound-line.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
-import type { Begun } from './ahead.ts';
-import type { SpeechTimestamps } from './outbox.ts';
+import type { Break } from '../text/segment.ts';
 import type { PlannedCut, SpeechPlan } from './plan.ts';
-import type { Break } from './segment.ts';
+import type { Begun } from './prefetch.ts';
+import type { SpeechTimestamps } from './speech-events.ts';
 import { estimateWords, type Stretch } from './word-estimate.ts';
 import { createWordAt, engineWords, type WordAt } from './word-timing.ts';
 

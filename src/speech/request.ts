@@ -2,7 +2,12 @@
 // (README: the API in one table), reports every fault at once, and coerces nothing: a number in quotes is a fault.
 import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { type CaptionKind, captionKinds } from './captions.ts';
+import { countChars } from '../text/chars.ts';
+import { toLanguageCode } from '../text/language-code.ts';
+
+/** The forms in which captions are written. */
+export const captionKinds = ['srt', 'vtt'] as const;
+export type CaptionKind = (typeof captionKinds)[number];
 
 export interface SpeechRequest {
   voiceId: string;
@@ -37,7 +42,7 @@ export interface TextLimits {
 }
 
 /** What one request over the wire may ask for. */
-export const wireLimits: TextLimits = { charsMax: 5000, chunksMax: 200, chunkCharsMax: 5000, totalCharsMax: 50_000 };
+export const requestLimits: TextLimits = { charsMax: 5000, chunksMax: 200, chunkCharsMax: 5000, totalCharsMax: 50_000 };
 
 const methods = ['rest', 'streaming'] as const;
 const returnFormats = ['url', 'buffer'] as const;
@@ -48,28 +53,12 @@ export const languageCodeUsual = 'en-US';
 export const voiceIdCharsMax = 128;
 export const speakingRates = { min: 0.25, max: 4 };
 
-const surrogate = /[\ud800-\udbff]/;
-
-/** Length in Unicode code points, the one measure of text in limits, offsets and bills. */
-export function countChars(text: string): number {
-  let chars = text.length;
-  // Most texts hold no pair, and that is seen at once.
-  if (!surrogate.test(text)) return chars;
-  for (let i = 0; i < text.length - 1; i++) {
-    if ((text.charCodeAt(i) & 0xfc00) === 0xd800 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) {
-      chars--;
-      i++;
-    }
-  }
-  return chars;
-}
-
 /** The request that `fields` describe, or a Failure with every fault in them. */
 export function parseSpeechRequest(
   fields: Readonly<Record<string, unknown>>,
   limitsAsked: Partial<TextLimits> = {},
 ): SpeechRequest {
-  const limits = { ...wireLimits, ...limitsAsked };
+  const limits = { ...requestLimits, ...limitsAsked };
   const faults: FieldViolation[] = [];
   const fault = (field: string, reason: string, message: string) => {
     faults.push({ field, reason, message });
@@ -218,26 +207,6 @@ function parseLanguage(value: unknown, fault: Fault): string {
     fault('language_code', 'format', 'must be a BCP-47 language code such as en-US');
   }
   return '';
-}
-
-/** Tags asked for lately, with their canonical form: working that out is a tenth of a small request. */
-const knownTags = new Map<string, string>();
-const knownTagsMax = 256;
-const knownTagCharsMax = 35;
-
-/** The canonical form of a BCP-47 tag, or undefined if it is none. */
-export function toLanguageCode(tag: string): string | undefined {
-  const known = knownTags.get(tag);
-  if (known !== undefined) return known;
-  try {
-    const code = Intl.getCanonicalLocales(tag)[0]!;
-    if (tag.length > knownTagCharsMax) return code;
-    if (knownTags.size === knownTagsMax) knownTags.clear();
-    knownTags.set(tag, code);
-    return code;
-  } catch {
-    return undefined;
-  }
 }
 
 function parseSpeakingRate(value: unknown, fault: Fault): number {

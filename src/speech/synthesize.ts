@@ -7,13 +7,20 @@ import { audioFormats } from '../audio/formats.ts';
 import type { SpokenPcm } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
-import { speakAhead } from './ahead.ts';
+import { countChars } from '../text/chars.ts';
 import { createEngineGuards, type EngineGuard, type EngineGuards } from './engine-guard.ts';
-import { Outbox, type SpeechDone, type SpeechEvent, type SpeechInfo, type SpeechTimestamps } from './outbox.ts';
 import { type PlannedCut, planSpeech, type SpeechPlan, type SpeechPlans } from './plan.ts';
-import { type Caller, countChars, type SpeechRequest } from './request.ts';
+import { prefetch } from './prefetch.ts';
+import type { Caller, SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
 import type { Slots } from './slots.ts';
+import {
+  EventBuffer,
+  type SpeechDone,
+  type SpeechEvent,
+  type SpeechInfo,
+  type SpeechTimestamps,
+} from './speech-events.ts';
 import { type Binding, type Voices, voicesFor } from './voice.ts';
 
 export interface Speech {
@@ -114,7 +121,7 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
   const clone = await binding.openClone?.();
   signal.throwIfAborted();
   const chunkChars = request.chunks.map(countChars);
-  const outbox = new Outbox(toInfo(plan));
+  const events = new EventBuffer(toInfo(plan));
   const sound = new RequestSound(plan);
   const { segmentsAtOnce } = binding.engine.capabilities;
   const speak = (cut: PlannedCut, end: AbortSignal) =>
@@ -122,21 +129,21 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
   let at = { chunkIndex: 0, chunkCharsBegun: 0 };
   let startSeconds = 0;
   try {
-    for await (const begun of speakAhead(plan.cuts, speak, segmentsAtOnce)) {
+    for await (const begun of prefetch(plan.cuts, speak, segmentsAtOnce)) {
       const { chunkIndex, cut, endsChunk } = begun.cut;
       const last = cut?.spans.at(-1);
       at = { chunkIndex, chunkCharsBegun: last ? last.offset + last.length : chunkChars[chunkIndex]! };
       for await (const bytes of sound.hear(begun)) {
-        yield* outbox.put(bytes, at, false);
+        yield* events.put(bytes, at, false);
         await yieldTurn();
         signal.throwIfAborted();
       }
-      yield* outbox.put(nothing, at, true);
+      yield* events.put(nothing, at, true);
       const words = request.timestamps && sound.timeWords(begun.cut);
-      if (words) yield* outbox.pass(words);
+      if (words) yield* events.pass(words);
       if (endsChunk) {
         const endSeconds = sound.seconds;
-        yield* outbox.pass({
+        yield* events.pass({
           type: 'chunk_done',
           chunkIndex,
           chars: chunkChars[chunkIndex]!,
@@ -146,9 +153,9 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
         startSeconds = endSeconds;
       }
     }
-    yield* outbox.put(sound.end(), at, true);
+    yield* events.put(sound.end(), at, true);
     const { encodedSeconds: seconds, head } = sound;
-    yield { type: 'done', chars: request.chars, seconds, byteCount: outbox.byteCount, head };
+    yield { type: 'done', chars: request.chars, seconds, byteCount: events.byteCount, head };
   } finally {
     sound.close();
   }

@@ -8,7 +8,7 @@ import type { Caller } from './request.ts';
 export type VoiceStatus = 'pending' | 'ready' | 'failed' | 'disabled' | 'consent_revoked';
 
 /** A voice that is kept here, as the heart needs it. */
-export interface KeptVoice {
+export interface StoredVoice {
   voiceId: string;
   name: string;
   description: string;
@@ -19,7 +19,7 @@ export interface KeptVoice {
   /** Another one where it is bound otherwise than before. */
   version: string;
   /** The best first. */
-  bindings: readonly KeptBinding[];
+  bindings: readonly StoredBinding[];
   consent: VoiceConsent | undefined;
   createdAt: Date;
   updatedAt: Date;
@@ -28,7 +28,7 @@ export interface KeptVoice {
 }
 
 /** Who speaks a kept voice: a voice of an engine's own, or a clone. */
-export type KeptBinding =
+export type StoredBinding =
   | { engine: string; speakerId: string }
   | { engine: string; gainDb: number; languageCodes: readonly string[]; openClone(): Promise<Uint8Array> };
 
@@ -60,7 +60,7 @@ export interface OfferedVoice {
   /** The best first; none where its engines are not open here. */
   bindings: readonly Binding[];
   /** Undefined for a voice just as its engine brings it. */
-  kept: KeptVoice | undefined;
+  kept: StoredVoice | undefined;
 }
 
 export interface Voices {
@@ -73,18 +73,18 @@ export interface Voices {
 }
 
 /** Answers another array when anything in it is another. */
-export type ListKept = () => readonly KeptVoice[];
+export type ListStored = () => readonly StoredVoice[];
 
-export function createVoices(engines: readonly Engine[], listKept: ListKept = () => noneKept): Voices {
+export function createVoices(engines: readonly Engine[], listStored: ListStored = () => noneStored): Voices {
   checkIds(engines);
   let seen: readonly unknown[] = [];
   let offered = new Map<string, OfferedVoice>();
   let list: readonly OfferedVoice[] = [];
   const look = () => {
-    const sources = [listKept(), ...engines.map(({ voices }) => voices)];
+    const sources = [listStored(), ...engines.map(({ voices }) => voices)];
     if (sources.some((source, i) => source !== seen[i])) {
       seen = sources;
-      offered = offer(engines, listKept());
+      offered = offer(engines, listStored());
       list = [...offered.values()];
     }
     return offered;
@@ -103,7 +103,7 @@ export function createVoices(engines: readonly Engine[], listKept: ListKept = ()
   };
 }
 
-const noneKept: readonly KeptVoice[] = [];
+const noneStored: readonly StoredVoice[] = [];
 
 function checkIds(engines: readonly Engine[]): void {
   const owners = new Map<string, string>();
@@ -117,7 +117,7 @@ function checkIds(engines: readonly Engine[]): void {
   }
 }
 
-function offer(engines: readonly Engine[], kept: readonly KeptVoice[]): Map<string, OfferedVoice> {
+function offer(engines: readonly Engine[], kept: readonly StoredVoice[]): Map<string, OfferedVoice> {
   const offered = new Map<string, OfferedVoice>();
   for (const engine of engines) {
     for (const voice of engine.voices) {
@@ -130,7 +130,7 @@ function offer(engines: readonly Engine[], kept: readonly KeptVoice[]): Map<stri
   return offered;
 }
 
-function offerKept(engines: readonly Engine[], kept: KeptVoice): OfferedVoice {
+function offerKept(engines: readonly Engine[], kept: StoredVoice): OfferedVoice {
   const { voiceId, name, description, kind, status, languageCodes, labels, version } = kept;
   const [first] = kept.bindings;
   const voice = { voiceId, name, description, kind, languageCodes, labels, version, gainDb: 0 };

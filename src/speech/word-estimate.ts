@@ -1,7 +1,7 @@
 // When words are heard, where the engine does not say: the time in which there is sound is shared among them by their
 // length as spoken. A pause that is heard about where a mark is due is taken for that mark's, so what is guessed too long
 // in one sentence does not shift the next.
-import type { Cut } from './segment.ts';
+import type { Cut } from '../text/segment.ts';
 import { type TimedWord, timed, type WordAt } from './word-timing.ts';
 
 /** Sound between two pauses. */

@@ -1,7 +1,7 @@
 // When the caller's own words are heard, from the engine's times of the words it spoke; where it gives none,
 // word-estimate.ts has it. Times are seconds from the first sample of the request as it is sent.
 import type { WordTime } from '../engines/engine.ts';
-import type { Cut, Span } from './segment.ts';
+import type { Cut, Span } from '../text/segment.ts';
 
 export interface TimedWord {
   /** The word as the caller wrote it. */

@@ -6,20 +6,20 @@ import { gainDbFor } from '../audio/loudness.ts';
 import type { Pcm } from '../audio/pcm.ts';
 import type { CloneSample, Cloning, Engine, Segment, SpokenPcm, Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { createEngineGovernor } from '../speech/engine-governor.ts';
+import { createEngineQuota } from '../speech/engine-quota.ts';
 import { isSpokenBy } from '../speech/voice.ts';
+import type { ReadSamples, Samples as SamplesOf } from './sample-reader.ts';
+import { sampleTextFor } from './sample-text.ts';
 import {
-  type AskedClone,
   bindingsMax,
+  type CloneFields,
   checkLabels,
   checkLanguage,
   checkName,
   checkText,
   checkVoiceId,
   faultTo,
-} from './asked-voice.ts';
-import type { ReadSamples, Samples as SamplesOf } from './sample-reader.ts';
-import { sampleTextFor } from './sample-text.ts';
+} from './voice-fields.ts';
 
 export interface MadeClone {
   engine: string;
@@ -52,7 +52,7 @@ export interface Making {
   signal: AbortSignal;
 }
 
-export type MakeClones = (asked: AskedClone, making: Making) => Promise<MadeClones>;
+export type MakeClones = (asked: CloneFields, making: Making) => Promise<MadeClones>;
 
 /** What is said where the engine does not listen to it, and the caller says nothing else. */
 const usualScript = 'I am the owner of this voice, and I agree that it is cloned and spoken with here.';
@@ -83,7 +83,7 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
 
   const governors = new Map(
     cloners.flatMap(({ name, cloning: { clonesPerMinute } }) =>
-      clonesPerMinute === undefined ? [] : [[name, createEngineGovernor({ segmentsPerMinute: clonesPerMinute })]],
+      clonesPerMinute === undefined ? [] : [[name, createEngineQuota({ segmentsPerMinute: clonesPerMinute })]],
     ),
   );
   const make = async (engine: Cloner, sample: CloneSample, callerId: string, signal: AbortSignal) => {
@@ -92,7 +92,7 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
   };
 
   /** Listens too where something else is wrong already, so that every fault is told at once. */
-  const listen = async (asked: AskedClone, { chosen, consentScript }: CheckedClone, { faults, signal }: Making) => {
+  const listen = async (asked: CloneFields, { chosen, consentScript }: CheckedClone, { faults, signal }: Making) => {
     const { reference, consent } = asked;
     const samples: Samples[] = [];
     const details = [...faults];
@@ -149,7 +149,7 @@ interface CheckedClone {
 }
 
 /** Everything that can be wrong without listening, at once. */
-function checkClone(asked: AskedClone, cloners: readonly Cloner[]): CheckedClone {
+function checkClone(asked: CloneFields, cloners: readonly Cloner[]): CheckedClone {
   const faults: FieldViolation[] = [];
   const fault = faultTo(faults);
   if (asked.voiceId !== undefined) checkVoiceId(asked.voiceId, fault);
@@ -174,7 +174,7 @@ function checkClone(asked: AskedClone, cloners: readonly Cloner[]): CheckedClone
 }
 
 function chooseCloners(
-  { engines }: AskedClone,
+  { engines }: CloneFields,
   languageCode: string,
   cloners: readonly Cloner[],
   faults: FieldViolation[],
@@ -217,7 +217,7 @@ function inRegion(languageCode: string, chosen: readonly Cloner[]): string {
 
 /** What the person must have said: an engine that listens to it has the word. */
 function scriptFor(
-  { consentScript: given }: AskedClone,
+  { consentScript: given }: CloneFields,
   languageCode: string,
   chosen: readonly Cloner[],
   faults: FieldViolation[],

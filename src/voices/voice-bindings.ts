@@ -2,8 +2,8 @@
 import type { Engine, Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { isSpokenBy } from '../speech/voice.ts';
-import { type AskedVoice, bindingsMax, faultTo } from './asked-voice.ts';
-import type { BindingRecord } from './kept-voice.ts';
+import type { BindingRecord } from './stored-voice.ts';
+import { bindingsMax, faultTo, type VoiceFields } from './voice-fields.ts';
 
 export const languagesOf = ([first]: readonly BindingRecord[], engines: readonly Engine[]): readonly string[] => {
   if (!first || !('speakerId' in first)) return ['en'];
@@ -35,7 +35,7 @@ export type BindableEngine = Pick<Engine, 'name' | 'voices'>;
 
 /** Voices that engines have here, and all the clones that there were; faults are noted. */
 export function checkBindings(
-  asked: NonNullable<AskedVoice['bindings']>,
+  asked: NonNullable<VoiceFields['bindings']>,
   before: readonly BindingRecord[],
   engines: readonly BindableEngine[],
   faults: FieldViolation[],

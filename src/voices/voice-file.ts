@@ -6,10 +6,10 @@
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
 import type { SealedClone, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
-import { checkAsked, checkLanguages, checkVoiceId, faultTo } from './asked-voice.ts';
-import { type BindingRecord, bindingsOf, type ConsentRecord } from './kept-voice.ts';
-import type { Vault } from './vault.ts';
-import { operatorErrand, toRecordEntry } from './voice-errand.ts';
+import type { Vault } from './clone-vault.ts';
+import { type BindingRecord, bindingsOf, type ConsentRecord } from './stored-voice.ts';
+import { operator, toRecordEntry } from './voice-errand.ts';
+import { checkLanguages, checkVoiceFields, checkVoiceId, faultTo } from './voice-fields.ts';
 
 const version = 1;
 
@@ -75,7 +75,7 @@ export async function importVoiceFile(text: string, rows: VoiceRows, vault: Vaul
       ...{ consent: file.consent && JSON.stringify(file.consent), createdAtMs: atMs, updatedAtMs: atMs },
     };
     const detail = { name, kind: file.kind, consent: file.consent };
-    return { row, clones, entry: toRecordEntry({ action: 'import', voiceId, atMs, detail }, operatorErrand) };
+    return { row, clones, entry: toRecordEntry({ action: 'import', voiceId, atMs, detail }, operator) };
   });
   return voiceId;
 }
@@ -110,7 +110,7 @@ function parseFile(text: string): VoiceFile {
   const [voiceId, name, description] = ['voice_id', 'name', 'description'].map(textOf) as [string, string, string];
   const labels = isTexts(file.labels) ? file.labels : {};
   checkVoiceId(voiceId, fault);
-  checkAsked({ name, description, labels }, fault);
+  checkVoiceFields({ name, description, labels }, fault);
   const codes = Array.isArray(file.language_codes) ? file.language_codes.map(String) : [];
   const languageCodes = checkLanguages(codes, fault);
   const { kind, status } = file;

@@ -1,5 +1,5 @@
 // Lets hear a voice: a sentence in its own language, spoken once and kept a while for whoever asks next.
-import type { Delivery } from '../speech/delivery.ts';
+import type { Delivery } from '../delivery/delivery.ts';
 import { type Caller, parseSpeechRequest } from '../speech/request.ts';
 import { type Voices, voicesFor } from '../speech/voice.ts';
 import { sampleTextFor } from './sample-text.ts';

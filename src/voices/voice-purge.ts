@@ -1,7 +1,7 @@
 // Of a voice that nobody may hear any more, nothing is left to be heard: its stored audio is gone from the index at once, a
 // batch at a time so that nobody waits for it, and its files by the sweep right after.
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { ClipSweep } from '../speech/clip-sweep.ts';
+import type { ClipSweep } from '../delivery/clip-sweep.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
 
 export interface VoicePurgeOptions {

@@ -21,7 +21,7 @@ afterAll(() => server?.stop());
 const there = test.skipIf(server === undefined);
 
 /** A data folder, an empty database, and the command line with both. */
-async function openHouse() {
+async function openTestServices() {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-db-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'sonant.db');
@@ -70,7 +70,7 @@ const readAll = (store: RowStore) =>
 const plain = (value: unknown) => (value instanceof Uint8Array ? [...value] : value);
 
 there('every row of every table arrives as it was, and comes only into an empty database', async () => {
-  const { file, url, config, run } = await openHouse();
+  const { file, url, config, run } = await openTestServices();
   const sqlite = await openSqlite(file);
   await fill(sqlite);
   const before = await readAll(sqlite);
@@ -99,7 +99,7 @@ there('every row of every table arrives as it was, and comes only into an empty 
 });
 
 there('what cannot arrive as it is leaves nothing behind', async () => {
-  const { file, url, run } = await openHouse();
+  const { file, url, run } = await openTestServices();
   const sqlite = await openSqlite(file);
   await fill(sqlite);
   await sqlite.query("update tickets set sealed = 'a' || char(0) || 'b'");
@@ -113,7 +113,7 @@ there('what cannot arrive as it is leaves nothing behind', async () => {
 });
 
 there('doctor looks, migrate makes the tables, and both tell what there is; nobody prints the address', async () => {
-  const { config, run } = await openHouse();
+  const { config, run } = await openTestServices();
   expect(await inspectStore(config)).toEqual({
     isReady: false,
     message: expect.stringMatching(/^PostgreSQL, sonant_test\w+ at .*its schema is 0 of \d/),

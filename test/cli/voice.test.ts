@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readOwnSecret } from '../../src/access/own-secret.ts';
+import { readDataDirSecret } from '../../src/secrets/data-dir-secret.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createVoiceRows, type SealedClone } from '../../src/store/voice-rows.ts';
-import { createVault } from '../../src/voices/vault.ts';
-import { operatorErrand, toRecordEntry } from '../../src/voices/voice-errand.ts';
+import { createVault } from '../../src/voices/clone-vault.ts';
+import { operator, toRecordEntry } from '../../src/voices/voice-errand.ts';
 import { type Ended, runSonant } from './sonant-program.ts';
 
 let folder: string;
@@ -30,7 +30,7 @@ const keepClone = (voiceId: string, clones: SealedClone[] = []) =>
         ...{ voiceId, name: 'Ada', description: '', kind: 'cloned', status: 'ready', version: 1, labels: '{}' },
         ...{ languageCodes: 'en', bindings: '[]', consent: '{"givenAtMs":1}', createdAtMs: 1, updatedAtMs: 1 },
       },
-      entry: toRecordEntry({ action: 'clone', voiceId, atMs: 1, detail: {} }, operatorErrand),
+      entry: toRecordEntry({ action: 'clone', voiceId, atMs: 1, detail: {} }, operator),
       clones,
     })),
   );
@@ -46,7 +46,7 @@ test('a voice is exported, silenced, deleted and told of though its engine is br
 });
 
 test('the master key is for its owner alone and shown nowhere; where it is another, doctor tells', async () => {
-  const vault = createVault(() => readOwnSecret(join(folder, 'data'), 'master-key'));
+  const vault = createVault(() => readDataDirSecret(join(folder, 'data'), 'master-key'));
   await keepClone('eve', [{ cloneId: 'cln_eve', sealed: await vault.seal(Buffer.from('eve'), 'cln_eve') }]);
   expect(statSync(join(folder, 'data', 'master-key')).mode & 0o777).toBe(0o600);
   const sonant = (command: string, more: Record<string, string> = {}) =>

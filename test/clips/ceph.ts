@@ -97,7 +97,7 @@ run dir = ${folder}/run
 admin socket = ${folder}/run/$name.asok
 pid file = ${folder}/run/$name.pid
 log file = ${folder}/log/$name.log
-keyring = ${folder}/keyring
+keyVerifier = ${folder}/keyVerifier
 [mon.a]
 mon data = ${folder}/mon
 [osd.0]

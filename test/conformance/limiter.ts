@@ -1,8 +1,8 @@
 // What every limiter does: the contract of src/access/limiter.ts, proved by a clock that is set by hand. The limits of a
 // key are exact whatever comes at once, and every wait that they name is true.
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Limiter, LimiterOptions, Standing } from '../../src/access/limiter.ts';
 import type { Failure } from '../../src/errors.ts';
+import type { Limiter, LimiterOptions, LimitStatus } from '../../src/limits/limiter.ts';
 
 export interface OpenLimiter {
   limiter: Limiter;
@@ -45,12 +45,12 @@ export function limiterConformance(
       const request = (limits = {}, callerId = 'key') => limiter.takeRequest(caller(limits, callerId), silent);
       const speak = (chars: number, limits = {}, until = signal) =>
         limiter.takeSynthesis(caller(limits), chars, { signal: until, tell: silent });
-      const standing = async (limits = {}) => {
-        let told: Standing | undefined;
+      const limitStatus = async (limits = {}) => {
+        let told: LimitStatus | undefined;
         await limiter.takeRequest(caller(limits), (one) => (told = one)).catch(silent);
         return told!;
       };
-      return { clock, limiter, request, speak, standing };
+      return { clock, limiter, request, speak, limitStatus };
     }
 
     test.each([
@@ -104,17 +104,17 @@ export function limiterConformance(
     });
 
     test('how a key stands is told with every request, the refused one too', async () => {
-      const { clock, standing } = await openLimiter(() => 400);
+      const { clock, limitStatus } = await openLimiter(() => 400);
       const limits = { requestsPerMinute: 60, charactersPerMonth: 1000 };
-      expect(await standing(limits)).toEqual({
+      expect(await limitStatus(limits)).toEqual({
         limits: { ...usual, ...limits },
         requests: { remaining: 59, fullInSeconds: 1 },
         characters: { remaining: 600, fullInSeconds: 12 * 3600 },
       });
-      for (let i = 0; i < 59; i++) await standing(limits);
-      expect((await standing(limits)).requests).toEqual({ remaining: 0, fullInSeconds: 60 });
+      for (let i = 0; i < 59; i++) await limitStatus(limits);
+      expect((await limitStatus(limits)).requests).toEqual({ remaining: 0, fullInSeconds: 60 });
       clock.nowMs += 30_000;
-      expect((await standing(limits)).requests).toEqual({ remaining: 29, fullInSeconds: 31 });
+      expect((await limitStatus(limits)).requests).toEqual({ remaining: 29, fullInSeconds: 31 });
     });
 
     test('characters are exact, given back where nothing was said, and begin anew with the month', async () => {
@@ -181,13 +181,13 @@ export function limiterConformance(
     });
 
     test('what one limit refuses, none charges', async () => {
-      const { request, speak, standing } = await openLimiter(() => 1_000);
+      const { request, speak, limitStatus } = await openLimiter(() => 1_000);
       const limits = { requestsPerMinute: 60, charactersPerMonth: 1_000, concurrency: 1 };
       for (let i = 0; i < 300; i++) {
         expect(await refusalOf(request(limits))).toBeUndefined();
         await expect(speak(10, limits)).rejects.toMatchObject({ facts: { limitReason: 'characters' } });
       }
-      expect((await standing(limits)).requests.remaining).toBe(59);
+      expect((await limitStatus(limits)).requests.remaining).toBe(59);
     });
 
     test('a limit that is lifted and comes back has counted what was spoken meanwhile', async () => {

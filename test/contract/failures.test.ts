@@ -2,10 +2,10 @@
 // engine or by whoever admits. The rows are a type, so that one that nobody raises does not compile.
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { Failure, failureTable, type Reason } from '../../src/errors.ts';
-import { openDoor } from '../gateway/open-door.ts';
+import { openTestGateway } from '../gateway/open-gateway.ts';
 
 let refusal: Error | undefined;
-const door = await openDoor(
+const door = await openTestGateway(
   {
     admit:
       (real) =>
@@ -15,7 +15,7 @@ const door = await openDoor(
   },
   afterAll,
 );
-const brief = await openDoor({ keepMs: 1 }, afterAll);
+const brief = await openTestGateway({ keepMs: 1 }, afterAll);
 const { ask, speak } = door;
 
 beforeEach(async () => {

@@ -3,15 +3,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { operatorErrand } from '../../src/access/key-errand.ts';
-import { firstKeyScopes } from '../../src/access/scope.ts';
 import { openKeys, openService, type Service } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
+import { operator } from '../../src/keys/actor.ts';
+import { firstKeyScopes } from '../../src/keys/scopes.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { hasRedis, openRedisServer } from '../access/redis-server.ts';
 import { createStorage, isDistributed } from '../distributed/storage.ts';
 import { defineTone, type ToneEngine } from '../engines/tone-engine.ts';
+import { hasRedis, openRedisServer } from '../redis/redis-server.ts';
 import { startPostgres } from '../store/postgres-server.ts';
 
 export interface Replica {
@@ -57,7 +57,7 @@ export async function openReplicas(count: number, onClose: (close: () => Promise
   // One that is in nobody's way.
   const keys = await openKeys(loadConfig({ env, folder, engines: [] }));
   const limits = { requestsPerMinute: 1_000_000, concurrency: 1_000 };
-  const { key } = await keys.desk.create({ scopes: firstKeyScopes, limits }, operatorErrand);
+  const { key } = await keys.desk.create({ scopes: firstKeyScopes, limits }, operator);
   await keys.close();
   return { replicas, key };
 }

@@ -1,6 +1,6 @@
 // What the proofs of the specification share: one door, and a text asked for in each of the ways that there are.
 import { expect } from 'vitest';
-import { bytesOf, openDoor } from '../gateway/open-door.ts';
+import { bytesOf, openTestGateway } from '../gateway/open-gateway.ts';
 
 export interface Told {
   error?: string;
@@ -14,7 +14,7 @@ export const toldBy = async (answer: Response | Promise<Response>) => (await (aw
 export const rateOf = (audio: Buffer, seconds: number) => audio.length / 2 / seconds;
 
 export async function openSpec(onClose: (close: () => Promise<void>) => void) {
-  const door = await openDoor({}, onClose);
+  const door = await openTestGateway({}, onClose);
   const { speak, ask } = door;
   const text = 'Hello there, world.';
   const chunks = { method: 'streaming', text_chunks: ['Hello there,', 'world.'] };

@@ -2,9 +2,9 @@
 // each proof is named after the row that it proves. The names are a type, so that a row without a proof does not
 // compile, and they are counted besides.
 import { afterAll, expect, test } from 'vitest';
-import { parseApiKey } from '../../src/access/api-key.ts';
 import { Failure } from '../../src/errors.ts';
-import { bytesOf, farVoice, openDoor } from '../gateway/open-door.ts';
+import { parseApiKey } from '../../src/keys/api-key.ts';
+import { bytesOf, farVoice, openTestGateway } from '../gateway/open-gateway.ts';
 import { openSpec, rateOf, toldBy } from './open-spec.ts';
 
 type Row =
@@ -75,15 +75,15 @@ const proofs: Record<Row, () => Promise<void>> = {
     expect((await speak({ text }, bearer)).status).toBe(401);
   },
   'API key: is displayed only once, at creation': async () => {
-    const { key, apiKey } = await door.keyring.create({});
+    const { key, apiKey } = await door.keyVerifier.create({});
     expect(parseApiKey(key)).toBeDefined();
     const secret = key.slice(15);
-    expect(JSON.stringify([apiKey, await door.keyring.list()])).not.toContain(secret);
+    expect(JSON.stringify([apiKey, await door.keyVerifier.list()])).not.toContain(secret);
   },
   'API key: can be revoked, and is rejected then': async () => {
-    const { key, apiKey } = await door.keyring.create({});
+    const { key, apiKey } = await door.keyVerifier.create({});
     expect((await speak({ text }, withKey(key))).status).toBe(200);
-    await door.keyring.revoke(apiKey.keyId);
+    await door.keyVerifier.revoke(apiKey.keyId);
     expect((await speak({ text }, withKey(key))).status).toBe(401);
   },
   'Authentication 1: every audio endpoint requires the header X-API-Key': async () => {
@@ -116,9 +116,9 @@ const proofs: Record<Row, () => Promise<void>> = {
     }
   },
   'Errors: 401 invalid_api_key, API key not found or revoked': async () => {
-    const { key, apiKey } = await door.keyring.create({});
-    await door.keyring.revoke(apiKey.keyId);
-    const elsewhere = await (await openDoor()).makeKey();
+    const { key, apiKey } = await door.keyVerifier.create({});
+    await door.keyVerifier.revoke(apiKey.keyId);
+    const elsewhere = await (await openTestGateway()).makeKey();
     const told = await Promise.all(
       [key, elsewhere, 'nonsense'].map(async (presented) => {
         const answer = await speak({ text }, { headers: { 'X-API-Key': presented, 'X-Request-Id': 'same' } });
@@ -138,7 +138,7 @@ const proofs: Record<Row, () => Promise<void>> = {
   },
   'Errors: 429 rate_limit_exceeded, too many requests': async () => {
     const failure = new Failure('rate_limit_exceeded', { limitReason: 'requests', retryAfterSeconds: 3 });
-    const busy = await openDoor({ admit: () => () => Promise.reject(failure) });
+    const busy = await openTestGateway({ admit: () => () => Promise.reject(failure) });
     const answer = await busy.speak({ text });
     expect([answer.status, answer.headers.get('Retry-After'), (await toldBy(answer)).error]).toEqual([
       429,

@@ -3,7 +3,7 @@
 // compile, and they are counted besides.
 import { afterAll, expect, test } from 'vitest';
 import { eventsIn, readEvents, soundIn } from '../gateway/event-reader.ts';
-import { bytesOf } from '../gateway/open-door.ts';
+import { bytesOf } from '../gateway/open-gateway.ts';
 import { openSpec, rateOf, toldBy } from './open-spec.ts';
 
 type Row =

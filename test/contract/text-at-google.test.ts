@@ -1,7 +1,7 @@
 // The longest texts that a request may have, in scripts of three and four bytes a letter and in one word without an end,
 // reach Google through the service in inputs within its 5000 bytes, and nothing of what was to be said is missing.
 import { afterAll, expect, test } from 'vitest';
-import { segmentText } from '../../src/speech/segment.ts';
+import { segmentText } from '../../src/text/segment.ts';
 import { openMisbehaving } from './open-misbehaving.ts';
 
 const codePoints = 5_000;

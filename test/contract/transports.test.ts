@@ -9,11 +9,11 @@ import { Failure } from '../../src/errors.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
 import { fromConnectError } from '../../src/rpc/status.ts';
 import { readEvents, soundIn } from '../gateway/event-reader.ts';
-import { bytesOf, openDoor } from '../gateway/open-door.ts';
+import { bytesOf, openTestGateway } from '../gateway/open-gateway.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 
-const trouble: NonNullable<Parameters<typeof openDoor>[0]>['trouble'] = {};
-const door = await openDoor({ trouble }, afterAll);
+const trouble: NonNullable<Parameters<typeof openTestGateway>[0]>['trouble'] = {};
+const door = await openTestGateway({ trouble }, afterAll);
 const { services } = door;
 const core = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault: () => {} });
 const target = `127.0.0.1:${core.port}`;

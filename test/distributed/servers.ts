@@ -1,8 +1,9 @@
 // The servers of a distributed run, once for all of its tests: PostgreSQL and Redis or Valkey, those of TEST_DATABASE_URL
 // and TEST_REDIS_URL, or else our own. S3 is seen to by s3-server.ts. Where one cannot be had, there is nothing to run.
-import { hasRedis, openRedisServer } from '../access/redis-server.ts';
+
 import { hasS3 } from '../clips/s3-server.ts';
 import { findProgram } from '../programs.ts';
+import { hasRedis, openRedisServer } from '../redis/redis-server.ts';
 import { startOwnPostgres } from '../store/postgres-server.ts';
 
 /** Run by vitest once, before all tests. */

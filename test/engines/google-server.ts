@@ -111,7 +111,7 @@ export async function openGoogleServer(
     if (!failures || failures.count-- <= 0) return;
     throw new Refusal(failures.told ?? 'as the test wants it', failures.code, failures.retrySeconds);
   };
-  const checkAsked = (voice: VoiceAsked, audio: AudioAsked, streams: boolean) => {
+  const checkVoiceFields = (voice: VoiceAsked, audio: AudioAsked, streams: boolean) => {
     failWhereTold();
     checkVoice(voice, state.trouble.voices ?? usualVoices, keys);
     if (streams) checkStream(voice);
@@ -139,7 +139,7 @@ export async function openGoogleServer(
         if (asked.voice) throw new Refusal('Received a streaming_config where only input may follow.');
         asked.voice = streamingConfig.voice;
         asked.audio = streamingConfig.streamingAudioConfig;
-        checkAsked(asked.voice, asked.audio, true);
+        checkVoiceFields(asked.voice, asked.audio, true);
         continue;
       }
       if (!asked.voice || !asked.audio) throw new Refusal('The first message must contain a streaming_config.');
@@ -185,7 +185,7 @@ export async function openGoogleServer(
       const { end } = begin(call);
       calls.push({ method: 'batch', texts: [input.text], voice, audio });
       try {
-        checkAsked(voice, audio, false);
+        checkVoiceFields(voice, audio, false);
         const sound = await soundOf(input.text, voice, audio);
         await sleep(state.trouble.firstDelayMs ?? 0);
         const { wavRateHz = rateHz } = state.trouble;

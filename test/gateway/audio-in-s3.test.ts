@@ -5,7 +5,7 @@ import { S3Clips } from '../../src/clips/s3-clips.ts';
 import { createSignedLinks, type LinkTo } from '../../src/clips/s3-links.ts';
 import { type Fault, openFaultProxy } from '../clips/fault-proxy.ts';
 import { hasS3, openS3Server, type S3Server } from '../clips/s3-server.ts';
-import { bytesOf, openDoor } from './open-door.ts';
+import { bytesOf, openTestGateway } from './open-gateway.ts';
 
 const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 
@@ -22,7 +22,7 @@ describe.skipIf(!hasS3)('with S3', () => {
     const bucket = await server.openBucket(proxy.endpoint, patience);
     const clips = new S3Clips({ bucket, prefix: '' });
     const linkTo: LinkTo | undefined = links ? createSignedLinks({ bucket, prefix: '' }) : undefined;
-    const door = await openDoor({ keepMs, store: { clips, ...(linkTo && { linkTo }) } });
+    const door = await openTestGateway({ keepMs, store: { clips, ...(linkTo && { linkTo }) } });
     const always = (fault: Fault | undefined) => {
       proxy.faultOf = () => fault;
     };

@@ -2,10 +2,10 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { createId } from '../../src/id.ts';
 import { badKeys } from '../conformance/clip-store.ts';
-import { bytesOf, openDoor } from './open-door.ts';
+import { bytesOf, openTestGateway } from './open-gateway.ts';
 import { connectRaw, toAnswer } from './raw-http.ts';
 
-const door = await openDoor({}, afterAll);
+const door = await openTestGateway({}, afterAll);
 const made = await door.speak({ text: 'Hello there, world.' });
 const url = door.here(((await made.json()) as { audio_url: string }).audio_url);
 const whole = await bytesOf(await fetch(url));
@@ -110,7 +110,7 @@ describe('an address', () => {
     expect(never.headers.get('Cache-Control')).toBe('no-store');
     expect(await errorOf(never)).toEqual([404, 'not_found']);
 
-    const brief = await openDoor({ keepMs: 1 });
+    const brief = await openTestGateway({ keepMs: 1 });
     const link = (await (await brief.speak({ text: 'Gone.' })).json()) as { audio_url: string };
     const gone = await fetch(brief.here(link.audio_url));
     expect(gone.headers.get('Cache-Control')).toBe('no-store');

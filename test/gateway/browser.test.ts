@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { isInstalled } from '../programs.ts';
-import { bytesOf, openDoor } from './open-door.ts';
+import { bytesOf, openTestGateway } from './open-gateway.ts';
 
 /** Collects the sound of the stream at the address after `#`, and posts what it has to where it came from. */
 const page = `<!doctype html><title>listening</title><script>
@@ -39,7 +39,7 @@ test.skipIf(!isInstalled('chromium'))('EventSource plays a stream through a tick
   });
   await once(site.listen(0, '127.0.0.1'), 'listening');
   const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
-  const door = await openDoor({ settings: { allowedOrigins: [origin] } });
+  const door = await openTestGateway({ settings: { allowedOrigins: [origin] } });
 
   const body = { voice_id: 'tone-low', text_chunks: ['Hello there.', 'This is for a browser.', 'Goodbye.'] };
   const bytes = await bytesOf(await door.speak({ ...body, method: 'streaming' }));

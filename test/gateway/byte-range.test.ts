@@ -1,6 +1,6 @@
 // Ranges of RFC 9110 section 14, of a file of a hundred bytes.
 import { expect, test } from 'vitest';
-import { parseRange } from '../../src/gateway/byte-range.ts';
+import { parseRange } from '../../src/gateway/audio/byte-range.ts';
 
 test.each([
   [undefined, 'whole'],

@@ -5,9 +5,9 @@ import { createConnectTransport } from '@connectrpc/connect-node';
 import { afterAll, expect, test } from 'vitest';
 import { CaptionFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { isInstalled } from '../programs.ts';
-import { openDoor } from './open-door.ts';
+import { openTestGateway } from './open-gateway.ts';
 
-const door = await openDoor({}, afterAll);
+const door = await openTestGateway({}, afterAll);
 const text = 'Hello there, world. This is a second sentence, with <marks> & more of them.';
 const linksOf = ({ headers }: Response) => ['X-Captions-Srt', 'X-Captions-Vtt'].map((name) => headers.get(name));
 const get = (url: string, init?: RequestInit) => fetch(door.here(url), init);

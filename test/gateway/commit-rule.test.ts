@@ -2,7 +2,7 @@
 // more, and one that does not read stops the engine.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { openDoor } from './open-door.ts';
+import { openTestGateway } from './open-gateway.ts';
 import { connectRaw, toRequest } from './raw-http.ts';
 
 const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
@@ -11,7 +11,7 @@ describe('the commit rule', () => {
   const chunks = { text_chunks: ['one two three.', 'four five six.', 'seven eight nine.'], method: 'streaming' };
 
   test('what fails before the first sound has a status of its own, everywhere', async () => {
-    const door = await openDoor({ trouble: { failsAfterSegments: 0 } });
+    const door = await openTestGateway({ trouble: { failsAfterSegments: 0 } });
     const bodies = [{ text: 'Hello.' }, { text: 'Hello.', return_format: 'buffer' }, chunks];
     for (const body of bodies) expect(await errorOf(await door.speak(body))).toEqual([502, 'engine_error']);
     const events = await door.ask('/api/audio/speech/sse', { body: { voice_id: 'tone-low', text: 'Hello.' } });
@@ -19,7 +19,7 @@ describe('the commit rule', () => {
   });
 
   test('what fails later breaks the transfer', async () => {
-    const door = await openDoor({ trouble: { failsAfterSegments: 2 } });
+    const door = await openTestGateway({ trouble: { failsAfterSegments: 2 } });
     const answer = await door.speak(chunks);
     expect(answer.status).toBe(200);
     await expect(answer.arrayBuffer()).rejects.toThrow();
@@ -36,7 +36,7 @@ describe('the commit rule', () => {
   });
 
   test('a clip that goes missing while it is sent does not end cleanly either', async () => {
-    const door = await openDoor();
+    const door = await openTestGateway();
     const body = { text: 'word '.repeat(50), return_format: 'buffer' };
     await (await door.speak(body)).arrayBuffer();
     const open = door.clips.open.bind(door.clips);
@@ -62,7 +62,7 @@ describe('a client that leaves', () => {
     ['sound', { text: 'one two three four five six seven eight nine ten', return_format: 'buffer' }],
     ['a stream', { text_chunks: ['one two three four five six seven eight nine ten'], method: 'streaming' }],
   ])('while waiting for %s ends the synthesis and frees the slot', async (_, body) => {
-    const door = await openDoor({ trouble: { hangsAfterPieces: 2 } });
+    const door = await openTestGateway({ trouble: { hangsAfterPieces: 2 } });
     const raw = connectRaw(door);
     await raw.send(toRequest(door, '/api/audio/speech', { voice_id: 'tone-low', ...body }));
     while (door.tone.counts.pieces < 2) await sleep(2);
@@ -75,7 +75,7 @@ describe('a client that leaves', () => {
   });
 
   test('at any moment, two hundred times, leaves no slot taken', async () => {
-    const door = await openDoor({ trouble: { pieceDelayMs: 3 }, speakingMax: 16 });
+    const door = await openTestGateway({ trouble: { pieceDelayMs: 3 }, speakingMax: 16 });
     const chunks = ['one two three four', 'five six seven eight'];
     const bodies = [
       { text: chunks.join(' ') },
@@ -102,7 +102,7 @@ describe('a client that leaves', () => {
 });
 
 test('a reader that does not read stops the engine', async () => {
-  const door = await openDoor();
+  const door = await openTestGateway();
   const raw = connectRaw(door);
   raw.socket.pause();
   const chunks = Array(60).fill('some words to say again and again '.repeat(20));

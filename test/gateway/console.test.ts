@@ -10,7 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { isInstalled } from '../programs.ts';
 import { axeFindings } from './axe-findings.ts';
 import { openPage, type Page } from './chromium.ts';
-import { bytesOf, openDoor } from './open-door.ts';
+import { bytesOf, openTestGateway } from './open-gateway.ts';
 
 const { SCREENSHOTS = '' } = process.env;
 const sentence = 'It was a bright day, and the harbour was full of boats that came in with the tide. ';
@@ -36,7 +36,7 @@ async function readUntil(answer: Response, isEnough: (bytes: Buffer) => boolean)
 }
 
 describe.skipIf(!isInstalled('chromium'))('the console', () => {
-  let door: Awaited<ReturnType<typeof openDoor>>;
+  let door: Awaited<ReturnType<typeof openTestGateway>>;
   let page: Page;
   const closes: (() => Promise<void>)[] = [];
 
@@ -90,7 +90,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
       .map(([name, value]) => [name, /^[a-z]*$/.test(value) && value !== 'true' && value !== 'false' ? value : JSON.parse(value)]))`);
 
   beforeAll(async () => {
-    door = await openDoor({ isLimited: false }, (close) => closes.push(close));
+    door = await openTestGateway({ isLimited: false }, (close) => closes.push(close));
     page = await openPage((close) => closes.push(close));
     await page.send('Page.enable');
     await page.send('Page.addScriptToEvaluateOnNewDocument', {

@@ -1,8 +1,8 @@
 // CORS: which pages may read what they are answered.
 import { afterAll, describe, expect, test } from 'vitest';
-import { openDoor } from './open-door.ts';
+import { openTestGateway } from './open-gateway.ts';
 
-const shared = await openDoor({}, afterAll);
+const shared = await openTestGateway({}, afterAll);
 
 describe('CORS', () => {
   const preflight = {
@@ -23,7 +23,7 @@ describe('CORS', () => {
   });
 
   test('lets pages of the origins that are listed read replies and failures, with every header of ours', async () => {
-    const door = await openDoor({ settings: { allowedOrigins: ['https://a.example', 'https://b.example'] } });
+    const door = await openTestGateway({ settings: { allowedOrigins: ['https://a.example', 'https://b.example'] } });
     for (const path of ['/api/voices', '/nothing', '/audio/aud_X.wav', '/sonant.v1.VoiceService/ListVoices']) {
       const answer = await door.ask(path, { headers: { Origin: 'https://a.example' } });
       expect(answer.headers.get('Access-Control-Allow-Origin'), path).toBe('https://a.example');
@@ -41,7 +41,7 @@ describe('CORS', () => {
   });
 
   test('keeps others out', async () => {
-    const door = await openDoor({ settings: { allowedOrigins: ['https://a.example'] } });
+    const door = await openTestGateway({ settings: { allowedOrigins: ['https://a.example'] } });
     for (const origin of ['https://evil.example', 'http://a.example', 'https://a.example.evil', 'null']) {
       const answer = await door.ask('/api/voices', { headers: { Origin: origin } });
       expect(answer.headers.get('Access-Control-Allow-Origin')).toBeNull();

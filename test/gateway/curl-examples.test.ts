@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { curlExamplesOf } from '../../src/gateway/docs/curl-example.ts';
+import type { OpenApi } from '../../src/gateway/docs/openapi-document.ts';
 import { groupsOf } from '../../src/gateway/docs/reference-model.ts';
-import type { OpenApi } from '../../src/gateway/openapi.ts';
-import { openDoor } from './open-door.ts';
+import { openTestGateway } from './open-gateway.ts';
 
 const run = promisify(execFile);
-const door = await openDoor({}, afterAll);
+const door = await openTestGateway({}, afterAll);
 const folder = mkdtempSync(join(tmpdir(), 'sonant-curl-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const document = (await (await fetch(`${door.url}/openapi.json`)).json()) as OpenApi;

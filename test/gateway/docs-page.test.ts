@@ -7,9 +7,9 @@ import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { protoReference } from '../../gen/sonant/v1/reference.ts';
 import { isInstalled } from '../programs.ts';
 import { openPage, type Page } from './chromium.ts';
-import { openDoor } from './open-door.ts';
+import { openTestGateway } from './open-gateway.ts';
 
-const door = await openDoor({}, afterAll);
+const door = await openTestGateway({}, afterAll);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** Where to leave pictures of the page, if anywhere. */
 const { SCREENSHOTS = '' } = process.env;

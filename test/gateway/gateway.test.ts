@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { bytesOf, openDoor } from './open-door.ts';
+import { bytesOf, openTestGateway } from './open-gateway.ts';
 import { connectRaw, toRequest } from './raw-http.ts';
 
 /** For tests that change nothing which another would see. */
-const shared = await openDoor({}, afterAll);
+const shared = await openTestGateway({}, afterAll);
 
 const requestId = /^req_[0-9A-Z]{26}$/;
 const hello = { voice_id: 'tone-low', text: 'Hello there.' };
@@ -35,7 +35,7 @@ describe('every response', () => {
   });
 
   test.each(['a', 'A-Z_09', 'x'.repeat(64)])('keeps the id %s that it was given, down to the log', async (id) => {
-    const door = await openDoor();
+    const door = await openTestGateway();
     const answer = await door.speak(hello, { headers: { 'X-Request-Id': id } });
     expect(answer.headers.get('X-Request-Id')).toBe(id);
     await answer.arrayBuffer();
@@ -86,7 +86,7 @@ describe('a failure', () => {
 
   test('that may pass says when to come back, in seconds and milliseconds', async () => {
     const failure = new Failure('rate_limit_exceeded', { retryAfterSeconds: 1.5, limitReason: 'requests', limit: 600 });
-    const door = await openDoor({
+    const door = await openTestGateway({
       admit: () => async () => {
         throw failure;
       },
@@ -105,7 +105,7 @@ describe('a failure', () => {
 
   test('of ours tells nothing, and the log its cause', async () => {
     const cause = new TypeError('a secret path');
-    const door = await openDoor({
+    const door = await openTestGateway({
       admit: () => async () => {
         throw cause;
       },
@@ -120,7 +120,7 @@ describe('a failure', () => {
   });
 
   test('of the core is told by the core, once', async () => {
-    const door = await openDoor({ trouble: { failsAfterSegments: 0, failure: new Error('a secret') } });
+    const door = await openTestGateway({ trouble: { failsAfterSegments: 0, failure: new Error('a secret') } });
     const answer = await door.speak(hello);
     expect([answer.status, await answer.json()]).toMatchObject([500, { error: 'internal_error' }]);
     expect(door.calls).toMatchObject([{ failure: { reason: 'internal_error', cause: { message: 'a secret' } } }]);
@@ -132,7 +132,7 @@ describe('draining', () => {
   const long = { text_chunks: Array(6).fill('one two three four'), method: 'streaming' };
 
   test('is announced: who leaves takes requests, but is not ready for them, and keeps no connection', async () => {
-    const door = await openDoor();
+    const door = await openTestGateway();
     expect((await fetch(`${door.url}/readyz`)).status).toBe(200);
     door.gateway.leave();
     const ready = await fetch(`${door.url}/readyz`);
@@ -143,7 +143,7 @@ describe('draining', () => {
   });
 
   test('lets what runs finish, takes nothing new, and leaves no connection open', async () => {
-    const door = await openDoor({ trouble: { pieceDelayMs: 15 } });
+    const door = await openTestGateway({ trouble: { pieceDelayMs: 15 } });
     const idle = connectRaw(door);
     await idle.send('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
     await idle.head();
@@ -160,7 +160,7 @@ describe('draining', () => {
   });
 
   test('does not wait for who connected and asks for nothing', async () => {
-    const door = await openDoor();
+    const door = await openTestGateway();
     const silent = connectRaw(door);
     const slow = connectRaw(door);
     await slow.send('GET /healthz HTTP/1.1\r\nHost: ');
@@ -169,7 +169,7 @@ describe('draining', () => {
   });
 
   test('tells who is still there when time is up', async () => {
-    const door = await openDoor({ trouble: { pieceDelayMs: 50 } });
+    const door = await openTestGateway({ trouble: { pieceDelayMs: 50 } });
     const running = await door.speak(long);
     const streaming = await door.ask('/api/audio/speech/sse', {
       body: { voice_id: 'tone-low', text_chunks: long.text_chunks },
@@ -182,7 +182,7 @@ describe('draining', () => {
   });
 
   test('on a connection that lives on, refuses what comes and says that it closes', async () => {
-    const door = await openDoor({ trouble: { pieceDelayMs: 20 } });
+    const door = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
     const raw = connectRaw(door);
     await raw.send(toRequest(door, '/api/audio/speech', hello));
     while (door.tone.counts.begun === 0) await sleep(5);

@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { eventsIn, soundIn } from './event-reader.ts';
-import { openDoor } from './open-door.ts';
+import { openTestGateway } from './open-gateway.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
 const program = (name: string) => join(root, 'node_modules', '.bin', name);
-const door = await openDoor({}, afterAll);
+const door = await openTestGateway({}, afterAll);
 const folder = mkdtempSync(join(tmpdir(), 'sonant-client-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 

@@ -2,10 +2,10 @@
 // it can, and others are served meanwhile.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, expect, test } from 'vitest';
-import { openDoor } from './open-door.ts';
+import { openTestGateway } from './open-gateway.ts';
 import { connectRaw, toAnswer, toRequest } from './raw-http.ts';
 
-const door = await openDoor({}, afterAll);
+const door = await openTestGateway({}, afterAll);
 const hello = { voice_id: 'tone-low', text: 'Hello.' };
 const failureIn = (bytes: Buffer) => JSON.parse(toAnswer(bytes).body.toString());
 
@@ -115,7 +115,7 @@ test('HTTP/1.0 is spoken, and a stream that breaks off is no clean end there eit
   const { status, headers, body } = toAnswer(await whole.end());
   expect([status, headers['transfer-encoding'], body.subarray(0, 4).toString()]).toEqual([200, undefined, 'RIFF']);
 
-  const troubled = await openDoor({ trouble: { failsAfterPieces: 3 } });
+  const troubled = await openTestGateway({ trouble: { failsAfterPieces: 3 } });
   const broken = connectRaw(troubled);
   const failure = new Promise<Error | undefined>((resolve) => {
     broken.socket.on('error', resolve);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import { createIdempotency } from '../../src/gateway/idempotency.ts';
+import { createIdempotency } from '../../src/operations/idempotency.ts';
 import { createAnswerRows } from '../../src/store/answer-rows.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { createStorage } from '../distributed/storage.ts';

@@ -1,9 +1,9 @@
 // Voices that are kept here: made, changed, switched off and deleted over REST, within what a key may.
 import { afterAll, describe, expect, test } from 'vitest';
-import { openDoor } from './open-door.ts';
+import { openTestGateway } from './open-gateway.ts';
 
 const scopes = ['voices:read', 'voices:write', 'speech:synthesize', 'speech:stream'];
-const door = await openDoor({}, afterAll);
+const door = await openTestGateway({}, afterAll);
 const key = await door.makeKey(scopes);
 interface Told {
   status: number;
@@ -147,7 +147,7 @@ test.each([
 test('a key that is limited to some voices knows no others, and makes none', async () => {
   await make('allowed');
   await make('other');
-  const { key: limited } = await door.keyring.create({ scopes, voiceIds: ['allowed'] });
+  const { key: limited } = await door.keyVerifier.create({ scopes, voiceIds: ['allowed'] });
   expect(((await ask('GET', '/api/voices', undefined, limited)).body.voices as object[]).length).toBe(1);
   expect((await ask('PATCH', '/api/voices/allowed', { name: 'Mine' }, limited)).status).toBe(200);
   for (const [method, path, body] of [
@@ -199,7 +199,7 @@ test('a change that loses against a deletion brings nobody back', async () => {
 
 test('a key that is limited to some voices cannot have them speak as others', async () => {
   await make('narrow');
-  const { key: limited } = await door.keyring.create({ scopes, voiceIds: ['narrow', 'tone-low'] });
+  const { key: limited } = await door.keyVerifier.create({ scopes, voiceIds: ['narrow', 'tone-low'] });
   const asHigh = await ask('PATCH', '/api/voices/narrow', { bindings: bound('tone-high') }, limited);
   expect([asHigh.status, (asHigh.body.details as { field: string }[])[0]!.field]).toEqual([
     400,

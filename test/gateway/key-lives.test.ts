@@ -1,13 +1,13 @@
 // What a key may do while it lives, and how it is changed, replaced and ended.
 import { afterAll, describe, expect, test } from 'vitest';
-import { openDoor } from './open-door.ts';
-import { managing, openKeyDesk, keysUrl as url } from './open-key-desk.ts';
+import { openTestGateway } from './open-gateway.ts';
+import { managing, openKeyManagement, keysUrl as url } from './open-key-management.ts';
 
-const { door, ask, make, speaks } = await openKeyDesk(afterAll);
+const { door, ask, make, speaks } = await openKeyManagement(afterAll);
 
 describe('what a key may', () => {
   test('is asked before anything else of a request', async () => {
-    const { key: reader } = await door.keyring.create({ scopes: ['keys:read'] });
+    const { key: reader } = await door.keyVerifier.create({ scopes: ['keys:read'] });
     const refused = await ask('', { name: 1 }, { key: reader });
     expect([refused.status, refused.json]).toMatchObject([403, { required_scopes: ['keys:write'] }]);
     expect((await ask('', undefined, { key: reader })).status).toBe(200);
@@ -44,8 +44,8 @@ describe('what a key may', () => {
     expect([await speaks(near), await speaks(far)]).toEqual([200, 403]);
     const forwarded = { 'X-Forwarded-For': '10.1.2.3' };
     expect(await speaks(far, forwarded)).toBe(403);
-    const proxied = await openDoor({ settings: { isBehindProxy: true } });
-    const { key } = await proxied.keyring.create({ allowedIps: ['10.0.0.0/8'] });
+    const proxied = await openTestGateway({ settings: { isBehindProxy: true } });
+    const { key } = await proxied.keyVerifier.create({ allowedIps: ['10.0.0.0/8'] });
     const from = async (addresses: string) =>
       (await proxied.ask('/api/voices', { headers: { 'X-API-Key': key, 'X-Forwarded-For': addresses } })).status;
     expect([await from('10.1.2.3'), await from('8.8.8.8, 10.1.2.3'), await from('10.1.2.3, 8.8.8.8')]).toEqual([

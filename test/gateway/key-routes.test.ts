@@ -2,11 +2,11 @@
 import { createClient } from '@connectrpc/connect';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
-import { operatorErrand } from '../../src/access/key-errand.ts';
+import { operator } from '../../src/keys/actor.ts';
 import { listAudit } from '../../src/store/audit-rows.ts';
-import { type Json, managing, openKeyDesk, keysUrl as url } from './open-key-desk.ts';
+import { type Json, managing, openKeyManagement, keysUrl as url } from './open-key-management.ts';
 
-const { door, boss, bossKey, ask, make, speaks } = await openKeyDesk(afterAll);
+const { door, boss, bossKey, ask, make, speaks } = await openKeyManagement(afterAll);
 
 describe('a key that is made', () => {
   test('is shown once, with all of it, and works', async () => {
@@ -46,7 +46,7 @@ describe('a key that is made', () => {
   });
 
   test('is listed with the others of its maker, the newest first, a page at a time', async () => {
-    const { key } = await door.keyring.create({ scopes: managing });
+    const { key } = await door.keyVerifier.create({ scopes: managing });
     const made = [await make({}, key), await make({}, key), await make({}, key)].map(({ id }) => id);
     const first = (await ask('?limit=2', undefined, { key })).json as unknown as Listed;
     const rest = (await ask(`?limit=2&cursor=${first.next_cursor}`, undefined, { key })).json as unknown as Listed;
@@ -170,7 +170,7 @@ describe('a key never exceeds the one that made it', () => {
     expect(json).toMatchObject({ error: 'invalid_request', details: fields });
     expect((await rotate(same.id)).json.details).toMatchObject(fields.slice(1));
     expect([await speaks(more.key), await speaks(anyVoice.key), await speaks(same.key)]).toEqual([200, 200, 200]);
-    const { key: admin } = await door.keyring.create({ scopes: ['admin', 'keys:write'] });
+    const { key: admin } = await door.keyVerifier.create({ scopes: ['admin', 'keys:write'] });
     expect((await rotate(more.id, admin)).status).toBe(403);
     expect((await rotate(made.id)).status).toBe(201);
   });
@@ -218,5 +218,5 @@ test('over Connect the same keys are managed, by the same rules', async () => {
   const wrong = client.updateApiKey({ keyId, updateMask: { paths: ['key_id'] } }, options);
   await expect(wrong).rejects.toMatchObject({ cause: { reason: 'invalid_request' } });
   await client.revokeApiKey({ keyId }, options);
-  expect((await door.keyring.desk.get(keyId, operatorErrand)).status).toBe('revoked');
+  expect((await door.keyVerifier.desk.get(keyId, operator)).status).toBe('revoked');
 });

@@ -8,14 +8,14 @@ import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { readEvents } from './event-reader.ts';
-import { bytesOf, type Door, openDoor } from './open-door.ts';
+import { bytesOf, type Door, openTestGateway } from './open-gateway.ts';
 
-const shared = await openDoor({ isLimited: true, badKeysPerMinute: 5 }, afterAll);
+const shared = await openTestGateway({ isLimited: true, badKeysPerMinute: 5 }, afterAll);
 const long = { text_chunks: Array(30).fill('one two three four'), voice_id: 'tone-low' };
 
 type Limits = { requestsPerMinute?: number; concurrency?: number; charactersPerMonth?: number };
 async function keyOf(door: Door, limits: Limits = {}) {
-  const { key, apiKey } = await door.keyring.create({
+  const { key, apiKey } = await door.keyVerifier.create({
     limits,
     scopes: ['speech:synthesize', 'speech:stream', 'voices:read', 'usage:read'],
   });
@@ -138,7 +138,7 @@ describe('over its limit', () => {
 
   test('of characters, a key that takes its place has no more', async () => {
     const scopes = ['keys:write', 'speech:synthesize'];
-    const { key, apiKey } = await shared.keyring.create({ limits: { charactersPerMonth: 20 }, scopes });
+    const { key, apiKey } = await shared.keyVerifier.create({ limits: { charactersPerMonth: 20 }, scopes });
     const speak = async (apiKey: string) =>
       (await shared.speak({ text: 'Twelve chars' }, { headers: { 'X-API-Key': apiKey } })).status;
     expect(await speak(key)).toBe(200);
@@ -150,7 +150,7 @@ describe('over its limit', () => {
   });
 
   test('of syntheses at once, it waits a moment; a stream holds its place to its last byte, and no longer', async () => {
-    const door = await openDoor({ isLimited: true, trouble: { pieceDelayMs: 5 } });
+    const door = await openTestGateway({ isLimited: true, trouble: { pieceDelayMs: 5 } });
     const { headers, keyId } = await keyOf(door, { concurrency: 2 });
     const stream = () => door.speak({ ...long, method: 'streaming' }, { headers });
     const [one, two] = [await stream(), await stream()];
@@ -166,7 +166,7 @@ describe('over its limit', () => {
   });
 
   test('of wrong keys, an address is refused, and its right key still works', async () => {
-    const door = await openDoor({ isLimited: true, badKeysPerMinute: 5 });
+    const door = await openTestGateway({ isLimited: true, badKeysPerMinute: 5 });
     const { headers } = await keyOf(door);
     const wrong = async () => (await door.ask('/api/voices', { headers: { 'X-API-Key': 'wrong' } })).status;
     const statuses = [];
@@ -220,7 +220,7 @@ describe('the ledger', () => {
   });
 
   test('counts of a stream that is left what was sent of it, and of one that fails before its first sound nothing', async () => {
-    const door = await openDoor({ isLimited: true, trouble: { pieceDelayMs: 5 } });
+    const door = await openTestGateway({ isLimited: true, trouble: { pieceDelayMs: 5 } });
     const { headers } = await keyOf(door, { charactersPerMonth: 100_000 });
     const answer = await door.speak({ ...long, method: 'streaming' }, { headers });
     const reader = answer.body!.getReader();

@@ -7,8 +7,8 @@ import { openSignedDoor } from './oidc-server.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const clients = [`ci:${sha256('the secret of ci')}`, `other:${sha256('x:y z')}`];
-const whoMay = { subjects: ['robot'], domains: ['example.test'], groups: ['speakers'] };
-const door = await openSignedDoor({ clients, whoMay }, {}, afterAll);
+const signInRules = { subjects: ['robot'], domains: ['example.test'], groups: ['speakers'] };
+const door = await openSignedDoor({ clients, signInRules }, {}, afterAll);
 const { token, exchange, withBearer } = door;
 const keys = '/api/auth/api-keys';
 

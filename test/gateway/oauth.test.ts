@@ -1,11 +1,11 @@
 // A person who signs in at a real OpenID Connect server: what comes of it, and every way in which it is refused.
 import { afterAll, describe, expect, test } from 'vitest';
-import { toCookie } from '../../src/gateway/cookies.ts';
+import { toCookie } from '../../src/gateway/http/cookies.ts';
 import { openBrowser, openSignedDoor, signInAs } from './oidc-server.ts';
-import { openDoor } from './open-door.ts';
+import { openTestGateway } from './open-gateway.ts';
 
-const whoMay = { subjects: ['robot'], domains: ['example.test'], groups: ['speakers'] };
-const door = await openSignedDoor({ whoMay }, {}, afterAll);
+const signInRules = { subjects: ['robot'], domains: ['example.test'], groups: ['speakers'] };
+const door = await openSignedDoor({ signInRules }, {}, afterAll);
 const { exchange, withBearer } = door;
 const getKey = `${door.url}/oauth/get-key`;
 const keys = '/api/auth/api-keys';
@@ -59,7 +59,7 @@ describe('a person', () => {
     expect([admin.status, admin.json.error]).toEqual([403, 'insufficient_scope']);
     expect((await ask(keys, { body: { scopes: ['keys:write'] } })).status).toBe(403);
     expect((await ask(keys)).json.api_keys).toEqual([]);
-    const { apiKey } = await door.keyring.create({});
+    const { apiKey } = await door.keyVerifier.create({});
     expect((await ask(`${keys}/${apiKey.keyId}`, { method: 'DELETE' })).status).toBe(404);
   });
 
@@ -91,7 +91,7 @@ describe('a person', () => {
 
   test('loses a session that is open when the rules no longer name her', async () => {
     const rules = { subjects: ['ada'], domains: [] as string[], groups: [] };
-    const strict = await openSignedDoor({ whoMay: rules });
+    const strict = await openSignedDoor({ signInRules: rules });
     const browser = openBrowser();
     const back = await signInAs('ada', strict, browser);
     const page = await (await browser.follow(await browser.visit(back), back)).answer.text();
@@ -193,7 +193,7 @@ describe('a session', () => {
 });
 
 test('without an issuer people hear how keys are made', async () => {
-  const plain = await openDoor();
+  const plain = await openTestGateway();
   const answer = await fetch(`${plain.url}/oauth/get-key`);
   expect([answer.status, await answer.json()]).toMatchObject([503, { error: 'oauth_not_configured' }]);
   const page = await fetch(`${plain.url}/oauth/get-key`, { headers: { Accept: 'text/html' } });
@@ -234,7 +234,7 @@ describe('every reply of the page', () => {
   });
 
   test('and of the service, that TLS is to stay where it is', async () => {
-    const secure = await openDoor({ settings: { baseUrl: () => 'https://sonant.test' } });
+    const secure = await openTestGateway({ settings: { baseUrl: () => 'https://sonant.test' } });
     for (const path of ['/api/voices', '/healthz', '/docs', '/nothing']) {
       const { headers } = await secure.ask(path);
       expect(headers.get('strict-transport-security')).toMatch(/^max-age=\d{8}/);

@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import Provider from 'oidc-provider';
 import { onTestFinished } from 'vitest';
-import { createIssuer } from '../../src/access/issuer.ts';
-import type { SignInOptions } from '../../src/access/sign-in.ts';
-import { type DoorOptions, openDoor } from './open-door.ts';
+import { createIssuer } from '../../src/sign-in/oidc-issuer.ts';
+import type { SignInOptions } from '../../src/sign-in/sign-in.ts';
+import { type DoorOptions, openTestGateway } from './open-gateway.ts';
 
 const client = { clientId: 'sonant', clientSecret: 'a secret of sonant at the issuer' };
 export const audience = 'https://sonant.example';
@@ -24,9 +24,9 @@ export async function openSignedDoor(
   const issuerUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   let url = '';
   const issuer = createIssuer({ ...client, issuer: issuerUrl, audience, isInsecure: true });
-  const whoMay = { subjects: [], domains: ['example.test'], groups: [] };
-  const opened = await openDoor(
-    { ...door, settings: { baseUrl: () => url, ...door.settings }, signing: { issuer, whoMay, ...signing } },
+  const signInRules = { subjects: [], domains: ['example.test'], groups: [] };
+  const opened = await openTestGateway(
+    { ...door, settings: { baseUrl: () => url, ...door.settings }, signing: { issuer, signInRules, ...signing } },
     onClose,
   );
   url = opened.url;

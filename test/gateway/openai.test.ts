@@ -9,10 +9,10 @@ import OpenAI, {
 } from 'openai';
 import { afterAll, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { openDoor } from './open-door.ts';
+import { openTestGateway } from './open-gateway.ts';
 
 let refusals = 0;
-const door = await openDoor(
+const door = await openTestGateway(
   {
     trouble: {},
     admit:
@@ -148,7 +148,7 @@ test('reading is enough to list, speaking needs its scope, and all of it holds t
   const reader = await door.makeKey(['voices:read']);
   const refused = await refusalOf(clientOf(reader).audio.speech.create(asked));
   expect([refused.status, refused.code]).toEqual([403, 'insufficient_scope']);
-  const { key: limited } = await door.keyring.create({ voiceIds: ['tone-high'] });
+  const { key: limited } = await door.keyVerifier.create({ voiceIds: ['tone-high'] });
   const { voices } = (await (await fetch(`${door.url}/v1/audio/voices`, bearer(limited))).json()) as {
     voices: object[];
   };

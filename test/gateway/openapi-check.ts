@@ -3,8 +3,8 @@
 // is a fault. Faults are sentences; none means that all is well.
 import { type ErrorObject, Ajv2020 as Validator } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { DocumentedAnswer, DocumentedOperation, OpenApi } from '../../src/gateway/openapi.ts';
-import type { Schema } from '../../src/gateway/operation.ts';
+import type { DocumentedAnswer, DocumentedOperation, OpenApi } from '../../src/gateway/docs/openapi-document.ts';
+import type { Schema } from '../../src/gateway/http/route-docs.ts';
 import { eventsIn } from './event-reader.ts';
 
 export interface Received {

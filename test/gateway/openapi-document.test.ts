@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
 import { failureTable } from '../../src/errors.ts';
-import type { DocumentedContent, OpenApi } from '../../src/gateway/openapi.ts';
-import type { Schema } from '../../src/gateway/operation.ts';
+import type { DocumentedContent, OpenApi } from '../../src/gateway/docs/openapi-document.ts';
+import type { Schema } from '../../src/gateway/http/route-docs.ts';
 import { eventsIn } from './event-reader.ts';
 import { createOpenApiCheck } from './openapi-check.ts';
 

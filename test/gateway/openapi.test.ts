@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { failureTable } from '../../src/errors.ts';
-import type { OpenApi } from '../../src/gateway/openapi.ts';
-import { openDoor } from './open-door.ts';
+import type { OpenApi } from '../../src/gateway/docs/openapi-document.ts';
+import { openTestGateway } from './open-gateway.ts';
 
 const file = join(import.meta.dirname, '..', '..', 'docs', 'reference', 'openapi.json');
 
-const door = await openDoor({}, afterAll);
+const door = await openTestGateway({}, afterAll);
 const document = (await (await fetch(`${door.url}/openapi.json`)).json()) as OpenApi;
 
 test('is OpenAPI 3.1 of version 1.0.0, and names every address that needs no other door', () => {

@@ -1,7 +1,7 @@
 // HTTP/1.1 by hand: what is sent is what is written here, down to the byte, and how a connection ends can be seen.
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { Door } from './open-door.ts';
+import type { Door } from './open-gateway.ts';
 
 export interface RawAnswer {
   status: number;

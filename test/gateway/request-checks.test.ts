@@ -1,9 +1,9 @@
 // What is asked of a request before it is answered, and in which order: its address, its size, its key, its body.
 import { afterAll, describe, expect, test } from 'vitest';
-import { openDoor } from './open-door.ts';
+import { openTestGateway } from './open-gateway.ts';
 
 /** For tests that change nothing which another would see. */
-const shared = await openDoor({}, afterAll);
+const shared = await openTestGateway({}, afterAll);
 
 const hello = { voice_id: 'tone-low', text: 'Hello there.' };
 
@@ -66,7 +66,7 @@ describe('what is asked first', () => {
   });
 
   test('a refused request costs the core nothing', async () => {
-    const door = await openDoor();
+    const door = await openTestGateway();
     for (const body of [{}, { voice_id: 'tone-low' }, { voice_id: 'tone-low', text: 'x'.repeat(900_000) }]) {
       await (await door.ask('/api/audio/speech', { body })).arrayBuffer();
     }
@@ -91,7 +91,7 @@ describe('a method that an address does not take', () => {
 
 describe('a body', () => {
   const send = (
-    door: Awaited<ReturnType<typeof openDoor>>,
+    door: Awaited<ReturnType<typeof openTestGateway>>,
     body: string | undefined,
     headers: Record<string, string> = {},
   ) =>

@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type ReadEvent, readEvents, soundIn } from './event-reader.ts';
-import { openDoor } from './open-door.ts';
+import { openTestGateway } from './open-gateway.ts';
 
-const shared = await openDoor({}, afterAll);
+const shared = await openTestGateway({}, afterAll);
 const url = '/api/audio/speech/sse';
 const chunks = { voice_id: 'tone-low', text_chunks: ['Hello there.', 'How are you today?'], sample_rate: 24000 };
 
@@ -61,7 +61,7 @@ describe('a stream whose connection broke', () => {
   });
 
   test('has one reader at a time: a new one takes the place of the old', async () => {
-    const door = await openDoor({ trouble: { pieceDelayMs: 20 } });
+    const door = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
     const answer = await door.ask(url, {
       body: { voice_id: 'tone-low', text: 'one two three four five six seven eight' },
     });
@@ -73,7 +73,7 @@ describe('a stream whose connection broke', () => {
   });
 
   test('is left for good by who says so: it ends at once, and nothing of it is kept', async () => {
-    const door = await openDoor({ trouble: { hangsAfterPieces: 2 } });
+    const door = await openTestGateway({ trouble: { hangsAfterPieces: 2 } });
     const answer = await door.ask(url, { body: chunks });
     const address = `${url}/${answer.headers.get('X-Audio-Id')}`;
     expect(
@@ -89,7 +89,7 @@ describe('a stream whose connection broke', () => {
   });
 
   test('before it has begun is ended at once: there is nothing to come back to', async () => {
-    const door = await openDoor({ trouble: { hangsAfterPieces: 0 } });
+    const door = await openTestGateway({ trouble: { hangsAfterPieces: 0 } });
     const leaving = new AbortController();
     const asked = door.ask(url, { body: chunks, signal: leaving.signal }).catch(() => {});
     while (door.tone.counts.running === 0) await sleep(2);
@@ -100,7 +100,7 @@ describe('a stream whose connection broke', () => {
   });
 
   test('goes on by itself meanwhile, and is whole when its reader is back', async () => {
-    const door = await openDoor({ trouble: { pieceDelayMs: 10 } });
+    const door = await openTestGateway({ trouble: { pieceDelayMs: 10 } });
     const answer = await door.ask(url, {
       body: { voice_id: 'tone-low', text: 'one two three four five six seven eight' },
     });

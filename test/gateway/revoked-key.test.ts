@@ -4,15 +4,15 @@ import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { readEvents } from './event-reader.ts';
-import { openDoor } from './open-door.ts';
+import { openTestGateway } from './open-gateway.ts';
 
 const sse = '/api/audio/speech/sse';
 /** Minutes of sound, a piece at a time. */
 const chunks = { text_chunks: Array(50).fill('one two three four five six seven eight'), voice_id: 'tone-low' };
 
 test('ends every stream of that key, over REST, SSE and gRPC, and nobody else’s', async () => {
-  const door = await openDoor({ trouble: { pieceDelayMs: 20 } });
-  const { key, apiKey } = await door.keyring.create({});
+  const door = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
+  const { key, apiKey } = await door.keyVerifier.create({});
   const headers = { 'X-API-Key': key };
   const { services } = door;
   const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
@@ -29,7 +29,7 @@ test('ends every stream of that key, over REST, SSE and gRPC, and nobody else’
   const stream = client.stream('streamSpeech', ask, { metadata: { 'x-api-key': key } });
   const grpcEnd = failureOf(new Promise((_, reject) => stream.on('data', () => {}).on('error', reject)));
 
-  await door.keyring.revoke(apiKey.keyId);
+  await door.keyVerifier.revoke(apiKey.keyId);
   await expect(rest.arrayBuffer()).rejects.toThrow();
   for (const answer of [events, ticketed]) {
     expect((await readEvents(answer)).at(-1)).toMatchObject({

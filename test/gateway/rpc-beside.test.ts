@@ -7,10 +7,10 @@ import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { testCertificate } from '../rpc/test-certificate.ts';
-import { openDoor } from './open-door.ts';
+import { openTestGateway } from './open-gateway.ts';
 import { connectRaw } from './raw-http.ts';
 
-const door = await openDoor({}, afterAll);
+const door = await openTestGateway({}, afterAll);
 test('who asks whether to send the body of a call is told to', async () => {
   const raw = connectRaw(door);
   const body = '{}';
@@ -22,7 +22,7 @@ test('who asks whether to send the body of a call is told to', async () => {
 });
 
 test('with a certificate it speaks TLS', async () => {
-  const secure = await openDoor({ settings: { tls: testCertificate } });
+  const secure = await openTestGateway({ settings: { tls: testCertificate } });
   const answer = await new Promise<{ statusCode?: number }>((resolve, reject) => {
     const call = secureRequest({
       port: secure.gateway.port,
@@ -37,13 +37,13 @@ test('with a certificate it speaks TLS', async () => {
 });
 
 test('a port that is taken is said to be', async () => {
-  await expect(openDoor({ settings: { address: { host: '127.0.0.1', port: door.gateway.port } } })).rejects.toThrow(
-    `cannot listen for HTTP on 127.0.0.1:${door.gateway.port}: another program listens there already`,
-  );
+  await expect(
+    openTestGateway({ settings: { address: { host: '127.0.0.1', port: door.gateway.port } } }),
+  ).rejects.toThrow(`cannot listen for HTTP on 127.0.0.1:${door.gateway.port}: another program listens there already`);
 });
 
 test('connections that another listener has taken are served and drained alike', async () => {
-  const inner = await openDoor({ settings: { address: undefined as never } });
+  const inner = await openTestGateway({ settings: { address: undefined as never } });
   expect(inner.gateway.port).toBe(0);
   const listener = createServer(inner.gateway.accept).listen(0, '127.0.0.1');
   onTestFinished(() => void listener.close());
@@ -57,7 +57,7 @@ test('connections that another listener has taken are served and drained alike',
 test('a stream that is silent says every fifteen seconds that it lives', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
-  const quiet = await openDoor({ trouble: { hangsAfterPieces: 4 } });
+  const quiet = await openTestGateway({ trouble: { hangsAfterPieces: 4 } });
   const answer = await quiet.ask('/api/audio/speech/sse', {
     body: { voice_id: 'tone-low', text: 'one two three four five six' },
   });

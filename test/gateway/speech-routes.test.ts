@@ -1,9 +1,9 @@
 // POST /api/audio/speech and DELETE /api/audio/{id}, over real sockets with the real heart.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { bytesOf, farVoice, openDoor } from './open-door.ts';
+import { bytesOf, farVoice, openTestGateway } from './open-gateway.ts';
 
-const shared = await openDoor({}, afterAll);
+const shared = await openTestGateway({}, afterAll);
 
 const sizesOf = (wav: Buffer) => [wav.readUInt32LE(4), wav.readUInt32LE(40)];
 const linkOf = async (answer: Response) => (await answer.json()) as { audio_url: string; error?: string };
@@ -57,7 +57,7 @@ describe('a link', () => {
   });
 
   test('that is still being made, or failed, is not repeated', async () => {
-    const door = await openDoor({ trouble: { pieceDelayMs: 30 } });
+    const door = await openTestGateway({ trouble: { pieceDelayMs: 30 } });
     const ask = () => door.speak({ text: 'Take your time with this.' }, { headers: { 'Idempotency-Key': 'one' } });
     const running = ask();
     while (door.tone.counts.begun === 0) await sleep(2);
@@ -162,7 +162,7 @@ describe('a stream', () => {
   });
 
   test('begins before it is done', async () => {
-    const door = await openDoor({ trouble: { hangsAfterPieces: 3 } });
+    const door = await openTestGateway({ trouble: { hangsAfterPieces: 3 } });
     const answer = await door.speak({ text_chunks: ['one two three four five'], method: 'streaming' });
     const reader = answer.body!.getReader();
     expect((await reader.read()).value!.length).toBeGreaterThan(44);
@@ -221,7 +221,7 @@ describe('names and members', () => {
   });
 
   test('or refused with all other faults where the gateway is strict', async () => {
-    const door = await openDoor({ settings: { isStrict: true } });
+    const door = await openTestGateway({ settings: { isStrict: true } });
     const answer = await door.speak({ text: ' ', speed: 1 });
     expect(answer.status).toBe(400);
     const { details } = (await answer.json()) as { details: { field: string; reason: string }[] };

@@ -7,9 +7,9 @@ import {
   StreamSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
 import { Failure } from '../../src/errors.ts';
-import type { StreamEvent } from '../../src/gateway/event-stream.ts';
-import { eventBytesMax, eventBytesPerStreamMax } from '../../src/gateway/limits.ts';
-import { SpeechStreams } from '../../src/gateway/speech-streams.ts';
+import { eventBytesMax, eventBytesPerStreamMax } from '../../src/gateway/http/limits.ts';
+import { ResumableStreams } from '../../src/gateway/speech/resumable-streams.ts';
+import type { StreamEvent } from '../../src/gateway/speech/server-sent-events.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -22,7 +22,7 @@ const soundOf = (bytes: number) => ({
 
 /** A stream of `count` pieces, of which the first is there, and what was done to its source. */
 function openStream(
-  streams: SpeechStreams,
+  streams: ResumableStreams,
   {
     id = 'aud_1',
     count = 10,
@@ -60,7 +60,7 @@ const readAll = async (stream: { at(n: number): Promise<StreamEvent | undefined>
 };
 
 test('events are made as they are asked for, once, however often they are read', async () => {
-  const { stream, done } = openStream(new SpeechStreams());
+  const { stream, done } = openStream(new ResumableStreams());
   expect(done.made).toBe(0);
   const twice = await Promise.all([stream.at(2), stream.at(2)]);
   expect(twice[0]).toBe(twice[1]);
@@ -73,13 +73,13 @@ test('events are made as they are asked for, once, however often they are read',
 
 test('what its source fails with is its last event', async () => {
   const failure = new Failure('engine_error');
-  const { stream } = openStream(new SpeechStreams(), { count: 2, failure });
+  const { stream } = openStream(new ResumableStreams(), { count: 2, failure });
   expect(await stream.at(2)).toMatchObject({ case: 'broken', value: { failure, chunkIndex: 3 } });
   expect(await stream.at(3)).toBeUndefined();
 });
 
 test('without a reader it goes on, but not far ahead, and is given up after ten seconds', async () => {
-  const streams = new SpeechStreams();
+  const streams = new ResumableStreams();
   const { stream, done } = openStream(streams, { count: 1000, bytes: 32_768 });
   const leave = stream.attach(reader());
   leave();
@@ -104,7 +104,7 @@ test('without a reader it goes on, but not far ahead, and is given up after ten 
 });
 
 test('a reader who comes back in time keeps it alive', async () => {
-  const { stream, done } = openStream(new SpeechStreams(), { count: 1000 });
+  const { stream, done } = openStream(new ResumableStreams(), { count: 1000 });
   stream.attach(reader())();
   await vi.advanceTimersByTimeAsync(9_000);
   stream.attach(reader());
@@ -114,7 +114,7 @@ test('a reader who comes back in time keeps it alive', async () => {
 });
 
 test('a new reader takes the place of the old, whose leaving then means nothing', async () => {
-  const { stream, done } = openStream(new SpeechStreams(), { count: 1000 });
+  const { stream, done } = openStream(new ResumableStreams(), { count: 1000 });
   const [old, young] = [reader(), reader()];
   const leave = stream.attach(old);
   stream.attach(young);
@@ -125,7 +125,7 @@ test('a new reader takes the place of the old, whose leaving then means nothing'
 });
 
 test('it is kept for a minute after its last event', async () => {
-  const streams = new SpeechStreams();
+  const streams = new ResumableStreams();
   const { stream, done } = openStream(streams);
   stream.attach(reader());
   await readAll(stream);
@@ -137,14 +137,14 @@ test('it is kept for a minute after its last event', async () => {
 });
 
 test('it is found by those who hold it and nobody else', () => {
-  const streams = new SpeechStreams();
+  const streams = new ResumableStreams();
   openStream(streams);
   expect(streams.find('aud_1', 'key_2')).toBeUndefined();
   expect(streams.find('aud_2', key)).toBeUndefined();
 });
 
 test('of one stream only the latest events are held', async () => {
-  const streams = new SpeechStreams();
+  const streams = new ResumableStreams();
   const { stream } = openStream(streams, { count: 1000, bytes: 32_768 });
   stream.attach(reader());
   for (let n = 0; n < 500; n++) await stream.at(n);
@@ -156,7 +156,7 @@ test('of one stream only the latest events are held', async () => {
 });
 
 test('many streams share what there is: those that ended make room, and each that runs has its part', async () => {
-  const streams = new SpeechStreams();
+  const streams = new ResumableStreams();
   const readSome = async (id: string, count: number, more = 1) => {
     const { stream } = openStream(streams, { id, count: count + more, bytes: 32_768 });
     stream.attach(reader());

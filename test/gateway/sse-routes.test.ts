@@ -1,9 +1,9 @@
 // /api/audio/speech/sse by POST and by GET, and what its events say.
 import { afterAll, describe, expect, test } from 'vitest';
 import { eventsIn, type ReadEvent, readEvents, soundIn } from './event-reader.ts';
-import { bytesOf, farVoice, openDoor } from './open-door.ts';
+import { bytesOf, farVoice, openTestGateway } from './open-gateway.ts';
 
-const shared = await openDoor({}, afterAll);
+const shared = await openTestGateway({}, afterAll);
 const url = '/api/audio/speech/sse';
 const chunks = { voice_id: 'tone-low', text_chunks: ['Hello there.', 'How are you today?'], sample_rate: 24000 };
 
@@ -113,7 +113,7 @@ describe('the events', () => {
   });
 
   test('end with an error if it fails after the first sound', async () => {
-    const door = await openDoor({ trouble: { failsAfterSegments: 1 } });
+    const door = await openTestGateway({ trouble: { failsAfterSegments: 1 } });
     const answer = await door.ask(url, { body: chunks, headers: { 'X-Request-Id': 'mine' } });
     const events = await readEvents(answer);
     expect(namesOf(events)).not.toContain('speech.audio.done');

@@ -8,17 +8,17 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { createSeal } from '../../src/access/seal.ts';
 import { loadConfig } from '../../src/config.ts';
-import { parseEventFields } from '../../src/gateway/speech-fields.ts';
-import { createTickets } from '../../src/gateway/tickets.ts';
+import { parseEventFields } from '../../src/gateway/speech/fields.ts';
+import { createTickets } from '../../src/gateway/speech/stream-tickets.ts';
+import { createSeal } from '../../src/secrets/seal.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { createTicketRows } from '../../src/store/ticket-rows.ts';
 import { createStorage } from '../distributed/storage.ts';
 import { type ReadEvent, readEvents } from './event-reader.ts';
-import { bytesOf, type Door, openDoor } from './open-door.ts';
+import { bytesOf, type Door, openTestGateway } from './open-gateway.ts';
 
-const shared = await openDoor({}, afterAll);
+const shared = await openTestGateway({}, afterAll);
 const url = '/api/audio/speech/sse';
 const chunks = { voice_id: 'tone-low', text_chunks: ['Hello there.', 'How are you today?'], sample_rate: 24000 };
 
@@ -54,10 +54,10 @@ describe('a ticket', () => {
   });
 
   test('of a key that was revoked meanwhile begins nothing', async () => {
-    const { key, apiKey } = await shared.keyring.create({});
+    const { key, apiKey } = await shared.keyVerifier.create({});
     const answer = await shared.ask(`${url}/tickets`, { body: chunks, headers: { 'X-API-Key': key } });
     const { sse_url } = (await answer.json()) as { sse_url: string };
-    await shared.keyring.revoke(apiKey.keyId);
+    await shared.keyVerifier.revoke(apiKey.keyId);
     expect(await errorOf(await fetch(shared.here(sse_url)))).toEqual([401, 'invalid_api_key']);
   });
 
@@ -99,7 +99,7 @@ describe('a ticket', () => {
   });
 
   test('plays in an EventSource, through a connection that breaks, and ends it', async () => {
-    const door = await openDoor({ trouble: { pieceDelayMs: 10 } });
+    const door = await openTestGateway({ trouble: { pieceDelayMs: 10 } });
     const sockets: Socket[] = [];
     const listener = createServer((socket) => {
       sockets.push(socket);

@@ -1,8 +1,8 @@
 // Voices, estimates, health: the routes that speak nothing.
 import { afterAll, describe, expect, test } from 'vitest';
-import { farVoice, openDoor } from './open-door.ts';
+import { farVoice, openTestGateway } from './open-gateway.ts';
 
-const door = await openDoor({}, afterAll);
+const door = await openTestGateway({}, afterAll);
 const get = async (path: string) => {
   const answer = await door.ask(path);
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
@@ -143,7 +143,7 @@ describe('health', () => {
         },
       },
     ];
-    const other = await openDoor({ checks });
+    const other = await openTestGateway({ checks });
     expect((await other.ask('/readyz')).status).toBe(200);
     state.rows = false;
     const answer = await other.ask('/readyz');

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { openRedis, type Redis, toScript } from '../../src/redis/redis.ts';
 import { createRedisRelay, type Relay } from '../../src/redis/redis-relay.ts';
 import type { Answer } from '../../src/redis/relay-lines.ts';
-import { hasRedis, openRedisServer } from '../access/redis-server.ts';
+import { hasRedis, openRedisServer } from './redis-server.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { explain, failureOf } from './grpc-client.ts';
-import { connectClients, goodKey, openHouse } from './open-house.ts';
+import { connectClients, goodKey, openTestServices } from './open-services.ts';
 import { openSession, rawCall, request, speechMessage, streamPath, synthesizePath } from './raw-grpc.ts';
 
 const key = { headers: { 'x-api-key': 'good' } };
@@ -12,7 +12,7 @@ const limits = { unaryCallMs: 150, streamCallMs: 150, readerStallMs: 60_000 };
 
 describe('the deadline of the caller', () => {
   test.each(['unary', 'stream'])('ends a %s call of a heart that does not hear', async (kind) => {
-    const { target, calls } = await openHouse();
+    const { target, calls } = await openTestServices();
     // By hand, as a gRPC client would not wait for the answer.
     const path = kind === 'unary' ? synthesizePath : streamPath;
     const begunMs = performance.now();
@@ -23,7 +23,7 @@ describe('the deadline of the caller', () => {
   });
 
   test.each(['local', 'connect json'] as const)('is kept for %s', async (name) => {
-    const house = await openHouse();
+    const house = await openTestServices();
     const client = connectClients(house)[name];
     const call = client.synthesizeSpeech({ voiceId: 'ada', text: deaf }, { ...key, timeoutMs: 100 });
     await expect(call).rejects.toMatchObject({ code: 4 });
@@ -34,14 +34,14 @@ describe('the deadline of the caller', () => {
   });
 
   test.each(['99999999H', '99999999S', '99999999m'])('of %s is no hindrance', async (timeout) => {
-    const { speech } = await openHouse();
+    const { speech } = await openTestServices();
     const call = { metadata: { ...goodKey.metadata, 'grpc-timeout': timeout } };
     const { chars } = await speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'wait=20' }, call);
     expect(chars).toBe(7);
   });
 
   test('of 30 days is no hindrance to Connect', async () => {
-    const { local, connect } = connectClients(await openHouse());
+    const { local, connect } = connectClients(await openTestServices());
     for (const client of [local, connect]) {
       const options = { headers: { ...key.headers, 'connect-timeout-ms': String(30 * 86_400_000) } };
       expect((await client.synthesizeSpeech({ voiceId: 'ada', text: 'wait=20' }, options)).chars).toBe(7);
@@ -51,7 +51,7 @@ describe('the deadline of the caller', () => {
 
 describe('our own deadline', () => {
   test('ends a call that has none, and says after how long', async () => {
-    const { speech, calls } = await openHouse({ services: { timeLimits: limits } });
+    const { speech, calls } = await openTestServices({ services: { timeLimits: limits } });
     const told = explain(await failureOf(speech.unary('synthesizeSpeech', { voiceId: 'ada', text: deaf }, goodKey)));
     expect(told).toMatchObject({
       code: 'DEADLINE_EXCEEDED',
@@ -62,7 +62,7 @@ describe('our own deadline', () => {
   });
 
   test('ends a stream under way', async () => {
-    const { speech, calls, heart } = await openHouse({ services: { timeLimits: limits } });
+    const { speech, calls, heart } = await openTestServices({ services: { timeLimits: limits } });
     const stream = speech.stream('streamSpeech', { voiceId: 'ada', textChunks: ['pieces=1000 wait=10'] }, goodKey);
     let count = 0;
     stream.on('data', () => count++);
@@ -76,7 +76,7 @@ describe('our own deadline', () => {
 
 test('a stream that its reader leaves lying is given up, and its reader hears of it', async () => {
   const timeLimits = { unaryCallMs: 60_000, streamCallMs: 60_000, readerStallMs: 100 };
-  const { target, heart, calls } = await openHouse({ services: { timeLimits } });
+  const { target, heart, calls } = await openTestServices({ services: { timeLimits } });
   const session = await openSession(target);
   const stream = request(session, streamPath);
   stream.end(speechMessage('pieces=1000 bytes=32768'));

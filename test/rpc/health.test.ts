@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { Health, type HealthCheckResponse } from '../../gen/health/v1/health_pb.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
-import { openHouse } from './open-house.ts';
+import { openTestServices } from './open-services.ts';
 
 const [serving, notServing, unknown] = [1, 2, 3];
 
 async function open() {
-  const house = await openHouse();
+  const house = await openTestServices();
   const client = openGrpcClient(Health, house.target);
   onTestFinished(() => client.close());
   return { ...house, client };

@@ -4,13 +4,13 @@ import { expect, test } from 'vitest';
 import { ServerReflection } from '../../gen/grpc/reflection/v1/reflection_pb.ts';
 import { Health } from '../../gen/health/v1/health_pb.ts';
 import { ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import type { Delivered } from '../../src/speech/delivery.ts';
-import { openHouse } from './open-house.ts';
+import type { Delivered } from '../../src/delivery/delivery.ts';
+import { openTestServices } from './open-services.ts';
 
 const key = { headers: { 'x-api-key': 'good' } };
 
 test('sound passes as it is, without a copy', async () => {
-  const { services, heart } = await openHouse();
+  const { services, heart } = await openTestServices();
   const audio = Buffer.alloc(1000, 7);
   const { deliver } = heart.delivery;
   heart.delivery.deliver = async (...args): Promise<Delivered> => ({
@@ -26,7 +26,7 @@ test('sound passes as it is, without a copy', async () => {
 });
 
 test('a reader who returns early ends the call, and the heart', async () => {
-  const { services, heart, calls } = await openHouse();
+  const { services, heart, calls } = await openTestServices();
   const method = SpeechService.method.streamSpeech;
   async function* input() {
     yield { voiceId: 'ada', textChunks: ['pieces=100000 wait=5'] };
@@ -38,7 +38,7 @@ test('a reader who returns early ends the call, and the heart', async () => {
 });
 
 test('services without a key are served too, in both directions at once', async () => {
-  const { services } = await openHouse();
+  const { services } = await openTestServices();
   expect((await createClient(Health, services.transport).check({})).status).toBe(1);
   async function* questions() {
     yield { messageRequest: { case: 'listServices' as const, value: '' } };
@@ -49,7 +49,7 @@ test('services without a key are served too, in both directions at once', async 
 });
 
 test('a signal that has aborted before the call is heard', async () => {
-  const { services, heart } = await openHouse();
+  const { services, heart } = await openTestServices();
   const signal = AbortSignal.abort(new Error('gone'));
   const client = createClient(SpeechService, services.transport);
   await expect(client.synthesizeSpeech({ voiceId: 'ada', text: 'wait=10' }, { ...key, signal })).rejects.toMatchObject({

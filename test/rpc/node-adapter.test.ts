@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { createNodeAdapter } from '../../src/rpc/node-adapter.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
-import { goodKey, openHouse } from './open-house.ts';
+import { goodKey, openTestServices } from './open-services.ts';
 import { openSession, rawCall, request, speechMessage, streamPath, synthesizePath } from './raw-grpc.ts';
 
 /** What Node would have printed while a test ran. */
@@ -31,7 +31,7 @@ function listenForNoise(): string[] {
 
 describe('what is no call', () => {
   test('an unknown method is UNIMPLEMENTED to a gRPC client, in its own terms', async () => {
-    const { target } = await openHouse();
+    const { target } = await openTestServices();
     expect(await rawCall(target, '/sonant.v1.SpeechService/Sing', [speechMessage('x')])).toMatchObject({
       httpStatus: 200,
       grpcStatus: String(grpc.status.UNIMPLEMENTED),
@@ -40,7 +40,7 @@ describe('what is no call', () => {
   });
 
   test('and so is a service that is unknown', async () => {
-    const { target } = await openHouse();
+    const { target } = await openTestServices();
     const stranger = openGrpcClient(
       { ...SpeechService, typeName: 'stranger.v1.Service' } as typeof SpeechService,
       target,
@@ -57,14 +57,14 @@ describe('what is no call', () => {
     ['another content type', 'POST', synthesizePath, 'text/plain', 415],
     ['gRPC where it is not served', 'POST', synthesizePath, 'application/grpc', 415],
   ])('%s', async (_, method, path, contentType, status) => {
-    const { webUrl } = await openHouse();
+    const { webUrl } = await openTestServices();
     const headers = { 'x-api-key': 'good', 'content-type': contentType };
     const response = await fetch(webUrl + path, { method, headers, ...(method === 'POST' && { body: '{}' }) });
     expect(response.status).toBe(status);
   });
 
   test('a request without a host', async () => {
-    const { webUrl } = await openHouse();
+    const { webUrl } = await openTestServices();
     const { socket, text } = openSocket(webUrl);
     socket.end(`POST ${synthesizePath} HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`);
     expect(await text).toMatch(/^HTTP\/1\.1 400 /);
@@ -87,7 +87,7 @@ describe('over HTTP/1.1', () => {
     ['without a key', 'wrong', 401],
     ['with a key', 'good', 400],
   ])('1 GB %s is refused and not read', async (_, key, status) => {
-    const { webUrl, heart } = await openHouse();
+    const { webUrl, heart } = await openTestServices();
     const { socket, text } = openSocket(webUrl);
     socket.write(head(key, 1e9));
     const block = Buffer.alloc(1 << 20, 'x');
@@ -104,7 +104,7 @@ describe('over HTTP/1.1', () => {
   });
 
   test('a connection is kept for the next call', async () => {
-    const { webUrl } = await openHouse();
+    const { webUrl } = await openTestServices();
     const { socket, text } = openSocket(webUrl);
     const body = '{"voiceId":"ada","text":"x"}';
     socket.write(head('good', body.length) + body);
@@ -116,7 +116,7 @@ describe('over HTTP/1.1', () => {
 
 test('callers who leave while their stream waits to be read make no noise and stop the heart', async () => {
   const noise = listenForNoise();
-  const { target, webUrl, heart, faults, calls } = await openHouse();
+  const { target, webUrl, heart, faults, calls } = await openTestServices();
   for (let i = 0; i < 6; i++) {
     const session = await openSession(target);
     const stream = request(session, streamPath);
@@ -168,7 +168,7 @@ test('a fault ends one request, is told of, and no more', async () => {
 });
 
 test('sound is made as fast as it is read, and no faster', async () => {
-  const { target, heart } = await openHouse();
+  const { target, heart } = await openTestServices();
   const session = await openSession(target);
   for (let i = 0; i < 50; i++) request(session, streamPath).end(speechMessage('pieces=100000 bytes=8192'));
   await expect.poll(() => heart.counts.running).toBe(50);
@@ -186,7 +186,7 @@ test('sound is made as fast as it is read, and no faster', async () => {
 });
 
 test('a caller who does not want gzip gets none, and one who does gets none either', async () => {
-  const { target, speech } = await openHouse();
+  const { target, speech } = await openTestServices();
   const session = await openSession(target);
   const stream = request(session, synthesizePath, { 'grpc-accept-encoding': 'gzip' });
   stream.end(speechMessage('x'));

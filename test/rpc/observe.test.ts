@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { createClient } from '@connectrpc/connect';
 import { describe, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { connectClients, goodKey, openHouse } from './open-house.ts';
+import { connectClients, goodKey, openTestServices } from './open-services.ts';
 import { envelope, rawCall, speechMessage, streamPath, synthesizePath } from './raw-grpc.ts';
 
 const key = { headers: { 'x-api-key': 'good' } };
@@ -18,7 +18,7 @@ describe('the request id', () => {
     ['no spaces', expect.stringMatching(/^req_/)],
     [undefined, expect.stringMatching(/^req_/)],
   ])('%s is answered with %s', async (given, expected) => {
-    const { services, calls } = await openHouse();
+    const { services, calls } = await openTestServices();
     let header = new Headers();
     const client = createClient(SpeechService, services.transport);
     const headers = { ...key.headers, ...(given !== undefined && { 'x-request-id': given }) };
@@ -38,7 +38,7 @@ describe('a caller who leaves', () => {
   const endless = { voiceId: 'ada', textChunks: ['pieces=100000 wait=5'] };
 
   test('over gRPC has cancelled, and the heart is told at once', async () => {
-    const { speech, heart, calls } = await openHouse();
+    const { speech, heart, calls } = await openTestServices();
     const stream = speech.stream('streamSpeech', endless, goodKey);
     stream.on('error', () => {});
     await new Promise((resolve) => stream.once('data', resolve));
@@ -48,7 +48,7 @@ describe('a caller who leaves', () => {
   });
 
   test.each(['connect', 'grpc-web', 'grpc-web over HTTP/2'] as const)('over %s has cancelled', async (name) => {
-    const house = await openHouse();
+    const house = await openTestServices();
     const leaving = new AbortController();
     const read = async () => {
       for await (const _ of connectClients(house)[name].streamSpeech(endless, { ...key, signal: leaving.signal }))
@@ -60,7 +60,7 @@ describe('a caller who leaves', () => {
   });
 
   test('in this process has cancelled, even if nobody reads any more', async () => {
-    const house = await openHouse();
+    const house = await openTestServices();
     const leaving = new AbortController();
     const options = { ...key, signal: leaving.signal };
     const events = connectClients(house).local.streamSpeech(endless, options)[Symbol.asyncIterator]();
@@ -72,7 +72,7 @@ describe('a caller who leaves', () => {
   });
 
   test('before the first sound has cancelled too', async () => {
-    const { speech, heart, calls } = await openHouse();
+    const { speech, heart, calls } = await openTestServices();
     const stream = speech.stream('streamSpeech', { voiceId: 'ada', textChunks: ['wait=10000'] }, goodKey);
     stream.on('error', () => {}).resume();
     await expect.poll(() => heart.counts.running).toBe(1);
@@ -83,7 +83,7 @@ describe('a caller who leaves', () => {
 });
 
 test('200 callers who leave at any moment leave nothing running', async () => {
-  const { speech, heart, calls } = await openHouse();
+  const { speech, heart, calls } = await openTestServices();
   const leave = async (i: number) => {
     const textChunks = [`pieces=60 wait=${i % 4} bytes=20000`];
     const stream = speech.stream('streamSpeech', { voiceId: 'ada', textChunks }, goodKey);
@@ -157,7 +157,7 @@ describe('what cannot be read', () => {
   ];
 
   test.each(badCalls)('%s', async (_, path, pieces, headers, grpcStatus, reason) => {
-    const { target, calls, heart } = await openHouse();
+    const { target, calls, heart } = await openTestServices();
     expect(await rawCall(target, path, pieces, headers)).toMatchObject({ grpcStatus, reason });
     expect(calls).toHaveLength(1);
     expect(calls[0]?.status).toBe(grpcStatus === '3' ? 'INVALID_ARGUMENT' : 'UNIMPLEMENTED');
@@ -169,7 +169,7 @@ describe('what cannot be read', () => {
     ['a number for a text', '{"voiceId":"ada","text":5}', 400, 'INVALID_REQUEST'],
     ['too much', `{"text":"${large}"}`, 400, 'PAYLOAD_TOO_LARGE'],
   ])('%s over Connect', async (_, body, status, reason) => {
-    const { webUrl, calls } = await openHouse();
+    const { webUrl, calls } = await openTestServices();
     const headers = { ...key.headers, 'content-type': 'application/json' };
     const response = await fetch(webUrl + synthesizePath, { method: 'POST', headers, body });
     expect(response.status).toBe(status);
@@ -181,7 +181,7 @@ describe('what cannot be read', () => {
 });
 
 test('a request may come compressed', async () => {
-  const { target, heart } = await openHouse();
+  const { target, heart } = await openTestServices();
   const body = envelope(gzipSync(speechMessage('x '.repeat(2000)).subarray(5)), 1);
   expect(await rawCall(target, synthesizePath, [body], { 'grpc-encoding': 'gzip' })).toMatchObject({ grpcStatus: '0' });
   expect(heart.counts.finished).toBe(1);

@@ -9,7 +9,7 @@ import { createGrpcTransport } from '@connectrpc/connect-node';
 import { describe, expect, test } from 'vitest';
 import { ServerReflection, type ServerReflectionRequest } from '../../gen/grpc/reflection/v1/reflection_pb.ts';
 import { ServerReflection as ServerReflectionAlpha } from '../../gen/grpc/reflection/v1alpha/reflection_pb.ts';
-import { openHouse } from './open-house.ts';
+import { openTestServices } from './open-services.ts';
 
 const bufProgram = join(import.meta.dirname, '../../node_modules/.bin/buf');
 const buf = async (...args: string[]) =>
@@ -24,7 +24,7 @@ const services = [
 ];
 
 test('buf curl lists, describes and calls what is served', async () => {
-  const { target } = await openHouse();
+  const { target } = await openTestServices();
   const base = ['--http2-prior-knowledge', '--protocol', 'grpc'];
   expect((await buf(...base, '--list-services', `http://${target}`)).trim().split('\n').sort()).toEqual(
     [...services].sort(),
@@ -52,7 +52,7 @@ describe.each([
   ['v1alpha', ServerReflectionAlpha as unknown as typeof ServerReflection],
 ])('%s', (_, service) => {
   async function ask(...questions: ServerReflectionRequest['messageRequest'][]) {
-    const { target } = await openHouse();
+    const { target } = await openTestServices();
     const client = createClient(service, createGrpcTransport({ baseUrl: `http://${target}` }));
     async function* requests() {
       for (const messageRequest of questions) yield { host: 'h', messageRequest };
@@ -113,7 +113,7 @@ describe.each([
 });
 
 test('an operator may switch it off', async () => {
-  const { target } = await openHouse({ services: { reflection: false } });
+  const { target } = await openTestServices({ services: { reflection: false } });
   const client = createClient(ServerReflection, createGrpcTransport({ baseUrl: `http://${target}` }));
   async function* requests() {
     yield { messageRequest: { case: 'listServices' as const, value: '' } };

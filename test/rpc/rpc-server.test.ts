@@ -7,11 +7,11 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { SpeechService, type StreamSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
-import { goodKey, openHouse } from './open-house.ts';
+import { goodKey, openTestServices } from './open-services.ts';
 import { openSession, request, speechMessage, streamPath, synthesizePath } from './raw-grpc.ts';
 import { testCertificate } from './test-certificate.ts';
 
-type House = Awaited<ReturnType<typeof openHouse>>;
+type House = Awaited<ReturnType<typeof openTestServices>>;
 const hello = { voiceId: 'ada', text: 'hello' };
 const say = (house: House) => house.speech.unary('synthesizeSpeech', hello, goodKey);
 
@@ -25,7 +25,7 @@ const streamOf = ({ speech }: House, text: string) => {
 
 describe('drained', () => {
   test('it lets streams finish, takes no new call, and is gone', async () => {
-    const house = await openHouse();
+    const house = await openTestServices();
     const stream = streamOf(house, 'pieces=20 wait=10');
     await expect.poll(() => stream.seen.length).toBeGreaterThan(0);
     const drained = house.server.drain(60_000);
@@ -39,7 +39,7 @@ describe('drained', () => {
   });
 
   test('it ends what takes too long, with a reason to come back', async () => {
-    const house = await openHouse();
+    const house = await openTestServices();
     const streams = [1, 2].map(() => streamOf(house, 'pieces=100000 wait=10'));
     for (const { seen } of streams) await expect.poll(() => seen.length).toBeGreaterThan(0);
     const local = createClient(SpeechService, house.services.transport).synthesizeSpeech(
@@ -58,7 +58,7 @@ describe('drained', () => {
   });
 
   test('it does not wait for who holds on to a connection and calls nothing', async () => {
-    const house = await openHouse();
+    const house = await openTestServices();
     const silent = connectSocket({ port: house.server.port, host: '127.0.0.1', allowHalfOpen: true });
     await once(silent, 'connect');
     const session = await openSession(house.target);
@@ -69,7 +69,7 @@ describe('drained', () => {
 });
 
 test('it says why it cannot listen', async () => {
-  const { server, services } = await openHouse();
+  const { server, services } = await openTestServices();
   const open = (host: string, port: number) => openRpcServer({ services, address: { host, port }, onFault() {} });
   const taken = `cannot listen for gRPC on 127.0.0.1:${server.port}: another program listens there already`;
   await expect(open('127.0.0.1', server.port)).rejects.toThrow(taken);
@@ -77,7 +77,7 @@ test('it says why it cannot listen', async () => {
 });
 
 test('with a certificate it speaks TLS', async () => {
-  const { target, server } = await openHouse({ tls: testCertificate });
+  const { target, server } = await openTestServices({ tls: testCertificate });
   const credentials = grpc.credentials.createSsl(Buffer.from(testCertificate.cert));
   const client = openGrpcClient(SpeechService, target.replace('127.0.0.1', 'localhost'), { credentials });
   expect((await client.unary('synthesizeSpeech', hello, goodKey)).chars).toBe(5);
@@ -89,7 +89,7 @@ test('with a certificate it speaks TLS', async () => {
 });
 
 test('it serves connections that another listener took', async () => {
-  const { services } = await openHouse();
+  const { services } = await openTestServices();
   const core = await openRpcServer({ services, onFault() {} });
   expect(core.port).toBe(0);
   const door = createServer((socket) => core.accept(socket));
@@ -115,7 +115,7 @@ describe('it stays up for others against', () => {
 
   /** Lets a client send what it likes, and sees that another is served meanwhile and after. */
   async function withstand(attack: (socket: Socket) => Promise<void> | void) {
-    const house = await openHouse();
+    const house = await openTestServices();
     const socket = connectSocket(house.server.port, '127.0.0.1');
     socket.on('error', () => {}).resume();
     onTestFinished(() => void socket.destroy());
@@ -162,7 +162,7 @@ describe('it stays up for others against', () => {
   });
 
   test('10 000 headers, and large ones', async () => {
-    const house = await openHouse();
+    const house = await openTestServices();
     const session = await openSession(house.target);
     const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`x-${i}`, 'y']));
     const large = { 'x-large': 'y'.repeat(60_000) };
@@ -180,7 +180,7 @@ describe('it stays up for others against', () => {
   });
 
   test('streams that are opened and reset in a loop', async () => {
-    const house = await openHouse();
+    const house = await openTestServices();
     const session = await openSession(house.target);
     let reset = 0;
     while (!session.closed && !session.destroyed && reset < 5000) {
@@ -194,7 +194,7 @@ describe('it stays up for others against', () => {
   });
 
   test('a thousand streams at once that nobody reads', async () => {
-    const house = await openHouse();
+    const house = await openTestServices();
     const session = await openSession(house.target);
     for (let i = 0; i < 1000; i++) request(session, streamPath).end(speechMessage('pieces=1000 bytes=8192'));
     await expect.poll(() => house.heart.counts.running).toBe(100);

@@ -5,7 +5,7 @@ import type { OutputFormat, ReturnFormat, TimestampKind } from '../../gen/sonant
 import type { Failure } from '../../src/errors.ts';
 import { fromConnectError } from '../../src/rpc/status.ts';
 import { explain, failureOf } from './grpc-client.ts';
-import { connectClients, goodKey, openHouse } from './open-house.ts';
+import { connectClients, goodKey, openTestServices } from './open-services.ts';
 
 const key = { headers: { 'x-api-key': 'good' } };
 
@@ -23,7 +23,7 @@ describe('what is wrong with a request', () => {
   };
 
   test('is told all at once, by the names of the proto', async () => {
-    const { speech, heart } = await openHouse();
+    const { speech, heart } = await openTestServices();
     const ask = async (request: typeof nothing) =>
       explain(await failureOf(speech.unary('synthesizeSpeech', request, goodKey)));
     const faultsOf = async (request: typeof nothing) =>
@@ -53,7 +53,7 @@ describe('what is wrong with a request', () => {
     ['a language that the voice lacks', { textChunks: ['x'], languageCode: 'fr' }, 'invalid_request', {}],
     ['a hundred faults', { textChunks: Array(100).fill(' ') }, 'invalid_request', {}],
   ])('%s fails alike through every way in', async (_, fields, reason, facts) => {
-    const house = await openHouse();
+    const house = await openTestServices();
     const request = { voiceId: 'ada', ...fields };
     const stream = house.speech.stream('streamSpeech', request, goodKey);
     stream.resume();

@@ -11,11 +11,11 @@ import {
   StreamSpeechResponseSchema,
   TimestampKind,
 } from '../../gen/sonant/v1/speech_pb.ts';
+import type { Delivered } from '../../src/delivery/delivery.ts';
 import { handoverKey } from '../../src/rpc/call.ts';
 import { fromConnectError } from '../../src/rpc/status.ts';
-import type { Delivered } from '../../src/speech/delivery.ts';
 import { explain, failureOf } from './grpc-client.ts';
-import { connectClients, goodKey, openHouse } from './open-house.ts';
+import { connectClients, goodKey, openTestServices } from './open-services.ts';
 
 const key = { headers: { 'x-api-key': 'good' } };
 const collect = (events: AsyncIterable<StreamSpeechResponse>) => Array.fromAsync(events);
@@ -35,7 +35,7 @@ describe('a stream', () => {
   };
 
   test('has the same events and bytes through every way in', async () => {
-    const house = await openHouse();
+    const house = await openTestServices();
     const byGrpc = (await house.speech.stream('streamSpeech', request, goodKey).toArray()) as StreamSpeechResponse[];
     expect(joined(byGrpc).length).toBe(3 * 9000 + 3 * 64);
     for (const [name, client] of Object.entries(connectClients(house))) {
@@ -54,7 +54,7 @@ describe('a stream', () => {
   });
 
   test('tells all that the heart tells', async () => {
-    const house = await openHouse();
+    const house = await openTestServices();
     const events = (await house.speech.stream('streamSpeech', request, goodKey).toArray()) as StreamSpeechResponse[];
     const of = (wanted: string) => events.flatMap(({ event }) => (event.case === wanted ? [event.value] : []));
     expect(of('info')).toMatchObject([
@@ -91,7 +91,7 @@ describe('a stream', () => {
   });
 
   test('tells its link where it asks for one, in the first event and the last', async () => {
-    const { speech } = await openHouse();
+    const { speech } = await openTestServices();
     const linkOf = async (returnFormat: ReturnFormat) => {
       const events = await speech.stream('streamSpeech', { ...request, returnFormat }, goodKey).toArray();
       const [first, last] = [events[0], events.at(-1)].map(({ event }: StreamSpeechResponse) => event.value);
@@ -106,7 +106,7 @@ describe('a stream', () => {
   });
 
   test('that fails after its first sound ends in the failure through every way in, never cleanly', async () => {
-    const house = await openHouse();
+    const house = await openTestServices();
     const request = { voiceId: 'ada', textChunks: ['pieces=9 fail=2'] };
     const seen: string[] = [];
     const stream = house.speech.stream('streamSpeech', request, goodKey);
@@ -127,7 +127,7 @@ describe('a stream', () => {
 
 describe('a unary call', () => {
   test('takes the defaults of the specification and answers with a link', async () => {
-    const { speech } = await openHouse();
+    const { speech } = await openTestServices();
     const answer = await speech.unary('synthesizeSpeech', { voiceId: 'ada', text: '😀 Hello' }, goodKey);
     expect(answer).toMatchObject({
       voiceId: 'ada',
@@ -143,7 +143,7 @@ describe('a unary call', () => {
   });
 
   test('has the same inline bytes through every way in', async () => {
-    const house = await openHouse();
+    const house = await openTestServices();
     const request = { voiceId: 'ada', text: 'pieces=40 bytes=5000', returnFormat: ReturnFormat.INLINE };
     const answer = await house.speech.unary('synthesizeSpeech', request, goodKey);
     expect(answer.audio.value).toHaveLength(200_000);
@@ -156,7 +156,7 @@ describe('a unary call', () => {
   });
 
   test('with more inline audio than may be, is refused with the way out', async () => {
-    const { speech } = await openHouse();
+    const { speech } = await openTestServices();
     const ask = (text: string, inlineBytesMax?: number) =>
       failureOf(
         speech.unary(
@@ -183,14 +183,14 @@ describe('a unary call', () => {
   });
 
   test('of 4 000 000 bytes passes a client with the usual limit of 4 MiB a message', async () => {
-    const { speech } = await openHouse();
+    const { speech } = await openTestServices();
     const request = { voiceId: 'ada', text: 'pieces=4 bytes=1000000', returnFormat: ReturnFormat.INLINE };
     const { audio } = await speech.unary('synthesizeSpeech', request, goodKey);
     expect(audio.value).toHaveLength(4_000_000);
   });
 
   test('goes past the cache where the caller says no-cache', async () => {
-    const { speech } = await openHouse();
+    const { speech } = await openTestServices();
     const ask = async (metadata: Record<string, string>) =>
       (
         await speech.unary(
@@ -203,7 +203,7 @@ describe('a unary call', () => {
   });
 
   test('hands the sound itself to a door of this process, of any length', async () => {
-    const house = await openHouse();
+    const house = await openTestServices();
     const handover: { delivered?: Delivered } = {};
     const contextValues = createContextValues().set(handoverKey, handover);
     const request = { voiceId: 'ada', text: 'pieces=5 bytes=1000000', returnFormat: ReturnFormat.INLINE };
@@ -214,7 +214,7 @@ describe('a unary call', () => {
 });
 
 test('an estimate counts without speaking', async () => {
-  const { speech, heart } = await openHouse();
+  const { speech, heart } = await openTestServices();
   const estimate = await speech.unary('estimateSpeech', { voiceId: 'ada', textChunks: ['ab', 'cd'] }, goodKey);
   expect(estimate).toMatchObject({
     chars: 4,
@@ -226,7 +226,7 @@ test('an estimate counts without speaking', async () => {
 });
 
 test('audio is deleted by whom it belongs to, once', async () => {
-  const { speech } = await openHouse();
+  const { speech } = await openTestServices();
   const { audioId } = await speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'x' }, goodKey);
   const remove = (audioId: string) => speech.unary('deleteAudio', { audioId }, goodKey);
   await remove(audioId);

@@ -6,7 +6,7 @@ import { Failure, type FailureFacts, failureTable, type Reason } from '../../src
 import { detailBytesMax } from '../../src/rpc/limits.ts';
 import { fromConnectError, toConnectError } from '../../src/rpc/status.ts';
 import { explain, failureOf } from './grpc-client.ts';
-import { connectClients, goodKey, openHouse } from './open-house.ts';
+import { connectClients, goodKey, openTestServices } from './open-services.ts';
 
 const reasons = Object.keys(failureTable) as Reason[];
 const key = { headers: { 'x-api-key': 'good' } };
@@ -22,7 +22,7 @@ const facts: FailureFacts = {
 };
 
 test('every reason of the table reaches a gRPC client with its code, its name and its sentence', async () => {
-  const { heart, speech } = await openHouse();
+  const { heart, speech } = await openTestServices();
   for (const reason of reasons) {
     heart.trouble.failure = new Failure(reason);
     const told = explain(
@@ -42,7 +42,7 @@ test('every reason of the table reaches a gRPC client with its code, its name an
 });
 
 test('a gRPC client reads all the facts of a failure', async () => {
-  const { heart, speech } = await openHouse();
+  const { heart, speech } = await openTestServices();
   heart.trouble.failure = new Failure('rate_limit_exceeded', facts);
   const told = explain(await failureOf(speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'fail=0' }, goodKey)));
   expect(told).toMatchObject({
@@ -56,7 +56,7 @@ test('a gRPC client reads all the facts of a failure', async () => {
 });
 
 test('a failure comes back as it was thrown, through every way in', async () => {
-  const house = await openHouse();
+  const house = await openTestServices();
   const clients = connectClients(house);
   for (const reason of reasons) {
     const failure = new Failure(reason, facts, new Error('the engine said something'));
@@ -73,7 +73,7 @@ test('a failure comes back as it was thrown, through every way in', async () => 
 });
 
 test('what is no Failure is an internal error that tells nothing of itself, its cause once in the log', async () => {
-  const { heart, speech, calls } = await openHouse();
+  const { heart, speech, calls } = await openTestServices();
   const bug = new TypeError('/secret/path of undefined');
   heart.trouble.failure = bug;
   const told = explain(await failureOf(speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'fail=0' }, goodKey)));
@@ -89,7 +89,7 @@ test('what is no Failure is an internal error that tells nothing of itself, its 
 });
 
 test('many faults are told as far as they fit into what clients read of a trailer', async () => {
-  const { speech } = await openHouse();
+  const { speech } = await openTestServices();
   const textChunks = Array(200).fill(' ');
   const stream = speech.stream('streamSpeech', { voiceId: 'ada', textChunks }, goodKey);
   stream.resume();

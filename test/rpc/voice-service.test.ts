@@ -2,10 +2,10 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { VoiceKind, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
-import { goodKey, openHouse } from './open-house.ts';
+import { goodKey, openTestServices } from './open-services.ts';
 
 async function open() {
-  const { target } = await openHouse();
+  const { target } = await openTestServices();
   const client = openGrpcClient(VoiceService, target);
   onTestFinished(() => client.close());
   const list = (request: object = {}) => client.unary('listVoices', request, goodKey);

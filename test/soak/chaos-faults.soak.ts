@@ -8,7 +8,7 @@ import { type Kind, kinds } from './checking-client.ts';
 import { longestSilenceMs, toRow } from './fault-report.ts';
 import { startLoad, wrongOf } from './load.ts';
 import { startAgain } from './open-installation.ts';
-import { type Ordeal, openOrdeal } from './open-ordeal.ts';
+import { openTrial, type Trial } from './open-trial.ts';
 
 const { FAULTS = '' } = process.env;
 const calmMs = 3_000;
@@ -26,9 +26,9 @@ interface Fault {
   callers?: readonly Kind[];
 }
 
-let ordeal: Ordeal;
+let ordeal: Trial;
 beforeAll(async () => {
-  ordeal = await openOrdeal(3);
+  ordeal = await openTrial(3);
 }, 180_000);
 afterAll(() => ordeal?.close());
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Kind, kinds } from './checking-client.ts';
 import { startLoad, tallyOf } from './load.ts';
-import { type Ordeal, openOrdeal } from './open-ordeal.ts';
+import { openTrial, type Trial } from './open-trial.ts';
 
 const { ROUNDS = '2' } = process.env;
 const rounds = Number(ROUNDS);
@@ -13,9 +13,9 @@ const backMs = 2_500;
 /** The short ones are those that a closing door may lose. */
 const callers: readonly Kind[] = [...kinds, 'key', 'key', 'key', 'key'];
 
-let ordeal: Ordeal;
+let ordeal: Trial;
 beforeAll(async () => {
-  ordeal = await openOrdeal(3);
+  ordeal = await openTrial(3);
 }, 180_000);
 afterAll(() => ordeal.close());
 

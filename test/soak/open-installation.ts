@@ -5,16 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
-import { operatorErrand } from '../../src/access/key-errand.ts';
-import type { KeyLimits } from '../../src/access/key-limits.ts';
-import { firstKeyScopes } from '../../src/access/scope.ts';
 import { openKeys } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { registry } from '../../src/engines/registry.ts';
-import { type OwnRedisServer, openOwnRedisServer } from '../access/redis-server.ts';
+import { operator } from '../../src/keys/actor.ts';
+import { firstKeyScopes } from '../../src/keys/scopes.ts';
+import type { KeyLimits } from '../../src/limits/key-limits.ts';
 import { openBalancer } from '../balancer.ts';
 import { limitObjects, startCeph } from '../clips/ceph.ts';
 import { openFaultProxy } from '../clips/fault-proxy.ts';
+import { type OwnRedisServer, openOwnRedisServer } from '../redis/redis-server.ts';
 import { createReplica, type ReplicaProcess } from '../replica-process.ts';
 import { type OwnPostgresServer, startOwnPostgres } from '../store/postgres-server.ts';
 import { openWire, type Wire } from './open-wire.ts';
@@ -101,7 +101,7 @@ export async function openInstallation(count: number, { isWired = true } = {}): 
       const keys = await openKeys(
         loadConfig({ env: { ...shared, SONANT_DATA_DIR: folder }, folder, engines: registry }),
       );
-      const made = await keys.desk.create({ scopes: firstKeyScopes, limits: { ...plenty, ...limits } }, operatorErrand);
+      const made = await keys.desk.create({ scopes: firstKeyScopes, limits: { ...plenty, ...limits } }, operator);
       await keys.close();
       return { key: made.key, keyId: made.apiKey.keyId };
     },

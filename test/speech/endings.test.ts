@@ -2,8 +2,8 @@
 // who leave, readers who stop; and a hundred callers at once.
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import type { SpeechEvent } from '../../src/speech/outbox.ts';
-import { collect, fifty, joined, openHeart as open } from './open-heart.ts';
+import type { SpeechEvent } from '../../src/speech/speech-events.ts';
+import { collect, fifty, joined, openSpeech as open } from './open-speech.ts';
 
 describe('failure', () => {
   test('before the first sound: nothing has left', async () => {

@@ -4,9 +4,9 @@ import { Failure } from '../../src/errors.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
-import { createVoices, type KeptVoice } from '../../src/speech/voice.ts';
+import { createVoices, type StoredVoice } from '../../src/speech/voice.ts';
 import { openTone, type ToneEngine } from '../engines/tone-engine.ts';
-import { collect, sentence } from './open-heart.ts';
+import { collect, sentence } from './open-speech.ts';
 
 const never = new AbortController().signal;
 const lost = new Failure('engine_unavailable', { retryAfterSeconds: 0 }, new Error('gone'));
@@ -15,12 +15,12 @@ afterEach(async () => {
   for (const tone of opened.splice(0)) await tone.close();
 });
 
-function openPair(asked: Partial<KeptVoice> = {}) {
+function openPair(asked: Partial<StoredVoice> = {}) {
   const first = openTone({ name: 'first', languageCodes: ['en'] });
   const second = openTone({ name: 'second', sampleRateHz: 24_000 });
   opened.push(first, second);
   const ending = new AbortController();
-  const ada: KeptVoice = {
+  const ada: StoredVoice = {
     ...{ voiceId: 'ada', name: 'Ada', description: '', kind: 'stock', status: 'ready', languageCodes: ['en', 'de'] },
     ...{ labels: {}, version: '1', consent: undefined, createdAt: new Date(), updatedAt: new Date() },
     bindings: [

@@ -1,7 +1,8 @@
 // Requests: section 4 of the wire contract, rule by rule.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { countChars, parseSpeechRequest } from '../../src/speech/request.ts';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { countChars } from '../../src/text/chars.ts';
 
 const rest = { voice_id: 'ada', text: 'Hello.' };
 const streaming = { voice_id: 'ada', method: 'streaming', text_chunks: ['Hello.', 'Bye.'] };

@@ -2,7 +2,7 @@
 // an engine cannot do itself, odd text.
 import { describe, expect, test } from 'vitest';
 import { formatNames } from '../../src/audio/formats.ts';
-import { collect, fifty, joined, openHeart as open, samplesOf, sentence, streaming } from './open-heart.ts';
+import { collect, fifty, joined, openSpeech as open, samplesOf, sentence, streaming } from './open-speech.ts';
 
 describe('a stream', () => {
   test('is one info, the chunks in order with their sound, and one done', async () => {

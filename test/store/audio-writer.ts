@@ -9,14 +9,14 @@ import { createId } from '../../src/id.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
-import { openKeys } from '../access/open-keys.ts';
+import { openKeys } from '../keys/open-keys.ts';
 import { clipBytes } from './clip-bytes.ts';
 
 const folder = process.argv[2]!;
 const store = await openSqlite(join(folder, 'sonant.db'));
 const clips = await openLocalClips({ dir: join(folder, 'clips') });
 const clipRows = createClipRows(store);
-const keyring = openKeys({ rows: createApiKeyRows(store) });
+const keyVerifier = openKeys({ rows: createApiKeyRows(store) });
 const acknowledge = (word: string) => writeSync(1, `${word}\n`);
 
 async function keepClips(): Promise<never> {
@@ -47,7 +47,7 @@ async function keepClips(): Promise<never> {
 
 async function keepKeys(): Promise<never> {
   for (;;) {
-    acknowledge((await keyring.create({})).key);
+    acknowledge((await keyVerifier.create({})).key);
     // Rows alone never wait for the event loop; the clips want their turn.
     await setTimeout(3);
   }

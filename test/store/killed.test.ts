@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
-import { createKeyring } from '../../src/access/keyring.ts';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
+import { createKeyVerifier } from '../../src/keys/key-verifier.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
@@ -43,11 +43,11 @@ test(`${kills} kills at random moments lose no acknowledged row or clip, and sho
     const store = await openSqlite(join(folder, 'sonant.db'));
     const clips = await openLocalClips({ dir: join(folder, 'clips') });
     const clipRows = createClipRows(store);
-    const keyring = createKeyring({ rows: createApiKeyRows(store) });
+    const keyVerifier = createKeyVerifier({ rows: createApiKeyRows(store) });
     expect(await store.query('pragma integrity_check')).toEqual([{ integrity_check: 'ok' }]);
 
     for (const word of words) {
-      if (word.startsWith('snt_')) await keyring.verify(word, '127.0.0.1');
+      if (word.startsWith('snt_')) await keyVerifier.verify(word, '127.0.0.1');
       else {
         expect((await clipRows.find(word))?.byteCount).toBe(clipBytes(word).length);
         expect(await clips.open(word).then((clip) => clip?.body.destroy())).toBeDefined();
@@ -60,7 +60,7 @@ test(`${kills} kills at random moments lose no acknowledged row or clip, and sho
       const clip = (await clips.open(clipId))!;
       expect(clipBytes(clipId).equals(await buffer(clip.body)), `${clipId} is whole`).toBe(true);
     }
-    await keyring.close();
+    await keyVerifier.close();
     await clips.close();
     await store.close();
   }

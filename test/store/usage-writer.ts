@@ -1,11 +1,11 @@
 // A process of its own that notes what was spoken as fast as it can, and says what is acknowledged:
 //     node usage-writer.ts FILE
 import { writeSync } from 'node:fs';
-import { createLedger } from '../../src/access/ledger.ts';
+import { createUsageLedger } from '../../src/limits/usage-ledger.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
 
-const ledger = createLedger(createUsageRows(await openSqlite(process.argv[2]!)));
+const ledger = createUsageLedger(createUsageRows(await openSqlite(process.argv[2]!)));
 const spoken = { day: '2026-11-21', keyId: 'k', voiceId: 'v', requests: 1, characters: 7, audioMs: 11 };
 for (;;) {
   await Promise.all([ledger.add(spoken), ledger.add({ ...spoken, voiceId: 'w' }), ledger.add(spoken)]);

@@ -1,11 +1,11 @@
 // In which languages a clone is made, and what was consented to in them; what else is asked of one, test/contract/ shows.
 import { expect, test } from 'vitest';
-import type { AskedClone } from '../../src/voices/asked-voice.ts';
 import { createCloneMaking } from '../../src/voices/clone-making.ts';
+import type { CloneFields } from '../../src/voices/voice-fields.ts';
 import { openTone } from '../engines/tone-engine.ts';
 
 const pcm = { samples: Int16Array.from({ length: 24_000 }, (_, n) => 9_000 * Math.sin(n / 20)), sampleRateHz: 24_000 };
-const asked: AskedClone = {
+const asked: CloneFields = {
   ...{ voiceId: undefined, name: 'Ada', description: '', labels: {}, languageCode: 'en-US', speakerName: 'Ada L.' },
   ...{ reference: Buffer.of(1), referenceText: '', consent: Buffer.of(2), consentScript: '', engines: [] },
 };

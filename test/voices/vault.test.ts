@@ -1,6 +1,6 @@
 // The vault: what is locked up opens as what it was, and as nothing else.
 import { expect, test } from 'vitest';
-import { createVault } from '../../src/voices/vault.ts';
+import { createVault } from '../../src/voices/clone-vault.ts';
 
 const vaultOf = (master: string) => createVault(async () => master);
 const master = 'a master key of thirty-two chars.';

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createVoiceRows, type VoiceRows } from '../../src/store/voice-rows.ts';
-import { createVault } from '../../src/voices/vault.ts';
-import { operatorErrand, toRecordEntry } from '../../src/voices/voice-errand.ts';
+import { createVault } from '../../src/voices/clone-vault.ts';
+import { operator, toRecordEntry } from '../../src/voices/voice-errand.ts';
 import { exportVoice, importVoiceFile } from '../../src/voices/voice-file.ts';
 
 const vault = createVault(async () => 'a master key of thirty-two chars.');
@@ -43,7 +43,7 @@ beforeEach(async () => {
       ]),
       ...{ createdAtMs: 1, updatedAtMs: 2 },
     },
-    entry: toRecordEntry({ action: 'clone', voiceId: 'ada', atMs: 1, detail: {} }, operatorErrand),
+    entry: toRecordEntry({ action: 'clone', voiceId: 'ada', atMs: 1, detail: {} }, operator),
     clones: [{ cloneId: 'cln_ada', sealed }],
   }));
 });
@@ -83,7 +83,7 @@ test('not after consent was withdrawn, though the file was written before and th
   ] as const) {
     await here.change('ada', (row) => {
       const detail = { consent: JSON.parse(file).consent };
-      const entry = toRecordEntry({ action, voiceId: 'ada', atMs: 3, detail }, operatorErrand);
+      const entry = toRecordEntry({ action, voiceId: 'ada', atMs: 3, detail }, operator);
       return { row: { ...row!, status, consent: null, bindings: '[]' }, entry, destroysClones: true };
     });
   }

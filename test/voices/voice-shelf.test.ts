@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createVoiceRows, type VoiceRow, type VoiceRows } from '../../src/store/voice-rows.ts';
-import { createVault } from '../../src/voices/vault.ts';
-import { operatorErrand, toRecordEntry } from '../../src/voices/voice-errand.ts';
-import { openVoiceShelf } from '../../src/voices/voice-shelf.ts';
+import { createVault } from '../../src/voices/clone-vault.ts';
+import { openVoiceCache } from '../../src/voices/voice-cache.ts';
+import { operator, toRecordEntry } from '../../src/voices/voice-errand.ts';
 
 const vault = createVault(async () => 'a master key of thirty-two chars.');
 let rows: VoiceRows;
@@ -27,9 +27,9 @@ beforeEach(async () => {
 });
 
 const open = async () => {
-  const shelf = await openVoiceShelf({ rows, vault, purge: (...asked) => purge(...asked), onFault: () => {} });
-  onTestFinished(() => shelf.close());
-  return shelf;
+  const voiceCache = await openVoiceCache({ rows, vault, purge: (...asked) => purge(...asked), onFault: () => {} });
+  onTestFinished(() => voiceCache.close());
+  return voiceCache;
 };
 const put = (more: Partial<VoiceRow>, version = 1) =>
   rows.change('ada', () => {
@@ -39,46 +39,46 @@ const put = (more: Partial<VoiceRow>, version = 1) =>
       ...{ languageCodes: 'en', labels: '{}', bindings: '[]', consent: null, createdAtMs: 1, updatedAtMs: nowMs },
       ...more,
     };
-    return { row, entry: toRecordEntry({ action: 'update', voiceId: 'ada', atMs: nowMs, detail: {} }, operatorErrand) };
+    return { row, entry: toRecordEntry({ action: 'update', voiceId: 'ada', atMs: nowMs, detail: {} }, operator) };
   });
 
 test('a purge that fails is done again until it has gone well', async () => {
   await put({});
-  const shelf = await open();
+  const voiceCache = await open();
   let failures = 2;
   purge = async (...asked) => {
     if (failures-- > 0) throw new Error('the store is away');
     purges.push(asked);
   };
   await put({ status: 'consent_revoked' });
-  await expect(shelf.refresh()).rejects.toThrow('away');
+  await expect(voiceCache.refresh()).rejects.toThrow('away');
   await expect.poll(() => purges, { timeout: 5_000 }).toEqual([['ada', Infinity]]);
 });
 
 test('what ended while nobody looked is seen to at the start', async () => {
   await put({ status: 'deleted' });
-  const shelf = await open();
-  expect([purges, shelf.list()]).toEqual([[['ada', Infinity]], []]);
+  const voiceCache = await open();
+  expect([purges, voiceCache.list()]).toEqual([[['ada', Infinity]], []]);
 });
 
 test('deleted and made again between two looks: the old one ends, and only what it said is purged', async () => {
   await put({});
-  const shelf = await open();
-  const [old] = shelf.list();
+  const voiceCache = await open();
+  const [old] = voiceCache.list();
   await put({ status: 'deleted' }, 2);
   await put({ createdAtMs: 5 }, 3);
-  await shelf.refresh();
+  await voiceCache.refresh();
   expect(old!.ended.reason).toMatchObject({ reason: 'voice_not_ready' });
-  expect(shelf.list()[0]!.ended.aborted).toBe(false);
+  expect(voiceCache.list()[0]!.ended.aborted).toBe(false);
   expect(purges).toEqual([['ada', 5]]);
 });
 
 test('one that is only changed does not end, and keeps its signal', async () => {
   await put({});
-  const shelf = await open();
-  const [before] = shelf.list();
+  const voiceCache = await open();
+  const [before] = voiceCache.list();
   await put({ name: 'Bea', status: 'disabled' }, 2);
-  await shelf.refresh();
-  const [after] = shelf.list();
+  await voiceCache.refresh();
+  const [after] = voiceCache.list();
   expect([after!.name, after!.status, after!.ended === before!.ended, purges]).toEqual(['Bea', 'disabled', true, []]);
 });

@@ -1,6 +1,7 @@
 // An operation as a command for a shell, to be pasted as it is once the key is in $SONANT_KEY.
-import type { DocumentedContent, OpenApi } from '../openapi.ts';
-import type { Parameter, Schema } from '../operation.ts';
+
+import type { Parameter, Schema } from '../http/route-docs.ts';
+import type { DocumentedContent, OpenApi } from './openapi-document.ts';
 import { answersOf, type ToldOperation } from './reference-model.ts';
 
 export interface CurlExample {

@@ -1,7 +1,8 @@
 // The OpenAPI document as it is told to people: operations in their groups, members with what they may be in words, answers
 // with what may be in them, and the ways of failing. The page at /docs and docs/reference/rest.md are both made of these.
-import type { DocumentedAnswer, DocumentedContent, DocumentedOperation, OpenApi } from '../openapi.ts';
-import type { Schema } from '../operation.ts';
+
+import type { Schema } from '../http/route-docs.ts';
+import type { DocumentedAnswer, DocumentedContent, DocumentedOperation, OpenApi } from './openapi-document.ts';
 
 export interface ToldOperation {
   method: string;

@@ -1,8 +1,9 @@
 // The REST API as HTML: each operation with what it takes and answers and a command to try it, and each schema.
-import type { OpenApi } from '../openapi.ts';
-import type { Schema } from '../operation.ts';
+
+import type { Schema } from '../http/route-docs.ts';
 import { curlExamplesOf } from './curl-example.ts';
 import { code, escaped, fieldList, phrase, prose } from './markup.ts';
+import type { OpenApi } from './openapi-document.ts';
 import {
   answersOf,
   failuresOf,

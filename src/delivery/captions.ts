@@ -1,0 +1,236 @@
+// Captions of a whole text: the caller's own words in cues of two lines at most, each on screen while it is heard. A cue
+// ends with a sentence where it can, as the voice reads it, else with a line, a clause or a word; none overlaps the next,
+// and the last stays until the sound ends. Written as WebVTT (W3C) or as SubRip, which has commas in its times, and numbers:
+//     WEBVTT                              1
+//                                         00:00:00,176 --> 00:00:03,550
+//     00:00:00.176 --> 00:00:03.550       The train leaves at half past nine.
+//     The train leaves at half past nine.
+
+import type { CaptionKind } from '../speech/request.ts';
+import type { TimedWord } from '../speech/word-timing.ts';
+import { breath } from '../text/piece.ts';
+import { speakablePieces } from '../text/speakable.ts';
+
+export interface Cue {
+  startSeconds: number;
+  endSeconds: number;
+  lines: readonly string[];
+}
+
+export const captionContentTypes: Readonly<Record<CaptionKind, string>> = {
+  srt: 'application/x-subrip',
+  vtt: 'text/vtt; charset=utf-8',
+};
+
+const lineCharsMax = 42;
+const cueSecondsMax = 7;
+/** A sentence that is over sooner shares its cue with the next. */
+const cueSecondsMin = 1;
+/** How long a cue stays after its last word, if nothing else is heard. */
+const lingerSeconds = 0.5;
+const lineBreak = /\r\n|[\n\r\u2028\u2029]/g;
+/** What goes with the word before it: all up to a space, and marks that end something, after a space as in French. */
+const marksBehind = /^\S*(?:\s+[\p{Terminal_Punctuation}\p{Pe}\p{Pf}…]+(?=\s|$))*/u;
+
+export interface CaptionedText {
+  text: string;
+  /** Canonical BCP-47; tells where sentences end. */
+  languageCode: string;
+}
+
+/** A word with the marks around it. */
+interface Token {
+  text: string;
+  /** Whether no space comes before it, as in Chinese. */
+  glued: boolean;
+  /** In which line of the text it is. */
+  line: number;
+  /** The breath after it. */
+  breath: number;
+  /** Where it is, in code points, were all of the text in one line. */
+  from: number;
+  to: number;
+  startSeconds: number;
+  endSeconds: number;
+}
+
+/** `words` are those of the text, in order; `seconds` is how long the sound is. */
+export function toCues(captioned: CaptionedText, words: readonly TimedWord[], seconds: number): Cue[] {
+  const groups: Token[][] = [];
+  let group: Token[] = [];
+  for (const token of toTokens(captioned, words)) {
+    if (group.length > 0 && isOver(group)) {
+      groups.push(group);
+      group = [];
+    }
+    // What is left of it may still be too long for another.
+    while (group.length > 0 && !fits([...group, token])) {
+      const kept = cutOf(group, token);
+      groups.push(group.slice(0, kept));
+      group = group.slice(kept);
+    }
+    group.push(token);
+  }
+  if (group.length > 0) groups.push(group);
+  const starts = [...groups.slice(1).map(([first]) => first!.startSeconds), Infinity];
+  let last = 0;
+  return groups.map((tokens, i) => {
+    const startSeconds = Math.max(tokens[0]!.startSeconds, last);
+    const stays = tokens.at(-1)!.endSeconds + lingerSeconds;
+    const until = i === groups.length - 1 ? seconds : Math.min(starts[i]!, stays);
+    last = Math.max(until, startSeconds + 0.001);
+    return { startSeconds, endSeconds: last, lines: toLines(tokens) };
+  });
+}
+
+export function toCaptions(kind: CaptionKind, cues: readonly Cue[]): string {
+  const isVtt = kind === 'vtt';
+  const time = (seconds: number) => toTime(seconds, isVtt ? '.' : ',');
+  const blocks = cues.map(({ startSeconds, endSeconds, lines }, i) => {
+    const shown = isVtt ? lines.map(escapeVtt) : lines;
+    return [...(isVtt ? [] : [i + 1]), `${time(startSeconds)} --> ${time(endSeconds)}`, ...shown, ''].join('\n');
+  });
+  return [...(isVtt ? ['WEBVTT\n'] : []), ...blocks].join('\n');
+}
+
+/** Whether the cue has all that it should: its paragraph is over, or its sentence, and it was long enough. */
+function isOver(group: readonly Token[]): boolean {
+  const last = group.at(-1)!;
+  const isLong = last.endSeconds - group[0]!.startSeconds >= cueSecondsMin;
+  return last.breath === breath.paragraph || (isLong && last.breath === breath.sentence);
+}
+
+const fits = (tokens: readonly Token[]): boolean =>
+  tokens.at(-1)!.endSeconds - tokens[0]!.startSeconds <= cueSecondsMax && secondLineOf(tokens) !== undefined;
+
+/** How many of the words stay in a cue that cannot take `next`: up to a sentence, line or clause, if that is worth it. */
+function cutOf(group: readonly Token[], next: Token): number {
+  const { line } = group.at(-1)!;
+  if (next.line > line) return group.length;
+  const afterLast = (rank: number) => group.findLastIndex((token) => token.breath >= rank) + 1;
+  const isWorth = (count: number) => count >= group.length / 3;
+  const afterSentence = afterLast(breath.sentence);
+  if (isWorth(afterSentence)) return afterSentence;
+  const afterLine = group.findIndex((token) => token.line === line);
+  if (afterLine > 0) return afterLine;
+  const afterClause = afterLast(breath.clause);
+  return isWorth(afterClause) ? afterClause : group.length;
+}
+
+/** In one line, or in two: those of the text, or else as even as can be. */
+function toLines(tokens: readonly Token[]): string[] {
+  const joined = (from: number, to?: number) =>
+    tokens.slice(from, to).reduce((line, { text, glued }, i) => line + (i > 0 && !glued ? ' ' : '') + text, '');
+  const second = secondLineOf(tokens)!;
+  return second === tokens.length ? [joined(0)] : [joined(0, second).trim(), joined(second).trim()];
+}
+
+/**
+ * Which token begins the second line: as many as there are where one line holds them all, undefined where two do not.
+ * It joins nothing to measure it, for it is asked anew with every word.
+ */
+function secondLineOf(tokens: readonly Token[]): number | undefined {
+  const { from, line } = tokens[0]!;
+  const { to, line: lastLine } = tokens.at(-1)!;
+  if (lastLine > line) {
+    const at = tokens.findIndex((token) => token.line > line);
+    const isOneEach = tokens[at]!.line === lastLine;
+    return isOneEach && Math.max(tokens[at - 1]!.to - from, to - tokens[at]!.from) <= lineCharsMax ? at : undefined;
+  }
+  if (to - from <= lineCharsMax) return tokens.length;
+  let best: number | undefined;
+  let least = lineCharsMax + 1;
+  for (let at = 1; at < tokens.length; at++) {
+    const longest = Math.max(tokens[at - 1]!.to - from, to - tokens[at]!.from);
+    if (longest < least) [best, least] = [at, longest];
+  }
+  return best;
+}
+
+/** The text cut before each word; what stands between words goes with the one before it, up to a space or a new line. */
+function toTokens({ text, languageCode }: CaptionedText, words: readonly TimedWord[]): Token[] {
+  const indices = toIndices(text);
+  const breathAt = createBreathAt(text, languageCode);
+  const whole = toWholeWords(words);
+  const tokens: Token[] = [];
+  let from = 0;
+  let line = 0;
+  for (const [i, { offset, length, startSeconds, endSeconds }] of whole.entries()) {
+    const end = indices[offset + length]!;
+    const next = whole[i + 1] ? indices[whole[i + 1]!.offset]! : text.length;
+    const behind = text.slice(end, next);
+    const to = next === text.length ? next : end + tailOf(behind).length;
+    const clean = text.slice(from, to).replace(/[\s\p{Cc}]+/gu, ' ');
+    const breaks = text.slice(to, next).match(lineBreak)?.length ?? 0;
+    const after = breaks > 1 ? breath.paragraph : Math.min(breathAt(end), breath.sentence);
+    const glued = tokens.length === 0 || !clean.startsWith(' ');
+    const column = (tokens.at(-1)?.to ?? 0) + (glued ? 0 : 1);
+    const token = { text: clean.trim(), glued, line, breath: after, startSeconds, endSeconds };
+    tokens.push(...inLines(token, column));
+    from = to;
+    line += breaks;
+  }
+  return tokens;
+}
+
+/** How much of what stands behind a word goes with it. */
+function tailOf(behind: string): string {
+  const end = behind.search(lineBreak);
+  return end < 0 ? marksBehind.exec(behind)![0] : behind.slice(0, end);
+}
+
+/** Where each code point of the text begins in UTF-16, and where the last ends. */
+function toIndices(text: string): number[] {
+  const indices = [0];
+  for (const char of text) indices.push(indices.at(-1)! + char.length);
+  return indices;
+}
+
+/** A word that was spoken in several segments comes once for each of them: here it is one, from first to last. */
+function toWholeWords(words: readonly TimedWord[]): TimedWord[] {
+  const whole: TimedWord[] = [];
+  for (const word of words) {
+    const last = whole.at(-1);
+    if (last && word.offset < last.offset + last.length) last.endSeconds = word.endSeconds;
+    else whole.push({ ...word });
+  }
+  return whole;
+}
+
+/** What breath the voice takes after the word that ends at an index, each not before the one asked for last. */
+function createBreathAt(text: string, languageCode: string): (end: number) => number {
+  const pieces = [...speakablePieces(text, { languageCode, spellOut: false })];
+  let next = 0;
+  return (end) => {
+    while (next < pieces.length && pieces[next]!.from < end) next++;
+    return pieces[next - 1]?.breath ?? breath.word;
+  };
+}
+
+/** A token that is longer than a line, such as an address, line by line. */
+function inLines(token: Omit<Token, 'from' | 'to'>, column: number): Token[] {
+  const chars = [...token.text];
+  const count = Math.ceil(chars.length / lineCharsMax);
+  const { startSeconds, endSeconds } = token;
+  const at = (n: number) =>
+    startSeconds + ((endSeconds - startSeconds) * Math.min(n * lineCharsMax, chars.length)) / chars.length;
+  return Array.from({ length: count }, (_, n) => ({
+    text: chars.slice(n * lineCharsMax, (n + 1) * lineCharsMax).join(''),
+    glued: n > 0 || token.glued,
+    line: token.line,
+    breath: n === count - 1 ? token.breath : breath.word,
+    from: column + n * lineCharsMax,
+    to: column + Math.min((n + 1) * lineCharsMax, chars.length),
+    startSeconds: at(n),
+    endSeconds: at(n + 1),
+  }));
+}
+
+const escapeVtt = (line: string): string =>
+  line.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+function toTime(seconds: number, point: string): string {
+  const ms = Math.round(seconds * 1000);
+  const two = (value: number) => String(Math.floor(value)).padStart(2, '0');
+  return `${two(ms / 3_600_000)}:${two((ms / 60_000) % 60)}:${two((ms / 1000) % 60)}${point}${String(ms % 1000).padStart(3, '0')}`;
+}

@@ -1,0 +1,74 @@
+// Removes what has had its day: the files of expired clips every minute, their rows a week later, and once a day the
+// files that a crash has left without a row. One sweep at a time, a small batch at a time, so that nobody waits for it.
+import { setImmediate as breathe } from 'node:timers/promises';
+import type { ClipStore } from '../clips/clip-store.ts';
+import { audioOf, removeClip } from './stored-captions.ts';
+
+export interface SweptIndex {
+  find(clipId: string): Promise<unknown>;
+  listExpired(nowMs: number, limit: number): Promise<string[]>;
+  markPurged(clipIds: readonly string[], nowMs: number): Promise<void>;
+  forgetPurged(beforeMs: number, limit: number): Promise<number>;
+}
+
+export interface ClipSweep {
+  /** Sweeps now. */
+  run(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+/** How long an address can say that its audio has expired, before it says that there is none. */
+const rowsKeptMs = 7 * dayMs;
+const batch = 100;
+
+export function openClipSweep(options: {
+  clips: ClipStore;
+  index: SweptIndex;
+  onFault(fault: unknown): void;
+}): ClipSweep {
+  const { clips, index, onFault } = options;
+  let sweptLeftoversAt = 0;
+  let isClosed = false;
+
+  /** Those that could be removed; the others are tried again a minute later. */
+  const remove = async (clipIds: readonly string[]): Promise<string[]> => {
+    const removed: string[] = [];
+    for (const clipId of clipIds) {
+      if (isClosed) break;
+      await removeClip(clips, clipId).then(() => removed.push(clipId), onFault);
+    }
+    return removed;
+  };
+
+  const sweep = async () => {
+    for (;;) {
+      const purged = await remove(await index.listExpired(Date.now(), batch));
+      if (purged.length > 0) await index.markPurged(purged, Date.now());
+      const forgotten = await index.forgetPurged(Date.now() - rowsKeptMs, batch);
+      if (isClosed || (purged.length < batch && forgotten < batch)) break;
+      await breathe();
+    }
+    if (isClosed || Date.now() - sweptLeftoversAt < dayMs) return;
+    sweptLeftoversAt = Date.now();
+    await clips.sweep(async (key) => isClosed || (await index.find(audioOf(key))) !== undefined);
+  };
+
+  let running = Promise.resolve();
+  const run = () => {
+    running = running.then(sweep).catch(onFault);
+    return running;
+  };
+  void run();
+  const timer = setInterval(run, minuteMs);
+  timer.unref();
+  return {
+    run,
+    async close() {
+      isClosed = true;
+      clearInterval(timer);
+      await running;
+    },
+  };
+}

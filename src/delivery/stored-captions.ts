@@ -1,0 +1,34 @@
+// Captions beside the sound that they belong to: their cues, in a clip of their own whose key differs in the prefix. They
+// come before the index has the sound and go with it, so whoever finds the sound finds them too.
+import type { ClipStore } from '../clips/clip-store.ts';
+import type { Cue } from './captions.ts';
+
+const audioPrefix = /^aud_/;
+const captionsPrefix = /^cap_/;
+const captionsOf = (audioId: string): string => audioId.replace(audioPrefix, 'cap_');
+
+/** The sound that a key in the store belongs to. */
+export const audioOf = (key: string): string => key.replace(captionsPrefix, 'aud_');
+
+export async function storeCaptions(clips: ClipStore, audioId: string, cues: readonly Cue[]): Promise<void> {
+  const draft = await clips.create(captionsOf(audioId), 'application/json');
+  try {
+    await draft.write(Buffer.from(JSON.stringify(cues)));
+    await draft.commit();
+  } finally {
+    await draft.discard();
+  }
+}
+
+/** Undefined where the sound has none. */
+export async function readCaptions(clips: ClipStore, audioId: string): Promise<readonly Cue[] | undefined> {
+  const stored = await clips.open(captionsOf(audioId));
+  if (!stored) return undefined;
+  return JSON.parse(Buffer.concat(await stored.body.toArray()).toString());
+}
+
+/** The sound, and its captions if it has any. */
+export async function removeClip(clips: ClipStore, audioId: string): Promise<void> {
+  await clips.remove(audioId);
+  await clips.remove(captionsOf(audioId));
+}

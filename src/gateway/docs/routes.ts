@@ -1,0 +1,119 @@
+// GET /docs: the reference of REST and gRPC as a page to read, made of the OpenAPI document and of what the protos say.
+// One file, no script, nothing from elsewhere; it follows the reader's light or dark, and fits a phone. Its links are
+// relative, so that they lead somewhere below any path that a proxy puts before ours.
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance } from 'fastify';
+import { failureTable } from '../../errors.ts';
+import { grpcServices, toGrpcSection, toMessages } from './grpc-section.ts';
+import { code, escaped, phrase, prose } from './markup.ts';
+import type { OpenApi } from './openapi-document.ts';
+import { groupsOf } from './reference-model.ts';
+import { toRestSection, toSchemas } from './rest-section.ts';
+
+export function addDocsPage(app: FastifyInstance, readOpenApi: () => OpenApi): void {
+  const style = readFileSync(new URL('./docs-page.css', import.meta.url), 'utf8');
+  const policy = [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+  let page: string | undefined;
+  app.get('/docs', (_request, reply) => {
+    page ??= toPage(readOpenApi(), style);
+    return reply
+      .headers({
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': policy,
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-cache',
+      })
+      .send(page);
+  });
+}
+
+const toPage = (document: OpenApi, style: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(document.info.title)} ${escaped(document.info.version)}: reference</title>
+<style>${style}</style>
+</head>
+<body>
+<a class="skip" href="#start">To the reference</a>
+<header><a class="brand" href="docs">Sonant</a> <span class="version">${escaped(document.info.version)}</span>
+<nav aria-label="Parts"><a href="#start">REST</a> <a href="#grpc">gRPC</a> <a href="#failures">Failures</a> <a href="openapi.json">openapi.json</a></nav></header>
+<div class="page">
+<details class="contents"><summary>Contents</summary>
+<nav aria-label="Contents" tabindex="0">${toContents(document)}</nav></details>
+<main id="start">
+${toStart(document)}
+${toRestSection(document)}
+${toFailures()}
+${toSchemas(document)}
+${toGrpcStart()}
+${toGrpcSection()}
+${toMessages()}
+</main>
+</div>
+</body>
+</html>
+`;
+
+function toStart({ info, servers }: OpenApi): string {
+  const hello = `curl '${servers[0].url}/api/audio/speech' \\
+  -H "X-API-Key: $SONANT_KEY" \\
+  -H 'Content-Type: application/json' \\
+  -d '{"voice_id":"clara","text":"Hello, world.","return_format":"buffer"}' \\
+  -o hello.wav`;
+  return `<section class="operation start"><div class="told">
+<h1>${escaped(info.title)}</h1>
+${prose(info.description)}
+<p>All of it is at <code>${escaped(servers[0].url)}</code>. A program reads the same in <a href="openapi.json">openapi.json</a>, and a gRPC client asks the service itself.</p>
+</div><div class="shown">${code('Say hello', hello)}</div></section>`;
+}
+
+const toGrpcStart = () => `<section class="operation start" id="grpc"><div class="told">
+<h2><a href="#grpc">gRPC</a></h2>
+<p>The package <code>sonant.v1</code>, over gRPC, and over Connect and gRPC-Web at the port of REST. A key goes into the metadata <code>x-api-key</code>. Reflection and <code>grpc.health.v1</code> are served. The same request gives the same bytes and the same failure as over REST.</p>
+<p>Each failure has a status, and with it a <code>google.rpc.ErrorInfo</code> whose <code>reason</code> is a word of the <a href="#failures">table</a> in upper case.</p>
+</div><div class="shown">${code('What is there', 'grpcurl -plaintext 127.0.0.1:50051 list')}</div></section>`;
+
+function toFailures(): string {
+  const rows = Object.entries(failureTable).map(
+    ([reason, { status, code: rpc, retryable, sentence }]) =>
+      `<tr id="${reason}"><th scope="row"><code>${reason}</code></th><td>${status}</td><td>${rpc}</td><td>${retryable ? 'yes' : 'no'}</td><td>${phrase(sentence)}</td></tr>`,
+  );
+  return `<section class="group" id="failures"><h2><a href="#failures">Failures</a></h2>
+<p>Whatever is no success has the body <a href="#schema-Failure">Failure</a>; who accepts <code>application/problem+json</code> gets it as RFC 9457 has it. Nothing is sent before the first sound exists, so what can be refused is refused with a status. A transfer that breaks later is cut off, and ends as no whole one does.</p>
+<div class="scroll" tabindex="0" role="region" aria-label="Table of failures"><table><thead><tr><th scope="col">error</th><th scope="col">status</th><th scope="col">gRPC</th><th scope="col">try again</th><th scope="col">when</th></tr></thead>
+<tbody>${rows.join('\n')}</tbody></table></div></section>`;
+}
+
+function toContents(document: OpenApi): string {
+  const list = (title: string, href: string, links: readonly string[]) =>
+    `<li><a href="${href}">${escaped(title)}</a>${links.length > 0 ? `<ul>${links.join('')}</ul>` : ''}</li>`;
+  const groups = groupsOf(document).map(({ name, operations }) =>
+    list(
+      name,
+      `#${name.toLowerCase()}`,
+      operations.map(
+        ({ method, operation }) =>
+          `<li><a href="#${operation.operationId}">${escaped(operation.summary)} <span class="method ${method.toLowerCase()}">${method === 'DELETE' ? 'DEL' : method}</span></a></li>`,
+      ),
+    ),
+  );
+  const services = grpcServices.map(({ name, methods }) =>
+    list(
+      name,
+      `#grpc-${name}`,
+      methods.map((method) => `<li><a href="#grpc-${method.name}">${method.name}</a></li>`),
+    ),
+  );
+  const more = [list('Failures', '#failures', []), list('Schemas', '#schemas', []), list('Headers', '#headers', [])];
+  return `<p>REST</p><ul>${[...groups, ...more].join('\n')}</ul><p>gRPC</p><ul>${services.join('\n')}${list('Messages', '#grpc-messages', [])}</ul>`;
+}

@@ -1,0 +1,60 @@
+// CORS (https://fetch.spec.whatwg.org/#http-cors-protocol): off, but for the origins that are configured. Requests are
+// never made with cookies, so no origin is trusted with more than reading what its own key was answered.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createId } from '../../id.ts';
+import { apiVersion } from '../../net/request-id.ts';
+import { replyHeaders } from './reply-headers.ts';
+
+/** Answers a preflight and says true; else lets the browser read the reply to come, if its page's origin is allowed. */
+export type Cors = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+const requestHeaders = [
+  'Accept',
+  'Authorization',
+  'Cache-Control',
+  'Content-Type',
+  'Idempotency-Key',
+  'If-None-Match',
+  'If-Range',
+  'Last-Event-ID',
+  'Range',
+  'X-API-Key',
+  'X-Request-Id',
+  // What browsers' Connect and gRPC-Web clients send.
+  'Connect-Protocol-Version',
+  'Connect-Timeout-Ms',
+  'Grpc-Timeout',
+  'X-Grpc-Web',
+  'X-User-Agent',
+];
+const replyHeadersOfRpc = ['Grpc-Status', 'Grpc-Message', 'Grpc-Status-Details-Bin'];
+const preflightSeconds = '7200';
+
+/** What OpenAI's clients tell of themselves, whatever it is. */
+const ownHeadersOf = ({ headers }: IncomingMessage) =>
+  String(headers['access-control-request-headers'] ?? '').match(/(?<=^|[ ,])x-stainless-[a-z-]{1,40}(?=$|[ ,])/gi) ??
+  [];
+
+export function createCors(allowedOrigins: readonly string[]): Cors {
+  if (allowedOrigins.length === 0) return () => false;
+  const exposed = [...Object.keys(replyHeaders), ...replyHeadersOfRpc].join(', ');
+  return (request, response) => {
+    const { origin } = request.headers;
+    response.setHeader('vary', 'Origin');
+    if (origin === undefined || !allowedOrigins.includes(origin)) return false;
+    response.setHeader('access-control-allow-origin', origin);
+    if (request.method !== 'OPTIONS' || !request.headers['access-control-request-method']) {
+      response.setHeader('access-control-expose-headers', exposed);
+      return false;
+    }
+    response.writeHead(204, {
+      'x-request-id': createId('req'),
+      'x-api-version': apiVersion,
+      'access-control-allow-methods': 'GET, HEAD, POST, PATCH, DELETE',
+      'access-control-allow-headers': [...requestHeaders, ...ownHeadersOf(request)].join(', '),
+      'access-control-max-age': preflightSeconds,
+    });
+    response.end();
+    return true;
+  };
+}

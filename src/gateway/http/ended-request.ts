@@ -1,0 +1,47 @@
+// Every request that this door has taken, told once when its reply is sent or its client has left: for the access log.
+
+import { ConnectError } from '@connectrpc/connect';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Failure } from '../../errors.ts';
+import { fromThrown } from './failure-reply.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What was thrown while it was answered. */
+    fault: unknown;
+  }
+}
+
+export interface EndedRequest {
+  requestId: string;
+  method: string;
+  /** The pattern of its address, such as "/api/voices/:id"; empty where nothing is. */
+  route: string;
+  status: number;
+  callerId: string | undefined;
+  /** What arose at this door; of what arose in the core, the core has told. */
+  failure: Failure | undefined;
+  durationMs: number;
+  /** False where the client left first, or the body was broken off. */
+  isWhole: boolean;
+}
+
+export type OnRequestEnd = (request: EndedRequest) => void;
+
+export function watchEnd(request: FastifyRequest, reply: FastifyReply, onRequestEnd: OnRequestEnd): void {
+  const begunMs = performance.now();
+  const { raw } = reply;
+  raw.once('close', () => {
+    const { fault } = request;
+    onRequestEnd({
+      requestId: request.id,
+      method: request.method,
+      route: request.routeOptions.url ?? '',
+      status: raw.statusCode,
+      callerId: request.caller?.callerId,
+      failure: fault === undefined || fault instanceof ConnectError ? undefined : fromThrown(fault),
+      durationMs: performance.now() - begunMs,
+      isWhole: raw.writableFinished,
+    });
+  });
+}

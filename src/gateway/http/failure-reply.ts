@@ -1,0 +1,87 @@
+// A Failure as a reply over HTTP. The body is flat, the same whatever was asked, and holds what applies:
+//     {"error","message","status","request_id","details":[{"field","reason","message"}],
+//      "required_scopes","retry_after","limit","actual","reason"}
+// Who accepts application/problem+json gets the same object with RFC 9457's `type`, `title`, `detail` and `instance`.
+import { ConnectError } from '@connectrpc/connect';
+import { Failure, failureTable, retrySecondsOf, toFailure } from '../../errors.ts';
+import { fromConnectError } from '../../rpc/status.ts';
+
+export interface FailureReply {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** Who is told: the id of the request and what it accepts. */
+export interface Listener {
+  requestId: string;
+  accept: string | undefined;
+}
+
+const problemType = 'application/problem+json';
+
+/** `status` is said where HTTP has a status of its own for something that is no row of the table. */
+export function toFailureReply(
+  failure: Failure,
+  { requestId, accept }: Listener,
+  status: number = failureTable[failure.reason].status,
+): FailureReply {
+  const told = { ...toFailureBody(failure, requestId), status };
+  const isProblem = accept?.includes(problemType) ?? false;
+  const body = isProblem ? { ...told, ...problemOf(failure, requestId) } : told;
+  const headers: Record<string, string> = {
+    'content-type': `${isProblem ? problemType : 'application/json'}; charset=utf-8`,
+    'cache-control': 'no-store',
+  };
+  if (status === 401) {
+    const isToken = failure.reason === 'invalid_token';
+    headers['www-authenticate'] = isToken ? 'Bearer realm="sonant", error="invalid_token"' : 'ApiKey realm="sonant"';
+  }
+  const retrySeconds = retrySecondsOf(failure);
+  if (retrySeconds !== undefined) {
+    headers['retry-after'] = String(Math.max(1, Math.ceil(retrySeconds)));
+    headers['retry-after-ms'] = String(Math.ceil(retrySeconds * 1000));
+  }
+  return { status, headers, body: JSON.stringify(body) };
+}
+
+/** The flat body, as it is. */
+export function toFailureBody(failure: Failure, requestId: string) {
+  const { reason, message, facts } = failure;
+  const retrySeconds = retrySecondsOf(failure);
+  return {
+    error: reason,
+    message,
+    status: failureTable[reason].status,
+    request_id: requestId,
+    ...(facts.details?.length && { details: facts.details }),
+    ...(facts.requiredScopes && { required_scopes: facts.requiredScopes }),
+    ...(retrySeconds !== undefined && { retry_after: retrySeconds }),
+    ...(facts.limit !== undefined && { limit: facts.limit }),
+    ...(facts.actual !== undefined && { actual: facts.actual }),
+    ...(facts.limitReason && { reason: facts.limitReason }),
+  };
+}
+
+const problemOf = ({ reason, message }: Failure, requestId: string) => ({
+  type: `/docs#${reason}`,
+  title: failureTable[reason].sentence,
+  detail: message,
+  instance: `urn:sonant:request:${requestId}`,
+});
+
+/** What Fastify throws by itself, by its code. */
+const fastifyFaults: Readonly<Record<string, Failure>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: new Failure('unsupported_media_type', {
+    message: 'The request body must be application/json in UTF-8, not compressed.',
+  }),
+  FST_ERR_BAD_URL: new Failure('not_found'),
+  FST_ERR_MAX_PARAM_LENGTH: new Failure('not_found'),
+};
+
+/** The Failure behind whatever a route, the core or Fastify threw. */
+export function fromThrown(error: unknown): Failure {
+  if (error instanceof ConnectError) return fromConnectError(error);
+  const code = (error as { code?: unknown } | null)?.code;
+  return (typeof code === 'string' && fastifyFaults[code]) || toFailure(error);
+}

@@ -1,0 +1,53 @@
+// The body of a request: JSON in UTF-8, so large and no larger, read whole and in so much time, into an object.
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Failure } from '../../errors.ts';
+import { bodyArrivalMs, requestBytesMax } from '../../net/limits.ts';
+import { readBody } from '../../net/request-body.ts';
+import { parseStrictJson } from './strict-json.ts';
+
+const bodyLimits = { bytesMax: requestBytesMax, arrivalMs: bodyArrivalMs };
+
+/** Makes JSON the one kind of body that is read; others are `unsupported_media_type`. */
+export function readJsonBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', readJson);
+  // Who asks whether to send the body is told to when it is about to be read, and not at all if it is refused.
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    if (request.headers.expect) reply.raw.writeContinue();
+    done();
+  });
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** How large a body may be where it may be larger than usual. */
+    bodyBytesMax?: number;
+  }
+}
+
+/** Refuses a body that says itself that it is too large, before anything else is asked. */
+export function checkBodySize({ headers, routeOptions }: FastifyRequest): void {
+  const { bodyBytesMax: limit = requestBytesMax } = routeOptions.config;
+  const actual = Number(headers['content-length'] ?? 0);
+  if (actual > limit) throw new Failure('payload_too_large', { limit, actual });
+}
+
+async function readJson(request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {
+  const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = request.headers;
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(type)?.[1] ?? 'utf-8';
+  if (!/^identity$/i.test(encoding) || !/^utf-?8$/i.test(charset))
+    throw new Failure('unsupported_media_type', { message });
+  for await (const bytes of readBody(payload, bodyLimits)) {
+    return bytes.length === 0 ? undefined : parseStrictJson(bytes);
+  }
+  return undefined;
+}
+
+const message = 'The request body must be application/json in UTF-8, not compressed.';
+
+/** The members of the body. */
+export function fieldsOf({ body }: FastifyRequest): Readonly<Record<string, unknown>> {
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>;
+  throw new Failure('invalid_request', { message: 'The request body must be a JSON object.' });
+}

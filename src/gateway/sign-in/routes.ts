@@ -1,0 +1,163 @@
+// /oauth: where people sign in and come to the page that makes keys, and where machines get a bearer token (RFC 6749 with
+// client credentials, RFC 8693 for tokens of the issuer). Addresses are made from our own base, never from what a request
+// says its host is, and nothing that a request names is ever redirected to.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Failure, failureTable } from '../../errors.ts';
+import type { FailedAttempts } from '../../limits/failed-attempts.ts';
+import { loginSeconds, type SignIn, sessionSeconds, tokenSeconds } from '../../sign-in/sign-in.ts';
+import { cookieOf, loginCookie, sessionCookie, toCookie } from '../http/cookies.ts';
+import { fromThrown } from '../http/failure-reply.ts';
+import { formBytesMax } from '../http/limits.ts';
+import { documented } from '../http/route-docs.ts';
+import { pageHeaders, readPageFiles, toKeyPage, toTroublePage } from './key-page.ts';
+import { accessTokenType, beginSignInOperation, exchangeGrant, subjectTokenTypes, takeTokenDocs } from './openapi.ts';
+
+export interface OauthRoutesOptions {
+  signIn: SignIn;
+  addresses: FailedAttempts;
+  baseUrl(): string;
+}
+
+const getKey = '/oauth/get-key';
+const callback = '/oauth/callback';
+
+export function addOauthRoutes(app: FastifyInstance, { signIn, addresses, baseUrl }: OauthRoutesOptions): void {
+  const files = readPageFiles();
+  for (const [name, { type, bytes, etag }] of Object.entries(files)) {
+    app.get(`/oauth/${name}`, (request, reply) => {
+      reply.headers({ 'content-type': type, 'cache-control': 'no-cache', etag });
+      return request.headers['if-none-match'] === etag ? reply.code(304).send() : reply.send(bytes);
+    });
+  }
+
+  app.get(getKey, documented(beginSignInOperation), async (request, reply) => {
+    try {
+      const session = await signIn.session(cookieOf(request.headers.cookie, sessionCookie));
+      const isPage = wantsPage(request);
+      if (session && isPage) return reply.headers(pageHeaders).send(toKeyPage(session, baseUrl()));
+      const { url, cookie } = await signIn.begin(baseUrl() + callback);
+      reply.header('set-cookie', toCookie(loginCookie, cookie, loginSeconds)).header('cache-control', 'no-store');
+      return isPage ? reply.redirect(url, 302) : reply.send({ authorization_url: url });
+    } catch (error) {
+      if (fromThrown(error).reason === 'access_denied') reply.header('set-cookie', toCookie(sessionCookie, '', 0));
+      return sendTrouble(request, reply, error);
+    }
+  });
+
+  app.get(callback, async (request, reply) => {
+    // Whatever becomes of it, it is over.
+    const over = toCookie(loginCookie, '', 0);
+    try {
+      addresses.check(request.ip);
+      const url = new URL(request.url, baseUrl());
+      const session = await signIn.finish(url, cookieOf(request.headers.cookie, loginCookie));
+      reply.header('set-cookie', [toCookie(sessionCookie, session, sessionSeconds), over]);
+      return reply.header('cache-control', 'no-store').redirect(baseUrl() + getKey, 303);
+    } catch (error) {
+      reply.header('set-cookie', over);
+      const isTheirs = failureTable[fromThrown(error).reason].status < 429;
+      return sendTrouble(request, reply, isTheirs ? counted(() => addresses.noteFailure(request.ip), error) : error);
+    }
+  });
+
+  app.post('/oauth/sign-out', async (request, reply) => {
+    const cookie = cookieOf(request.headers.cookie, sessionCookie);
+    // A session that is worth nothing any more may be left without ado.
+    const session = await signIn.session(cookie).catch(() => undefined);
+    if (session && session.csrf !== request.headers['x-csrf-token']) throw new Failure('invalid_token');
+    return reply
+      .header('set-cookie', toCookie(sessionCookie, '', 0))
+      .code(204)
+      .send();
+  });
+
+  app.register(async (scope) => {
+    scope.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string', bodyLimit: formBytesMax },
+      async (_request: FastifyRequest, body: string) => new URLSearchParams(body),
+    );
+    scope.post(getKey, documented(takeTokenDocs), async (request, reply) => {
+      reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
+      addresses.check(request.ip);
+      const fields = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+      const answer = await grant(signIn, request, fields);
+      if ('token' in answer) {
+        const { token, more } = answer;
+        const scopes = { scope: 'keys:read keys:write', ...more };
+        return reply.send({ access_token: token, token_type: 'Bearer', expires_in: tokenSeconds, ...scopes });
+      }
+      const isClient = answer.error === 'invalid_client';
+      addresses.noteFailure(request.ip);
+      if (isClient) reply.header('www-authenticate', 'Basic realm="Sonant"');
+      return reply.code(isClient ? 401 : 400).send(answer);
+    });
+  });
+}
+
+type Granted = { token: string; more?: Record<string, string> } | { error: string; error_description: string };
+
+const refused = (error: string, error_description: string): Granted => ({ error, error_description });
+async function grant(signIn: SignIn, request: FastifyRequest, fields: URLSearchParams): Promise<Granted> {
+  for (const name of fields.keys())
+    if (fields.getAll(name).length > 1) return refused('invalid_request', `${name} is given more than once`);
+  const type = fields.get('grant_type');
+  if (type === 'client_credentials') {
+    const client = clientOf(request, fields);
+    if (!client) return refused('invalid_client', 'name the client and its secret, by HTTP Basic or in the body');
+    const token = await signIn.tokenForClient(client.id, client.secret);
+    return token ? { token } : refused('invalid_client', 'there is no such client, or its secret is another');
+  }
+  if (type === exchangeGrant) {
+    const subject = fields.get('subject_token');
+    if (!subject || !subjectTokenTypes.includes(fields.get('subject_token_type') ?? ''))
+      return refused('invalid_request', 'give subject_token, and its subject_token_type as a JWT or an access token');
+    try {
+      return { token: await signIn.tokenForToken(subject), more: { issued_token_type: accessTokenType } };
+    } catch (error) {
+      const { reason, message } = fromThrown(error);
+      if (reason === 'invalid_token')
+        return refused('invalid_request', 'the token is not a good one of the issuer for here');
+      if (reason === 'access_denied') return refused('invalid_request', message);
+      throw error;
+    }
+  }
+  return type
+    ? refused('unsupported_grant_type', `grant_type is client_credentials or ${exchangeGrant}`)
+    : refused('invalid_request', 'grant_type is missing');
+}
+
+/** By HTTP Basic (RFC 6749 section 2.3.1: both halves are form-encoded), or in the body. */
+function clientOf({ headers }: FastifyRequest, fields: URLSearchParams): { id: string; secret: string } | undefined {
+  const [, basic] = /^Basic +([\w+/=-]+)$/i.exec(headers.authorization ?? '') ?? [];
+  if (basic) {
+    const [id, secret] = Buffer.from(basic, 'base64').toString().split(/:(.*)/s);
+    const decode = (text: string) => new URLSearchParams(`x=${text}`).get('x') ?? '';
+    return secret === undefined ? undefined : { id: decode(id!), secret: decode(secret) };
+  }
+  const [id, secret] = [fields.get('client_id'), fields.get('client_secret')];
+  return id && secret ? { id, secret } : undefined;
+}
+
+/** Somebody in a browser, and not a program. */
+const wantsPage = ({ headers: { accept = '' } }: FastifyRequest) =>
+  accept.includes('text/html') || !accept.includes('application/json');
+
+/** People in a browser get a page that says it; programs the failure as everywhere. */
+function sendTrouble(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
+  if (!request.headers.accept?.includes('text/html')) throw error;
+  request.fault = error;
+  const { reason, message } = fromThrown(error);
+  const page = toTroublePage(message, reason !== 'oauth_not_configured');
+  return reply.code(failureTable[reason].status).headers(pageHeaders).send(page);
+}
+
+/** What is thrown for an attempt that failed: its own error, or that there were too many. */
+function counted(note: () => void, error: unknown): unknown {
+  try {
+    note();
+    return error;
+  } catch (tooMany) {
+    return tooMany;
+  }
+}

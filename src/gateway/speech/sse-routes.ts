@@ -1,0 +1,113 @@
+// /api/audio/speech/sse: speech as events, asked for by POST, by GET, or by GET on a ticket that was asked for before;
+// and GET .../{audio id}, which reads on in a stream whose connection broke; DELETE of it leaves the stream for good.
+
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
+import { Failure } from '../../errors.ts';
+import { type AdmitTo, apiKeyOf } from '../http/admission.ts';
+import { fieldsOf } from '../http/json-body.ts';
+import { addWithoutBody } from '../http/no-body.ts';
+import { documented } from '../http/route-docs.ts';
+import type { EventSender } from './event-sender.ts';
+import { fromQuery, parseEventFields } from './fields.ts';
+import { ignoredHeader } from './headers.ts';
+import {
+  leaveDocs,
+  resumeDocs,
+  streamByBodyDocs,
+  streamByQueryDocs,
+  ticketDocs,
+  ticketStreamDocs,
+} from './sse-openapi.ts';
+import type { Tickets } from './stream-tickets.ts';
+
+export interface SseRoutesOptions {
+  admitTo: AdmitTo;
+  eventSender: EventSender;
+  tickets: Tickets;
+  isStrict: boolean;
+  baseUrl(): string;
+}
+
+type WithId = FastifyRequest<{ Params: { id: string } }>;
+
+const url = '/api/audio/speech/sse';
+
+export function addSseRoutes(
+  app: FastifyInstance,
+  { admitTo, eventSender, tickets, isStrict, baseUrl }: SseRoutesOptions,
+): void {
+  const onRequest = admitTo(SpeechService.method.streamSpeech);
+  const asked = (request: FastifyRequest) => parseEventFields(fieldsOf(request), isStrict);
+
+  app.route({
+    method: 'POST',
+    url,
+    ...documented(streamByBodyDocs),
+    onRequest,
+    handler: (request, reply) => eventSender.begin(request, reply, asked(request)),
+  });
+
+  app.route({
+    method: 'GET',
+    url,
+    ...documented(streamByQueryDocs),
+    onRequest,
+    handler(request, reply) {
+      const fields = fromQuery(request.query as Record<string, unknown>);
+      return eventSender.begin(request, reply, parseEventFields(fields, isStrict));
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: `${url}/tickets`,
+    ...documented(ticketDocs),
+    onRequest,
+    async handler(request, reply) {
+      const speech = asked(request);
+      const holder = { apiKey: apiKeyOf(request)!, keyId: request.caller!.keyId };
+      const { ticketId, expiresAtMs } = await tickets.issue(speech, holder);
+      const address = `${baseUrl()}${url}/tickets/${ticketId}`;
+      const headers = { Location: address, 'cache-control': 'no-store', ...ignoredHeader(speech.ignored) };
+      const body = { id: ticketId, sse_url: address, expires_at: new Date(expiresAtMs).toISOString() };
+      return reply.code(201).headers(headers).send(body);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${url}/tickets/:id`,
+    ...documented(ticketStreamDocs),
+    async handler(request: WithId, reply) {
+      const { id } = request.params;
+      const last = request.headers['last-event-id'];
+      if (last) return eventSender.resume(request, reply, String(last).split(':', 1)[0]!, id);
+      const ticket = await tickets.use(id);
+      if (!ticket)
+        throw new Failure('stream_expired', { message: 'This ticket is unknown, used or expired; ask for another.' });
+      return eventSender.begin(request, reply, ticket.asked, ticket);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${url}/:id`,
+    ...documented(resumeDocs),
+    onRequest,
+    handler: (request: WithId, reply) => eventSender.resume(request, reply, request.params.id, request.caller!.keyId),
+  });
+
+  addWithoutBody(app, (scope) => {
+    scope.route({
+      method: 'DELETE',
+      url: `${url}/:id`,
+      ...documented(leaveDocs),
+      onRequest,
+      async handler(request: WithId, reply) {
+        await eventSender.leave(request, request.params.id, request.caller!.keyId);
+        return reply.code(204).send();
+      },
+    });
+  });
+}

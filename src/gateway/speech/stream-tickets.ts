@@ -1,0 +1,59 @@
+// Tickets: a browser's EventSource can send no API key, so a page asks for a stream beforehand and gets an address that
+// begins it, once, within a minute, at whichever replica. The same address read again with the Last-Event-ID of its stream
+// reads on, as EventSource does by itself when a connection breaks; without one it begins nothing.
+
+import { Failure } from '../../errors.ts';
+import { createId } from '../../id.ts';
+import { ticketCharsMax, ticketCharsMin, ticketCharsPerKeyMax, ticketMs } from '../../operations/limits.ts';
+import type { Seal } from '../../secrets/seal.ts';
+import type { TicketRows } from '../../store/ticket-rows.ts';
+import type { AskedSpeech } from './fields.ts';
+
+export interface Ticket {
+  ticketId: string;
+  expiresAtMs: number;
+  asked: AskedSpeech;
+  /** The key that asked; it is presented when the ticket is used, so that one revoked meanwhile begins nothing. */
+  apiKey: string;
+}
+
+export interface Tickets {
+  issue(
+    asked: AskedSpeech,
+    holder: { apiKey: string; keyId: string },
+  ): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
+  /** The ticket, which is then used; undefined if it is unknown, used or expired. */
+  use(ticketId: string): Promise<Ticket | undefined>;
+}
+
+const ticketIdBits = 128;
+const limits = { ofKey: ticketCharsPerKeyMax, ofAll: ticketCharsMax };
+
+/** A ticket for a single letter takes room too. */
+const charsHeldBy = ({ request }: AskedSpeech) => Math.max(request.chars, ticketCharsMin);
+
+export const createTickets = ({ rows, seal }: { rows: TicketRows; seal: Seal }): Tickets => ({
+  async issue(asked, { apiKey, keyId }) {
+    const ticketId = createId('tkt', ticketIdBits);
+    const nowMs = Date.now();
+    const expiresAtMs = nowMs + ticketMs;
+    // What was ignored was named when the ticket was issued.
+    const facts = { asked: { ...asked, ignored: [] }, apiKey, ticketId };
+    const sealed = await seal.close('ticket', facts, ticketMs / 1000);
+    const ticket = { ticketId, keyId, chars: charsHeldBy(asked), sealed, expiresAtMs };
+    const outcome = await rows.add(ticket, limits, nowMs);
+    const retryAfterSeconds = ticketMs / 1000;
+    if (outcome === 'key') {
+      const message = 'Too many tickets of this key are unused; use them, or wait until they expire.';
+      throw new Failure('rate_limit_exceeded', { message, limitReason: 'requests', retryAfterSeconds });
+    }
+    if (outcome === 'all') throw new Failure('overloaded', { retryAfterSeconds });
+    return { ticketId, expiresAtMs };
+  },
+  async use(ticketId) {
+    const row = await rows.take(ticketId, Date.now());
+    const facts = row && (await seal.open('ticket', row.sealed));
+    if (facts?.ticketId !== ticketId) return undefined;
+    return { ...(facts as Pick<Ticket, 'asked' | 'apiKey'>), ticketId, expiresAtMs: row!.expiresAtMs };
+  },
+});

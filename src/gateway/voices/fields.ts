@@ -1,0 +1,124 @@
+// What the body of a request asks of a voice: members of the right types, turned into the message of the core, which checks
+// their values. As JSON for a voice that engines have, as a form for a person to be cloned.
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { CloneVoiceRequestSchema, VoiceSpecSchema } from '../../../gen/sonant/v1/voice_pb.ts';
+import { Failure, type FieldViolation } from '../../errors.ts';
+import { type Fields, sortFields } from '../http/known-fields.ts';
+import { parseStrictJson } from '../http/strict-json.ts';
+import type { FormBody } from './form-body.ts';
+
+export interface ParsedVoiceFields {
+  voiceId: string;
+  spec: MessageInitShape<typeof VoiceSpecSchema>;
+  /** The members that were given, by their paths in the message. */
+  paths: string[];
+  ignored: readonly string[];
+}
+
+const bindingFields = ['engine', 'voice_id'];
+const specFields = ['name', 'description', 'language_codes', 'labels', 'bindings', 'enabled'];
+
+/** `voice_id` belongs to a new voice only; for one that there is, it is in the address. */
+export function parseVoiceFields(given: Fields, isNew: boolean, isStrict: boolean): ParsedVoiceFields {
+  const known = isNew ? ['voice_id', ...specFields] : specFields;
+  const { fields, ignored, faults } = sortFields(given, known, isStrict);
+  const take = <T>(field: string, what: string, read: (value: unknown) => T | undefined): T | undefined => {
+    const value = fields[field] ?? undefined;
+    const taken = value === undefined ? undefined : read(value);
+    if (value !== undefined && taken === undefined) faults.push({ field, reason: 'type', message: `must be ${what}` });
+    return taken;
+  };
+  const voiceId = take('voice_id', 'text', toText);
+  const name = take('name', 'text', toText);
+  const description = take('description', 'text', toText);
+  const languageCodes = take('language_codes', 'a list of texts', toTexts);
+  const labels = take('labels', 'an object of texts', toLabels);
+  const bindings = take('bindings', 'a list of {"engine", "voice_id"}', toBindings);
+  const enabled = take('enabled', 'true or false', (value) => (typeof value === 'boolean' ? value : undefined));
+  for (const [i, item] of Array.isArray(fields.bindings) ? fields.bindings.entries() : []) {
+    if (!isObject(item)) continue;
+    const inner = sortFields(item, bindingFields, isStrict, `bindings[${i}].`);
+    ignored.push(...inner.ignored);
+    faults.push(...inner.faults);
+  }
+  if (voiceId === '') faults.push({ field: 'voice_id', reason: 'length', message: 'must not be empty' });
+  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+  const spec = {
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    ...(languageCodes && { languageCodes }),
+    ...(labels && { labels }),
+    ...(bindings && { bindings }),
+    ...(enabled !== undefined && { enabled }),
+  };
+  const paths = Object.keys(fields).filter(
+    (field) => field !== 'voice_id' && (fields[field] ?? undefined) !== undefined,
+  );
+  return { voiceId: voiceId ?? '', spec, paths, ignored };
+}
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const toText = (value: unknown) => (typeof value === 'string' ? value : undefined);
+const toTexts = (value: unknown): string[] | undefined =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string') ? value : undefined;
+const toLabels = (value: unknown) =>
+  isObject(value) && Object.values(value).every((label) => typeof label === 'string')
+    ? (value as Record<string, string>)
+    : undefined;
+
+function toBindings(value: unknown): { engine: string; voiceId: string }[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const bindings = value.map((item) => {
+    const { engine, voice_id: voiceId } = isObject(item) ? item : {};
+    const isValid = typeof engine === 'string' && ['string', 'undefined'].includes(typeof (voiceId ?? undefined));
+    return isValid ? { engine, voiceId: (voiceId as string | null | undefined) ?? '' } : undefined;
+  });
+  return bindings.includes(undefined) ? undefined : (bindings as { engine: string; voiceId: string }[]);
+}
+
+export const cloneFiles = ['reference_audio', 'consent_audio'];
+export const cloneTexts = [
+  ...['voice_id', 'name', 'description', 'labels', 'language_code', 'reference_text', 'speaker_name'],
+  ...['consent_script', 'engines'],
+];
+
+export interface ParsedCloneForm {
+  message: MessageInitShape<typeof CloneVoiceRequestSchema>;
+  ignored: readonly string[];
+}
+
+export function parseCloneForm({ texts, files }: FormBody, isStrict: boolean): ParsedCloneForm {
+  const { fields, ignored, faults } = sortFields(Object.fromEntries(texts), cloneTexts, isStrict);
+  const take = (field: string): string => {
+    const given = (fields[field] ?? []) as readonly string[];
+    if (given.length > 1) faults.push({ field, reason: 'conflict', message: 'must be given once' });
+    return given[0] ?? '';
+  };
+  const engines = ((fields.engines ?? []) as readonly string[]).flatMap((text) =>
+    text.split(',').flatMap((name) => name.trim() || []),
+  );
+  const message = {
+    ...{ voiceId: take('voice_id'), name: take('name'), description: take('description') },
+    ...{ languageCode: take('language_code'), referenceText: take('reference_text') },
+    ...{ speakerName: take('speaker_name'), consentScript: take('consent_script'), engines },
+    labels: parseLabels(take('labels'), faults),
+    referenceAudio: files.get('reference_audio') ?? new Uint8Array(),
+    consentAudio: files.get('consent_audio') ?? new Uint8Array(),
+  };
+  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+  return { message, ignored };
+}
+
+/** As JSON, since a form knows only texts. */
+function parseLabels(text: string, faults: FieldViolation[]): Record<string, string> {
+  if (text.trim() === '') return {};
+  try {
+    const labels = toLabels(parseStrictJson(Buffer.from(text)));
+    if (labels) return labels;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+  }
+  faults.push({ field: 'labels', reason: 'type', message: 'must be a JSON object of texts' });
+  return {};
+}

@@ -1,0 +1,90 @@
+// A form that brings files (multipart/form-data, RFC 7578), read whole into texts and bytes: so large, with so many parts,
+// and nothing half read. Which names are files is said by the route, not by what a client calls them.
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { Busboy } from '@fastify/busboy';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Failure } from '../../errors.ts';
+import { uploadArrivalMs, uploadBytesMax } from '../../net/limits.ts';
+import { readBody } from '../../net/request-body.ts';
+import { takeUploadSlot } from '../../net/upload-slots.ts';
+import { formPartsMax, formTextBytesMax } from '../http/limits.ts';
+
+const message = 'The request body must be application/json or multipart/form-data, not compressed.';
+
+export class FormBody {
+  /** Each name with the texts that came under it. */
+  readonly texts = new Map<string, string[]>();
+  readonly files = new Map<string, Uint8Array>();
+}
+
+const limits = { bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
+
+export interface FormNames {
+  fileNames: readonly string[];
+  textNames: readonly string[];
+}
+
+/** Lets the routes of this scope be sent forms besides JSON. */
+export function readForms(scope: FastifyInstance, names: FormNames): void {
+  scope.addContentTypeParser('*', (_request, _payload, done) =>
+    done(new Failure('unsupported_media_type', { message })),
+  );
+  scope.addContentTypeParser('multipart/form-data', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;
+    if (!/^identity$/i.test(encoding)) throw new Failure('unsupported_media_type', { message });
+    for await (const bytes of readBody(payload, limits)) return parseForm(bytes, type, names);
+    return undefined;
+  });
+}
+
+function parseForm(bytes: Uint8Array, type: string, { fileNames, textNames }: FormNames): Promise<FormBody> {
+  const form = new FormBody();
+  const broken = (message: string, cause?: unknown) => new Failure('invalid_request', { message }, cause);
+  const twice = (field: string) =>
+    new Failure('invalid_request', { details: [{ field, reason: 'conflict', message: 'must be given once' }] });
+  return new Promise((resolve, reject) => {
+    const notForm = (cause?: unknown) => reject(broken('The body is not the form that its Content-Type says.', cause));
+    let parser: InstanceType<typeof Busboy>;
+    try {
+      parser = new Busboy({
+        headers: { 'content-type': type },
+        limits: { parts: formPartsMax, fileSize: uploadBytesMax },
+        // Texts too are taken as they came, to be looked at before they are read as text.
+        isPartAFile: () => true,
+      });
+    } catch (error) {
+      return notForm(error);
+    }
+    const pending: Promise<void>[] = [];
+    const keep = (name: string, bytes: Buffer) => {
+      if (fileNames.includes(name)) {
+        if (form.files.has(name)) reject(twice(name));
+        form.files.set(name, bytes);
+        return;
+      }
+      // What means nothing here may be anything.
+      const isKnown = textNames.includes(name);
+      if (isKnown && bytes.length > formTextBytesMax) reject(broken(`The form’s ${name} is too long.`));
+      if (isKnown && !isUtf8(bytes)) reject(broken(`The form’s ${name} is not valid UTF-8.`));
+      form.texts.set(name, [...(form.texts.get(name) ?? []), isKnown ? bytes.toString() : '']);
+    };
+    parser.on('file', (name, file) => {
+      const pieces: Buffer[] = [];
+      file.on('data', (piece: Buffer) => pieces.push(piece));
+      pending.push(
+        new Promise((done) => {
+          file.on('error', notForm);
+          file.on('end', () => {
+            keep(name, Buffer.concat(pieces));
+            done();
+          });
+        }),
+      );
+    });
+    parser.on('partsLimit', () => reject(broken(`The form has more than ${formPartsMax} parts.`)));
+    parser.on('error', notForm);
+    parser.on('finish', () => void Promise.all(pending).then(() => resolve(form)));
+    parser.end(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  });
+}

@@ -1,0 +1,65 @@
+// What is asked of a key, when it is made or changed, and what of that can be wrong by itself.
+import { Failure, type FieldViolation } from '../errors.ts';
+import { faultsOfLimits, type LimitFields } from '../limits/key-limits.ts';
+import { voiceIdCharsMax } from '../speech/request.ts';
+import { countChars } from '../text/chars.ts';
+import { isAddressBlock } from './address-list.ts';
+import { isScope, scopes } from './scopes.ts';
+
+/** What is left out is as usual for a new key, and as it was for one that is changed. Null is for: no limit. */
+export interface KeyFields {
+  /** 1 to 100 characters. Default "unnamed". */
+  name?: string | undefined;
+  /** Default: to speak and to see the voices. */
+  scopes?: readonly string[] | undefined;
+  /** 1 to 3650. Default: never. */
+  expiresInDays?: number | null | undefined;
+  /** Default: all voices. */
+  voiceIds?: readonly string[] | null | undefined;
+  /** Addresses and CIDR blocks. Default: any. */
+  allowedIps?: readonly string[] | null | undefined;
+  limits?: LimitFields | undefined;
+}
+
+const nameCharsMax = 100;
+const daysMax = 3650;
+const voiceIdsMax = 100;
+const addressesMax = 100;
+
+/** A Failure with every fault. */
+export function checkKeyFields({
+  name = '-',
+  scopes: asked,
+  expiresInDays,
+  voiceIds,
+  allowedIps,
+  limits,
+}: KeyFields): void {
+  const details: FieldViolation[] = [];
+  const fault = (field: string, reason: string, message: string) => details.push({ field, reason, message });
+  const chars = countChars(name);
+  if (chars < 1 || chars > nameCharsMax) fault('name', 'length', `must be 1 to ${nameCharsMax} characters`);
+  if (/\p{Cc}/u.test(name) || !name.isWellFormed()) fault('name', 'encoding', 'must hold no control characters');
+  if (asked?.length === 0) fault('scopes', 'required', 'give at least one scope');
+  for (const [i, scope] of (asked ?? []).entries()) {
+    if (!isScope(scope)) fault(`scopes[${i}]`, 'enum', `must be one of ${scopes.join(', ')}`);
+  }
+  const days = expiresInDays ?? 1;
+  if (!(Number.isInteger(days) && days >= 1 && days <= daysMax))
+    fault('expires_in_days', 'range', `must be a whole number from 1 to ${daysMax}`);
+  if (voiceIds && (voiceIds.length < 1 || voiceIds.length > voiceIdsMax))
+    fault('voice_ids', 'length', `give 1 to ${voiceIdsMax} voices, or null for all`);
+  for (const [i, id] of (voiceIds ?? []).slice(0, voiceIdsMax).entries()) {
+    const length = countChars(id);
+    if (length < 1 || length > voiceIdCharsMax)
+      fault(`voice_ids[${i}]`, 'length', `must be 1 to ${voiceIdCharsMax} characters`);
+  }
+  if (allowedIps && (allowedIps.length < 1 || allowedIps.length > addressesMax))
+    fault('allowed_ips', 'length', `give 1 to ${addressesMax} addresses, or null for any`);
+  for (const [i, block] of (allowedIps ?? []).slice(0, addressesMax).entries()) {
+    if (!isAddressBlock(block))
+      fault(`allowed_ips[${i}]`, 'format', 'must be an IP address or a CIDR block such as 10.0.0.0/8');
+  }
+  details.push(...faultsOfLimits(limits ?? {}, undefined));
+  if (details.length > 0) throw new Failure('invalid_request', { details });
+}

@@ -1,0 +1,64 @@
+// The body of a request that holds one message, read whole: so many bytes, in so much time. In one buffer, because what
+// reads it afterwards takes time that grows with the square of the number of pieces, and a caller may send single bytes.
+import type { IncomingMessage } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
+import { Failure } from '../errors.ts';
+
+export type NodeRequest = IncomingMessage | Http2ServerRequest;
+
+export interface BodyLimits {
+  bytesMax: number;
+  /** What may come besides what is counted. */
+  slackBytes?: number;
+  arrivalMs: number;
+  /** Takes a place to read it in, until the function that it answers is called; for bodies of which few may be held. */
+  takeSlot?: () => () => void;
+}
+
+const firstBytes = 4 * 1024;
+
+/** Nothing is read before the first pull, so a request that the gate refuses is never read. */
+export async function* readBody(request: NodeRequest, limits: BodyLimits): AsyncGenerator<Uint8Array> {
+  const leave = limits.takeSlot?.();
+  try {
+    yield await collect(request, limits);
+  } finally {
+    leave?.();
+  }
+}
+
+function collect(request: NodeRequest, { bytesMax, slackBytes = 0, arrivalMs }: BodyLimits): Promise<Buffer> {
+  let bytes = Buffer.allocUnsafeSlow(firstBytes);
+  let length = 0;
+  return new Promise((resolve, reject) => {
+    const settle = (failure?: Failure) => {
+      clearTimeout(late);
+      request.off('data', take).off('end', finish).off('close', cut).pause();
+      if (failure) reject(failure);
+      else resolve(bytes.subarray(0, length));
+    };
+    const take = (piece: Buffer) => {
+      const needed = length + piece.length;
+      if (needed > bytesMax + slackBytes) return settle(new Failure('payload_too_large', { limit: bytesMax }));
+      if (needed > bytes.length) {
+        const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * bytes.length));
+        bytes.copy(larger, 0, 0, length);
+        bytes = larger;
+      }
+      piece.copy(bytes, length);
+      length = needed;
+    };
+    // Node also ends the body of an HTTP/2 request that its caller has reset.
+    const finish = () => (request.aborted ? cut() : settle());
+    const cut = () => settle(new Failure('invalid_request', { message: 'The request was cut off.' }));
+    const tooLate = () =>
+      settle(new Failure('invalid_request', { message: `The request did not arrive within ${arrivalMs / 1000} s.` }));
+    const late = setTimeout(tooLate, arrivalMs);
+    if (isGone(request)) cut();
+    else request.on('data', take).on('end', finish).on('close', cut);
+  });
+}
+
+/** Whether its caller has left: nothing more will happen to it. */
+const isGone = (request: NodeRequest): boolean =>
+  request.destroyed || ('stream' in request && request.stream.destroyed);

@@ -1,0 +1,66 @@
+// Whether a call may be made. The order is the contract's: is there a well-formed key (no look-up), is it one of ours
+// and in force, may it be used from there, does it have every scope that the call needs, has it called too often. Where
+// keys are managed, a bearer token or a session will do in place of a key; they are good for nothing else.
+import { Failure, type Reason } from '../errors.ts';
+import type { KeyCaller, KeyVerifier } from '../keys/key-verifier.ts';
+import type { FailedAttempts } from '../limits/failed-attempts.ts';
+import type { Limiter, LimitStatus } from '../limits/limiter.ts';
+import type { SignIn } from '../sign-in/sign-in.ts';
+
+/** What came with a call. */
+export interface Presented {
+  key: string | undefined;
+  /** The header of that name. */
+  authorization?: string | undefined;
+  /** The cookie of somebody who has signed in, and the proof that their own page asks. */
+  session?: { cookie: string; csrf: string } | undefined;
+  /** Where the call comes from. */
+  address: string;
+  /** Hears how the key stands with its limits, also where the call is refused. */
+  tell?: ((limitStatus: LimitStatus) => void) | undefined;
+}
+
+/**
+ * The caller who holds the key, or a Failure `invalid_api_key`, `invalid_token`, `access_denied` or
+ * `insufficient_scope`. The key must hold all scopes of one of the choices; where there is none, any key will do.
+ */
+export type Admit = (presented: Presented, ...choices: readonly (readonly string[])[]) => Promise<KeyCaller>;
+
+export interface AdmitOptions {
+  keyVerifier: Pick<KeyVerifier, 'verify'>;
+  signIn?: Pick<SignIn, 'verifyToken' | 'session'> | undefined;
+  /** Absent where nothing is limited. */
+  limits?: { limiter: Pick<Limiter, 'takeRequest' | 'reportStatus'>; addresses: FailedAttempts } | undefined;
+}
+
+/** What an attempt without a valid key or token is told. */
+const attempts: readonly Reason[] = ['invalid_api_key', 'invalid_token'];
+
+export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admit {
+  const verify = async ({ key, authorization, session, address }: Presented, scopes: readonly string[]) => {
+    const isForKeys = scopes.length > 0 && scopes.every((scope) => scope.startsWith('keys:'));
+    if (key !== undefined || !isForKeys || !signIn) return keyVerifier.verify(key, address);
+    const [, token] = /^Bearer +([\w.~+/=-]+)$/i.exec(authorization ?? '') ?? [];
+    if (token) return signIn.verifyToken(token);
+    if (!session) return keyVerifier.verify(key, address);
+    const known = await signIn.session(session.cookie);
+    if (!known || known.csrf !== session.csrf) throw new Failure('invalid_token');
+    return known.holder;
+  };
+  return async (presented, ...choices) => {
+    const requiredScopes = [...new Set(choices.flat())];
+    const caller = await verify(presented, requiredScopes).catch((error: unknown) => {
+      if (error instanceof Failure && attempts.includes(error.reason)) limits?.addresses.noteFailure(presented.address);
+      throw error;
+    });
+    const { tell = () => {} } = presented;
+    const held: readonly string[] = caller.scopes;
+    if (choices.length > 0 && !choices.some((choice) => choice.every((scope) => held.includes(scope)))) {
+      await limits?.limiter.reportStatus(caller, tell);
+      const message = `The API key needs one of the scopes ${requiredScopes.join(', ')}.`;
+      throw new Failure('insufficient_scope', { requiredScopes, ...(choices.length > 1 && { message }) });
+    }
+    await limits?.limiter.takeRequest(caller, tell);
+    return caller;
+  };
+}

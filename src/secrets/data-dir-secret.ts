@@ -1,0 +1,29 @@
+// A secret of this service: the operator's, or one that is made when it is first needed and kept in the data folder, for
+// its owner's eyes only. Of processes that start at once, all come to the same.
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../errors.ts';
+import { makeFolder } from '../folder.ts';
+import { writeOnce } from './write-once.ts';
+
+const secretBytes = 32;
+
+/** The secret if there is one already. */
+export async function findDataDirSecret(dataDir: string, name: string): Promise<string | undefined> {
+  return existsSync(join(dataDir, name)) ? readDataDirSecret(dataDir, name) : undefined;
+}
+
+export async function readDataDirSecret(dataDir: string, name = 'secret'): Promise<string> {
+  const file = join(dataDir, name);
+  try {
+    makeFolder(dataDir);
+    await writeOnce(file, randomBytes(secretBytes).toString('base64url'));
+    const secret = (await readFile(file, 'utf8')).trim();
+    if (secret.length < secretBytes) throw new Error(`${file} holds no secret; remove it to have one made`);
+    return secret;
+  } catch (error) {
+    throw new Failure('storage_unavailable', { message: 'A secret of this service cannot be kept.' }, error);
+  }
+}

@@ -1,0 +1,21 @@
+// A file that is written once, whole and on the disk, for its owner's eyes only.
+import { randomBytes } from 'node:crypto';
+import { link, open, rm } from 'node:fs/promises';
+
+/** Says whether it was this text that was put into the file; there may be one already. */
+export async function writeOnce(file: string, text: string): Promise<boolean> {
+  const draft = `${file}.${randomBytes(4).toString('hex')}`;
+  const handle = await open(draft, 'wx', 0o600);
+  try {
+    await handle.writeFile(`${text}\n`);
+    await handle.sync();
+    await link(draft, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await handle.close();
+    await rm(draft);
+  }
+}

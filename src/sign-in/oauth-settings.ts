@@ -1,0 +1,75 @@
+// The settings of signing in: who the operator's issuer is, who may make keys by it, and what those keys may do.
+
+import { defaultScopes, isScope, scopes } from '../keys/scopes.ts';
+import { flagSetting, listSetting, textSetting } from '../setting.ts';
+
+const isWebUrl = (text: string) => /^https?:\/\/[^/]/.test(text) && URL.canParse(text);
+const secretCharsMin = 32;
+
+export const oauthSettings = {
+  oidcIssuer: textSetting({
+    name: 'SONANT_OIDC_ISSUER',
+    help: 'OpenID Connect issuer where people sign in at /oauth/get-key; without it, keys are made with sonant key',
+    allowed: 'an https URL (http on this machine alone)',
+    fallback: '',
+    isAllowed: (given) => given === '' || isWebUrl(given),
+  }),
+  oidcClientId: textSetting({
+    name: 'SONANT_OIDC_CLIENT_ID',
+    help: 'Id that Sonant has at the issuer; its redirect URI is SONANT_BASE_URL/oauth/callback',
+    fallback: '',
+  }),
+  oidcClientSecret: textSetting({
+    name: 'SONANT_OIDC_CLIENT_SECRET',
+    help: 'Secret that Sonant has at the issuer; empty for a public client',
+    fallback: '',
+    secret: true,
+  }),
+  oidcAudience: textSetting({
+    name: 'SONANT_OIDC_AUDIENCE',
+    help: "Audience that the issuer's tokens must name to be exchanged; default: the client id",
+    fallback: '',
+  }),
+  oidcSubjects: listSetting({
+    name: 'SONANT_OIDC_SUBJECTS',
+    help: 'Subjects who may make keys; * for everyone whom the issuer lets in',
+    allowed: 'subjects with commas between them, or *',
+    isItem: (item) => item !== '',
+  }),
+  oidcDomains: listSetting({
+    name: 'SONANT_OIDC_DOMAINS',
+    help: 'Domains whose verified e-mail addresses may make keys',
+    allowed: 'domains such as example.com',
+    isItem: (item) => /^[a-z0-9.-]+\.[a-z0-9-]+$/i.test(item),
+  }),
+  oidcGroups: listSetting({
+    name: 'SONANT_OIDC_GROUPS',
+    help: 'Groups (the claim groups) whose members may make keys',
+    allowed: 'groups with commas between them',
+    isItem: (item) => item !== '',
+  }),
+  oauthClients: listSetting({
+    name: 'SONANT_OAUTH_CLIENTS',
+    help: 'Machines that may make keys with client credentials, each as id:SHA-256 of its secret in hexadecimal',
+    allowed: 'id:64 hexadecimal digits, with commas between them',
+    isItem: (item) => /^[\w.-]{1,64}:[0-9a-f]{64}$/i.test(item),
+  }),
+  oauthKeyScopes: listSetting({
+    name: 'SONANT_OAUTH_KEY_SCOPES',
+    help: `Scopes that keys made by signing in may have; default: ${[...defaultScopes, 'usage:read'].join(', ')}`,
+    allowed: `scopes, of ${scopes.join(', ')}`,
+    isItem: isScope,
+  }),
+  oidcInsecure: flagSetting({
+    name: 'SONANT_OIDC_INSECURE',
+    help: 'Believe an issuer that is reached without TLS elsewhere than on this machine',
+  }),
+  secret: textSetting({
+    name: 'SONANT_SECRET',
+    help: 'What sign-in cookies and tokens are sealed with; the same for all replicas; default: made and kept in the data folder',
+    allowed: `empty, or at least ${secretCharsMin} characters`,
+    fallback: '',
+    secret: true,
+    isAllowed: (given) => given === '' || given.length >= secretCharsMin,
+  }),
+};

@@ -1,0 +1,54 @@
+// Who may make keys by signing in: by subject, by the domain of a verified e-mail address, or by group. Without a rule
+// nobody may; and nobody becomes more than others by being first.
+import { createHash } from 'node:crypto';
+import { Failure } from '../errors.ts';
+import type { KeyGrant } from '../keys/key-grant.ts';
+import type { KeyCaller } from '../keys/key-verifier.ts';
+import { defaultScopes, isScope, type Scope } from '../keys/scopes.ts';
+import { usualLimits } from '../limits/key-limits.ts';
+
+/** What an issuer says of someone. */
+export interface Claims {
+  iss: string;
+  sub: string;
+  email?: unknown;
+  email_verified?: unknown;
+  name?: unknown;
+  groups?: unknown;
+}
+
+export interface SignInRules {
+  subjects: readonly string[];
+  domains: readonly string[];
+  groups: readonly string[];
+}
+
+/** A Failure `access_denied` for who may not. */
+export function checkSignInRules({ subjects, domains, groups }: SignInRules, claims: Claims): void {
+  const { sub, email, email_verified, groups: own } = claims;
+  const domain = email_verified === true && typeof email === 'string' ? email.split('@').at(-1)!.toLowerCase() : '';
+  const mayByDomain = domain !== '' && domains.some((allowed) => allowed.toLowerCase() === domain);
+  const mayByGroup = Array.isArray(own) && groups.some((group) => own.includes(group));
+  if (subjects.includes('*') || subjects.includes(sub) || mayByDomain || mayByGroup) return;
+  throw new Failure('access_denied', { message: 'You have signed in, but the operator lets others make keys here.' });
+}
+
+/** The claims that the rules look at, and no more of them than the rules name. */
+export function claimsOfRules(
+  { groups }: SignInRules,
+  { iss, sub, email, email_verified, groups: own }: Claims,
+): Claims {
+  const named = Array.isArray(own) ? groups.filter((group) => own.includes(group)) : [];
+  return { iss, sub, email, email_verified, groups: named };
+}
+
+/** Somebody who may manage keys and nothing else. `id` tells them from all others for ever. */
+export function toKeyHolder(kind: 'user' | 'client', id: string, keyScopes: readonly string[]): KeyCaller {
+  const holderId = `${kind === 'user' ? 'usr' : 'cli'}_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
+  const given = keyScopes.length > 0 ? keyScopes : [...defaultScopes, 'usage:read'];
+  const scopes: readonly Scope[] = given.filter(isScope);
+  const grant: KeyGrant = { actor: `${kind}:${id}`, range: { path: `${holderId}/` }, scopes, limits: usualLimits };
+  return { callerId: holderId, keyId: holderId, scopes: ['keys:read', 'keys:write'], limits: usualLimits, grant };
+}
+
+export const toUserId = ({ iss, sub }: Pick<Claims, 'iss' | 'sub'>): string => `${iss}|${sub}`;

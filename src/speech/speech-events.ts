@@ -1,0 +1,102 @@
+// What leaves the heart: the events of a stream, and the bytes gathered into pieces of a sensible size. The first piece
+// leaves at once, with the info before it; later ones wait for a few kilobytes or the end of a segment.
+import type { FormatName } from '../audio/formats.ts';
+import type { Voice } from '../engines/engine.ts';
+import type { Warning } from './plan.ts';
+import type { TimedWord } from './word-timing.ts';
+
+export interface SpeechInfo {
+  type: 'info';
+  audioId: string;
+  voice: Voice;
+  /** Who of which engine it is spoken by. */
+  speaker: Voice;
+  /** Aborts when the voice may not be heard any more; absent for one that cannot end. */
+  ended?: AbortSignal | undefined;
+  format: FormatName;
+  contentType: string;
+  sampleRateHz: number;
+  chunkCount: number;
+  chars: number;
+  warnings: readonly Warning[];
+}
+
+export interface SpeechAudio {
+  type: 'audio';
+  chunkIndex: number;
+  /** 1 to `pieceBytesMax` bytes. */
+  audio: Uint8Array;
+  /** Code points of the chunk whose speaking has begun. */
+  chunkCharsBegun: number;
+}
+
+export interface SpeechTimestamps {
+  type: 'timestamps';
+  chunkIndex: number;
+  words: readonly TimedWord[];
+  quality: 'engine' | 'estimated';
+}
+
+export interface SpeechChunkDone {
+  type: 'chunk_done';
+  chunkIndex: number;
+  chars: number;
+  startSeconds: number;
+  endSeconds: number;
+}
+
+export interface SpeechDone {
+  type: 'done';
+  chars: number;
+  seconds: number;
+  byteCount: number;
+  /** What a whole file begins with in place of what the stream began with, where that had to wait for the end. */
+  head?: Uint8Array | undefined;
+}
+
+export type SpeechEvent = SpeechInfo | SpeechAudio | SpeechTimestamps | SpeechChunkDone | SpeechDone;
+
+const pieceBytesMax = 32 * 1024;
+const pieceBytesMin = 8 * 1024;
+
+export class EventBuffer {
+  #info: SpeechInfo | undefined;
+  /** What happened before there was any sound; it leaves behind the info. */
+  #early: SpeechEvent[] = [];
+  #held: Uint8Array[] = [];
+  #heldBytes = 0;
+  byteCount = 0;
+
+  constructor(info: SpeechInfo) {
+    this.#info = info;
+  }
+
+  /** Takes bytes in and yields what leaves now: all that is held if `flush` is set. */
+  *put(
+    bytes: Uint8Array,
+    at: Pick<SpeechAudio, 'chunkIndex' | 'chunkCharsBegun'>,
+    flush: boolean,
+  ): Generator<SpeechEvent> {
+    if (bytes.length > 0) this.#held.push(bytes);
+    this.#heldBytes += bytes.length;
+    if (this.#heldBytes === 0 || (this.#heldBytes < pieceBytesMin && !flush && !this.#info)) return;
+    if (this.#info) {
+      yield this.#info;
+      yield* this.#early;
+      this.#info = undefined;
+    }
+    const all = this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held);
+    this.#held = [];
+    this.#heldBytes = 0;
+    this.byteCount += all.length;
+    for (let from = 0; from < all.length; from += pieceBytesMax) {
+      yield { type: 'audio', ...at, audio: all.subarray(from, from + pieceBytesMax) };
+    }
+  }
+
+  /** An event that is not sound; it leaves at once if sound has left before it. */
+  *pass(event: SpeechEvent): Generator<SpeechEvent> {
+    if (this.#info) this.#early.push(event);
+    else yield event;
+  }
+}

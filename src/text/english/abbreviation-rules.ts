@@ -1,0 +1,106 @@
+// How English abbreviations are recognised: with their full stop, without it before names and numbers, and the two that
+// mean two things, St. (Saint, Street) and Dr. (Doctor, Drive).
+
+import { charBefore, type Rule, rule, sticky, wordBefore } from '../rule.ts';
+import { abbreviations, afterNumber, plainWords } from './abbreviations.ts';
+
+const initialsPattern = sticky(String.raw`(?:\p{Lu}\.){2,12}(?:\p{Lu}(?![\p{L}\d.]))?`);
+
+/** U.S.A., J.R.R. */
+const initials = rule(initialsPattern, ([written], place) => {
+  if (/[\p{L}\d]/u.test(charBefore(place))) return undefined;
+  const known = abbreviations.get(written.replace(/\.$/, '').toLowerCase());
+  return known?.say ?? written.replace(/\./g, ' ').trim();
+});
+
+const nameFollows = /^ ?["']?\p{Lu}[\p{L}.']/u;
+const numberFollows = /^ ?(?:[#(]?\d|[IVXLC]{2,}\b)/;
+
+const withStop = rule(
+  sticky(String.raw`(\p{L}{1,6}(?:\.\p{L}{1,3}){0,3})\.(?![\p{L}\d])`),
+  ([written, stem], place) => {
+    if (/[\p{L}\d]/u.test(charBefore(place)) && !/\d/.test(charBefore(place))) return undefined;
+    const key = stem!.toLowerCase();
+    const after = place.text.slice(place.at + written.length, place.at + written.length + 12);
+    if (key === 'st' || key === 'dr' || key === 'ft' || key === 'mt')
+      return sayPlaceOrTitle(key, after, wordBefore(place));
+    const known = abbreviations.get(key);
+    if (!known) return undefined;
+    if (afterNumber.has(key)) return /\d$/.test(wordBefore(place)) ? known.say : undefined;
+    if (known.kind === 'numbered') return numberFollows.test(after) ? known.say : undefined;
+    if (known.kind === 'title' && key.length > 2) return nameFollows.test(after) ? known.say : undefined;
+    if (stem!.length === 1) return sayLetter(stem!, wordBefore(place) + charBefore(place), after, known.say);
+    return plainWords.has(key) && after.trim() === '' ? undefined : known.say;
+  },
+);
+
+/** "Roe v. Wade" and "c. 1500", but the E. of a name is a letter. */
+function sayLetter(letter: string, before: string, after: string, say: string): string | undefined {
+  if (letter === 'v') return nameFollows.test(after) ? say : undefined;
+  if (letter === 'c') return /^ ?\d/.test(after) ? say : undefined;
+  return /^[NSEW]$/.test(letter) && /^\d+ $/.test(before) ? say : undefined;
+}
+
+function sayPlaceOrTitle(key: string, after: string, before: string): string | undefined {
+  const named = nameFollows.test(after);
+  const afterName = /^(?:\p{Lu}\p{Ll}|\d+(?:st|nd|rd|th)$)/u.test(before);
+  switch (key) {
+    case 'st':
+      return afterName &&
+        !/^(?:The|At|In|Near|To|From|Of|And|Old|Visit|Mt|Mount|Port|Fort|Lake|Cape|North|South|East|West)$/.test(before)
+        ? 'Street'
+        : named
+          ? 'Saint'
+          : 'Street';
+    case 'dr':
+      return named && !(afterName && /^ ?[A-Z]{2}\b/.test(after)) ? 'Doctor' : afterName ? 'Drive' : 'Doctor';
+    case 'ft':
+      return /\d$/.test(before) ? 'feet' : named ? 'Fort' : undefined;
+    default:
+      return named ? 'Mount' : undefined;
+  }
+}
+
+/** Titles as the British write them, and units of time, without a stop. */
+const withoutStop = rule(
+  sticky(
+    String.raw`(Dr|Prof|St|Mt|Rev|Capt|Sgt|Lt|Col|Gen|Gov|Sen|Jr|Sr|No|Fig|Vol|Ch|Inc|Ltd|Corp|Co)(?![\p{L}\d.'-])`,
+  ),
+  ([written, stem], place) => {
+    const after = place.text.slice(place.at + written.length, place.at + written.length + 12);
+    const key = stem!.toLowerCase();
+    const known = abbreviations.get(key)!;
+    if (key === 'st') return sayPlaceOrTitle(key, after, wordBefore(place));
+    if (known.kind === 'numbered') return /^ \d/.test(after) ? known.say : undefined;
+    if (known.kind === 'title') return nameFollows.test(after) ? known.say : undefined;
+    return /^\p{Lu}/u.test(wordBefore(place)) ? known.say : undefined;
+  },
+);
+
+const pairs: Readonly<Record<string, string>> = {
+  'and/or': 'and or',
+  'he/she': 'he or she',
+  'she/he': 'she or he',
+  's/he': 'he or she',
+  'his/her': 'his or her',
+  'him/her': 'him or her',
+  'w/o': 'without',
+  'w/': 'with',
+  'c/o': 'care of',
+  'b/c': 'because',
+  'n/a': 'not applicable',
+  'N/A': 'not applicable',
+  'km/h': 'kilometers per hour',
+  'm/s': 'meters per second',
+};
+const paired = rule(
+  sticky(String.raw`(\p{L}{1,3})([/&])(\p{L}{0,3})(?![\p{L}\d/])`),
+  ([written, first, sign, second], place) => {
+    if (/[\p{L}\d/.]/u.test(charBefore(place))) return undefined;
+    // AT&T and R&D are letters, whatever they would be alone.
+    if (sign === '&' && /^[A-Z]{2,6}$/.test(first! + second!)) return [...first!, 'and', ...second!].join(' ');
+    return Object.hasOwn(pairs, written) ? pairs[written] : undefined;
+  },
+);
+
+export const abbreviationRules: readonly Rule[] = [paired, initials, withStop, withoutStop];

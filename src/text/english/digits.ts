@@ -1,0 +1,123 @@
+// Digits that are names rather than amounts, in English: telephone numbers, card and account numbers, codes, addresses
+// of machines, versions. They are read digit by digit, in the groups they are written in.
+
+import { charBefore, endSource, type Rule, resultSource, rule, sticky, wordBefore } from '../rule.ts';
+import { cardinalDigitsMax, sayCardinal, sayDigits, sayHundred, sayMinutes } from './numbers.ts';
+
+const isWithin = (text: string): boolean => /[\p{L}\d]/u.test(text);
+
+/** Each run of digits by itself, with a pause between. */
+const sayGroups = (written: string): string =>
+  (written.match(/\d+/g) ?? [])
+    .map((group) => (/^[89]00$/.test(group) ? sayCardinal(group) : sayDigits(group)))
+    .join(', ');
+
+const internationalPhone = rule(
+  sticky(String.raw`\+\d{1,3}(?:[ .-]?\(?\d{1,5}\)?){1,6}(?![\d\p{L}])`),
+  ([written], place) => {
+    const digits = written.replace(/\D/g, '').length;
+    return digits < 8 || digits > 15 || isWithin(charBefore(place)) ? undefined : `plus ${sayGroups(written)}`;
+  },
+);
+
+const nationalPhone = rule(
+  sticky(String.raw`(?:\+?1[-. ])?(?:\(\d{3}\)\s?|\d{3}[-. ])\d{3}[-. ]\d{4}(?![\d\p{L}])`),
+  ([written], place) => (isWithin(charBefore(place)) ? undefined : sayGroups(written)),
+);
+
+/** 020 7946 0958 and 0171-555-1234. */
+const trunkPhone = rule(sticky(String.raw`\(?0\d{2,4}\)?[ -]\d{3,4}[ -]?\d{3,4}(?![\d\p{L}])`), ([written]) =>
+  sayGroups(written),
+);
+
+const phoneWords = /^(?:call|dial|phone|tel|telephone|fax|ring|text|mobile|cell|number)$/i;
+
+const localPhone = rule(sticky(String.raw`([2-9]\d{2})-(\d{4})(?![\d\p{L}]|-\d)`), ([written, exchange], place) =>
+  exchange === '555' || phoneWords.test(wordBefore(place)) ? sayGroups(written) : undefined,
+);
+
+/** 1-800-FLOWERS: the digits; the word that follows is a word. */
+const vanityPhone = rule(sticky(String.raw`1-([89]\d{2})-(?=[A-Z])`), ([, area]) => `one, ${sayCardinal(area!)},`);
+
+const card = rule(sticky(String.raw`\d{4}(?:[ -]\d{4}){2,4}(?![\d\p{L}])`), ([written]) => sayGroups(written));
+
+const resultPattern = new RegExp(`^${resultSource}`, 'u');
+
+/** 123-45-6789 is named digit by digit; 4-4-2 is three numbers, and 9-4-2=3 a sum. */
+const hyphenated = rule(sticky(String.raw`\d{1,6}(?:-\d{1,6}){2,10}(?![\d\p{L}])`), ([written], { text, at }) => {
+  if (resultPattern.test(text.slice(at + written.length, at + written.length + 5))) return undefined;
+  const groups = written.split('-');
+  return groups.some((group) => group.length > 2) ? sayGroups(written) : groups.map(sayCardinal).join(' ');
+});
+
+/** 192.168.1.1 and 2.0.1. */
+const dotted = rule(sticky(String.raw`\d{1,6}(?:\.\d{1,6}){2,8}(?!\d)`), ([written]) => {
+  const parts = written.split('.');
+  if (parts.length < 4 && /^\d{1,3}(?:\.\d{3})+$/.test(written)) return sayCardinal(parts.join(''));
+  const address = parts.length === 4 && parts.every((part) => Number(part) < 256);
+  return parts
+    .map((part) =>
+      address && part.length === 3 ? sayDigits(part) : part.length > 3 ? sayDigits(part) : sayCardinal(part),
+    )
+    .join(address ? ' dot ' : ' point ');
+});
+
+const codeWords =
+  /^(?:pin|zip|code|passcode|password|id|ssn|account|acct|serial|tel|phone|fax|call|dial|extension|ext|isbn|imei|postcode|otp)$/i;
+
+/** After a word for one, or the American state: DC 20500. */
+const isCode = (before: string, digits: string): boolean =>
+  codeWords.test(before) || (digits.length === 5 && /^[A-Z]{2}$/.test(before));
+
+const code = rule(sticky(String.raw`(\d{3,9})(?![\d\p{L}%°]|[.,]\d)`), ([, digits], place) =>
+  isCode(wordBefore(place), digits!) && !/^[-–]\d/.test(place.text.slice(place.at + digits!.length, place.at + 12))
+    ? sayDigits(digits!)
+    : undefined,
+);
+
+/** Too long to be counted with, unless it is round; or it begins with zeros. */
+const longDigits: Rule = (place) => {
+  const pattern = /\d+/y;
+  pattern.lastIndex = place.at;
+  const digits = pattern.exec(place.text)?.[0];
+  if (digits === undefined) return undefined;
+  if (digits.length <= cardinalDigitsMax && (digits.length < 10 || /0{6}$/.test(digits))) return undefined;
+  return { say: sayDigits(digits), length: digits.length };
+};
+
+/** Digits after letters: the 380 of A380, the 4090 of RTX4090, the 12345 of AB12345. */
+export const modelRule: Rule = rule(sticky(String.raw`(\d{1,24})(?!\d|[.,]\d)`), ([, digits], place) => {
+  if (!/\p{L}/u.test(charBefore(place))) return undefined;
+  if (digits!.startsWith('0') || digits!.length > 4) return sayDigits(digits!);
+  return digits!.length === 4 ? sayTwoPairs(digits!) : sayHundred(digits!);
+});
+
+/** "4090" as "forty ninety". */
+const sayTwoPairs = (digits: string): string =>
+  digits.endsWith('00')
+    ? sayCardinal(digits)
+    : `${sayCardinal(digits.slice(0, 2))} ${sayMinutes(Number(digits.slice(2)))}`;
+
+/** 1080p */
+const lines = rule(sticky(`(\\d{3,4})([pi])${endSource}`), ([, digits, letter]) => {
+  return `${digits!.length === 3 ? sayHundred(digits!) : sayTwoPairs(digits!)} ${letter!.toUpperCase()}`;
+});
+
+const planes = /^(?:Boeing|Airbus|Route|Flight|Highway|Interstate|Room|Bus|Area|Porsche|Peugeot|Formula)$/;
+
+const standards = /^(?:ISO|RFC|ANSI|DIN|BS|EN|RTX|GTX|RX|Model|Intel|Ryzen)$/;
+
+const named = rule(sticky(String.raw`(\d{3,4})(-\d{1,4})?(?![\d\p{L}%]|[.,]\d)`), ([, digits, model], place) => {
+  const before = wordBefore(place);
+  const variant = model ? `, ${sayHundred(model.slice(1))}` : '';
+  if (digits!.length === 3) return planes.test(before) ? `${sayHundred(digits!)}${variant}` : undefined;
+  return standards.test(before) ? `${sayTwoPairs(digits!)}${variant}` : undefined;
+});
+
+export const phoneRules: readonly Rule[] = [internationalPhone, nationalPhone, trunkPhone];
+export const digitRules: readonly Rule[] = [
+  ...[nationalPhone, trunkPhone, localPhone, vanityPhone, card],
+  ...[dotted, code, longDigits, lines, named],
+];
+/** After dates have been looked for: 12-25-2024 is one of these too. */
+export const hyphenatedRule: Rule = hyphenated;

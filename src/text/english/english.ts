@@ -1,0 +1,141 @@
+// Reads clean English text aloud, as words: every number, sign and abbreviation becomes what a careful newsreader would
+// say. One pass from left to right; at each place the rules for what begins there are asked in order, and the first to
+// answer says how much it has read. A token of the source becomes one piece, or several tokens do where they are said
+// as one ("$3 billion").
+
+import { breath, type Piece } from '../piece.ts';
+import type { Place, Reading, Rule } from '../rule.ts';
+import { SpelledToken } from '../spelled-token.ts';
+import type { Token } from '../tokens.ts';
+import { abbreviationRules } from './abbreviation-rules.ts';
+import { addressRules, handleRule, hashtagRule, versionRule } from './addresses.ts';
+import { calendarNameRule, dateRules, shortYearRule, yearRule } from './dates.ts';
+import { digitRules, hyphenatedRule, modelRule, phoneRules } from './digits.ts';
+import { moneyRules, signedMoneyRule } from './money.ts';
+import { readSign } from './punctuation.ts';
+import { numberRule, powerRule, quantityRules, vulgarRule } from './quantities.ts';
+import { angleRules, measureRules, perRule } from './units.ts';
+import { elidedAndRule, isSpecialWord, romanRule, wordRule } from './words.ts';
+
+/** Rules by what the text begins with. The order matters: the more a rule wants to see, the earlier it is asked. */
+const digitStart: readonly Rule[] = [
+  modelRule,
+  ...addressRules,
+  ...dateRules,
+  ...digitRules,
+  hyphenatedRule,
+  ...moneyRules,
+  ...angleRules,
+  ...quantityRules,
+  ...measureRules,
+  yearRule,
+  numberRule,
+];
+const pointStart: readonly Rule[] = [...moneyRules, ...quantityRules, ...measureRules, numberRule];
+const letterStart: readonly Rule[] = [
+  ...addressRules,
+  signedMoneyRule,
+  versionRule,
+  calendarNameRule,
+  ...abbreviationRules,
+  romanRule,
+  elidedAndRule,
+  wordRule,
+];
+const signStart: readonly Rule[] = [
+  ...phoneRules,
+  signedMoneyRule,
+  shortYearRule,
+  elidedAndRule,
+  vulgarRule,
+  powerRule,
+  handleRule,
+  hashtagRule,
+  perRule,
+];
+
+const letterPattern = /[\p{L}\p{M}]/u;
+/** A word that no rule has anything to say about. */
+const easyPattern = /^[A-Z]?[a-z]+(?:'[a-z]+)?$/;
+const vowelPattern = /[aeiouyAEIOUY]/;
+
+/** Reads `text`, whose tokens have their breaths. */
+export function readEnglish(text: string, tokens: readonly Token[], languageCode: string): Piece[] {
+  const dayFirst = !/^en(?:-\w{4})?(?:-US)?$/i.test(languageCode);
+  const pieces: Piece[] = [];
+  for (let t = 0; t < tokens.length; t++) {
+    const spoken = new SpelledToken();
+    let at = tokens[t]!.from;
+    while (at < tokens[t]!.to) {
+      const place: Place = { text, at, dayFirst };
+      at += readAt(place, spoken, tokens[t]!);
+      while (at > tokens[t]!.to && t < tokens.length - 1) t++;
+      // An abbreviation's full stop that also ends the sentence is heard as such.
+      const { breath: after, to } = tokens[t]!;
+      if (spoken.to === at && text[at - 1] === '.' && after >= breath.sentence && endsHere(text, at, to))
+        spoken.mark('.');
+    }
+    // A token without a word keeps its own place.
+    const { from, to } = spoken.from < 0 ? tokens[t]! : spoken;
+    const numbered = t === 0 && tokens.length > 1 && /^\d{1,3}\.$/.test(text.slice(tokens[0]!.from, tokens[0]!.to));
+    const say = numbered ? spoken.say.replace('.', ',') : spoken.say;
+    pieces.push({ say, from, to, glued: false, breath: tokens[t]!.breath });
+  }
+  return pieces;
+}
+
+/** Whether nothing but closing punctuation follows in the token. */
+const endsHere = (text: string, at: number, to: number): boolean =>
+  to - at < 4 && /^["')\]]*$/.test(text.slice(at, to));
+
+/** Reads what begins at the place into `spoken`; answers how much that was. */
+function readAt(place: Place, spoken: SpelledToken, token: Token): number {
+  const { text, at } = place;
+  const char = String.fromCodePoint(text.codePointAt(at)!);
+  if (letterPattern.test(char)) {
+    if (at === token.from) {
+      const easy = easyWordEnd(text, token);
+      if (easy > at) {
+        spoken.word(text.slice(at, easy), at, easy);
+        return easy - at;
+      }
+    }
+    return readRules(letterStart, place, spoken) ?? 1;
+  }
+  if (char >= '0' && char <= '9') return readRules(digitStart, place, spoken) ?? 1;
+  if (char === '.' && /[0-9]/.test(text[at + 1] ?? '') && !/[\p{L}\d]/u.test(text[at - 1] ?? ' ')) {
+    return readRules(pointStart, place, spoken) ?? 1;
+  }
+  const length = readRules(signStart, place, spoken);
+  if (length !== undefined) return length;
+  const sign = readSign(place);
+  const end = at + sign.length;
+  if (sign.kind === 'said') spoken.word(sign.say, at, end);
+  else if (sign.kind === 'mark') spoken.mark(sign.say);
+  else if (sign.kind === 'join') spoken.join(sign.say);
+  else spoken.open(sign.say);
+  return sign.length;
+}
+
+function readRules(rules: readonly Rule[], place: Place, spoken: SpelledToken): number | undefined {
+  for (const ask of rules) {
+    const reading: Reading | undefined = ask(place);
+    if (!reading) continue;
+    spoken.word(reading.say, place.at, place.at + reading.length);
+    return reading.length;
+  }
+  return undefined;
+}
+
+/** Where the plain word that the token is, but for a comma or the like after it, ends; or 0. Most words are. */
+function easyWordEnd(text: string, { from, to }: Token): number {
+  const end = /[,;:!?]/.test(text[to - 1]!) ? to - 1 : to;
+  const word = text.slice(from, end);
+  return easyPattern.test(word) &&
+    vowelPattern.test(word) &&
+    word.length > 2 &&
+    !isSpecialWord(word) &&
+    !/^[A-Z][a-z]{2,3}$/.test(word)
+    ? end
+    : 0;
+}

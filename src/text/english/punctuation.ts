@@ -1,0 +1,125 @@
+// Punctuation in English: stops, brackets and quotes, and the dash and the slash, which are also "to", "minus" and
+// "slash". What colours the speech is kept, in its plainest form; other signs are those of english-symbols.ts.
+
+import { isAlgebra, type Place, resultSource, wordAfter, wordBefore } from '../rule.ts';
+import { isCalendarName } from './dates.ts';
+import { isLetterOrDigit, joins, marked, opens, type Sign, type SignReading, said, signAt, silent } from './signs.ts';
+import { readSymbol } from './symbols.ts';
+
+const emoticonPattern = /^[:;=][-']?[)(/\\|*\]]{1,3}(?=$|[ \n.,!?])/;
+
+/** The sign at the place, which is neither a letter nor a digit. */
+export function readSign(place: Place): SignReading {
+  const sign = signAt(place);
+  const { text, at, char, repeats, before } = sign;
+  switch (char) {
+    case '.':
+      if (repeats > 1) return marked(sign, repeats > 2 ? '...' : '.');
+      return isDot(sign) ? said(sign, 'dot') : marked(sign, '.');
+    case ':':
+    case ';':
+    case '=': {
+      const emoticon = before === ' ' ? emoticonPattern.exec(text.slice(at, at + 7)) : null;
+      if (emoticon) return silent(sign, emoticon[0].length);
+      if (char === '=') return readSymbol(sign);
+      return text.startsWith(':\\', at) ? said(sign, 'colon') : marked(sign, char);
+    }
+    case '!':
+      return text.startsWith('!=', at) ? readSymbol(sign) : marked(sign, char);
+    case ',':
+    case '?':
+      return marked(sign, char);
+    case '—':
+      return marked(sign, ',');
+    case '(':
+      return text.startsWith('()', at) ? silent(sign, 2) : opens(sign, char);
+    case ')':
+      return marked(sign, isItemNumber(sign) ? ',' : char);
+    case '"':
+      return before === ' ' || before === '(' ? opens(sign, char) : marked(sign, char);
+    case "'":
+      return isElision(sign) ? opens(sign, char) : silent(sign);
+    case '~':
+      return readTilde(sign);
+    case '–':
+    case '-':
+      return readDash(sign);
+    case '/':
+      return readSlash(sign);
+    default:
+      return readSymbol(sign);
+  }
+}
+
+/** A full stop within a name is said; one between a small letter and a capital ends a sentence that lacks its space. */
+function isDot({ before, after }: Sign): boolean {
+  if (!isLetterOrDigit(after)) return false;
+  if (!isLetterOrDigit(before)) return /[ /("]/.test(before);
+  return !(/\p{Ll}/u.test(before) && /\p{Lu}/u.test(after));
+}
+
+/** The bracket of "1) eggs, 2) milk". */
+const isItemNumber = ({ text, at }: Sign): boolean =>
+  /(?:^|\s)(?:\d{1,3}|[A-Za-z])$/.test(text.slice(Math.max(0, at - 4), at)) &&
+  !/\([^)]*$/.test(text.slice(Math.max(0, at - 60), at));
+
+/** An apostrophe that stands for a letter is part of its word: 'tis, rock 'n' roll. */
+const isElision = ({ text, at, before }: Sign): boolean =>
+  !isLetterOrDigit(before) && /^'(?:tis|twas|twere|em|til|cause|bout|n)\b/i.test(text.slice(at, at + 8));
+
+function readTilde(sign: Sign): SignReading {
+  if (/[\d$€£.]/.test(sign.after) && !isLetterOrDigit(sign.before)) return said(sign, 'about');
+  return sign.after === '/' ? said(sign, 'tilde') : silent(sign);
+}
+
+function readDash(sign: Sign): SignReading {
+  const { text, at, char, repeats, before, after } = sign;
+  if (text.startsWith('->', at)) return readSymbol(sign);
+  const between = isLetterOrDigit(before) && isLetterOrDigit(after);
+  const alone = before === ' ' && after === ' ';
+  if (repeats > 1) return repeats > 2 || between || alone ? marked(sign, ',') : silent(sign);
+  if (isMinus(sign)) return said(sign, 'minus');
+  if (isTo(sign)) return said(sign, 'to');
+  if (alone) return marked(sign, ',');
+  // A number joined to a word is two words: ten year-old, Covid nineteen.
+  return between && !/\d/.test(before + after) ? joins(sign, char === '–' ? ' ' : '-') : silent(sign);
+}
+
+/** A number, perhaps with its sign and unit, from which a dash leads to another. */
+const quantityPattern = /(?:^|[\s($£€¥~<>])[$£€¥]?[\d.,:]+(?:%|°[CF]?|\p{L}{1,3}|[ap]\.m\.)? ?$/u;
+const quantityCharsMax = 20;
+
+function isTo({ text, at, end, before, after }: Sign): boolean {
+  if ((before === ' ') !== (after === ' ')) return false;
+  const head = text.slice(Math.max(0, at - quantityCharsMax), at);
+  if (/^ ?[\d$£€.]/.test(text.slice(end, end + 2)) && quantityPattern.test(head)) return true;
+  const fromDate = /\d ?$/.test(head) || isCalendarName(wordBefore({ text, at }));
+  return fromDate && isCalendarName(wordAfter(text, end));
+}
+
+/** A number or a letter before the dash of a sum, and all of the sum after it. */
+const minuendPattern = /(?:^|[\s(+*×÷/=-])(?:\d[\d.,]*\p{L}?|\p{L})\)?$/u;
+const sumRestPattern = new RegExp(String.raw`^(?:\d|\p{L}(?!\p{L}))[\d.,+*×÷/()\p{L}-]{0,20}${resultSource}`, 'u');
+
+function isMinus(sign: Sign): boolean {
+  const { text, at, end, char, before, after } = sign;
+  if (
+    char === '-' &&
+    sumRestPattern.test(text.slice(end, end + 28)) &&
+    minuendPattern.test(text.slice(Math.max(0, at - quantityCharsMax), at))
+  ) {
+    return true;
+  }
+  if ((before === ' ' && /[\d.$£€(]/.test(after)) || (before === '(' && /[\d.$]/.test(after))) return true;
+  // A mark: B-.
+  if (/(?:^|\s)[A-F]$/.test(text.slice(Math.max(0, at - 2), at)) && /[\s.,;!?)]/.test(after)) return true;
+  if (char !== '-' || before !== ' ' || after !== ' ') return false;
+  return isAlgebra(sign, end - at) || /^ [\d.,]{1,20} ?=/.test(text.slice(end, end + 24));
+}
+
+function readSlash(sign: Sign): SignReading {
+  const { repeats, before, after } = sign;
+  if (repeats > 1) return silent(sign);
+  if (before === ' ' && after === ' ') return marked(sign, ',');
+  return after === ' ' && !isLetterOrDigit(before) ? silent(sign) : said(sign, 'slash');
+}

@@ -1,0 +1,135 @@
+// Symbols that English says as words, and where: "2*3" but *note*, "a < b" but <name>, C# but # alone. A symbol for which
+// there is no word here is silent, and so is decoration: three of one symbol, or two that are no operator.
+import { currencyName } from './money.ts';
+import { isLetterOrDigit, type Sign, type SignReading, said, silent } from './signs.ts';
+
+/** Said wherever they stand. */
+const names: Readonly<Record<string, string>> = {
+  '&': 'and',
+  '%': 'percent',
+  '@': 'at',
+  '+': 'plus',
+  '=': 'equals',
+  '±': 'plus or minus',
+  '∓': 'minus or plus',
+  '×': 'times',
+  '÷': 'divided by',
+  '°': 'degrees',
+  '−': 'minus',
+  '→': 'to',
+  '⇒': 'implies',
+  '←': 'from',
+  '↔': 'to and from',
+  '⇔': 'if and only if',
+  '↑': 'up',
+  '↓': 'down',
+  '≤': 'less than or equal to',
+  '≥': 'greater than or equal to',
+  '≠': 'not equal to',
+  '≈': 'approximately',
+  '≡': 'is identical to',
+  '∞': 'infinity',
+  '√': 'the square root of',
+  '∑': 'the sum of',
+  '∏': 'the product of',
+  '∫': 'the integral of',
+  '∂': 'partial',
+  '∇': 'nabla',
+  '∈': 'in',
+  '∉': 'not in',
+  '⊂': 'subset of',
+  '∪': 'union',
+  '∩': 'intersection',
+  '∅': 'the empty set',
+  '∀': 'for all',
+  '∃': 'there exists',
+  '∧': 'and',
+  '∨': 'or',
+  '¬': 'not',
+  '∝': 'proportional to',
+  '∴': 'therefore',
+  '©': 'copyright',
+  '®': 'registered',
+  '™': 'trademark',
+  '℠': 'service mark',
+  '§': 'section',
+  '¶': 'paragraph',
+  '♯': 'sharp',
+  '♭': 'flat',
+  '‰': 'per thousand',
+  '¢': 'cents',
+};
+
+/** Said where they join two things. */
+const operators: Readonly<Record<string, string>> = {
+  '&&': 'and',
+  '||': 'or',
+  '==': 'equals',
+  '!=': 'not equal to',
+  '<=': 'less than or equal to',
+  '>=': 'greater than or equal to',
+  '->': 'to',
+  '=>': 'to',
+  '<-': 'from',
+  '++': 'plus plus',
+  '**': 'to the power of',
+  '+-': 'plus or minus',
+  '+/-': 'plus or minus',
+  '<3': 'heart',
+};
+
+/** What a symbol that is no punctuation is said as. */
+export function readSymbol(sign: Sign): SignReading {
+  const { text, at, char, repeats } = sign;
+  if (repeats > 2) return silent(sign);
+  for (const length of [3, 2]) {
+    const operator = text.slice(at, at + length);
+    const after = text[at + operator.length] ?? ' ';
+    if (Object.hasOwn(operators, operator) && isOperator(operator, sign.before, after)) {
+      return said(sign, operators[operator]!, operator.length);
+    }
+  }
+  if (repeats > 1) return silent(sign);
+  const say = names[char] ?? currencyName(char) ?? saySometimes(sign);
+  return say === undefined ? silent(sign) : say === ',' ? { ...silent(sign), kind: 'mark', say } : said(sign, say);
+}
+
+/** Whether several signs are an operator here and not decoration. */
+function isOperator(operator: string, before: string, after: string): boolean {
+  if (operator === '++') return /\p{L}/u.test(before);
+  if (operator === '**') return isLetterOrDigit(before) && isLetterOrDigit(after);
+  if (operator === '<3') return before === ' ' && /[ ,!]/.test(after);
+  return (before === ' ') === (after === ' ') || isLetterOrDigit(before) || isLetterOrDigit(after);
+}
+
+/** Symbols that are said in some places only; a comma is a pause. */
+function saySometimes({ char, text, at, before, after }: Sign): string | undefined {
+  const inside = before !== ' ' && after !== ' ';
+  const alone = before === ' ' && after === ' ';
+  const afterTerm = (inside || alone) && /[\p{L}\p{N})] ?$/u.test(text.slice(Math.max(0, at - 2), at));
+  switch (char) {
+    case '<':
+      return alone || /[\d.\-=$]/.test(after) || (isLetterOrDigit(before) && inside) ? 'less than' : undefined;
+    case '>': {
+      const closes = /<[^ ]{0,40}$/.test(text.slice(Math.max(0, at - 40), at));
+      return alone || /[\d.$]/.test(after) || (isLetterOrDigit(after) && !closes) ? 'greater than' : undefined;
+    }
+    case '*':
+    case '⋅':
+    case '·':
+      return afterTerm && /^ ?[\p{L}\p{N}(]/u.test(text.slice(at + 1, at + 3)) ? 'times' : undefined;
+    case '^':
+      return afterTerm ? 'to the power of' : alone ? 'caret' : undefined;
+    case '#':
+      if (/[A-Z]/.test(before) && !isLetterOrDigit(after)) return 'sharp';
+      return /\d/.test(after) ? 'number' : alone ? 'hash' : undefined;
+    case '|':
+      return alone ? ',' : inside ? 'bar' : undefined;
+    case '\\':
+      return inside || isLetterOrDigit(after) ? 'backslash' : undefined;
+    case '•':
+      return alone ? ',' : undefined;
+    default:
+      return undefined;
+  }
+}

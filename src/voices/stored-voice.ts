@@ -1,0 +1,66 @@
+// A kept voice between its row and the heart: what is text in the one is a list, a date or a function in the other.
+import { Failure } from '../errors.ts';
+import type { StoredBinding, StoredVoice, VoiceConsent } from '../speech/voice.ts';
+import type { VoiceRow } from '../store/voice-rows.ts';
+
+/** As it stands in the row. */
+export type BindingRecord =
+  | { engine: string; speakerId: string }
+  | { engine: string; cloneId: string; gainDb: number; languageCodes: readonly string[] };
+
+export interface ConsentRecord {
+  speakerName: string;
+  statement: string;
+  languageCode: string;
+  audioSha256: string;
+  givenAtMs: number;
+  confirmedBy: string;
+  revokedAtMs?: number;
+}
+
+export const bindingsOf = ({ bindings }: Pick<VoiceRow, 'bindings'>): BindingRecord[] => JSON.parse(bindings);
+
+export function toKeptVoice(
+  row: VoiceRow,
+  ended: AbortSignal,
+  openClone: (cloneId: string) => Promise<Uint8Array>,
+): StoredVoice {
+  const { status } = row;
+  if (status === 'deleted') throw new TypeError('a voice that is deleted is not kept');
+  const toBinding = (bound: BindingRecord): StoredBinding => {
+    if ('speakerId' in bound) return bound;
+    const { engine, cloneId, gainDb, languageCodes } = bound;
+    return { engine, gainDb, languageCodes, openClone: () => openClone(cloneId) };
+  };
+  return {
+    voiceId: row.voiceId,
+    name: row.name,
+    description: row.description,
+    kind: row.kind,
+    status,
+    languageCodes: row.languageCodes.split(' '),
+    labels: JSON.parse(row.labels),
+    version: String(row.version),
+    bindings: bindingsOf(row).map(toBinding),
+    consent: row.consent === null ? undefined : toConsent(JSON.parse(row.consent)),
+    createdAt: new Date(row.createdAtMs),
+    updatedAt: new Date(row.updatedAtMs),
+    ended,
+  };
+}
+
+const toConsent = ({ givenAtMs, revokedAtMs, ...told }: ConsentRecord): VoiceConsent => ({
+  ...told,
+  givenAt: new Date(givenAtMs),
+  revokedAt: revokedAtMs === undefined ? undefined : new Date(revokedAtMs),
+});
+
+/** Why requests of a voice end that is gone for good; undefined while it is not. */
+export function endOf({ status, kind }: VoiceRow): Failure | undefined {
+  if (status === 'consent_revoked') {
+    return new Failure('voice_not_ready', { message: 'The person whose voice this is has withdrawn consent.' });
+  }
+  return status === 'deleted' && kind === 'cloned' ? deletedVoice() : undefined;
+}
+
+export const deletedVoice = () => new Failure('voice_not_ready', { message: 'The voice has been deleted.' });

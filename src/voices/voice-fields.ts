@@ -1,0 +1,91 @@
+// What is asked of a voice, checked: every fault at once. What is left out stays as it is, or as it usually is.
+import type { FieldViolation } from '../errors.ts';
+import { countChars } from '../text/chars.ts';
+import { toLanguageCode } from '../text/language-code.ts';
+
+export interface VoiceFields {
+  name?: string | undefined;
+  description?: string | undefined;
+  languageCodes?: readonly string[] | undefined;
+  labels?: Readonly<Record<string, string>> | undefined;
+  /** An empty `voiceId` is for the clone that the engine has made. */
+  bindings?: readonly { engine: string; voiceId: string }[] | undefined;
+  enabled?: boolean | undefined;
+}
+
+export interface CloneFields {
+  voiceId: string | undefined;
+  name: string;
+  description: string;
+  labels: Readonly<Record<string, string>>;
+  languageCode: string;
+  reference: Uint8Array;
+  referenceText: string;
+  consent: Uint8Array;
+  speakerName: string;
+  /** Empty for the engine's own. */
+  consentScript: string;
+  /** Empty for the first that can. */
+  engines: readonly string[];
+}
+
+const nameCharsMax = 200;
+const textCharsMax = 1_000;
+const languagesMax = 100;
+const labelsMax = 20;
+const labelNameCharsMax = 50;
+const labelCharsMax = 200;
+export const bindingsMax = 8;
+
+type Fault = (field: string, reason: string, message: string) => void;
+
+export const faultTo =
+  (faults: FieldViolation[]): Fault =>
+  (field, reason, message) =>
+    void faults.push({ field, reason, message });
+
+export function checkVoiceId(voiceId: string, fault: Fault): void {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(voiceId)) return;
+  fault('voice_id', 'format', 'must be 1 to 128 letters, digits, ".", "_" and "-", a letter or digit first');
+}
+
+export function checkText(field: string, text: string, fault: Fault, charsMin = 0, charsMax = textCharsMax): void {
+  const chars = countChars(text);
+  if (/[\p{Cc}]/u.test(text) || !text.isWellFormed()) fault(field, 'encoding', 'must be text on one line');
+  else if (chars > charsMax || text.trim().length < Math.min(charsMin, 1))
+    fault(field, 'length', `must be ${charsMin} to ${charsMax} characters`);
+}
+
+export const checkName = (field: string, text: string, fault: Fault) => checkText(field, text, fault, 1, nameCharsMax);
+
+export function checkLabels(labels: Readonly<Record<string, string>>, fault: Fault): void {
+  const entries = Object.entries(labels);
+  if (entries.length > labelsMax) fault('labels', 'length', `must be at most ${labelsMax}`);
+  for (const [name, label] of entries) {
+    checkText(`labels.${name}`, label, fault, 0, labelCharsMax);
+    if (!/^[\x21-\x7e]+$/.test(name) || name.length > labelNameCharsMax)
+      fault('labels', 'format', `a label’s name must be 1 to ${labelNameCharsMax} printable ASCII characters`);
+  }
+}
+
+/** In canonical form; faults are noted. */
+export function checkLanguages(codes: readonly string[], fault: Fault): string[] {
+  if (codes.length < 1 || codes.length > languagesMax) {
+    fault('language_codes', 'length', `must be 1 to ${languagesMax} BCP-47 language codes`);
+    return [];
+  }
+  return [...new Set(codes.flatMap((code, i) => checkLanguage(`language_codes[${i}]`, code, fault) ?? []))];
+}
+
+export function checkLanguage(field: string, code: string, fault: Fault): string | undefined {
+  const known = toLanguageCode(code);
+  if (known === undefined) fault(field, 'format', 'must be a BCP-47 language code such as en-US');
+  return known;
+}
+
+/** What of it can be checked by itself. */
+export function checkVoiceFields({ name, description, labels }: VoiceFields, fault: Fault): void {
+  if (name !== undefined) checkName('name', name, fault);
+  if (description !== undefined) checkText('description', description, fault);
+  if (labels !== undefined) checkLabels(labels, fault);
+}

@@ -1,0 +1,169 @@
+// Speech that is kept, with the tone engine, real files and a real database: links, the cache, requests in flight that
+// share one synthesis, streams that are kept besides, and that nothing half-done is ever kept.
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openLocalClips } from '../../src/clips/local-clips.ts';
+import { createDelivery, type Delivery } from '../../src/delivery/delivery.ts';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { createSlots } from '../../src/speech/slots.ts';
+import { createSpeech } from '../../src/speech/synthesize.ts';
+import { createVoices } from '../../src/speech/voice.ts';
+import { createClipRows } from '../../src/store/clip-rows.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { openTone, type ToneEngine } from '../engines/tone-engine.ts';
+
+const never = new AbortController().signal;
+const ada = { callerId: 'ada' };
+const bob = { callerId: 'bob' };
+let folder: string;
+let tone: ToneEngine;
+let delivery: Delivery;
+let markUnwritable: () => void;
+let close: () => Promise<void>;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sonant-delivery-'));
+  tone = openTone();
+  const store = await openSqlite(join(folder, 'rows.db'));
+  const clips = await openLocalClips({ dir: join(folder, 'audio') });
+  const voices = createVoices([tone]);
+  const speech = createSpeech({ voices, slots: createSlots({ speakingMax: 4, waitingMax: 4 }) });
+  const links = { baseUrl: () => 'https://tts.example', keepMs: 3_600_000 };
+  const index = createClipRows(store);
+  markUnwritable = () => {
+    index.add = () => Promise.reject(new Error('full'));
+  };
+  delivery = createDelivery({ speech, voices, clips, index, links });
+  close = async () => {
+    await clips.close();
+    await store.close();
+    await tone.close();
+  };
+});
+afterEach(async () => {
+  await close();
+  rmSync(folder, { recursive: true });
+});
+
+const request = (fields: object = {}) =>
+  parseSpeechRequest({ voice_id: 'tone-low', text: 'One two three.', sample_rate: 24000, ...fields });
+const deliver = (fields: object = {}, caller = ada, options = {}) =>
+  delivery.deliver(request(fields), caller, never, { fresh: false, audioUrlWanted: true, ...options });
+const read = async (delivered: { open(): AsyncIterable<Uint8Array> }) =>
+  Buffer.concat(await Array.fromAsync(delivered.open()));
+const keptFiles = () =>
+  readdirSync(join(folder, 'audio'), { recursive: true }).filter((name) => /aud_/.test(String(name)));
+
+test('a text becomes a file with true sizes, an address and an end', async () => {
+  const delivered = await deliver();
+  const bytes = await read(delivered);
+  expect(delivered).toMatchObject({ chars: 14, format: 'wav', sampleRateHz: 24000, cached: false, warnings: [] });
+  expect(delivered.audioUrl).toBe(`https://tts.example/audio/${delivered.audioId}.wav`);
+  expect(bytes.length).toBe(delivered.byteCount);
+  expect(bytes.readUInt32LE(40)).toBe(bytes.length - 44);
+  expect(delivered.seconds).toBeCloseTo((bytes.length - 44) / 48000, 3);
+});
+
+test('what the index did not take is not kept', async () => {
+  markUnwritable();
+  await expect(deliver()).rejects.toThrow('full');
+  expect(keptFiles()).toEqual([]);
+});
+
+test('the same request of the same caller is answered from what is kept, without the engine', async () => {
+  const first = await deliver();
+  const again = await deliver();
+  expect(again).toMatchObject({ audioId: first.audioId, cached: true });
+  expect(tone.counts.begun).toBe(1);
+  for (const other of [
+    { speaking_rate: 1.5 },
+    { output_format: 'pcm' },
+    { voice_id: 'tone-high' },
+    { text: 'One two.' },
+  ]) {
+    expect((await deliver(other)).cached).toBe(false);
+  }
+});
+
+test('never across owners, and not where a fresh one is wanted', async () => {
+  const mine = await deliver();
+  expect((await deliver({}, bob)).cached).toBe(false);
+  const fresh = await deliver({}, ada, { fresh: true });
+  expect(fresh).toMatchObject({ cached: false });
+  expect(fresh.audioId).not.toBe(mine.audioId);
+});
+
+test('identical requests in flight share one synthesis, and one who leaves leaves the others to it', async () => {
+  const leaving = new AbortController();
+  const left = delivery
+    .deliver(request(), ada, leaving.signal, { fresh: false, audioUrlWanted: true })
+    .catch((e) => e.message);
+  const all = Array.from({ length: 5 }, () => deliver());
+  leaving.abort(new Error('gone'));
+  expect(await left).toBe('gone');
+  const ids = new Set((await Promise.all(all)).map(({ audioId }) => audioId));
+  expect([ids.size, tone.counts.begun]).toEqual([1, 1]);
+});
+
+test('when the last has left, the engine is told', async () => {
+  tone.trouble = { hangsAfterPieces: 1 };
+  const leaving = new AbortController();
+  const left = delivery
+    .deliver(request(), ada, leaving.signal, { fresh: false, audioUrlWanted: true })
+    .catch((e) => e.message);
+  await expect.poll(() => tone.counts.running).toBe(1);
+  leaving.abort(new Error('gone'));
+  expect(await left).toBe('gone');
+  await expect.poll(() => tone.counts.running).toBe(0);
+  await expect.poll(keptFiles).toEqual([]);
+});
+
+test('what fails half-way is not kept, and the next try starts anew', async () => {
+  tone.trouble = { failsAfterPieces: 2 };
+  await expect(deliver()).rejects.toMatchObject({ reason: 'engine_error' });
+  expect(keptFiles()).toEqual([]);
+  tone.trouble = {};
+  expect((await deliver()).cached).toBe(false);
+});
+
+test('a stream that asks for a link is kept as it passes; one that does not is not', async () => {
+  const stream = async (fields: object) => {
+    const streamed = request({ text: undefined, method: 'streaming', text_chunks: ['One.', 'Two.'], ...fields });
+    return Array.fromAsync(delivery.streamSpeech(streamed, ada, never));
+  };
+  const [plain] = await stream({ return_format: 'buffer' });
+  expect(plain).not.toHaveProperty('audioUrl');
+  expect(keptFiles()).toEqual([]);
+  const [info] = await stream({ return_format: 'url' });
+  expect(info).toMatchObject({
+    type: 'info',
+    audioUrl: expect.stringMatching(/^https:\/\/tts\.example\/audio\/aud_\w+\.wav$/),
+  });
+  expect(keptFiles()).toHaveLength(1);
+});
+
+test('its owner may remove it, once, and nobody else', async () => {
+  const { audioId } = await deliver();
+  await expect(delivery.remove(audioId, bob)).rejects.toMatchObject({ reason: 'not_found' });
+  await delivery.remove(audioId, ada);
+  expect(keptFiles()).toEqual([]);
+  await expect(delivery.remove(audioId, ada)).rejects.toMatchObject({ reason: 'not_found' });
+  expect((await deliver()).cached).toBe(false);
+});
+
+test('an estimate is near what comes out, and costs the engine nothing', async () => {
+  const text = 'The old harbour master walked slowly along the stone pier. Nobody knew why.';
+  const estimate = await delivery.estimate(request({ text }), ada);
+  expect(tone.counts.begun).toBe(0);
+  expect(estimate).toMatchObject({ chars: 75, segmentCount: expect.any(Number), warnings: [] });
+  const delivered = await deliver({ text });
+  expect(estimate.seconds / delivered.seconds).toBeGreaterThan(0.5);
+  expect(estimate.seconds / delivered.seconds).toBeLessThan(2);
+});
+
+test('what cannot be spoken is refused before the cache is looked at', async () => {
+  await expect(deliver({ voice_id: 'nobody' })).rejects.toMatchObject({ reason: 'voice_not_found' });
+  await expect(deliver({ language_code: 'fr' })).rejects.toMatchObject({ reason: 'invalid_request' });
+});

@@ -1,0 +1,151 @@
+// Speech that several processes are asked for is made by one: through the deliveries of three replicas with one store of
+// clips, on a real Redis or Valkey; and another takes over where the one fails, is left or dies, or Redis does.
+import { fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { openLocalClips } from '../../src/clips/local-clips.ts';
+import { createDelivery } from '../../src/delivery/delivery.ts';
+import { createRedisFlights } from '../../src/delivery/redis-single-flight.ts';
+import { openRedis } from '../../src/redis/redis.ts';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { createSlots } from '../../src/speech/slots.ts';
+import { createSpeech } from '../../src/speech/synthesize.ts';
+import { createVoices } from '../../src/speech/voice.ts';
+import { createClipRows } from '../../src/store/clip-rows.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { openTone } from '../engines/tone-engine.ts';
+import { hasOwnRedis, hasRedis, openOwnRedisServer, openRedisServer } from '../redis/redis-server.ts';
+
+const never = new AbortController().signal;
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const newPrefix = () => `test:${randomUUID()}:`;
+const openFlights = async (url: string, prefix: string, leaseMs = 2_000) => {
+  const redis = await openRedis({ url, prefix, answerMs: 5_000 });
+  closing.push(() => redis.close());
+  return createRedisFlights({ redis, prefix, leaseMs });
+};
+
+/** So many replicas with one engine, one store and one index. */
+async function openReplicas(url: string, count: number) {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-flights-'));
+  const prefix = newPrefix();
+  const tone = openTone();
+  const store = await openSqlite(join(folder, 'rows.db'));
+  const clips = await openLocalClips({ dir: join(folder, 'audio') });
+  closing.push(async () => {
+    await clips.close();
+    await store.close();
+    await tone.close();
+    rmSync(folder, { recursive: true });
+  });
+  const links = { baseUrl: () => 'https://tts.example', keepMs: 3_600_000 };
+  const openDelivery = async () => {
+    const voices = createVoices([tone]);
+    const speech = createSpeech({ voices, slots: createSlots({ speakingMax: 100, waitingMax: 4 }) });
+    return createDelivery(
+      { speech, voices, clips, index: createClipRows(store), links },
+      await openFlights(url, prefix),
+    );
+  };
+  const deliveries = await Promise.all(Array.from({ length: count }, openDelivery));
+  const request = parseSpeechRequest({ voice_id: 'tone-low', text: 'One two three.', sample_rate: 24000 });
+  const options = { fresh: false, audioUrlWanted: true };
+  const deliver = (replica: number, signal = never) =>
+    deliveries[replica]!.deliver(request, { callerId: 'ada' }, signal, options);
+  return { tone, deliver };
+}
+
+describe.skipIf(!hasRedis)('with a server', () => {
+  let url: string;
+  let close: () => Promise<void>;
+  beforeAll(async () => {
+    ({ url, close } = await openRedisServer());
+  });
+  afterAll(() => close());
+
+  test('100 identical requests at 4 replicas make one synthesis, and all are answered with it', async () => {
+    const { tone, deliver } = await openReplicas(url, 4);
+    const all = await Promise.all(Array.from({ length: 100 }, (_, i) => deliver(i % 4)));
+    expect(tone.counts.begun).toBe(1);
+    expect(new Set(all.map(({ audioId }) => audioId)).size).toBe(1);
+    // Those beside the one that made it came by it without an engine.
+    expect(all.filter(({ cached }) => !cached)).toHaveLength(25);
+  });
+
+  test('where it fails at one replica, another tries; where all leave one, another takes over', async () => {
+    const { tone, deliver } = await openReplicas(url, 2);
+    tone.trouble = { hangsAfterPieces: 1 };
+    const leaving = new AbortController();
+    const left = deliver(0, leaving.signal).catch((error) => error.message);
+    await expect.poll(() => tone.counts.running).toBe(1);
+    const waiting = deliver(1);
+    tone.trouble = { failsAfterPieces: 1 };
+    leaving.abort(new Error('gone'));
+    expect(await left).toBe('gone');
+    await expect(waiting).rejects.toMatchObject({ reason: 'engine_error' });
+    tone.trouble = {};
+    expect((await deliver(0)).cached).toBe(false);
+    expect((await deliver(1)).cached).toBe(true);
+  });
+
+  test('where the one dies in the middle of it, another takes over; while it lives, however long, none does', async () => {
+    const prefix = newPrefix();
+    const leaseMs = 400;
+    const file = join(import.meta.dirname, 'flight-holder.ts');
+    const holder = fork(file, [url, prefix, 'work', String(leaseMs)]);
+    closing.push(() => holder.kill('SIGKILL'));
+    await once(holder, 'message');
+    const singleFlight = await openFlights(url, prefix, leaseMs);
+    let isMade = false;
+    const make = async () => {
+      isMade = true;
+      return 'made';
+    };
+    const taken = singleFlight.share('work', never, { find: async () => undefined, make });
+    await new Promise((resolve) => setTimeout(resolve, 3 * leaseMs));
+    expect(isMade).toBe(false);
+    holder.kill('SIGKILL');
+    expect(await taken).toEqual({ value: 'made', isMade: true });
+  });
+
+  test('who leaves while another makes it has left', async () => {
+    const prefix = newPrefix();
+    const singleFlight = await openFlights(url, prefix);
+    const made = Promise.withResolvers<string>();
+    const first = singleFlight.share('work', never, { find: async () => undefined, make: () => made.promise });
+    const leaving = new AbortController();
+    const make = () => Promise.reject(new Error('not for this one'));
+    const left = singleFlight.share('work', leaving.signal, { find: async () => undefined, make });
+    leaving.abort(new Error('gone'));
+    await expect(left).rejects.toThrow('gone');
+    made.resolve('made');
+    expect(await first).toEqual({ value: 'made', isMade: true });
+  });
+});
+
+describe.skipIf(!hasOwnRedis)('with a server that may be ill-treated', () => {
+  test('while Redis is away everyone makes it alone, also who waited', async () => {
+    const server = await openOwnRedisServer();
+    closing.push(() => server.close());
+    const singleFlight = await openFlights(server.url, 'sonant:', 400);
+    const made = Promise.withResolvers<string>();
+    const find = async () => undefined;
+    const first = singleFlight.share('work', never, { find, make: () => made.promise });
+    const second = singleFlight.share('work', never, { find, make: async () => 'alone' });
+    await server.kill();
+    expect(await second).toEqual({ value: 'alone', isMade: true });
+    expect(await singleFlight.share('work', never, { find, make: async () => 'alone too' })).toMatchObject({
+      isMade: true,
+    });
+    made.resolve('first');
+    expect(await first).toEqual({ value: 'first', isMade: true });
+  });
+});

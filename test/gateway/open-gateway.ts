@@ -1,0 +1,213 @@
+// The whole of door two for a test, on a port of its own: the real heart with the tone engine, real rows, clips, keys and
+// services, in stores of its own (storage.ts); and what was logged. Closed after the test, or when `onClose` says.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { openClips } from '../../src/app/open-clips.ts';
+import { openSharing } from '../../src/app/sharing.ts';
+import { openVoiceKeeping } from '../../src/app/voice-keeping.ts';
+import type { ClipStore } from '../../src/clips/clip-store.ts';
+import type { LinkTo } from '../../src/clips/s3-links.ts';
+import { loadConfig } from '../../src/config.ts';
+import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
+import { createDelivery } from '../../src/delivery/delivery.ts';
+import { readCaptions } from '../../src/delivery/stored-captions.ts';
+import type { Engine } from '../../src/engines/engine.ts';
+import { type GatewayOptions, openGateway } from '../../src/gateway/gateway.ts';
+import type { EndedRequest } from '../../src/gateway/http/ended-request.ts';
+import { createTickets } from '../../src/gateway/speech/stream-tickets.ts';
+import { dayOf } from '../../src/limits/usage-day.ts';
+import { createUsageLedger } from '../../src/limits/usage-ledger.ts';
+import { type Admit, createAdmit } from '../../src/operations/admit.ts';
+import { createIdempotency } from '../../src/operations/idempotency.ts';
+import type { EndedCall } from '../../src/rpc/observe.ts';
+import { createServices } from '../../src/rpc/services.ts';
+import { createSeal } from '../../src/secrets/seal.ts';
+import { createSignIn, type SignInOptions } from '../../src/sign-in/sign-in.ts';
+import { createEngineGuards } from '../../src/speech/engine-guard.ts';
+import { createSlots } from '../../src/speech/slots.ts';
+import { createSpeech } from '../../src/speech/synthesize.ts';
+import { createVoices } from '../../src/speech/voice.ts';
+import { createAnswerRows } from '../../src/store/answer-rows.ts';
+import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
+import { createClipRows } from '../../src/store/clip-rows.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { createTicketRows } from '../../src/store/ticket-rows.ts';
+import { createUsageRows } from '../../src/store/usage-rows.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { createVoicePreview } from '../../src/voices/voice-preview.ts';
+import { createVoicePurge } from '../../src/voices/voice-purge.ts';
+import { createStorage } from '../distributed/storage.ts';
+import { openTone, type ToneOptions, type ToneTrouble } from '../engines/tone-engine.ts';
+import { openKeys } from '../keys/open-keys.ts';
+
+export interface DoorOptions {
+  trouble?: ToneTrouble;
+  settings?: Partial<GatewayOptions['settings']>;
+  checks?: GatewayOptions['watch']['checks'];
+  admit?: (real: Admit) => Admit;
+  speakingMax?: number;
+  keepMs?: number;
+  /** Where audio is kept, if not where the rest is. */
+  store?: { clips: ClipStore; linkTo?: LinkTo };
+  /** Whether keys and addresses are held to their limits. */
+  isLimited?: boolean;
+  badKeysPerMinute?: number;
+  signing?: Partial<SignInOptions>;
+  engine?: ToneOptions;
+}
+
+/** In another script than ours, so that its name cannot stand in a header as it is. */
+export const farVoice = { voiceId: 'far', name: 'Бьорк 声 🎙' };
+
+const unlimited = { takeSynthesis: async () => ({ end() {} }) };
+
+export async function openTestGateway(
+  options: DoorOptions = {},
+  onClose: (close: () => Promise<void>) => void = onTestFinished,
+) {
+  const {
+    trouble,
+    engine: tuning,
+    settings,
+    checks = [],
+    admit = (real) => real,
+    speakingMax = 64,
+    keepMs = 86_400_000,
+  } = options;
+  const { isLimited = false, badKeysPerMinute = 60, signing } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-door-'));
+  const storage = await createStorage(folder);
+  const env = { ...storage.settings, SONANT_BAD_KEYS_PER_MINUTE: String(badKeysPerMinute) };
+  const config = loadConfig({ env, folder, engines: [] });
+  const store = await openStore(config);
+  const { clips, linkTo } = options.store ?? (await openClips(config));
+  const rows = createClipRows(store);
+  const tone = openTone({ ...tuning, ...(trouble && { trouble }) });
+  const engine: Engine = { ...tone, voices: [...tone.voices, { ...tone.voices[0]!, ...farVoice }] };
+  const faults: unknown[] = [];
+  const onFault = (fault: unknown) => void faults.push(fault);
+  const sweep = openClipSweep({ clips, index: rows, onFault });
+  const purge = createVoicePurge({ index: rows, sweep });
+  const keeping = await openVoiceKeeping(config, store, { purge, onFault });
+  const engines = [engine];
+  const voices = createVoices(engines, keeping.voiceCache.list);
+  const guards = createEngineGuards();
+  const slots = createSlots({ speakingMax, waitingMax: 256 });
+  const speech = createSpeech({ voices, slots, guards });
+  const baseUrl = 'http://sonant.test';
+  const calls: EndedCall[] = [];
+  const requests: EndedRequest[] = [];
+  const usage = createUsageRows(store);
+  const spentSince = (keyId: string, sinceMs: number) => usage.charactersSince(keyId, dayOf(sinceMs));
+  // Longer than any pause of a busy machine, after which limits would be kept without Redis.
+  const sharing = await openSharing({ config, spentSince, log: createLog('silent'), answerMs: 5_000 });
+  const { limiter, addresses, singleFlight } = sharing;
+  const links = { baseUrl: () => baseUrl, keepMs };
+  const delivery = createDelivery({ speech, voices, clips, index: rows, links }, singleFlight);
+  const keyVerifier = openKeys({ rows: createApiKeyRows(store), onChange: sharing.tellOf });
+  const seal = createSeal('a secret of the tests');
+  const signInRules = { subjects: [], domains: [], groups: [] };
+  const signIn = createSignIn({ seal, issuer: undefined, signInRules, clients: [], keyScopes: [], ...signing });
+  const realAdmit = admit(createAdmit({ keyVerifier, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
+  const services = createServices({
+    speaking: {
+      delivery,
+      metering: isLimited
+        ? { limiter, ledger: createUsageLedger(usage) }
+        : { limiter: unlimited, ledger: createUsageLedger(usage) },
+    },
+    voicing: {
+      voices,
+      engines,
+      desk: keeping.createManagement({ engines, voices, guards }),
+      preview: createVoicePreview({ voices, delivery }),
+    },
+    access: { admit: realAdmit, isInForce: keyVerifier.isInForce, desk: keyVerifier.desk },
+    onCallEnd: (call) => calls.push(call),
+  });
+  store.listen('keys', () => {
+    keyVerifier.forget();
+    services.checkKeys();
+  });
+  store.listen('voices', () => void keeping.voiceCache.refresh().catch(onFault));
+  const gateway = await openGateway({
+    services,
+    admit: realAdmit,
+    signing: { signIn, addresses },
+    usage,
+    remembering: {
+      idempotency: createIdempotency({ rows: createAnswerRows(store), isAlive: rows.isAlive }),
+      tickets: createTickets({ rows: createTicketRows(store), seal }),
+    },
+    files: {
+      find: rows.find,
+      open: (key, range) => clips.open(key, range),
+      linkTo,
+      captionsOf: (clipId) => readCaptions(clips, clipId),
+      isRevocable: ({ voiceId }) => voices.isCloned(voiceId),
+    },
+    settings: {
+      address: { host: '127.0.0.1', port: 0 },
+      baseUrl: () => baseUrl,
+      isStrict: false,
+      allowedOrigins: [],
+      ...settings,
+    },
+    watch: { checks, onRequestEnd: (request) => requests.push(request), onFault },
+  });
+  onClose(async () => {
+    await gateway.drain(0);
+    await tone.close();
+    await clips.close();
+    await keyVerifier.close();
+    await keeping.close();
+    await sweep.close();
+    await sharing.close();
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const makeKey = async (scopes?: readonly string[]) => (await keyVerifier.create(scopes ? { scopes } : {})).key;
+  const key = await makeKey();
+  const url = `http://127.0.0.1:${gateway.port}`;
+  /** Where a public address really is. */
+  const here = (address: string) => address.replace(baseUrl, url);
+  /** A request with the key; a body is sent as JSON. */
+  const ask = (path: string, { body, headers, ...init }: Omit<RequestInit, 'body'> & { body?: unknown } = {}) =>
+    fetch(here(path.startsWith('/') ? url + path : path), {
+      ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+      ...init,
+      headers: { 'X-API-Key': key, ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
+    });
+  const speak = (body: object, init: Omit<RequestInit, 'body'> = {}) =>
+    ask('/api/audio/speech', { body: { voice_id: 'tone-low', ...body }, ...init });
+  return {
+    gateway,
+    services,
+    tone,
+    slots,
+    keyVerifier,
+    makeKey,
+    key,
+    url,
+    here,
+    ask,
+    speak,
+    calls,
+    requests,
+    faults,
+    folder,
+    storage,
+    store,
+    clips,
+    rows,
+    limiter,
+    usage,
+  };
+}
+
+export type Door = Awaited<ReturnType<typeof openTestGateway>>;
+
+export const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());

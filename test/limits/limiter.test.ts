@@ -1,0 +1,31 @@
+// The limits that this process keeps, and those of addresses.
+import { expect, test } from 'vitest';
+import type { Failure } from '../../src/errors.ts';
+import { createFailedAttempts } from '../../src/limits/failed-attempts.ts';
+import { createLimiter } from '../../src/limits/limiter.ts';
+import { limiterConformance } from '../conformance/limiter.ts';
+
+limiterConformance('memory', async (options) => ({ limiter: createLimiter(options), close: async () => {} }));
+
+test('an address may fail so often in a minute, and an IPv6 network is one address', () => {
+  let nowMs = 0;
+  const limit = createFailedAttempts({ perMinute: 10, now: () => nowMs });
+  const fail = (address: string) => {
+    try {
+      limit.noteFailure(address);
+      return undefined;
+    } catch (error) {
+      return error as Failure;
+    }
+  };
+  for (let i = 0; i < 10; i++) expect(fail('10.0.0.1')).toBeUndefined();
+  const refusal = fail('10.0.0.1')!;
+  expect(refusal).toMatchObject({ reason: 'rate_limit_exceeded', facts: { limitReason: 'requests', limit: 10 } });
+  expect(fail('10.0.0.2')).toBeUndefined();
+  nowMs += refusal.facts.retryAfterSeconds! * 1000;
+  expect(fail('10.0.0.1')).toBeUndefined();
+  for (let i = 0; i < 10; i++) expect(fail(`2001:db8::${i}`)).toBeUndefined();
+  expect(fail('2001:db8:0:0:ffff::1')).toBeDefined();
+  expect(fail('2001:db8:0:1::1')).toBeUndefined();
+  expect(fail('::1')).toBeUndefined();
+});

@@ -1,0 +1,106 @@
+// The RPC room with a tiny heart, for a test: services, listener, the keys "good" and "poor" (a key without scopes), what
+// was logged; and an HTTP/1.1 door with nothing behind it but these services. All closed after the test.
+import type { AddressInfo } from 'node:net';
+import { createClient } from '@connectrpc/connect';
+import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
+import { onTestFinished } from 'vitest';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { Failure } from '../../src/errors.ts';
+import { createHttpApp } from '../../src/gateway/http/http-app.ts';
+import { createHttpServer } from '../../src/gateway/http/http-server.ts';
+import type { KeyManagement } from '../../src/keys/key-management.ts';
+import type { KeyCaller } from '../../src/keys/key-verifier.ts';
+import { type Scope, scopes } from '../../src/keys/scopes.ts';
+import { usualLimits } from '../../src/limits/key-limits.ts';
+import type { Admit } from '../../src/operations/admit.ts';
+import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
+import type { EndedCall } from '../../src/rpc/observe.ts';
+import { openRpcServer, type RpcServerOptions } from '../../src/rpc/rpc-server.ts';
+import { createServices, type ServicesOptions } from '../../src/rpc/services.ts';
+import type { VoiceManagement } from '../../src/voices/voice-management.ts';
+import { openGrpcClient } from './grpc-client.ts';
+import { openShortSpeech } from './short-speech.ts';
+
+export const goodKey = { metadata: { 'x-api-key': 'good' } };
+
+/** Who was admitted with a key of their own name. */
+export const callerNamed = (callerId: string, scopes: readonly Scope[]): KeyCaller => ({
+  ...{ callerId, keyId: `${callerId}-key`, scopes, limits: usualLimits },
+  grant: { actor: callerId, range: { path: callerId }, scopes },
+});
+
+/** Nothing is limited, and nothing noted. */
+const unlimited = { limiter: { takeSynthesis: async () => ({ end() {} }) }, ledger: { add: async () => {} } };
+
+const admit: Admit = async ({ key }, requiredScopes) => {
+  if (key === 'good') return callerNamed('good-caller', scopes);
+  if (key === 'poor' && requiredScopes.length > 0) throw new Failure('insufficient_scope', { requiredScopes });
+  if (key === 'slowed')
+    throw new Failure('rate_limit_exceeded', { retryAfterSeconds: 1.5, limitReason: 'requests', limit: 600 });
+  if (key === 'broken') throw new TypeError('a bug in admission');
+  if (key === 'poor') return callerNamed('poor-caller', []);
+  throw new Failure('invalid_api_key');
+};
+
+export interface ServicesTestOptions {
+  services?: ServicesOptions['options'];
+  tls?: RpcServerOptions['tls'];
+  /** What becomes of keys; else they stay good. */
+  isInForce?: () => Promise<boolean>;
+  desk?: KeyManagement;
+}
+
+const always = async () => true;
+
+export async function openTestServices(asked: ServicesTestOptions = {}) {
+  const { services: options = {}, tls, isInForce = always, desk = {} as KeyManagement } = asked;
+  const heart = openShortSpeech();
+  const calls: EndedCall[] = [];
+  const faults: unknown[] = [];
+  const onFault = (fault: unknown) => void faults.push(fault);
+  const { delivery, voices } = heart;
+  const onCallEnd = (call: EndedCall) => void calls.push(call);
+  const access = { admit, isInForce, desk };
+  const voicing = {
+    voices,
+    engines: [],
+    desk: {} as VoiceManagement,
+    preview: async () => Promise.reject(new Error('unused')),
+  };
+  const services = createServices({ speaking: { delivery, metering: unlimited }, voicing, access, onCallEnd, options });
+  const address = { host: '127.0.0.1', port: 0 };
+  const server = await openRpcServer({ services, address, onFault, ...(tls && { tls }) });
+  const web = createHttpApp({
+    toServer: (listener) => createHttpServer(listener, undefined),
+    isLeaving: () => false,
+    isDraining: () => false,
+    onRequestEnd: () => {},
+  });
+  addRpcRoutes(web, services.createHandlers({ grpc: false }));
+  await web.listen({ host: '127.0.0.1', port: 0 });
+  const target = `127.0.0.1:${server.port}`;
+  const webUrl = `http://127.0.0.1:${(web.server.address() as AddressInfo).port}`;
+  const speech = openGrpcClient(SpeechService, target);
+  onTestFinished(async () => {
+    speech.close();
+    web.server.closeAllConnections();
+    await web.close();
+    await server.drain(0);
+  });
+  return { heart, calls, faults, services, server, speech, target, webUrl };
+}
+
+/** A typed client of the speech service by each way in that Connect knows. */
+export const connectClients = ({ services, webUrl, target }: Awaited<ReturnType<typeof openTestServices>>) => ({
+  local: createClient(SpeechService, services.transport),
+  connect: createClient(
+    SpeechService,
+    createConnectTransport({ baseUrl: webUrl, httpVersion: '1.1', useBinaryFormat: true }),
+  ),
+  'connect json': createClient(SpeechService, createConnectTransport({ baseUrl: webUrl, httpVersion: '1.1' })),
+  'grpc-web': createClient(SpeechService, createGrpcWebTransport({ baseUrl: webUrl, httpVersion: '1.1' })),
+  'grpc-web over HTTP/2': createClient(
+    SpeechService,
+    createGrpcWebTransport({ baseUrl: `http://${target}`, httpVersion: '2' }),
+  ),
+});

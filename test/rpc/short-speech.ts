@@ -1,0 +1,171 @@
+// A heart for these tests, as small as it can be: each chunk of text is so many pieces of bytes, the same ones every time.
+// Orders stand in the text: "pieces=20 bytes=8192 wait=5 fail=3 deaf" makes 20 pieces of 8 KiB, 5 ms apart, fails after
+// the third with `trouble.failure`, and looks at no signal. It counts what it does.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type AudioFormat, audioFormats } from '../../src/audio/formats.ts';
+import type { Delivered, DeliveredInfo, Delivery } from '../../src/delivery/delivery.ts';
+import type { Engine, Voice } from '../../src/engines/engine.ts';
+import { Failure } from '../../src/errors.ts';
+import type { Caller, SpeechRequest } from '../../src/speech/request.ts';
+import type { SpeechEvent } from '../../src/speech/speech-events.ts';
+import { createVoices, isSpokenBy } from '../../src/speech/voice.ts';
+
+export interface HeartCounts {
+  begun: number;
+  finished: number;
+  /** Begun and not yet at its end, whichever. */
+  running: number;
+  pieces: number;
+  delivered: number;
+}
+
+const voice = (voiceId: string, name: string, languageCodes: string[], labels = {}): Voice => ({
+  voiceId,
+  name,
+  description: `Speaks for tests, as ${name}.`,
+  kind: 'stock',
+  engine: 'tiny',
+  languageCodes,
+  labels,
+  version: '1',
+  gainDb: 0,
+});
+
+export const tinyVoices = [
+  voice('ada', 'Ada', ['en'], { gender: 'female' }),
+  voice('björk', 'Björk 声 🎙', ['is', 'en-GB']),
+  voice('carl', 'Carl', ['de'], { gender: 'male' }),
+];
+
+const order = (text: string, name: string, fallback: number) =>
+  Number(new RegExp(`${name}=(\\d+)`).exec(text)?.[1] ?? fallback);
+
+export function openShortSpeech() {
+  const counts: HeartCounts = { begun: 0, finished: 0, running: 0, pieces: 0, delivered: 0 };
+  const voices = createVoices([{ name: 'tiny', voices: tinyVoices } as unknown as Engine]);
+  const trouble: { failure: Error } = { failure: new Failure('engine_error') };
+  const kept = new Map<string, { owner: string; key: string }>();
+
+  const check = (request: SpeechRequest): Voice => {
+    const { voice } = voices.find(request.voiceId);
+    if (!isSpokenBy(voice, request.languageCode)) {
+      const message = `voice ${voice.voiceId} speaks ${voice.languageCodes.join(', ')}`;
+      const details = [{ field: 'language_code', reason: 'unsupported_language', message }];
+      throw new Failure('invalid_request', { details });
+    }
+    return voice;
+  };
+
+  async function* speakChunk(text: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const waitMs = order(text, 'wait', 0);
+    const isDeaf = text.includes('deaf');
+    for (let i = 0; i < order(text, 'pieces', 3); i++) {
+      if (i === order(text, 'fail', Infinity)) throw trouble.failure;
+      if (waitMs) await sleep(waitMs, undefined, isDeaf ? {} : { signal }).catch(() => {});
+      if (!isDeaf) signal.throwIfAborted();
+      counts.pieces++;
+      yield Buffer.alloc(order(text, 'bytes', 64), `${text}${i}.`);
+    }
+  }
+
+  async function* streamSpeech(
+    request: SpeechRequest,
+    _caller: Caller,
+    signal: AbortSignal,
+  ): AsyncGenerator<SpeechEvent | DeliveredInfo> {
+    const voice = check(request);
+    const format: AudioFormat = audioFormats[request.format];
+    const { chars, sampleRateHz } = request;
+    counts.begun++;
+    counts.running++;
+    let byteCount = 0;
+    const link = { audioUrl: 'http://sonant.test/audio/aud_tiny', expiresAt: new Date('2030-01-02T03:04:05Z') };
+    let info: DeliveredInfo | undefined = {
+      type: 'info',
+      audioId: 'aud_tiny',
+      voice,
+      speaker: voice,
+      format: format.name,
+      contentType: format.contentType,
+      sampleRateHz,
+      chunkCount: request.chunks.length,
+      chars,
+      warnings: ['transliterated'],
+      ...(request.returnFormat === 'url' && link),
+    };
+    try {
+      for (const [chunkIndex, text] of request.chunks.entries()) {
+        for await (const audio of speakChunk(text, signal)) {
+          if (info) yield info;
+          info = undefined;
+          byteCount += audio.length;
+          yield { type: 'audio', chunkIndex, audio, chunkCharsBegun: 1 };
+        }
+        if (request.timestamps) {
+          const words = [{ text: 'a', offset: 0, length: 1, startSeconds: chunkIndex, endSeconds: chunkIndex + 0.5 }];
+          yield { type: 'timestamps', chunkIndex, words, quality: 'estimated' };
+        }
+        const [startSeconds, endSeconds] = [chunkIndex, chunkIndex + 1];
+        yield { type: 'chunk_done', chunkIndex, chars: text.length, startSeconds, endSeconds };
+      }
+      yield { type: 'done', chars, seconds: 1.2345678, byteCount };
+      counts.finished++;
+    } finally {
+      counts.running--;
+    }
+  }
+
+  const cache = new Map<string, Uint8Array>();
+  const deliver: Delivery['deliver'] = async (request, caller, signal, { fresh, audioUrlWanted }) => {
+    const key = JSON.stringify(request);
+    const cached = cache.has(key) && !fresh;
+    if (!cached) {
+      const pieces: Uint8Array[] = [];
+      for await (const event of streamSpeech(request, caller, signal))
+        if (event.type === 'audio') pieces.push(event.audio);
+      cache.set(key, Buffer.concat(pieces));
+    }
+    const audio = cache.get(key)!;
+    const audioId = `aud_${++counts.delivered}`;
+    kept.set(audioId, { owner: caller.callerId, key });
+    const delivered: Delivered = {
+      audioId,
+      voice: check(request),
+      chars: request.chars,
+      format: request.format,
+      sampleRateHz: request.sampleRateHz,
+      seconds: 2.5,
+      byteCount: audio.length,
+      cached,
+      warnings: [],
+      captionUrls: {},
+      audioUrl: audioUrlWanted ? `http://sonant.test/audio/${audioId}.${request.format}` : '',
+      expiresAt: new Date('2030-01-02T03:04:05Z'),
+      async *open() {
+        for (let from = 0; from < audio.length; from += 1000) yield audio.subarray(from, from + 1000);
+      },
+    };
+    return delivered;
+  };
+
+  const delivery: Delivery = {
+    deliver,
+    streamSpeech,
+    checkVoice: ({ voiceId }: SpeechRequest) => void voices.find(voiceId),
+    async estimate(request) {
+      check(request);
+      return {
+        chars: request.chars,
+        seconds: 0.5,
+        byteCount: 2 ** 33,
+        segmentCount: request.chunks.length,
+        warnings: [],
+      };
+    },
+    async remove(audioId, caller) {
+      if (kept.get(audioId)?.owner !== caller.callerId) throw new Failure('not_found');
+      kept.delete(audioId);
+    },
+  };
+  return { counts, trouble, voices, delivery };
+}

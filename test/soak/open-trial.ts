@@ -1,0 +1,51 @@
+// An installation, and a client that knows what it must hear from it; and what is to be true of them after whatever was done.
+import { expect } from 'vitest';
+import { type CheckingClient, openCheckingClient } from './checking-client.ts';
+import { type KnownSounds, learnSounds } from './known-sounds.ts';
+import { type Installation, openInstallation } from './open-installation.ts';
+
+export interface Trial extends Installation {
+  key: string;
+  sounds: KnownSounds;
+  client: CheckingClient;
+  /** All that was acknowledged is there and right: every link, every key, every character on the books. */
+  checkAcknowledged(): Promise<string>;
+}
+
+export async function openTrial(replicas: number): Promise<Trial> {
+  const installation = await openInstallation(replicas);
+  const { url, target, makeKey } = installation;
+  const get = (path: string, key: string) => fetch(url + path, { headers: { 'X-API-Key': key } });
+  const teacher = await makeKey();
+  const sounds = await learnSounds((path, body) =>
+    fetch(url + path, {
+      method: 'POST',
+      headers: { 'X-API-Key': teacher.key, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+  );
+  const { key } = await makeKey();
+  const client = openCheckingClient({ url, target, key, sounds });
+  return {
+    ...installation,
+    ...{ key, sounds, client },
+    async checkAcknowledged() {
+      const { links, keys, requests, chars } = client.acknowledged;
+      for (const { path, sound } of links) {
+        const answer = await get(path, key);
+        expect(answer.status, path).toBe(200);
+        expect(sound.equals(Buffer.from(await answer.arrayBuffer())), path).toBe(true);
+      }
+      for (const own of keys) expect((await get('/api/voices', own)).status).toBe(200);
+      const usage = await get('/api/usage', key);
+      const { total } = (await usage.json()) as { total: { requests: number; characters: number } };
+      expect(total.requests).toBeGreaterThanOrEqual(requests);
+      expect(total.characters).toBeGreaterThanOrEqual(chars);
+      return `${links.length} links, ${keys.length} keys, ${requests} spoken requests on the books: all there`;
+    },
+    async close() {
+      client.close();
+      await installation.close();
+    },
+  };
+}

@@ -1,0 +1,72 @@
+// The breaker: closed while things go well, open after five failures in a row, half open for one to try it out. Counted
+// and dated by a clock of the test's own.
+import { expect, test } from 'vitest';
+import { createCircuitBreaker } from '../../src/speech/circuit-breaker.ts';
+
+function openBreaker() {
+  const clock = { nowMs: 1_000 };
+  const breaker = createCircuitBreaker(() => clock.nowMs);
+  const fail = (times: number) => {
+    for (let i = 0; i < times; i++) breaker.begin().failed();
+  };
+  return { breaker, clock, fail };
+}
+const unavailable = expect.objectContaining({ reason: 'engine_unavailable' });
+
+test('opens after five failures in a row, and says for how long', () => {
+  const { breaker, fail } = openBreaker();
+  fail(4);
+  breaker.begin().wentWell();
+  fail(4);
+  expect(breaker.state).toBe('closed');
+  fail(1);
+  expect(breaker.state).toBe('open');
+  expect(() => breaker.begin()).toThrow(unavailable);
+  expect(breaker.restMs()).toBeGreaterThan(1_500);
+  expect(breaker.restMs()).toBeLessThanOrEqual(2_000);
+});
+
+test('lets one try it out, which closes it or opens it for twice as long', () => {
+  const { breaker, clock, fail } = openBreaker();
+  fail(5);
+  clock.nowMs += 2_000;
+  expect(breaker.state).toBe('half_open');
+  const first = breaker.begin();
+  expect(() => breaker.begin()).toThrow(unavailable);
+  first.failed();
+  expect(breaker.restMs()).toBeGreaterThan(3_000);
+  clock.nowMs += 4_000;
+  breaker.begin().wentWell();
+  expect(breaker.state).toBe('closed');
+  breaker.begin().wentWell();
+});
+
+test('one who leaves while trying it out leaves the try to the next', () => {
+  const { breaker, clock, fail } = openBreaker();
+  fail(5);
+  clock.nowMs += 2_000;
+  breaker.begin().calledOff();
+  expect(breaker.restMs()).toBe(0);
+  breaker.begin().wentWell();
+  expect(breaker.state).toBe('closed');
+});
+
+test('what was begun before it opened neither closes it nor counts again', () => {
+  const { breaker, clock, fail } = openBreaker();
+  const [good, bad] = [breaker.begin(), breaker.begin()];
+  fail(5);
+  good.wentWell();
+  expect(breaker.state).toBe('open');
+  clock.nowMs += 2_000;
+  bad.failed();
+  expect(breaker.state).toBe('half_open');
+});
+
+test('an engine that asks for peace gets it at once, up to a minute', () => {
+  const { breaker, clock } = openBreaker();
+  breaker.begin().failed(30_000);
+  expect(breaker.restMs()).toBe(30_000);
+  clock.nowMs += 30_000;
+  breaker.begin().failed(3_600_000);
+  expect(breaker.restMs()).toBe(60_000);
+});

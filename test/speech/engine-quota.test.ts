@@ -1,0 +1,148 @@
+// An engine's own limits, and that they are shared fairly: counted in segments, not in time.
+import { expect, test } from 'vitest';
+import { Failure } from '../../src/errors.ts';
+import { createEngineQuota, createSeats } from '../../src/speech/engine-quota.ts';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { createSlots } from '../../src/speech/slots.ts';
+import { createSpeech } from '../../src/speech/synthesize.ts';
+import { createVoices } from '../../src/speech/voice.ts';
+import { openTone } from '../engines/tone-engine.ts';
+import { fifty } from './open-speech.ts';
+
+const never = new AbortController().signal;
+
+test('one greedy key with twenty long streams does not delay another’s first sound by more than a segment', async () => {
+  const tone = openTone({ capabilities: { segmentsSpokenMax: 1, segmentsAtOnce: 2 } });
+  const speech = createSpeech({ voices: createVoices([tone]), slots: createSlots({ speakingMax: 64, waitingMax: 0 }) });
+  const leaving = new AbortController();
+  const stream = (voice_id: string, text: string, keyId: string) =>
+    speech.streamSpeech(
+      parseSpeechRequest({ voice_id, method: 'streaming', text_chunks: [text] }),
+      { callerId: keyId },
+      leaving.signal,
+    );
+  const greedy = Array.from({ length: 20 }, () => Array.fromAsync(stream('tone-low', fifty, 'greedy')).catch(() => {}));
+  while (tone.segments.length < 30) await new Promise((resolve) => setImmediate(resolve));
+  const begunBefore = tone.segments.length;
+  for await (const event of stream('tone-high', 'Let me in.', 'guest')) if (event.type === 'audio') break;
+  const first = tone.segments.findIndex(({ voice }) => voice.voiceId === 'tone-high');
+  // The one that is being spoken is among those begun before; at most one more gets its turn.
+  expect(first - begunBefore).toBeLessThanOrEqual(1);
+  leaving.abort(new Error('enough'));
+  await Promise.all(greedy);
+  await tone.close();
+});
+
+test('nor does one that has twenty requests waiting for their first', async () => {
+  const quota = createEngineQuota({ seats: createSeats(1) });
+  const begun: string[] = [];
+  const take = async (callerId: string, urgent: boolean) => {
+    const end = await quota.take({ callerId, urgent, signal: never });
+    begun.push(callerId);
+    setImmediate(end);
+  };
+  const greedy = Array.from({ length: 40 }, (_, i) => take('greedy', i % 2 === 0));
+  const others = [take('guest', true), take('reader', false)];
+  await Promise.all([...greedy, ...others]);
+  expect(begun.indexOf('guest')).toBeLessThanOrEqual(2);
+  // Who is heard already comes after all first segments, and then in turn.
+  expect(begun.indexOf('reader')).toBeLessThanOrEqual(23);
+});
+
+test('a reader who stops does not keep the engine from others', async () => {
+  const tone = openTone({ capabilities: { segmentsSpokenMax: 1 } });
+  const speech = createSpeech({ voices: createVoices([tone]), slots: createSlots({ speakingMax: 64, waitingMax: 0 }) });
+  const leaving = new AbortController();
+  const stream = (callerId: string) =>
+    speech.streamSpeech(
+      parseSpeechRequest({ voice_id: 'tone-low', method: 'streaming', text_chunks: [fifty] }),
+      { callerId },
+      leaving.signal,
+    );
+  const stalled = stream('stalled');
+  for await (const event of stalled) if (event.type === 'audio') break;
+  const half = stream('half');
+  await half.next();
+  const whole = await Array.fromAsync(stream('other'));
+  expect(whole.at(-1)?.type).toBe('done');
+  leaving.abort(new Error('enough'));
+  await half.return();
+  await tone.close();
+});
+
+test('no more than so many a minute, and who would wait too long is told for how long, which is true', async () => {
+  const clock = { nowMs: 1_000 };
+  const quota = createEngineQuota({ segmentsPerMinute: 30 }, () => clock.nowMs);
+  const take = (urgent = true, signal = never) => quota.take({ callerId: 'a', urgent, signal });
+  for (let i = 0; i < 30; i++) {
+    (await take())();
+    clock.nowMs += 100;
+  }
+  const refused = await take().catch((error: Failure) => error);
+  expect(refused).toBeInstanceOf(Failure);
+  expect(refused).toMatchObject({ reason: 'engine_unavailable', facts: { retryAfterSeconds: 57 } });
+  clock.nowMs += 57_000;
+  (await take())();
+  const leaving = new AbortController();
+  const waiting = take(false, leaving.signal);
+  leaving.abort(new Error('gone'));
+  await expect(waiting).rejects.toThrow('gone');
+});
+
+test('200 clients of 20 keys at an engine of 30 a minute: 30 begin each minute, and all are served when they were told', async () => {
+  const clock = { nowMs: 1_000 };
+  const quota = createEngineQuota({ segmentsPerMinute: 30 }, () => clock.nowMs);
+  const clients = Array.from({ length: 200 }, (_, i) => ({
+    callerId: `key-${i % 20}`,
+    comesAtMs: clock.nowMs,
+    visits: 0,
+  }));
+  const begunAtMs: number[] = [];
+  const begunOf = new Map<string, number>();
+  for (let left = clients; left.length > 0; ) {
+    clock.nowMs = Math.min(...left.map(({ comesAtMs }) => comesAtMs));
+    for (const client of left.filter(({ comesAtMs }) => comesAtMs === clock.nowMs)) {
+      client.visits++;
+      const { callerId } = client;
+      try {
+        (await quota.take({ callerId, urgent: true, signal: never }))();
+        begunAtMs.push(clock.nowMs);
+        begunOf.set(callerId, (begunOf.get(callerId) ?? 0) + 1);
+        client.comesAtMs = Infinity;
+      } catch (error) {
+        client.comesAtMs = clock.nowMs + (error as Failure).facts.retryAfterSeconds! * 1000;
+      }
+    }
+    left = left.filter(({ comesAtMs }) => comesAtMs < Infinity);
+    const counts = [...begunOf.values()];
+    expect(Math.max(...counts) - Math.min(...counts, begunOf.size < 20 ? 0 : Infinity)).toBeLessThanOrEqual(2);
+  }
+  const perMinute = Map.groupBy(begunAtMs, (at) => Math.floor((at - 1_000) / 60_000));
+  expect([...perMinute.values()].map(({ length }) => length)).toEqual([30, 30, 30, 30, 30, 30, 20]);
+  expect(Math.max(...clients.map(({ visits }) => visits))).toBe(2);
+});
+
+test('the same in the heart: exactly 30 of 200 are spoken, and the others are told', async () => {
+  const tone = openTone({ capabilities: { segmentsPerMinute: 30 } });
+  const speech = createSpeech({
+    voices: createVoices([tone]),
+    slots: createSlots({ speakingMax: 500, waitingMax: 0 }),
+  });
+  const say = (i: number) =>
+    speech.synthesizeSpeech(
+      parseSpeechRequest({ voice_id: 'tone-low', text: 'Hi.' }),
+      { callerId: `key-${i % 20}` },
+      never,
+    );
+  const ends = await Promise.allSettled(Array.from({ length: 200 }, (_, i) => say(i)));
+  const refused = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as Failure] : []));
+  expect([ends.length - refused.length, tone.counts.begun]).toEqual([30, 30]);
+  const waits = refused.map(({ reason, facts }) => [reason, Math.ceil(facts.retryAfterSeconds! / 60)]);
+  expect(new Set(waits.map(([reason]) => reason))).toEqual(new Set(['engine_unavailable']));
+  const minutes = Map.groupBy(waits, ([, minute]) => minute);
+  expect([...minutes].map(([minute, { length }]) => [minute, length])).toEqual([
+    ...[1, 2, 3, 4, 5].map((minute) => [minute, 30]),
+    [6, 20],
+  ]);
+  await tone.close();
+});

@@ -1,0 +1,40 @@
+// The heart with the tone engine, for its tests, and what they ask and look at.
+import { afterEach } from 'vitest';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { createSlots } from '../../src/speech/slots.ts';
+import type { SpeechEvent } from '../../src/speech/speech-events.ts';
+import { createSpeech } from '../../src/speech/synthesize.ts';
+import { createVoices } from '../../src/speech/voice.ts';
+import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
+
+const caller = { callerId: 'test' };
+const never = new AbortController().signal;
+
+export function openSpeech(options: ToneOptions = {}) {
+  const tone = openTone(options);
+  const slots = createSlots({ speakingMax: 100, waitingMax: 0 });
+  const speech = createSpeech({ voices: createVoices([tone]), slots });
+  opened.push(tone);
+  const stream = (fields: object, signal = never) =>
+    speech.streamSpeech(parseSpeechRequest({ voice_id: 'tone-low', sample_rate: 24000, ...fields }), caller, signal);
+  const whole = (fields: object, signal = never) =>
+    speech.synthesizeSpeech(
+      parseSpeechRequest({ voice_id: 'tone-low', sample_rate: 24000, ...fields }),
+      caller,
+      signal,
+    );
+  return { tone, slots, stream, whole };
+}
+const opened: ReturnType<typeof openTone>[] = [];
+afterEach(async () => {
+  for (const tone of opened.splice(0)) await tone.close();
+});
+
+export const streaming = (...text_chunks: string[]) => ({ method: 'streaming', text_chunks });
+export const collect = (events: AsyncIterable<SpeechEvent>) => Array.fromAsync(events);
+export const joined = (events: readonly SpeechEvent[]) =>
+  Buffer.concat(events.flatMap((event) => (event.type === 'audio' ? [event.audio] : [])));
+export const samplesOf = (pcm: Uint8Array) =>
+  new Int16Array(pcm.buffer.slice(pcm.byteOffset, pcm.byteOffset + pcm.byteLength));
+export const sentence = (i: number) => `This one has the number ${i}.`;
+export const fifty = Array.from({ length: 50 }, (_, i) => sentence(i)).join(' ');

@@ -1,0 +1,68 @@
+// Speaking ahead, with texts for cuts and letters for sound.
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterEach, expect, test, vi } from 'vitest';
+import { prefetch } from '../../src/speech/prefetch.ts';
+
+afterEach(() => void vi.useRealTimers());
+
+/** Who speaks letters, and tells what it was asked to begin and what it was told to end. */
+function createSpeaker() {
+  const begun: string[] = [];
+  const left: string[] = [];
+  async function* speak(word: string) {
+    begun.push(word);
+    let isOver = false;
+    try {
+      yield* word;
+      isOver = true;
+    } finally {
+      if (!isOver) left.push(word);
+    }
+  }
+  return { speak, begun, left };
+}
+
+test('the next cut is begun while the present one is read, and no other', async () => {
+  const { speak, begun } = createSpeaker();
+  const heard: string[] = [];
+  for await (const { cut, pieces } of prefetch(['ab', 'cd', 'ef'].values(), speak, 2)) {
+    for await (const piece of pieces) heard.push(`${cut}: ${piece}, ${begun.length} begun`);
+  }
+  expect(heard).toEqual([
+    'ab: a, 2 begun',
+    'ab: b, 2 begun',
+    'cd: c, 3 begun',
+    'cd: d, 3 begun',
+    'ef: e, 3 begun',
+    'ef: f, 3 begun',
+  ]);
+});
+
+test('for a reader who stops, what was made ahead is let go; it hears all the same, and nothing ahead again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { speak, begun, left } = createSpeaker();
+  const heard: string[] = [];
+  for await (const { pieces } of prefetch(['ab', 'cd', 'ef', 'gh'].values(), speak, 2)) {
+    for await (const piece of pieces) {
+      heard.push(piece);
+      if (piece === 'a') {
+        await vi.advanceTimersByTimeAsync(10_000);
+        await turn();
+        expect([begun, left]).toEqual([['ab', 'cd'], ['cd']]);
+      }
+    }
+  }
+  expect(heard.join('')).toBe('abcdefgh');
+  expect(begun).toEqual(['ab', 'cd', 'cd', 'ef', 'gh']);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a reader who leaves ends all that was begun', async () => {
+  const { speak, left } = createSpeaker();
+  for await (const { pieces } of prefetch(['ab', 'cd', 'ef'].values(), speak, 2)) {
+    for await (const _ of pieces) break;
+    break;
+  }
+  await turn();
+  expect(left.toSorted()).toEqual(['ab', 'cd']);
+});

@@ -1,0 +1,142 @@
+// What holds for every text: no letter or digit is lost, spans are in order and in range, limits are kept, nothing
+// unspeakable comes out. The texts are made of awkward fragments by a generator that always makes the same ones.
+import { expect, test } from 'vitest';
+import { segmentText } from '../../src/text/segment.ts';
+
+/** Numbers in [0, 1), the same for the same seed (xorshift). */
+function createRandom(seed: number): () => number {
+  let state = (seed * 2654435761) >>> 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    state >>>= 0;
+    return state / 2 ** 32;
+  };
+}
+
+const fragments = [
+  ...String.raw`
+    word The and a I NASA CPUs Dr. St. e.g. U.S. p.m. No. it's B2B IV Henry and/or é ß İ
+    5 12 1999 007 3.14 1,234 10% $5 $1.2M € 5km 3:45pm 14:05 10-20 1:50,000 1/2 ½ x² 1st '90s 5'11" v2.0 C++ #tag #1
+    12/25/2024 2024-12-25 Dec 555-1234 192.168.1.1 12345678901234567890123456 ( ) " ' “ ” … ... — – - , ; : ! ? . / \\
+    & @ # % + = < > | ~ ^ ° → © ™ α Привет 北京 こんにちは สวัสดี مرحبا ٣ ５ ﬁ 😀 👨‍👩‍👧 🇬🇧 5️⃣ 𝐇𝐢 ① ❷ Ⅷ № ፴
+    me@x.com https://x.com/a?b=1 www.a.org /usr/bin @handle
+  `
+    .trim()
+    .split(/\s+/),
+  ...['10 GB', '25 December', 'Henry VIII', '+1 415 555 1212', 'a'.repeat(150), 'e\u0301', '\u0300\u0301'],
+  ...['\u200b', '\u0007', '\u00ad', '\ud800', '\udc00', '\n', '\n\n', '  ', '\t'],
+];
+
+function createText(random: () => number): string {
+  let text = '';
+  for (let left = 1 + Math.floor(random() * 40); left > 0; left--) {
+    text += fragments[Math.floor(random() * fragments.length)]! + (random() < 0.7 ? ' ' : '');
+  }
+  return text;
+}
+
+const speakable = /[\p{L}\p{N}]/u;
+
+/** Faults of the cuts of a text, in words; none for a sound one. */
+function findFaults(text: string, languageCode: string, spellOut: boolean, limits: [number, number]): string[] {
+  const faults: string[] = [];
+  const [firstCharsMax, segmentCharsMax] = limits;
+  const chars = [...text];
+  const covered = new Uint8Array(chars.length);
+  let offset = 0;
+  const cuts = segmentText(text, { languageCode, spellOut, segmentCharsMax, firstCharsMax });
+  for (const [i, cut] of [...cuts].entries()) {
+    const limit = Math.min(firstCharsMax * [1, 2][i]! || segmentCharsMax, segmentCharsMax);
+    if (cut.text.length > limit) faults.push(`longer than ${limit}: ${cut.text}`);
+    if (cut.text !== cut.text.trim() || !speakable.test(cut.text)) faults.push(`nothing said: "${cut.text}"`);
+    if (!cut.text.isWellFormed() || /[\p{Cc}\u200b\u00ad\u{1F000}-\u{1FAFF}]/u.test(cut.text))
+      faults.push(`noise: ${cut.text}`);
+    if (spellOut && /[^A-Za-zÀ-ɏ ,.;:!?"'()-]/.test(cut.text)) faults.push(`not spelled out: ${cut.text}`);
+    let end = 0;
+    for (const span of cut.spans) {
+      const between = cut.text.slice(end, span.from);
+      if (span.from < end || span.to > cut.text.length || between.trim() !== '')
+        faults.push(`a span astray: ${cut.text}`);
+      if (span.offset < offset || span.offset + span.length > chars.length) faults.push(`a source astray: ${cut.text}`);
+      if (!speakable.test(cut.text.slice(span.from, span.to)) || span.length < 1)
+        faults.push(`a mute span: ${cut.text}`);
+      covered.fill(1, span.offset, span.offset + span.length);
+      end = span.to;
+      offset = span.offset;
+    }
+    if (end !== cut.text.length) faults.push(`text after the last span: ${cut.text}`);
+  }
+  chars.forEach((char, i) => {
+    if (speakable.test(char) && covered[i] === 0)
+      faults.push(`lost ${char} near ${chars.slice(i - 10, i + 10).join('')}`);
+  });
+  return faults;
+}
+
+test.each([
+  ['en-US', true],
+  ['en-GB', false],
+  ['ja-JP', false],
+  ['th', false],
+] as const)('nothing is lost and everything is in order: %s, spelled out %s', (languageCode, spellOut) => {
+  for (let seed = 1; seed <= 500; seed++) {
+    const random = createRandom(seed);
+    const text = createText(random);
+    const limits: [number, number] = [20 + Math.floor(random() * 60), 40 + Math.floor(random() * 200)];
+    expect(findFaults(text, languageCode, spellOut, limits), JSON.stringify(text)).toEqual([]);
+  }
+});
+
+test('plain words come out as they went in, whatever stands around them', () => {
+  const nouns = 'harbour lantern mountain river window garden letter winter sailor morning'.split(' ');
+  for (let seed = 1; seed <= 300; seed++) {
+    const random = createRandom(seed);
+    const words = Array.from({ length: 30 }, () => nouns[Math.floor(random() * nouns.length)]!);
+    const dress = (word: string): string => {
+      const clothes = ['', '', '**', '*', '_', '__', '`', '"', '~~', '***'];
+      const cloth = clothes[Math.floor(random() * clothes.length)]!;
+      const breaks = [
+        ' ',
+        ' ',
+        ' ',
+        '\n',
+        '\n\n',
+        '\n- ',
+        '\n\n# ',
+        ', ',
+        '. ',
+        ' — ',
+        '\n> ',
+        ' <b>',
+        ' <br> ',
+        ' 😀 ',
+        '\n\n1. ',
+      ];
+      const link = random() < 0.1 ? `[${word}](https://example.com/x "title")` : word;
+      return `${cloth}${link}${cloth}${breaks[Math.floor(random() * breaks.length)]}`;
+    };
+    const text = words.map(dress).join('');
+    const said = [...segmentText(text, { languageCode: 'en', spellOut: true, segmentCharsMax: 200 })];
+    const heard = said.flatMap(({ text }) => text.match(/[a-z]+/g) ?? []).filter((word) => nouns.includes(word));
+    expect(heard, JSON.stringify(text)).toEqual(words);
+  }
+});
+
+const adversaries = [
+  ...'a 1 . , ( [ * _ ` < ! - / @ # $ & 北 ก 😀 ½ a. 1, 1- 1/ 1: 1. 1x a@ a@b. ]( []( [a](b **a <!-- &# http:// (1'.split(
+    ' ',
+  ),
+  ...'``a` <b> Ab a\' a— 日本。 ~~ "a |-|\n'.split(' '),
+  ...[' ', '\ud800', '\u0300', '\n', '<a ', '+1 ', '- \n', '> ', '# \n', '| ', 'IV ', '9 9', 'e.g. ', 'J. '],
+];
+
+test.each(adversaries)('10,000 characters of %j keep to the limits', (fragment) => {
+  const text = fragment.repeat(10_000 / fragment.length);
+  for (const spellOut of [true, false]) {
+    for (const cut of segmentText(text, { languageCode: 'en', spellOut, segmentCharsMax: 240, firstCharsMax: 60 })) {
+      if (cut.text.length > 240) expect.fail(`a cut of ${cut.text.length} characters`);
+    }
+  }
+});
