@@ -3,9 +3,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { operator } from '../src/keys/actor.ts';
 import { createApiKey } from '../src/keys/api-key.ts';
 import { toApiKeyRow } from '../src/keys/api-key-record.ts';
-import { operatorGrant } from '../src/keys/key-grant.ts';
 import { createKeyVerifier } from '../src/keys/key-verifier.ts';
 import { createAdmit } from '../src/operations/admit.ts';
 import { type ApiKeyRow, createApiKeyRows } from '../src/store/api-key-rows.ts';
@@ -107,7 +107,7 @@ async function openTable(size: number): Promise<Table> {
     for (let i = n; i < Math.min(size, n + 10_000); i++) {
       const parsed = createApiKey();
       if (i % step === 0) keys.push(parsed.key);
-      batch.push(toApiKeyRow({}, { parsed, grant: operatorGrant, nowMs }));
+      batch.push(toApiKeyRow({}, { parsed, grant: operator.grant, nowMs }));
     }
     await store.transaction((batchRows) => insertAll(batchRows, batch));
   }

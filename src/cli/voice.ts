@@ -2,8 +2,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { OpenedVoiceManagement } from '../app.ts';
 import { Failure } from '../errors.ts';
+import { operator } from '../keys/actor.ts';
 import { isSpokenBy, type OfferedVoice, type Voices } from '../speech/voice.ts';
-import { operator } from '../voices/voice-errand.ts';
 import { exportVoice, importVoiceFile } from '../voices/voice-file.ts';
 import { type Command, type CommandLine, formatTable, parseCommandArgs, UsageError } from './command.ts';
 import { importVoice } from './voice-import.ts';

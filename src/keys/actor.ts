@@ -1,22 +1,47 @@
-// Who wants something of a key, and the record that is kept of what was done.
+// The actor of a change to keys or voices: who makes it, from which address, in which request. Every change is recorded
+// with its actor.
 import { createId } from '../id.ts';
 import type { AuditRow } from '../store/audit-rows.ts';
-import { type KeyGrant, operatorGrant } from './key-grant.ts';
+import type { KeyGrant } from './key-grant.ts';
+import type { KeyCaller } from './key-verifier.ts';
+import { scopes } from './scopes.ts';
 
-/** Who asks, from where, under which request. */
-export interface KeyActor {
-  grant: KeyGrant;
+export interface Actor {
+  /** The name in records: "key:key_01JD...", "user:...", "client:...", "operator". */
+  name: string;
   address: string;
   requestId: string;
+  grant: KeyGrant;
+  /** The only voices that the actor may see and change; undefined: all. */
+  voiceIds?: readonly string[] | undefined;
 }
 
-/** What is done on the machine itself. */
-export const operator: KeyActor = { grant: operatorGrant, address: '', requestId: '' };
+/** Whoever runs the command line on the machine itself; may do everything. */
+export const operator: Actor = {
+  name: 'operator',
+  address: '',
+  requestId: '',
+  grant: { range: { path: '' }, scopes },
+};
 
-type Done = Pick<AuditRow, 'action' | 'keyId' | 'atMs'> & { detail: object };
+/** The caller of a request as the actor of a change. */
+export const toActor = (
+  { actorName, grant, voiceIds }: KeyCaller,
+  { address, requestId }: { address: string; requestId: string },
+): Actor => ({ name: actorName, address, requestId, grant, voiceIds });
 
-export const toAuditRow = ({ detail, ...done }: Done, { grant, address, requestId }: KeyActor): AuditRow => ({
-  ...{ auditId: createId('adt'), actor: grant.actor, address, requestId },
-  ...done,
+type KeyEvent = Pick<AuditRow, 'action' | 'keyId' | 'atMs'> & { detail: object };
+
+export const toAuditRow = (
+  { action, keyId, atMs, detail }: KeyEvent,
+  { name, address, requestId }: Actor,
+): AuditRow => ({
+  auditId: createId('adt'),
+  atMs,
+  actor: name,
+  action,
+  keyId,
+  address,
+  requestId,
   detail: JSON.stringify(detail),
 });

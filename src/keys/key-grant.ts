@@ -4,11 +4,9 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import { faultsOfLimits, type KeyLimits, type LimitFields } from '../limits/key-limits.ts';
 import type { KeyRange } from '../store/api-key-rows.ts';
 import { isBlockWithin } from './address-list.ts';
-import { type Scope, scopes } from './scopes.ts';
+import type { Scope } from './scopes.ts';
 
 export interface KeyGrant {
-  /** Who it is, for the record: "key:key_01JD...", "user:...", "cli". */
-  actor: string;
   range: KeyRange;
   scopes: readonly Scope[];
   /** Undefined: all of them, from anywhere, as much as can be, for ever. */
@@ -17,9 +15,6 @@ export interface KeyGrant {
   limits?: KeyLimits | undefined;
   expiresAtMs?: number | undefined;
 }
-
-/** What the operator may, on the machine itself. */
-export const operatorGrant: KeyGrant = { actor: 'operator', range: { path: '' }, scopes };
 
 /** What is asked of a key's reach. */
 export interface KeyReach {

@@ -2,7 +2,7 @@
 // record of every change. Keys outside the grant do not exist here.
 import { Failure } from '../errors.ts';
 import type { ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
-import { type KeyActor, toAuditRow } from './actor.ts';
+import { type Actor, toAuditRow } from './actor.ts';
 import { createApiKey, type Pepper } from './api-key.ts';
 import { type ApiKey, toApiKey, toApiKeyChange, toApiKeyRow, toSuccessorRow } from './api-key-record.ts';
 import type { KeyFields } from './key-fields.ts';
@@ -14,15 +14,15 @@ export interface MadeKey {
 }
 
 export interface KeyManagement {
-  create(asked: KeyFields, errand: KeyActor): Promise<MadeKey>;
+  create(asked: KeyFields, actor: Actor): Promise<MadeKey>;
   /** The newest first; `beforeKeyId` is the last of the list before. */
-  list(errand: KeyActor, page: { size: number; beforeKeyId?: string | undefined }): Promise<ApiKey[]>;
-  get(keyId: string, errand: KeyActor): Promise<ApiKey>;
-  update(keyId: string, asked: KeyFields, errand: KeyActor): Promise<ApiKey>;
+  list(actor: Actor, page: { size: number; beforeKeyId?: string | undefined }): Promise<ApiKey[]>;
+  get(keyId: string, actor: Actor): Promise<ApiKey>;
+  update(keyId: string, asked: KeyFields, actor: Actor): Promise<ApiKey>;
   /** Makes a key that takes the place of this one, which ends when the grace is over. */
-  rotate(keyId: string, graceSeconds: number, errand: KeyActor): Promise<MadeKey>;
+  rotate(keyId: string, graceSeconds: number, actor: Actor): Promise<MadeKey>;
   /** Ends the key for good. Its row stays. */
-  revoke(keyId: string, errand: KeyActor): Promise<ApiKey>;
+  revoke(keyId: string, actor: Actor): Promise<ApiKey>;
 }
 
 export interface ChangedKey {
@@ -45,7 +45,7 @@ const graceSecondsMax = 30 * 24 * 3600;
 export const graceSecondsUsual = 24 * 3600;
 
 export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: KeyManagementOptions): KeyManagement {
-  const change = async (keyId: string, { grant }: KeyActor, decide: Parameters<ApiKeyRows['change']>[2]) => {
+  const change = async (keyId: string, { grant }: Actor, decide: Parameters<ApiKeyRows['change']>[2]) => {
     const row = await rows.change(keyId, grant.range, decide);
     if (!row) throw noSuchKey();
     const apiKey = toApiKey(row, now());
@@ -56,11 +56,11 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
   };
 
   return {
-    async create(asked, errand) {
+    async create(asked, actor) {
       const parsed = createApiKey();
-      const row = toApiKeyRow(asked, { parsed, pepper, grant: errand.grant, nowMs: now() });
+      const row = toApiKeyRow(asked, { parsed, pepper, grant: actor.grant, nowMs: now() });
       const { keyId, createdAtMs: atMs } = row;
-      const audit = toAuditRow({ action: 'create', keyId, atMs, detail: toDetail(row) }, errand);
+      const audit = toAuditRow({ action: 'create', keyId, atMs, detail: toDetail(row) }, actor);
       if (!(await rows.add(row, audit))) throw new Error('two keys were given one id part');
       return { key: parsed.key, apiKey: toApiKey(row, atMs) };
     },
@@ -73,42 +73,42 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
       if (!row) throw noSuchKey();
       return toApiKey(row, now());
     },
-    update: (keyId, asked, errand) =>
-      change(keyId, errand, (row) => {
+    update: (keyId, asked, actor) =>
+      change(keyId, actor, (row) => {
         checkNotRevoked(row);
         checkNotReplaced(row);
         const atMs = now();
-        const changed = toApiKeyChange(row, asked, errand.grant, atMs);
-        return { change: changed, audit: toAuditRow({ action: 'update', keyId, atMs, detail: changed }, errand) };
+        const changed = toApiKeyChange(row, asked, actor.grant, atMs);
+        return { change: changed, audit: toAuditRow({ action: 'update', keyId, atMs, detail: changed }, actor) };
       }),
-    async rotate(keyId, graceSeconds, errand) {
+    async rotate(keyId, graceSeconds, actor) {
       if (!(Number.isInteger(graceSeconds) && graceSeconds >= 0 && graceSeconds <= graceSecondsMax)) {
         const message = `must be a whole number from 0 to ${graceSecondsMax}`;
         throw new Failure('invalid_request', { details: [{ field: 'grace_seconds', reason: 'range', message }] });
       }
       const nowMs = now();
       let made: MadeKey | undefined;
-      await change(keyId, errand, (row) => {
+      await change(keyId, actor, (row) => {
         checkNotRevoked(row);
         checkNotReplaced(row);
         if (nowMs >= (row.expiresAtMs ?? Infinity)) throw unchangeable('This key has expired.');
         const parsed = createApiKey();
-        const added = toSuccessorRow(row, { parsed, pepper, grant: errand.grant, nowMs });
+        const added = toSuccessorRow(row, { parsed, pepper, grant: actor.grant, nowMs });
         made = { key: parsed.key, apiKey: toApiKey(added, nowMs) };
         const expiresAtMs = Math.min(row.expiresAtMs ?? Infinity, nowMs + graceSeconds * 1000);
         const changed = { expiresAtMs, replacedBy: added.keyId };
         return {
           change: changed,
           added,
-          audit: toAuditRow({ action: 'rotate', keyId, atMs: nowMs, detail: changed }, errand),
+          audit: toAuditRow({ action: 'rotate', keyId, atMs: nowMs, detail: changed }, actor),
         };
       });
       return made!;
     },
-    revoke: (keyId, errand) =>
-      change(keyId, errand, ({ revokedAtMs }) => {
+    revoke: (keyId, actor) =>
+      change(keyId, actor, ({ revokedAtMs }) => {
         const atMs = now();
-        const audit = toAuditRow({ action: 'revoke', keyId, atMs, detail: {} }, errand);
+        const audit = toAuditRow({ action: 'revoke', keyId, atMs, detail: {} }, actor);
         return { change: { revokedAtMs: revokedAtMs ?? atMs }, audit };
       }),
   };

@@ -16,6 +16,8 @@ import type { Scope } from './scopes.ts';
 /** Who was admitted, by which key, and what that key may do. */
 export interface KeyCaller extends Caller {
   keyId: string;
+  /** The name of the caller as the actor of a change: "key:key_01JD...", "user:...". */
+  actorName: string;
   scopes: readonly Scope[];
   limits: KeyLimits;
   /** What it may do with keys, where its scopes say that it may. */
@@ -101,11 +103,22 @@ function toRemembered(row: ApiKeyRow, nowMs: number): Remembered {
   const { keyId, ownerId, scopes, voiceIds, allowedIps, limits, expiresAtMs } = toApiKey(row, nowMs);
   const isAdmin = scopes.includes('admin');
   const grant: KeyGrant = {
-    actor: `key:${keyId}`,
     range: { path: isAdmin ? '' : `${row.path}${ownerId}/`, ownKeyId: keyId },
-    ...{ scopes, voiceIds, allowedIps, limits, expiresAtMs },
+    scopes,
+    voiceIds,
+    allowedIps,
+    limits,
+    expiresAtMs,
   };
-  const caller = { callerId: ownerId, keyId, scopes, limits, grant, ...(voiceIds && { voiceIds }) };
+  const caller: KeyCaller = {
+    callerId: ownerId,
+    keyId,
+    actorName: `key:${keyId}`,
+    scopes,
+    limits,
+    grant,
+    ...(voiceIds && { voiceIds }),
+  };
   return {
     caller: Object.freeze(caller),
     expiresAtMs: expiresAtMs ?? Infinity,

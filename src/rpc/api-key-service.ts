@@ -2,7 +2,7 @@
 
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
+import type { ServiceImpl } from '@connectrpc/connect';
 import {
   type ApiKeySchema,
   type ApiKeyService,
@@ -11,57 +11,50 @@ import {
   type UpdateApiKeyRequest,
 } from '../../gen/sonant/v1/api_key_pb.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import type { KeyActor } from '../keys/actor.ts';
 import type { ApiKey } from '../keys/api-key-record.ts';
 import type { KeyFields } from '../keys/key-fields.ts';
 import { graceSecondsUsual, type KeyManagement, type MadeKey } from '../keys/key-management.ts';
 import { defaultScopes } from '../keys/scopes.ts';
 import { parsePage, toPageToken } from '../operations/page.ts';
-import { addressKey, callerOf } from './call.ts';
+import { actorOf, callerOf } from './call.ts';
 import { requirePaths, requireText } from './required.ts';
 
 export function createApiKeyService(desk: KeyManagement): ServiceImpl<typeof ApiKeyService> {
   return {
     async createApiKey({ spec }, context) {
-      return toMade(await desk.create(toAsked(spec), errandOf(context)));
+      return toMade(await desk.create(toAsked(spec), actorOf(context)));
     },
     async listApiKeys(message, context) {
       const faults: FieldViolation[] = [];
       const { size, after } = parsePage(message, faults);
       if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
       // One more tells whether there is a page behind this one.
-      const keys = await desk.list(errandOf(context), { size: size + 1, beforeKeyId: after });
+      const keys = await desk.list(actorOf(context), { size: size + 1, beforeKeyId: after });
       const page = keys.slice(0, size);
       const nextPageToken = keys.length > size ? toPageToken(page.at(-1)!.keyId) : '';
       return { apiKeys: page.map(toMessage), nextPageToken };
     },
     async getApiKey({ keyId }, context) {
-      return { apiKey: toMessage(await desk.get(named(keyId), errandOf(context))) };
+      return { apiKey: toMessage(await desk.get(named(keyId), actorOf(context))) };
     },
     async updateApiKey(message, context) {
       const asked = toAskedChange(message);
-      return { apiKey: toMessage(await desk.update(named(message.keyId), asked, errandOf(context))) };
+      return { apiKey: toMessage(await desk.update(named(message.keyId), asked, actorOf(context))) };
     },
     async rotateApiKey({ keyId, graceSeconds = graceSecondsUsual }, context) {
-      return toMade(await desk.rotate(named(keyId), graceSeconds, errandOf(context)));
+      return toMade(await desk.rotate(named(keyId), graceSeconds, actorOf(context)));
     },
     async revokeApiKey({ keyId }, context) {
-      return { apiKey: toMessage(await desk.revoke(named(keyId), errandOf(context))) };
+      return { apiKey: toMessage(await desk.revoke(named(keyId), actorOf(context))) };
     },
     async getOwnApiKey(_message, context) {
-      return { apiKey: toMessage(await desk.get(callerOf(context).keyId, errandOf(context))) };
+      return { apiKey: toMessage(await desk.get(callerOf(context).keyId, actorOf(context))) };
     },
     async revokeOwnApiKey(_message, context) {
-      return { apiKey: toMessage(await desk.revoke(callerOf(context).keyId, errandOf(context))) };
+      return { apiKey: toMessage(await desk.revoke(callerOf(context).keyId, actorOf(context))) };
     },
   };
 }
-
-const errandOf = (context: HandlerContext): KeyActor => ({
-  grant: callerOf(context).grant,
-  address: context.values.get(addressKey),
-  requestId: context.responseHeader.get('x-request-id') ?? '',
-});
 
 const named = (keyId: string) => requireText('key_id', keyId, 'name the key');
 

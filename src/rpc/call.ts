@@ -2,6 +2,7 @@
 // it can come over the wire; a door in this process may put values in when it calls through the local transport.
 import { type ContextKey, createContextKey, type HandlerContext } from '@connectrpc/connect';
 import type { Delivered } from '../delivery/delivery.ts';
+import { type Actor, toActor } from '../keys/actor.ts';
 import type { KeyCaller } from '../keys/key-verifier.ts';
 
 /** Who was let in, and the scopes that this took. */
@@ -33,3 +34,10 @@ export function callerOf({ values, method }: Pick<HandlerContext, 'values' | 'me
   if (!admitted) throw new Error(`${method.name} was called past the gate`);
   return admitted.caller;
 }
+
+/** The caller as the actor of a change. */
+export const actorOf = (context: HandlerContext): Actor =>
+  toActor(callerOf(context), {
+    address: context.values.get(addressKey),
+    requestId: context.responseHeader.get('x-request-id') ?? '',
+  });

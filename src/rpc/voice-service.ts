@@ -1,16 +1,15 @@
 // sonant.v1.VoiceService: the voices that the caller may speak with, filtered, by id, a page at a time; and the desk where
 // they are made and kept.
-import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
+import type { ServiceImpl } from '@connectrpc/connect';
 import type { ListVoicesRequest, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Cloning, Engine, Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { parsePage, toPageToken } from '../operations/page.ts';
 import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
-import type { VoiceActor } from '../voices/voice-errand.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
 import type { PreviewVoice } from '../voices/voice-preview.ts';
-import { addressKey, callerOf } from './call.ts';
+import { actorOf, callerOf } from './call.ts';
 import { requireText } from './required.ts';
 import { toAsked, toAskedChange, toAskedClone, toVoiceMessage } from './voice-message.ts';
 
@@ -46,33 +45,27 @@ export function createVoiceService({
       return { ...told, audioBytes: audio };
     },
     async createVoice({ voiceId, spec }, context) {
-      return { voice: toVoiceMessage(await desk.create(voiceId || undefined, toAsked(spec), errandOf(context))) };
+      return { voice: toVoiceMessage(await desk.create(voiceId || undefined, toAsked(spec), actorOf(context))) };
     },
     describeCloning() {
       return { engines: engines.flatMap(({ name, cloning }) => (cloning ? [toCloningEngine(name, cloning)] : [])) };
     },
     async cloneVoice(message, context) {
-      return { voice: toVoiceMessage(await desk.clone(toAskedClone(message), errandOf(context), context.signal)) };
+      return { voice: toVoiceMessage(await desk.clone(toAskedClone(message), actorOf(context), context.signal)) };
     },
     async updateVoice(message, context) {
       const asked = toAskedChange(message);
-      return { voice: toVoiceMessage(await desk.update(named(message.voiceId), asked, errandOf(context))) };
+      return { voice: toVoiceMessage(await desk.update(named(message.voiceId), asked, actorOf(context))) };
     },
     async deleteVoice({ voiceId }, context) {
-      await desk.remove(named(voiceId), errandOf(context));
+      await desk.remove(named(voiceId), actorOf(context));
       return {};
     },
     async revokeVoiceConsent({ voiceId }, context) {
-      return { voice: toVoiceMessage(await desk.revokeConsent(named(voiceId), errandOf(context))) };
+      return { voice: toVoiceMessage(await desk.revokeConsent(named(voiceId), actorOf(context))) };
     },
   };
 }
-
-const errandOf = (context: HandlerContext): VoiceActor => {
-  const { grant, voiceIds } = callerOf(context);
-  const requestId = context.responseHeader.get('x-request-id') ?? '';
-  return { actor: grant.actor, address: context.values.get(addressKey), requestId, voiceIds };
-};
 
 const named = (voiceId: string) => requireText('voice_id', voiceId, 'name the voice');
 

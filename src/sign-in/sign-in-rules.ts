@@ -2,7 +2,6 @@
 // nobody may; and nobody becomes more than others by being first.
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
-import type { KeyGrant } from '../keys/key-grant.ts';
 import type { KeyCaller } from '../keys/key-verifier.ts';
 import { defaultScopes, isScope, type Scope } from '../keys/scopes.ts';
 import { usualLimits } from '../limits/key-limits.ts';
@@ -47,8 +46,14 @@ export function toKeyHolder(kind: 'user' | 'client', id: string, keyScopes: read
   const holderId = `${kind === 'user' ? 'usr' : 'cli'}_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
   const given = keyScopes.length > 0 ? keyScopes : [...defaultScopes, 'usage:read'];
   const scopes: readonly Scope[] = given.filter(isScope);
-  const grant: KeyGrant = { actor: `${kind}:${id}`, range: { path: `${holderId}/` }, scopes, limits: usualLimits };
-  return { callerId: holderId, keyId: holderId, scopes: ['keys:read', 'keys:write'], limits: usualLimits, grant };
+  return {
+    callerId: holderId,
+    keyId: holderId,
+    actorName: `${kind}:${id}`,
+    scopes: ['keys:read', 'keys:write'],
+    limits: usualLimits,
+    grant: { range: { path: `${holderId}/` }, scopes, limits: usualLimits },
+  };
 }
 
 export const toUserId = ({ iss, sub }: Pick<Claims, 'iss' | 'sub'>): string => `${iss}|${sub}`;

@@ -3,6 +3,7 @@
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
+import type { Actor } from '../keys/actor.ts';
 import { createSlots } from '../speech/slots.ts';
 import type { OfferedVoice, Voices } from '../speech/voice.ts';
 import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
@@ -11,7 +12,6 @@ import type { Vault } from './clone-vault.ts';
 import { bindingsOf, type ConsentRecord } from './stored-voice.ts';
 import { type BindableEngine, checkBindings, checkSpoken, languagesOf } from './voice-bindings.ts';
 import type { VoiceCache } from './voice-cache.ts';
-import { checkMayMake, checkMaySee, toRecordEntry, type VoiceActor } from './voice-errand.ts';
 import {
   type CloneFields,
   checkLanguages,
@@ -20,13 +20,14 @@ import {
   faultTo,
   type VoiceFields,
 } from './voice-fields.ts';
+import { toRecordEntry } from './voice-record.ts';
 
 export interface VoiceManagement {
-  create(voiceId: string | undefined, asked: VoiceFields, errand: VoiceActor): Promise<OfferedVoice>;
-  clone(asked: CloneFields, errand: VoiceActor, signal: AbortSignal): Promise<OfferedVoice>;
-  update(voiceId: string, asked: VoiceFields, errand: VoiceActor): Promise<OfferedVoice>;
-  remove(voiceId: string, errand: VoiceActor): Promise<void>;
-  revokeConsent(voiceId: string, errand: VoiceActor): Promise<OfferedVoice>;
+  create(voiceId: string | undefined, asked: VoiceFields, actor: Actor): Promise<OfferedVoice>;
+  clone(asked: CloneFields, actor: Actor, signal: AbortSignal): Promise<OfferedVoice>;
+  update(voiceId: string, asked: VoiceFields, actor: Actor): Promise<OfferedVoice>;
+  remove(voiceId: string, actor: Actor): Promise<void>;
+  revokeConsent(voiceId: string, actor: Actor): Promise<OfferedVoice>;
 }
 
 export interface VoiceManagementOptions {
@@ -80,7 +81,7 @@ export function createVoiceManagement({
     return { ...draft, version: (row?.version ?? 0) + 1 };
   };
   /** For who is limited to some voices, engines have no others either. */
-  const enginesFor = ({ voiceIds }: VoiceActor): readonly BindableEngine[] =>
+  const enginesFor = ({ voiceIds }: Actor): readonly BindableEngine[] =>
     voiceIds
       ? engines.map(({ name, voices: own }) => ({
           name,
@@ -89,8 +90,8 @@ export function createVoiceManagement({
       : engines;
 
   return {
-    async create(askedId, asked, errand) {
-      checkMayMake(errand);
+    async create(askedId, asked, actor) {
+      checkMayMake(actor);
       const faults: FieldViolation[] = [];
       const fault = faultTo(faults);
       if (askedId !== undefined) checkVoiceId(askedId, fault);
@@ -111,21 +112,21 @@ export function createVoiceManagement({
           ...{ languageCodes: languageCodes.join(' '), labels: JSON.stringify(labels) },
           ...{ bindings: JSON.stringify(bindings), createdAtMs: atMs, updatedAtMs: atMs },
         });
-        return { row: draft, entry: toRecordEntry({ action: 'create', voiceId, atMs, detail: asked }, errand) };
+        return { row: draft, entry: toRecordEntry({ action: 'create', voiceId, atMs, detail: asked }, actor) };
       });
       return voices.find(voiceId);
     },
 
-    async clone(asked, errand, signal) {
-      checkMayMake(errand);
+    async clone(asked, actor, signal) {
+      checkMayMake(actor);
       const known = asked.voiceId !== undefined && isTaken(asked.voiceId) ? [takenFault] : [];
-      const made = await makeInTurn(asked, errand.actor, known, signal);
+      const made = await makeInTurn(asked, actor.name, known, signal);
       const voiceId = freeId(asked.voiceId);
       const atMs = Date.now();
       const { name, description, labels, speakerName } = asked;
       const consent: ConsentRecord = {
         ...{ speakerName, statement: made.consentScript, languageCode: made.languageCode },
-        ...{ audioSha256: made.consentSha256, givenAtMs: atMs, confirmedBy: errand.actor },
+        ...{ audioSha256: made.consentSha256, givenAtMs: atMs, confirmedBy: actor.name },
       };
       const locked = await Promise.all(
         made.clones.map(async ({ engine, gainDb, languageCodes, plain }) => {
@@ -152,14 +153,14 @@ export function createVoiceManagement({
           },
           ...{ bindings: JSON.stringify(bindings), createdAtMs: atMs, updatedAtMs: atMs },
         });
-        const entry = toRecordEntry({ action: 'clone', voiceId, atMs, detail: evidence }, errand);
+        const entry = toRecordEntry({ action: 'clone', voiceId, atMs, detail: evidence }, actor);
         return { row: draft, entry, clones: locked.map(({ clone }) => clone) };
       });
       return voices.find(voiceId);
     },
 
-    async update(voiceId, asked, errand) {
-      checkMaySee(voiceId, errand);
+    async update(voiceId, asked, actor) {
+      checkMaySee(voiceId, actor);
       const offered = voices.find(voiceId);
       await change(voiceId, (row) => {
         const isLive = row !== undefined && row.status !== 'deleted';
@@ -169,8 +170,7 @@ export function createVoiceManagement({
         const faults: FieldViolation[] = [];
         const fault = faultTo(faults);
         checkVoiceFields(asked, fault);
-        const bindings =
-          asked.bindings && checkBindings(asked.bindings, bindingsOf(before), enginesFor(errand), faults);
+        const bindings = asked.bindings && checkBindings(asked.bindings, bindingsOf(before), enginesFor(actor), faults);
         const languageCodes = asked.languageCodes && checkLanguages(asked.languageCodes, fault);
         if (languageCodes) checkSpoken(languageCodes, bindings ?? bindingsOf(before), engines, faults);
         if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
@@ -184,13 +184,13 @@ export function createVoiceManagement({
           ...(bindings && { bindings: JSON.stringify(bindings), version: before.version + 1 }),
           ...(enabled !== undefined && { status: enabled ? 'ready' : 'disabled' }),
         };
-        return { row: changed, entry: toRecordEntry({ action: 'update', voiceId, atMs, detail: asked }, errand) };
+        return { row: changed, entry: toRecordEntry({ action: 'update', voiceId, atMs, detail: asked }, actor) };
       });
       return voices.find(voiceId);
     },
 
-    async remove(voiceId, errand) {
-      checkMaySee(voiceId, errand);
+    async remove(voiceId, actor) {
+      checkMaySee(voiceId, actor);
       const { kept } = voices.find(voiceId);
       if (!kept) throw notHere('is an engine’s own, and cannot be deleted; it can be switched off');
       await change(voiceId, (row) => {
@@ -199,14 +199,14 @@ export function createVoiceManagement({
         const emptied = { name: '', description: '', labels: '{}', bindings: '[]', consent: null };
         return {
           row: { ...row, ...emptied, status: 'deleted', updatedAtMs: atMs, version: row.version + 1 },
-          entry: toRecordEntry({ action: 'delete', voiceId, atMs, detail: { name: row.name } }, errand),
+          entry: toRecordEntry({ action: 'delete', voiceId, atMs, detail: { name: row.name } }, actor),
           destroysClones: true,
         };
       });
     },
 
-    async revokeConsent(voiceId, errand) {
-      checkMaySee(voiceId, errand);
+    async revokeConsent(voiceId, actor) {
+      checkMaySee(voiceId, actor);
       const { kept, status } = voices.find(voiceId);
       if (kept?.kind !== 'cloned') throw notHere('is no clone, and nobody’s consent is needed for it');
       if (status === 'consent_revoked') {
@@ -221,7 +221,7 @@ export function createVoiceManagement({
         const consent: ConsentRecord = { ...given, revokedAtMs: given.revokedAtMs ?? atMs };
         return {
           row: { ...row, status: 'consent_revoked', consent: JSON.stringify(consent), updatedAtMs: atMs },
-          entry: toRecordEntry({ action: 'revoke_consent', voiceId, atMs, detail: { consent } }, errand),
+          entry: toRecordEntry({ action: 'revoke_consent', voiceId, atMs, detail: { consent } }, actor),
           destroysClones: true,
         };
       });
@@ -237,6 +237,16 @@ const violation = (field: string, reason: string, message: string) =>
 const takenFault = { field: 'voice_id', reason: 'taken', message: 'is the id of another voice' };
 const taken = () => violation(takenFault.field, takenFault.reason, takenFault.message);
 const notHere = (message: string) => violation('voice_id', 'state', message);
+
+/** For who is limited to some voices there are no others. */
+function checkMaySee(voiceId: string, { voiceIds }: Actor): void {
+  if (voiceIds && !voiceIds.includes(voiceId)) throw new Failure('voice_not_found');
+}
+
+function checkMayMake({ voiceIds }: Actor): void {
+  if (!voiceIds) return;
+  throw new Failure('access_denied', { message: 'This key is limited to some voices, and can make no other.' });
+}
 
 /** A voice of an engine's own, as it would stand in the table. */
 function toOwnRow({ voice, bindings }: OfferedVoice, deleted: VoiceRow | undefined): RowDraft {

@@ -25,8 +25,8 @@ export const goodKey = { metadata: { 'x-api-key': 'good' } };
 
 /** Who was admitted with a key of their own name. */
 export const callerNamed = (callerId: string, scopes: readonly Scope[]): KeyCaller => ({
-  ...{ callerId, keyId: `${callerId}-key`, scopes, limits: usualLimits },
-  grant: { actor: callerId, range: { path: callerId }, scopes },
+  ...{ callerId, keyId: `${callerId}-key`, actorName: callerId, scopes, limits: usualLimits },
+  grant: { range: { path: callerId }, scopes },
 });
 
 /** Nothing is limited, and nothing noted. */
