@@ -4,7 +4,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openKeys } from '../src/app.ts';
+import { openKeys } from '../src/app/command-line.ts';
 import { loadConfig } from '../src/config.ts';
 import { operator } from '../src/keys/actor.ts';
 import { firstKeyScopes } from '../src/keys/scopes.ts';

@@ -3,116 +3,40 @@ import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { drainDoors } from './app/drain-doors.ts';
 import { logEnd } from './app/log-end.ts';
-import { createMeasuring } from './app/measuring.ts';
+import { createMeasuring, type Measuring } from './app/measuring.ts';
 import { openClips } from './app/open-clips.ts';
-import { type OpenedSpeech, openSpeech } from './app/open-speech.ts';
+import { openSpeech } from './app/open-speech.ts';
+import { createOperations } from './app/operations.ts';
+import { pepperOf } from './app/pepper.ts';
 import { checkSharedSecrets } from './app/shared-secrets.ts';
-import { openSharing, tellReplicas } from './app/sharing.ts';
+import { openSharing } from './app/sharing.ts';
 import { signInOptionsOf } from './app/sign-in-options.ts';
 import { blame, readTls } from './app/tls.ts';
-import { openVoiceKeeping, type VoiceKeeping } from './app/voice-keeping.ts';
+import { openVoiceKeeping } from './app/voice-keeping.ts';
 import type { Config } from './config.ts';
 import { openClipSweep } from './delivery/clip-sweep.ts';
-import { createDelivery } from './delivery/delivery.ts';
-import { readCaptions } from './delivery/stored-captions.ts';
 import type { EngineDefinition } from './engines/engine.ts';
 import { type Gateway, openGateway } from './gateway/gateway.ts';
-import type { EndedRequest } from './gateway/http/ended-request.ts';
-import { createTickets } from './gateway/speech/stream-tickets.ts';
-import { createPepper } from './keys/api-key.ts';
 import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './keys/first-key.ts';
-import { type ChangedKey, createKeyManagement, type KeyManagement } from './keys/key-management.ts';
+import { type ChangedKey, createKeyManagement } from './keys/key-management.ts';
 import { createKeyVerifier } from './keys/key-verifier.ts';
 import { dayOf } from './limits/usage-day.ts';
-import { createUsageLedger } from './limits/usage-ledger.ts';
+import type { Tls } from './net/listen.ts';
 import { openSharedPort } from './net/shared-port.ts';
 import { createAdmit } from './operations/admit.ts';
-import { createIdempotency } from './operations/idempotency.ts';
-import type { EndedCall } from './rpc/observe.ts';
+import { createRunner, type Runner } from './operations/runner.ts';
+import { addRpcRoutes } from './rpc/connect-routes.ts';
 import { openRpcServer } from './rpc/rpc-server.ts';
-import { createServices } from './rpc/services.ts';
+import { createServices, type Services } from './rpc/services.ts';
 import { createSignIn } from './sign-in/sign-in.ts';
-import type { ListStored, Voices } from './speech/voice.ts';
-import { createAnswerRows } from './store/answer-rows.ts';
 import { createApiKeyRows } from './store/api-key-rows.ts';
 import { createClipRows } from './store/clip-rows.ts';
 import { createFingerprintRows } from './store/fingerprint-rows.ts';
-import { isStoreThere, openStore } from './store/open-store.ts';
-import { createTicketRows } from './store/ticket-rows.ts';
-import { createUsageRows, type UsageRows } from './store/usage-rows.ts';
+import { openStore } from './store/open-store.ts';
+import type { RowStore } from './store/row-store.ts';
+import { createUsageRows } from './store/usage-rows.ts';
 import type { Log } from './telemetry/log.ts';
-import type { VoiceManagement } from './voices/voice-management.ts';
-import { createVoicePreview } from './voices/voice-preview.ts';
 import { createVoicePurge } from './voices/voice-purge.ts';
-
-/** The heart alone, for the command line, with the voices of the database if there is one. */
-export interface App extends Pick<OpenedSpeech, 'voices' | 'speech'> {
-  close(): Promise<void>;
-}
-
-export async function openApp(config: Config, definitions: readonly EngineDefinition[]): Promise<App> {
-  await using opened = new AsyncDisposableStack();
-  let listStored: ListStored | undefined;
-  if (isStoreThere(config)) {
-    const keeping = await openKeeping(config, opened);
-    listStored = keeping.voiceCache.list;
-  }
-  const { voices, speech, close } = await openSpeech({ config, definitions, listStored });
-  opened.defer(close);
-  const kept = opened.move();
-  return { voices, speech, close: () => kept.disposeAsync() };
-}
-
-/** The desk of voices, for the command line. */
-export interface OpenedVoiceManagement extends Pick<VoiceKeeping, 'rows' | 'vault'> {
-  voices: Voices;
-  desk: VoiceManagement;
-  close(): Promise<void>;
-}
-
-export async function openVoiceManagement(
-  config: Config,
-  definitions: readonly EngineDefinition[],
-): Promise<OpenedVoiceManagement> {
-  await using opened = new AsyncDisposableStack();
-  const keeping = await openKeeping(config, opened);
-  const heart = await openSpeech({ config, definitions, listStored: keeping.voiceCache.list });
-  opened.defer(heart.close);
-  const kept = opened.move();
-  const { rows, vault } = keeping;
-  return { rows, vault, voices: heart.voices, desk: keeping.createManagement(heart), close: () => kept.disposeAsync() };
-}
-
-/** What stored audio there is of a voice that has ended, the service sees to when it finds out. */
-async function openKeeping(config: Config, opened: AsyncDisposableStack): Promise<VoiceKeeping> {
-  const store = await openStore(config);
-  opened.defer(() => store.close());
-  const keeping = await openVoiceKeeping(config, store, { purge: async () => {}, onFault() {} });
-  opened.defer(keeping.close);
-  return keeping;
-}
-
-/** The keys alone, for the command line. */
-export interface Keys {
-  desk: KeyManagement;
-  close(): Promise<void>;
-}
-
-export async function openKeys(config: Config): Promise<Keys> {
-  await using opened = new AsyncDisposableStack();
-  const store = await openStore(config);
-  opened.defer(() => store.close());
-  const onChange = (changed: ChangedKey) => tellReplicas(config, changed);
-  const desk = createKeyManagement({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange });
-  const kept = opened.move();
-  return { desk, close: () => kept.disposeAsync() };
-}
-
-/** The ledger alone, for the command line. */
-export async function openUsage(config: Config): Promise<{ usage: UsageRows; close(): Promise<void> }> {
-  const store = await openStore(config);
-  return { usage: createUsageRows(store), close: () => store.close() };
-}
 
 /** All of it, serving. */
 export interface Service {
@@ -133,135 +57,51 @@ export interface ServiceOptions {
   isSinglePort: boolean;
 }
 
+/** What every stage of opening the service works with. */
+interface Opening extends Pick<ServiceOptions, 'config' | 'definitions' | 'log'> {
+  opened: AsyncDisposableStack;
+  measuring: Measuring;
+  onFault(fault: unknown): void;
+}
+
 export async function openService({ config, definitions, log, isSinglePort }: ServiceOptions): Promise<Service> {
   await using opened = new AsyncDisposableStack();
   const onFault = (fault: unknown) => log.error('a fault that no caller was told of', { fault });
-  const store = await openStore(config);
-  opened.defer(() => store.close());
-  if (config.databaseUrl !== '') await checkSharedSecrets(config, createFingerprintRows(store));
-  const { clips, linkTo } = await openClips(config);
-  opened.defer(() => clips.close());
-  const clipRows = createClipRows(store);
-  const sweep = openClipSweep({ clips, index: clipRows, onFault });
-  opened.defer(() => sweep.close());
-  const purgeVoice = createVoicePurge({ index: clipRows, sweep });
-  const gateways: Gateway[] = [];
-  const purge = (voiceId: string, madeBeforeMs: number) => {
-    for (const gateway of gateways) gateway.forgetVoice(voiceId);
-    return purgeVoice(voiceId, madeBeforeMs);
-  };
-  const keeping = await openVoiceKeeping(config, store, { purge, onFault });
-  opened.defer(keeping.close);
-  const measuring = createMeasuring();
-  const listStored = keeping.voiceCache.list;
-  const heart = await openSpeech({ config, definitions, listStored, watch: measuring.engineWatch });
-  opened.defer(heart.close);
-  measuring.watchHeart(heart);
-
-  const keyRows = createApiKeyRows(store);
-  const pepper = pepperOf(config);
-  if (config.bootstrapKey !== '') await acceptBootstrapKey({ rows: keyRows, pepper, key: config.bootstrapKey });
-  const firstKey = await makeFirstKey({ rows: keyRows, pepper, dataDir: config.dataDir });
-  const keyVerifier = createKeyVerifier({ rows: keyRows, pepper });
-  opened.defer(() => keyVerifier.close());
-  const usage = createUsageRows(store);
-  const spentSince = (ownerId: string, sinceMs: number) => usage.charactersSince(ownerId, dayOf(sinceMs));
-  const sharing = await openSharing({ config, spentSince, log });
-  opened.defer(() => sharing.close());
-  if (sharing.limiterState()) measuring.watchSharing(() => sharing.limiterState()!);
-  const { limiter, addresses } = sharing;
-  const onKeyChange = (changed: ChangedKey) => {
-    keyVerifier.forget();
-    return sharing.tellOf(changed);
-  };
-  const desk = createKeyManagement({ rows: keyRows, pepper, onChange: onKeyChange });
-  const signing = await signInOptionsOf(config);
-  const signIn = createSignIn(signing);
-  const admit = createAdmit({ keyVerifier, signIn, limits: { limiter, addresses } });
-
+  const opening: Opening = { config, definitions, log, opened, measuring: createMeasuring(), onFault };
+  const stored = await openStored(opening);
+  const speaking = await openSpeaking(opening, stored);
+  const access = await openAccess(opening, stored.store);
   const tls = await readTls(config);
   let httpPort = config.httpAddr.port;
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
-  const { engines, voices, speech } = heart;
-  const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
-  const delivery = createDelivery({ speech, voices, clips, index: clipRows, links }, sharing.singleFlight);
-  const onCallEnd = (ended: EndedCall) => {
-    measuring.onCallEnd(ended);
-    const { failure, ...call } = ended;
-    logEnd(log, 'info', 'call', call, failure);
-  };
-  const onRequestEnd = (ended: EndedRequest) => {
-    measuring.onRequestEnd(ended);
-    const { failure, ...request } = ended;
-    logEnd(log, 'debug', 'request', request, failure);
-  };
-  const services = createServices({
-    speaking: { delivery, metering: { limiter, ledger: createUsageLedger(usage) } },
-    voicing: {
-      voices,
-      engines,
-      desk: keeping.createManagement(heart),
-      preview: createVoicePreview({ voices, delivery }),
-    },
-    access: { admit, isInForce: keyVerifier.isInForce, desk },
-    onCallEnd,
+  const operations = createOperations({
+    core: speaking.core,
+    keys: access.keys,
+    voiceManagement: speaking.voiceManagement,
+    store: stored.store,
+    storedClips: stored.storedClips,
+    links: { baseUrl, keepMs: config.audioKeepHours * 3_600_000 },
+    limiter: access.sharing.limiter,
+    singleFlight: access.sharing.singleFlight,
+    seal: access.signing.seal,
   });
-  // What other processes have changed is heard of at once where the store can tell.
+  const runner = openRunner(opening, access);
+  // What other processes change takes effect at once where the store can notify.
   const onKeys = () => {
-    keyVerifier.forget();
-    services.checkKeys();
+    access.keyVerifier.forget();
+    runner.checkKeys();
   };
-  opened.defer(store.listen('keys', onKeys));
-  opened.defer(store.listen('voices', () => void keeping.voiceCache.refresh().catch(onFault)));
+  opened.defer(stored.store.listen('keys', onKeys));
+  opened.defer(stored.store.listen('voices', () => void speaking.voiceCache.refresh().catch(onFault)));
 
-  const { isStrict, allowedOrigins, isBehindProxy } = config;
-  const rpc = await blame(config, 'SONANT_GRPC_ADDR', () =>
-    openRpcServer({
-      services,
-      onFault,
-      isBehindProxy,
-      ...(!isSinglePort && { address: config.grpcAddr, ...(tls && { tls }) }),
-    }),
-  );
-  opened.defer(() => rpc.drain(0));
-  const gateway = await blame(config, 'SONANT_HTTP_ADDR', () =>
-    openGateway({
-      services,
-      admit,
-      signing: { signIn, addresses },
-      usage,
-      remembering: {
-        idempotency: createIdempotency({ rows: createAnswerRows(store), isAlive: clipRows.isAlive }),
-        tickets: createTickets({ rows: createTicketRows(store), seal: signing.seal }),
-        relay: sharing.relay,
-      },
-      files: {
-        find: clipRows.find,
-        open: (key, range) => clips.open(key, range),
-        captionsOf: (clipId) => readCaptions(clips, clipId),
-        linkTo,
-        isRevocable: ({ voiceId }) => voices.isCloned(voiceId),
-      },
-      settings: {
-        ...(!isSinglePort && { address: config.httpAddr, ...(tls && { tls }) }),
-        ...{ baseUrl, isBehindProxy, isStrict, allowedOrigins },
-      },
-      watch: {
-        checks: [
-          { name: 'store', isReady: async () => (await keyRows.isEmpty()) || true },
-          { name: 'engines', isReady: async () => voices.list().length > 0 },
-        ],
-        onRequestEnd,
-        readMetrics: measuring.text,
-        onFault,
-      },
-    }),
-  );
-  opened.defer(() => gateway.drain(0));
-  gateways.push(gateway);
-  const doors = { toHttp1: gateway.accept, toHttp2: rpc.accept };
+  const services = createServices({ runner, ...operations });
+  const listeners = { opening, tls, isSinglePort };
+  const rpc = await openRpc(listeners, services);
+  const gateway = await openHttp(listeners, { runner, services, operations, access, core: speaking.core, baseUrl });
+  speaking.gateways.push(gateway);
+  const accept = { toHttp1: gateway.accept, toHttp2: rpc.accept };
   const shared = isSinglePort
-    ? await blame(config, 'SONANT_HTTP_ADDR', () => openSharedPort({ address: config.httpAddr, tls, ...doors }))
+    ? await blame(config, 'SONANT_HTTP_ADDR', () => openSharedPort({ address: config.httpAddr, tls, ...accept }))
     : undefined;
   httpPort = shared?.port ?? gateway.port;
   const kept = opened.move();
@@ -269,21 +109,148 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     httpPort,
     grpcPort: shared?.port ?? rpc.port,
     baseUrl: baseUrl(),
-    firstKey,
+    firstKey: access.firstKey,
     async drain() {
-      // Those who send requests here hear of it before one is refused.
+      // Load balancers see that it is not ready before a request is refused.
       gateway.leave();
       services.health.close();
       await sleep(config.leaveSeconds * 1000);
       shared?.close();
       await drainDoors([rpc, gateway], config.drainSeconds * 1000, onFault);
-      // All that was acknowledged is kept already; what else goes wrong now is for the log.
+      // All that was acknowledged is stored already; what else goes wrong now is for the log.
       await kept.disposeAsync().catch(onFault);
     },
   };
 }
 
-const pepperOf = ({ keyPepper }: Config) => (keyPepper === '' ? undefined : createPepper(keyPepper));
+/** The database, and the store of clips. */
+async function openStored({ config, opened, onFault }: Opening) {
+  const store = await openStore(config);
+  opened.defer(() => store.close());
+  if (config.databaseUrl !== '') await checkSharedSecrets(config, createFingerprintRows(store));
+  const storedClips = await openClips(config);
+  opened.defer(() => storedClips.clips.close());
+  const sweep = openClipSweep({ clips: storedClips.clips, index: createClipRows(store), onFault });
+  opened.defer(() => sweep.close());
+  return { store, storedClips, sweep };
+}
+
+/** The engines, the voices and speech. */
+async function openSpeaking(
+  { config, definitions, opened, measuring, onFault }: Opening,
+  { store, sweep }: Awaited<ReturnType<typeof openStored>>,
+) {
+  const purgeVoice = createVoicePurge({ index: createClipRows(store), sweep });
+  const gateways: Gateway[] = [];
+  const purge = (voiceId: string, madeBeforeMs: number) => {
+    for (const gateway of gateways) gateway.forgetVoice(voiceId);
+    return purgeVoice(voiceId, madeBeforeMs);
+  };
+  const keeping = await openVoiceKeeping(config, store, { purge, onFault });
+  opened.defer(keeping.close);
+  const { voiceCache } = keeping;
+  const core = await openSpeech({ config, definitions, listStored: voiceCache.list, watch: measuring.engineWatch });
+  opened.defer(core.close);
+  measuring.watchHeart(core);
+  return { core, voiceCache, voiceManagement: keeping.createManagement(core), gateways };
+}
+
+/** Keys, limits and sign-in: whatever admission needs. */
+async function openAccess({ config, log, opened, measuring }: Opening, store: RowStore) {
+  const rows = createApiKeyRows(store);
+  const pepper = pepperOf(config);
+  if (config.bootstrapKey !== '') await acceptBootstrapKey({ rows, pepper, key: config.bootstrapKey });
+  const firstKey = await makeFirstKey({ rows, pepper, dataDir: config.dataDir });
+  const keyVerifier = createKeyVerifier({ rows, pepper });
+  opened.defer(() => keyVerifier.close());
+  const usage = createUsageRows(store);
+  const spentSince = (ownerId: string, sinceMs: number) => usage.charactersSince(ownerId, dayOf(sinceMs));
+  const sharing = await openSharing({ config, spentSince, log });
+  opened.defer(() => sharing.close());
+  if (sharing.limiterState()) measuring.watchSharing(() => sharing.limiterState()!);
+  const onChange = (changed: ChangedKey) => {
+    keyVerifier.forget();
+    return sharing.tellOf(changed);
+  };
+  const keys = createKeyManagement({ rows, pepper, onChange });
+  const signing = await signInOptionsOf(config);
+  const signIn = createSignIn(signing);
+  const { limiter, addresses } = sharing;
+  const admit = createAdmit({ keyVerifier, signIn, limits: { limiter, addresses } });
+  return { rows, firstKey, keyVerifier, sharing, keys, signing, signIn, admit };
+}
+
+type Access = Awaited<ReturnType<typeof openAccess>>;
+
+const openRunner = ({ log, measuring }: Opening, { admit, keyVerifier }: Access): Runner =>
+  createRunner({
+    admit,
+    isInForce: keyVerifier.isInForce,
+    onCallEnd(ended) {
+      measuring.onCallEnd(ended);
+      const { failure, ...call } = ended;
+      logEnd(log, 'info', 'call', call, failure);
+    },
+  });
+
+interface Listeners {
+  opening: Opening;
+  tls: Tls | undefined;
+  isSinglePort: boolean;
+}
+
+async function openRpc({ opening, tls, isSinglePort }: Listeners, services: Services) {
+  const { config, opened, onFault } = opening;
+  const { isBehindProxy, grpcAddr: address } = config;
+  const own = isSinglePort ? {} : { address, ...(tls && { tls }) };
+  const rpc = await blame(config, 'SONANT_GRPC_ADDR', () =>
+    openRpcServer({ services, onFault, isBehindProxy, ...own }),
+  );
+  opened.defer(() => rpc.drain(0));
+  return rpc;
+}
+
+interface HttpParts {
+  runner: Runner;
+  services: Services;
+  operations: ReturnType<typeof createOperations>;
+  access: Access;
+  core: Awaited<ReturnType<typeof openSpeech>>;
+  baseUrl(): string;
+}
+
+async function openHttp({ opening, tls, isSinglePort }: Listeners, parts: HttpParts): Promise<Gateway> {
+  const { config, log, opened, measuring, onFault } = opening;
+  const { runner, services, operations, access, core, baseUrl } = parts;
+  const { isStrict, allowedOrigins, isBehindProxy, httpAddr: address } = config;
+  const own = isSinglePort ? {} : { address, ...(tls && { tls }) };
+  const gateway = await blame(config, 'SONANT_HTTP_ADDR', () =>
+    openGateway({
+      runner,
+      operations,
+      addRpcRoutes: (app) => addRpcRoutes(app, services.createHandlers({ grpc: false })),
+      admit: access.admit,
+      signing: { signIn: access.signIn, addresses: access.sharing.addresses },
+      relay: access.sharing.relay,
+      settings: { ...own, baseUrl, isBehindProxy, isStrict, allowedOrigins },
+      watch: {
+        checks: [
+          { name: 'store', isReady: async () => (await access.rows.isEmpty()) || true },
+          { name: 'engines', isReady: async () => core.voices.list().length > 0 },
+        ],
+        onRequestEnd(ended) {
+          measuring.onRequestEnd(ended);
+          const { failure, ...request } = ended;
+          logEnd(log, 'debug', 'request', request, failure);
+        },
+        readMetrics: measuring.text,
+        onFault,
+      },
+    }),
+  );
+  opened.defer(() => gateway.drain(0));
+  return gateway;
+}
 
 /** Where this machine itself reaches a listener: one on all addresses is reached on the machine's own. */
 function localUrl(host: string, port: number, isSecure: boolean): string {

@@ -1,9 +1,10 @@
 // Whether what leaves the heart can be understood: the default voice, heard by a speech recognizer, against the raw
 // program of its engine and against the same sound played backwards. Skipped where the recognizer is not installed.
+
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type App, openApp } from '../src/app.ts';
+import { type App, openApp } from '../src/app/command-line.ts';
 import { join as concat } from '../src/audio/join.ts';
 import type { Pcm } from '../src/audio/pcm.ts';
 import { loadConfig } from '../src/config.ts';
@@ -13,6 +14,7 @@ import { compileWasm } from '../src/engines/flite/flite-wasm.ts';
 import { parseSpeechRequest } from '../src/speech/request.ts';
 import { canRecognize, type EncodedSound, recognize, toWords, wordErrorRate } from './recognizer.ts';
 import { sentences } from './sentences.ts';
+import { collectSpeech } from './speech/collect-speech.ts';
 
 /** Enough to tell; `npm run bench intelligibility` takes them all, at every rate. */
 const some = sentences.slice(0, 24);
@@ -31,10 +33,8 @@ describe.skipIf(!canRecognize())('the default voice is understood', { timeout: 3
 
   const speak = (fields: object) => {
     const voiceId = app.voices.list()[0]!.voice.voiceId;
-    return app.speech.synthesizeSpeech(
-      parseSpeechRequest({ voice_id: voiceId, ...fields }),
-      { callerId: 'test' },
-      never,
+    return collectSpeech(
+      app.speech.streamSpeech(parseSpeechRequest({ voice_id: voiceId, ...fields }), { callerId: 'test' }, never),
     );
   };
   const say = async (texts: readonly string[], fields: object): Promise<EncodedSound[]> => {

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
 import { openGateway } from '../../src/gateway/gateway.ts';
-import { createTickets } from '../../src/gateway/speech/stream-tickets.ts';
 import { createId } from '../../src/id.ts';
 import { operator } from '../../src/keys/actor.ts';
 import { createKeyManagement } from '../../src/keys/key-management.ts';
@@ -16,6 +15,15 @@ import { createLimiter } from '../../src/limits/limiter.ts';
 import { createUsageLedger } from '../../src/limits/usage-ledger.ts';
 import { createAdmit } from '../../src/operations/admit.ts';
 import { createIdempotency } from '../../src/operations/idempotency.ts';
+import { createKeyOperations } from '../../src/operations/keys.ts';
+import { createMetering } from '../../src/operations/metering.ts';
+import { createRunner } from '../../src/operations/runner.ts';
+import { createSpeechOperations } from '../../src/operations/speech.ts';
+import { createStoredAudio } from '../../src/operations/stored-audio.ts';
+import { createTickets } from '../../src/operations/stream-tickets.ts';
+import { createGetUsage } from '../../src/operations/usage.ts';
+import { createVoiceOperations } from '../../src/operations/voices.ts';
+import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
 import { createServices } from '../../src/rpc/services.ts';
 import { createSeal } from '../../src/secrets/seal.ts';
@@ -29,7 +37,7 @@ import { createUsageRows } from '../../src/store/usage-rows.ts';
 import type { VoiceManagement } from '../../src/voices/voice-management.ts';
 import { ownCpuMs } from '../measuring/machine.ts';
 import { openGrpcJs, openRawHttp, openRawHttp2 } from './raw-servers.ts';
-import { readyHeart, sound, voice, voices } from './ready-heart.ts';
+import { readyDelivery, readyPlan, sound, voice, voices } from './ready-speech.ts';
 
 export interface Doors {
   httpPort?: number;
@@ -56,7 +64,6 @@ async function openSonant(): Promise<Doors> {
   const rows = createApiKeyRows(store);
   const usage = createUsageRows(store);
   const limiter = createLimiter({ spentSince: async () => 0 });
-  const speaking = { delivery: readyHeart, metering: { limiter, ledger: createUsageLedger(usage) } };
   const keyVerifier = createKeyVerifier({ rows });
   const addresses = createFailedAttempts({ perMinute: 60 });
   const seal = createSeal('a secret of the bench');
@@ -66,32 +73,35 @@ async function openSonant(): Promise<Doors> {
   const desk = createKeyManagement({ rows, onChange: keyVerifier.forget });
   const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000 };
   const { key } = await desk.create({ scopes: firstKeyScopes, limits }, operator);
-  const access = { admit, isInForce: keyVerifier.isInForce, desk };
-  const voicing = {
-    voices,
-    engines: [],
-    desk: {} as VoiceManagement,
-    preview: async () => Promise.reject(new Error('unused')),
+  const runner = createRunner({ admit, isInForce: keyVerifier.isInForce, onCallEnd: () => {} });
+  const metering = createMetering({ limiter, ledger: createUsageLedger(usage) });
+  const idempotency = createIdempotency({ rows: createAnswerRows(store), isAlive: clipRows.isAlive });
+  const preview = async () => Promise.reject(new Error('unused'));
+  const management = {} as VoiceManagement;
+  const operations = {
+    speech: createSpeechOperations({ speech: { plan: readyPlan }, delivery: readyDelivery, metering, idempotency }),
+    voices: createVoiceOperations({ voices, engines: [], management, preview }),
+    keys: createKeyOperations(desk),
+    getUsage: createGetUsage(usage),
+    audio: createStoredAudio({
+      findClip: clipRows.find,
+      open: (id, range) => clips.open(id, range),
+      captionsOf: async () => undefined,
+      isRevocable: () => false,
+    }),
+    idempotency,
+    tickets: createTickets({ rows: createTicketRows(store), seal }),
   };
-  const services = createServices({ speaking, voicing, access, onCallEnd: () => {} });
+  const services = createServices({ runner, ...operations });
   const address = { host: '127.0.0.1', port: 0 };
   const onFault = console.error;
   const rpc = await openRpcServer({ services, address, onFault });
   const gateway = await openGateway({
-    services,
+    runner,
+    operations,
+    addRpcRoutes: (app) => addRpcRoutes(app, services.createHandlers({ grpc: false })),
     admit,
     signing: { signIn, addresses },
-    usage,
-    remembering: {
-      idempotency: createIdempotency({ rows: createAnswerRows(store), isAlive: clipRows.isAlive }),
-      tickets: createTickets({ rows: createTicketRows(store), seal }),
-    },
-    files: {
-      find: clipRows.find,
-      open: (id, range) => clips.open(id, range),
-      captionsOf: async () => undefined,
-      isRevocable: () => false,
-    },
     settings: { address, baseUrl: () => 'http://localhost', isStrict: false, allowedOrigins: [] },
     watch: { checks: [], onRequestEnd: () => {}, onFault },
   });
@@ -101,9 +111,19 @@ async function openSonant(): Promise<Doors> {
   await draft.write(sound);
   await draft.commit();
   await clipRows.add({
-    ...{ clipId, ownerId: 'bench', cacheKey: null, format: 'wav', byteCount: sound.length, seconds: 2, chars: 5 },
-    ...{ sampleRateHz: 24_000, voiceId: voice.voiceId, voiceName: voice.name, warnings: '' },
-    ...{ createdAtMs: Date.now(), expiresAtMs: Date.now() + 3_600_000 },
+    clipId,
+    ownerId: 'bench',
+    cacheKey: null,
+    format: 'wav',
+    byteCount: sound.length,
+    seconds: 2,
+    chars: 5,
+    sampleRateHz: 24_000,
+    voiceId: voice.voiceId,
+    voiceName: voice.name,
+    warnings: '',
+    createdAtMs: Date.now(),
+    expiresAtMs: Date.now() + 3_600_000,
   });
   const file = join(dataDir, 'audio', clipId.slice(-2), clipId);
   const clip = { path: `/audio/${clipId}.wav`, file };

@@ -1,14 +1,15 @@
 // The heart as the service opens it, with the embedded engine alone, so that figures do not depend on what else is
 // installed. What the heart asks of the engine is written down as it passes.
+
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openApp } from '../../src/app.ts';
+import { openApp } from '../../src/app/command-line.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Engine, EngineDefinition, Segment, Voice } from '../../src/engines/engine.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
-import type { SpokenText } from '../../src/speech/synthesize.ts';
+import { type CollectedSpeech, collectSpeech } from '../../test/speech/collect-speech.ts';
 
 /** A request's fields under their names on the wire; the voice is the default one unless said. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -19,7 +20,7 @@ export interface OpenedSpeech {
   /** Every segment that the engine was asked to speak, oldest first. */
   segments: Segment[];
   stream(fields: Fields, signal?: AbortSignal): AsyncGenerator<SpeechEvent, void>;
-  whole(fields: Fields): Promise<SpokenText>;
+  whole(fields: Fields): Promise<CollectedSpeech>;
   close(): Promise<void>;
 }
 
@@ -55,7 +56,7 @@ export async function openSpeech({ speakingMax = 64, timings = true } = {}): Pro
     engine: engine!,
     segments,
     stream: (fields, signal = never) => app.speech.streamSpeech(toRequest(fields), caller, signal),
-    whole: (fields) => app.speech.synthesizeSpeech(toRequest(fields), caller, never),
+    whole: (fields) => collectSpeech(app.speech.streamSpeech(toRequest(fields), caller, never)),
     close: () => app.close(),
   };
 }

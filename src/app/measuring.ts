@@ -2,7 +2,7 @@
 // retries, state and line.
 import type { Engine } from '../engines/engine.ts';
 import type { EndedRequest } from '../gateway/http/ended-request.ts';
-import type { EndedCall } from '../rpc/observe.ts';
+import type { EndedCall } from '../operations/runner.ts';
 import type { EngineGuards, EngineWatch } from '../speech/engine-guard.ts';
 import type { Slots } from '../speech/slots.ts';
 import { createMetrics } from '../telemetry/metrics.ts';

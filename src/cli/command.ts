@@ -6,11 +6,10 @@ import {
   type OpenedVoiceManagement,
   openApp,
   openKeys,
-  openService,
   openUsage,
   openVoiceManagement,
-  type Service,
-} from '../app.ts';
+} from '../app/command-line.ts';
+import { openService, type Service } from '../app.ts';
 import { type Config, loadConfig } from '../config.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';

@@ -1,10 +1,10 @@
 // `sonant doctor`: looks whether everything that Sonant needs here works, and says what to do about what does not.
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { OpenedVoiceManagement } from '../app/command-line.ts';
 import { openClips } from '../app/open-clips.ts';
 import { readTls } from '../app/tls.ts';
 import { tryClips } from '../app/try-clips.ts';
-import type { OpenedVoiceManagement } from '../app.ts';
 import { type Config, type ConfigError, explainMistake } from '../config.ts';
 import { registry } from '../engines/registry.ts';
 import type { Failure } from '../errors.ts';

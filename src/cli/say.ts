@@ -6,6 +6,7 @@ import { addAbortSignal } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
 import { audioFormats, type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
+import { speechFieldRows } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
@@ -17,21 +18,41 @@ import { openFifoToRead } from './fifo.ts';
 import { openPlayer, playerNames } from './player.ts';
 import { createProgressBar } from './progress-bar.ts';
 
+/** The flags of the request's own fields, read off their rows. */
+const fieldFlags = Object.fromEntries(
+  speechFieldRows.flatMap(({ flag }) =>
+    flag ? [[flag.name, { type: flag.value ? 'string' : 'boolean', ...(flag.short && { short: flag.short }) }]] : [],
+  ),
+) as Readonly<Record<string, { type: 'string' | 'boolean'; short?: string }>>;
+
 const options = {
   output: { type: 'string', short: 'o' },
   play: { type: 'boolean', short: 'p' },
   input: { type: 'string', short: 'i' },
-  voice: { type: 'string', short: 'v' },
-  language: { type: 'string', short: 'l' },
-  format: { type: 'string', short: 'f' },
-  'sample-rate': { type: 'string' },
-  'speaking-rate': { type: 'string', short: 'r' },
-  timestamps: { type: 'boolean' },
+  ...fieldFlags,
   json: { type: 'boolean' },
 } as const;
 
-type Switch = 'play' | 'timestamps' | 'json';
-type Flags = Partial<Record<Exclude<keyof typeof options, Switch>, string> & Record<Switch, boolean>>;
+const fieldHelp = speechFieldRows
+  .flatMap(({ flag }) => (flag ? [flag] : []))
+  .map(({ name, short, value, help }) => {
+    const names = `${short ? `-${short}, ` : '    '}--${name}${value ? ` ${value}` : ''}`;
+    return `  ${names.padEnd(24)} ${help}`;
+  })
+  .join('\n');
+
+interface Flags {
+  output?: string;
+  play?: boolean;
+  input?: string;
+  voice?: string;
+  language?: string;
+  format?: string;
+  'sample-rate'?: string;
+  'speaking-rate'?: string;
+  timestamps?: boolean;
+  json?: boolean;
+}
 
 export const sayCommand: Command = {
   name: 'say',
@@ -49,13 +70,8 @@ Speaks TEXT, or the file given with -i, or what comes on standard input.
   -p, --play               play it while it is made, by the first of these that is installed:
                            ${playerNames.join(', ')}
   -i, --input FILE         read the text from a file; - is standard input
-  -v, --voice ID           who speaks; default: the first of sonant voice list, with -l the first that speaks CODE
-  -l, --language CODE      language of the text, such as en-GB; default: the voice's own
-  -f, --format FORMAT      ${formatNames.join(', ')}; default: by the ending of FILE, else wav
-      --sample-rate HZ     24000, 44100 or 48000; default: 44100
-  -r, --speaking-rate N    0.25 to 4; 2 is twice as fast; default: 1
+${fieldHelp}
       --json               print what was made as JSON
-      --timestamps         with --json: when each word is heard, in seconds
 `,
   async run(line) {
     const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
@@ -117,11 +133,9 @@ function chooseFormat(named: string | undefined, output: string): FormatName {
   return format?.name ?? 'wav';
 }
 
-const flagOf: Readonly<Record<string, string>> = {
-  voice_id: '--voice',
-  language_code: '--language',
-  sample_rate: '--sample-rate',
-  speaking_rate: '--speaking-rate',
+const flagOf = (field: string): string => {
+  const flag = speechFieldRows.find(({ json }) => json === field)?.flag;
+  return flag ? `--${flag.name}` : field;
 };
 
 /** What is wrong with a request is wrong with the flags it was made of, and is told in their names. */
@@ -133,7 +147,7 @@ async function checkFlags<T>(check: () => Promise<T>): Promise<T> {
     if (error.reason === 'voice_not_found')
       throw new UsageError('there is no such voice; sonant voice list tells who there is');
     if (error.reason !== 'invalid_request') throw error;
-    const faults = error.facts.details?.map(({ field, message }) => `${flagOf[field] ?? field}: ${message}`) ?? [];
+    const faults = error.facts.details?.map(({ field, message }) => `${flagOf(field)}: ${message}`) ?? [];
     throw new UsageError(faults.join('\n  '));
   }
 }
@@ -174,7 +188,7 @@ function toRequest(flags: Flags, text: string, format: FormatName, voices: Voice
     speaking_rate: toNumber(flags['speaking-rate']),
     timestamps: flags.timestamps ? 'word' : undefined,
   };
-  return parseSpeechRequest(fields, { charsMax: Infinity });
+  return parseSpeechRequest(fields, { limits: { charsMax: Infinity } });
 }
 
 /** The first voice, of those that speak the language if one is given. */

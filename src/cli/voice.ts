@@ -1,6 +1,6 @@
 // `sonant voice list|export|import|delete|revoke|record`: who can speak here, and what becomes of the voices that are kept.
 import { readFile, writeFile } from 'node:fs/promises';
-import type { OpenedVoiceManagement } from '../app.ts';
+import type { OpenedVoiceManagement } from '../app/command-line.ts';
 import { Failure } from '../errors.ts';
 import { operator } from '../keys/actor.ts';
 import { isSpokenBy, type OfferedVoice, type Voices } from '../speech/voice.ts';

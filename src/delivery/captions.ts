@@ -6,7 +6,7 @@
 //     00:00:00.176 --> 00:00:03.550       The train leaves at half past nine.
 //     The train leaves at half past nine.
 
-import type { CaptionKind } from '../speech/request.ts';
+import type { CaptionKind } from '../speech/fields.ts';
 import type { TimedWord } from '../speech/word-timing.ts';
 import { breath } from '../text/piece.ts';
 import { speakablePieces } from '../text/speakable.ts';

@@ -1,38 +1,26 @@
-// Speech that is kept. A whole text is spoken into a clip and answered when all of it is there; the same request of the
-// same caller is answered from the clip while it lasts, and joins in while it is being spoken. A stream is kept besides
-// if it asks for a link. What is kept has an address that nobody can guess, and a day to live.
+// Stores finished speech. A whole text is spoken into a clip and answered when all of it is stored; the same request of
+// the same caller is answered from that clip while it lasts (the cache), and joins the synthesis while it runs. A stream
+// is stored besides if it asks for a link. A clip has an address that nobody can guess, and expires.
 import { createHash } from 'node:crypto';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { ClipStore } from '../clips/clip-store.ts';
 import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
-import { inVoiceLanguage, planSpeech, type SpeechPlans } from '../speech/plan.ts';
-import type { Caller, CaptionKind, SpeechRequest } from '../speech/request.ts';
+import { type CaptionKind, soundFactsOf } from '../speech/fields.ts';
+import type { PlannedSpeech } from '../speech/plan.ts';
+import type { Caller, SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
-import { type Voices, voicesFor } from '../speech/voice.ts';
 import { createSharedWork } from './shared-work.ts';
 import { localFlight, type Shared, type SingleFlight } from './single-flight.ts';
 import { removeClip } from './stored-captions.ts';
 import { type ClipRecord, storeClip } from './stored-clip.ts';
 
 export interface Delivery {
-  /** Speaks the text, or takes it from the cache unless it must be `fresh`, and answers when all of it is kept. */
-  deliver(
-    request: SpeechRequest,
-    caller: Caller,
-    signal: AbortSignal,
-    options: { fresh: boolean; audioUrlWanted: boolean },
-  ): Promise<Delivered>;
-  /** The heart's stream; kept besides, and its info telling of that, where the request asks for a link. */
-  streamSpeech(
-    request: SpeechRequest,
-    caller: Caller,
-    signal: AbortSignal,
-  ): AsyncGenerator<SpeechEvent | DeliveredInfo>;
-  /** A Failure `voice_not_found` where the caller has no such voice. */
-  checkVoice(request: SpeechRequest, caller: Caller): void;
-  estimate(request: SpeechRequest, caller: Caller): Promise<Estimate>;
+  /** Speaks the text, or takes it from the cache unless it must be `fresh`; resolves when all of it is stored. */
+  deliver(planned: PlannedSpeech, caller: Caller, signal: AbortSignal, options: { fresh: boolean }): Promise<Delivered>;
+  /** Streams the speech, and stores it where the request asks for a link. */
+  stream(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncIterable<SpeechEvent>;
   /** A Failure `not_found` where the caller has no such audio. */
   remove(audioId: string, caller: Caller): Promise<void>;
 }
@@ -57,21 +45,6 @@ export interface Delivered {
   open(): AsyncIterable<Uint8Array>;
 }
 
-/** The info of a stream whose sound is kept. */
-export interface DeliveredInfo extends SpeechInfo {
-  cached?: boolean;
-  audioUrl?: string;
-  expiresAt?: Date;
-}
-
-export interface Estimate {
-  chars: number;
-  seconds: number;
-  byteCount: number;
-  segmentCount: number;
-  warnings: readonly string[];
-}
-
 /** The index of clips, as far as it is needed here. */
 export interface ClipIndex {
   add(clip: ClipRecord): Promise<void>;
@@ -80,32 +53,26 @@ export interface ClipIndex {
 }
 
 export interface DeliveryOptions {
-  speech: Speech;
-  voices: Voices;
+  speech: Pick<Speech, 'speak' | 'restMs'>;
   clips: ClipStore;
   index: ClipIndex;
   /** Where clips are served, and how long they are kept. */
   links: { baseUrl(): string; keepMs: number };
 }
 
-type Wanted = Pick<SpeechRequest, 'captions'> & { audioUrlWanted: boolean };
-
 /** A clip answers for a request while it has this share of its life before it. */
 const cachedLifeMin = 0.5;
-/** What people speak at, in characters of text as it is said. */
-const charsPerSecond = 14.5;
 
-/** `flights` are those of all the processes that serve the same callers. */
 export function createDelivery(options: DeliveryOptions, singleFlight: SingleFlight = localFlight): Delivery {
-  const { speech, voices, clips, index, links } = options;
+  const { speech, clips, index, links } = options;
   const work = createSharedWork<Shared<ClipRecord>>();
   const fileUrl = (clipId: string, extension: string) => `${links.baseUrl()}/audio/${clipId}.${extension}`;
   const urlOf = ({ clipId, format }: Pick<ClipRecord, 'clipId' | 'format'>) =>
     fileUrl(clipId, audioFormats[format as FormatName].extension);
 
-  const keepOptions = { clips, index, keepMs: links.keepMs };
+  const storeOptions = { clips, index, keepMs: links.keepMs };
 
-  const toDelivered = (clip: ClipRecord, voice: Voice, cached: boolean, wanted: Wanted): Delivered => ({
+  const toDelivered = (clip: ClipRecord, voice: Voice, cached: boolean, request: SpeechRequest): Delivered => ({
     audioId: clip.clipId,
     voice,
     chars: clip.chars,
@@ -115,8 +82,8 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
     byteCount: clip.byteCount,
     cached,
     warnings: clip.warnings === '' ? [] : clip.warnings.split(' '),
-    audioUrl: wanted.audioUrlWanted ? urlOf(clip) : '',
-    captionUrls: Object.fromEntries(wanted.captions.map((kind) => [kind, fileUrl(clip.clipId, kind)])),
+    audioUrl: request.returnFormat === 'url' ? urlOf(clip) : '',
+    captionUrls: Object.fromEntries(request.captions.map((kind) => [kind, fileUrl(clip.clipId, kind)])),
     expiresAt: new Date(clip.expiresAtMs),
     open: () => readClip(clips, clip.clipId),
   });
@@ -129,8 +96,8 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
     return stored && clip;
   };
 
-  /** What was spoken by the best engine is taken always, what was by a lesser one while those before it cannot speak. */
-  const findSpoken = async (request: SpeechRequest, ownerId: string, { voice, bindings }: SpeechPlans) => {
+  /** A clip of the best engine always counts, one of a lesser engine while those before it cannot speak. */
+  const findSpoken = async ({ request, voice, bindings }: PlannedSpeech, ownerId: string) => {
     for (const binding of bindings) {
       const cached = await findCached(ownerId, cacheKeyOf(request, voice.voice, binding.speaker));
       if (cached || speech.restMs(binding) === 0) return cached;
@@ -138,65 +105,46 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
     return undefined;
   };
 
+  const speakIntoClip = async (planned: PlannedSpeech, caller: Caller, signal: AbortSignal): Promise<ClipRecord> => {
+    const { request } = planned;
+    const { captions, chunks, languageCode } = request;
+    const toCacheKey = (info: SpeechInfo) => cacheKeyOf(request, info.voice, info.speaker);
+    const captioned = captions.length > 0 ? { text: chunks[0]!, languageCode } : undefined;
+    const options = { ...storeOptions, caller, toCacheKey, captioned };
+    const stored = storeClip(speech.speak(planned, caller, signal), options);
+    for await (const _ of stored.events);
+    return stored.clip;
+  };
+
   return {
-    async deliver(request, caller, signal, { fresh, audioUrlWanted }) {
-      const plans = planSpeech(voicesFor(voices, caller), request);
-      const { voice } = plans.voice;
-      const { captions, chunks, languageCode } = inVoiceLanguage(request, plans.voice);
-      const wanted = { audioUrlWanted, captions };
-      const captioned = captions.length > 0 ? { text: chunks[0]!, languageCode } : undefined;
-      const cached = fresh ? undefined : await findSpoken(request, caller.callerId, plans);
-      if (cached) return toDelivered(cached, voice, true, wanted);
-      const speak = async (until: AbortSignal) => {
-        const toCacheKey = (info: SpeechInfo) => cacheKeyOf(request, info.voice, info.speaker);
-        const asked = captioned === undefined ? request : { ...request, timestamps: true };
-        const options = { ...keepOptions, caller, toCacheKey, captioned };
-        const kept = storeClip(speech.streamSpeech(asked, caller, until), options);
-        for await (const _ of kept.events);
-        return kept.clip;
-      };
-      if (fresh) return toDelivered(await speak(signal), voice, false, wanted);
-      const flight = `${caller.callerId} ${cacheKeyOf(request, voice, plans.bindings[0]!.speaker)}`;
+    async deliver(planned, caller, signal, { fresh }) {
+      const { callerId } = caller;
+      const { request, bindings } = planned;
+      const { voice } = planned.voice;
+      if (fresh) return toDelivered(await speakIntoClip(planned, caller, signal), voice, false, request);
+      const cached = await findSpoken(planned, callerId);
+      if (cached) return toDelivered(cached, voice, true, request);
+      const flight = `${callerId} ${cacheKeyOf(request, voice, bindings[0]!.speaker)}`;
       const { value: clip, isMade } = await work.join(flight, signal, (until) =>
         singleFlight.share(flight, until, {
-          find: () => findSpoken(request, caller.callerId, plans),
-          make: () => speak(until),
+          find: () => findSpoken(planned, callerId),
+          make: () => speakIntoClip(planned, caller, until),
         }),
       );
-      return toDelivered(clip, voice, !isMade, wanted);
+      return toDelivered(clip, voice, !isMade, request);
     },
 
-    async *streamSpeech(request, caller, signal) {
-      const events = speech.streamSpeech(request, caller, signal);
-      if (request.returnFormat !== 'url') return yield* events;
-      const kept = storeClip(events, { ...keepOptions, caller, toCacheKey: () => null });
-      for await (const event of kept.events) {
-        if (event.type !== 'info') yield event;
-        else
-          yield {
-            ...event,
-            audioUrl: urlOf({ clipId: event.audioId, format: event.format }),
-            expiresAt: new Date(Date.now() + links.keepMs),
-          } satisfies DeliveredInfo;
+    async *stream(planned, caller, signal) {
+      const events = speech.speak(planned, caller, signal);
+      if (planned.request.returnFormat !== 'url') return yield* events;
+      const stored = storeClip(events, { ...storeOptions, caller, toCacheKey: () => null });
+      let audioUrl = '';
+      for await (const event of stored.events) {
+        if (event.type === 'info') {
+          audioUrl = urlOf({ clipId: event.audioId, format: event.format });
+          yield { ...event, audioUrl, expiresAt: new Date(Date.now() + links.keepMs) };
+        } else yield event.type === 'done' ? { ...event, audioUrl } : event;
       }
-    },
-
-    checkVoice: ({ voiceId }, caller) => void voicesFor(voices, caller).find(voiceId),
-
-    async estimate(request, caller) {
-      const { bindings, planFor } = planSpeech(voicesFor(voices, caller), request);
-      const { cuts, warnings } = planFor(bindings[0]!);
-      let said = 0;
-      let segmentCount = 0;
-      for (let next = cuts.next(); !next.done; next = cuts.next()) {
-        said += next.value.cut?.text.length ?? 0;
-        if (next.value.cut) segmentCount++;
-      }
-      const { chars, format, sampleRateHz, speakingRate } = request;
-      const seconds = said / charsPerSecond / speakingRate;
-      const { bytesPerSecond, headBytes = 0 } = audioFormats[format];
-      const byteCount = Math.round(seconds * bytesPerSecond(sampleRateHz)) + headBytes;
-      return { chars, seconds, byteCount, segmentCount, warnings };
     },
 
     async remove(audioId, caller) {
@@ -209,17 +157,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
 
 /** Everything that the sound depends on, and whether there are captions with it. */
 function cacheKeyOf(request: SpeechRequest, voice: Voice, { engine, voiceId, version }: Voice): string {
-  const { chunks, languageCode, speakingRate, sampleRateHz, format, captions } = request;
-  const who = [voice.voiceId, voice.version, engine, voiceId, version];
-  const facts = [
-    ...who,
-    chunks,
-    languageCode,
-    speakingRate,
-    sampleRateHz,
-    format,
-    ...(captions.length > 0 ? ['captions'] : []),
-  ];
+  const facts = [voice.voiceId, voice.version, engine, voiceId, version, request.chunks, ...soundFactsOf(request)];
   return createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
 }
 

@@ -1,29 +1,31 @@
-// Door two: the HTTP/JSON interface, and Connect and gRPC-Web on the same port. It is a client of the core, in this
-// process: a route turns what is asked into a message, calls the core, and turns what comes back into a reply. When it is
-// to leave it says so to who asks whether it is ready; drained, it takes nothing new, lets what runs finish, then ends it.
+// The HTTP/JSON API, with Connect and gRPC-Web on the same port. A route turns a request into a domain request, runs an
+// operation, and turns its result into a reply. `leave` makes it report that it is not ready; drained, it takes nothing
+// new, lets running requests finish, and then ends them.
 import type { RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createClient } from '@connectrpc/connect';
 import type { FastifyInstance } from 'fastify';
-import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { addConsolePage } from '../console/routes.ts';
 import type { FailedAttempts } from '../limits/failed-attempts.ts';
 import { farewellMs } from '../net/limits.ts';
 import { type ListenAddress, listen, type Tls } from '../net/listen.ts';
 import type { Admit } from '../operations/admit.ts';
+import { callerLeft } from '../operations/call.ts';
 import type { Idempotency } from '../operations/idempotency.ts';
+import type { KeyOperations } from '../operations/keys.ts';
+import type { Runner } from '../operations/runner.ts';
+import type { SpeechOperations } from '../operations/speech.ts';
+import type { StoredAudio } from '../operations/stored-audio.ts';
+import type { Tickets } from '../operations/stream-tickets.ts';
+import type { GetUsage } from '../operations/usage.ts';
+import type { VoiceOperations } from '../operations/voices.ts';
 import type { Relay } from '../redis/redis-relay.ts';
-import { addRpcRoutes } from '../rpc/connect-routes.ts';
-import type { Services } from '../rpc/services.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
-import type { UsageRows } from '../store/usage-rows.ts';
-import { type AudioFiles, addAudioRoutes } from './audio/routes.ts';
+import { addAudioRoutes } from './audio/routes.ts';
 import { addOpenApi } from './docs/openapi-document.ts';
 import { addDocsPage } from './docs/routes.ts';
 import { addHealthRoutes, type ReadinessCheck } from './health/routes.ts';
 import { createAdmission } from './http/admission.ts';
-import { clientLeft } from './http/call-options.ts';
 import { createCors } from './http/cors.ts';
 import type { OnRequestEnd } from './http/ended-request.ts';
 import { createHttpApp } from './http/http-app.ts';
@@ -36,7 +38,6 @@ import { createEventSender, type EventSender } from './speech/event-sender.ts';
 import { ResumableStreams } from './speech/resumable-streams.ts';
 import { addSpeechRoutes } from './speech/routes.ts';
 import { addSseRoutes } from './speech/sse-routes.ts';
-import type { Tickets } from './speech/stream-tickets.ts';
 import { addUsageRoute } from './usage/routes.ts';
 import { addVoiceRoutes } from './voices/routes.ts';
 
@@ -54,22 +55,33 @@ export interface GatewaySettings {
 }
 
 export interface GatewayOptions {
-  services: Pick<Services, 'transport' | 'createHandlers' | 'stop'>;
+  runner: Runner;
+  operations: GatewayOperations;
+  /** Mounts Connect and gRPC-Web on the same port. */
+  addRpcRoutes(app: FastifyInstance): void;
   admit: Admit;
   signing: { signIn: SignIn; addresses: FailedAttempts };
-  files: AudioFiles;
-  /** What is to be found again at any replica. */
-  remembering: { idempotency: Idempotency; tickets: Tickets; relay?: Relay | undefined };
-  usage: Pick<UsageRows, 'sum'>;
+  /** Reads streams on that another replica speaks. */
+  relay?: Relay | undefined;
   settings: GatewaySettings;
   watch: {
     checks: readonly ReadinessCheck[];
     onRequestEnd: OnRequestEnd;
-    /** What operators see, in the text that Prometheus reads. */
+    /** The metrics, in the text format of Prometheus. */
     readMetrics?: () => string;
-    /** Hears of faults that no caller is told of. */
+    /** Called with faults that no caller is told of. */
     onFault(fault: unknown): void;
   };
+}
+
+export interface GatewayOperations {
+  speech: SpeechOperations;
+  voices: VoiceOperations;
+  keys: KeyOperations;
+  getUsage: GetUsage;
+  audio: StoredAudio;
+  idempotency: Idempotency;
+  tickets: Tickets;
 }
 
 export interface Gateway {
@@ -86,7 +98,7 @@ export interface Gateway {
 }
 
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
-  const { services, settings, watch } = options;
+  const { runner, settings, watch } = options;
   const { onRequestEnd, onFault } = watch;
   let isLeaving = false;
   let isDraining = false;
@@ -110,7 +122,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     isDraining: () => isDraining,
     onRequestEnd,
   });
-  const { relay } = options.remembering;
+  const { relay } = options;
   const streams = new ResumableStreams(relay && { opened: relay.offer, gone: relay.withdraw });
   const checks = [...watch.checks, { name: 'it is stopping', isReady: async () => !isLeaving }];
   const { untilReadElsewhere } = addRoutes(app, streams, { ...options, watch: { ...watch, checks } });
@@ -136,7 +148,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     const timers = [
       // Who has asked for nothing yet has a moment left to do so.
       setTimeout(() => destroyAll(callers, (socket) => !hasAsked.has(socket)), farewellMs),
-      setTimeout(() => services.stop(), timeoutMs),
+      setTimeout(() => runner.stop(), timeoutMs),
       setTimeout(() => destroyAll(callers), timeoutMs + farewellMs),
     ];
     // What is read at another replica is read through no socket of this one.
@@ -146,7 +158,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     ]);
     timers.forEach(clearTimeout);
     destroyAll(connections);
-    streams.close(clientLeft);
+    streams.close(callerLeft);
     await app.close();
   };
 
@@ -174,25 +186,25 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 }
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
-  const { services, admit, signing, files, remembering, usage, settings, watch } = options;
-  const { idempotency, tickets, relay } = remembering;
+  const { runner, operations, admit, signing, relay, settings, watch } = options;
+  const { speech, voices, keys, getUsage, audio, idempotency, tickets } = operations;
   const { baseUrl, isStrict } = settings;
-  const client = createClient(SpeechService, services.transport);
-  const { admitTo, admitFor, admitBearerTo } = createAdmission(admit);
-  const eventSender = createEventSender({ client, streams, admit, relay, onFault: watch.onFault });
+  const admission = createAdmission(runner);
+  const { admitTo, admitBearerTo } = admission;
+  const eventSender = createEventSender({ speech, admission, streams, admit, relay, onFault: watch.onFault });
   const readOpenApi = addOpenApi(app, baseUrl);
-  addSpeechRoutes(app, { client, admitTo, eventSender, idempotency, isStrict });
+  addSpeechRoutes(app, { speech, admitTo, eventSender, idempotency, isStrict });
   addSseRoutes(app, { admitTo, eventSender, tickets, isStrict, baseUrl });
-  addEstimateRoute(app, { client, admitTo, isStrict });
-  addAudioRoutes(app, files);
-  addVoiceRoutes(app, { transport: services.transport, admitTo, isStrict, baseUrl });
-  addKeyRoutes(app, { transport: services.transport, admitTo, isStrict, baseUrl });
-  addOpenAiRoutes(app, { transport: services.transport, admitTo: admitBearerTo, isStrict });
+  addEstimateRoute(app, { speech, admitTo, isStrict });
+  addAudioRoutes(app, audio);
+  addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });
+  addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });
+  addOpenAiRoutes(app, { speech, voices, admitTo: admitBearerTo, isStrict });
   addOauthRoutes(app, { ...signing, baseUrl });
-  addUsageRoute(app, { usage, admitFor });
+  addUsageRoute(app, { getUsage, admitTo });
   addHealthRoutes(app, watch);
   addDocsPage(app, readOpenApi);
   addConsolePage(app, { canSignIn: signing.signIn.hasIssuer });
-  addRpcRoutes(app, services.createHandlers({ grpc: false }));
+  options.addRpcRoutes(app);
   return eventSender;
 }

@@ -1,7 +1,7 @@
 // What is asked of a key, when it is made or changed, and what of that can be wrong by itself.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { faultsOfLimits, type LimitFields } from '../limits/key-limits.ts';
-import { voiceIdCharsMax } from '../speech/request.ts';
+import { voiceIdCharsMax } from '../speech/fields.ts';
 import { countChars } from '../text/chars.ts';
 import { isAddressBlock } from './address-list.ts';
 import { isScope, scopes } from './scopes.ts';

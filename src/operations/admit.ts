@@ -1,13 +1,13 @@
-// Whether a call may be made. The order is the contract's: is there a well-formed key (no look-up), is it one of ours
-// and in force, may it be used from there, does it have every scope that the call needs, has it called too often. Where
-// keys are managed, a bearer token or a session will do in place of a key; they are good for nothing else.
+// Decides whether a call is admitted, in the order of the contract: the key is well formed (no look-up), known and in
+// force, allowed from this address, has every scope that the call needs, and is within its request rate. Operations that
+// manage keys also take a bearer token or a session; these are good for nothing else.
 import { Failure, type Reason } from '../errors.ts';
 import type { KeyCaller, KeyVerifier } from '../keys/key-verifier.ts';
 import type { FailedAttempts } from '../limits/failed-attempts.ts';
 import type { Limiter, LimitStatus } from '../limits/limiter.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 
-/** What came with a call. */
+/** The credentials of a call. */
 export interface Presented {
   key: string | undefined;
   /** The header of that name. */
@@ -16,8 +16,8 @@ export interface Presented {
   session?: { cookie: string; csrf: string } | undefined;
   /** Where the call comes from. */
   address: string;
-  /** Hears how the key stands with its limits, also where the call is refused. */
-  tell?: ((limitStatus: LimitStatus) => void) | undefined;
+  /** Called with the state of the key's limits, also where the call is refused. */
+  reportLimits?: ((status: LimitStatus) => void) | undefined;
 }
 
 /**
@@ -33,7 +33,7 @@ export interface AdmitOptions {
   limits?: { limiter: Pick<Limiter, 'takeRequest' | 'reportStatus'>; addresses: FailedAttempts } | undefined;
 }
 
-/** What an attempt without a valid key or token is told. */
+/** Failures that count as failed attempts of an address. */
 const attempts: readonly Reason[] = ['invalid_api_key', 'invalid_token'];
 
 export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admit {
@@ -53,14 +53,23 @@ export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admi
       if (error instanceof Failure && attempts.includes(error.reason)) limits?.addresses.noteFailure(presented.address);
       throw error;
     });
-    const { tell = () => {} } = presented;
-    const held: readonly string[] = caller.scopes;
-    if (choices.length > 0 && !choices.some((choice) => choice.every((scope) => held.includes(scope)))) {
-      await limits?.limiter.reportStatus(caller, tell);
-      const message = `The API key needs one of the scopes ${requiredScopes.join(', ')}.`;
-      throw new Failure('insufficient_scope', { requiredScopes, ...(choices.length > 1 && { message }) });
+    const { reportLimits = () => {} } = presented;
+    try {
+      checkScopes(caller, ...choices);
+    } catch (error) {
+      await limits?.limiter.reportStatus(caller, reportLimits);
+      throw error;
     }
-    await limits?.limiter.takeRequest(caller, tell);
+    await limits?.limiter.takeRequest(caller, reportLimits);
     return caller;
   };
+}
+
+/** A Failure `insufficient_scope` unless the caller holds all scopes of one of the choices. */
+export function checkScopes({ scopes }: Pick<KeyCaller, 'scopes'>, ...choices: readonly (readonly string[])[]): void {
+  const held: readonly string[] = scopes;
+  if (choices.length === 0 || choices.some((choice) => choice.every((scope) => held.includes(scope)))) return;
+  const requiredScopes = [...new Set(choices.flat())];
+  const message = `The API key needs one of the scopes ${requiredScopes.join(', ')}.`;
+  throw new Failure('insufficient_scope', { requiredScopes, ...(choices.length > 1 && { message }) });
 }

@@ -1,51 +1,54 @@
-// What a synthesis costs the key that asked for it: a place while it runs, characters of its month, and a line in the
-// ledger. The ledger is written before what it tells of is acknowledged: an answer before it is given, a chunk before
-// its end is told; so what a caller knows to be spoken is counted, even if the service is killed the next moment.
-// What was not spoken, because it failed or was left, is given back.
+// Charges a synthesis to its key: a concurrency slot while it runs, characters of the monthly quota, and usage rows. The
+// usage is stored before the sound is acknowledged (a whole text before its answer, a chunk before its end is reported),
+// so that what a caller knows to be spoken is counted even if the service is killed in the next moment. Characters that
+// were not spoken, because the synthesis failed or its caller left, are given back.
 
 import { audioFormats } from '../audio/formats.ts';
 import type { Delivered } from '../delivery/delivery.ts';
-import type { KeyCaller } from '../keys/key-verifier.ts';
-import type { Limiter, LimitStatus } from '../limits/limiter.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import { dayOf } from '../limits/usage-day.ts';
 import type { UsageLedger } from '../limits/usage-ledger.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import { countChars } from '../text/chars.ts';
+import type { Call } from './call.ts';
 
-export interface Metering {
+export interface MeteringOptions {
   limiter: Pick<Limiter, 'takeSynthesis'>;
   ledger: UsageLedger;
 }
 
-/** Who asks for what, until when, and who is told how they stand. */
-export interface Asking {
-  caller: KeyCaller;
-  request: SpeechRequest;
-  signal: AbortSignal;
-  tell(limitStatus: LimitStatus): void;
+export interface Metering {
+  charge(call: Call, request: SpeechRequest, work: () => Promise<Delivered>): Promise<Delivered>;
+  chargeStream(
+    call: Call,
+    request: SpeechRequest,
+    events: () => AsyncIterable<SpeechEvent>,
+  ): AsyncIterable<SpeechEvent>;
 }
 
-export interface Metered {
-  deliver(asking: Asking, work: () => Promise<Delivered>): Promise<Delivered>;
-  stream<E extends SpeechEvent>(asking: Asking, events: () => AsyncIterable<E>): AsyncGenerator<E>;
-}
-
-export function createMetered({ limiter, ledger }: Metering): Metered {
-  const note = ({ caller, request }: Asking, requests: number, characters: number, seconds: number) =>
-    ledger.add({
-      ...{ keyId: caller.keyId, voiceId: request.voiceId, day: dayOf(Date.now()) },
-      ...{ requests, characters, audioMs: Math.round(seconds * 1000) },
-    });
+export function createMetering({ limiter, ledger }: MeteringOptions): Metering {
+  const take = ({ caller, signal, reportLimits }: Call, { chars }: SpeechRequest) =>
+    limiter.takeSynthesis(caller, chars, { signal, tell: reportLimits });
+  const noteFor =
+    ({ caller }: Call, { voiceId }: SpeechRequest): Note =>
+    (requests, characters, seconds) =>
+      ledger.add({
+        keyId: caller.keyId,
+        voiceId,
+        day: dayOf(Date.now()),
+        requests,
+        characters,
+        audioMs: Math.round(seconds * 1000),
+      });
 
   return {
-    async deliver(asking, work) {
-      const { caller, request, signal, tell } = asking;
-      const synthesis = await limiter.takeSynthesis(caller, request.chars, { signal, tell });
+    async charge(call, request, work) {
+      const synthesis = await take(call, request);
       let spokenChars = 0;
       try {
         const delivered = await work();
-        await note(asking, 1, request.chars, delivered.seconds);
+        await noteFor(call, request)(1, request.chars, delivered.seconds);
         spokenChars = request.chars;
         return delivered;
       } finally {
@@ -53,19 +56,18 @@ export function createMetered({ limiter, ledger }: Metering): Metered {
       }
     },
 
-    async *stream(asking, events) {
-      const { caller, request, signal, tell } = asking;
-      const synthesis = await limiter.takeSynthesis(caller, request.chars, { signal, tell });
-      const account = new StreamAccount(request);
+    async *chargeStream(call, request, events) {
+      const synthesis = await take(call, request);
+      const account = new StreamAccount(request, noteFor(call, request));
       try {
         for await (const event of events()) {
-          account.hear(event);
-          if (event.type === 'chunk_done' || event.type === 'done') await account.settle(asking, note);
+          account.count(event);
+          if (event.type === 'chunk_done' || event.type === 'done') await account.settle();
           yield event;
         }
       } finally {
         // Its reader has left, or it failed: what was sent of the last chunk counts.
-        const settled = account.settle(asking, note).catch(() => undefined);
+        const settled = account.settle().catch(() => undefined);
         synthesis.end(account.spokenChars);
         await settled;
       }
@@ -73,27 +75,30 @@ export function createMetered({ limiter, ledger }: Metering): Metered {
   };
 }
 
-type Note = (asking: Asking, requests: number, characters: number, seconds: number) => Promise<void>;
+/** Stores usage. */
+type Note = (requests: number, characters: number, seconds: number) => Promise<void>;
 
-/** What of a stream was spoken, and how much of that the ledger has. */
+/** What of a stream was spoken, and how much of that is stored. */
 class StreamAccount {
   readonly #request: SpeechRequest;
+  readonly #note: Note;
   readonly #charsBefore: number[] = [0];
   #info: SpeechInfo | undefined;
-  #isHeard = false;
+  #hasSound = false;
   #noted = { requests: 0, chars: 0, seconds: 0 };
   #seconds = 0;
   spokenChars = 0;
 
-  constructor(request: SpeechRequest) {
+  constructor(request: SpeechRequest, note: Note) {
     this.#request = request;
+    this.#note = note;
     for (const chunk of request.chunks) this.#charsBefore.push(this.#charsBefore.at(-1)! + countChars(chunk));
   }
 
-  hear(event: SpeechEvent): void {
+  count(event: SpeechEvent): void {
     if (event.type === 'info') this.#info = event;
     else if (event.type === 'audio') {
-      this.#isHeard = true;
+      this.#hasSound = true;
       const { format, sampleRateHz } = this.#info!;
       this.#seconds += event.audio.length / audioFormats[format].bytesPerSecond(sampleRateHz);
       this.spokenChars = Math.max(this.spokenChars, this.#charsBefore[event.chunkIndex]! + event.chunkCharsBegun);
@@ -106,15 +111,15 @@ class StreamAccount {
     }
   }
 
-  async settle(asking: Asking, note: Note): Promise<void> {
+  async settle(): Promise<void> {
     const before = this.#noted;
-    const requests = this.#isHeard ? 1 : 0;
+    const requests = this.#hasSound ? 1 : 0;
     this.#noted = { requests, chars: this.spokenChars, seconds: this.#seconds };
     const chars = this.spokenChars - before.chars;
     const seconds = Math.max(0, this.#seconds - before.seconds);
     if (requests === before.requests && chars === 0 && seconds === 0) return;
     try {
-      await note(asking, requests - before.requests, chars, seconds);
+      await this.#note(requests - before.requests, chars, seconds);
     } catch (error) {
       this.#noted = before;
       throw error;

@@ -1,4 +1,4 @@
-// Pages of a list. A page token is the id of the last item before the page, so that items which come and go meanwhile
+// Pages of a list. A page token holds the id of the last item before the page, so that items which come and go meanwhile
 // make no page skip or repeat another.
 import type { FieldViolation } from '../errors.ts';
 import { pageSizeDefault, pageSizeMax } from './limits.ts';
@@ -9,28 +9,45 @@ export interface Page {
   after: string | undefined;
 }
 
-const tokenMark = 'after:';
+export interface PageOf<Item> {
+  items: readonly Item[];
+  /** Empty on the last page. */
+  nextPageToken: string;
+}
 
-/** The page that is asked for; adds what is wrong with it to the faults. */
+/** What an API calls the fields of a page. */
+export interface PageNames {
+  size: string;
+  token: string;
+  next: string;
+}
+
+const tokenPrefix = 'after:';
+
+/** The page that is asked for; violations are added to those found before. */
 export function parsePage(
   { pageSize = pageSizeDefault, pageToken }: { pageSize?: number | undefined; pageToken: string },
-  faults: FieldViolation[],
+  names: PageNames,
+  violations: FieldViolation[],
 ): Page {
   if (pageSize < 1 || pageSize > pageSizeMax)
-    faults.push({ field: 'page_size', reason: 'range', message: `must be 1 to ${pageSizeMax}` });
+    violations.push({ field: names.size, reason: 'range', message: `must be 1 to ${pageSizeMax}` });
   const after = pageToken === '' ? undefined : fromToken(pageToken);
-  if (pageToken !== '' && after === undefined) {
-    const message = 'must be the next_page_token of an earlier page';
-    faults.push({ field: 'page_token', reason: 'format', message });
-  }
+  if (pageToken !== '' && after === undefined)
+    violations.push({ field: names.token, reason: 'format', message: `must be the ${names.next} of an earlier page` });
   return { size: pageSize, after };
 }
 
-/** For the page behind that item. */
-export const toPageToken = (id: string) => Buffer.from(tokenMark + id).toString('base64url');
+/** The first `size` of the items, with the token of the page behind them, if there are more. */
+export function toPage<Item>(items: readonly Item[], size: number, idOf: (item: Item) => string): PageOf<Item> {
+  const page = items.slice(0, size);
+  return { items: page, nextPageToken: items.length > size ? toPageToken(idOf(page.at(-1)!)) : '' };
+}
+
+const toPageToken = (id: string) => Buffer.from(tokenPrefix + id).toString('base64url');
 
 function fromToken(token: string): string | undefined {
   const text = Buffer.from(token, 'base64url').toString();
-  const id = text.slice(tokenMark.length);
+  const id = text.slice(tokenPrefix.length);
   return toPageToken(id) === token ? id : undefined;
 }

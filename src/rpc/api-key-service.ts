@@ -1,5 +1,4 @@
-// sonant.v1.ApiKeyService: the desk where keys are made and kept, in the words of the proto.
-
+// sonant.v1.ApiKeyService: the messages of the proto into what is asked of keys, and keys into messages.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
@@ -13,54 +12,52 @@ import {
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { ApiKey } from '../keys/api-key-record.ts';
 import type { KeyFields } from '../keys/key-fields.ts';
-import { graceSecondsUsual, type KeyManagement, type MadeKey } from '../keys/key-management.ts';
+import type { MadeKey } from '../keys/key-management.ts';
 import { defaultScopes } from '../keys/scopes.ts';
-import { parsePage, toPageToken } from '../operations/page.ts';
-import { actorOf, callerOf } from './call.ts';
-import { requirePaths, requireText } from './required.ts';
+import type { KeyOperations } from '../operations/keys.ts';
+import { parsePage } from '../operations/page.ts';
+import { callOf } from './call-context.ts';
+import { pageNames, requirePaths, requireText } from './required.ts';
 
-export function createApiKeyService(desk: KeyManagement): ServiceImpl<typeof ApiKeyService> {
+export function createApiKeyService(keys: KeyOperations): ServiceImpl<typeof ApiKeyService> {
   return {
     async createApiKey({ spec }, context) {
-      return toMade(await desk.create(toAsked(spec), actorOf(context)));
+      return toMade(await keys.createApiKey(callOf(context), toKeyFields(spec)));
     },
     async listApiKeys(message, context) {
-      const faults: FieldViolation[] = [];
-      const { size, after } = parsePage(message, faults);
-      if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-      // One more tells whether there is a page behind this one.
-      const keys = await desk.list(actorOf(context), { size: size + 1, beforeKeyId: after });
-      const page = keys.slice(0, size);
-      const nextPageToken = keys.length > size ? toPageToken(page.at(-1)!.keyId) : '';
-      return { apiKeys: page.map(toMessage), nextPageToken };
+      const violations: FieldViolation[] = [];
+      const page = parsePage(message, pageNames, violations);
+      if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
+      const { items, nextPageToken } = await keys.listApiKeys(callOf(context), page);
+      return { apiKeys: items.map(toMessage), nextPageToken };
     },
     async getApiKey({ keyId }, context) {
-      return { apiKey: toMessage(await desk.get(named(keyId), actorOf(context))) };
+      return { apiKey: toMessage(await keys.getApiKey(callOf(context), required(keyId))) };
     },
     async updateApiKey(message, context) {
-      const asked = toAskedChange(message);
-      return { apiKey: toMessage(await desk.update(named(message.keyId), asked, actorOf(context))) };
+      const fields = toKeyChange(message);
+      return { apiKey: toMessage(await keys.updateApiKey(callOf(context), required(message.keyId), fields)) };
     },
-    async rotateApiKey({ keyId, graceSeconds = graceSecondsUsual }, context) {
-      return toMade(await desk.rotate(named(keyId), graceSeconds, actorOf(context)));
+    async rotateApiKey({ keyId, graceSeconds }, context) {
+      return toMade(await keys.rotateApiKey(callOf(context), required(keyId), graceSeconds));
     },
     async revokeApiKey({ keyId }, context) {
-      return { apiKey: toMessage(await desk.revoke(named(keyId), actorOf(context))) };
+      return { apiKey: toMessage(await keys.revokeApiKey(callOf(context), required(keyId))) };
     },
     async getOwnApiKey(_message, context) {
-      return { apiKey: toMessage(await desk.get(callerOf(context).keyId, actorOf(context))) };
+      return { apiKey: toMessage(await keys.getOwnApiKey(callOf(context))) };
     },
     async revokeOwnApiKey(_message, context) {
-      return { apiKey: toMessage(await desk.revoke(callerOf(context).keyId, actorOf(context))) };
+      return { apiKey: toMessage(await keys.revokeOwnApiKey(callOf(context))) };
     },
   };
 }
 
-const named = (keyId: string) => requireText('key_id', keyId, 'name the key');
+const required = (keyId: string) => requireText('key_id', keyId, 'name the key');
 
 const unlessEmpty = <T>(items: readonly T[] | undefined) => (items && items.length > 0 ? items : undefined);
 
-const toAsked = (spec: ApiKeySpec | undefined): KeyFields => ({
+const toKeyFields = (spec: ApiKeySpec | undefined): KeyFields => ({
   name: spec?.name || undefined,
   scopes: unlessEmpty(spec?.scopes),
   expiresInDays: spec?.expiresInDays,
@@ -76,7 +73,7 @@ const toAsked = (spec: ApiKeySpec | undefined): KeyFields => ({
 const toNumber = (count: bigint | undefined) => (count === undefined ? undefined : Number(count));
 
 /** What each path of the mask stands for, where its field is set and where it is not. */
-const changes: Readonly<Record<string, (asked: KeyFields) => KeyFields>> = {
+const changes: Readonly<Record<string, (fields: KeyFields) => KeyFields>> = {
   name: ({ name = 'unnamed' }) => ({ name }),
   scopes: ({ scopes = defaultScopes }) => ({ scopes }),
   expires_in_days: ({ expiresInDays = null }) => ({ expiresInDays }),
@@ -92,10 +89,10 @@ const changes: Readonly<Record<string, (asked: KeyFields) => KeyFields>> = {
   }),
 };
 
-function toAskedChange({ spec, updateMask }: UpdateApiKeyRequest): KeyFields {
+function toKeyChange({ spec, updateMask }: UpdateApiKeyRequest): KeyFields {
   const paths = requirePaths(updateMask, changes);
-  const asked = toAsked(spec);
-  const parts = paths.map((path) => changes[path]!(asked));
+  const fields = toKeyFields(spec);
+  const parts = paths.map((path) => changes[path]!(fields));
   const limits = Object.assign({}, ...parts.map((part) => part.limits));
   return { ...Object.assign({}, ...parts), ...(parts.some((part) => part.limits) && { limits }) };
 }

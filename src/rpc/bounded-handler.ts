@@ -13,7 +13,7 @@ import {
 import type { UniversalServerRequest } from '@connectrpc/connect/protocol';
 import { toFailure } from '../errors.ts';
 import { type BodyLimits, type NodeRequest, readBody } from '../net/request-body.ts';
-import { addressKey } from './call.ts';
+import { addressKey } from './call-context.ts';
 import { deadlineMsMax } from './limits.ts';
 import { toConnectError } from './status.ts';
 

@@ -15,3 +15,6 @@ export function requirePaths(mask: FieldMask | undefined, known: object): readon
   const message = `must name what changes, of ${Object.keys(known).join(', ')}`;
   throw new Failure('invalid_request', { details: [{ field: 'update_mask', reason: 'enum', message }] });
 }
+
+/** What the protos call the fields of a page. */
+export const pageNames = { size: 'page_size', token: 'page_token', next: 'next_page_token' };

@@ -1,88 +1,60 @@
-// Requests of the speech service as the heart takes them: read by `parseSpeechRequest`, so that every rule and every
-// default is the one of the whole house. What proto3 cannot tell from absent counts as absent, and a number that is none
-// of an enum's goes on as it is, to be refused along with all other faults.
-
-import {
-  type EstimateSpeechRequest,
-  OutputFormat,
-  ReturnFormat,
-  type StreamSpeechRequest,
-  type SynthesizeSpeechRequest,
-  TimestampKind,
-} from '../../gen/sonant/v1/speech_pb.ts';
-import { Failure, type FieldViolation } from '../errors.ts';
+// The messages of the speech service as the fields of a request, read off the rows of speech/fields.ts and the descriptors
+// of the protos, so that every rule and every default is that of the parser. A field at its proto3 default counts as
+// absent; a number that is no value of its enum stays a number, and is refused with all other violations.
+import type { DescEnum, DescField, DescMessage, Message } from '@bufbuild/protobuf';
+import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
+import type { FieldViolation } from '../errors.ts';
+import { speechFieldRows } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
-import { fromCaptionFormat, fromOutputFormat } from './speech-enums.ts';
 
-type Message = SynthesizeSpeechRequest | StreamSpeechRequest | EstimateSpeechRequest;
-
-const formats = { [OutputFormat.UNSPECIFIED]: undefined, ...fromOutputFormat };
-const returnFormats: Readonly<Record<number, string | undefined>> = {
-  [ReturnFormat.UNSPECIFIED]: 'url',
-  [ReturnFormat.URL]: 'url',
-  [ReturnFormat.INLINE]: 'buffer',
-};
-const timestampKinds: Readonly<Record<number, string | undefined>> = {
-  [TimestampKind.UNSPECIFIED]: undefined,
-  [TimestampKind.WORD]: 'word',
-};
-
-/** Fields that have another name in JSON. */
-const protoNames: Readonly<Record<string, string>> = { sample_rate: 'sample_rate_hz' };
-
-export const parseSynthesize = (message: SynthesizeSpeechRequest, faults: readonly FieldViolation[]): SpeechRequest =>
-  parse(
-    {
-      ...soundFields(message),
-      method: 'rest',
-      text: message.text || undefined,
-      return_format: named(returnFormats, message.returnFormat),
-      captions: message.captions.map((kind) => named(fromCaptionFormat, kind)),
-    },
-    faults,
-  );
-
-/** A stream is kept only if it says so. */
-export const parseStream = (message: StreamSpeechRequest): SpeechRequest =>
-  parse({
-    ...soundFields(message),
-    method: 'streaming',
-    text_chunks: message.textChunks,
-    return_format: named({ ...returnFormats, [ReturnFormat.UNSPECIFIED]: 'buffer' }, message.returnFormat),
-    timestamps: named(timestampKinds, message.timestamps),
-  });
-
-export const parseEstimate = (message: EstimateSpeechRequest): SpeechRequest =>
-  parse({ ...soundFields(message), method: 'streaming', text_chunks: message.textChunks });
-
-const soundFields = ({ voiceId, sampleRateHz, languageCode, outputFormat, speakingRate }: Message) => ({
-  voice_id: voiceId || undefined,
-  sample_rate: sampleRateHz,
-  language_code: languageCode,
-  output_format: named(formats, outputFormat),
-  speaking_rate: speakingRate,
-});
-
-const named = (names: Readonly<Record<number, string | undefined>>, value: number): unknown =>
-  Object.hasOwn(names, value) ? names[value] : value;
-
-/** The request, or one Failure with what is wrong in `fields` and the faults found before. */
-function parse(fields: Readonly<Record<string, unknown>>, faults: readonly FieldViolation[] = []): SpeechRequest {
-  let request: SpeechRequest;
-  try {
-    request = parseSpeechRequest(fields);
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    const details = [...(error.facts.details ?? []), ...faults].map(inProto);
-    throw faults.length > 0
-      ? new Failure('invalid_request', { details })
-      : new Failure(error.reason, { ...error.facts, details });
-  }
-  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-  return request;
+interface FieldReader {
+  json: string;
+  read(message: Message): unknown;
 }
 
-const inProto = (violation: FieldViolation): FieldViolation => ({
-  ...violation,
-  field: protoNames[violation.field] ?? violation.field,
-});
+const readers = new Map<DescMessage, readonly FieldReader[]>();
+
+/** The request that the message is; `violations` are those found before. */
+export function parseSpeechMessage(
+  schema: DescMessage,
+  message: Message,
+  method: SpeechRequest['method'],
+  violations: readonly FieldViolation[] = [],
+): SpeechRequest {
+  const known = readers.get(schema) ?? readersOf(schema);
+  readers.set(schema, known);
+  const fields: Record<string, unknown> = { method };
+  for (const { json, read } of known) fields[json] = read(message);
+  return parseSpeechRequest(fields, { violations });
+}
+
+const readersOf = (schema: DescMessage): readonly FieldReader[] =>
+  speechFieldRows.flatMap(({ json, names, protoValues }) => {
+    const field = schema.fields.find(({ name }) => name === (names?.proto ?? json));
+    return field ? [{ json, read: readerOf(field, protoValues) }] : [];
+  });
+
+function readerOf(field: DescField, renamed: Readonly<Record<string, string>> = {}): FieldReader['read'] {
+  const isImplicit = field.presence === FeatureSet_FieldPresence.IMPLICIT;
+  const toValue = field.enum ? valueReader(field.enum, renamed) : (value: unknown) => value;
+  return (message) => {
+    const value = (message as unknown as Readonly<Record<string, unknown>>)[field.localName];
+    if (Array.isArray(value)) return value.map(toValue);
+    return isImplicit && (value === '' || value === 0) ? undefined : toValue(value);
+  };
+}
+
+/** OUTPUT_FORMAT_WAV is "wav". */
+const valueReader = ({ values, sharedPrefix = '' }: DescEnum, renamed: Readonly<Record<string, string>>) => {
+  const names = new Map(
+    values.map(({ number, name }) => {
+      const short = name.toLowerCase().slice(sharedPrefix.length);
+      return [number, number === 0 ? undefined : (renamed[short] ?? short)];
+    }),
+  );
+  return (value: unknown) => (names.has(value as number) ? (names.get(value as number) ?? value) : value);
+};
+
+/** The value of the enum that has this name: the inverse of how a request is read. */
+export const toEnumValue = <Value extends number>({ values, sharedPrefix = '' }: DescEnum, name: string): Value =>
+  values.find((value) => value.name.toLowerCase().slice(sharedPrefix.length) === name)!.number as Value;

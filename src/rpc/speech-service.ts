@@ -1,92 +1,68 @@
-// sonant.v1.SpeechService: the heart's requests, events and failures in the words of the proto, and nothing besides.
+// sonant.v1.SpeechService: the messages of the proto into requests, and results into messages.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import {
-  ReturnFormat,
+  type CaptionFormat,
+  CaptionFormatSchema,
+  EstimateSpeechRequestSchema,
+  type OutputFormat,
+  OutputFormatSchema,
   type SpeechInfoSchema,
   type SpeechService,
   SpeechTimestamps_Quality,
+  StreamSpeechRequestSchema,
   type StreamSpeechResponseSchema,
+  SynthesizeSpeechRequestSchema,
   type SynthesizeSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
-import type { Delivered, DeliveredInfo, Delivery } from '../delivery/delivery.ts';
+import type { Delivered } from '../delivery/delivery.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { tellerOf } from '../limits/rate-limit-headers.ts';
 import { inlineBytesMax } from '../operations/limits.ts';
-import type { Asking, Metered } from '../operations/metering.ts';
-import type { CaptionKind, SpeechRequest } from '../speech/request.ts';
-import type { SpeechEvent } from '../speech/speech-events.ts';
-import { callerOf, handoverKey } from './call.ts';
+import type { SpeechOperations } from '../operations/speech.ts';
+import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
+import { callOf } from './call-context.ts';
 import { requireText } from './required.ts';
-import { toCaptionFormat, toOutputFormat } from './speech-enums.ts';
-import { parseEstimate, parseStream, parseSynthesize } from './speech-fields.ts';
+import { parseSpeechMessage, toEnumValue } from './speech-fields.ts';
 
 type Service = ServiceImpl<typeof SpeechService>;
 type Event = MessageInitShape<typeof StreamSpeechResponseSchema>;
 
-export function createSpeechService(delivery: Delivery, metered: Metered): Service {
-  const synthesizeSpeech: Service['synthesizeSpeech'] = async (message, context) => {
-    const { value: bytesMax, faults } = readInlineBytesMax(message.inlineBytesMax);
-    const request = parseSynthesize(message, faults);
-    const audioUrlWanted = message.returnFormat !== ReturnFormat.INLINE;
-    const options = { fresh: isFreshWanted(context), audioUrlWanted };
-    const asking = askingOf(request, context);
-    delivery.checkVoice(request, asking.caller);
-    const delivered = await metered.deliver(asking, () =>
-      delivery.deliver(request, asking.caller, asking.signal, options),
-    );
-    const handover = context.values.get(handoverKey);
-    if (handover) handover.delivered = delivered;
-    return {
-      ...describe(delivered),
-      ...(audioUrlWanted && linkTo(delivered)),
-      ...(!audioUrlWanted && !handover && (await inline(delivered, bytesMax, context.signal))),
-    };
-  };
-
-  async function* stream(...[message, context]: Parameters<Service['streamSpeech']>): AsyncGenerator<Event> {
-    const request = parseStream(message);
-    let audioUrl = '';
-    const asking = askingOf(request, context);
-    delivery.checkVoice(request, asking.caller);
-    const events = () => delivery.streamSpeech(request, asking.caller, asking.signal);
-    for await (const event of metered.stream(asking, events)) {
-      if (event.type === 'info') audioUrl = (event as DeliveredInfo).audioUrl ?? '';
-      yield toEvent(event, audioUrl);
-    }
+export function createSpeechService(speech: SpeechOperations): Service {
+  async function* streamSpeech(...[message, context]: Parameters<Service['streamSpeech']>): AsyncGenerator<Event> {
+    const request = parseSpeechMessage(StreamSpeechRequestSchema, message, 'streaming');
+    for await (const event of speech.streamSpeech(callOf(context), request)) yield toEvent(event);
   }
 
   return {
-    synthesizeSpeech,
-    streamSpeech: stream,
+    async synthesizeSpeech(message, context) {
+      const call = callOf(context);
+      const { bytesMax, violations } = readInlineBytesMax(message.inlineBytesMax);
+      const request = parseSpeechMessage(SynthesizeSpeechRequestSchema, message, 'rest', violations);
+      const delivered = await speech.synthesizeSpeech(call, request, { fresh: isFreshWanted(context) });
+      const isLink = request.returnFormat === 'url';
+      return {
+        ...describe(delivered),
+        ...(isLink ? toLink(delivered) : await inline(delivered, bytesMax, call.signal)),
+      };
+    },
+    streamSpeech,
     async estimateSpeech(message, context) {
-      const { seconds, byteCount, warnings, ...estimate } = await delivery.estimate(
-        parseEstimate(message),
-        callerOf(context),
-      );
+      const request = parseSpeechMessage(EstimateSpeechRequestSchema, message, 'streaming');
+      const { seconds, byteCount, warnings, ...estimate } = await speech.estimateSpeech(callOf(context), request);
       return { ...estimate, warnings: [...warnings], duration: toDuration(seconds), byteCount: BigInt(byteCount) };
     },
     async deleteAudio({ audioId }, context) {
-      const named = requireText('audio_id', audioId, 'name the audio to delete');
-      await delivery.remove(named, callerOf(context));
+      await speech.deleteAudio(callOf(context), requireText('audio_id', audioId, 'name the audio to delete'));
       return {};
     },
   };
 }
 
-const askingOf = (request: SpeechRequest, context: HandlerContext): Asking => ({
-  caller: callerOf(context),
-  request,
-  signal: context.signal,
-  tell: tellerOf(context),
-});
-
-function readInlineBytesMax(value = inlineBytesMax): { value: number; faults: FieldViolation[] } {
-  const field = 'inline_bytes_max';
-  const isValid = value >= 1 && value <= inlineBytesMax;
-  const fault = { field, reason: 'range', message: `must be 1 to ${inlineBytesMax}` };
-  return { value, faults: isValid ? [] : [fault] };
+function readInlineBytesMax(bytesMax = inlineBytesMax): { bytesMax: number; violations: FieldViolation[] } {
+  const isValid = bytesMax >= 1 && bytesMax <= inlineBytesMax;
+  const violation = { field: 'inline_bytes_max', reason: 'range', message: `must be 1 to ${inlineBytesMax}` };
+  return { bytesMax, violations: isValid ? [] : [violation] };
 }
 
 const isFreshWanted = ({ requestHeader }: HandlerContext) =>
@@ -97,7 +73,7 @@ const describe = (delivered: Delivered) => ({
   voiceId: delivered.voice.voiceId,
   voiceName: delivered.voice.name,
   chars: delivered.chars,
-  outputFormat: toOutputFormat[delivered.format],
+  outputFormat: toEnumValue<OutputFormat>(OutputFormatSchema, delivered.format),
   sampleRateHz: delivered.sampleRateHz,
   duration: toDuration(delivered.seconds),
   cached: delivered.cached,
@@ -106,11 +82,14 @@ const describe = (delivered: Delivered) => ({
 
 type Audio = Pick<MessageInitShape<typeof SynthesizeSpeechResponseSchema>, 'audio' | 'expireTime' | 'captions'>;
 
-const linkTo = ({ audioUrl, captionUrls, expiresAt }: Delivered) =>
+const toLink = ({ audioUrl, captionUrls, expiresAt }: Delivered) =>
   ({
     audio: { case: 'audioUrl', value: audioUrl },
     expireTime: timestampFromDate(expiresAt),
-    captions: Object.entries(captionUrls).map(([kind, url]) => ({ format: toCaptionFormat[kind as CaptionKind], url })),
+    captions: Object.entries(captionUrls).map(([kind, url]) => ({
+      format: toEnumValue<CaptionFormat>(CaptionFormatSchema, kind),
+      url,
+    })),
   }) satisfies Audio;
 
 async function inline(delivered: Delivered, bytesMax: number, signal: AbortSignal) {
@@ -130,7 +109,7 @@ async function inline(delivered: Delivered, bytesMax: number, signal: AbortSigna
   } satisfies Audio;
 }
 
-function toEvent(event: SpeechEvent | DeliveredInfo, audioUrl: string): Event {
+function toEvent(event: SpeechEvent): Event {
   switch (event.type) {
     case 'info':
       return { event: { case: 'info', value: toInfo(event) } };
@@ -145,18 +124,18 @@ function toEvent(event: SpeechEvent | DeliveredInfo, audioUrl: string): Event {
       return { event: { case: 'chunkDone', value: done } };
     }
     case 'done': {
-      const { chars, seconds, byteCount } = event;
+      const { chars, seconds, byteCount, audioUrl = '' } = event;
       const value = { chars, duration: toDuration(seconds), byteCount: BigInt(byteCount), audioUrl };
       return { event: { case: 'done', value } };
     }
   }
 }
 
-const toInfo = (info: DeliveredInfo): MessageInitShape<typeof SpeechInfoSchema> => ({
+const toInfo = (info: SpeechInfo): MessageInitShape<typeof SpeechInfoSchema> => ({
   audioId: info.audioId,
   voiceId: info.voice.voiceId,
   voiceName: info.voice.name,
-  outputFormat: toOutputFormat[info.format],
+  outputFormat: toEnumValue<OutputFormat>(OutputFormatSchema, info.format),
   contentType: info.contentType,
   sampleRateHz: info.sampleRateHz,
   channelCount: 1,

@@ -79,10 +79,6 @@ export function fromConnectError(error: ConnectError): Failure {
   return new Failure(reason, toFacts(reason, error, info), error);
 }
 
-/** The name of a code in google.rpc.Code, such as "NOT_FOUND". */
-export const toStatusName = (code: Code): string =>
-  code === Code.Canceled ? 'CANCELLED' : Code[code]!.replace(/(?<!^)[A-Z]/g, '_$&').toUpperCase();
-
 const toMetadata = ({ limit, actual, limitReason, requiredScopes }: FailureFacts): Record<string, string> => ({
   ...(limit !== undefined && { limit: String(limit) }),
   ...(actual !== undefined && { actual: String(actual) }),

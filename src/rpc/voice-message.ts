@@ -1,4 +1,4 @@
-// A voice, and what is asked of one, between the heart and the proto.
+// Voices, and what is asked of them, as messages of the proto.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
@@ -9,7 +9,8 @@ import {
   type VoiceSpec,
   VoiceStatus,
 } from '../../gen/sonant/v1/voice_pb.ts';
-import type { OfferedVoice, VoiceConsent } from '../speech/voice.ts';
+import type { Cloning } from '../engines/engine.ts';
+import { bindingIdsOf, type OfferedVoice, type VoiceConsent } from '../speech/voice.ts';
 import type { CloneFields, VoiceFields } from '../voices/voice-fields.ts';
 import { requirePaths } from './required.ts';
 
@@ -21,10 +22,8 @@ const statuses = {
   consent_revoked: VoiceStatus.CONSENT_REVOKED,
 } as const;
 
-export function toVoiceMessage({ voice, status, bindings, kept }: OfferedVoice): MessageInitShape<typeof VoiceSchema> {
-  const bound = kept
-    ? kept.bindings.map((each) => ({ engine: each.engine, voiceId: 'speakerId' in each ? each.speakerId : '' }))
-    : bindings.map(({ engine, speaker }) => ({ engine: engine.name, voiceId: speaker.voiceId }));
+export function toVoiceMessage(offered: OfferedVoice): MessageInitShape<typeof VoiceSchema> {
+  const { voice, status, kept } = offered;
   return {
     voiceId: voice.voiceId,
     name: voice.name,
@@ -34,7 +33,7 @@ export function toVoiceMessage({ voice, status, bindings, kept }: OfferedVoice):
     status: statuses[status],
     languageCodes: [...voice.languageCodes],
     labels: { ...voice.labels },
-    bindings: bound,
+    bindings: bindingIdsOf(offered).map(({ engine, voiceId = '' }) => ({ engine, voiceId })),
     ...(kept && { createTime: timestampFromDate(kept.createdAt), updateTime: timestampFromDate(kept.updatedAt) }),
     ...(kept?.consent && { consent: toConsent(kept.consent) }),
   };
@@ -46,8 +45,8 @@ const toConsent = ({ givenAt, revokedAt, ...told }: VoiceConsent) => ({
   ...(revokedAt && { revokeTime: timestampFromDate(revokedAt) }),
 });
 
-/** What is not set is not asked for; `toAskedChange` tells what is meant all the same. */
-export const toAsked = (spec: VoiceSpec | undefined): VoiceFields => ({
+/** A field at its proto3 default is absent; `toVoiceChange` reads those that the mask names all the same. */
+export const toVoiceFields = (spec: VoiceSpec | undefined): VoiceFields => ({
   name: spec?.name || undefined,
   description: spec?.description || undefined,
   languageCodes: spec?.languageCodes.length ? spec.languageCodes : undefined,
@@ -66,14 +65,28 @@ const changes: Readonly<Record<string, (spec: VoiceSpec | undefined) => VoiceFie
   enabled: (spec) => ({ enabled: spec?.enabled ?? true }),
 };
 
-export function toAskedChange({ spec, updateMask }: UpdateVoiceRequest): VoiceFields {
+export function toVoiceChange({ spec, updateMask }: UpdateVoiceRequest): VoiceFields {
   const paths = requirePaths(updateMask, changes);
   return Object.assign({}, ...paths.map((path) => changes[path]!(spec)));
 }
 
-export const toAskedClone = ({ voiceId, referenceAudio, consentAudio, ...asked }: CloneVoiceRequest): CloneFields => ({
-  ...asked,
+export const toCloneFields = ({
+  voiceId,
+  referenceAudio,
+  consentAudio,
+  ...fields
+}: CloneVoiceRequest): CloneFields => ({
+  ...fields,
   voiceId: voiceId || undefined,
   reference: referenceAudio,
   consent: consentAudio,
+});
+
+export const toCloningEngine = ({ engine, cloning }: { engine: string; cloning: Cloning }) => ({
+  engine,
+  sampleLanguageCodes: [...cloning.sampleLanguageCodes],
+  sampleSecondsMin: cloning.sampleSeconds.min,
+  sampleSecondsMax: cloning.sampleSeconds.max,
+  needsReferenceText: cloning.needsReferenceText,
+  consentScripts: { ...cloning.consentScripts },
 });

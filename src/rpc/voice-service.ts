@@ -1,101 +1,62 @@
-// sonant.v1.VoiceService: the voices that the caller may speak with, filtered, by id, a page at a time; and the desk where
-// they are made and kept.
+// sonant.v1.VoiceService: the messages of the proto into what is asked of voices, and voices into messages.
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { ListVoicesRequest, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import type { Cloning, Engine, Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { parsePage, toPageToken } from '../operations/page.ts';
-import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
+import { parsePage } from '../operations/page.ts';
+import type { VoiceOperations } from '../operations/voices.ts';
 import { toLanguageCode } from '../text/language-code.ts';
-import type { VoiceManagement } from '../voices/voice-management.ts';
-import type { PreviewVoice } from '../voices/voice-preview.ts';
-import { actorOf, callerOf } from './call.ts';
-import { requireText } from './required.ts';
-import { toAsked, toAskedChange, toAskedClone, toVoiceMessage } from './voice-message.ts';
+import { callOf } from './call-context.ts';
+import { pageNames, requireText } from './required.ts';
+import { toCloneFields, toCloningEngine, toVoiceChange, toVoiceFields, toVoiceMessage } from './voice-message.ts';
 
-export interface VoiceServiceOptions {
-  voices: Voices;
-  desk: VoiceManagement;
-  preview: PreviewVoice;
-  engines: readonly Engine[];
-}
-
-export function createVoiceService({
-  voices,
-  desk,
-  preview,
-  engines,
-}: VoiceServiceOptions): ServiceImpl<typeof VoiceService> {
+export function createVoiceService(voices: VoiceOperations): ServiceImpl<typeof VoiceService> {
   return {
-    listVoices(message, context) {
-      const { size, after = '', isWanted } = parseList(message);
-      const following = voicesFor(voices, callerOf(context))
-        .list()
-        .filter(({ voice }) => voice.voiceId > after && isWanted(voice))
-        .sort(({ voice: a }, { voice: b }) => (a.voiceId < b.voiceId ? -1 : 1));
-      const page = following.slice(0, size);
-      const nextPageToken = following.length > page.length ? toPageToken(page.at(-1)!.voice.voiceId) : '';
-      return { voices: page.map(toVoiceMessage), nextPageToken };
+    async listVoices(message, context) {
+      const { filter, page } = parseList(message);
+      const { items, nextPageToken } = await voices.listVoices(callOf(context), filter, page);
+      return { voices: items.map(toVoiceMessage), nextPageToken };
     },
-    getVoice({ voiceId }, context) {
-      return { voice: toVoiceMessage(voicesFor(voices, callerOf(context)).find(named(voiceId))) };
+    async getVoice({ voiceId }, context) {
+      return { voice: toVoiceMessage(await voices.getVoice(callOf(context), required(voiceId))) };
     },
     async previewVoice({ voiceId }, context) {
-      const { audio, ...told } = await preview(named(voiceId), callerOf(context), context.signal);
-      return { ...told, audioBytes: audio };
+      const { audio, contentType, text } = await voices.previewVoice(callOf(context), required(voiceId));
+      return { audioBytes: audio, contentType, text };
     },
     async createVoice({ voiceId, spec }, context) {
-      return { voice: toVoiceMessage(await desk.create(voiceId || undefined, toAsked(spec), actorOf(context))) };
+      const fields = toVoiceFields(spec);
+      return { voice: toVoiceMessage(await voices.createVoice(callOf(context), voiceId || undefined, fields)) };
     },
-    describeCloning() {
-      return { engines: engines.flatMap(({ name, cloning }) => (cloning ? [toCloningEngine(name, cloning)] : [])) };
+    async describeCloning(_message, context) {
+      return { engines: (await voices.describeCloning(callOf(context))).map(toCloningEngine) };
     },
     async cloneVoice(message, context) {
-      return { voice: toVoiceMessage(await desk.clone(toAskedClone(message), actorOf(context), context.signal)) };
+      return { voice: toVoiceMessage(await voices.cloneVoice(callOf(context), toCloneFields(message))) };
     },
     async updateVoice(message, context) {
-      const asked = toAskedChange(message);
-      return { voice: toVoiceMessage(await desk.update(named(message.voiceId), asked, actorOf(context))) };
+      const fields = toVoiceChange(message);
+      return { voice: toVoiceMessage(await voices.updateVoice(callOf(context), required(message.voiceId), fields)) };
     },
     async deleteVoice({ voiceId }, context) {
-      await desk.remove(named(voiceId), actorOf(context));
+      await voices.deleteVoice(callOf(context), required(voiceId));
       return {};
     },
     async revokeVoiceConsent({ voiceId }, context) {
-      return { voice: toVoiceMessage(await desk.revokeConsent(named(voiceId), actorOf(context))) };
+      return { voice: toVoiceMessage(await voices.revokeVoiceConsent(callOf(context), required(voiceId))) };
     },
   };
 }
 
-const named = (voiceId: string) => requireText('voice_id', voiceId, 'name the voice');
+const required = (voiceId: string) => requireText('voice_id', voiceId, 'name the voice');
 
-const toCloningEngine = (engine: string, { sampleSeconds, sampleLanguageCodes, ...cloning }: Cloning) => ({
-  engine,
-  sampleLanguageCodes: [...sampleLanguageCodes],
-  sampleSecondsMin: sampleSeconds.min,
-  sampleSecondsMax: sampleSeconds.max,
-  needsReferenceText: cloning.needsReferenceText,
-  consentScripts: { ...cloning.consentScripts },
-});
-
-function parseList(message: ListVoicesRequest) {
-  const faults: FieldViolation[] = [];
-  const page = parsePage(message, faults);
-  const languageCode = message.languageCode === '' ? '' : toLanguageCode(message.languageCode);
-  if (languageCode === undefined) {
-    const told = 'must be a BCP-47 language code such as en-US';
-    faults.push({ field: 'language_code', reason: 'format', message: told });
+function parseList({ languageCode, engine, query, ...asked }: ListVoicesRequest) {
+  const violations: FieldViolation[] = [];
+  const page = parsePage(asked, pageNames, violations);
+  const code = languageCode === '' ? '' : toLanguageCode(languageCode);
+  if (code === undefined) {
+    const message = 'must be a BCP-47 language code such as en-US';
+    violations.push({ field: 'language_code', reason: 'format', message });
   }
-  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-
-  const { engine } = message;
-  const words = message.query.toLowerCase().split(/\s+/).filter(Boolean);
-  const isWanted = (voice: Voice) =>
-    (!languageCode || isSpokenBy(voice, languageCode)) &&
-    (engine === '' || voice.engine === engine) &&
-    words.every((word) => textOf(voice).includes(word));
-  return { ...page, isWanted };
+  if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
+  return { filter: { languageCode: code, engine, text: query }, page };
 }
-
-const textOf = ({ voiceId, name, description, labels }: Voice) =>
-  [voiceId, name, description, ...Object.values(labels)].join('\n').toLowerCase();

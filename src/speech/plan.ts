@@ -1,12 +1,13 @@
-// What will be said, before anything is: the voice and who may speak it, and for each of these the cuts of every chunk,
-// how the speed is shared between the engine and the tempo stage, and what the caller should be warned of. Whatever can
-// be refused without an engine is refused here.
+// Plans a request, once, before anything is spoken: finds the voice and the engines that can speak it, and for each of
+// these the segments of every chunk, how the speed is shared between the engine and the tempo stage, and the warnings.
+// Whatever can be refused without an engine is refused here.
 import type { Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { inspectScripts } from '../text/scripts.ts';
 import { type Break, type Cut, segmentText } from '../text/segment.ts';
-import { languageCodeUsual, type SpeechRequest } from './request.ts';
-import { type Binding, isSpokenBy, type OfferedVoice, type VoiceStatus, type Voices } from './voice.ts';
+import { languageCodeDefault } from './fields.ts';
+import { type Caller, type SpeechRequest, textFieldOf } from './request.ts';
+import { type Binding, isSpokenBy, type OfferedVoice, type VoiceStatus, type Voices, voicesFor } from './voice.ts';
 
 export type Warning = 'nothing_spoken' | 'transliterated' | 'fallback_engine';
 
@@ -35,8 +36,10 @@ export interface SpeechPlan {
   cuts: Iterator<PlannedCut>;
 }
 
-/** What may be said in more than one way. */
-export interface SpeechPlans {
+/** A request with the voice that was found for it, and a plan for each engine that can speak it. */
+export interface PlannedSpeech {
+  /** In the language of the voice, where the request leaves that open. */
+  request: SpeechRequest;
   voice: OfferedVoice;
   /** Those that speak the language, the best first, at least one. */
   bindings: readonly Binding[];
@@ -48,17 +51,19 @@ const firstCharsMax = 60;
 /** How much of a chunk's end is looked at to see how it ends. */
 const endCharsMax = 100;
 
-export function planSpeech(voices: Voices, asked: SpeechRequest): SpeechPlans {
-  const voice = voices.find(asked.voiceId);
+/** A Failure where the caller has no such voice, or the voice cannot speak the request. */
+export function planSpeech(voices: Voices, asked: SpeechRequest, caller: Caller): PlannedSpeech {
+  const voice = voicesFor(voices, caller).find(asked.voiceId);
   checkReady(voice);
-  const request = inVoiceLanguage(asked, voice);
+  const request = completed(asked, voice);
   const { languageCode, speakingRate } = request;
   const bindings = bindingsFor(voice, languageCode);
   const scripts = inspectScripts(request.chunks.join('\n'), languageCode);
   if (scripts.mostlyForeign) {
-    const field = request.method === 'rest' ? 'text' : 'text_chunks';
     const message = `voice ${request.voiceId} cannot speak text written in ${scripts.foreign.join(', ')}`;
-    throw new Failure('invalid_request', { details: [{ field, reason: 'unsupported_text', message }] });
+    throw new Failure('invalid_request', {
+      details: [{ field: textFieldOf(request), reason: 'unsupported_text', message }],
+    });
   }
   const planFor = (binding: Binding): SpeechPlan => {
     const { speakingRates } = binding.engine.capabilities;
@@ -79,14 +84,18 @@ export function planSpeech(voices: Voices, asked: SpeechRequest): SpeechPlans {
       cuts,
     };
   };
-  return { voice, bindings, planFor };
+  return { request, voice, bindings, planFor };
 }
 
-/** BCP-47 for a language that nobody has told: it is taken for the voice's own. */
+/** BCP-47 for a language that is not known: the voice's own is used. */
 const undetermined = 'und';
 
-export const inVoiceLanguage = (request: SpeechRequest, { voice }: OfferedVoice): SpeechRequest =>
-  request.languageCode === undetermined ? { ...request, languageCode: voice.languageCodes[0]! } : request;
+const completed = (request: SpeechRequest, { voice }: OfferedVoice): SpeechRequest => ({
+  ...request,
+  languageCode: request.languageCode === undetermined ? voice.languageCodes[0]! : request.languageCode,
+  // Captions are made from the word times.
+  timestamps: request.timestamps || request.captions.length > 0,
+});
 
 const unreadyMessages: Readonly<Record<Exclude<VoiceStatus, 'ready'>, string>> = {
   pending: 'The voice is still being made.',
@@ -106,7 +115,7 @@ function bindingsFor({ voice, bindings }: OfferedVoice, languageCode: string): B
     ? bindings.filter(({ speaker }) => isSpokenBy(speaker, languageCode))
     : [];
   if (able.length > 0) return able;
-  const meant = languageCode === languageCodeUsual ? `; where nothing is sent, ${languageCode} is meant` : '';
+  const meant = languageCode === languageCodeDefault ? `; where nothing is sent, ${languageCode} is meant` : '';
   const message = `voice ${voice.voiceId} speaks ${voice.languageCodes.join(', ')}${meant}`;
   throw new Failure('invalid_request', {
     details: [{ field: 'language_code', reason: 'unsupported_language', message }],

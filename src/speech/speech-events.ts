@@ -19,6 +19,9 @@ export interface SpeechInfo {
   chunkCount: number;
   chars: number;
   warnings: readonly Warning[];
+  /** Where the sound will be stored, and until when, if it is. */
+  audioUrl?: string;
+  expiresAt?: Date;
 }
 
 export interface SpeechAudio {
@@ -52,6 +55,8 @@ export interface SpeechDone {
   byteCount: number;
   /** What a whole file begins with in place of what the stream began with, where that had to wait for the end. */
   head?: Uint8Array | undefined;
+  /** Where the sound is stored, if it is. */
+  audioUrl?: string;
 }
 
 export type SpeechEvent = SpeechInfo | SpeechAudio | SpeechTimestamps | SpeechChunkDone | SpeechDone;

@@ -1,7 +1,7 @@
-// The heart: text becomes sound. `streamSpeech` checks the request against the voice, takes a slot, has an engine
-// speak the segments a little ahead of the reader, and sends their sound down one line, so that what leaves is one
-// valid file; another engine of the voice takes over where the first fails before anything is heard. `synthesizeSpeech` is the same, collected. Nothing is yielded before the first sound exists; a clean end
-// means that all of the text was spoken; when the caller leaves, the engine stops and the slot is free.
+// Turns text into sound. `speak` takes a slot, has an engine speak the segments of a planned request a little before
+// they are read, and joins their sound into one valid file; the next engine of the voice takes over where the first
+// fails before any sound. Nothing is yielded before the first sound exists; a clean end means that all of the text was
+// spoken; when the caller leaves, the engine stops and the slot is free.
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
 import type { SpokenPcm } from '../engines/engine.ts';
@@ -9,33 +9,23 @@ import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
 import { countChars } from '../text/chars.ts';
 import { createEngineGuards, type EngineGuard, type EngineGuards } from './engine-guard.ts';
-import { type PlannedCut, planSpeech, type SpeechPlan, type SpeechPlans } from './plan.ts';
+import { type PlannedCut, type PlannedSpeech, planSpeech, type SpeechPlan } from './plan.ts';
 import { prefetch } from './prefetch.ts';
 import type { Caller, SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
 import type { Slots } from './slots.ts';
-import {
-  EventBuffer,
-  type SpeechDone,
-  type SpeechEvent,
-  type SpeechInfo,
-  type SpeechTimestamps,
-} from './speech-events.ts';
-import { type Binding, type Voices, voicesFor } from './voice.ts';
+import { EventBuffer, type SpeechEvent, type SpeechInfo } from './speech-events.ts';
+import type { Binding, Voices } from './voice.ts';
 
 export interface Speech {
+  /** Finds the voice and plans the request: see `planSpeech` for what is refused. */
+  plan(request: SpeechRequest, caller: Caller): PlannedSpeech;
+  /** Speaks what was planned for the caller. */
+  speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
+  /** Plans and speaks. */
   streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
-  synthesizeSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): Promise<SpokenText>;
   /** How long until the engine of a binding may be asked again; 0 for now. */
   restMs(binding: Binding): number;
-}
-
-/** All of a request's sound, as one file with true sizes. */
-export interface SpokenText {
-  info: SpeechInfo;
-  audio: Uint8Array;
-  seconds: number;
-  timestamps: readonly SpeechTimestamps[];
 }
 
 /** A public audio id is an address that nobody can guess. */
@@ -51,16 +41,17 @@ export function createSpeech({ voices, slots, guards: guardOf = createEngineGuar
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
-  async function* streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal) {
-    const plans = planSpeech(voicesFor(voices, caller), request);
-    const giveBack = await slots.take(caller.callerId, signal);
+  const plan = (request: SpeechRequest, caller: Caller) => planSpeech(voices, request, caller);
+
+  async function* speak(planned: PlannedSpeech, { callerId }: Caller, signal: AbortSignal) {
+    const giveBack = await slots.take(callerId, signal);
     const leaving = new AbortController();
     let ended = false;
     signal.addEventListener('abort', giveBack, { once: true });
     try {
-      const { kept } = plans.voice;
+      const { kept } = planned.voice;
       const signals = [signal, leaving.signal, ...(kept ? [kept.ended] : [])];
-      yield* speakPlans(plans, caller.callerId, AbortSignal.any(signals));
+      yield* speakPlans(planned, callerId, AbortSignal.any(signals));
       ended = true;
     } finally {
       if (!ended) leaving.abort(new Error('the reader has left'));
@@ -70,7 +61,7 @@ export function createSpeech({ voices, slots, guards: guardOf = createEngineGuar
   }
 
   /** With the best engine that can; with the next one where that fails before anything is heard. */
-  async function* speakPlans({ bindings, planFor }: SpeechPlans, callerId: string, signal: AbortSignal) {
+  async function* speakPlans({ bindings, planFor }: PlannedSpeech, callerId: string, signal: AbortSignal) {
     const inTurn = bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)));
     for (const [i, binding] of inTurn.entries()) {
       let isHeard = false;
@@ -87,23 +78,14 @@ export function createSpeech({ voices, slots, guards: guardOf = createEngineGuar
     }
   }
 
-  async function synthesizeSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): Promise<SpokenText> {
-    const pieces: Uint8Array[] = [];
-    const timestamps: SpeechTimestamps[] = [];
-    let info: SpeechInfo | undefined;
-    let done: SpeechDone | undefined;
-    for await (const event of streamSpeech(request, caller, signal)) {
-      if (event.type === 'info') info = event;
-      else if (event.type === 'audio') pieces.push(event.audio);
-      else if (event.type === 'timestamps') timestamps.push(event);
-      else if (event.type === 'done') done = event;
-    }
-    const audio = Buffer.concat(pieces);
-    audio.set(done!.head ?? []);
-    return { info: info!, audio, seconds: done!.seconds, timestamps };
-  }
-
-  return { streamSpeech, synthesizeSpeech, restMs };
+  return {
+    plan,
+    speak,
+    async *streamSpeech(request, caller, signal) {
+      yield* speak(plan(request, caller), caller, signal);
+    },
+    restMs,
+  };
 }
 
 const isOfEngine = (error: unknown): boolean => error instanceof Failure && error.reason.startsWith('engine_');

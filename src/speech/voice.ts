@@ -63,6 +63,12 @@ export interface OfferedVoice {
   kept: StoredVoice | undefined;
 }
 
+/** Who speaks the voice: by which engine, and as which of its own voices; undefined for a clone that it has made. */
+export const bindingIdsOf = ({ kept, bindings }: OfferedVoice): { engine: string; voiceId: string | undefined }[] =>
+  kept
+    ? kept.bindings.map((each) => ({ engine: each.engine, voiceId: 'speakerId' in each ? each.speakerId : undefined }))
+    : bindings.map(({ engine, speaker }) => ({ engine: engine.name, voiceId: speaker.voiceId }));
+
 export interface Voices {
   /** Whether it is the voice of a person who can withdraw consent. */
   isCloned(voiceId: string): boolean;

@@ -1,6 +1,7 @@
 // Lets hear a voice: a sentence in its own language, spoken once and kept a while for whoever asks next.
 import type { Delivery } from '../delivery/delivery.ts';
 import { type Caller, parseSpeechRequest } from '../speech/request.ts';
+import type { Speech } from '../speech/synthesize.ts';
 import { type Voices, voicesFor } from '../speech/voice.ts';
 import { sampleTextFor } from './sample-text.ts';
 
@@ -15,16 +16,26 @@ export type PreviewVoice = (voiceId: string, caller: Caller, signal: AbortSignal
 /** Whom what is kept belongs to: it is nobody's text. */
 const owner: Caller = { callerId: 'preview' };
 
+export interface VoicePreviewOptions {
+  speech: Pick<Speech, 'plan'>;
+  voices: Voices;
+  delivery: Pick<Delivery, 'deliver'>;
+}
+
 export const createVoicePreview =
-  ({ voices, delivery }: { voices: Voices; delivery: Delivery }): PreviewVoice =>
+  ({ speech, voices, delivery }: VoicePreviewOptions): PreviewVoice =>
   async (voiceId, caller, signal) => {
     const { voice } = voicesFor(voices, caller).find(voiceId);
     const [languageCode = 'en'] = voice.languageCodes;
     const text = sampleTextFor(languageCode);
     const request = parseSpeechRequest({
-      ...{ voice_id: voiceId, text, language_code: languageCode },
-      ...{ output_format: 'mp3', sample_rate: 24_000 },
+      voice_id: voiceId,
+      text,
+      language_code: languageCode,
+      output_format: 'mp3',
+      sample_rate: 24_000,
+      return_format: 'buffer',
     });
-    const { open } = await delivery.deliver(request, owner, signal, { fresh: false, audioUrlWanted: false });
+    const { open } = await delivery.deliver(speech.plan(request, owner), owner, signal, { fresh: false });
     return { audio: Buffer.concat(await Array.fromAsync(open())), contentType: 'audio/mpeg', text };
   };

@@ -3,7 +3,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openKeys, openService, type Service } from '../../src/app.ts';
+import { openKeys } from '../../src/app/command-line.ts';
+import { openService, type Service } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
 import { operator } from '../../src/keys/actor.ts';

@@ -31,7 +31,6 @@ const transports: Record<string, Transport> = {
   'Connect JSON': createConnectTransport({ baseUrl, httpVersion: '1.1' }),
   'gRPC-Web': createGrpcWebTransport({ baseUrl, httpVersion: '1.1' }),
   'gRPC (Connect)': createGrpcTransport({ baseUrl: `http://${target}` }),
-  'in process': services.transport,
 };
 const clients = Object.entries(transports).map(([name, one]) => [name, createClient(SpeechService, one)] as const);
 

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
 import { createDelivery, type Delivery } from '../../src/delivery/delivery.ts';
-import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { estimateSpeech } from '../../src/speech/estimate.ts';
+import { type Caller, parseSpeechRequest } from '../../src/speech/request.ts';
 import { createSlots } from '../../src/speech/slots.ts';
-import { createSpeech } from '../../src/speech/synthesize.ts';
+import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
@@ -20,6 +21,7 @@ const bob = { callerId: 'bob' };
 let folder: string;
 let tone: ToneEngine;
 let delivery: Delivery;
+let speech: Speech;
 let markUnwritable: () => void;
 let close: () => Promise<void>;
 
@@ -29,13 +31,13 @@ beforeEach(async () => {
   const store = await openSqlite(join(folder, 'rows.db'));
   const clips = await openLocalClips({ dir: join(folder, 'audio') });
   const voices = createVoices([tone]);
-  const speech = createSpeech({ voices, slots: createSlots({ speakingMax: 4, waitingMax: 4 }) });
+  speech = createSpeech({ voices, slots: createSlots({ speakingMax: 4, waitingMax: 4 }) });
   const links = { baseUrl: () => 'https://tts.example', keepMs: 3_600_000 };
   const index = createClipRows(store);
   markUnwritable = () => {
     index.add = () => Promise.reject(new Error('full'));
   };
-  delivery = createDelivery({ speech, voices, clips, index, links });
+  delivery = createDelivery({ speech, clips, index, links });
   close = async () => {
     await clips.close();
     await store.close();
@@ -49,8 +51,9 @@ afterEach(async () => {
 
 const request = (fields: object = {}) =>
   parseSpeechRequest({ voice_id: 'tone-low', text: 'One two three.', sample_rate: 24000, ...fields });
-const deliver = (fields: object = {}, caller = ada, options = {}) =>
-  delivery.deliver(request(fields), caller, never, { fresh: false, audioUrlWanted: true, ...options });
+const plan = (fields: object = {}, caller: Caller = ada) => speech.plan(request(fields), caller);
+const deliver = async (fields: object = {}, caller = ada, options = {}) =>
+  delivery.deliver(plan(fields, caller), caller, never, { fresh: false, ...options });
 const read = async (delivered: { open(): AsyncIterable<Uint8Array> }) =>
   Buffer.concat(await Array.fromAsync(delivered.open()));
 const keptFiles = () =>
@@ -97,9 +100,7 @@ test('never across owners, and not where a fresh one is wanted', async () => {
 
 test('identical requests in flight share one synthesis, and one who leaves leaves the others to it', async () => {
   const leaving = new AbortController();
-  const left = delivery
-    .deliver(request(), ada, leaving.signal, { fresh: false, audioUrlWanted: true })
-    .catch((e) => e.message);
+  const left = delivery.deliver(plan(), ada, leaving.signal, { fresh: false }).catch((e) => e.message);
   const all = Array.from({ length: 5 }, () => deliver());
   leaving.abort(new Error('gone'));
   expect(await left).toBe('gone');
@@ -110,9 +111,7 @@ test('identical requests in flight share one synthesis, and one who leaves leave
 test('when the last has left, the engine is told', async () => {
   tone.trouble = { hangsAfterPieces: 1 };
   const leaving = new AbortController();
-  const left = delivery
-    .deliver(request(), ada, leaving.signal, { fresh: false, audioUrlWanted: true })
-    .catch((e) => e.message);
+  const left = delivery.deliver(plan(), ada, leaving.signal, { fresh: false }).catch((e) => e.message);
   await expect.poll(() => tone.counts.running).toBe(1);
   leaving.abort(new Error('gone'));
   expect(await left).toBe('gone');
@@ -130,8 +129,8 @@ test('what fails half-way is not kept, and the next try starts anew', async () =
 
 test('a stream that asks for a link is kept as it passes; one that does not is not', async () => {
   const stream = async (fields: object) => {
-    const streamed = request({ text: undefined, method: 'streaming', text_chunks: ['One.', 'Two.'], ...fields });
-    return Array.fromAsync(delivery.streamSpeech(streamed, ada, never));
+    const streamed = plan({ text: undefined, method: 'streaming', text_chunks: ['One.', 'Two.'], ...fields });
+    return Array.fromAsync(delivery.stream(streamed, ada, never));
   };
   const [plain] = await stream({ return_format: 'buffer' });
   expect(plain).not.toHaveProperty('audioUrl');
@@ -155,7 +154,7 @@ test('its owner may remove it, once, and nobody else', async () => {
 
 test('an estimate is near what comes out, and costs the engine nothing', async () => {
   const text = 'The old harbour master walked slowly along the stone pier. Nobody knew why.';
-  const estimate = await delivery.estimate(request({ text }), ada);
+  const estimate = estimateSpeech(plan({ text }));
   expect(tone.counts.begun).toBe(0);
   expect(estimate).toMatchObject({ chars: 75, segmentCount: expect.any(Number), warnings: [] });
   const delivered = await deliver({ text });

@@ -50,16 +50,16 @@ async function openReplicas(url: string, count: number) {
   const openDelivery = async () => {
     const voices = createVoices([tone]);
     const speech = createSpeech({ voices, slots: createSlots({ speakingMax: 100, waitingMax: 4 }) });
-    return createDelivery(
-      { speech, voices, clips, index: createClipRows(store), links },
-      await openFlights(url, prefix),
-    );
+    const flights = await openFlights(url, prefix);
+    return { speech, delivery: createDelivery({ speech, clips, index: createClipRows(store), links }, flights) };
   };
   const deliveries = await Promise.all(Array.from({ length: count }, openDelivery));
   const request = parseSpeechRequest({ voice_id: 'tone-low', text: 'One two three.', sample_rate: 24000 });
-  const options = { fresh: false, audioUrlWanted: true };
-  const deliver = (replica: number, signal = never) =>
-    deliveries[replica]!.deliver(request, { callerId: 'ada' }, signal, options);
+  const ada = { callerId: 'ada' };
+  const deliver = (replica: number, signal = never) => {
+    const { speech, delivery } = deliveries[replica]!;
+    return delivery.deliver(speech.plan(request, ada), ada, signal, { fresh: false });
+  };
   return { tone, deliver };
 }
 

@@ -5,23 +5,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openClips } from '../../src/app/open-clips.ts';
+import { createOperations } from '../../src/app/operations.ts';
 import { openSharing } from '../../src/app/sharing.ts';
 import { openVoiceKeeping } from '../../src/app/voice-keeping.ts';
 import type { ClipStore } from '../../src/clips/clip-store.ts';
 import type { LinkTo } from '../../src/clips/s3-links.ts';
 import { loadConfig } from '../../src/config.ts';
 import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
-import { createDelivery } from '../../src/delivery/delivery.ts';
-import { readCaptions } from '../../src/delivery/stored-captions.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { type GatewayOptions, openGateway } from '../../src/gateway/gateway.ts';
 import type { EndedRequest } from '../../src/gateway/http/ended-request.ts';
-import { createTickets } from '../../src/gateway/speech/stream-tickets.ts';
 import { dayOf } from '../../src/limits/usage-day.ts';
-import { createUsageLedger } from '../../src/limits/usage-ledger.ts';
 import { type Admit, createAdmit } from '../../src/operations/admit.ts';
-import { createIdempotency } from '../../src/operations/idempotency.ts';
-import type { EndedCall } from '../../src/rpc/observe.ts';
+import { createRunner, type EndedCall } from '../../src/operations/runner.ts';
+import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
 import { createServices } from '../../src/rpc/services.ts';
 import { createSeal } from '../../src/secrets/seal.ts';
 import { createSignIn, type SignInOptions } from '../../src/sign-in/sign-in.ts';
@@ -29,14 +26,11 @@ import { createEngineGuards } from '../../src/speech/engine-guard.ts';
 import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
-import { createAnswerRows } from '../../src/store/answer-rows.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { createTicketRows } from '../../src/store/ticket-rows.ts';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { createVoicePreview } from '../../src/voices/voice-preview.ts';
 import { createVoicePurge } from '../../src/voices/voice-purge.ts';
 import { createStorage } from '../distributed/storage.ts';
 import { openTone, type ToneOptions, type ToneTrouble } from '../engines/tone-engine.ts';
@@ -104,50 +98,36 @@ export async function openTestGateway(
   // Longer than any pause of a busy machine, after which limits would be kept without Redis.
   const sharing = await openSharing({ config, spentSince, log: createLog('silent'), answerMs: 5_000 });
   const { limiter, addresses, singleFlight } = sharing;
-  const links = { baseUrl: () => baseUrl, keepMs };
-  const delivery = createDelivery({ speech, voices, clips, index: rows, links }, singleFlight);
   const keyVerifier = openKeys({ rows: createApiKeyRows(store), onChange: sharing.tellOf });
   const seal = createSeal('a secret of the tests');
   const signInRules = { subjects: [], domains: [], groups: [] };
   const signIn = createSignIn({ seal, issuer: undefined, signInRules, clients: [], keyScopes: [], ...signing });
   const realAdmit = admit(createAdmit({ keyVerifier, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
-  const services = createServices({
-    speaking: {
-      delivery,
-      metering: isLimited
-        ? { limiter, ledger: createUsageLedger(usage) }
-        : { limiter: unlimited, ledger: createUsageLedger(usage) },
-    },
-    voicing: {
-      voices,
-      engines,
-      desk: keeping.createManagement({ engines, voices, guards }),
-      preview: createVoicePreview({ voices, delivery }),
-    },
-    access: { admit: realAdmit, isInForce: keyVerifier.isInForce, desk: keyVerifier.desk },
-    onCallEnd: (call) => calls.push(call),
+  const operations = createOperations({
+    core: { engines, voices, speech },
+    keys: keyVerifier.desk,
+    voiceManagement: keeping.createManagement({ engines, voices, guards }),
+    store,
+    storedClips: { clips, linkTo },
+    links: { baseUrl: () => baseUrl, keepMs },
+    limiter: isLimited ? limiter : unlimited,
+    singleFlight,
+    seal,
   });
+  const onCallEnd = (call: EndedCall) => void calls.push(call);
+  const runner = createRunner({ admit: realAdmit, isInForce: keyVerifier.isInForce, onCallEnd });
+  const services = createServices({ runner, ...operations });
   store.listen('keys', () => {
     keyVerifier.forget();
-    services.checkKeys();
+    runner.checkKeys();
   });
   store.listen('voices', () => void keeping.voiceCache.refresh().catch(onFault));
   const gateway = await openGateway({
-    services,
+    runner,
+    operations,
+    addRpcRoutes: (app) => addRpcRoutes(app, services.createHandlers({ grpc: false })),
     admit: realAdmit,
     signing: { signIn, addresses },
-    usage,
-    remembering: {
-      idempotency: createIdempotency({ rows: createAnswerRows(store), isAlive: rows.isAlive }),
-      tickets: createTickets({ rows: createTicketRows(store), seal }),
-    },
-    files: {
-      find: rows.find,
-      open: (key, range) => clips.open(key, range),
-      linkTo,
-      captionsOf: (clipId) => readCaptions(clips, clipId),
-      isRevocable: ({ voiceId }) => voices.isCloned(voiceId),
-    },
     settings: {
       address: { host: '127.0.0.1', port: 0 },
       baseUrl: () => baseUrl,
@@ -185,6 +165,7 @@ export async function openTestGateway(
     ask('/api/audio/speech', { body: { voice_id: 'tone-low', ...body }, ...init });
   return {
     gateway,
+    runner,
     services,
     tone,
     slots,

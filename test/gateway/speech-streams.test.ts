@@ -1,23 +1,20 @@
 // What is held of streams, for how long and how much, with a source made by hand and a clock that the test moves.
-import { create } from '@bufbuild/protobuf';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import {
-  SpeechAudioSchema,
-  type StreamSpeechResponse,
-  StreamSpeechResponseSchema,
-} from '../../gen/sonant/v1/speech_pb.ts';
 import { Failure } from '../../src/errors.ts';
 import { eventBytesMax, eventBytesPerStreamMax } from '../../src/gateway/http/limits.ts';
 import { ResumableStreams } from '../../src/gateway/speech/resumable-streams.ts';
-import type { StreamEvent } from '../../src/gateway/speech/server-sent-events.ts';
+import type { StreamEvent, StreamFailed } from '../../src/gateway/speech/server-sent-events.ts';
+import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 const key = 'key_1';
-const soundOf = (bytes: number) => ({
-  case: 'audio' as const,
-  value: create(SpeechAudioSchema, { chunkIndex: 3, audioBytes: new Uint8Array(bytes) }),
+const soundOf = (bytes: number): SpeechEvent => ({
+  type: 'audio',
+  chunkIndex: 3,
+  audio: new Uint8Array(bytes),
+  chunkCharsBegun: 1,
 });
 
 /** A stream of `count` pieces, of which the first is there, and what was done to its source. */
@@ -31,21 +28,23 @@ function openStream(
   }: { id?: string; count?: number; bytes?: number; failure?: Failure } = {},
 ) {
   const done = { made: 0, aborted: undefined as unknown };
-  async function* make(): AsyncGenerator<StreamSpeechResponse> {
+  async function* make(): AsyncGenerator<SpeechEvent> {
     for (; done.made < count - 1; done.made++) {
       if (done.aborted) throw done.aborted;
-      yield create(StreamSpeechResponseSchema, { event: soundOf(bytes) });
+      yield soundOf(bytes);
     }
     if (failure) throw failure;
   }
   const source = {
-    messages: make(),
+    events: make(),
     abort: (reason: unknown) => {
       done.aborted = reason;
     },
-    toBroken: (error: unknown, chunkIndex: number): StreamEvent => ({
-      case: 'broken',
-      value: { failure: error as Failure, chunkIndex, requestId: 'req' },
+    toFailed: (error: unknown, chunkIndex: number): StreamFailed => ({
+      type: 'failed',
+      failure: error as Failure,
+      chunkIndex,
+      requestId: 'req',
     }),
   };
   const stream = streams.open({ audioId: id, voiceId: 'ada', holders: [key], begun: [soundOf(bytes)], source });
@@ -74,7 +73,7 @@ test('events are made as they are asked for, once, however often they are read',
 test('what its source fails with is its last event', async () => {
   const failure = new Failure('engine_error');
   const { stream } = openStream(new ResumableStreams(), { count: 2, failure });
-  expect(await stream.at(2)).toMatchObject({ case: 'broken', value: { failure, chunkIndex: 3 } });
+  expect(await stream.at(2)).toMatchObject({ type: 'failed', failure, chunkIndex: 3 });
   expect(await stream.at(3)).toBeUndefined();
 });
 

@@ -3,17 +3,17 @@
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createClient, createContextValues } from '@connectrpc/connect';
+import { type ConnectError, createClient } from '@connectrpc/connect';
 import { describe, expect, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { Failure } from '../../src/errors.ts';
 import type { KeyManagement } from '../../src/keys/key-management.ts';
-import { admittedKey, doorKey } from '../../src/rpc/call.ts';
-import { requiredScopesOf } from '../../src/rpc/gate.ts';
+import { operationOf } from '../../src/operations/operation.ts';
+import { fromConnectError } from '../../src/rpc/status.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
-import { callerNamed, openTestServices } from './open-services.ts';
+import { openTestServices } from './open-services.ts';
 
 const request = { voiceId: 'ada', text: 'hello' };
 const withKey = (key: string) => ({ metadata: { 'x-api-key': key } });
@@ -52,39 +52,9 @@ describe('over gRPC', () => {
   });
 });
 
-describe('through the local transport', () => {
-  const caller = callerNamed('let in by the gateway', []);
-
-  test('a call without admission passes the same gate', async () => {
-    const { services, calls } = await openTestServices();
-    const client = createClient(SpeechService, services.transport);
-    await expect(client.synthesizeSpeech(request)).rejects.toMatchObject({ cause: { reason: 'invalid_api_key' } });
-    await client.synthesizeSpeech(request, { headers: { 'x-api-key': 'good' } });
-    expect(calls.map(({ callerId, status }) => [callerId, status])).toEqual([
-      [undefined, 'UNAUTHENTICATED'],
-      ['good-caller', 'OK'],
-    ]);
-  });
-
-  test('a call that a door has admitted for its scopes is not asked again', async () => {
-    const { services, calls } = await openTestServices();
-    const scopes = requiredScopesOf(SpeechService.method.synthesizeSpeech);
-    const contextValues = createContextValues().set(admittedKey, { caller, scopes }).set(doorKey, 'rest');
-    await createClient(SpeechService, services.transport).synthesizeSpeech(request, { contextValues });
-    expect(calls).toMatchObject([{ callerId: caller.callerId, door: 'rest', status: 'OK' }]);
-  });
-
-  test('a call that was admitted for other scopes is refused', async () => {
-    const { services } = await openTestServices();
-    const contextValues = createContextValues().set(admittedKey, { caller, scopes: ['voices:read'] });
-    const call = createClient(SpeechService, services.transport).synthesizeSpeech(request, { contextValues });
-    await expect(call).rejects.toMatchObject({ cause: { reason: 'insufficient_scope' } });
-  });
-});
-
 test('every method of ours names its scopes', () => {
   const named = [SpeechService, VoiceService, ApiKeyService].flatMap(({ methods }) =>
-    methods.map((method) => [method.name, requiredScopesOf(method)]),
+    methods.map((method) => [method.name, operationOf(method).scopes]),
   );
   expect(Object.fromEntries(named)).toEqual({
     SynthesizeSpeech: ['speech:synthesize'],
@@ -121,22 +91,22 @@ test('a voice list needs its scope too', async () => {
 });
 
 test('a key that ends takes its calls with it, but for one that manages keys: it may have ended itself', async () => {
-  const desk = {
+  const keys = {
     async revoke() {
-      house.services.checkKeys();
+      opened.runner.checkKeys();
       await sleep(50);
       throw new Failure('not_found');
     },
   } as unknown as KeyManagement;
-  const house = await openTestServices({ isInForce: async () => false, desk });
-  const speech = createClient(SpeechService, house.services.transport);
+  const opened = await openTestServices({ isInForce: async () => false, keys });
+  const reasonOf = (call: Promise<unknown>) => call.catch((error: ConnectError) => fromConnectError(error).reason);
+  const speech = createClient(SpeechService, opened.transport);
+  const options = { headers: { 'x-api-key': 'good' } };
   const listen = async () => {
-    const options = { headers: { 'x-api-key': 'good' } };
     const spoken = speech.streamSpeech({ voiceId: 'ada', textChunks: ['pieces=20 wait=5'] }, options);
-    for await (const _ of spoken) house.services.checkKeys();
+    for await (const _ of spoken) opened.runner.checkKeys();
   };
-  await expect(listen()).rejects.toMatchObject({ cause: { reason: 'invalid_api_key' } });
-  const keys = createClient(ApiKeyService, house.services.transport);
-  const ended = keys.revokeApiKey({ keyId: 'good-caller-key' }, { headers: { 'x-api-key': 'good' } });
-  await expect(ended).rejects.toMatchObject({ cause: { reason: 'not_found' } });
+  expect(await reasonOf(listen())).toBe('invalid_api_key');
+  const management = createClient(ApiKeyService, opened.transport);
+  expect(await reasonOf(management.revokeApiKey({ keyId: 'good-caller-key' }, options))).toBe('not_found');
 });

@@ -22,7 +22,7 @@ describe('the deadline of the caller', () => {
     expect(calls).toMatchObject([{ status: 'DEADLINE_EXCEEDED' }]);
   });
 
-  test.each(['local', 'connect json'] as const)('is kept for %s', async (name) => {
+  test.each(['connect', 'connect json'] as const)('is kept for %s', async (name) => {
     const house = await openTestServices();
     const client = connectClients(house)[name];
     const call = client.synthesizeSpeech({ voiceId: 'ada', text: deaf }, { ...key, timeoutMs: 100 });
@@ -41,8 +41,8 @@ describe('the deadline of the caller', () => {
   });
 
   test('of 30 days is no hindrance to Connect', async () => {
-    const { local, connect } = connectClients(await openTestServices());
-    for (const client of [local, connect]) {
+    const { connect, 'connect json': json } = connectClients(await openTestServices());
+    for (const client of [connect, json]) {
       const options = { headers: { ...key.headers, 'connect-timeout-ms': String(30 * 86_400_000) } };
       expect((await client.synthesizeSpeech({ voiceId: 'ada', text: 'wait=20' }, options)).chars).toBe(7);
     }
@@ -51,7 +51,7 @@ describe('the deadline of the caller', () => {
 
 describe('our own deadline', () => {
   test('ends a call that has none, and says after how long', async () => {
-    const { speech, calls } = await openTestServices({ services: { timeLimits: limits } });
+    const { speech, calls } = await openTestServices({ timeLimits: limits });
     const told = explain(await failureOf(speech.unary('synthesizeSpeech', { voiceId: 'ada', text: deaf }, goodKey)));
     expect(told).toMatchObject({
       code: 'DEADLINE_EXCEEDED',
@@ -62,7 +62,7 @@ describe('our own deadline', () => {
   });
 
   test('ends a stream under way', async () => {
-    const { speech, calls, heart } = await openTestServices({ services: { timeLimits: limits } });
+    const { speech, calls, heart } = await openTestServices({ timeLimits: limits });
     const stream = speech.stream('streamSpeech', { voiceId: 'ada', textChunks: ['pieces=1000 wait=10'] }, goodKey);
     let count = 0;
     stream.on('data', () => count++);
@@ -76,7 +76,7 @@ describe('our own deadline', () => {
 
 test('a stream that its reader leaves lying is given up, and its reader hears of it', async () => {
   const timeLimits = { unaryCallMs: 60_000, streamCallMs: 60_000, readerStallMs: 100 };
-  const { target, heart, calls } = await openTestServices({ services: { timeLimits } });
+  const { target, heart, calls } = await openTestServices({ timeLimits });
   const session = await openSession(target);
   const stream = request(session, streamPath);
   stream.end(speechMessage('pieces=1000 bytes=32768'));

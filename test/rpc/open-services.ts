@@ -13,10 +13,14 @@ import type { KeyCaller } from '../../src/keys/key-verifier.ts';
 import { type Scope, scopes } from '../../src/keys/scopes.ts';
 import { usualLimits } from '../../src/limits/key-limits.ts';
 import type { Admit } from '../../src/operations/admit.ts';
+import { createKeyOperations } from '../../src/operations/keys.ts';
+import { createMetering } from '../../src/operations/metering.ts';
+import { createRunner, type EndedCall, type TimeLimits } from '../../src/operations/runner.ts';
+import { createSpeechOperations } from '../../src/operations/speech.ts';
+import { createVoiceOperations } from '../../src/operations/voices.ts';
 import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
-import type { EndedCall } from '../../src/rpc/observe.ts';
 import { openRpcServer, type RpcServerOptions } from '../../src/rpc/rpc-server.ts';
-import { createServices, type ServicesOptions } from '../../src/rpc/services.ts';
+import { createServices } from '../../src/rpc/services.ts';
 import type { VoiceManagement } from '../../src/voices/voice-management.ts';
 import { openGrpcClient } from './grpc-client.ts';
 import { openShortSpeech } from './short-speech.ts';
@@ -43,31 +47,37 @@ const admit: Admit = async ({ key }, requiredScopes) => {
 };
 
 export interface ServicesTestOptions {
-  services?: ServicesOptions['options'];
+  timeLimits?: TimeLimits;
+  reflection?: boolean;
   tls?: RpcServerOptions['tls'];
   /** What becomes of keys; else they stay good. */
   isInForce?: () => Promise<boolean>;
-  desk?: KeyManagement;
+  keys?: KeyManagement;
 }
 
 const always = async () => true;
+const unused = {} as VoiceManagement;
 
 export async function openTestServices(asked: ServicesTestOptions = {}) {
-  const { services: options = {}, tls, isInForce = always, desk = {} as KeyManagement } = asked;
+  const { timeLimits, reflection = true, tls, isInForce = always, keys = {} as KeyManagement } = asked;
   const heart = openShortSpeech();
   const calls: EndedCall[] = [];
   const faults: unknown[] = [];
   const onFault = (fault: unknown) => void faults.push(fault);
-  const { delivery, voices } = heart;
+  const { delivery, voices, plan, estimateSpeech } = heart;
   const onCallEnd = (call: EndedCall) => void calls.push(call);
-  const access = { admit, isInForce, desk };
-  const voicing = {
-    voices,
-    engines: [],
-    desk: {} as VoiceManagement,
-    preview: async () => Promise.reject(new Error('unused')),
-  };
-  const services = createServices({ speaking: { delivery, metering: unlimited }, voicing, access, onCallEnd, options });
+  const runner = createRunner({ admit, isInForce, onCallEnd, timeLimits });
+  const idempotency = { forgetAbout: async () => {} };
+  const metering = createMetering(unlimited);
+  const speechOperations = createSpeechOperations({ speech: { plan }, delivery, metering, idempotency });
+  const preview = async () => Promise.reject(new Error('unused'));
+  const services = createServices({
+    runner,
+    speech: { ...speechOperations, estimateSpeech },
+    voices: createVoiceOperations({ voices, engines: [], management: unused, preview }),
+    keys: createKeyOperations(keys),
+    reflection,
+  });
   const address = { host: '127.0.0.1', port: 0 };
   const server = await openRpcServer({ services, address, onFault, ...(tls && { tls }) });
   const web = createHttpApp({
@@ -87,16 +97,13 @@ export async function openTestServices(asked: ServicesTestOptions = {}) {
     await web.close();
     await server.drain(0);
   });
-  return { heart, calls, faults, services, server, speech, target, webUrl };
+  const transport = createConnectTransport({ baseUrl: webUrl, httpVersion: '1.1', useBinaryFormat: true });
+  return { heart, calls, faults, runner, services, server, speech, target, webUrl, transport };
 }
 
 /** A typed client of the speech service by each way in that Connect knows. */
-export const connectClients = ({ services, webUrl, target }: Awaited<ReturnType<typeof openTestServices>>) => ({
-  local: createClient(SpeechService, services.transport),
-  connect: createClient(
-    SpeechService,
-    createConnectTransport({ baseUrl: webUrl, httpVersion: '1.1', useBinaryFormat: true }),
-  ),
+export const connectClients = ({ transport, webUrl, target }: Awaited<ReturnType<typeof openTestServices>>) => ({
+  connect: createClient(SpeechService, transport),
   'connect json': createClient(SpeechService, createConnectTransport({ baseUrl: webUrl, httpVersion: '1.1' })),
   'grpc-web': createClient(SpeechService, createGrpcWebTransport({ baseUrl: webUrl, httpVersion: '1.1' })),
   'grpc-web over HTTP/2': createClient(

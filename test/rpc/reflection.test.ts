@@ -113,7 +113,7 @@ describe.each([
 });
 
 test('an operator may switch it off', async () => {
-  const { target } = await openTestServices({ services: { reflection: false } });
+  const { target } = await openTestServices({ reflection: false });
   const client = createClient(ServerReflection, createGrpcTransport({ baseUrl: `http://${target}` }));
   async function* requests() {
     yield { messageRequest: { case: 'listServices' as const, value: '' } };

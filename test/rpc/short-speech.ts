@@ -3,11 +3,13 @@
 // the third with `trouble.failure`, and looks at no signal. It counts what it does.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AudioFormat, audioFormats } from '../../src/audio/formats.ts';
-import type { Delivered, DeliveredInfo, Delivery } from '../../src/delivery/delivery.ts';
+import type { Delivered, Delivery } from '../../src/delivery/delivery.ts';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
 import { Failure } from '../../src/errors.ts';
+import type { SpeechOperations } from '../../src/operations/speech.ts';
+import type { PlannedSpeech } from '../../src/speech/plan.ts';
 import type { Caller, SpeechRequest } from '../../src/speech/request.ts';
-import type { SpeechEvent } from '../../src/speech/speech-events.ts';
+import type { SpeechEvent, SpeechInfo } from '../../src/speech/speech-events.ts';
 import { createVoices, isSpokenBy } from '../../src/speech/voice.ts';
 
 export interface HeartCounts {
@@ -68,11 +70,19 @@ export function openShortSpeech() {
     }
   }
 
-  async function* streamSpeech(
-    request: SpeechRequest,
+  const plan = (request: SpeechRequest, _caller: Caller): PlannedSpeech => {
+    check(request);
+    const planFor = () => {
+      throw new Error('nothing is planned here');
+    };
+    return { request, voice: voices.find(request.voiceId), bindings: [], planFor };
+  };
+
+  async function* stream(
+    { request }: PlannedSpeech,
     _caller: Caller,
     signal: AbortSignal,
-  ): AsyncGenerator<SpeechEvent | DeliveredInfo> {
+  ): AsyncGenerator<SpeechEvent> {
     const voice = check(request);
     const format: AudioFormat = audioFormats[request.format];
     const { chars, sampleRateHz } = request;
@@ -80,7 +90,7 @@ export function openShortSpeech() {
     counts.running++;
     let byteCount = 0;
     const link = { audioUrl: 'http://sonant.test/audio/aud_tiny', expiresAt: new Date('2030-01-02T03:04:05Z') };
-    let info: DeliveredInfo | undefined = {
+    let info: SpeechInfo | undefined = {
       type: 'info',
       audioId: 'aud_tiny',
       voice,
@@ -108,7 +118,8 @@ export function openShortSpeech() {
         const [startSeconds, endSeconds] = [chunkIndex, chunkIndex + 1];
         yield { type: 'chunk_done', chunkIndex, chars: text.length, startSeconds, endSeconds };
       }
-      yield { type: 'done', chars, seconds: 1.2345678, byteCount };
+      const audioUrl = request.returnFormat === 'url' ? { audioUrl: link.audioUrl } : {};
+      yield { type: 'done', chars, seconds: 1.2345678, byteCount, ...audioUrl };
       counts.finished++;
     } finally {
       counts.running--;
@@ -116,13 +127,13 @@ export function openShortSpeech() {
   }
 
   const cache = new Map<string, Uint8Array>();
-  const deliver: Delivery['deliver'] = async (request, caller, signal, { fresh, audioUrlWanted }) => {
+  const deliver: Delivery['deliver'] = async (planned, caller, signal, { fresh }) => {
+    const { request } = planned;
     const key = JSON.stringify(request);
     const cached = cache.has(key) && !fresh;
     if (!cached) {
       const pieces: Uint8Array[] = [];
-      for await (const event of streamSpeech(request, caller, signal))
-        if (event.type === 'audio') pieces.push(event.audio);
+      for await (const event of stream(planned, caller, signal)) if (event.type === 'audio') pieces.push(event.audio);
       cache.set(key, Buffer.concat(pieces));
     }
     const audio = cache.get(key)!;
@@ -139,7 +150,7 @@ export function openShortSpeech() {
       cached,
       warnings: [],
       captionUrls: {},
-      audioUrl: audioUrlWanted ? `http://sonant.test/audio/${audioId}.${request.format}` : '',
+      audioUrl: request.returnFormat === 'url' ? `http://sonant.test/audio/${audioId}.${request.format}` : '',
       expiresAt: new Date('2030-01-02T03:04:05Z'),
       async *open() {
         for (let from = 0; from < audio.length; from += 1000) yield audio.subarray(from, from + 1000);
@@ -150,22 +161,17 @@ export function openShortSpeech() {
 
   const delivery: Delivery = {
     deliver,
-    streamSpeech,
-    checkVoice: ({ voiceId }: SpeechRequest) => void voices.find(voiceId),
-    async estimate(request) {
-      check(request);
-      return {
-        chars: request.chars,
-        seconds: 0.5,
-        byteCount: 2 ** 33,
-        segmentCount: request.chunks.length,
-        warnings: [],
-      };
-    },
+    stream,
     async remove(audioId, caller) {
       if (kept.get(audioId)?.owner !== caller.callerId) throw new Failure('not_found');
       kept.delete(audioId);
     },
   };
-  return { counts, trouble, voices, delivery };
+  /** Larger than 32 bits can tell. */
+  const estimateSpeech: SpeechOperations['estimateSpeech'] = async (_call, request) => {
+    check(request);
+    const segmentCount = request.chunks.length;
+    return { chars: request.chars, seconds: 0.5, byteCount: 2 ** 33, segmentCount, warnings: [] };
+  };
+  return { counts, trouble, voices, delivery, plan, estimateSpeech };
 }

@@ -64,7 +64,7 @@ describe('what is wrong with a request', () => {
       expect(error, name).toBeInstanceOf(ConnectError);
       const failure: Failure = fromConnectError(error as ConnectError);
       expect(failure, name).toMatchObject({ reason, message, facts });
-      if (name !== 'local') {
+      {
         const told = failure.facts.details?.map(({ field, reason, message: description }) => ({
           field,
           reason: reason.toUpperCase(),

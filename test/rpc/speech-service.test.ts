@@ -1,7 +1,7 @@
-// sonant.v1.SpeechService through every way in: gRPC by @grpc/grpc-js, gRPC-Web and Connect by Connect's clients, and the
-// local transport. The same request has the same bytes and the same end through each.
+// sonant.v1.SpeechService through every protocol: gRPC by @grpc/grpc-js, gRPC-Web and Connect by Connect's clients. The same
+// request has the same bytes and the same end through each.
 import { toJson } from '@bufbuild/protobuf';
-import { type ConnectError, createContextValues } from '@connectrpc/connect';
+import type { ConnectError } from '@connectrpc/connect';
 import { describe, expect, test } from 'vitest';
 import {
   OutputFormat,
@@ -11,8 +11,6 @@ import {
   StreamSpeechResponseSchema,
   TimestampKind,
 } from '../../gen/sonant/v1/speech_pb.ts';
-import type { Delivered } from '../../src/delivery/delivery.ts';
-import { handoverKey } from '../../src/rpc/call.ts';
 import { fromConnectError } from '../../src/rpc/status.ts';
 import { explain, failureOf } from './grpc-client.ts';
 import { connectClients, goodKey, openTestServices } from './open-services.ts';
@@ -41,14 +39,13 @@ describe('a stream', () => {
     for (const [name, client] of Object.entries(connectClients(house))) {
       expect(plain(await collect(client.streamSpeech(request, key))), name).toEqual(plain(byGrpc));
     }
-    expect(house.heart.counts).toMatchObject({ begun: 6, finished: 6, running: 0 });
+    expect(house.heart.counts).toMatchObject({ begun: 5, finished: 5, running: 0 });
     expect(house.calls.map(({ door, status }) => `${door} ${status}`).sort()).toEqual([
       'connect OK',
       'connect OK',
       'grpc OK',
       'grpc-web OK',
       'grpc-web OK',
-      'local OK',
     ]);
     expect(house.calls.every(({ messageCount }) => messageCount === byGrpc.length)).toBe(true);
   });
@@ -200,16 +197,6 @@ describe('a unary call', () => {
         )
       ).cached;
     expect([await ask({}), await ask({}), await ask({ 'cache-control': 'no-cache' })]).toEqual([false, true, false]);
-  });
-
-  test('hands the sound itself to a door of this process, of any length', async () => {
-    const house = await openTestServices();
-    const handover: { delivered?: Delivered } = {};
-    const contextValues = createContextValues().set(handoverKey, handover);
-    const request = { voiceId: 'ada', text: 'pieces=5 bytes=1000000', returnFormat: ReturnFormat.INLINE };
-    const { audio, chars } = await connectClients(house).local.synthesizeSpeech(request, { ...key, contextValues });
-    expect([audio.case, chars]).toEqual([undefined, 22]);
-    expect(handover.delivered?.byteCount).toBe(5_000_000);
   });
 });
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
-import { openKeys } from '../../src/app.ts';
+import { openKeys } from '../../src/app/command-line.ts';
 import { loadConfig } from '../../src/config.ts';
 import { registry } from '../../src/engines/registry.ts';
 import { operator } from '../../src/keys/actor.ts';

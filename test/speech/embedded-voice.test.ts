@@ -1,5 +1,6 @@
 // The heart with the voice that is always there: what only real speech shows. Seams within a sentence add no pause,
 // parallel requests hear nothing of each other, speeds come out as asked, and formats agree on the length.
+
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
@@ -7,6 +8,7 @@ import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
+import { collectSpeech } from './collect-speech.ts';
 
 let flite: Engine;
 let speech: Speech;
@@ -18,7 +20,7 @@ afterAll(() => flite.close());
 
 const say = (fields: object) => {
   const request = parseSpeechRequest({ voice_id: 'otto', sample_rate: 24000, output_format: 'pcm', ...fields });
-  return speech.synthesizeSpeech(request, { callerId: 'test' }, new AbortController().signal);
+  return collectSpeech(speech.streamSpeech(request, { callerId: 'test' }, new AbortController().signal));
 };
 
 test('a sentence in three chunks lasts as long as in one', async () => {
@@ -92,7 +94,7 @@ test.each([
   async (quality, rate, errorMax) => {
     const capabilities = { ...flite.capabilities, timings: quality === 'engine' };
     const voices = createVoices([{ ...flite, capabilities }]);
-    const { synthesizeSpeech } = createSpeech({ voices, slots: createSlots({ speakingMax: 1, waitingMax: 0 }) });
+    const { streamSpeech } = createSpeech({ voices, slots: createSlots({ speakingMax: 1, waitingMax: 0 }) });
     const fields = {
       voice_id: 'clara',
       sample_rate: 24000,
@@ -101,7 +103,9 @@ test.each([
       speaking_rate: rate,
     };
     const request = parseSpeechRequest({ ...fields, text: 'No. Maybe. Never. Now. More. Neither.' });
-    const { audio, timestamps } = await synthesizeSpeech(request, { callerId: 'test' }, new AbortController().signal);
+    const { audio, timestamps } = await collectSpeech(
+      streamSpeech(request, { callerId: 'test' }, new AbortController().signal),
+    );
     const heard = onsetsIn(new Int16Array(audio.buffer, audio.byteOffset, audio.length / 2), 24000);
     const told = timestamps.flatMap(({ words }) => words.map(({ startSeconds }) => startSeconds));
     expect([told.length, heard.length]).toEqual([6, 6]);

@@ -1,4 +1,5 @@
 // An engine's own limits, and that they are shared fairly: counted in segments, not in time.
+
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { createEngineQuota, createSeats } from '../../src/speech/engine-quota.ts';
@@ -7,6 +8,7 @@ import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
+import { collectSpeech } from './collect-speech.ts';
 import { fifty } from './open-speech.ts';
 
 const never = new AbortController().signal;
@@ -129,10 +131,12 @@ test('the same in the heart: exactly 30 of 200 are spoken, and the others are to
     slots: createSlots({ speakingMax: 500, waitingMax: 0 }),
   });
   const say = (i: number) =>
-    speech.synthesizeSpeech(
-      parseSpeechRequest({ voice_id: 'tone-low', text: 'Hi.' }),
-      { callerId: `key-${i % 20}` },
-      never,
+    collectSpeech(
+      speech.streamSpeech(
+        parseSpeechRequest({ voice_id: 'tone-low', text: 'Hi.' }),
+        { callerId: `key-${i % 20}` },
+        never,
+      ),
     );
   const ends = await Promise.allSettled(Array.from({ length: 200 }, (_, i) => say(i)));
   const refused = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as Failure] : []));

@@ -1,5 +1,6 @@
 // Odd text through the whole heart, with the voice that is always there: each is spoken, or is the short silence that
 // says so, or is refused with a reason. Nothing crashes, hangs, or becomes more sound than text can be.
+
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { Failure } from '../../src/errors.ts';
@@ -8,6 +9,7 @@ import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { oddTexts } from '../conformance/odd-texts.ts';
+import { collectSpeech } from './collect-speech.ts';
 
 let flite: Awaited<ReturnType<typeof openFlite>>;
 let speech: Speech;
@@ -22,10 +24,8 @@ async function outcomeOf(text: string): Promise<string> {
   try {
     const fields = { voice_id: 'otto', text, sample_rate: 24000, output_format: 'pcm', speaking_rate: 4 };
     const request = parseSpeechRequest(fields);
-    const { info, audio, seconds } = await speech.synthesizeSpeech(
-      request,
-      { callerId: 'test' },
-      new AbortController().signal,
+    const { info, audio, seconds } = await collectSpeech(
+      speech.streamSpeech(request, { callerId: 'test' }, new AbortController().signal),
     );
     expect(seconds).toBeLessThan(1500);
     const isHeard = new Int16Array(new Uint8Array(audio).buffer).some((sample) => Math.abs(sample) > 300);

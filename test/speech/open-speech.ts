@@ -1,4 +1,5 @@
 // The heart with the tone engine, for its tests, and what they ask and look at.
+
 import { afterEach } from 'vitest';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { createSlots } from '../../src/speech/slots.ts';
@@ -6,6 +7,7 @@ import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
+import { collectSpeech } from './collect-speech.ts';
 
 const caller = { callerId: 'test' };
 const never = new AbortController().signal;
@@ -18,10 +20,8 @@ export function openSpeech(options: ToneOptions = {}) {
   const stream = (fields: object, signal = never) =>
     speech.streamSpeech(parseSpeechRequest({ voice_id: 'tone-low', sample_rate: 24000, ...fields }), caller, signal);
   const whole = (fields: object, signal = never) =>
-    speech.synthesizeSpeech(
-      parseSpeechRequest({ voice_id: 'tone-low', sample_rate: 24000, ...fields }),
-      caller,
-      signal,
+    collectSpeech(
+      speech.streamSpeech(parseSpeechRequest({ voice_id: 'tone-low', sample_rate: 24000, ...fields }), caller, signal),
     );
   return { tone, slots, stream, whole };
 }

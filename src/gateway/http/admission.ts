@@ -1,84 +1,106 @@
-// Who may, asked before a byte of the body is read. A route names the methods of the core that it may come to call; the
-// key must be good for one of them. Once the body has told which one, `requireScopes` asks for that. The caller goes on
-// to the core as admitted, so nothing is looked up twice.
-import type { DescMethod } from '@bufbuild/protobuf';
+// Admits requests before a byte of the body is read. A route names the operations that it may come to call: the key must
+// have the scopes of one of them. Which one is called is known when the body is read; the runner checks that one's.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Failure } from '../../errors.ts';
-import type { KeyCaller } from '../../keys/key-verifier.ts';
-import type { LimitStatus } from '../../limits/limiter.ts';
 import { toRateLimitHeaders } from '../../limits/rate-limit-headers.ts';
-import type { Admit, Presented } from '../../operations/admit.ts';
-import { apiKeyHeader, requiredScopesOf } from '../../rpc/gate.ts';
+import type { Presented } from '../../operations/admit.ts';
+import { type Call, callerLeft } from '../../operations/call.ts';
+import type { Operation } from '../../operations/operation.ts';
+import type { Runner } from '../../operations/runner.ts';
+import type { RunningCall } from '../../operations/running-call.ts';
 import { cookieOf, sessionCookie } from './cookies.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    caller: KeyCaller | undefined;
+    /** Set where the request was admitted. */
+    call: RunningCall | undefined;
   }
 }
 
-/** An `onRequest` hook for a route that calls one of these methods. */
-export type AdmitTo = (
-  ...methods: readonly DescMethod[]
-) => (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+type Credentials = Pick<Presented, 'key' | 'authorization' | 'session'>;
 
-/** The same for a route that the core has no method for: a hook that asks for these scopes. */
-export type AdmitFor = (scopes: readonly string[]) => (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+/** An `onRequest` hook for a route that calls one of these operations. */
+export type AdmitTo = (...operations: Operation[]) => (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
 export interface Admission {
   admitTo: AdmitTo;
-  admitFor: AdmitFor;
-  /** As `admitTo`, where a bearer token is an API key by another name. */
+  /** The same where a bearer token is an API key by another name. */
   admitBearerTo: AdmitTo;
+  /** Admits a request in a handler, by a key that it does not carry itself. */
+  admitWith(key: string, request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void>;
 }
 
-export function createAdmission(admit: Admit): Admission {
-  const admitAny =
-    (choices: readonly (readonly string[])[], presented = presentedBy) =>
-    async (request: FastifyRequest, reply: FastifyReply) => {
-      request.caller = await admit({ ...presented(request), tell: limitStatusWriter(reply) }, ...choices);
-    };
+export function createAdmission(runner: Runner): Admission {
+  const admit = (request: FastifyRequest, reply: FastifyReply, credentials: Credentials, operations: Operation[]) => {
+    const { id: requestId, ip: address } = request;
+    request.call = runner.begin({ door: 'rest', requestId, address, reportLimits: limitReporter(reply) });
+    return request.call.admit(credentials, ...operations);
+  };
   return {
-    admitTo: (...methods) => admitAny(methods.map(requiredScopesOf)),
-    admitFor: (scopes) => admitAny([scopes]),
-    admitBearerTo: (...methods) => admitAny(methods.map(requiredScopesOf), presentedAsBearer),
+    admitTo:
+      (...operations) =>
+      (request, reply) =>
+        admit(request, reply, credentialsOf(request), operations),
+    admitBearerTo:
+      (...operations) =>
+      (request, reply) =>
+        admit(request, reply, { key: apiKeyOf(request) ?? bearerOf(request) }, operations),
+    admitWith: (key, request, reply, operation) => admit(request, reply, { key }, [operation]),
   };
 }
 
-function presentedAsBearer(request: FastifyRequest): Presented {
-  const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
-  return { key: apiKeyOf(request) ?? token, authorization: undefined, session: undefined, address: request.ip };
+/** Runs an operation with one result for the request, until its client leaves. */
+export function run<T>(
+  { call }: FastifyRequest,
+  reply: FastifyReply,
+  operation: Operation,
+  work: (call: Call) => Promise<T>,
+): Promise<T> {
+  abortOnClose(call!, reply);
+  return call!.run(operation, work);
 }
 
-/** The page of somebody who has signed in sends the token that it was given, and comes from here. */
-function sessionOf({ headers }: FastifyRequest): Presented['session'] {
+/** The same for an operation with a stream of results. */
+export function stream<T>(
+  { call }: FastifyRequest,
+  reply: FastifyReply,
+  operation: Operation,
+  work: (call: Call) => AsyncIterable<T>,
+): AsyncIterable<T> {
+  abortOnClose(call!, reply);
+  return call!.stream(operation, work);
+}
+
+/** Aborts the call when the connection is gone. Returns what undoes that. */
+export function abortOnClose(call: RunningCall, { raw }: FastifyReply): () => void {
+  const abort = () => call.abort(callerLeft);
+  if (raw.closed) abort();
+  else raw.once('close', abort);
+  return () => void raw.off('close', abort);
+}
+
+/** Writes the state of the caller's limits into the headers of the reply. */
+export const limitReporter =
+  (reply: FastifyReply): Call['reportLimits'] =>
+  (status) =>
+    void reply.headers(toRateLimitHeaders(status));
+
+/** The API key of the request, unchecked. */
+export function apiKeyOf({ headers }: FastifyRequest): string | undefined {
+  const key = headers['x-api-key'];
+  return typeof key === 'string' ? key : undefined;
+}
+
+const bearerOf = ({ headers }: FastifyRequest) => /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+
+const credentialsOf = (request: FastifyRequest): Credentials => ({
+  key: apiKeyOf(request),
+  authorization: request.headers.authorization,
+  session: sessionOf(request),
+});
+
+/** A page of somebody who has signed in sends its CSRF token, and comes from this origin. */
+function sessionOf({ headers }: FastifyRequest): Credentials['session'] {
   const { 'x-csrf-token': csrf, 'sec-fetch-site': site = 'same-origin' } = headers;
   const cookie = cookieOf(headers.cookie, sessionCookie);
   return cookie && typeof csrf === 'string' && site === 'same-origin' ? { cookie, csrf } : undefined;
 }
-
-const presentedBy = (request: FastifyRequest): Presented => ({
-  key: apiKeyOf(request),
-  authorization: request.headers.authorization,
-  session: sessionOf(request),
-  address: request.ip,
-});
-
-/** Tells in the headers of the reply how its caller stands. */
-export const limitStatusWriter = (reply: FastifyReply) => (limitStatus: LimitStatus) =>
-  void reply.headers(toRateLimitHeaders(limitStatus));
-
-/** The key as it came. */
-export function apiKeyOf({ headers }: FastifyRequest): string | undefined {
-  const presented = headers[apiKeyHeader];
-  return typeof presented === 'string' ? presented : undefined;
-}
-
-/** A Failure `insufficient_scope` where the admitted caller may not call the method. */
-export function requireScopes({ caller }: FastifyRequest, method: DescMethod): void {
-  const requiredScopes = requiredScopesOf(method);
-  if (!caller || !holds(caller, requiredScopes)) throw new Failure('insufficient_scope', { requiredScopes });
-}
-
-const holds = ({ scopes }: KeyCaller, required: readonly string[]) =>
-  required.every((scope) => scopes.some((held) => held === scope));

@@ -1,8 +1,9 @@
 // Every request that this door has taken, told once when its reply is sent or its client has left: for the access log.
 
-import { ConnectError } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Failure } from '../../errors.ts';
+import { callerLeft } from '../../operations/call.ts';
+import { wasReported } from '../../operations/running-call.ts';
 import { fromThrown } from './failure-reply.ts';
 
 declare module 'fastify' {
@@ -19,7 +20,7 @@ export interface EndedRequest {
   route: string;
   status: number;
   callerId: string | undefined;
-  /** What arose at this door; of what arose in the core, the core has told. */
+  /** Undefined where the call of an operation has reported it. */
   failure: Failure | undefined;
   durationMs: number;
   /** False where the client left first, or the body was broken off. */
@@ -38,8 +39,8 @@ export function watchEnd(request: FastifyRequest, reply: FastifyReply, onRequest
       method: request.method,
       route: request.routeOptions.url ?? '',
       status: raw.statusCode,
-      callerId: request.caller?.callerId,
-      failure: fault === undefined || fault instanceof ConnectError ? undefined : fromThrown(fault),
+      callerId: request.call?.callerId,
+      failure: fault === undefined || fault === callerLeft || wasReported(fault) ? undefined : fromThrown(fault),
       durationMs: performance.now() - begunMs,
       isWhole: raw.writableFinished,
     });

@@ -2,9 +2,7 @@
 //     {"error","message","status","request_id","details":[{"field","reason","message"}],
 //      "required_scopes","retry_after","limit","actual","reason"}
 // Who accepts application/problem+json gets the same object with RFC 9457's `type`, `title`, `detail` and `instance`.
-import { ConnectError } from '@connectrpc/connect';
 import { Failure, failureTable, retrySecondsOf, toFailure } from '../../errors.ts';
-import { fromConnectError } from '../../rpc/status.ts';
 
 export interface FailureReply {
   status: number;
@@ -79,9 +77,8 @@ const fastifyFaults: Readonly<Record<string, Failure>> = {
   FST_ERR_MAX_PARAM_LENGTH: new Failure('not_found'),
 };
 
-/** The Failure behind whatever a route, the core or Fastify threw. */
+/** The Failure behind whatever a route or Fastify threw. */
 export function fromThrown(error: unknown): Failure {
-  if (error instanceof ConnectError) return fromConnectError(error);
   const code = (error as { code?: unknown } | null)?.code;
   return (typeof code === 'string' && fastifyFaults[code]) || toFailure(error);
 }

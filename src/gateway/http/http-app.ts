@@ -67,7 +67,7 @@ export function createHttpApp({
       tell(error, request, reply);
     },
   });
-  app.decorateRequest('caller', undefined);
+  app.decorateRequest('call', undefined);
   app.decorateRequest('fault', undefined);
   app.setErrorHandler(tell);
   readJsonBodies(app);

@@ -4,10 +4,10 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { Failure } from '../../errors.ts';
+import { HttpResponse } from '../../net/http-response.ts';
 import { connectionsMax, handshakeMs, headerBytesMax, headersMax } from '../../net/limits.ts';
 import type { Tls } from '../../net/listen.ts';
 import { apiVersion, toRequestId } from '../../net/request-id.ts';
-import { RpcResponse } from '../../rpc/connect-routes.ts';
 import { toFailureReply } from './failure-reply.ts';
 import {
   headersArrivalMs,
@@ -27,7 +27,7 @@ export function createHttpServer(listener: RequestListener, tls: Tls | undefined
     connectionsCheckingInterval: slowRequestCheckMs,
     keepAliveTimeout: keepAliveMs,
     noDelay: true,
-    ServerResponse: RpcResponse,
+    ServerResponse: HttpResponse,
   };
   const server = tls
     ? createSecureServer({ ...options, ...tls, handshakeTimeout: handshakeMs })

@@ -1,6 +1,6 @@
-// `limit` and `cursor` in the query of a list: the core's page size and page token by the names that they have here.
-import { Failure, type FieldViolation } from '../../errors.ts';
-import { fromThrown } from './failure-reply.ts';
+// `limit` and `cursor` in the query of a list.
+import type { FieldViolation } from '../../errors.ts';
+import { type Page, parsePage } from '../../operations/page.ts';
 import { type Parameter, queryParameter } from './route-docs.ts';
 
 export const pageParameters: readonly Parameter[] = [
@@ -18,24 +18,13 @@ export function takeText(query: Query, name: string, faults: FieldViolation[]): 
   return '';
 }
 
-export function takePage(query: Query, faults: FieldViolation[]): { pageToken: string; pageSize?: number } {
-  const limit = takeText(query, 'limit', faults);
-  if (!/^\d{0,6}$/.test(limit)) faults.push({ field: 'limit', reason: 'type', message: 'must be a whole number' });
-  return { pageToken: takeText(query, 'cursor', faults), ...(limit !== '' && { pageSize: Number(limit) }) };
+/** The page that is asked for by `limit` and `cursor`. */
+export function takePage(query: Query, violations: FieldViolation[]): Page {
+  const limit = takeText(query, 'limit', violations);
+  const isNumber = /^\d{0,6}$/.test(limit);
+  if (!isNumber) violations.push({ field: 'limit', reason: 'type', message: 'must be a whole number' });
+  const pageToken = takeText(query, 'cursor', violations);
+  return parsePage({ pageToken, ...(isNumber && limit !== '' && { pageSize: Number(limit) }) }, pageNames, violations);
 }
 
-/** Fields that have another name here. */
-const names: Readonly<Record<string, string>> = { page_size: 'limit', page_token: 'cursor', query: 'text' };
-
-/** What the core has thrown, with the fields by their names here. */
-export function inTermsOfQuery(error: unknown): Failure {
-  const failure = fromThrown(error);
-  const { details } = failure.facts;
-  if (!details) return failure;
-  const renamed = details.map((fault) => ({
-    ...fault,
-    field: names[fault.field] ?? fault.field,
-    message: fault.message.replace('next_page_token', 'next_cursor'),
-  }));
-  return new Failure(failure.reason, { ...failure.facts, details: renamed }, failure.cause);
-}
+const pageNames = { size: 'limit', token: 'cursor', next: 'next_cursor' };

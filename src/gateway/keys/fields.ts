@@ -1,77 +1,70 @@
-// What the body of a request asks of an API key: members of the right types, turned into the message of the core, which
-// checks their values. Null is for a member that goes back to its default.
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { ApiKeySpecSchema } from '../../../gen/sonant/v1/api_key_pb.ts';
+// The fields of an API key from the body of a request: members of the right types, whose values the operations check.
+// Null stands for the default.
 import { Failure, type FieldViolation } from '../../errors.ts';
+import type { KeyFields } from '../../keys/key-fields.ts';
+import { defaultScopes } from '../../keys/scopes.ts';
 import { type Fields, sortFields } from '../http/known-fields.ts';
 
 export interface ParsedKeyFields {
-  spec: MessageInitShape<typeof ApiKeySpecSchema>;
-  /** The members that were given, by their paths in the message. */
-  paths: string[];
+  fields: KeyFields;
   ignored: readonly string[];
 }
 
 const known = ['name', 'scopes', 'expires_in_days', 'voice_ids', 'allowed_ips', 'limits'];
-const knownLimits = ['requests_per_minute', 'concurrency', 'characters_per_month'];
+const limitNames = {
+  requests_per_minute: 'requestsPerMinute',
+  concurrency: 'concurrency',
+  characters_per_month: 'charactersPerMonth',
+} as const;
 
+/** What is absent is left as it is, and has its default in a new key; so has what is null. */
 export function parseKeyFields(given: Fields, isStrict: boolean): ParsedKeyFields {
-  const { fields, ignored, faults } = sortFields(given, known, isStrict);
-  const { name, scopes, expires_in_days, voice_ids, allowed_ips, limits } = fields;
-  const inner = isObject(limits) ? sortFields(limits, knownLimits, isStrict, 'limits.') : undefined;
-  if (inner) {
-    ignored.push(...inner.ignored);
-    faults.push(...inner.faults);
-  } else if ((limits ?? undefined) !== undefined) {
-    faults.push({ field: 'limits', reason: 'type', message: 'must be an object' });
+  const { fields: members, ignored, faults } = sortFields(given, known, isStrict);
+  const fields: KeyFields = {};
+  const has = (name: string) => Object.hasOwn(members, name);
+  if (has('name')) fields.name = takeName(members.name, faults) ?? 'unnamed';
+  if (has('scopes')) fields.scopes = takeTexts('scopes', members.scopes, faults) ?? defaultScopes;
+  if (has('expires_in_days'))
+    fields.expiresInDays = takeWhole('expires_in_days', members.expires_in_days, faults) ?? null;
+  if (has('voice_ids')) fields.voiceIds = takeTexts('voice_ids', members.voice_ids, faults) ?? null;
+  if (has('allowed_ips')) fields.allowedIps = takeTexts('allowed_ips', members.allowed_ips, faults) ?? null;
+  if (has('limits')) {
+    const inner = isObject(members.limits)
+      ? sortFields(members.limits, Object.keys(limitNames), isStrict, 'limits.')
+      : undefined;
+    if (!inner && members.limits !== null)
+      faults.push({ field: 'limits', reason: 'type', message: 'must be an object' });
+    ignored.push(...(inner?.ignored ?? []));
+    faults.push(...(inner?.faults ?? []));
+    fields.limits = {};
+    for (const [name, limit] of Object.entries(limitNames)) {
+      if (inner && !Object.hasOwn(inner.fields, name)) continue;
+      fields.limits[limit] = takeWhole(`limits.${name}`, inner?.fields[name], faults) ?? null;
+    }
   }
-  const texts = (field: string, value: unknown) => takeTexts(field, value, faults);
-  const whole = (field: string, value: unknown) => takeWhole(field, value, faults);
-  const { requests_per_minute, concurrency, characters_per_month } = inner?.fields ?? {};
-  const days = whole('expires_in_days', expires_in_days);
-  const perMinute = whole('limits.requests_per_minute', requests_per_minute);
-  const atOnce = whole('limits.concurrency', concurrency);
-  const perMonth = whole('limits.characters_per_month', characters_per_month);
-  const spec = {
-    name: takeName(name, faults),
-    scopes: texts('scopes', scopes),
-    voiceIds: texts('voice_ids', voice_ids),
-    allowedIps: texts('allowed_ips', allowed_ips),
-    ...(days !== undefined && { expiresInDays: days }),
-    limits: {
-      ...(perMinute !== undefined && { requestsPerMinute: perMinute }),
-      ...(atOnce !== undefined && { concurrency: atOnce }),
-      ...(perMonth !== undefined && { charactersPerMonth: BigInt(perMonth) }),
-    },
-  };
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-  const paths = Object.keys(fields).flatMap((field) => {
-    if (field !== 'limits' || !inner) return [field];
-    return Object.keys(inner.fields).map((limit) => `limits.${limit}`);
-  });
-  return { spec, paths, ignored };
+  return { fields, ignored };
 }
 
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function takeName(value: unknown, faults: FieldViolation[]): string {
-  if ((value ?? undefined) === undefined) return '';
+function takeName(value: unknown, faults: FieldViolation[]): string | undefined {
+  if ((value ?? undefined) === undefined) return undefined;
   if (typeof value !== 'string') faults.push({ field: 'name', reason: 'type', message: 'must be text' });
-  // To the message an empty name is one that is not given.
   else if (value === '') faults.push({ field: 'name', reason: 'length', message: 'must not be empty' });
   else return value;
-  return '';
+  return undefined;
 }
 
-function takeTexts(field: string, value: unknown, faults: FieldViolation[]): string[] {
-  if ((value ?? undefined) === undefined) return [];
+function takeTexts(field: string, value: unknown, faults: FieldViolation[]): string[] | undefined {
+  if ((value ?? undefined) === undefined) return undefined;
   if (!Array.isArray(value) || value.some((item) => typeof item !== 'string'))
     faults.push({ field, reason: 'type', message: 'must be a list of texts' });
   else if (value.length === 0)
     faults.push({ field, reason: 'length', message: 'must not be empty; leave it out for the default' });
   else return value;
-  return [];
+  return undefined;
 }
 
 function takeWhole(field: string, value: unknown, faults: FieldViolation[]): number | undefined {

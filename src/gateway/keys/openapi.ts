@@ -1,12 +1,11 @@
 // What the routes of /api/auth/api-keys do, for those who call them.
-import { ApiKeyService } from '../../../gen/sonant/v1/api_key_pb.ts';
 import { defaultScopes, scopes } from '../../keys/scopes.ts';
 import { usualLimits } from '../../limits/key-limits.ts';
-import { requiredScopesOf } from '../../rpc/gate.ts';
+import { keyOperations } from '../../operations/operation.ts';
 import { pageParameters } from '../http/page-query.ts';
 import type { Parameter, RouteDocs, Schema } from '../http/route-docs.ts';
 
-const { createApiKey, listApiKeys, getApiKey, updateApiKey, rotateApiKey, revokeApiKey } = ApiKeyService.method;
+const { createApiKey, listApiKeys, getApiKey, updateApiKey, rotateApiKey, revokeApiKey } = keyOperations;
 
 const text: Schema = { type: 'string' };
 const texts: Schema = { type: ['array', 'null'], items: text };
@@ -123,7 +122,7 @@ export const keyDocs = {
     ...usual,
     summary: 'Make an API key',
     description: `The answer is the only place where the key is ever shown. It never exceeds the key that makes it. ${byToken}`,
-    scopes: requiredScopesOf(createApiKey),
+    scopes: createApiKey.scopes,
     body: { schema: askedSchema, examples: { laptop: { name: 'laptop', expires_in_days: 90 } }, isOptional: true },
     answers: made,
     failures: ['storage_full'],
@@ -133,7 +132,7 @@ export const keyDocs = {
     ...usual,
     summary: 'List API keys',
     description: `The newest first: those that this key has made, those that they have made, and itself. ${byToken}`,
-    scopes: requiredScopesOf(listApiKeys),
+    scopes: listApiKeys.scopes,
     parameters: pageParameters,
     answers: { 200: one('A page of keys.', { api_keys: [exampleKey], next_cursor: null }, pageSchema) },
     failures: [],
@@ -142,7 +141,7 @@ export const keyDocs = {
     id: 'getApiKey',
     ...usual,
     summary: 'Tell of an API key',
-    scopes: requiredScopesOf(getApiKey),
+    scopes: getApiKey.scopes,
     parameters: [id],
     answers: { 200: one('The key.') },
     failures: ['not_found'],
@@ -152,7 +151,7 @@ export const keyDocs = {
     ...usual,
     summary: 'Change an API key',
     description: 'Members that are left out stay as they are; null brings back the default.',
-    scopes: requiredScopesOf(updateApiKey),
+    scopes: updateApiKey.scopes,
     parameters: [id],
     body: { schema: askedSchema, examples: { slower: { limits: { requests_per_minute: 60 } } } },
     answers: { 200: one('The key as it is now.') },
@@ -164,7 +163,7 @@ export const keyDocs = {
     summary: 'Replace an API key',
     description:
       'Makes a key like it, which takes its place. Both are good until the grace is over. It never exceeds who asks.',
-    scopes: requiredScopesOf(rotateApiKey),
+    scopes: rotateApiKey.scopes,
     parameters: [id],
     body: {
       schema: {
@@ -191,7 +190,7 @@ export const keyDocs = {
     ...usual,
     summary: 'End an API key',
     description: 'For good, and with it its open streams within a second. Keys that it has made stay.',
-    scopes: requiredScopesOf(revokeApiKey),
+    scopes: revokeApiKey.scopes,
     parameters: [id],
     answers: gone,
     failures: ['not_found', 'storage_full'],

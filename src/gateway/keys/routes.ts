@@ -1,23 +1,24 @@
-// /api/auth/api-keys: keys made, listed, changed, replaced and ended, by who holds a key with `keys:write` or a bearer
-// token. No answer here is ever to be kept by a cache.
-import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { createClient, type Transport } from '@connectrpc/connect';
+// /api/auth/api-keys: keys made, listed, changed, replaced and revoked, with a key that has `keys:write` or a bearer token.
+// No reply may be stored by a cache.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type ApiKey, ApiKeyService, ApiKeyStatus } from '../../../gen/sonant/v1/api_key_pb.ts';
 import { Failure, type FieldViolation } from '../../errors.ts';
-import type { AdmitTo } from '../http/admission.ts';
-import { callOptionsOf } from '../http/call-options.ts';
+import type { ApiKey } from '../../keys/api-key-record.ts';
+import type { MadeKey } from '../../keys/key-management.ts';
+import type { Call } from '../../operations/call.ts';
+import type { KeyOperations } from '../../operations/keys.ts';
+import { keyOperations, type Operation } from '../../operations/operation.ts';
+import { type AdmitTo, run } from '../http/admission.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import { sortFields } from '../http/known-fields.ts';
 import { addWithoutBody } from '../http/no-body.ts';
-import { inTermsOfQuery, takePage } from '../http/page-query.ts';
+import { takePage } from '../http/page-query.ts';
 import { documented } from '../http/route-docs.ts';
 import { ignoredHeader } from '../speech/headers.ts';
 import { parseKeyFields } from './fields.ts';
 import { keyDocs } from './openapi.ts';
 
 export interface KeyRoutesOptions {
-  transport: Transport;
+  keys: KeyOperations;
   admitTo: AdmitTo;
   isStrict: boolean;
   baseUrl(): string;
@@ -26,31 +27,25 @@ export interface KeyRoutesOptions {
 type WithId = FastifyRequest<{ Params: { id: string } }>;
 
 const url = '/api/auth/api-keys';
-const { createApiKey, listApiKeys, getApiKey, updateApiKey, rotateApiKey, revokeApiKey } = ApiKeyService.method;
-const { getOwnApiKey, revokeOwnApiKey } = ApiKeyService.method;
+const { createApiKey, listApiKeys, getApiKey, updateApiKey, rotateApiKey, revokeApiKey } = keyOperations;
+const { getOwnApiKey, revokeOwnApiKey } = keyOperations;
 
 export function addKeyRoutes(app: FastifyInstance, options: KeyRoutesOptions): void {
-  const { transport, admitTo, isStrict, baseUrl } = options;
-  const client = createClient(ApiKeyService, transport);
-  const call = (request: FastifyRequest, reply: FastifyReply) => {
-    reply.header('cache-control', 'no-store');
-    return callOptionsOf(request, reply, 'rest');
-  };
-  const sendMade = (reply: FastifyReply, { key, apiKey }: { key: string; apiKey?: ApiKey | undefined }) =>
-    reply
-      .code(201)
-      .header('Location', `${baseUrl()}${url}/${apiKey!.keyId}`)
-      .send({ ...toJson(apiKey!), key });
+  addKeyCollection(app, options);
+  addOwnKey(app, options);
+  addKeyItem(app, options);
+}
 
+function addKeyCollection(app: FastifyInstance, { keys, admitTo, isStrict, baseUrl }: KeyRoutesOptions): void {
   app.route({
     method: 'POST',
     url,
     ...documented(keyDocs.create),
     onRequest: admitTo(createApiKey),
     async handler(request, reply) {
-      const { spec, ignored } = parseKeyFields(request.body === undefined ? {} : fieldsOf(request), isStrict);
-      const made = await client.createApiKey({ spec }, call(request, reply));
-      return sendMade(reply.headers(ignoredHeader(ignored)), made);
+      const { fields, ignored } = parseKeyFields(request.body === undefined ? {} : fieldsOf(request), isStrict);
+      const made = await runUncached(request, reply, createApiKey, (call) => keys.createApiKey(call, fields));
+      return sendMade(reply.headers(ignoredHeader(ignored)), baseUrl(), made);
     },
   });
 
@@ -60,66 +55,24 @@ export function addKeyRoutes(app: FastifyInstance, options: KeyRoutesOptions): v
     ...documented(keyDocs.list),
     onRequest: admitTo(listApiKeys),
     async handler(request, reply) {
-      const details: FieldViolation[] = [];
-      const page = takePage(request.query as Record<string, unknown>, details);
-      if (details.length > 0) throw new Failure('invalid_request', { details });
-      const answer = client.listApiKeys(page, call(request, reply));
-      const { apiKeys, nextPageToken } = await answer.catch((error) => {
-        throw inTermsOfQuery(error);
-      });
-      return { api_keys: apiKeys.map(toJson), next_cursor: nextPageToken || null };
+      const violations: FieldViolation[] = [];
+      const page = takePage(request.query as Record<string, unknown>, violations);
+      if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
+      const list = (call: Call) => keys.listApiKeys(call, page);
+      const { items, nextPageToken } = await runUncached(request, reply, listApiKeys, list);
+      return { api_keys: items.map(toJson), next_cursor: nextPageToken || null };
     },
   });
+}
 
+function addOwnKey(app: FastifyInstance, { keys, admitTo }: KeyRoutesOptions): void {
   app.route({
     method: 'GET',
     url: `${url}/self`,
     ...documented(keyDocs.getOwn),
     onRequest: admitTo(getOwnApiKey),
-    handler: async (request, reply) => toJson((await client.getOwnApiKey({}, call(request, reply))).apiKey!),
-  });
-
-  app.route({
-    method: 'GET',
-    url: `${url}/:id`,
-    ...documented(keyDocs.get),
-    onRequest: admitTo(getApiKey),
-    async handler(request: WithId, reply) {
-      const { apiKey } = await client.getApiKey({ keyId: request.params.id }, call(request, reply));
-      return toJson(apiKey!);
-    },
-  });
-
-  app.route({
-    method: 'PATCH',
-    url: `${url}/:id`,
-    ...documented(keyDocs.update),
-    onRequest: admitTo(updateApiKey),
-    async handler(request: WithId, reply) {
-      const { spec, paths, ignored } = parseKeyFields(fieldsOf(request), isStrict);
-      if (paths.length === 0) throw new Failure('invalid_request', { message: 'The body names nothing to change.' });
-      const message = { keyId: request.params.id, spec, updateMask: { paths } };
-      const { apiKey } = await client.updateApiKey(message, call(request, reply));
-      return reply.headers(ignoredHeader(ignored)).send(toJson(apiKey!));
-    },
-  });
-
-  app.route({
-    method: 'POST',
-    url: `${url}/:id/rotate`,
-    ...documented(keyDocs.rotate),
-    onRequest: admitTo(rotateApiKey),
-    async handler(request: WithId, reply) {
-      const given = request.body === undefined ? {} : fieldsOf(request);
-      const { fields, ignored, faults } = sortFields(given, ['grace_seconds'], isStrict);
-      const graceSeconds = fields.grace_seconds ?? undefined;
-      if (graceSeconds !== undefined && typeof graceSeconds !== 'number')
-        faults.push({ field: 'grace_seconds', reason: 'type', message: 'must be a whole number' });
-      if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-      const asked = { keyId: request.params.id, ...(typeof graceSeconds === 'number' && { graceSeconds }) };
-      const made = await client.rotateApiKey(asked, call(request, reply));
-      return sendMade(reply.headers(ignoredHeader(ignored)), made);
-    },
+    handler: async (request, reply) =>
+      toJson(await runUncached(request, reply, getOwnApiKey, (call) => keys.getOwnApiKey(call))),
   });
 
   addWithoutBody(app, (scope) => {
@@ -129,53 +82,112 @@ export function addKeyRoutes(app: FastifyInstance, options: KeyRoutesOptions): v
       ...documented(keyDocs.revokeOwn),
       onRequest: admitTo(revokeOwnApiKey),
       async handler(request, reply) {
-        await client.revokeOwnApiKey({}, call(request, reply));
-        return reply.code(204).send();
-      },
-    });
-
-    scope.route({
-      method: 'DELETE',
-      url: `${url}/:id`,
-      ...documented(keyDocs.revoke),
-      onRequest: admitTo(revokeApiKey),
-      async handler(request: WithId, reply) {
-        await client.revokeApiKey({ keyId: request.params.id }, call(request, reply));
+        await runUncached(request, reply, revokeOwnApiKey, (call) => keys.revokeOwnApiKey(call));
         return reply.code(204).send();
       },
     });
   });
 }
 
-const statuses: Readonly<Record<number, string>> = {
-  [ApiKeyStatus.ACTIVE]: 'active',
-  [ApiKeyStatus.EXPIRED]: 'expired',
-  [ApiKeyStatus.REVOKED]: 'revoked',
-};
+function addKeyItem(app: FastifyInstance, { keys, admitTo, isStrict, baseUrl }: KeyRoutesOptions): void {
+  app.route({
+    method: 'GET',
+    url: `${url}/:id`,
+    ...documented(keyDocs.get),
+    onRequest: admitTo(getApiKey),
+    handler: async (request: WithId, reply) =>
+      toJson(await runUncached(request, reply, getApiKey, (call) => keys.getApiKey(call, request.params.id))),
+  });
 
-const toTime = (time: Parameters<typeof timestampMs>[0] | undefined) =>
-  time ? new Date(timestampMs(time)).toISOString() : null;
+  app.route({
+    method: 'PATCH',
+    url: `${url}/:id`,
+    ...documented(keyDocs.update),
+    onRequest: admitTo(updateApiKey),
+    async handler(request: WithId, reply) {
+      const { fields, ignored } = parseKeyFields(fieldsOf(request), isStrict);
+      if (isEmpty(fields)) throw new Failure('invalid_request', { message: 'The body names nothing to change.' });
+      const update = (call: Call) => keys.updateApiKey(call, request.params.id, fields);
+      const key = await runUncached(request, reply, updateApiKey, update);
+      return reply.headers(ignoredHeader(ignored)).send(toJson(key));
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: `${url}/:id/rotate`,
+    ...documented(keyDocs.rotate),
+    onRequest: admitTo(rotateApiKey),
+    async handler(request: WithId, reply) {
+      const { graceSeconds, ignored } = parseRotation(request, isStrict);
+      const rotate = (call: Call) => keys.rotateApiKey(call, request.params.id, graceSeconds);
+      const made = await runUncached(request, reply, rotateApiKey, rotate);
+      return sendMade(reply.headers(ignoredHeader(ignored)), baseUrl(), made);
+    },
+  });
+
+  addWithoutBody(app, (scope) => {
+    scope.route({
+      method: 'DELETE',
+      url: `${url}/:id`,
+      ...documented(keyDocs.revoke),
+      onRequest: admitTo(revokeApiKey),
+      async handler(request: WithId, reply) {
+        await runUncached(request, reply, revokeApiKey, (call) => keys.revokeApiKey(call, request.params.id));
+        return reply.code(204).send();
+      },
+    });
+  });
+}
+
+function runUncached<T>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  operation: Operation,
+  work: (call: Call) => Promise<T>,
+): Promise<T> {
+  reply.header('cache-control', 'no-store');
+  return run(request, reply, operation, work);
+}
+
+const sendMade = (reply: FastifyReply, baseUrl: string, { key, apiKey }: MadeKey) =>
+  reply
+    .code(201)
+    .header('Location', `${baseUrl}${url}/${apiKey.keyId}`)
+    .send({ ...toJson(apiKey), key });
+
+/** A limit is named by its own member: `limits: {}` names nothing. */
+const isEmpty = ({ limits, ...fields }: object & { limits?: object | undefined }) =>
+  Object.keys(fields).length === 0 && Object.keys(limits ?? {}).length === 0;
+
+function parseRotation(request: FastifyRequest, isStrict: boolean) {
+  const given = request.body === undefined ? {} : fieldsOf(request);
+  const { fields, ignored, faults } = sortFields(given, ['grace_seconds'], isStrict);
+  const graceSeconds = fields.grace_seconds ?? undefined;
+  if (graceSeconds !== undefined && typeof graceSeconds !== 'number')
+    faults.push({ field: 'grace_seconds', reason: 'type', message: 'must be a whole number' });
+  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+  return { graceSeconds: graceSeconds as number | undefined, ignored };
+}
+
+const toTime = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
 
 function toJson(key: ApiKey) {
-  const { requestsPerMinute, concurrency, charactersPerMonth } = key.limits!;
+  const { requestsPerMinute, concurrency, charactersPerMonth = null } = key.limits;
   return {
     id: key.keyId,
     hint: key.hint,
     name: key.name,
     scopes: key.scopes,
-    status: statuses[key.status],
-    created_at: toTime(key.createTime),
-    expires_at: toTime(key.expireTime),
-    last_used_at: toTime(key.lastUseTime),
-    revoked_at: toTime(key.revokeTime),
-    voice_ids: key.voiceIds.length > 0 ? key.voiceIds : null,
-    allowed_ips: key.allowedIps.length > 0 ? key.allowedIps : null,
-    limits: {
-      requests_per_minute: requestsPerMinute,
-      concurrency,
-      characters_per_month: charactersPerMonth === undefined ? null : Number(charactersPerMonth),
-    },
-    replaced_by: key.replacedBy || null,
-    made_by: key.madeBy || null,
+    status: key.status,
+    created_at: toTime(key.createdAtMs),
+    expires_at: toTime(key.expiresAtMs),
+    last_used_at: toTime(key.lastUsedAtMs),
+    revoked_at: toTime(key.revokedAtMs),
+    voice_ids: key.voiceIds ?? null,
+    allowed_ips: key.allowedIps ?? null,
+    limits: { requests_per_minute: requestsPerMinute, concurrency, characters_per_month: charactersPerMonth },
+    replaced_by: key.replacedBy ?? null,
+    made_by: key.madeBy ?? null,
   };
 }

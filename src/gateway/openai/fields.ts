@@ -1,48 +1,41 @@
 // What OpenAI's clients ask of POST /v1/audio/speech, in the members of our own body. `model` and `instructions` mean nothing
 // here: every voice speaks by its own engine, as it does.
-import { formatNames } from '../../audio/formats.ts';
-import { Failure, type FieldViolation } from '../../errors.ts';
+import { speechFieldRows } from '../../speech/fields.ts';
+import { parseSpeechRequest } from '../../speech/request.ts';
 import { type Fields, sortFields } from '../http/known-fields.ts';
-import { type AskedSpeech, parseEventFields } from '../speech/fields.ts';
+import type { ParsedSpeech } from '../speech/fields.ts';
 
-export interface OpenAiRequest {
-  asked: AskedSpeech;
+export interface ParsedOpenAi extends ParsedSpeech {
   isEvents: boolean;
 }
 
-const known = ['model', 'input', 'voice', 'instructions', 'response_format', 'speed', 'stream_format'];
+const ours = speechFieldRows.flatMap(({ json, names }) => (names?.openai ? [{ json, name: names.openai }] : []));
+const known = ['model', 'instructions', 'stream_format', ...new Set(ours.map(({ name }) => name))];
 const streamFormats = ['audio', 'sse'];
-const usualRateHz = 24_000;
-/** Whatever language the voice itself speaks first: nobody tells here which the text is in. */
+const sampleRateHz = 24_000;
+/** BCP-47 for a language that is not given: the voice's own is spoken. */
 const ownLanguage = 'und';
 
-export function parseOpenAiFields(given: Fields, isStrict: boolean): OpenAiRequest {
-  const { fields, ignored, faults } = sortFields(given, known, isStrict);
-  const { input, voice, response_format, speed, stream_format } = fields;
-  const format = choose('response_format', response_format ?? 'mp3', formatNames, faults);
-  const isEvents = choose('stream_format', stream_format ?? 'audio', streamFormats, faults) === 'sse';
+export function parseOpenAiFields(given: Fields, isStrict: boolean): ParsedOpenAi {
+  const { fields, ignored, faults: violations } = sortFields(given, known, isStrict);
+  const { voice, input, response_format = 'mp3', stream_format } = fields;
+  const format = stream_format ?? 'audio';
+  if (!streamFormats.includes(format as string)) {
+    const message = `must be one of ${streamFormats.join(', ')}`;
+    violations.push({ field: 'stream_format', reason: 'enum', message });
+  }
   const speech = {
+    ...Object.fromEntries(ours.map(({ json, name }) => [json, fields[name]])),
     voice_id: typeof voice === 'object' && voice !== null ? (voice as Fields).id : voice,
     text: input,
-    output_format: format,
-    sample_rate: usualRateHz,
-    speaking_rate: speed,
+    text_chunks: undefined,
+    output_format: response_format ?? 'mp3',
+    sample_rate: sampleRateHz,
     language_code: ownLanguage,
+    method: 'streaming',
   };
-  try {
-    const asked = parseEventFields(speech, isStrict);
-    if (faults.length > 0) throw new Failure('invalid_request', { details: [] });
-    // It changes how others speak, so that it does not here is said.
-    const unheard = fields.instructions === undefined ? [] : ['instructions'];
-    return { asked: { ...asked, ignored: [...ignored, ...unheard] }, isEvents };
-  } catch (error) {
-    if (!(error instanceof Failure) || faults.length === 0) throw error;
-    throw new Failure('invalid_request', { details: [...faults, ...(error.facts.details ?? [])] });
-  }
-}
-
-function choose(field: string, value: unknown, allowed: readonly string[], faults: FieldViolation[]): string {
-  if (typeof value === 'string' && allowed.includes(value)) return value;
-  faults.push({ field, reason: 'enum', message: `must be one of ${allowed.join(', ')}` });
-  return allowed[0]!;
+  const request = parseSpeechRequest(speech, { violations, allowsSingleText: true });
+  // OpenAI's voices heed instructions; ours do not, and the reply says so.
+  const unheeded = fields.instructions === undefined ? [] : ['instructions'];
+  return { request, ignored: [...ignored, ...unheeded], isEvents: format === 'sse' };
 }

@@ -1,10 +1,8 @@
 // What the routes of /v1 do, for those who call them; OpenAI's own documents tell the rest.
 
-import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
-import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
 import { formatNames } from '../../audio/formats.ts';
-import { requiredScopesOf } from '../../rpc/gate.ts';
-import { requestLimits, speakingRates } from '../../speech/request.ts';
+import { speechOperations, voiceOperations } from '../../operations/operation.ts';
+import { speechFields, textLimits } from '../../speech/fields.ts';
 import type { RouteDocs, Schema } from '../http/route-docs.ts';
 import { openAiEventContent } from '../speech/event-schemas.ts';
 import { soundContent, soundHeaders, speakingFailures, streamHeaders } from '../speech/openapi.ts';
@@ -16,25 +14,19 @@ const speaking: Schema = {
   required: ['input', 'voice'],
   properties: {
     model: { ...text, description: 'Means nothing here: every voice speaks by its own engine.' },
-    input: { ...text, maxLength: requestLimits.chunkCharsMax, description: 'Text to speak.' },
+    input: { ...text, maxLength: textLimits.chunkCharsMax, description: 'Text to speak.' },
     voice: {
       oneOf: [text, { type: 'object', required: ['id'], properties: { id: text } }],
       description: 'Voice to speak with, by its id.',
     },
     response_format: { ...text, enum: formatNames, default: 'mp3', description: 'Encoding.' },
-    speed: {
-      type: 'number',
-      minimum: speakingRates.min,
-      maximum: speakingRates.max,
-      default: 1,
-      description: 'Speed of speech.',
-    },
+    speed: { ...speechFields.speakingRate.schema, description: 'Speed of speech.' },
     stream_format: { ...text, enum: ['audio', 'sse'], default: 'audio', description: 'Audio, or events with audio.' },
     instructions: { ...text, description: 'Means nothing here.' },
   },
 };
 const usual = { tag: 'OpenAI', bearer: 'key', isOpenAi: true } as const;
-const listing = { ...usual, scopes: requiredScopesOf(VoiceService.method.listVoices) } as const;
+const listing = { ...usual, scopes: voiceOperations.listVoices.scopes } as const;
 
 const item = (title: string, properties: Readonly<Record<string, Schema>>): Schema => ({
   title,
@@ -71,7 +63,7 @@ export const openAiDocs = {
     id: 'createSpeech',
     summary: 'Speak, as OpenAI’s clients ask for it',
     description: 'At 24 000 Hz. The key comes as a bearer token or in X-API-Key; failures are OpenAI’s error object.',
-    scopes: requiredScopesOf(SpeechService.method.streamSpeech),
+    scopes: speechOperations.streamSpeech.scopes,
     body: { schema: speaking, examples: { plain: { model: 'tts-1', input: 'Hello.', voice: 'clara' } } },
     answers: {
       200: {

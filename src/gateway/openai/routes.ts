@@ -1,90 +1,79 @@
 // /v1: what clients of OpenAI's interface for speech ask, answered as they expect it, over the same core. A key comes as
 // their bearer token or in X-API-Key. Failures are OpenAI's error object, events are OpenAI's events, and nothing else.
-import { type Client, createClient, type Transport } from '@connectrpc/connect';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
-import { type Voice, VoiceService, VoiceStatus } from '../../../gen/sonant/v1/voice_pb.ts';
-import type { AdmitTo } from '../http/admission.ts';
+import { speechOperations, voiceOperations } from '../../operations/operation.ts';
+import type { SpeechOperations } from '../../operations/speech.ts';
+import type { VoiceOperations } from '../../operations/voices.ts';
+import { type AdmitTo, run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
-import { callOptionsOf } from '../http/call-options.ts';
 import { fromThrown } from '../http/failure-reply.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import { documented } from '../http/route-docs.ts';
-import { beginSound } from '../speech/begun-sound.ts';
-import { toStream } from '../speech/fields.ts';
-import { ignoredHeader, soundHeaders } from '../speech/headers.ts';
+import { ignoredHeader, resultHeaders, soundHeaders } from '../speech/headers.ts';
+import { beginSound } from '../speech/routes.ts';
 import { eventHeaders } from '../speech/server-sent-events.ts';
 import { toOpenAiError } from './failure-reply.ts';
-import { type OpenAiRequest, parseOpenAiFields } from './fields.ts';
+import { parseOpenAiFields } from './fields.ts';
 import { openAiDocs } from './openapi.ts';
 
 export interface OpenAiRoutesOptions {
-  transport: Transport;
+  speech: SpeechOperations;
+  voices: VoiceOperations;
   /** Takes the key as a bearer token too. */
   admitTo: AdmitTo;
   isStrict: boolean;
 }
 
-/** What tools ask for that were made for OpenAI's own; any other name will do as well. */
+/** The model names that tools made for OpenAI ask for; any other name will do as well. */
 const modelIds = ['sonant', 'tts-1', 'tts-1-hd', 'gpt-4o-mini-tts'];
 const modelsSince = 1_735_689_600;
-const pageSize = 1000;
+const { streamSpeech } = speechOperations;
+const { listVoices } = voiceOperations;
 
-export function addOpenAiRoutes(app: FastifyInstance, { transport, admitTo, isStrict }: OpenAiRoutesOptions): void {
-  const speech = createClient(SpeechService, transport);
-  const voices = createClient(VoiceService, transport);
-  app.register(async (scope) => {
-    scope.route({
-      method: 'POST',
-      url: '/v1/audio/speech',
-      ...documented(openAiDocs.speak),
-      onRequest: admitTo(SpeechService.method.streamSpeech),
-      handler: (request, reply) => send(speech, request, reply, parseOpenAiFields(fieldsOf(request), isStrict)),
-    });
+export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptions): void {
+  const { speech, voices, admitTo, isStrict } = options;
 
-    scope.route({
-      method: 'GET',
-      url: '/v1/audio/voices',
-      ...documented(openAiDocs.listVoices),
-      onRequest: admitTo(VoiceService.method.listVoices),
-      async handler(request, reply) {
-        const all: Voice[] = [];
-        for (let pageToken = ''; ; ) {
-          const page = await voices.listVoices({ pageSize, pageToken }, callOptionsOf(request, reply, 'rest'));
-          all.push(...page.voices.filter(({ status }) => status === VoiceStatus.READY));
-          pageToken = page.nextPageToken;
-          if (pageToken === '') return { voices: all.map(({ voiceId, name }) => ({ id: voiceId, name })) };
-        }
-      },
-    });
+  const speak = async (request: FastifyRequest, reply: FastifyReply) => {
+    const parsed = parseOpenAiFields(fieldsOf(request), isStrict);
+    const events = stream(request, reply, streamSpeech, (call) => speech.streamSpeech(call, parsed.request));
+    const { info, pieces } = await beginSound(events);
+    const { 'Content-Disposition': _, ...headers } = soundHeaders(info, 'streaming');
+    Object.assign(headers, resultHeaders(info), ignoredHeader(parsed.ignored));
+    if (parsed.isEvents)
+      await sendPieces(reply, { ...headers, ...eventHeaders }, eventsOf(pieces, parsed.request.chars));
+    else await sendPieces(reply, headers, pieces);
+    return reply;
+  };
 
-    scope.route({
-      method: 'GET',
-      url: '/v1/models',
-      ...documented(openAiDocs.listModels),
-      onRequest: admitTo(VoiceService.method.listVoices),
-      handler: async () => ({
-        object: 'list',
-        data: modelIds.map((id) => ({ id, object: 'model', created: modelsSince, owned_by: 'sonant' })),
-      }),
-    });
+  app.route({
+    method: 'POST',
+    url: '/v1/audio/speech',
+    ...documented(openAiDocs.speak),
+    onRequest: admitTo(streamSpeech),
+    handler: speak,
   });
-}
 
-async function send(
-  speech: Client<typeof SpeechService>,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { asked, isEvents }: OpenAiRequest,
-): Promise<FastifyReply> {
-  const messages = speech.streamSpeech(toStream(asked), callOptionsOf(request, reply, 'rest'));
-  const { info, pieces } = await beginSound(messages);
-  const about = { ...soundHeaders(info, 'streaming'), ...ignoredHeader(asked.ignored) };
-  const { 'Content-Disposition': _, ...headers } = about;
-  if (isEvents) {
-    await sendPieces(reply, { ...headers, ...eventHeaders }, eventsOf(pieces, asked.request.chars));
-  } else await sendPieces(reply, headers, pieces);
-  return reply;
+  app.route({
+    method: 'GET',
+    url: '/v1/audio/voices',
+    ...documented(openAiDocs.listVoices),
+    onRequest: admitTo(listVoices),
+    async handler(request, reply) {
+      const ready = await run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
+      return { voices: ready.map(({ voice }) => ({ id: voice.voiceId, name: voice.name })) };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/v1/models',
+    ...documented(openAiDocs.listModels),
+    onRequest: admitTo(listVoices),
+    handler: async () => ({
+      object: 'list',
+      data: modelIds.map((id) => ({ id, object: 'model', created: modelsSince, owned_by: 'sonant' })),
+    }),
+  });
 }
 
 /** Characters are what is counted here: they stand where OpenAI counts tokens. */

@@ -1,28 +1,27 @@
 // Begins a stream of events, or reads on in one, and sends it until it ends or its reader leaves. Nothing is sent before
 // the first sound: whatever fails until then is an ordinary failure with a status of its own.
-import type { Client } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type SpeechInfo, SpeechService, type StreamSpeechResponse } from '../../../gen/sonant/v1/speech_pb.ts';
 import { Failure } from '../../errors.ts';
 import type { Admit } from '../../operations/admit.ts';
+import { speechOperations } from '../../operations/operation.ts';
+import type { SpeechOperations } from '../../operations/speech.ts';
+import type { Ticket } from '../../operations/stream-tickets.ts';
 import type { Relay } from '../../redis/redis-relay.ts';
-import { admittedKey } from '../../rpc/call.ts';
-import { apiKeyHeader, requiredScopesOf } from '../../rpc/gate.ts';
-import { limitStatusWriter } from '../http/admission.ts';
+import type { SpeechEvent, SpeechInfo } from '../../speech/speech-events.ts';
+import { type Admission, abortOnClose, limitReporter } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
-import { callOptionsOf, clientLeft, signalOf } from '../http/call-options.ts';
 import { fromThrown } from '../http/failure-reply.ts';
 import { keepaliveEveryMs } from '../http/limits.ts';
-import { type AskedSpeech, inTermsOfText, toStream } from './fields.ts';
-import { expiresHeader, ignoredHeader, type SpeechHeaders, soundHeaders } from './headers.ts';
+import type { ParsedSpeech } from './fields.ts';
+import { ignoredHeader, linkHeaders, resultHeaders, type SpeechHeaders, soundHeaders } from './headers.ts';
+import type { EventSource } from './resumable-stream.ts';
 import type { ResumableStreams } from './resumable-streams.ts';
 import { eventHeaders, keepalive, numberOfEvent, type StreamEvent } from './server-sent-events.ts';
 import { createStreamReading, type Reading, readStream } from './stream-reading.ts';
-import type { Ticket } from './stream-tickets.ts';
 
 export interface EventSender {
   /** Begins what was asked, on a ticket if there is one. */
-  begin(request: FastifyRequest, reply: FastifyReply, asked: AskedSpeech, ticket?: Ticket): Promise<FastifyReply>;
+  begin(request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech, ticket?: Ticket): Promise<FastifyReply>;
   /** Reads on after `Last-Event-ID`, for the key or the ticket with that id. */
   resume(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<FastifyReply>;
   /** Ends the stream: nobody will read on in it. */
@@ -32,48 +31,50 @@ export interface EventSender {
 }
 
 export interface EventSenderOptions {
-  client: Client<typeof SpeechService>;
+  speech: SpeechOperations;
+  admission: Admission;
   streams: ResumableStreams;
   admit: Admit;
   relay?: Relay | undefined;
   onFault(fault: unknown): void;
 }
 
-const scopes = requiredScopesOf(SpeechService.method.streamSpeech);
+const { streamSpeech } = speechOperations;
 
-export function createEventSender({ client, streams, ...more }: EventSenderOptions): EventSender {
-  const { find, untilReadElsewhere } = createStreamReading({ streams, scopes, ...more });
+export function createEventSender({ speech, admission, streams, ...more }: EventSenderOptions): EventSender {
+  const { find, untilReadElsewhere } = createStreamReading({ streams, scopes: streamSpeech.scopes, ...more });
   const send = async (reply: FastifyReply, reading: Reading, headers: SpeechHeaders = {}) => {
     await sendPieces(reply, { ...eventHeaders, ...headers }, textsOf(reply, reading));
     return reply;
   };
 
   return {
-    async begin(request, reply, asked, ticket) {
-      const left = signalOf(reply);
-      const ending = new AbortController();
-      const leave = () => ending.abort(clientLeft);
-      left.addEventListener('abort', leave);
-      const options = callOptionsOf(request, reply, 'sse', ending.signal);
-      if (ticket) options.headers[apiKeyHeader] = ticket.apiKey;
-      const messages = client.streamSpeech(toStream(asked), options)[Symbol.asyncIterator]();
-      const { info, begun } = await firstEvents(messages, asked);
-      // From here on the stream has an id, and lives on for a while without its reader.
-      left.removeEventListener('abort', leave);
-      const caller = options.contextValues.get(admittedKey)!.caller;
-      const toBroken = (error: unknown, chunkIndex: number): StreamEvent => ({
-        case: 'broken',
-        value: { failure: fromThrown(error), chunkIndex, requestId: request.id },
+    async begin(request, reply, parsed, ticket) {
+      if (ticket) await admission.admitWith(ticket.apiKey, request, reply, streamSpeech);
+      const running = request.call!;
+      running.door = 'sse';
+      const stayOn = abortOnClose(running, reply);
+      const events = running.stream(streamSpeech, (call) => speech.streamSpeech(call, parsed.request));
+      const iterator = events[Symbol.asyncIterator]();
+      const { info, begun } = await firstEvents(iterator);
+      // From here on the stream has an id, and goes on for a while without its reader.
+      stayOn();
+      const { keyId } = running.caller;
+      const toFailed: EventSource['toFailed'] = (error, chunkIndex) => ({
+        type: 'failed',
+        failure: fromThrown(error),
+        chunkIndex,
+        requestId: request.id,
       });
       const stream = streams.open({
         audioId: info.audioId,
-        voiceId: info.voiceId,
-        holders: ticket ? [caller.keyId, ticket.ticketId] : [caller.keyId],
+        voiceId: info.voice.voiceId,
+        holders: ticket ? [keyId, ticket.ticketId] : [keyId],
         apiKey: ticket?.apiKey,
         begun,
-        source: { messages, abort: (reason) => ending.abort(reason), toBroken },
+        source: { events: iterator, abort: (reason) => running.abort(reason), toFailed },
       });
-      return send(reply, readStream(stream, 0, leaver(reply)), headersOf(info, asked));
+      return send(reply, readStream(stream, 0, leaver(reply)), headersOf(info, parsed));
     },
 
     untilReadElsewhere,
@@ -84,9 +85,9 @@ export function createEventSender({ client, streams, ...more }: EventSenderOptio
     },
 
     async resume(request, reply, audioId, holder) {
-      const isAdmitted = request.caller !== undefined;
+      const isAdmitted = request.call !== undefined;
       const asked = { audioId, next: nextOf(request, audioId), holder, isAdmitted, address: request.ip };
-      const found = await find(asked, limitStatusWriter(reply));
+      const found = await find(asked, limitReporter(reply));
       switch (found.state) {
         case 'lost':
           throw new Failure('stream_expired');
@@ -103,23 +104,15 @@ export function createEventSender({ client, streams, ...more }: EventSenderOptio
 }
 
 /** The events up to the first sound. */
-async function firstEvents(
-  messages: AsyncIterator<StreamSpeechResponse>,
-  asked: AskedSpeech,
-): Promise<{ info: SpeechInfo; begun: StreamEvent[] }> {
+async function firstEvents(events: AsyncIterator<SpeechEvent>): Promise<{ info: SpeechInfo; begun: StreamEvent[] }> {
   const begun: StreamEvent[] = [];
-  try {
-    for (let next = await messages.next(); !next.done; next = await messages.next()) {
-      const { event } = next.value;
-      begun.push(event);
-      if (event.case === 'audio') break;
-    }
-  } catch (error) {
-    throw asked.isSingleText ? inTermsOfText(error) : error;
+  for (let next = await events.next(); !next.done; next = await events.next()) {
+    begun.push(next.value);
+    if (next.value.type === 'audio') break;
   }
-  const [first] = begun;
-  if (first?.case !== 'info') throw new Error('a stream began without its info');
-  return { info: first.value, begun };
+  const [info] = begun;
+  if (info?.type !== 'info') throw new Error('a stream began without its info');
+  return { info, begun };
 }
 
 const leaver =
@@ -144,14 +137,10 @@ async function* textsOf({ raw }: FastifyReply, { texts, leave }: Reading): Async
   }
 }
 
-const headersOf = (info: SpeechInfo, { ignored }: AskedSpeech): SpeechHeaders => {
+const headersOf = (info: SpeechInfo, { ignored }: ParsedSpeech): SpeechHeaders => {
   const { 'content-type': _, 'Content-Disposition': __, ...headers } = soundHeaders(info, 'streaming');
-  return { ...headers, ...linkHeaders(info), ...ignoredHeader(ignored) };
+  return { ...headers, ...resultHeaders(info), ...linkHeaders(info), ...ignoredHeader(ignored) };
 };
-
-/** Where a stream that is kept will be found. */
-export const linkHeaders = (info: SpeechInfo): SpeechHeaders =>
-  info.audioUrl === '' ? {} : { 'X-Audio-Url': info.audioUrl, ...expiresHeader(info) };
 
 const badEventId = (message: string) =>
   new Failure('invalid_request', { details: [{ field: 'Last-Event-ID', reason: 'format', message }] });

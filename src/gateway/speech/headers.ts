@@ -1,72 +1,60 @@
-// What is told of speech in the headers of a reply.
-import type { Duration } from '@bufbuild/protobuf/wkt';
-import type { OutputFormat, SpeechInfo, SynthesizeSpeechResponse } from '../../../gen/sonant/v1/speech_pb.ts';
-import { audioFormats, type FormatName } from '../../audio/formats.ts';
-import { fromCaptionFormat, fromOutputFormat } from '../../rpc/speech-enums.ts';
-import type { CaptionKind } from '../../speech/request.ts';
+// What a reply says of speech in its headers.
+import { audioFormats } from '../../audio/formats.ts';
+import type { Delivered } from '../../delivery/delivery.ts';
+import type { CaptionKind } from '../../speech/fields.ts';
+import type { SpeechInfo } from '../../speech/speech-events.ts';
 import { ignoredFieldCharsMax, ignoredFieldsMax } from '../http/limits.ts';
 import type { ReplyHeaderName } from '../http/reply-headers.ts';
 
 export type SpeechHeaders = Partial<Record<ReplyHeaderName, string>>;
 
-export const formatOf = (format: OutputFormat): FormatName => fromOutputFormat[format]!;
-
-/** Seconds, to the microsecond. */
-export const secondsOf = (duration: Duration | undefined): number =>
-  duration ? roundSeconds(Number(duration.seconds) + duration.nanos / 1e9) : 0;
-
+/** To the microsecond. */
 export const roundSeconds = (seconds: number): number => Math.round(seconds * 1e6) / 1e6;
 
 /** Of sound that is the body itself. */
 export function soundHeaders(
-  spoken: SpeechInfo | SynthesizeSpeechResponse,
+  { audioId, voice, format, chars, sampleRateHz }: SpeechInfo | Delivered,
   method: 'rest' | 'streaming',
 ): SpeechHeaders & Record<'content-type', string> {
-  const format = formatOf(spoken.outputFormat);
+  const { contentType, extension } = audioFormats[format];
   return {
-    'content-type': audioFormats[format].contentType,
-    'Content-Disposition': `attachment; filename=${spoken.audioId}.${audioFormats[format].extension}`,
-    ...voiceHeaders(spoken.voiceName),
+    'content-type': contentType,
+    'Content-Disposition': `attachment; filename=${audioId}.${extension}`,
+    ...voiceHeaders(voice.name),
     'X-Method': method,
-    'X-Chars': String(spoken.chars),
+    'X-Chars': String(chars),
     'X-Format': format,
-    'X-Sample-Rate': String(spoken.sampleRateHz),
-    'X-Voice-Id': headerText(spoken.voiceId),
-    ...storyHeaders(spoken),
+    'X-Sample-Rate': String(sampleRateHz),
+    'X-Voice-Id': headerText(voice.voiceId),
   };
 }
 
-/** Of sound wherever it is: what became of the request. */
-export const storyHeaders = ({ audioId, cached, warnings }: SpeechInfo | SynthesizeSpeechResponse): SpeechHeaders => ({
-  'X-Audio-Id': audioId,
-  'X-Cache': cached ? 'HIT' : 'MISS',
-  ...(warnings.length > 0 && { 'X-Warnings': warnings.join(', ') }),
+/** Of sound wherever it is; its duration where that is known. */
+export const resultHeaders = (result: SpeechInfo | Delivered): SpeechHeaders => ({
+  'X-Audio-Id': result.audioId,
+  'X-Cache': 'cached' in result && result.cached ? 'HIT' : 'MISS',
+  ...(result.warnings.length > 0 && { 'X-Warnings': result.warnings.join(', ') }),
+  ...('seconds' in result && { 'X-Audio-Duration': String(roundSeconds(result.seconds)) }),
 });
 
-export const durationHeader = ({ duration }: SynthesizeSpeechResponse): SpeechHeaders => ({
-  'X-Audio-Duration': String(secondsOf(duration)),
-});
-
-export function expiresHeader({ expireTime }: SpeechInfo | SynthesizeSpeechResponse): SpeechHeaders {
-  return expireTime
-    ? { 'X-Audio-Expires': new Date(Number(expireTime.seconds) * 1000 + expireTime.nanos / 1e6).toISOString() }
-    : {};
-}
+/** Where a stream is stored, if it is. */
+export const linkHeaders = ({ audioUrl, expiresAt }: SpeechInfo): SpeechHeaders =>
+  audioUrl && expiresAt ? { 'X-Audio-Url': audioUrl, 'X-Audio-Expires': expiresAt.toISOString() } : {};
 
 const captionHeaderNames: Readonly<Record<CaptionKind, ReplyHeaderName>> = {
   srt: 'X-Captions-Srt',
   vtt: 'X-Captions-Vtt',
 };
 
-export const captionHeaders = ({ captions }: SynthesizeSpeechResponse): SpeechHeaders =>
-  Object.fromEntries(captions.map(({ format, url }) => [captionHeaderNames[fromCaptionFormat[format]!], url]));
+export const captionHeaders = ({ captionUrls }: Delivered): SpeechHeaders =>
+  Object.fromEntries(Object.entries(captionUrls).map(([kind, url]) => [captionHeaderNames[kind as CaptionKind], url]));
 
 export function ignoredHeader(names: readonly string[]): SpeechHeaders {
   if (names.length === 0) return {};
-  const told = names
+  const named = names
     .slice(0, ignoredFieldsMax)
     .map((name) => headerText(name.slice(0, ignoredFieldCharsMax)).replaceAll(',', '%2C'));
-  return { 'X-Ignored-Fields': told.join(', ') };
+  return { 'X-Ignored-Fields': named.join(', ') };
 }
 
 /** A name as it is where it is printable ASCII; else percent-encoded UTF-8, and said to be. */

@@ -1,92 +1,26 @@
-// The documentation of the routes that speak, and what it shares with that of streams.
+// The OpenAPI documentation of the routes that speak, and what it shares with that of streams.
 
-import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
-import { audioFormats, formatNames, outputSampleRatesHz } from '../../audio/formats.ts';
+import { audioFormats, formatNames } from '../../audio/formats.ts';
 import { idempotencyKeyCharsMax } from '../../operations/limits.ts';
-import { requiredScopesOf } from '../../rpc/gate.ts';
-import { captionKinds, requestLimits, speakingRates, voiceIdCharsMax } from '../../speech/request.ts';
+import { speechOperations } from '../../operations/operation.ts';
+import { speechFieldRows } from '../../speech/fields.ts';
 import type { ReplyHeaderName } from '../http/reply-headers.ts';
 import type { Parameter, RouteDocs, Schema } from '../http/route-docs.ts';
 import { eventContent } from './event-schemas.ts';
 
-const { charsMax, chunksMax, chunkCharsMax, totalCharsMax } = requestLimits;
-const { synthesizeSpeech, streamSpeech, deleteAudio, estimateSpeech } = SpeechService.method;
+const { synthesizeSpeech, streamSpeech, deleteAudio, estimateSpeech } = speechOperations;
 
-export const speechProperties = {
-  voice_id: {
-    type: 'string',
-    minLength: 1,
-    maxLength: voiceIdCharsMax,
-    description: 'Voice to speak with; GET /api/voices lists them.',
-  },
-  text: {
-    type: 'string',
-    maxLength: charsMax,
-    description: `Text to speak, for \`method\` \`rest\`: at most ${charsMax} Unicode code points, not blank.`,
-  },
-  text_chunks: {
-    type: 'array',
-    items: { type: 'string', maxLength: chunkCharsMax },
-    minItems: 1,
-    maxItems: chunksMax,
-    description: `Texts to speak in order, for \`method\` \`streaming\`: at most ${chunksMax}, each at most ${chunkCharsMax} code points, together ${totalCharsMax}.`,
-  },
-  sample_rate: {
-    type: 'number',
-    enum: outputSampleRatesHz,
-    default: 44100,
-    description: 'Sample rate of the audio in hertz.',
-  },
-  language_code: {
-    type: 'string',
-    default: 'en-US',
-    description: 'Language of the text, BCP-47; one that the voice speaks.',
-  },
-  method: {
-    type: 'string',
-    enum: ['rest', 'streaming'],
-    default: 'rest',
-    description: 'Whether to answer when all is spoken, or as it is.',
-  },
-  return_format: {
-    type: 'string',
-    enum: ['url', 'buffer'],
-    default: 'url',
-    description:
-      '`url` answers with a public link, `buffer` with the audio. Given explicitly, `url` also keeps a stream.',
-  },
-  output_format: {
-    type: 'string',
-    enum: formatNames,
-    default: 'wav',
-    description:
-      'Encoding: RIFF WAVE, bare 16-bit little-endian samples, MP3, Opus in Ogg, or FLAC; one channel. An Opus file ' +
-      'decodes at 48000 Hz, whatever the sample rate is that was asked for and that stands in its header.',
-  },
-  speaking_rate: {
-    type: 'number',
-    minimum: speakingRates.min,
-    maximum: speakingRates.max,
-    default: 1,
-    description: 'Speed of speech; the pitch stays.',
-  },
-};
+/** By their JSON names, as the rows have them. */
+export const fieldSchemas: Readonly<Record<string, Schema>> = Object.fromEntries(
+  speechFieldRows.map(({ json, schema }) => [json, schema]),
+);
+const { timestamps: _, ...speechSchemas } = fieldSchemas;
 
 const speechRequestSchema: Schema = {
   title: 'SpeechRequest',
   type: 'object',
   required: ['voice_id'],
-  properties: {
-    ...speechProperties,
-    captions: {
-      type: 'array',
-      items: { type: 'string', enum: captionKinds },
-      uniqueItems: true,
-      description:
-        'Captions to keep beside the audio, for `method` `rest` with `return_format` `url`: SubRip, WebVTT or both. ' +
-        'X-Captions-Srt and X-Captions-Vtt tell where they are.',
-    },
-  },
+  properties: speechSchemas,
 };
 
 const linkSchema: Schema = {
@@ -126,7 +60,7 @@ const exampleLink = {
 };
 const exampleEstimate = { chars: 13, duration: 1.04, bytes: 91_772, segments: 1, warnings: [] };
 
-/** What every stream tells those between. */
+/** Headers that keep proxies from buffering or caching a stream. */
 export const streamHeaders: readonly ReplyHeaderName[] = ['Cache-Control', 'X-Accel-Buffering'];
 
 export const soundHeaders: readonly ReplyHeaderName[] = [
@@ -191,7 +125,7 @@ export const speechDocs: RouteDocs = {
     'With `method` `rest`, answers when all is spoken: with a link (`return_format` `url`), or with the audio (`buffer`). ' +
     'With `method` `streaming`, answers with the audio as it is made, or with events if `Accept` is `text/event-stream`. ' +
     'The status waits for the first sound; a body that ends cleanly is whole.',
-  scopes: [...requiredScopesOf(synthesizeSpeech), ...requiredScopesOf(streamSpeech)],
+  scopes: [...synthesizeSpeech.scopes, ...streamSpeech.scopes],
   parameters: [
     requestHeader(
       'Idempotency-Key',
@@ -223,7 +157,7 @@ export const estimateDocs: RouteDocs = {
   tag: 'Speech',
   summary: 'Ask what speaking would cost',
   description: 'Takes the body of POST /api/audio/speech and speaks nothing.',
-  scopes: requiredScopesOf(estimateSpeech),
+  scopes: estimateSpeech.scopes,
   body: { schema: speechRequestSchema, examples: { text: { voice_id: 'clara', text: 'Hello, world.' } } },
   answers: {
     200: {
@@ -239,7 +173,7 @@ export const deleteDocs: RouteDocs = {
   id: 'deleteAudio',
   tag: 'Audio',
   summary: 'Delete audio that this key made',
-  scopes: requiredScopesOf(deleteAudio),
+  scopes: deleteAudio.scopes,
   parameters: [pathId('Id of the audio.', exampleAudioId)],
   answers: { 204: { description: 'It is gone, and its link with it.' } },
   failures: ['not_found'],

@@ -1,17 +1,17 @@
 // One stream of speech and what is held of it, so that who lost the connection can read on where it broke. Events are
 // made when a reader asks for them, and not before. Without a reader it goes on for a while, not far ahead, and then
 // ends its synthesis; the latest events are held until a while after the last.
-import type { StreamSpeechResponse } from '../../../gen/sonant/v1/speech_pb.ts';
 import { Failure } from '../../errors.ts';
-import { clientLeft } from '../http/call-options.ts';
+import { callerLeft } from '../../operations/call.ts';
+import type { SpeechEvent } from '../../speech/speech-events.ts';
 import { eventsKeptMs, readerGraceMs, unreadBytesMax } from '../http/limits.ts';
-import { bytesOf, type StreamEvent } from './server-sent-events.ts';
+import { bytesOf, type StreamEvent, type StreamFailed } from './server-sent-events.ts';
 
-/** A running call of the core: its further messages, how to end it, and what its failing looks like. */
+/** A running synthesis: its further events, how to end it, and the event of its failure. */
 export interface EventSource {
-  messages: AsyncIterator<StreamSpeechResponse>;
+  events: AsyncIterator<SpeechEvent>;
   abort(reason: unknown): void;
-  toBroken(error: unknown, chunkIndex: number): StreamEvent;
+  toFailed(error: unknown, chunkIndex: number): StreamFailed;
 }
 
 export interface ResumableStreamOptions {
@@ -137,13 +137,13 @@ export class ResumableStream {
 
   async #next(): Promise<void> {
     try {
-      const { done, value } = await this.#source.messages.next();
+      const { done, value } = await this.#source.events.next();
       if (this.#isGone) return;
       if (done) this.#end();
-      else this.#hold(value.event);
+      else this.#hold(value);
     } catch (error) {
       if (this.#isGone) return;
-      this.#hold(this.#source.toBroken(error, this.#chunkIndex));
+      this.#hold(this.#source.toFailed(error, this.#chunkIndex));
       this.#end();
     } finally {
       this.#pulling = undefined;
@@ -151,7 +151,7 @@ export class ResumableStream {
   }
 
   #hold(event: StreamEvent): void {
-    if (event.case === 'audio' || event.case === 'chunkDone') this.#chunkIndex = event.value.chunkIndex;
+    if (event.type === 'audio' || event.type === 'chunk_done') this.#chunkIndex = event.chunkIndex;
     this.#events.push(event);
     this.#madeBytes += bytesOf(event);
     this.#resize(bytesOf(event));
@@ -165,7 +165,7 @@ export class ResumableStream {
   #end(): void {
     this.#hasEnded = true;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.drop(clientLeft), eventsKeptMs).unref();
+    this.#timer = setTimeout(() => this.drop(callerLeft), eventsKeptMs).unref();
     this.#watcher.ended();
   }
 }

@@ -1,33 +1,28 @@
 // POST /api/audio/speech: text becomes a link (`url`), sound in the reply (`buffer`), or sound as it is made
-// (`streaming`); and DELETE /api/audio/{id}, which takes back a link.
-import type { Client } from '@connectrpc/connect';
+// (`streaming`); and DELETE /api/audio/{id}, which ends a link.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
-import type { Delivered } from '../../delivery/delivery.ts';
 import { type Idempotency, parseIdempotencyKey } from '../../operations/idempotency.ts';
-import { handoverKey } from '../../rpc/call.ts';
-import { type AdmitTo, requireScopes } from '../http/admission.ts';
+import { speechOperations } from '../../operations/operation.ts';
+import type { SpeechOperations } from '../../operations/speech.ts';
+import type { SpeechEvent, SpeechInfo } from '../../speech/speech-events.ts';
+import { type AdmitTo, run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
-import { callOptionsOf } from '../http/call-options.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import { documented } from '../http/route-docs.ts';
-import { beginSound } from './begun-sound.ts';
-import { type EventSender, linkHeaders } from './event-sender.ts';
-import { type AskedSpeech, parseSpeechFields, toStream, toSynthesize } from './fields.ts';
+import type { EventSender } from './event-sender.ts';
+import { type ParsedSpeech, parseSpeechFields } from './fields.ts';
 import {
   captionHeaders,
-  durationHeader,
-  expiresHeader,
-  formatOf,
   ignoredHeader,
+  linkHeaders,
+  resultHeaders,
   type SpeechHeaders,
   soundHeaders,
-  storyHeaders,
 } from './headers.ts';
 import { deleteDocs, speechDocs } from './openapi.ts';
 
 export interface SpeechRoutesOptions {
-  client: Client<typeof SpeechService>;
+  speech: SpeechOperations;
   admitTo: AdmitTo;
   eventSender: EventSender;
   idempotency: Idempotency;
@@ -39,60 +34,57 @@ interface LinkAnswer {
   body: Readonly<Record<string, unknown>>;
 }
 
-const { synthesizeSpeech, streamSpeech, deleteAudio } = SpeechService.method;
+const { synthesizeSpeech, streamSpeech, deleteAudio } = speechOperations;
 
 export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptions): void {
-  const { client, admitTo, eventSender, idempotency, isStrict } = options;
+  const { speech, admitTo, eventSender, idempotency, isStrict } = options;
 
-  const makeLink = async (request: FastifyRequest, reply: FastifyReply, { request: speech }: AskedSpeech) => {
-    const response = await client.synthesizeSpeech(toSynthesize(speech), callOptionsOf(request, reply, 'rest'));
-    const { voiceName, chars, audio, expireTime } = response;
-    const told = [storyHeaders, durationHeader, expiresHeader, captionHeaders].map((headersOf) => headersOf(response));
-    const headers: SpeechHeaders = Object.assign({}, ...told);
-    const format = formatOf(response.outputFormat);
-    const body = { status: 'success', audio_url: audio.value, voice_name: voiceName, method: 'rest', chars, format };
+  const synthesize = (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) =>
+    run(request, reply, synthesizeSpeech, (call) =>
+      speech.synthesizeSpeech(call, parsed.request, { fresh: isFreshWanted(request) }),
+    );
+
+  const makeLink = async (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) => {
+    const delivered = await synthesize(request, reply, parsed);
+    const { audioId, voice, chars, format, audioUrl, expiresAt } = delivered;
+    const headers = Object.assign(resultHeaders(delivered), captionHeaders(delivered));
+    headers['X-Audio-Expires'] = expiresAt.toISOString();
+    const body = { status: 'success', audio_url: audioUrl, voice_name: voice.name, method: 'rest', chars, format };
     const answer: LinkAnswer = { headers, body };
-    return {
-      answer,
-      subject: response.audioId,
-      usefulUntilMs: expireTime ? Number(expireTime.seconds) * 1000 : Infinity,
-    };
+    return { answer, subject: audioId, usefulUntilMs: Math.floor(expiresAt.getTime() / 1000) * 1000 };
   };
 
-  const sendLink = async (request: FastifyRequest, reply: FastifyReply, asked: AskedSpeech) => {
+  const sendLink = async (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) => {
     const key = parseIdempotencyKey(request.headers['idempotency-key']);
-    const work = () => makeLink(request, reply, asked);
-    const { callerId } = request.caller!;
-    const { answer } =
+    const work = () => makeLink(request, reply, parsed);
+    const { callerId } = request.call!.caller;
+    const { headers, body } =
       key === undefined
-        ? await work()
-        : { answer: await idempotency.once({ key, callerId, request: asked.request, work }) };
-    return reply.headers({ ...answer.headers, ...ignoredHeader(asked.ignored) }).send(answer.body);
+        ? (await work()).answer
+        : await idempotency.once({ key, callerId, request: parsed.request, work });
+    return reply.headers({ ...headers, ...ignoredHeader(parsed.ignored) }).send(body);
   };
 
-  const sendSound = async (request: FastifyRequest, reply: FastifyReply, { request: speech, ignored }: AskedSpeech) => {
-    const handover: { delivered?: Delivered } = {};
-    const call = callOptionsOf(request, reply, 'rest');
-    call.contextValues.set(handoverKey, handover);
-    const response = await client.synthesizeSpeech(toSynthesize(speech), call);
-    const { byteCount, open } = handover.delivered!;
+  const sendSound = async (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) => {
+    const delivered = await synthesize(request, reply, parsed);
     const headers = {
-      ...soundHeaders(response, 'rest'),
-      ...durationHeader(response),
-      ...ignoredHeader(ignored),
-      'content-length': byteCount,
+      ...soundHeaders(delivered, 'rest'),
+      ...resultHeaders(delivered),
+      ...ignoredHeader(parsed.ignored),
+      'content-length': delivered.byteCount,
     };
-    await sendPieces(reply, headers, open());
+    await sendPieces(reply, headers, delivered.open());
     return reply;
   };
 
-  const sendStream = async (request: FastifyRequest, reply: FastifyReply, asked: AskedSpeech) => {
-    const messages = client.streamSpeech(toStream(asked), callOptionsOf(request, reply, 'rest'));
-    const { info, pieces } = await beginSound(messages);
+  const sendStream = async (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) => {
+    const events = stream(request, reply, streamSpeech, (call) => speech.streamSpeech(call, parsed.request));
+    const { info, pieces } = await beginSound(events);
     const headers = {
       ...soundHeaders(info, 'streaming'),
+      ...resultHeaders(info),
       ...linkHeaders(info),
-      ...ignoredHeader(asked.ignored),
+      ...ignoredHeader(parsed.ignored),
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
     };
@@ -108,14 +100,13 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
     async handler(request, reply) {
       const fields = fieldsOf(request);
       const isStream = fields.method === 'streaming';
-      requireScopes(request, isStream ? streamSpeech : synthesizeSpeech);
+      request.call!.narrow(isStream ? streamSpeech : synthesizeSpeech);
       const isEvents = isStream && (request.headers.accept?.includes('text/event-stream') ?? false);
-      const asked = parseSpeechFields(fields, { isStrict, isEvents });
-      if (isEvents) return eventSender.begin(request, reply, asked);
-      if (isStream) return sendStream(request, reply, asked);
-      return asked.request.returnFormat === 'buffer'
-        ? sendSound(request, reply, asked)
-        : sendLink(request, reply, asked);
+      const parsed = parseSpeechFields(fields, { isStrict, isEvents });
+      if (isEvents) return eventSender.begin(request, reply, parsed);
+      if (isStream) return sendStream(request, reply, parsed);
+      const send = parsed.request.returnFormat === 'buffer' ? sendSound : sendLink;
+      return send(request, reply, parsed);
     },
   });
 
@@ -125,10 +116,29 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
     ...documented(deleteDocs),
     onRequest: admitTo(deleteAudio),
     async handler(request: FastifyRequest<{ Params: { id: string } }>, reply) {
-      const { id } = request.params;
-      await client.deleteAudio({ audioId: id }, callOptionsOf(request, reply, 'rest'));
-      await idempotency.forgetAbout(request.caller!.callerId, id);
+      await run(request, reply, deleteAudio, (call) => speech.deleteAudio(call, request.params.id));
       return reply.code(204).send();
     },
   });
+}
+
+const isFreshWanted = ({ headers }: FastifyRequest) => /\bno-cache\b/i.test(headers['cache-control'] ?? '');
+
+/** The info of a stream and its sound, once there is sound. */
+export async function beginSound(
+  events: AsyncIterable<SpeechEvent>,
+): Promise<{ info: SpeechInfo; pieces: AsyncIterable<Uint8Array> }> {
+  const iterator = events[Symbol.asyncIterator]();
+  const { value: info } = await iterator.next();
+  if (info?.type !== 'info') throw new Error('a stream began without its info');
+  return { info, pieces: piecesOf(iterator) };
+}
+
+async function* piecesOf(iterator: AsyncIterator<SpeechEvent>): AsyncGenerator<Uint8Array> {
+  try {
+    for (let next = await iterator.next(); !next.done; next = await iterator.next())
+      if (next.value.type === 'audio') yield next.value.audio;
+  } finally {
+    iterator.return?.()?.catch(() => {});
+  }
 }

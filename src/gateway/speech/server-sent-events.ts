@@ -5,20 +5,20 @@
 //     data: {"type":"speech.audio.delta","chunk_index":0,"audio":"UklGR..."}
 //
 // and an empty line; its data is one line of JSON, in ASCII. A line that begins with a colon is no event: `: keepalive`.
-import type { StreamSpeechResponse } from '../../../gen/sonant/v1/speech_pb.ts';
-import { type SpeechDone, type SpeechInfo, SpeechTimestamps_Quality } from '../../../gen/sonant/v1/speech_pb.ts';
 import { type Failure, failureTable } from '../../errors.ts';
+import type { SpeechDone, SpeechEvent, SpeechInfo } from '../../speech/speech-events.ts';
 import { toFailureBody } from '../http/failure-reply.ts';
-import { formatOf, roundSeconds, secondsOf } from './headers.ts';
+import { roundSeconds } from './headers.ts';
 
-/** What went wrong after the first sound, in which chunk, and under which request it happened. */
-export interface BrokenOff {
+/** A failure after the first sound, in which chunk, and of which request. */
+export interface StreamFailed {
+  type: 'failed';
   failure: Failure;
   chunkIndex: number;
   requestId: string;
 }
 
-export type StreamEvent = StreamSpeechResponse['event'] | { case: 'broken'; value: BrokenOff };
+export type StreamEvent = SpeechEvent | StreamFailed;
 
 /** Of every reply that is a stream of events. */
 export const eventHeaders = {
@@ -31,11 +31,10 @@ export const keepalive = ': keepalive\n\n';
 
 export function toEventText(audioId: string, n: number, event: StreamEvent): string {
   // Sound is most of a stream, and base64 needs no escaping.
-  if (event.case === 'audio') {
-    const { chunkIndex, audioBytes } = event.value;
-    const { buffer, byteOffset, byteLength } = audioBytes;
+  if (event.type === 'audio') {
+    const { buffer, byteOffset, byteLength } = event.audio;
     const audio = Buffer.from(buffer, byteOffset, byteLength).toString('base64');
-    return `id: ${audioId}:${n}\nevent: speech.audio.delta\ndata: {"type":"speech.audio.delta","chunk_index":${chunkIndex},"audio":"${audio}"}\n\n`;
+    return `id: ${audioId}:${n}\nevent: speech.audio.delta\ndata: {"type":"speech.audio.delta","chunk_index":${event.chunkIndex},"audio":"${audio}"}\n\n`;
   }
   const { type, ...data } = toData(audioId, event);
   return `id: ${audioId}:${n}\nevent: ${type}\ndata: ${toAscii(JSON.stringify({ type, ...data }))}\n\n`;
@@ -44,66 +43,62 @@ export function toEventText(audioId: string, n: number, event: StreamEvent): str
 const toAscii = (json: string): string =>
   json.replace(/[^\0-~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-function toData(audioId: string, event: StreamEvent): { type: string } & Record<string, unknown> {
-  switch (event.case) {
+function toData(audioId: string, event: Exclude<StreamEvent, { type: 'audio' }>) {
+  switch (event.type) {
     case 'info':
-      return { type: 'speech.audio.info', ...infoOf(event.value) };
-    case 'timestamps': {
-      const { chunkIndex, words, quality } = event.value;
+      return { type: 'speech.audio.info', ...toInfoData(event) };
+    case 'timestamps':
       return {
         type: 'speech.audio.timestamps',
-        chunk_index: chunkIndex,
-        words: words.map(({ text, offset, length, startSeconds, endSeconds }) => ({
+        chunk_index: event.chunkIndex,
+        words: event.words.map(({ text, offset, length, startSeconds, endSeconds }) => ({
           text,
           offset,
           length,
           start: roundSeconds(startSeconds),
           end: roundSeconds(endSeconds),
         })),
-        quality: quality === SpeechTimestamps_Quality.ENGINE ? 'engine' : 'estimated',
+        quality: event.quality,
       };
-    }
-    case 'chunkDone': {
-      const { chunkIndex, chars, startSeconds, endSeconds } = event.value;
+    case 'chunk_done': {
+      const { chunkIndex, chars, startSeconds, endSeconds } = event;
       const [start, end] = [roundSeconds(startSeconds), roundSeconds(endSeconds)];
       return { type: 'speech.chunk.done', chunk_index: chunkIndex, chars, start, end };
     }
     case 'done':
-      return { type: 'speech.audio.done', ...doneOf(audioId, event.value) };
-    case 'broken':
-      return { type: 'error', ...brokenOf(event.value) };
-    default:
-      throw new Error(`there is no event for ${event.case}`);
+      return { type: 'speech.audio.done', ...toDoneData(audioId, event) };
+    case 'failed':
+      return { type: 'error', ...toErrorData(event) };
   }
 }
 
-const infoOf = (info: SpeechInfo) => ({
+const toInfoData = (info: SpeechInfo) => ({
   id: info.audioId,
-  voice_id: info.voiceId,
-  voice_name: info.voiceName,
+  voice_id: info.voice.voiceId,
+  voice_name: info.voice.name,
   method: 'streaming',
-  format: formatOf(info.outputFormat),
+  format: info.format,
   content_type: info.contentType,
   sample_rate: info.sampleRateHz,
-  channels: info.channelCount,
+  channels: 1,
   chunks: info.chunkCount,
   chars: info.chars,
 });
 
-function doneOf(id: string, { chars, duration, byteCount, audioUrl }: SpeechDone) {
-  const seconds = secondsOf(duration);
+function toDoneData(id: string, { chars, seconds, byteCount, audioUrl }: SpeechDone) {
+  const duration = roundSeconds(seconds);
   return {
     id,
     status: 'success',
     chars,
-    duration: seconds,
-    bytes: Number(byteCount),
-    audio_url: audioUrl === '' ? null : audioUrl,
-    usage: { characters: chars, audio_seconds: seconds },
+    duration,
+    bytes: byteCount,
+    audio_url: audioUrl ?? null,
+    usage: { characters: chars, audio_seconds: duration },
   };
 }
 
-function brokenOf({ failure, chunkIndex, requestId }: BrokenOff) {
+function toErrorData({ failure, chunkIndex, requestId }: StreamFailed) {
   const { error, message, status, request_id } = toFailureBody(failure, requestId);
   const { retryable } = failureTable[failure.reason];
   return { error, message, status, retryable, chunk_index: chunkIndex, request_id };
@@ -117,6 +112,6 @@ export function numberOfEvent(lastEventId: string, audioId: string): number | un
 
 /** About how much memory an event holds. */
 export function bytesOf(event: StreamEvent): number {
-  if (event.case === 'audio') return event.value.audioBytes.length + 200;
-  return event.case === 'timestamps' ? 200 * (event.value.words.length + 1) : 500;
+  if (event.type === 'audio') return event.audio.length + 200;
+  return event.type === 'timestamps' ? 200 * (event.words.length + 1) : 500;
 }

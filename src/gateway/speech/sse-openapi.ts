@@ -1,21 +1,19 @@
 // The documentation of the routes that speak as events.
-import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
-import { requiredScopesOf } from '../../rpc/gate.ts';
+import { speechOperations } from '../../operations/operation.ts';
 import type { Answer, RouteDocs, Schema } from '../http/route-docs.ts';
 import { eventContent } from './event-schemas.ts';
 import {
   exampleAudioId,
+  fieldSchemas,
   pathId,
   requestHeader,
   soundHeaders,
   speakingFailures,
-  speechProperties,
   streamHeaders,
 } from './openapi.ts';
 
-const { streamSpeech } = SpeechService.method;
-
-const timestamps = { type: 'string', enum: ['word'], description: 'Also tell when each word is heard.' };
+const { streamSpeech } = speechOperations;
+const { captions: _, ...streamSchemas } = fieldSchemas;
 
 const streamRequestSchema: Schema = {
   title: 'StreamRequest',
@@ -23,14 +21,13 @@ const streamRequestSchema: Schema = {
   type: 'object',
   required: ['voice_id'],
   properties: {
-    ...speechProperties,
+    ...streamSchemas,
     method: {
       type: 'string',
       enum: ['streaming'],
       default: 'streaming',
       description: 'A stream is what it always is here.',
     },
-    timestamps,
   },
 };
 
@@ -64,7 +61,7 @@ const lastEventId = requestHeader('Last-Event-ID', 'The id of the last event rec
 
 const streamDocs: Omit<RouteDocs, 'id' | 'summary'> = {
   tag: 'Streams',
-  scopes: requiredScopesOf(streamSpeech),
+  scopes: streamSpeech.scopes,
   answers: { 200: eventAnswer },
   failures: speakingFailures,
 };

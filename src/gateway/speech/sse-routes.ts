@@ -2,8 +2,9 @@
 // and GET .../{audio id}, which reads on in a stream whose connection broke; DELETE of it leaves the stream for good.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
 import { Failure } from '../../errors.ts';
+import { speechOperations } from '../../operations/operation.ts';
+import type { Tickets } from '../../operations/stream-tickets.ts';
 import { type AdmitTo, apiKeyOf } from '../http/admission.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import { addWithoutBody } from '../http/no-body.ts';
@@ -19,7 +20,6 @@ import {
   ticketDocs,
   ticketStreamDocs,
 } from './sse-openapi.ts';
-import type { Tickets } from './stream-tickets.ts';
 
 export interface SseRoutesOptions {
   admitTo: AdmitTo;
@@ -37,15 +37,15 @@ export function addSseRoutes(
   app: FastifyInstance,
   { admitTo, eventSender, tickets, isStrict, baseUrl }: SseRoutesOptions,
 ): void {
-  const onRequest = admitTo(SpeechService.method.streamSpeech);
-  const asked = (request: FastifyRequest) => parseEventFields(fieldsOf(request), isStrict);
+  const onRequest = admitTo(speechOperations.streamSpeech);
+  const parse = (request: FastifyRequest) => parseEventFields(fieldsOf(request), isStrict);
 
   app.route({
     method: 'POST',
     url,
     ...documented(streamByBodyDocs),
     onRequest,
-    handler: (request, reply) => eventSender.begin(request, reply, asked(request)),
+    handler: (request, reply) => eventSender.begin(request, reply, parse(request)),
   });
 
   app.route({
@@ -65,11 +65,11 @@ export function addSseRoutes(
     ...documented(ticketDocs),
     onRequest,
     async handler(request, reply) {
-      const speech = asked(request);
-      const holder = { apiKey: apiKeyOf(request)!, keyId: request.caller!.keyId };
+      const { request: speech, ignored } = parse(request);
+      const holder = { apiKey: apiKeyOf(request)!, keyId: request.call!.caller.keyId };
       const { ticketId, expiresAtMs } = await tickets.issue(speech, holder);
       const address = `${baseUrl()}${url}/tickets/${ticketId}`;
-      const headers = { Location: address, 'cache-control': 'no-store', ...ignoredHeader(speech.ignored) };
+      const headers = { Location: address, 'cache-control': 'no-store', ...ignoredHeader(ignored) };
       const body = { id: ticketId, sse_url: address, expires_at: new Date(expiresAtMs).toISOString() };
       return reply.code(201).headers(headers).send(body);
     },
@@ -86,7 +86,7 @@ export function addSseRoutes(
       const ticket = await tickets.use(id);
       if (!ticket)
         throw new Failure('stream_expired', { message: 'This ticket is unknown, used or expired; ask for another.' });
-      return eventSender.begin(request, reply, ticket.asked, ticket);
+      return eventSender.begin(request, reply, { request: ticket.request, ignored: [] }, ticket);
     },
   });
 
@@ -95,7 +95,8 @@ export function addSseRoutes(
     url: `${url}/:id`,
     ...documented(resumeDocs),
     onRequest,
-    handler: (request: WithId, reply) => eventSender.resume(request, reply, request.params.id, request.caller!.keyId),
+    handler: (request: WithId, reply) =>
+      eventSender.resume(request, reply, request.params.id, request.call!.caller.keyId),
   });
 
   addWithoutBody(app, (scope) => {
@@ -105,7 +106,7 @@ export function addSseRoutes(
       ...documented(leaveDocs),
       onRequest,
       async handler(request: WithId, reply) {
-        await eventSender.leave(request, request.params.id, request.caller!.keyId);
+        await eventSender.leave(request, request.params.id, request.call!.caller.keyId);
         return reply.code(204).send();
       },
     });

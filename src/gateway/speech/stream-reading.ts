@@ -31,7 +31,7 @@ export type Found = { state: 'there'; read(onReplaced: () => void): Reading } | 
 
 const audioIdShape = /^aud_[0-9A-Z]{20,80}$/;
 
-type ReportStatus = Presented['tell'];
+type ReportLimits = Presented['reportLimits'];
 
 export interface StreamReadingOptions {
   streams: ResumableStreams;
@@ -44,11 +44,11 @@ export interface StreamReadingOptions {
 
 /** Answers what finds a stream, wherever it is spoken: `lost` where it is nowhere; and what waits for readers elsewhere. */
 export function createStreamReading({ streams, admit, scopes, relay, onFault }: StreamReadingOptions) {
-  const findHere = async (asked: StreamRequest, tell: ReportStatus): Promise<Found | undefined> => {
+  const findHere = async (asked: StreamRequest, reportLimits: ReportLimits): Promise<Found | undefined> => {
     const { audioId, next, holder, isAdmitted, address } = asked;
     const stream = streams.find(audioId, holder);
     if (!stream) return undefined;
-    if (!isAdmitted) await admit({ key: stream.apiKey, address, tell }, scopes);
+    if (!isAdmitted) await admit({ key: stream.apiKey, address, reportLimits }, scopes);
     if (next === 'end') {
       streams.leave(stream);
       return { state: 'over' };
@@ -71,8 +71,8 @@ export function createStreamReading({ streams, admit, scopes, relay, onFault }: 
     return toAnswer(found ?? { state: 'lost' }, note);
   });
   return {
-    async find(asked: StreamRequest, tell: ReportStatus): Promise<Found> {
-      const here = await findHere(asked, tell);
+    async find(asked: StreamRequest, reportLimits: ReportLimits): Promise<Found> {
+      const here = await findHere(asked, reportLimits);
       const answer =
         here || !audioIdShape.test(asked.audioId) ? undefined : await relay?.ask(asked.audioId, JSON.stringify(asked));
       return here ?? (answer ? fromAnswer(answer) : { state: 'lost' });

@@ -1,17 +1,14 @@
-// What the body of a request asks of a voice: members of the right types, turned into the message of the core, which checks
-// their values. As JSON for a voice that engines have, as a form for a person to be cloned.
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { CloneVoiceRequestSchema, VoiceSpecSchema } from '../../../gen/sonant/v1/voice_pb.ts';
+// The fields of a voice from the body of a request: members of the right types, whose values the operations check. As JSON
+// for a voice that engines have, as a form for a person to be cloned.
 import { Failure, type FieldViolation } from '../../errors.ts';
+import type { CloneFields, VoiceFields } from '../../voices/voice-fields.ts';
 import { type Fields, sortFields } from '../http/known-fields.ts';
 import { parseStrictJson } from '../http/strict-json.ts';
 import type { FormBody } from './form-body.ts';
 
 export interface ParsedVoiceFields {
-  voiceId: string;
-  spec: MessageInitShape<typeof VoiceSpecSchema>;
-  /** The members that were given, by their paths in the message. */
-  paths: string[];
+  voiceId: string | undefined;
+  fields: VoiceFields;
   ignored: readonly string[];
 }
 
@@ -19,9 +16,9 @@ const bindingFields = ['engine', 'voice_id'];
 const specFields = ['name', 'description', 'language_codes', 'labels', 'bindings', 'enabled'];
 
 /** `voice_id` belongs to a new voice only; for one that there is, it is in the address. */
-export function parseVoiceFields(given: Fields, isNew: boolean, isStrict: boolean): ParsedVoiceFields {
+export function parseVoiceFields(body: Fields, isNew: boolean, isStrict: boolean): ParsedVoiceFields {
   const known = isNew ? ['voice_id', ...specFields] : specFields;
-  const { fields, ignored, faults } = sortFields(given, known, isStrict);
+  const { fields, ignored, faults } = sortFields(body, known, isStrict);
   const take = <T>(field: string, what: string, read: (value: unknown) => T | undefined): T | undefined => {
     const value = fields[field] ?? undefined;
     const taken = value === undefined ? undefined : read(value);
@@ -43,7 +40,7 @@ export function parseVoiceFields(given: Fields, isNew: boolean, isStrict: boolea
   }
   if (voiceId === '') faults.push({ field: 'voice_id', reason: 'length', message: 'must not be empty' });
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-  const spec = {
+  const given = {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
     ...(languageCodes && { languageCodes }),
@@ -51,10 +48,7 @@ export function parseVoiceFields(given: Fields, isNew: boolean, isStrict: boolea
     ...(bindings && { bindings }),
     ...(enabled !== undefined && { enabled }),
   };
-  const paths = Object.keys(fields).filter(
-    (field) => field !== 'voice_id' && (fields[field] ?? undefined) !== undefined,
-  );
-  return { voiceId: voiceId ?? '', spec, paths, ignored };
+  return { voiceId, fields: given, ignored };
 }
 
 const isObject = (value: unknown): value is Fields =>
@@ -79,12 +73,19 @@ function toBindings(value: unknown): { engine: string; voiceId: string }[] | und
 
 export const cloneFiles = ['reference_audio', 'consent_audio'];
 export const cloneTexts = [
-  ...['voice_id', 'name', 'description', 'labels', 'language_code', 'reference_text', 'speaker_name'],
-  ...['consent_script', 'engines'],
+  'voice_id',
+  'name',
+  'description',
+  'labels',
+  'language_code',
+  'reference_text',
+  'speaker_name',
+  'consent_script',
+  'engines',
 ];
 
 export interface ParsedCloneForm {
-  message: MessageInitShape<typeof CloneVoiceRequestSchema>;
+  fields: CloneFields;
   ignored: readonly string[];
 }
 
@@ -98,16 +99,21 @@ export function parseCloneForm({ texts, files }: FormBody, isStrict: boolean): P
   const engines = ((fields.engines ?? []) as readonly string[]).flatMap((text) =>
     text.split(',').flatMap((name) => name.trim() || []),
   );
-  const message = {
-    ...{ voiceId: take('voice_id'), name: take('name'), description: take('description') },
-    ...{ languageCode: take('language_code'), referenceText: take('reference_text') },
-    ...{ speakerName: take('speaker_name'), consentScript: take('consent_script'), engines },
+  const clone = {
+    voiceId: take('voice_id') || undefined,
+    name: take('name'),
+    description: take('description'),
+    languageCode: take('language_code'),
+    referenceText: take('reference_text'),
+    speakerName: take('speaker_name'),
+    consentScript: take('consent_script'),
+    engines,
     labels: parseLabels(take('labels'), faults),
-    referenceAudio: files.get('reference_audio') ?? new Uint8Array(),
-    consentAudio: files.get('consent_audio') ?? new Uint8Array(),
+    reference: files.get('reference_audio') ?? new Uint8Array(),
+    consent: files.get('consent_audio') ?? new Uint8Array(),
   };
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-  return { message, ignored };
+  return { fields: clone, ignored };
 }
 
 /** As JSON, since a form knows only texts. */

@@ -1,6 +1,5 @@
 // What the routes of /api/voices do, for those who call them.
-import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
-import { requiredScopesOf } from '../../rpc/gate.ts';
+import { voiceOperations } from '../../operations/operation.ts';
 import { pageParameters } from '../http/page-query.ts';
 import { type Parameter, queryParameter, type RouteDocs, type Schema } from '../http/route-docs.ts';
 import { requestHeader } from '../speech/openapi.ts';
@@ -18,7 +17,7 @@ import {
   voiceSpecSchema,
 } from './schemas.ts';
 
-const { listVoices, getVoice, createVoice } = VoiceService.method;
+const { listVoices, getVoice, createVoice } = voiceOperations;
 
 const idOf = (example: string): readonly Parameter[] => [
   { in: 'path', name: 'id', description: 'Id of the voice.', schema: { type: 'string' }, required: true, example },
@@ -27,8 +26,8 @@ const answer = (description: string, example: unknown, schema: Schema = voiceSch
   description,
   content: { 'application/json': { schema, example } },
 });
-const reading = { tag: 'Voices', scopes: requiredScopesOf(getVoice) } as const;
-const writing = { tag: 'Voices', scopes: requiredScopesOf(createVoice) } as const;
+const reading = { tag: 'Voices', scopes: getVoice.scopes } as const;
+const writing = { tag: 'Voices', scopes: createVoice.scopes } as const;
 const engineFailures = ['engine_error', 'engine_unavailable', 'engine_timeout'] as const;
 
 export const voiceDocs = {
@@ -36,7 +35,7 @@ export const voiceDocs = {
     ...reading,
     id: 'listVoices',
     summary: 'List voices',
-    scopes: requiredScopesOf(listVoices),
+    scopes: listVoices.scopes,
     parameters: [
       queryParameter('language_code', 'Only voices that can speak this BCP-47 language.'),
       queryParameter('engine', 'Only voices of this engine.'),

@@ -1,16 +1,17 @@
 // /api/voices: the voices that a key may speak with, filtered and a page at a time; how one sounds; and where they are
 // made, cloned, changed and deleted, and consent is withdrawn.
 import { createHash } from 'node:crypto';
-import { createClient, type Transport } from '@connectrpc/connect';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Voice, VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
 import { Failure, type FieldViolation } from '../../errors.ts';
 import { uploadBytesMax } from '../../net/limits.ts';
-import type { AdmitTo } from '../http/admission.ts';
-import { callOptionsOf } from '../http/call-options.ts';
+import { voiceOperations } from '../../operations/operation.ts';
+import type { VoiceOperations } from '../../operations/voices.ts';
+import type { OfferedVoice } from '../../speech/voice.ts';
+import { toLanguageCode } from '../../text/language-code.ts';
+import { type AdmitTo, run } from '../http/admission.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import { addWithoutBody } from '../http/no-body.ts';
-import { inTermsOfQuery, takePage, takeText } from '../http/page-query.ts';
+import { takePage, takeText } from '../http/page-query.ts';
 import { documented } from '../http/route-docs.ts';
 import { ignoredHeader } from '../speech/headers.ts';
 import { cloneFiles, cloneTexts, parseCloneForm, parseVoiceFields } from './fields.ts';
@@ -19,7 +20,7 @@ import { voiceDocs } from './openapi.ts';
 import { toCloningJson, toVoiceJson } from './voice-json.ts';
 
 export interface VoiceRoutesOptions {
-  transport: Transport;
+  voices: VoiceOperations;
   admitTo: AdmitTo;
   isStrict: boolean;
   baseUrl(): string;
@@ -28,30 +29,26 @@ export interface VoiceRoutesOptions {
 type WithId = FastifyRequest<{ Params: { id: string } }>;
 
 const url = '/api/voices';
-const { listVoices, getVoice, previewVoice, describeCloning } = VoiceService.method;
-const { createVoice, cloneVoice, updateVoice, deleteVoice, revokeVoiceConsent } = VoiceService.method;
+const { listVoices, getVoice, previewVoice, describeCloning } = voiceOperations;
+const { createVoice, cloneVoice, updateVoice, deleteVoice, revokeVoiceConsent } = voiceOperations;
 
 export function addVoiceRoutes(app: FastifyInstance, options: VoiceRoutesOptions): void {
-  const { transport, admitTo, isStrict, baseUrl } = options;
-  const client = createClient(VoiceService, transport);
-  const call = (request: FastifyRequest, reply: FastifyReply) => callOptionsOf(request, reply, 'rest');
-  const sendMade = (reply: FastifyReply, voice: Voice, ignored: readonly string[]) =>
-    reply
-      .code(201)
-      .headers({ ...ignoredHeader(ignored), Location: `${baseUrl()}${url}/${encodeURIComponent(voice.voiceId)}` })
-      .send(toVoiceJson(voice));
+  addVoiceReading(app, options);
+  addVoiceMaking(app, options);
+  addVoiceChanging(app, options);
+}
 
+function addVoiceReading(app: FastifyInstance, { voices, admitTo }: VoiceRoutesOptions): void {
   app.route({
     method: 'GET',
     url,
     ...documented(voiceDocs.list),
     onRequest: admitTo(listVoices),
     async handler(request, reply) {
-      const wanted = parseList(request.query as Record<string, unknown>);
-      const { voices, nextPageToken } = await client.listVoices(wanted, call(request, reply)).catch((error) => {
-        throw inTermsOfQuery(error);
-      });
-      return { voices: voices.map(toVoiceJson), next_cursor: nextPageToken || null };
+      const { filter, page } = parseList(request.query as Record<string, unknown>);
+      const list = run(request, reply, listVoices, (call) => voices.listVoices(call, filter, page));
+      const { items, nextPageToken } = await list;
+      return { voices: items.map(toVoiceJson), next_cursor: nextPageToken || null };
     },
   });
 
@@ -61,7 +58,7 @@ export function addVoiceRoutes(app: FastifyInstance, options: VoiceRoutesOptions
     ...documented(voiceDocs.describeCloning),
     onRequest: admitTo(describeCloning),
     async handler(request, reply) {
-      const { engines } = await client.describeCloning({}, call(request, reply));
+      const engines = await run(request, reply, describeCloning, (call) => voices.describeCloning(call));
       return { engines: engines.map(toCloningJson) };
     },
   });
@@ -71,10 +68,8 @@ export function addVoiceRoutes(app: FastifyInstance, options: VoiceRoutesOptions
     url: `${url}/:id`,
     ...documented(voiceDocs.get),
     onRequest: admitTo(getVoice),
-    async handler(request: WithId, reply) {
-      const { voice } = await client.getVoice({ voiceId: request.params.id }, call(request, reply));
-      return toVoiceJson(voice!);
-    },
+    handler: async (request: WithId, reply) =>
+      toVoiceJson(await run(request, reply, getVoice, (call) => voices.getVoice(call, request.params.id))),
   });
 
   app.route({
@@ -83,14 +78,23 @@ export function addVoiceRoutes(app: FastifyInstance, options: VoiceRoutesOptions
     ...documented(voiceDocs.preview),
     onRequest: admitTo(previewVoice),
     async handler(request: WithId, reply) {
-      const preview = await client.previewVoice({ voiceId: request.params.id }, call(request, reply));
-      // It may be another voice's the next time, or nobody's.
-      const etag = `"${createHash('sha256').update(preview.audioBytes).digest('base64url')}"`;
+      const preview = run(request, reply, previewVoice, (call) => voices.previewVoice(call, request.params.id));
+      const { audio, contentType } = await preview;
+      // The voice may be another one the next time, or gone.
+      const etag = `"${createHash('sha256').update(audio).digest('base64url')}"`;
       reply.headers({ ETag: etag, 'cache-control': 'private, no-cache' });
       if (request.headers['if-none-match'] === etag) return reply.code(304).send();
-      return reply.header('content-type', preview.contentType).send(Buffer.from(preview.audioBytes));
+      return reply.header('content-type', contentType).send(Buffer.from(audio));
     },
   });
+}
+
+function addVoiceMaking(app: FastifyInstance, { voices, admitTo, isStrict, baseUrl }: VoiceRoutesOptions): void {
+  const sendMade = (reply: FastifyReply, made: OfferedVoice, ignored: readonly string[]) =>
+    reply
+      .code(201)
+      .headers({ ...ignoredHeader(ignored), Location: `${baseUrl()}${url}/${encodeURIComponent(made.voice.voiceId)}` })
+      .send(toVoiceJson(made));
 
   app.register(async (scope) => {
     readForms(scope, { fileNames: cloneFiles, textNames: cloneTexts });
@@ -101,28 +105,31 @@ export function addVoiceRoutes(app: FastifyInstance, options: VoiceRoutesOptions
       onRequest: admitTo(createVoice, cloneVoice),
       async handler(request, reply) {
         if (request.body instanceof FormBody) {
-          const { message, ignored } = parseCloneForm(request.body, isStrict);
-          const { voice } = await client.cloneVoice(message, call(request, reply));
-          return sendMade(reply, voice!, ignored);
+          const { fields, ignored } = parseCloneForm(request.body, isStrict);
+          const made = await run(request, reply, cloneVoice, (call) => voices.cloneVoice(call, fields));
+          return sendMade(reply, made, ignored);
         }
-        const { voiceId, spec, ignored } = parseVoiceFields(fieldsOf(request), true, isStrict);
-        const { voice } = await client.createVoice({ voiceId, spec }, call(request, reply));
-        return sendMade(reply, voice!, ignored);
+        const { voiceId, fields, ignored } = parseVoiceFields(fieldsOf(request), true, isStrict);
+        const made = await run(request, reply, createVoice, (call) => voices.createVoice(call, voiceId, fields));
+        return sendMade(reply, made, ignored);
       },
     });
   });
+}
 
+function addVoiceChanging(app: FastifyInstance, { voices, admitTo, isStrict }: VoiceRoutesOptions): void {
   app.route({
     method: 'PATCH',
     url: `${url}/:id`,
     ...documented(voiceDocs.update),
     onRequest: admitTo(updateVoice),
     async handler(request: WithId, reply) {
-      const { spec, paths, ignored } = parseVoiceFields(fieldsOf(request), false, isStrict);
-      if (paths.length === 0) throw new Failure('invalid_request', { message: 'The body names nothing to change.' });
-      const message = { voiceId: request.params.id, spec, updateMask: { paths } };
-      const { voice } = await client.updateVoice(message, call(request, reply));
-      return reply.headers(ignoredHeader(ignored)).send(toVoiceJson(voice!));
+      const { fields, ignored } = parseVoiceFields(fieldsOf(request), false, isStrict);
+      if (Object.keys(fields).length === 0)
+        throw new Failure('invalid_request', { message: 'The body names nothing to change.' });
+      const { id } = request.params;
+      const changed = await run(request, reply, updateVoice, (call) => voices.updateVoice(call, id, fields));
+      return reply.headers(ignoredHeader(ignored)).send(toVoiceJson(changed));
     },
   });
 
@@ -133,7 +140,7 @@ export function addVoiceRoutes(app: FastifyInstance, options: VoiceRoutesOptions
       ...documented(voiceDocs.remove),
       onRequest: admitTo(deleteVoice),
       async handler(request: WithId, reply) {
-        await client.deleteVoice({ voiceId: request.params.id }, call(request, reply));
+        await run(request, reply, deleteVoice, (call) => voices.deleteVoice(call, request.params.id));
         return reply.code(204).send();
       },
     });
@@ -144,23 +151,26 @@ export function addVoiceRoutes(app: FastifyInstance, options: VoiceRoutesOptions
       ...documented(voiceDocs.revokeConsent),
       onRequest: admitTo(revokeVoiceConsent),
       async handler(request: WithId, reply) {
-        const { voice } = await client.revokeVoiceConsent({ voiceId: request.params.id }, call(request, reply));
-        return toVoiceJson(voice!);
+        const { id } = request.params;
+        const revoke = run(request, reply, revokeVoiceConsent, (call) => voices.revokeVoiceConsent(call, id));
+        return toVoiceJson(await revoke);
       },
     });
   });
 }
 
-/** Parameters that are not known mean nothing, and are ignored. */
-function parseList(given: Readonly<Record<string, unknown>>) {
-  const details: FieldViolation[] = [];
-  const take = (name: string) => takeText(given, name, details);
-  const wanted = {
-    languageCode: take('language_code'),
-    engine: take('engine'),
-    query: take('text'),
-    ...takePage(given, details),
-  };
-  if (details.length > 0) throw new Failure('invalid_request', { details });
-  return wanted;
+/** Unknown parameters are ignored. */
+function parseList(query: Readonly<Record<string, unknown>>) {
+  const violations: FieldViolation[] = [];
+  const take = (name: string) => takeText(query, name, violations);
+  const code = take('language_code');
+  const languageCode = code === '' ? '' : toLanguageCode(code);
+  const filter = { languageCode, engine: take('engine'), text: take('text') };
+  const page = takePage(query, violations);
+  if (languageCode === undefined) {
+    const message = 'must be a BCP-47 language code such as en-US';
+    violations.push({ field: 'language_code', reason: 'format', message });
+  }
+  if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
+  return { filter, page };
 }

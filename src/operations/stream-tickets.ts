@@ -2,24 +2,24 @@
 // begins it, once, within a minute, at whichever replica. The same address read again with the Last-Event-ID of its stream
 // reads on, as EventSource does by itself when a connection breaks; without one it begins nothing.
 
-import { Failure } from '../../errors.ts';
-import { createId } from '../../id.ts';
-import { ticketCharsMax, ticketCharsMin, ticketCharsPerKeyMax, ticketMs } from '../../operations/limits.ts';
-import type { Seal } from '../../secrets/seal.ts';
-import type { TicketRows } from '../../store/ticket-rows.ts';
-import type { AskedSpeech } from './fields.ts';
+import { Failure } from '../errors.ts';
+import { createId } from '../id.ts';
+import type { Seal } from '../secrets/seal.ts';
+import type { SpeechRequest } from '../speech/request.ts';
+import type { TicketRows } from '../store/ticket-rows.ts';
+import { ticketCharsMax, ticketCharsMin, ticketCharsPerKeyMax, ticketMs } from './limits.ts';
 
 export interface Ticket {
   ticketId: string;
   expiresAtMs: number;
-  asked: AskedSpeech;
+  request: SpeechRequest;
   /** The key that asked; it is presented when the ticket is used, so that one revoked meanwhile begins nothing. */
   apiKey: string;
 }
 
 export interface Tickets {
   issue(
-    asked: AskedSpeech,
+    request: SpeechRequest,
     holder: { apiKey: string; keyId: string },
   ): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
   /** The ticket, which is then used; undefined if it is unknown, used or expired. */
@@ -30,17 +30,16 @@ const ticketIdBits = 128;
 const limits = { ofKey: ticketCharsPerKeyMax, ofAll: ticketCharsMax };
 
 /** A ticket for a single letter takes room too. */
-const charsHeldBy = ({ request }: AskedSpeech) => Math.max(request.chars, ticketCharsMin);
+const charsHeldBy = ({ chars }: SpeechRequest) => Math.max(chars, ticketCharsMin);
 
 export const createTickets = ({ rows, seal }: { rows: TicketRows; seal: Seal }): Tickets => ({
-  async issue(asked, { apiKey, keyId }) {
+  async issue(request, { apiKey, keyId }) {
     const ticketId = createId('tkt', ticketIdBits);
     const nowMs = Date.now();
     const expiresAtMs = nowMs + ticketMs;
-    // What was ignored was named when the ticket was issued.
-    const facts = { asked: { ...asked, ignored: [] }, apiKey, ticketId };
+    const facts = { request, apiKey, ticketId };
     const sealed = await seal.close('ticket', facts, ticketMs / 1000);
-    const ticket = { ticketId, keyId, chars: charsHeldBy(asked), sealed, expiresAtMs };
+    const ticket = { ticketId, keyId, chars: charsHeldBy(request), sealed, expiresAtMs };
     const outcome = await rows.add(ticket, limits, nowMs);
     const retryAfterSeconds = ticketMs / 1000;
     if (outcome === 'key') {
@@ -54,6 +53,6 @@ export const createTickets = ({ rows, seal }: { rows: TicketRows; seal: Seal }):
     const row = await rows.take(ticketId, Date.now());
     const facts = row && (await seal.open('ticket', row.sealed));
     if (facts?.ticketId !== ticketId) return undefined;
-    return { ...(facts as Pick<Ticket, 'asked' | 'apiKey'>), ticketId, expiresAtMs: row!.expiresAtMs };
+    return { ...(facts as Pick<Ticket, 'request' | 'apiKey'>), ticketId, expiresAtMs: row!.expiresAtMs };
   },
 });

@@ -1,8 +1,10 @@
-// A heart that has all its sound ready: what is measured is the doors, and every contender sends these very bytes.
+// Speech that is ready: what is measured is the APIs, and every contender sends these very bytes.
 
 import type { Delivery } from '../../src/delivery/delivery.ts';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
 import { createId } from '../../src/id.ts';
+import type { SpeechRequest } from '../../src/speech/request.ts';
+import type { Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 
 export const sound: Uint8Array = Buffer.alloc(100_000, 'sound');
@@ -23,7 +25,7 @@ export const voice: Voice = {
 
 export const voices = createVoices([{ name: 'ready', voices: [voice] } as unknown as Engine]);
 
-const about = ({ format, sampleRateHz, chars }: Parameters<Delivery['estimate']>[0]) => {
+const about = ({ format, sampleRateHz, chars }: SpeechRequest) => {
   return { audioId: createId('aud'), voice, format, sampleRateHz, chars, warnings: [] };
 };
 
@@ -31,8 +33,18 @@ async function* soundPieces() {
   yield sound;
 }
 
-export const readyHeart: Delivery = {
-  async deliver(request) {
+/** Finds the voice, and plans nothing: all is spoken already. */
+export const readyPlan: Speech['plan'] = (request) => ({
+  request,
+  voice: voices.find(request.voiceId),
+  bindings: [],
+  planFor() {
+    throw new Error('there is nothing to speak');
+  },
+});
+
+export const readyDelivery: Delivery = {
+  async deliver({ request }) {
     const known = {
       seconds: 2,
       byteCount: sound.length,
@@ -43,15 +55,11 @@ export const readyHeart: Delivery = {
     };
     return { ...about(request), ...known, open: soundPieces };
   },
-  async *streamSpeech(request) {
+  async *stream({ request }) {
     yield { type: 'info', ...about(request), speaker: voice, contentType: 'audio/wav', chunkCount: 1 };
     for (let n = 0; n < pieceCount; n++) yield { type: 'audio', chunkIndex: 0, audio: piece, chunkCharsBegun: 1 };
     yield { type: 'chunk_done', chunkIndex: 0, chars: request.chars, startSeconds: 0, endSeconds: 2 };
     yield { type: 'done', chars: request.chars, seconds: 2, byteCount: pieceCount * piece.length };
   },
-  async estimate() {
-    throw new Error('nobody asks for an estimate here');
-  },
   async remove() {},
-  checkVoice() {},
 };

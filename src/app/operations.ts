@@ -1,0 +1,68 @@
+// Wires the operations, and the runner that calls pass, from what the service is built of.
+
+import { createDelivery, type DeliveryOptions } from '../delivery/delivery.ts';
+import { readCaptions } from '../delivery/stored-captions.ts';
+import type { Engine } from '../engines/engine.ts';
+import type { GatewayOperations } from '../gateway/gateway.ts';
+import type { KeyManagement } from '../keys/key-management.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import { createUsageLedger } from '../limits/usage-ledger.ts';
+import { createIdempotency } from '../operations/idempotency.ts';
+import { createKeyOperations } from '../operations/keys.ts';
+import { createMetering } from '../operations/metering.ts';
+import { createSpeechOperations } from '../operations/speech.ts';
+import { createStoredAudio } from '../operations/stored-audio.ts';
+import { createTickets } from '../operations/stream-tickets.ts';
+import { createGetUsage } from '../operations/usage.ts';
+import { createVoiceOperations } from '../operations/voices.ts';
+import type { Seal } from '../secrets/seal.ts';
+import type { Speech } from '../speech/synthesize.ts';
+import type { Voices } from '../speech/voice.ts';
+import { createAnswerRows } from '../store/answer-rows.ts';
+import { createClipRows } from '../store/clip-rows.ts';
+import type { RowStore } from '../store/row-store.ts';
+import { createTicketRows } from '../store/ticket-rows.ts';
+import { createUsageRows } from '../store/usage-rows.ts';
+import type { VoiceManagement } from '../voices/voice-management.ts';
+import { createVoicePreview } from '../voices/voice-preview.ts';
+import type { OpenedClips } from './open-clips.ts';
+import type { Sharing } from './sharing.ts';
+
+export interface OperationsOptions {
+  core: { engines: readonly Engine[]; voices: Voices; speech: Speech };
+  keys: KeyManagement;
+  voiceManagement: VoiceManagement;
+  store: RowStore;
+  storedClips: OpenedClips;
+  links: DeliveryOptions['links'];
+  limiter: Pick<Limiter, 'takeSynthesis'>;
+  singleFlight: Sharing['singleFlight'];
+  seal: Seal;
+}
+
+export function createOperations(options: OperationsOptions): GatewayOperations {
+  const { core, keys, voiceManagement, store, storedClips, links, limiter, singleFlight, seal } = options;
+  const { engines, voices, speech } = core;
+  const { clips, linkTo } = storedClips;
+  const index = createClipRows(store);
+  const usage = createUsageRows(store);
+  const delivery = createDelivery({ speech, clips, index, links }, singleFlight);
+  const metering = createMetering({ limiter, ledger: createUsageLedger(usage) });
+  const idempotency = createIdempotency({ rows: createAnswerRows(store), isAlive: index.isAlive });
+  const preview = createVoicePreview({ speech, voices, delivery });
+  return {
+    speech: createSpeechOperations({ speech, delivery, metering, idempotency }),
+    voices: createVoiceOperations({ voices, engines, management: voiceManagement, preview }),
+    keys: createKeyOperations(keys),
+    getUsage: createGetUsage(usage),
+    audio: createStoredAudio({
+      findClip: index.find,
+      open: (key, range) => clips.open(key, range),
+      captionsOf: (clipId) => readCaptions(clips, clipId),
+      linkTo,
+      isRevocable: ({ voiceId }) => voices.isCloned(voiceId),
+    }),
+    idempotency,
+    tickets: createTickets({ rows: createTicketRows(store), seal }),
+  };
+}

@@ -1,0 +1,21 @@
+// One call of an operation: who calls, from where, and until when.
+import { type Actor, toActor } from '../keys/actor.ts';
+import type { KeyCaller } from '../keys/key-verifier.ts';
+import type { LimitStatus } from '../limits/limiter.ts';
+
+export interface Call {
+  caller: KeyCaller;
+  requestId: string;
+  /** An IP address. */
+  address: string;
+  /** Aborts with a Failure, or with `callerLeft`. */
+  signal: AbortSignal;
+  /** Reports the state of the caller's limits, for the headers of the answer. */
+  reportLimits(status: LimitStatus): void;
+}
+
+/** Why a call ends whose caller has gone. It is not a failure. */
+export const callerLeft = new Error('the caller has left');
+
+/** Who changes something with this call, for the audit record. */
+export const actorOf = (call: Call): Actor => toActor(call.caller, call);

@@ -1,0 +1,56 @@
+// Ends the running calls of an API key that is revoked or expires: the key of every call is looked up again each half
+// second, or at once when a key is known to have changed, so that a revocation takes effect within a second wherever it
+// was made. While the store does not answer, no key counts as ended.
+import { Failure } from '../errors.ts';
+import { keyCheckMs } from './limits.ts';
+
+export type IsInForce = (keyId: string) => Promise<boolean>;
+type End = (failure: Failure) => void;
+
+export interface KeyWatch {
+  /** Calls `end` once the key has ended. Returns what stops the watch. */
+  watch(keyId: string, end: End): () => void;
+  /** Some key may have ended: checks them all now. */
+  check(): void;
+  close(): void;
+}
+
+export function openKeyWatch(isInForce: IsInForce): KeyWatch {
+  const calls = new Map<string, Set<End>>();
+  const checkAll = async () => {
+    for (const [keyId, ends] of [...calls]) {
+      if (await isInForce(keyId).catch(() => true)) continue;
+      for (const end of [...ends]) end(new Failure('invalid_api_key', { message: 'The API key is no longer valid.' }));
+    }
+  };
+  let isChecking = false;
+  let isDue = false;
+  const check = async () => {
+    isDue = true;
+    // One at a time, however long the store takes.
+    if (isChecking) return;
+    isChecking = true;
+    while (isDue) {
+      isDue = false;
+      await checkAll();
+    }
+    isChecking = false;
+  };
+  const timer = setInterval(() => {
+    if (!isChecking) void check();
+  }, keyCheckMs);
+  timer.unref();
+
+  return {
+    watch(keyId, end) {
+      const ends = calls.get(keyId) ?? new Set();
+      calls.set(keyId, ends.add(end));
+      return () => {
+        ends.delete(end);
+        if (ends.size === 0 && calls.get(keyId) === ends) calls.delete(keyId);
+      };
+    },
+    check: () => void check(),
+    close: () => clearInterval(timer),
+  };
+}

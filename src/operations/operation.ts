@@ -1,0 +1,43 @@
+// The operations of Sonant, by name, with the scopes that each needs: those of the method option `required_scopes` in the
+// protos. Both APIs call them through the runner.
+import { type DescMethod, type DescService, getOption } from '@bufbuild/protobuf';
+import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
+import { required_scopes } from '../../gen/sonant/v1/scope_pb.ts';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
+
+export interface Operation {
+  /** For logs and metrics, such as "sonant.v1.SpeechService/StreamSpeech". */
+  name: string;
+  /** A key needs all of them; where there is none, any valid key will do. */
+  scopes: readonly string[];
+  /** Whether a key may end itself in it, and is to hear that it did. */
+  managesKeys: boolean;
+  /** Set for those that need no key. */
+  isOpen?: true;
+}
+
+const known = new Map<DescMethod, Operation>();
+
+/** The operation behind an RPC. */
+export function operationOf(method: DescMethod): Operation {
+  const operation = known.get(method) ?? {
+    name: `${method.parent.typeName}/${method.name}`,
+    scopes: Object.freeze(getOption(method, required_scopes)),
+    managesKeys: method.parent === ApiKeyService,
+  };
+  known.set(method, operation);
+  return operation;
+}
+
+const operationsOf = <Service extends DescService>({ method }: Service) =>
+  Object.fromEntries(
+    Object.entries(method as Readonly<Record<string, DescMethod>>).map(([name, each]) => [name, operationOf(each)]),
+  ) as { readonly [Name in keyof Service['method']]: Operation };
+
+/** Those that every API has, under the names of their RPCs. */
+export const speechOperations = operationsOf(SpeechService);
+export const voiceOperations = operationsOf(VoiceService);
+export const keyOperations = operationsOf(ApiKeyService);
+/** Served over HTTP alone. */
+export const getUsageOperation: Operation = { name: 'GetUsage', scopes: ['usage:read'], managesKeys: false };

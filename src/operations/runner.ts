@@ -1,0 +1,78 @@
+// The one way into every operation, whichever API a call comes through: admits the caller, checks its scopes, gives the
+// call its time limits, ends it when its key is revoked, its caller leaves or the service stops, and reports its end
+// exactly once, for the log and the metrics. A call ends at once when its signal aborts, whether or not the operation
+// watches the signal.
+import { Failure } from '../errors.ts';
+import type { LimitStatus } from '../limits/limiter.ts';
+import { readerStallMs } from '../net/limits.ts';
+import type { Admit } from './admit.ts';
+import type { callerLeft } from './call.ts';
+import { type IsInForce, openKeyWatch } from './key-watch.ts';
+import { streamCallMs, unaryCallMs } from './limits.ts';
+import { RunningCall, type Shared } from './running-call.ts';
+
+export interface EndedCall {
+  requestId: string;
+  /** The name of the operation. */
+  method: string;
+  /** The API or protocol, such as "grpc", "connect", "rest", "sse". */
+  door: string;
+  callerId: string | undefined;
+  /** The name of the gRPC status: "OK", "CANCELLED" where the caller left, or that of the failure. */
+  status: string;
+  /** Its cause is for the log only. */
+  failure: Failure | undefined;
+  durationMs: number;
+  messageCount: number;
+}
+
+export interface TimeLimits {
+  unaryCallMs: number;
+  streamCallMs: number;
+  readerStallMs: number;
+}
+
+export interface RunnerOptions {
+  admit: Admit;
+  isInForce: IsInForce;
+  /** Called once for every call. Must not throw. */
+  onCallEnd(call: EndedCall): void;
+  timeLimits?: TimeLimits | undefined;
+}
+
+/** What is known of a call when its headers have come. */
+export interface Incoming {
+  door: string;
+  requestId: string;
+  address: string;
+  reportLimits(status: LimitStatus): void;
+  /** For an API whose library has errors of its own: how they are read, and how a failure is thrown to it. */
+  errors?: { read(error: unknown): unknown; write(failure: Failure | typeof callerLeft): unknown };
+}
+
+export interface Runner {
+  begin(incoming: Incoming): RunningCall;
+  /** Keys may have ended: checks those of running calls now. */
+  checkKeys(): void;
+  /** Ends every call that still runs with `overloaded`. */
+  stop(): void;
+}
+
+export function createRunner({ admit, isInForce, onCallEnd, timeLimits = usualLimits }: RunnerOptions): Runner {
+  const keyWatch = openKeyWatch(isInForce);
+  const running = new Set<RunningCall>();
+  const stopped = new AbortController();
+  const shared: Shared = { admit, onCallEnd, timeLimits, keyWatch, running, stopped };
+  return {
+    begin: (incoming) => new RunningCall(incoming, shared),
+    checkKeys: keyWatch.check,
+    stop() {
+      keyWatch.close();
+      const message = 'The service is stopping; try again.';
+      stopped.abort(new Failure('overloaded', { message, retryAfterSeconds: 1 }));
+      for (const call of [...running]) call.abort(stopped.signal.reason);
+    },
+  };
+}
+
+const usualLimits: TimeLimits = { unaryCallMs, streamCallMs, readerStallMs };

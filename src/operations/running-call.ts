@@ -1,0 +1,250 @@
+// A call from its headers to its last result: admitted, started, limited in time, ended exactly once. It ends at once when
+// it is aborted, whether or not the operation watches its signal.
+import { Failure, failureTable, toFailure } from '../errors.ts';
+import type { KeyCaller } from '../keys/key-verifier.ts';
+import { usualLimits as usualKeyLimits } from '../limits/key-limits.ts';
+import { checkScopes, type Presented } from './admit.ts';
+import { type Call, callerLeft } from './call.ts';
+import type { KeyWatch } from './key-watch.ts';
+import type { Operation } from './operation.ts';
+import type { Incoming, RunnerOptions, TimeLimits } from './runner.ts';
+
+/** What all calls of a runner share. */
+export interface Shared extends Required<Pick<RunnerOptions, 'admit' | 'onCallEnd'>> {
+  timeLimits: TimeLimits;
+  keyWatch: KeyWatch;
+  running: Set<RunningCall>;
+  stopped: AbortController;
+}
+
+/** Failures that ended a call and were reported with it. */
+const reported = new WeakSet<Failure>();
+export const wasReported = (error: unknown): boolean => error instanceof Failure && reported.has(error);
+
+export class RunningCall {
+  #incoming: Incoming;
+  readonly #shared: Shared;
+  readonly #begunMs = performance.now();
+  readonly #ending = new AbortController();
+  #caller: KeyCaller | undefined;
+  /** Those that it was admitted to: one of them is run. */
+  #admittedTo: readonly Operation[] = [];
+  #operation: Operation | undefined;
+  #messageCount = 0;
+  #hasEnded = false;
+  /** Undoes what `#start` has set up. */
+  #release = () => {};
+  /** Rejects the result that is awaited. */
+  #refuse: (reason: unknown) => void = () => {};
+
+  constructor(incoming: Incoming, shared: Shared) {
+    this.#incoming = incoming;
+    this.#shared = shared;
+  }
+
+  get caller(): KeyCaller {
+    if (!this.#caller) throw new Error('the call was not admitted');
+    return this.#caller;
+  }
+
+  /** The API that the call comes through, where that is known only after its beginning. */
+  set door(door: string) {
+    this.#incoming = { ...this.#incoming, door };
+  }
+
+  get callerId(): string | undefined {
+    return this.#caller?.callerId;
+  }
+
+  get requestId(): string {
+    return this.#incoming.requestId;
+  }
+
+  /** Admits a caller who may call one of the operations, or throws the Failure that refuses it. */
+  async admit(presented: Omit<Presented, 'address' | 'reportLimits'>, ...operations: Operation[]): Promise<void> {
+    const { address, reportLimits } = this.#incoming;
+    const scopes = operations.map((operation) => operation.scopes);
+    this.#caller = await this.#shared.admit({ ...presented, address, reportLimits }, ...scopes);
+    this.#admittedTo = operations;
+  }
+
+  /** Narrows a call that was admitted to several operations to this one, or throws `insufficient_scope`. */
+  narrow(operation: Operation): void {
+    checkScopes(this.caller, operation.scopes);
+    this.#admittedTo = [operation];
+  }
+
+  /** Runs an operation that has one result. */
+  async run<T>(operation: Operation, work: (call: Call) => Promise<T>): Promise<T> {
+    try {
+      const result = await this.#orAbort(work(this.#start(operation, this.#shared.timeLimits.unaryCallMs)));
+      this.#messageCount = 1;
+      this.#end('OK');
+      return result;
+    } catch (error) {
+      throw this.thrown(error);
+    }
+  }
+
+  /** Runs an operation that has a stream of results. */
+  stream<T>(operation: Operation, work: (call: Call) => AsyncIterable<T>): AsyncIterable<T> {
+    return this.streamFrom(() => work(this.startStream(operation)));
+  }
+
+  /** The results of a stream that was started. It is ended when its reader returns, or reads nothing for too long. */
+  streamFrom<T>(open: () => AsyncIterable<T>): AsyncIterable<T> {
+    const stall = this.#watchStall();
+    let source: AsyncIterator<T> | undefined;
+    const leave = () => {
+      stall.close();
+      // Not awaited: an operation that does not watch its signal would keep the caller waiting.
+      source?.return?.()?.catch(() => {});
+    };
+    const next = async (): Promise<IteratorResult<T>> => {
+      stall.isWaiting = false;
+      try {
+        source ??= open()[Symbol.asyncIterator]();
+        const result = await this.#orAbort(source.next());
+        if (result.done) {
+          stall.close();
+          this.#end('OK');
+        } else {
+          this.#messageCount++;
+          stall.wait();
+        }
+        return result;
+      } catch (error) {
+        leave();
+        throw this.thrown(error);
+      }
+    };
+    const end = async () => {
+      this.fail(callerLeft);
+      this.abort(callerLeft);
+      leave();
+      return { done: true as const, value: undefined };
+    };
+    this.#ending.signal.addEventListener('abort', leave, { once: true });
+    return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Ends the call, if it has not ended, with the reason for which it was aborted, or with the error. Returns either. */
+  fail(error: unknown, operation?: Operation): Failure | typeof callerLeft {
+    this.#operation ??= operation;
+    const { signal } = this.#ending;
+    const reason = signal.aborted ? signal.reason : (this.#incoming.errors?.read(error) ?? error);
+    if (reason === callerLeft) {
+      this.#end('CANCELLED');
+      return callerLeft;
+    }
+    const failure = toFailure(reason);
+    reported.add(failure);
+    this.#end(failureTable[failure.reason].code, failure);
+    return failure;
+  }
+
+  /** Ends the call with the error, and returns what is to be thrown to the API. */
+  thrown(error: unknown): unknown {
+    const failure = this.fail(error);
+    return this.#incoming.errors?.write(failure) ?? failure;
+  }
+
+  /** Aborts the operation; whoever waits for its result gets the reason. Without effect on a call that has ended. */
+  abort(reason: unknown): void {
+    this.#ending.abort(reason);
+    this.#refuse(this.#ending.signal.reason);
+  }
+
+  /** Starts an operation whose results `streamFrom` reads. */
+  startStream(operation: Operation): Call {
+    return this.#start(operation, this.#shared.timeLimits.streamCallMs);
+  }
+
+  /** From here on the call is limited in time, and ends when its key does. */
+  #start(operation: Operation, timeoutMs: number): Call {
+    this.#operation = operation;
+    const { requestId, address, reportLimits } = this.#incoming;
+    const caller = operation.isOpen ? anonymous : this.caller;
+    if (this.#admittedTo.length > 1) this.narrow(operation);
+    const { signal } = this.#ending;
+    signal.throwIfAborted();
+    const { running, stopped } = this.#shared;
+    if (stopped.signal.aborted) throw stopped.signal.reason;
+    running.add(this);
+    this.#release = () => running.delete(this);
+    if (!operation.isOpen) this.#limit(operation, timeoutMs);
+    return { caller, requestId, address, reportLimits, signal };
+  }
+
+  #limit({ managesKeys }: Operation, timeoutMs: number): void {
+    const { keyWatch, running } = this.#shared;
+    const message = `The call was not done within ${timeoutMs / 1000} s.`;
+    const timer = setTimeout(() => this.abort(tooLate(message)), timeoutMs).unref();
+    const unwatch = managesKeys ? undefined : keyWatch.watch(this.caller.keyId, (failure) => this.abort(failure));
+    this.#release = () => {
+      clearTimeout(timer);
+      unwatch?.();
+      running.delete(this);
+    };
+  }
+
+  /** One timer for a whole stream; it counts only while a result waits to be read. */
+  #watchStall() {
+    const { readerStallMs: stallMs } = this.#shared.timeLimits;
+    const giveUp = () => {
+      if (stall.isWaiting) this.abort(tooLate(`Nothing of the stream was read for ${stallMs / 1000} s.`));
+    };
+    const timer = setInterval(giveUp, stallMs).unref();
+    const stall = {
+      isWaiting: false,
+      wait() {
+        timer.refresh();
+        stall.isWaiting = true;
+      },
+      close: () => clearInterval(timer),
+    };
+    return stall;
+  }
+
+  #orAbort<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const { signal } = this.#ending;
+      if (signal.aborted) reject(signal.reason);
+      this.#refuse = reject;
+      work.then(resolve, reject);
+    });
+  }
+
+  #end(status: string, failure?: Failure): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#release();
+    const { requestId, door } = this.#incoming;
+    this.#shared.onCallEnd({
+      requestId,
+      method: this.#operation?.name ?? '',
+      door,
+      callerId: this.callerId,
+      status,
+      failure,
+      durationMs: performance.now() - this.#begunMs,
+      messageCount: this.#messageCount,
+    });
+  }
+}
+
+/** The caller of an operation that is open to all. */
+const anonymous: KeyCaller = {
+  callerId: '',
+  keyId: '',
+  actorName: 'anonymous',
+  scopes: [],
+  limits: usualKeyLimits,
+  grant: { range: { path: '' }, scopes: [] },
+};
+
+const tooLate = (message: string) => new Failure('engine_timeout', { message });

@@ -1,0 +1,52 @@
+// Speech: a whole text into stored audio, a text into a stream, an estimate, and the end of stored audio. A request is
+// planned once, before it is charged: what cannot be spoken costs nothing.
+import type { Delivered, Delivery } from '../delivery/delivery.ts';
+import { type Estimate, estimateSpeech } from '../speech/estimate.ts';
+import type { SpeechRequest } from '../speech/request.ts';
+import type { SpeechEvent } from '../speech/speech-events.ts';
+import type { Speech } from '../speech/synthesize.ts';
+import type { Call } from './call.ts';
+import type { Idempotency } from './idempotency.ts';
+import type { Metering } from './metering.ts';
+
+export interface SpeechOperations {
+  /** Resolves when all of the text is spoken and stored. `fresh` bypasses the cache. */
+  synthesizeSpeech(call: Call, request: SpeechRequest, options: { fresh: boolean }): Promise<Delivered>;
+  streamSpeech(call: Call, request: SpeechRequest): AsyncIterable<SpeechEvent>;
+  estimateSpeech(call: Call, request: SpeechRequest): Promise<Estimate>;
+  /** A Failure `not_found` where the caller has no such audio. */
+  deleteAudio(call: Call, audioId: string): Promise<void>;
+}
+
+export interface SpeechOperationsOptions {
+  speech: Pick<Speech, 'plan'>;
+  delivery: Delivery;
+  metering: Metering;
+  idempotency: Pick<Idempotency, 'forgetAbout'>;
+}
+
+export function createSpeechOperations(options: SpeechOperationsOptions): SpeechOperations {
+  const { speech, delivery, metering, idempotency } = options;
+  return {
+    async synthesizeSpeech(call, request, { fresh }) {
+      const { caller, signal } = call;
+      const planned = speech.plan(request, caller);
+      return metering.charge(call, request, () => delivery.deliver(planned, caller, signal, { fresh }));
+    },
+
+    async *streamSpeech(call, request) {
+      const { caller, signal } = call;
+      const planned = speech.plan(request, caller);
+      yield* metering.chargeStream(call, request, () => delivery.stream(planned, caller, signal));
+    },
+
+    async estimateSpeech({ caller }, request) {
+      return estimateSpeech(speech.plan(request, caller));
+    },
+
+    async deleteAudio({ caller }, audioId) {
+      await delivery.remove(audioId, caller);
+      await idempotency.forgetAbout(caller.callerId, audioId);
+    },
+  };
+}

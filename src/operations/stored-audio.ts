@@ -1,0 +1,37 @@
+// Stored audio by its address, which needs no key: what is stored there, in which file, and where its bytes are.
+import { audioFormats, type FormatName } from '../audio/formats.ts';
+import type { ClipStore } from '../clips/clip-store.ts';
+import type { LinkTo } from '../clips/s3-links.ts';
+import type { Cue } from '../delivery/captions.ts';
+import { Failure } from '../errors.ts';
+import { type CaptionKind, captionKinds } from '../speech/fields.ts';
+import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
+
+export interface StoredAudioOptions {
+  findClip: ClipRows['find'];
+  open: ClipStore['open'];
+  /** The captions of a clip, if it has any. */
+  captionsOf(clipId: string): Promise<readonly Cue[] | undefined>;
+  /** Where the store itself serves audio. */
+  linkTo?: LinkTo | undefined;
+  /** Whether it may have to fall silent before it expires: a clone whose person can withdraw consent. */
+  isRevocable(clip: ClipRow): boolean;
+}
+
+export interface StoredAudio extends Omit<StoredAudioOptions, 'findClip'> {
+  /** The clip of a file such as "aud_01JD....wav", or whose captions it is; a Failure if there is none, or none any more. */
+  find(file: string): Promise<{ row: ClipRow; captions?: CaptionKind | undefined }>;
+}
+
+export const createStoredAudio = ({ findClip, ...options }: StoredAudioOptions): StoredAudio => ({
+  ...options,
+  async find(file) {
+    const [, id, extension] = /^(aud_[0-9A-Z]{20,80})\.([a-z0-9]{2,4})$/.exec(file) ?? [];
+    const row = id === undefined ? undefined : await findClip(id);
+    const captions = captionKinds.find((kind) => kind === extension);
+    const isOfFormat = row && audioFormats[row.format as FormatName].extension === extension;
+    if (!row || !(captions || isOfFormat)) throw new Failure('not_found');
+    if (row.expiresAtMs <= Date.now()) throw new Failure('audio_expired');
+    return { row, captions };
+  },
+});

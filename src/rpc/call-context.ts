@@ -1,0 +1,23 @@
+// The call that an RPC is, in Connect's context values: put there before its handler runs. Nothing of it comes over the
+// wire.
+import { type ContextKey, createContextKey, type HandlerContext } from '@connectrpc/connect';
+import type { Call } from '../operations/call.ts';
+import type { Operation } from '../operations/operation.ts';
+import type { RunningCall } from '../operations/running-call.ts';
+
+/** Where the call comes from: an IP address. */
+export const addressKey: ContextKey<string> = createContextKey('', { description: 'address' });
+
+export const runningCallKey: ContextKey<{ running: RunningCall; operation: Operation } | undefined> = createContextKey(
+  undefined,
+  { description: 'running call' },
+);
+
+export const callKey: ContextKey<Call | undefined> = createContextKey(undefined, { description: 'call' });
+
+/** The call that a handler answers. */
+export function callOf({ values, method }: Pick<HandlerContext, 'values' | 'method'>): Call {
+  const call = values.get(callKey);
+  if (!call) throw new Error(`${method.name} was called past the runner`);
+  return call;
+}

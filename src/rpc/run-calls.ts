@@ -1,0 +1,142 @@
+// Runs every RPC through the one runner of operations, refused and unreadable ones included: the gate admits it before a
+// byte of its body is read, the interceptor runs it. Failures become statuses here, and Connect's own errors failures.
+import type { DescService } from '@bufbuild/protobuf';
+import { Code, ConnectError, type HandlerContext, type Interceptor } from '@connectrpc/connect';
+import { Failure, toFailure } from '../errors.ts';
+import { toRateLimitHeaders } from '../limits/rate-limit-headers.ts';
+import { requestBytesMax } from '../net/limits.ts';
+import { apiVersion, toRequestId } from '../net/request-id.ts';
+import { callerLeft } from '../operations/call.ts';
+import { type Operation, operationOf } from '../operations/operation.ts';
+import type { Runner } from '../operations/runner.ts';
+import type { RunningCall } from '../operations/running-call.ts';
+import { renameFields } from '../speech/fields.ts';
+import { addressKey, callKey, runningCallKey } from './call-context.ts';
+import { fromConnectError, toConnectError } from './status.ts';
+
+const apiKeyHeader = 'x-api-key';
+const requestIdHeader = 'x-request-id';
+
+export interface CallRunner {
+  gate(context: HandlerContext): Promise<void>;
+  /** Must be the outermost. */
+  interceptor: Interceptor;
+}
+
+/** Calls of the services named as open need no key. */
+export function createCallRunner(runner: Runner, openServices: readonly DescService[]): CallRunner {
+  const gate = async (context: HandlerContext) => {
+    const { method, values, requestHeader, responseHeader, protocolName, signal } = context;
+    const requestId = toRequestId(requestHeader.get(requestIdHeader));
+    responseHeader.set(requestIdHeader, requestId);
+    responseHeader.set('x-api-version', apiVersion);
+    const write = (failure: Failure | typeof callerLeft) => toStatus(failure, protocolName, requestId);
+    const running = runner.begin({
+      door: protocolName,
+      requestId,
+      address: values.get(addressKey),
+      reportLimits(status) {
+        for (const [name, value] of Object.entries(toRateLimitHeaders(status))) responseHeader.set(name, value);
+      },
+      errors: { read: fromCallError, write },
+    });
+    const isOpen = openServices.includes(method.parent);
+    const operation: Operation = isOpen ? { ...operationOf(method), isOpen } : operationOf(method);
+    values.set(runningCallKey, { running, operation });
+    signal.addEventListener('abort', () => abort(running, operation, signal.reason, write), { once: true });
+    if (isOpen) return;
+    const key = requestHeader.get(apiKeyHeader) ?? undefined;
+    const authorization = requestHeader.get('authorization') ?? undefined;
+    await running.admit({ key, authorization }, operation).catch((error: unknown) => {
+      throw write(running.fail(error, operation));
+    });
+  };
+
+  const interceptor: Interceptor = (next) => async (request) => {
+    const { running, operation } = request.contextValues.get(runningCallKey)!;
+    if (!request.stream) {
+      return running.run(operation, (call) => {
+        request.contextValues.set(callKey, call);
+        return next({ ...request, signal: call.signal });
+      });
+    }
+    try {
+      const call = running.startStream(operation);
+      request.contextValues.set(callKey, call);
+      const response = await next({ ...request, signal: call.signal });
+      return response.stream ? { ...response, message: running.streamFrom(() => response.message) } : response;
+    } catch (error) {
+      throw running.thrown(error);
+    }
+  };
+  return { gate, interceptor };
+}
+
+/**
+ * The caller left, its deadline passed, or the request could not be read: such an error reaches no interceptor, but
+ * Connect aborts the context with it before writing it out. So it is turned into a status of ours here, in place.
+ */
+function abort(
+  running: RunningCall,
+  operation: Operation,
+  reason: unknown,
+  write: (failure: Failure | typeof callerLeft) => ConnectError,
+): void {
+  if (running.hasEnded) return;
+  // Connect aborts with an error of its own where it is not the caller who left.
+  const isOwn = reason instanceof ConnectError || reason instanceof Failure;
+  const error = isOwn ? fromCallError(reason) : callerLeft;
+  running.abort(error === callerLeft ? callerLeft : toFailure(error));
+  const status = write(running.fail(error, operation));
+  if (!(reason instanceof ConnectError) || status.code === Code.Canceled) return;
+  const { code, rawMessage, message, details, cause } = status;
+  Object.assign(reason, { code, rawMessage, message, details, cause });
+  for (const [name, value] of status.metadata) reason.metadata.set(name, value);
+}
+
+function toStatus(failure: Failure | typeof callerLeft, protocolName: string, requestId: string): ConnectError {
+  const status = failure instanceof Failure ? toOwnStatus(failure) : new ConnectError(failure.message, Code.Canceled);
+  // Clients of gRPC see the trailers of a call that failed; elsewhere the id is in the headers.
+  if (protocolName.startsWith('grpc')) status.metadata.set(requestIdHeader, requestId);
+  return status;
+}
+
+/** An error of Connect's that is no row of the table is thrown back as it is. */
+const toOwnStatus = (failure: Failure): ConnectError =>
+  failure.cause instanceof ConnectError && !ownCodes.has(failure.cause.code)
+    ? failure.cause
+    : toConnectError(renameFields(failure, 'proto'));
+
+/** Codes of Connect's errors that become failures of ours. */
+const ownCodes = new Set([
+  Code.Canceled,
+  Code.ResourceExhausted,
+  Code.DeadlineExceeded,
+  Code.InvalidArgument,
+  Code.Internal,
+]);
+
+/** How Connect begins to say that it cannot read a request, though it calls the fault internal. */
+const theirFault = /^(parse |received |decompression )/;
+
+/** The Failure that an error of Connect's is, or `callerLeft`; any other error as it is. */
+function fromCallError(error: unknown): unknown {
+  if (!(error instanceof ConnectError)) return error;
+  if (error.cause instanceof Failure) return error.cause;
+  switch (error.code) {
+    case Code.Canceled:
+      return callerLeft;
+    case Code.ResourceExhausted:
+      return new Failure('payload_too_large', { limit: requestBytesMax }, error);
+    case Code.DeadlineExceeded:
+      return new Failure('engine_timeout', { message: 'The call was not done by its deadline.' }, error);
+    case Code.InvalidArgument:
+      return unreadable(error);
+    case Code.Internal:
+      return theirFault.test(error.rawMessage) ? unreadable(error) : error;
+    default:
+      return fromConnectError(error);
+  }
+}
+
+const unreadable = (error: ConnectError) => new Failure('invalid_request', { message: error.rawMessage }, error);

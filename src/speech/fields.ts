@@ -1,0 +1,294 @@
+// The fields of a speech request, one row each: its names, its type and range, its default, its sentence for the
+// documents, and whether it changes the sound. Parsers, OpenAPI, command-line flags, the names in errors and the cache
+// key are read off the rows. A field of `SpeechFields` without a row is a type error.
+import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
+import { Failure } from '../errors.ts';
+import { countChars } from '../text/chars.ts';
+import { toLanguageCode } from '../text/language-code.ts';
+
+export const captionKinds = ['srt', 'vtt'] as const;
+/** The formats in which captions are written. */
+export type CaptionKind = (typeof captionKinds)[number];
+
+const methods = ['rest', 'streaming'] as const;
+const returnFormats = ['url', 'buffer'] as const;
+
+/** The fields of a request besides its text. */
+export interface SpeechFields {
+  voiceId: string;
+  method: (typeof methods)[number];
+  sampleRateHz: number;
+  /** Canonical BCP-47. */
+  languageCode: string;
+  /** Undefined where it is not given: the default depends on the method. */
+  returnFormat: (typeof returnFormats)[number] | undefined;
+  format: FormatName;
+  speakingRate: number;
+  /** Whether word times are wanted. */
+  timestamps: boolean;
+  /** The captions to store beside the audio of a link. */
+  captions: readonly CaptionKind[];
+}
+
+/** Reports what is wrong with the value of a field. */
+export type ReportViolation = (reason: string, message: string) => void;
+
+/** The APIs in which a field may have another name than in JSON. */
+export type OtherName = 'proto' | 'openai';
+
+export interface FieldRow<Value> {
+  /** The name in JSON bodies and in queries. */
+  json: string;
+  names?: Partial<Record<OtherName, string>>;
+  /** Values that have another name in the proto's enum, by that name. */
+  protoValues?: Readonly<Record<string, string>>;
+  flag?: { name: string; short?: string; value?: string; help: string };
+  /** JSON Schema, with the default and the description. */
+  schema: Readonly<Record<string, unknown>> & { description: string };
+  /** The value to use; `given` is undefined where the field is absent. */
+  parse(given: unknown, report: ReportViolation): Value;
+  /** Whether the stored result differs with the value, which is then a part of the cache key. */
+  changesSound: boolean | ((value: Value) => unknown);
+  /** Set where the field means something for a stream of events only. */
+  isForEvents?: true;
+}
+
+export const languageCodeDefault = 'en-US';
+export const voiceIdCharsMax = 128;
+export const speakingRates = { min: 0.25, max: 4 };
+
+function oneOf<T extends string | number, D extends T | undefined>(values: readonly T[], fallback: D) {
+  return (given: unknown, report: ReportViolation): T | D => {
+    if (given === undefined) return fallback;
+    if (!values.includes(given as T)) report('enum', `must be one of ${values.join(', ')}`);
+    return given as T;
+  };
+}
+
+export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<SpeechFields[Name]> } = {
+  voiceId: {
+    json: 'voice_id',
+    names: { openai: 'voice' },
+    flag: {
+      name: 'voice',
+      short: 'v',
+      value: 'ID',
+      help: 'who speaks; default: the first of sonant voice list, with -l the first that speaks CODE',
+    },
+    schema: {
+      type: 'string',
+      minLength: 1,
+      maxLength: voiceIdCharsMax,
+      description: 'Voice to speak with; GET /api/voices lists them.',
+    },
+    parse(given, report) {
+      if (given === undefined) report('required', 'name the voice to speak with');
+      else if (typeof given !== 'string') report('type', 'must be a string');
+      else if (given === '' || countChars(given) > voiceIdCharsMax)
+        report('length', `must be 1 to ${voiceIdCharsMax} characters`);
+      return String(given ?? '');
+    },
+    // The cache key has the voice's version and its engine as well: `cacheKeyOf` adds them together.
+    changesSound: false,
+  },
+  method: {
+    json: 'method',
+    schema: {
+      type: 'string',
+      enum: methods,
+      default: 'rest',
+      description: 'Whether to answer when all is spoken, or as it is.',
+    },
+    parse: oneOf(methods, 'rest'),
+    changesSound: false,
+  },
+  sampleRateHz: {
+    json: 'sample_rate',
+    names: { proto: 'sample_rate_hz' },
+    flag: { name: 'sample-rate', value: 'HZ', help: '24000, 44100 or 48000; default: 44100' },
+    schema: {
+      type: 'number',
+      enum: outputSampleRatesHz,
+      default: 44100,
+      description: 'Sample rate of the audio in hertz.',
+    },
+    parse: oneOf(outputSampleRatesHz, 44100),
+    changesSound: true,
+  },
+  languageCode: {
+    json: 'language_code',
+    flag: {
+      name: 'language',
+      short: 'l',
+      value: 'CODE',
+      help: "language of the text, such as en-GB; default: the voice's own",
+    },
+    schema: {
+      type: 'string',
+      default: languageCodeDefault,
+      description: 'Language of the text, BCP-47; one that the voice speaks.',
+    },
+    parse(given, report) {
+      if (given === undefined) return languageCodeDefault;
+      const code = typeof given === 'string' ? toLanguageCode(given) : undefined;
+      if (typeof given !== 'string') report('type', 'must be a string');
+      else if (code === undefined) report('format', 'must be a BCP-47 language code such as en-US');
+      return code ?? '';
+    },
+    changesSound: true,
+  },
+  returnFormat: {
+    json: 'return_format',
+    protoValues: { inline: 'buffer' },
+    schema: {
+      type: 'string',
+      enum: returnFormats,
+      default: 'url',
+      description:
+        '`url` answers with a public link, `buffer` with the audio. Given explicitly, `url` also keeps a stream.',
+    },
+    parse: oneOf(returnFormats, undefined),
+    changesSound: false,
+  },
+  format: {
+    json: 'output_format',
+    names: { openai: 'response_format' },
+    flag: {
+      name: 'format',
+      short: 'f',
+      value: 'FORMAT',
+      help: `${formatNames.join(', ')}; default: by the ending of FILE, else wav`,
+    },
+    schema: {
+      type: 'string',
+      enum: formatNames,
+      default: 'wav',
+      description:
+        'Encoding: RIFF WAVE, bare 16-bit little-endian samples, MP3, Opus in Ogg, or FLAC; one channel. An Opus file ' +
+        'decodes at 48000 Hz, whatever the sample rate is that was asked for and that stands in its header.',
+    },
+    parse: oneOf(formatNames, 'wav'),
+    changesSound: true,
+  },
+  speakingRate: {
+    json: 'speaking_rate',
+    names: { openai: 'speed' },
+    flag: { name: 'speaking-rate', short: 'r', value: 'N', help: '0.25 to 4; 2 is twice as fast; default: 1' },
+    schema: {
+      type: 'number',
+      minimum: speakingRates.min,
+      maximum: speakingRates.max,
+      default: 1,
+      description: 'Speed of speech; the pitch stays.',
+    },
+    parse(given, report) {
+      if (given === undefined) return 1;
+      const { min, max } = speakingRates;
+      if (typeof given !== 'number') report('type', 'must be a number');
+      else if (!(given >= min && given <= max)) report('range', `must be ${min} to ${max}`);
+      else return given;
+      return 1;
+    },
+    changesSound: true,
+  },
+  timestamps: {
+    json: 'timestamps',
+    flag: { name: 'timestamps', help: 'with --json: when each word is heard, in seconds' },
+    schema: { type: 'string', enum: ['word'], description: 'Also tell when each word is heard.' },
+    parse: (given, report) => oneOf(['word'], undefined)(given, report) !== undefined,
+    changesSound: false,
+    isForEvents: true,
+  },
+  captions: {
+    json: 'captions',
+    schema: {
+      type: 'array',
+      items: { type: 'string', enum: captionKinds },
+      uniqueItems: true,
+      description:
+        'Captions to keep beside the audio, for `method` `rest` with `return_format` `url`: SubRip, WebVTT or both. ' +
+        'X-Captions-Srt and X-Captions-Vtt tell where they are.',
+    },
+    parse(given, report) {
+      if (given === undefined) return [];
+      const isKnown = (kind: unknown) => captionKinds.includes(kind as CaptionKind);
+      if (!Array.isArray(given)) report('type', `must be an array of ${captionKinds.join(', ')}`);
+      else if (!given.every(isKnown)) report('enum', `must be one or more of ${captionKinds.join(', ')}`);
+      else if (new Set(given).size < given.length) report('duplicate', 'must name each kind once');
+      else return given;
+      return [];
+    },
+    // They are stored beside the sound, in all kinds or not at all.
+    changesSound: (kinds) => kinds.length > 0,
+  },
+};
+
+export interface TextLimits {
+  charsMax: number;
+  chunksMax: number;
+  chunkCharsMax: number;
+  totalCharsMax: number;
+}
+
+/** The limits of the text of one request to the API. */
+export const textLimits: TextLimits = { charsMax: 5000, chunksMax: 200, chunkCharsMax: 5000, totalCharsMax: 50_000 };
+
+/** The text of a request: one text, or several in streaming mode. */
+export const textFields = {
+  text: {
+    json: 'text',
+    names: { openai: 'input' },
+    schema: {
+      type: 'string',
+      maxLength: textLimits.charsMax,
+      description: `Text to speak, for \`method\` \`rest\`: at most ${textLimits.charsMax} Unicode code points, not blank.`,
+    },
+  },
+  chunks: {
+    json: 'text_chunks',
+    names: { openai: 'input' },
+    schema: {
+      type: 'array',
+      items: { type: 'string', maxLength: textLimits.chunkCharsMax },
+      minItems: 1,
+      maxItems: textLimits.chunksMax,
+      description: `Texts to speak in order, for \`method\` \`streaming\`: at most ${textLimits.chunksMax}, each at most ${textLimits.chunkCharsMax} code points, together ${textLimits.totalCharsMax}.`,
+    },
+  },
+} as const;
+
+type NamedRow = Pick<FieldRow<unknown>, 'json' | 'names' | 'protoValues' | 'flag' | 'schema' | 'isForEvents'>;
+
+/** All rows, in the order in which the documents list them. */
+export const speechFieldRows: readonly NamedRow[] = [
+  speechFields.voiceId,
+  textFields.text,
+  textFields.chunks,
+  ...Object.values(speechFields as Readonly<Record<string, NamedRow>>).filter((row) => row !== speechFields.voiceId),
+];
+
+/** What of the request changes its sound, for the cache key; the text and the voice are added by `cacheKeyOf`. */
+export function soundFactsOf(fields: SpeechFields): unknown[] {
+  const facts: unknown[] = [];
+  for (const name of Object.keys(speechFields) as (keyof SpeechFields)[]) {
+    const { changesSound } = speechFields[name] as FieldRow<unknown>;
+    if (typeof changesSound === 'function') facts.push(changesSound(fields[name]));
+    else if (changesSound) facts.push(fields[name]);
+  }
+  return facts;
+}
+
+/** The same failure with the fields that it names as the other API calls them. */
+export function renameFields(failure: Failure, api: OtherName): Failure {
+  const { details } = failure.facts;
+  if (!details) return failure;
+  const renamed = details.map((violation) => ({ ...violation, field: nameAt(api, violation.field) }));
+  return new Failure(failure.reason, { ...failure.facts, details: renamed }, failure.cause);
+}
+
+/** The name of a field, such as "text_chunks[2]", at another API. */
+export function nameAt(api: OtherName, field: string): string {
+  const json = field.replace(/\[.*/, '');
+  const name = speechFieldRows.find((row) => row.json === json)?.names?.[api];
+  return name === undefined ? field : name;
+}
