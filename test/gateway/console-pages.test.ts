@@ -41,7 +41,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await page.until(`document.querySelectorAll('.voice-list li').length > 5`);
     await inspect('voices');
     await write('[name=query]', 'robot');
-    await saysThat('.room [role=status]', 'of');
+    await saysThat('.page [role=status]', 'of');
     const found = await page.run<string>(
       `[...document.querySelectorAll('.voice-list a')].map((a) => a.innerText).join()`,
     );
@@ -49,19 +49,19 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await click('.voice-list .preview');
     await page.until(`${find('.voice-list .preview[aria-pressed=true]')}`);
     await write('[name=query]', 'nobody is like that');
-    await saysThat('.room [role=status]', 'No voice is like that.');
+    await saysThat('.page [role=status]', 'No voice matches.');
 
     await go('#/voices/+new', 'New voice');
-    await click('.room form [type=submit]');
-    await saysThat('[data-field=name] .field-trouble', 'Name the voice.');
+    await click('.page form [type=submit]');
+    await saysThat('[data-field=name] .field-error', 'Name the voice.');
     expect(await page.run('document.activeElement.name')).toBe('name');
     await inspect('new-voice');
     await write('[name=name]', 'Our reader');
     await write('[name=voice_id]', 'reader');
-    await click('.room form [type=submit]');
+    await click('.page form [type=submit]');
     await page.until(`location.hash === '#/voices/reader' && ${find('h1')}.innerText.includes('Our reader')`);
     await write('[name=description]', 'Reads the news.');
-    await click('.room form [type=submit]');
+    await click('.page form [type=submit]');
     await saysThat('.lead', 'Reads the news.');
     await click('.endings button');
     await saysThat('h1', 'switched off');
@@ -83,8 +83,8 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     // What came with an engine cannot be deleted, but what was changed of it can be taken back.
     await go('#/voices/nora', 'Nora');
     await write('[name=name]', 'Norah');
-    await click('.room form [type=submit]');
-    await saysThat('.endings', 'Take back changes');
+    await click('.page form [type=submit]');
+    await saysThat('.endings', 'Discard changes');
     await click('.endings .danger');
     await click('dialog [value=yes]');
     await page.until(`location.hash === '#/voices'`);
@@ -95,12 +95,12 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     const { page, find, click, write, go } = desk;
     await go('#/speak', 'Speak');
     await write('#text', 'Once.');
-    await click('.say');
+    await click('.speak-button');
     await page.until(`${find('.sound')}?.dataset.state === 'done'`);
     await page.run(`(() => { const real = fetch; window.asked = 0; fetch = (url, asked) =>
       ((window.asked += String(url).endsWith('/sse')), real(url, asked)); })()`);
     // A double click, quicker than the sound of before is put away.
-    await page.run(`(() => { const say = ${find('.say')}; say.click(); say.click(); })()`);
+    await page.run(`(() => { const say = ${find('.speak-button')}; say.click(); say.click(); })()`);
     await page.until(`window.asked > 0 && ${find('.sound')}?.dataset.state === 'done'`);
     expect(await page.run('window.asked')).toBe(1);
   });
@@ -109,9 +109,9 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     const { page, inspect, find, click, write, textOf, saysThat, go } = desk;
     await go('#/voices/+clone', 'Clone a voice');
     expect(await textOf('.consent-sentence')).toBe('I agree that my voice becomes tones.');
-    await click('.making button');
-    await saysThat('[data-field=reference_audio]', 'Record the person, or choose a file.');
-    await saysThat('[data-field=agreed]', 'Say that it is so.');
+    await click('.submit-progress button');
+    await saysThat('[data-field=reference_audio]', 'Record the speaker, or choose a file.');
+    await saysThat('[data-field=agreed]', 'Confirm this statement.');
     const file = Buffer.from(await service.consent.arrayBuffer()).toString('base64');
     await page.run(`(() => {
       const given = new DataTransfer();
@@ -127,14 +127,14 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await click('#agreed');
     await record('reference_audio', 0.6);
     await record('consent_audio', 1.8);
-    await click('.making button');
+    await click('.submit-progress button');
     await saysThat(
-      '[data-field=reference_audio] .field-trouble',
+      '[data-field=reference_audio] .field-error',
       'seconds without the silence around it; 2 to 30 are wanted.',
     );
     await record('reference_audio', 2.8);
     await inspect('clone');
-    await click('.making button');
+    await click('.submit-progress button');
     await page.until(`location.hash.startsWith('#/voices/voc_') && ${find('h1')}.innerText.includes('Ada')`);
     await inspect('voice');
 
@@ -165,7 +165,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await page.run(`${find('[name=name]')}.focus()`);
     await page.press('Enter');
     await saysThat(
-      '[data-field="limits.concurrency"] .field-trouble',
+      '[data-field="limits.concurrency"] .field-error',
       'Must be at most 20, as for the key that makes it.',
     );
     await write('[name="limits.concurrency"]', '5');
@@ -244,30 +244,30 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     const { body: narrow } = await service.ask('POST', keysUrl, { name: 'narrow', scopes: ['voices:read'] });
     await use(narrow.key);
     await go('#/keys', 'Keys');
-    await saysThat('.lacking', 'it lacks the scope keys:write');
-    await saysThat('.room', 'narrow');
+    await saysThat('.missing-scope', 'It lacks the scope keys:write');
+    await saysThat('.page', 'narrow');
     await go('#/usage', 'Usage');
-    await saysThat('#main', 'it lacks usage:read');
+    await saysThat('#main', 'This key lacks the scope usage:read');
     await go('#/voices/arthur', 'Arthur');
-    await saysThat('.room', 'it lacks voices:write');
+    await saysThat('.page', 'It lacks the scope voices:write');
     for (const [place, title] of [
       ['+clone', 'Clone a voice'],
       ['+new', 'New voice'],
     ] as const) {
       await go(`#/voices/${place}`, title);
-      await saysThat('.room', 'It lacks voices:write');
+      await saysThat('.page', 'It lacks the scope voices:write');
     }
     await go('#/keys', 'Keys');
     await use(service.key);
     await page.run(`(() => { const real = fetch; fetch = (url, asked) => String(url).endsWith('/api/cloning')
       ? Promise.resolve(Response.json({ engines: [] })) : real(url, asked); })()`);
     await go('#/voices/+clone', 'Clone a voice');
-    await saysThat('.room', 'Nobody can be cloned here yet');
+    await saysThat('.page', 'Voice cloning is not available');
     await page.run(`(() => { const real = fetch; fetch = (url, asked) => String(url).includes('/api/usage')
       ? Promise.reject(new TypeError('gone')) : real(url, asked); })()`);
     await page.run(`location.hash = '#/usage'`);
-    await saysThat('#trouble', 'The service cannot be reached.');
-    await saysThat('.room', 'Try again');
+    await saysThat('#errors', 'The service cannot be reached.');
+    await saysThat('.page', 'Try again');
     expect(await findings()).toEqual([]);
     expect(await page.run(`sessionStorage.getItem('violations')`)).toBe(null);
   });

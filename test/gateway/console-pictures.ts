@@ -46,9 +46,12 @@ const theme = (page: Page, value: string) =>
   page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value }] });
 
 async function speakTo(page: Page, seconds: number): Promise<void> {
-  await page.until(`document.querySelector('.say')`);
+  await page.until(`document.querySelector('.speak-button')`);
   // Browsers let nothing be heard that nobody has asked for.
-  await page.send('Runtime.evaluate', { expression: `document.querySelector('.say').click()`, userGesture: true });
+  await page.send('Runtime.evaluate', {
+    expression: `document.querySelector('.speak-button').click()`,
+    userGesture: true,
+  });
   await page.until(`document.querySelector('.sound')?.dataset.state === 'done'`);
   await page.until(`document.querySelector('.waveform').ariaValueNow > ${seconds}`);
 }
@@ -66,7 +69,7 @@ async function takeAll(page: Page, url: string, key: string): Promise<void> {
   await page.run(`sessionStorage.setItem('sonant-key', '${key}'); localStorage.setItem('sonant-voice', '${voice}');
     sessionStorage.setItem('sonant-text', ${JSON.stringify(text)})`);
   await page.goTo(`${url}/console`);
-  await page.until(`document.querySelector('.say')`);
+  await page.until(`document.querySelector('.speak-button')`);
   for (const value of ['light', 'dark']) {
     await theme(page, value);
     await page.run(`location.hash = '#/speak'`);

@@ -118,8 +118,8 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     await look('welcome-light');
     expect(await findingsOfBoth()).toEqual([]);
     await page.press(...'snt_no', 'Enter');
-    await page.until(`document.querySelector('.field-trouble code')`);
-    expect(await textOf('.field-trouble')).toMatch(/no longer valid.*invalid_api_key · req_/);
+    await page.until(`document.querySelector('.field-error code')`);
+    expect(await textOf('.field-error')).toMatch(/no longer valid.*invalid_api_key · req_/);
     await page.run(`document.querySelector('#api-key').value = ''`);
     await page.send('Input.insertText', { text: door.key });
     await page.press('Enter');
@@ -130,10 +130,10 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     await write(longText);
     expect(await textOf('#count')).toBe('2,000 of 50,000');
     const hear = async () => {
-      await click('.say');
+      await click('.speak-button');
       await page.until(`document.querySelector('.sound')?.dataset.played > 24000`);
-      await page.until(`document.querySelector('.lit-text').dataset.word`);
-      const early = await page.run<number>(`Number(document.querySelector('.lit-text').dataset.word)`);
+      await page.until(`document.querySelector('.highlighted-text').dataset.word`);
+      const early = await page.run<number>(`Number(document.querySelector('.highlighted-text').dataset.word)`);
       await page.until(`document.querySelector('.sound').dataset.played > 72000`);
       return { early, ...(await sound()) };
     };
@@ -141,7 +141,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     // Where other tests leave the service no turn for a moment, nothing comes to be heard; it has two more chances.
     for (let tries = 1; tries < 3 && heard.underruns > 0; tries++) {
       await page.press('Escape');
-      await page.until(`document.querySelector('.sound').dataset.state !== 'coming'`);
+      await page.until(`document.querySelector('.sound').dataset.state !== 'streaming'`);
       heard = await hear();
     }
     expect(heard.underruns).toBe(0);
@@ -157,7 +157,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
 
     // The lit word is the one that is spoken.
     const [late, seconds] = await page.run<[number, number]>(
-      `[Number(document.querySelector('.lit-text').dataset.word), Number(document.querySelector('.waveform').ariaValueNow)]`,
+      `[Number(document.querySelector('.highlighted-text').dataset.word), Number(document.querySelector('.waveform').ariaValueNow)]`,
     );
     const told = await door.ask('/api/audio/speech/sse', { body: { ...asked, text: longText, timestamps: 'word' } });
     const wordsIn = (events: Buffer) =>
@@ -183,8 +183,8 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     await page.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: door.folder });
     await write('Take this along.');
     await page.press('Tab');
-    await click('.say');
-    await page.until(`!document.querySelector('.after').hidden`);
+    await click('.speak-button');
+    await page.until(`!document.querySelector('.export').hidden`);
     const formats = await page.run<string[]>(
       `[...document.querySelector('.joined select').options].map(({ value }) => value)`,
     );
@@ -220,7 +220,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     await openSpeaking();
     door.tone.trouble = { failsAfterSegments: 0 };
     await write('Nobody will hear this.');
-    await click('.say');
+    await click('.speak-button');
     await page.until(`document.querySelector('.sound')?.dataset.state === 'failed'`);
     expect(await textOf('.cut-off')).toMatch(/engine_error · req_/);
     expect(await textOf('.cut-off')).not.toContain('Cut off');
@@ -228,7 +228,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
 
     door.tone.trouble = { failsAfterPieces: 4 };
     await write('Some of this is heard, and then no more of it.');
-    await click('.say');
+    await click('.speak-button');
     await page.until(`document.querySelector('.cut-off strong')`);
     expect(await textOf('.cut-off')).toMatch(/^Cut off after \d+\.\d seconds\..*engine_error · req_/);
     expect(await findingsOfBoth()).toEqual([]);
@@ -247,12 +247,12 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     door.tone.trouble = { pieceDelayMs: 60 };
     const text = sentence.repeat(2).trim();
     await write(text);
-    await click('.say');
+    await click('.speak-button');
     await page.until(`document.querySelector('.sound')?.dataset.played > 0`);
-    expect((await sound()).state).toBe('coming');
+    expect((await sound()).state).toBe('streaming');
     for (const socket of sockets) socket.destroy();
     door.tone.trouble = {};
-    await page.until(`document.querySelector('.sound').dataset.state !== 'coming'`);
+    await page.until(`document.querySelector('.sound').dataset.state !== 'streaming'`);
     expect((await sound()).state).toBe('done');
     expect(door.requests.filter(({ method, route }) => method === 'GET' && route.endsWith('/sse/:id'))).toHaveLength(1);
     const whole = await bytesOf(await door.speak({ ...asked, text, output_format: 'pcm', return_format: 'buffer' }));
@@ -289,7 +289,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     await openSpeaking();
     door.tone.trouble = { pieceDelayMs: 100 };
     await write(sentence.repeat(4));
-    await click('.say');
+    await click('.speak-button');
     await page.until(`document.querySelector('.sound')?.dataset.played > 0`);
     await page.press('Escape');
     await page.until(`document.querySelector('.sound').dataset.state === 'stopped'`);

@@ -1,6 +1,6 @@
-// The few signs that buttons bear, drawn as lines in a square of 24. They say nothing to a screen reader: the button does.
+// Icons as SVG paths in a 24 by 24 box. They are hidden from screen readers; the buttons that contain them have labels.
 
-const lines = {
+const paths = {
   play: 'M7 4.8v14.4L19 12z',
   pause: 'M8 5v14M16 5v14',
   stop: 'M6.5 6.5h11v11h-11z',
@@ -16,7 +16,7 @@ const lines = {
   record: 'M12 15a3 3 0 0 0 3-3V6a3 3 0 0 0-6 0v6a3 3 0 0 0 3 3zM5.5 11.5a6.5 6.5 0 0 0 13 0M12 18v3',
 };
 
-/** @typedef {keyof typeof lines} IconName */
+/** @typedef {keyof typeof paths} IconName */
 
 const namespace = 'http://www.w3.org/2000/svg';
 
@@ -27,7 +27,7 @@ export function icon(name) {
   drawing.setAttribute('class', `icon icon-${name}`);
   drawing.setAttribute('aria-hidden', 'true');
   const path = document.createElementNS(namespace, 'path');
-  path.setAttribute('d', lines[name]);
+  path.setAttribute('d', paths[name]);
   drawing.append(path);
   return drawing;
 }

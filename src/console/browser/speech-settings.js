@@ -1,14 +1,14 @@
-// How it is to be spoken: the voice, its language where it has several, the speed and the sample rate. What was chosen
-// is remembered on this device.
+// The settings of the Speak page: voice, language, speed and sample rate. The chosen voice is stored on this device.
 /** @import { Voice } from './wire.d.ts' */
-/** @import { Preview } from './voice-picker.js' */
-import { element, fill } from './element.js';
-import { keep, recall } from './kept.js';
-import { toLanguageName } from './voice-names.js';
-import { createVoicePicker } from './voice-picker.js';
+/** @import { Preview } from './voice-preview.js' */
 
-const remembered = 'sonant-voice';
-/** Speeds go up and down by the same factor. */
+import { readItem, storeItem } from './browser-storage.js';
+import { element, fill } from './element.js';
+import { createVoicePicker } from './voice-picker.js';
+import { toLanguageName } from './voice-search.js';
+
+const voiceItem = 'sonant-voice';
+/** The speed slider is logarithmic: from 1/4 to 4 times. */
 const octaves = 2;
 
 /** @typedef {ReturnType<typeof createSpeechSettings>} SpeechSettings */
@@ -16,16 +16,16 @@ const octaves = 2;
 /**
  * @param {object} options
  * @param {readonly Voice[]} options.voices At least one.
- * @param {string | undefined} options.voiceId Whom the address asks for.
+ * @param {string | undefined} options.voiceId The voice that the address names.
  * @param {Preview} options.preview
  * @param {() => void} options.onChange
  */
 export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
-  const wanted = voiceId ?? recall(remembered);
-  let voice = voices.find(({ voice_id }) => voice_id === wanted) ?? /** @type {Voice} */ (voices[0]);
+  const initialId = voiceId ?? readItem(voiceItem);
+  let voice = voices.find(({ voice_id }) => voice_id === initialId) ?? /** @type {Voice} */ (voices[0]);
 
   const summary = element('summary', {});
-  const language = element('select', { id: 'language', onchange: changed });
+  const language = element('select', { id: 'language', onchange: update });
   const languageField = element('div', { class: 'field' }, element('label', { for: 'language' }, 'Language'), language);
   const speed = element('input', {
     type: 'range',
@@ -34,21 +34,21 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
     max: octaves,
     step: 0.1,
     value: 0,
-    oninput: changed,
+    oninput: update,
   });
-  // The slider says it itself.
-  const speedSaid = element('output', { for: 'speed', 'aria-live': 'off' });
+  // The aria-valuetext of the slider already announces it.
+  const speedText = element('output', { for: 'speed', 'aria-live': 'off' });
   const rate = element(
     'select',
-    { id: 'sample-rate', onchange: changed },
+    { id: 'sample-rate', onchange: update },
     voice.capabilities.sample_rates.map((hertz) => element('option', { value: hertz }, `${hertz / 1000} kHz`)),
   );
 
-  function changed() {
-    const said = `${speakingRate().toFixed(2)}×`;
-    speedSaid.textContent = said;
+  function update() {
+    const speedLabel = `${speakingRate().toFixed(2)}×`;
+    speedText.textContent = speedLabel;
     speed.setAttribute('aria-valuetext', `${speakingRate()} times`);
-    fill(summary, element('strong', {}, voice.name), ` · ${toLanguageName(language.value)} · ${said}`);
+    fill(summary, element('strong', {}, voice.name), ` · ${toLanguageName(language.value)} · ${speedLabel}`);
     onChange();
   }
   function speakingRate() {
@@ -73,8 +73,8 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
     preview,
     onChoose(chosen) {
       choose(chosen);
-      keep(remembered, chosen.voice_id, 'device');
-      changed();
+      storeItem(voiceItem, chosen.voice_id, 'device');
+      update();
     },
   });
   const root = element(
@@ -84,27 +84,21 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
     element('h2', {}, 'Voice'),
     picker,
     languageField,
-    element('div', { class: 'field speed' }, element('label', { for: 'speed' }, 'Speed'), speedSaid, speed),
+    element('div', { class: 'field speed' }, element('label', { for: 'speed' }, 'Speed'), speedText, speed),
     element('div', { class: 'field' }, element('label', { for: 'sample-rate' }, 'Sample rate'), rate),
   );
   choose(voice);
 
   return {
     root,
-    /** Begins to tell of changes, with the chosen voice in sight. */
-    begin() {
-      changed();
+    /** Shows the initial values and scrolls to the chosen voice; call it once the element is in the document. */
+    start() {
+      update();
       const list = picker.querySelector('.voices-found');
       const chosen = list?.querySelector('.voice:has(:checked)');
       if (list && chosen) list.scrollTop += chosen.getBoundingClientRect().bottom - list.getBoundingClientRect().bottom;
     },
-    get voice() {
-      return voice;
-    },
-    get sampleRateHz() {
-      return Number(rate.value);
-    },
-    get asked() {
+    get values() {
       const languageCode = language.value;
       return { voiceId: voice.voice_id, languageCode, sampleRateHz: Number(rate.value), speakingRate: speakingRate() };
     },

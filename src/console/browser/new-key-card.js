@@ -1,39 +1,39 @@
-// A key that was just made, shown this once: it is nowhere but in the page, and is taken out of it when the page is left.
-/** @import { Desk } from './page.d.ts' */
-/** @import { MadeApiKey } from './wire.d.ts' */
+// Shows a new API key once. The key exists only in the document and is removed when the user leaves the page.
+/** @import { PageContext } from './page.d.ts' */
+/** @import { CreatedApiKey } from './wire.d.ts' */
 import { serviceUrl } from './api.js';
-import { copyFrom } from './copying.js';
+import { copyText } from './clipboard.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
 
-/** @param {Desk} desk */
-export function createMadeKey({ say, complain, signal }) {
-  const root = element('section', { class: 'card made', 'aria-labelledby': 'made-key', hidden: true });
-  const forget = () => {
+/** @param {PageContext} pageContext */
+export function createNewKeyCard({ notify, showError, signal }) {
+  const root = element('section', { class: 'card new-key', 'aria-labelledby': 'made-key', hidden: true });
+  const clear = () => {
     root.hidden = true;
     fill(root);
   };
-  signal.addEventListener('abort', forget);
-  // A browser may keep the page as it is, to bring it back.
-  addEventListener('pagehide', forget, { signal });
+  signal.addEventListener('abort', clear);
+  // Browsers may keep the page in the back/forward cache.
+  addEventListener('pagehide', clear, { signal });
 
   return {
     root,
-    /** @param {MadeApiKey} made */
+    /** @param {CreatedApiKey} created */
     show({ key, name }) {
       const title = element('h2', { id: 'made-key', tabindex: -1 }, `Your new key: ${name}`);
       const secret = element('code', { class: 'secret' }, key);
-      const copy = () => copyFrom(secret).then(() => say('The key is copied.'), complain);
+      const copy = () => copyText(secret).then(() => notify('The key is copied.'), showError);
       fill(
         root,
         title,
-        element('p', {}, 'It is shown this once, and cannot be shown again. Keep it where secrets are kept.'),
+        element('p', {}, 'The key is shown only once. Store it in a safe place, such as a password manager.'),
         secret,
         element(
           'div',
           { class: 'row' },
           element('button', { type: 'button', class: 'main', onclick: copy }, icon('copy'), 'Copy the key'),
-          element('button', { type: 'button', onclick: forget }, 'I have it'),
+          element('button', { type: 'button', onclick: clear }, 'Done'),
         ),
         element('details', {}, element('summary', {}, 'Try it'), element('pre', { tabindex: 0 }, toCurl(key))),
       );

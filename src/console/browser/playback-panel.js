@@ -1,0 +1,121 @@
+// The output of the Speak page: the playback of the current text, and the download once all of it has arrived. One text
+// plays at a time; starting another closes the playback before.
+/** @import { HighlightedText } from './highlighted-text.js' */
+/** @import { PageContext } from './page.d.ts' */
+/** @import { EndState } from './playback.js' */
+/** @import { Speech } from './speech-stream.js' */
+/** @import { Voice } from './wire.d.ts' */
+import { element, fill } from './element.js';
+import { Playback } from './playback.js';
+import { createPlaybackContext } from './player.js';
+import { createDownload } from './speech-export.js';
+import { performanceMarks } from './speech-stream.js';
+
+/**
+ * @typedef {object} PlaybackPanelOptions
+ * @property {PageContext} context
+ * @property {HighlightedText} textField
+ * @property {() => Speech} getSpeech The text and settings to speak.
+ * @property {readonly Voice[]} voices
+ * @property {() => void} onStateChange Called when streaming starts or ends.
+ *
+ * @typedef {ReturnType<typeof createPlaybackPanel>} PlaybackPanel
+ */
+
+/** @param {PlaybackPanelOptions} options */
+export function createPlaybackPanel({ context, textField, getSpeech, voices, onStateChange }) {
+  const { root, api, signal } = context;
+  const slot = element('div', {}, emptyPlayback());
+  const download = element('div', { class: 'export', hidden: true });
+  const status = element('p', { class: 'sr-only', role: 'status' });
+  const audioContexts = createAudioContexts();
+  /** @type {Playback | undefined} */
+  let playback;
+  /** Aborted when another text starts; revokes the object URLs of the download. */
+  let downloadAbort = new AbortController();
+  let startCount = 0;
+
+  /** @param {EndState} state */
+  const showEnd = (state) => {
+    onStateChange();
+    fill(status, { done: 'Finished', stopped: 'Stopped', failed: '' }[state]);
+    if (state !== 'done' || !playback) return;
+    const { speech, samples } = playback;
+    const voice = voices.find(({ voice_id }) => voice_id === speech.voiceId);
+    const formats = voice?.capabilities.output_formats ?? [];
+    downloadAbort = new AbortController();
+    const options = { ...context, signal: AbortSignal.any([signal, downloadAbort.signal]) };
+    fill(download, createDownload({ speech, formats, samples }, options));
+    download.hidden = false;
+  };
+
+  // Created at the first user gesture, the audio context does not delay the first sound.
+  const prepare = () => audioContexts.get(getSpeech().sampleRateHz);
+  root.addEventListener('pointerdown', prepare, { once: true, signal });
+  root.addEventListener('keydown', prepare, { once: true, signal });
+  addEventListener('resize', () => playback?.redraw(), { signal });
+  signal.addEventListener('abort', async () => {
+    await playback?.close();
+    audioContexts.close();
+  });
+
+  return {
+    playback: slot,
+    download,
+    status,
+    get isStreaming() {
+      return playback?.state === 'streaming';
+    },
+    async start() {
+      for (const name of Object.values(performanceMarks)) performance.clearMarks(name);
+      performance.clearMeasures(performanceMarks.firstSound);
+      performance.mark(performanceMarks.click);
+      downloadAbort.abort();
+      fill(download);
+      download.hidden = true;
+      const ownCount = ++startCount;
+      // Both playbacks may share one audio context, so the old one closes first.
+      await playback?.close();
+      // Meanwhile the user may have clicked again or left the page.
+      if (ownCount !== startCount || signal.aborted) return;
+      const speech = getSpeech();
+      playback = new Playback({
+        api,
+        speech,
+        audio: audioContexts.get(speech.sampleRateHz),
+        textField,
+        onEnd: showEnd,
+      });
+      fill(slot, playback.root);
+      onStateChange();
+      fill(status, 'Speaking');
+    },
+    stop() {
+      if (playback?.state === 'streaming') playback.stop();
+    },
+  };
+}
+
+/** One audio context per sample rate, reused until the user leaves the page. */
+function createAudioContexts() {
+  /** @type {Map<number, ReturnType<typeof createPlaybackContext>>} */
+  const byRate = new Map();
+  return {
+    /** @param {number} sampleRateHz */
+    get(sampleRateHz) {
+      const audio = byRate.get(sampleRateHz) ?? createPlaybackContext(sampleRateHz);
+      byRate.set(sampleRateHz, audio);
+      return audio;
+    },
+    close() {
+      for (const { context } of byRate.values()) void context.close();
+    },
+  };
+}
+
+const emptyPlayback = () =>
+  element(
+    'section',
+    { class: 'card sound empty', 'aria-label': 'Audio' },
+    element('p', {}, 'The audio appears here while it is streamed.'),
+  );
