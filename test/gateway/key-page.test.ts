@@ -45,11 +45,11 @@ test.skipIf(!isInstalled('chromium'))('from signing in to a key that speaks, and
   // By keyboard alone: the name has a label, and Enter makes the key.
   await page.run(`document.getElementById('name').focus()`);
   await page.press(...'laptop', 'Enter');
-  await page.until(`!document.getElementById('made').hidden`);
-  const key = await textOf(page, 'made-key');
+  await page.until(`!document.getElementById('new-key').hidden`);
+  const key = await textOf(page, 'new-key-secret');
   expect(key).toMatch(/^snt_[0-9A-Za-z]{10}_[0-9A-Za-z]{49}$/);
-  expect(await page.run('document.activeElement.id')).toBe('made-title');
-  expect(await textOf(page, 'made-curl')).toContain(`curl -sSf ${door.url}/api/audio/speech`);
+  expect(await page.run('document.activeElement.id')).toBe('new-key-title');
+  expect(await textOf(page, 'new-key-curl')).toContain(`curl -sSf ${door.url}/api/audio/speech`);
   await page.until(`document.querySelector('#keys li h3')?.textContent === 'laptop'`);
   await look(page, 'made');
   expect(await axeFindings(page)).toEqual([]);
@@ -68,8 +68,8 @@ test.skipIf(!isInstalled('chromium'))('from signing in to a key that speaks, and
   expect(await page.run('document.documentElement.outerHTML')).not.toContain(secret);
   await page.run(`document.getElementById('name').focus()`);
   await page.press(...'phone', 'Enter');
-  await page.until(`!document.getElementById('made').hidden`);
-  const second = (await textOf(page, 'made-key')).slice(15, 58);
+  await page.until(`!document.getElementById('new-key').hidden`);
+  const second = (await textOf(page, 'new-key-secret')).slice(15, 58);
   await page.goTo(`${door.url}/docs`);
   await page.until(`location.pathname === '/docs'`);
   await page.run('history.back()');
@@ -78,16 +78,16 @@ test.skipIf(!isInstalled('chromium'))('from signing in to a key that speaks, and
 
   // Replaced, and revoked once the person is sure.
   await page.run(`document.querySelector('[aria-label="Replace laptop"]').click()`);
-  await page.until(`document.getElementById('said').textContent.includes('was replaced')`);
+  await page.until(`document.getElementById('status').textContent.includes('was replaced')`);
   await page.run(`document.querySelector('[aria-label="Revoke phone"]').click()`);
-  await page.until(`document.getElementById('sure').open`);
+  await page.until(`document.getElementById('confirm').open`);
   await look(page, 'sure');
   expect(await axeFindings(page)).toEqual([]);
   await page.press('Escape');
-  await page.until(`!document.getElementById('sure').open`);
+  await page.until(`!document.getElementById('confirm').open`);
   await page.run(`document.querySelector('[aria-label="Revoke phone"]').click()`);
-  await page.run(`document.querySelector('#sure button[value=yes]').click()`);
-  await page.until(`document.getElementById('said').textContent === 'phone is revoked.'`);
+  await page.run(`document.querySelector('#confirm button[value=yes]').click()`);
+  await page.until(`document.getElementById('status').textContent === 'phone is revoked.'`);
 
   // On the narrowest phone nothing hangs over the edge, and in the dark all can be read.
   await page.send('Emulation.setDeviceMetricsOverride', {
@@ -101,6 +101,6 @@ test.skipIf(!isInstalled('chromium'))('from signing in to a key that speaks, and
   expect(await axeFindings(page)).toEqual([]);
   await look(page, 'phone-dark');
 
-  await page.run(`document.getElementById('leave').click()`);
+  await page.run(`document.getElementById('sign-out').click()`);
   await page.until(`location.pathname === '/docs'`);
 });
