@@ -171,7 +171,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await write('[name="limits.concurrency"]', '5');
     await page.press('Enter');
     await page.until(find('.secret'));
-    expect(await page.run('document.activeElement.id')).toBe('made-key');
+    expect(await page.run('document.activeElement.id')).toBe('new-key-title');
     const key = await textOf('.secret');
     expect(key).toMatch(/^snt_[0-9A-Za-z]{10}_[0-9A-Za-z]{49}$/);
     await page.until(find('[aria-label="Revoke laptop"]'));
@@ -198,7 +198,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await click('[aria-label="Revoke laptop"]');
     await click('dialog [value=yes]');
     await saysThat('#status', 'laptop is revoked.');
-    expect(await page.run('document.activeElement.id')).toBe('made-keys');
+    expect(await page.run('document.activeElement.id')).toBe('created-keys');
     expect(await working()).toBe(401);
   });
 

@@ -51,17 +51,8 @@ export function createApi(apiKey, onKeyRejected = () => {}) {
    * @param {string} path Such as `/api/voices`.
    * @param {ApiRequest} [request]
    */
-  async function send(path, { method, query = {}, body, headers = {}, signal } = {}) {
-    const hasBody = body !== undefined;
-    const reply = await fetch(toUrl(path, query), {
-      method: method ?? (hasBody ? 'POST' : 'GET'),
-      headers: { 'X-API-Key': apiKey, ...(hasBody && { 'Content-Type': 'application/json' }), ...headers },
-      body: hasBody ? JSON.stringify(body) : null,
-      credentials: 'omit',
-      ...(signal && { signal }),
-    }).catch((error) => {
-      throw signal?.aborted ? signal.reason : unreachable(error);
-    });
+  async function send(path, request = {}) {
+    const reply = await fetchReply(path, apiKey, request);
     if (!reply.ok) throw toApiError(await toFailureBody(reply));
     return reply;
   }
@@ -105,26 +96,53 @@ export function createApi(apiKey, onKeyRejected = () => {}) {
      * @param {Upload} [upload]
      * @returns {Promise<any>}
      */
-    upload(path, form, { onProgress, signal } = {}) {
-      const { promise, resolve, reject } = Promise.withResolvers();
-      // `fetch` reports no upload progress.
-      const request = new XMLHttpRequest();
-      request.open('POST', toUrl(path, {}));
-      request.setRequestHeader('X-API-Key', apiKey);
-      request.responseType = 'json';
-      request.upload.addEventListener('progress', ({ loaded, total }) => onProgress?.(loaded / total));
-      request.addEventListener('load', () => {
-        const { status, response } = request;
-        if (status < 300) resolve(response);
-        else reject(toApiError(response ?? withoutBody(status)));
-      });
-      request.addEventListener('error', () => reject(unreachable()));
-      request.addEventListener('abort', () => reject(signal?.reason));
-      signal?.addEventListener('abort', () => request.abort());
-      request.send(form);
-      return promise;
+    async upload(path, form, upload = {}) {
+      const { status, response } = await postForm(path, apiKey, form, upload);
+      if (status < 300) return response;
+      throw toApiError(response ?? withoutBody(status));
     },
   };
+}
+
+/**
+ * @param {string} path
+ * @param {string} apiKey
+ * @param {ApiRequest} request
+ */
+function fetchReply(path, apiKey, { method, query = {}, body, headers = {}, signal }) {
+  const hasBody = body !== undefined;
+  return fetch(toUrl(path, query), {
+    method: method ?? (hasBody ? 'POST' : 'GET'),
+    headers: { 'X-API-Key': apiKey, ...(hasBody && { 'Content-Type': 'application/json' }), ...headers },
+    body: hasBody ? JSON.stringify(body) : null,
+    credentials: 'omit',
+    ...(signal && { signal }),
+  }).catch((error) => {
+    throw signal?.aborted ? signal.reason : unreachable(error);
+  });
+}
+
+/**
+ * Uses XMLHttpRequest, since `fetch` reports no upload progress.
+ * @param {string} path
+ * @param {string} apiKey
+ * @param {FormData} form
+ * @param {Upload} upload
+ * @returns {Promise<XMLHttpRequest>} The finished request.
+ */
+function postForm(path, apiKey, form, { onProgress, signal }) {
+  const { promise, resolve, reject } = Promise.withResolvers();
+  const request = new XMLHttpRequest();
+  request.open('POST', toUrl(path, {}));
+  request.setRequestHeader('X-API-Key', apiKey);
+  request.responseType = 'json';
+  request.upload.addEventListener('progress', ({ loaded, total }) => onProgress?.(loaded / total));
+  request.addEventListener('load', () => resolve(request));
+  request.addEventListener('error', () => reject(unreachable()));
+  request.addEventListener('abort', () => reject(signal?.reason));
+  signal?.addEventListener('abort', () => request.abort());
+  request.send(form);
+  return promise;
 }
 
 /**

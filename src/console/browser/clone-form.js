@@ -3,7 +3,6 @@
 /** @import { Child } from './element.js' */
 /** @import { PageContext } from './page.d.ts' */
 /** @import { CloningEngine, Voice } from './wire.d.ts' */
-
 import { createCloneScripts } from './clone-scripts.js';
 import { createSpeakerFields } from './clone-speaker.js';
 import { element, fill } from './element.js';

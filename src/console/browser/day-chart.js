@@ -98,8 +98,8 @@ function toDrawing({ title, days, toText, unit }, width) {
     if ((days.length - 1 - at) % every !== 0) return [];
     const middle = side + (at + 0.5) * step;
     const isLast = width - middle < labelWidth / 2;
-    const place = { x: isLast ? width : middle, y: height - 6, 'text-anchor': isLast ? 'end' : 'middle' };
-    return shape('text', place, toDayName(day, true));
+    const position = { x: isLast ? width : middle, y: height - 6, 'text-anchor': isLast ? 'end' : 'middle' };
+    return shape('text', position, toDayName(day, true));
   });
   const bars = days.map(({ day, value }, at) => {
     const bar = shape('g', { class: 'day', role: 'img', 'aria-label': `${toDayName(day)}: ${toText(value)}` });
@@ -193,8 +193,8 @@ const toDayName = (day, isShort = false) =>
  * @param {string} [text]
  */
 function shape(name, attributes, text) {
-  const made = /** @type {SVGElement} */ (document.createElementNS(namespace, name));
-  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, String(value));
-  if (text !== undefined) made.textContent = text;
-  return made;
+  const target = /** @type {SVGElement} */ (document.createElementNS(namespace, name));
+  for (const [attribute, value] of Object.entries(attributes)) target.setAttribute(attribute, String(value));
+  if (text !== undefined) target.textContent = text;
+  return target;
 }

@@ -12,10 +12,10 @@
  * @returns {HTMLElementTagNameMap[Name]}
  */
 export function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  setAttributes(made, attributes);
-  made.append(...toNodes(children));
-  return made;
+  const target = document.createElement(name);
+  setAttributes(target, attributes);
+  target.append(...toNodes(children));
+  return target;
 }
 
 /**
@@ -35,13 +35,13 @@ const toNodes = (children) =>
     .map((child) => (child instanceof Node ? child : String(child)));
 
 /**
- * @param {Element} made
+ * @param {Element} target
  * @param {Attributes} attributes
  */
-function setAttributes(made, attributes) {
+function setAttributes(target, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === 'function') made.addEventListener(name.slice(2), value);
-    else if (value === true) made.setAttribute(name, '');
-    else if (value !== false && value !== undefined) made.setAttribute(name, String(value));
+    if (typeof value === 'function') target.addEventListener(name.slice(2), value);
+    else if (value === true) target.setAttribute(name, '');
+    else if (value !== false && value !== undefined) target.setAttribute(name, String(value));
   }
 }

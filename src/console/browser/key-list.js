@@ -1,7 +1,6 @@
 // The list of keys created with the key in use: active keys with buttons to replace and revoke them, then inactive keys.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { ApiKey, CreatedApiKey } from './wire.d.ts' */
-
 import { isConfirmed } from './confirm-dialog.js';
 import { element } from './element.js';
 import { toDate, toRelativeTime } from './formatting.js';
@@ -27,8 +26,8 @@ export function keyList(keys, pageContext, options) {
   ];
   return element(
     'section',
-    { class: 'card', 'aria-labelledby': 'made-keys' },
-    element('h2', { id: 'made-keys', tabindex: -1 }, 'Keys created with this key'),
+    { class: 'card', 'aria-labelledby': 'created-keys' },
+    element('h2', { id: 'created-keys', tabindex: -1 }, 'Keys created with this key'),
     active.length === 0 &&
       element(
         'p',
@@ -112,7 +111,7 @@ function toActions({ id, name, replaced_by }, { api, notify, showError }, { onCr
     if (!(await isConfirmed({ title: `Revoke ${name}?`, text, yes: 'Revoke', no: 'Cancel' }))) return;
     await api.requestJson(`${path}/${id}`, { method: 'DELETE' });
     await onChange();
-    document.getElementById('made-keys')?.focus();
+    document.getElementById('created-keys')?.focus();
     notify(`${name} is revoked.`);
   };
   return element(

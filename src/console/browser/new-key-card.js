@@ -8,7 +8,7 @@ import { icon } from './icon.js';
 
 /** @param {PageContext} pageContext */
 export function createNewKeyCard({ notify, showError, signal }) {
-  const root = element('section', { class: 'card new-key', 'aria-labelledby': 'made-key', hidden: true });
+  const root = element('section', { class: 'card new-key', 'aria-labelledby': 'new-key-title', hidden: true });
   const clear = () => {
     root.hidden = true;
     fill(root);
@@ -21,7 +21,7 @@ export function createNewKeyCard({ notify, showError, signal }) {
     root,
     /** @param {CreatedApiKey} created */
     show({ key, name }) {
-      const title = element('h2', { id: 'made-key', tabindex: -1 }, `Your new key: ${name}`);
+      const title = element('h2', { id: 'new-key-title', tabindex: -1 }, `Your new key: ${name}`);
       const secret = element('code', { class: 'secret' }, key);
       const copy = () => copyText(secret).then(() => notify('The key is copied.'), showError);
       fill(

@@ -26,13 +26,11 @@ import { performanceMarks } from './speech-stream.js';
 export function createPlaybackPanel({ context, textField, getSpeech, voices, onStateChange }) {
   const { root, api, signal } = context;
   const slot = element('div', {}, emptyPlayback());
-  const download = element('div', { class: 'export', hidden: true });
+  const download = createDownloadSlot(context);
   const status = element('p', { class: 'sr-only', role: 'status' });
   const audioContexts = createAudioContexts();
   /** @type {Playback | undefined} */
   let playback;
-  /** Aborted when another text starts; revokes the object URLs of the download. */
-  let downloadAbort = new AbortController();
   let startCount = 0;
 
   /** @param {EndState} state */
@@ -40,13 +38,9 @@ export function createPlaybackPanel({ context, textField, getSpeech, voices, onS
     onStateChange();
     fill(status, { done: 'Finished', stopped: 'Stopped', failed: '' }[state]);
     if (state !== 'done' || !playback) return;
-    const { speech, samples } = playback;
-    const voice = voices.find(({ voice_id }) => voice_id === speech.voiceId);
-    const formats = voice?.capabilities.output_formats ?? [];
-    downloadAbort = new AbortController();
-    const options = { ...context, signal: AbortSignal.any([signal, downloadAbort.signal]) };
-    fill(download, createDownload({ speech, formats, samples }, options));
-    download.hidden = false;
+    const { voiceId } = playback.speech;
+    const voice = voices.find(({ voice_id }) => voice_id === voiceId);
+    download.show(playback, voice?.capabilities.output_formats ?? []);
   };
 
   // Created at the first user gesture, the audio context does not delay the first sound.
@@ -61,7 +55,7 @@ export function createPlaybackPanel({ context, textField, getSpeech, voices, onS
 
   return {
     playback: slot,
-    download,
+    download: download.root,
     status,
     get isStreaming() {
       return playback?.state === 'streaming';
@@ -70,9 +64,7 @@ export function createPlaybackPanel({ context, textField, getSpeech, voices, onS
       for (const name of Object.values(performanceMarks)) performance.clearMarks(name);
       performance.clearMeasures(performanceMarks.firstSound);
       performance.mark(performanceMarks.click);
-      downloadAbort.abort();
-      fill(download);
-      download.hidden = true;
+      download.clear();
       const ownCount = ++startCount;
       // Both playbacks may share one audio context, so the old one closes first.
       await playback?.close();
@@ -92,6 +84,31 @@ export function createPlaybackPanel({ context, textField, getSpeech, voices, onS
     },
     stop() {
       if (playback?.state === 'streaming') playback.stop();
+    },
+  };
+}
+
+/** @param {PageContext} context */
+function createDownloadSlot(context) {
+  const root = element('div', { class: 'export', hidden: true });
+  /** Revokes the object URLs of the files. */
+  let abort = new AbortController();
+  return {
+    root,
+    /**
+     * @param {Playback} playback
+     * @param {readonly string[]} formats
+     */
+    show({ speech, samples }, formats) {
+      abort = new AbortController();
+      const options = { ...context, signal: AbortSignal.any([context.signal, abort.signal]) };
+      fill(root, createDownload({ speech, formats, samples }, options));
+      root.hidden = false;
+    },
+    clear() {
+      abort.abort();
+      fill(root);
+      root.hidden = true;
     },
   };
 }

@@ -1,7 +1,6 @@
 // The settings of the Speak page: voice, language, speed and sample rate. The chosen voice is stored on this device.
 /** @import { Voice } from './wire.d.ts' */
 /** @import { Preview } from './voice-preview.js' */
-
 import { readItem, storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
 import { createVoicePicker } from './voice-picker.js';
@@ -10,8 +9,6 @@ import { toLanguageName } from './voice-search.js';
 const voiceItem = 'sonant-voice';
 /** The speed slider is logarithmic: from 1/4 to 4 times. */
 const octaves = 2;
-
-/** @typedef {ReturnType<typeof createSpeechSettings>} SpeechSettings */
 
 /**
  * @param {object} options
@@ -23,56 +20,27 @@ const octaves = 2;
 export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
   const initialId = voiceId ?? readItem(voiceItem);
   let voice = voices.find(({ voice_id }) => voice_id === initialId) ?? /** @type {Voice} */ (voices[0]);
-
+  const update = () => {
+    const label = speed.show(voice);
+    fill(summary, element('strong', {}, voice.name), ` · ${toLanguageName(language.code())} · ${label}`);
+    onChange();
+  };
   const summary = element('summary', {});
-  const language = element('select', { id: 'language', onchange: update });
-  const languageField = element('div', { class: 'field' }, element('label', { for: 'language' }, 'Language'), language);
-  const speed = element('input', {
-    type: 'range',
-    id: 'speed',
-    min: -octaves,
-    max: octaves,
-    step: 0.1,
-    value: 0,
-    oninput: update,
-  });
-  // The aria-valuetext of the slider already announces it.
-  const speedText = element('output', { for: 'speed', 'aria-live': 'off' });
+  const language = createLanguageField(update);
+  const speed = createSpeedField(update);
+  const rates = voice.capabilities.sample_rates;
   const rate = element(
     'select',
     { id: 'sample-rate', onchange: update },
-    voice.capabilities.sample_rates.map((hertz) => element('option', { value: hertz }, `${hertz / 1000} kHz`)),
+    rates.map((hertz) => element('option', { value: hertz }, `${hertz / 1000} kHz`)),
   );
-
-  function update() {
-    const speedLabel = `${speakingRate().toFixed(2)}×`;
-    speedText.textContent = speedLabel;
-    speed.setAttribute('aria-valuetext', `${speakingRate()} times`);
-    fill(summary, element('strong', {}, voice.name), ` · ${toLanguageName(language.value)} · ${speedLabel}`);
-    onChange();
-  }
-  function speakingRate() {
-    const { min, max } = voice.capabilities.speaking_rate;
-    const rounded = Math.round(2 ** Number(speed.value) * 20) / 20;
-    return Math.min(Math.max(rounded, min), max);
-  }
-  /** @param {Voice} chosen */
-  const choose = (chosen) => {
-    voice = chosen;
-    const codes = voice.language_codes;
-    fill(
-      language,
-      codes.map((code) => element('option', { value: code }, toLanguageName(code))),
-    );
-    languageField.hidden = codes.length < 2;
-  };
-
   const picker = createVoicePicker({
     voices,
     chosenId: voice.voice_id,
     preview,
     onChoose(chosen) {
-      choose(chosen);
+      voice = chosen;
+      language.show(chosen);
       storeItem(voiceItem, chosen.voice_id, 'device');
       update();
     },
@@ -83,11 +51,11 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
     summary,
     element('h2', {}, 'Voice'),
     picker,
-    languageField,
-    element('div', { class: 'field speed' }, element('label', { for: 'speed' }, 'Speed'), speedText, speed),
+    language.root,
+    speed.root,
     element('div', { class: 'field' }, element('label', { for: 'sample-rate' }, 'Sample rate'), rate),
   );
-  choose(voice);
+  language.show(voice);
 
   return {
     root,
@@ -99,8 +67,64 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
       if (list && chosen) list.scrollTop += chosen.getBoundingClientRect().bottom - list.getBoundingClientRect().bottom;
     },
     get values() {
-      const languageCode = language.value;
-      return { voiceId: voice.voice_id, languageCode, sampleRateHz: Number(rate.value), speakingRate: speakingRate() };
+      return {
+        voiceId: voice.voice_id,
+        languageCode: language.code(),
+        sampleRateHz: Number(rate.value),
+        speakingRate: speed.value(voice),
+      };
+    },
+  };
+}
+
+/**
+ * Visible only for voices with several languages.
+ * @param {() => void} onchange
+ */
+function createLanguageField(onchange) {
+  const select = element('select', { id: 'language', onchange });
+  const root = element('div', { class: 'field' }, element('label', { for: 'language' }, 'Language'), select);
+  return {
+    root,
+    code: () => select.value,
+    /** @param {Voice} voice */
+    show({ language_codes: codes }) {
+      fill(
+        select,
+        codes.map((code) => element('option', { value: code }, toLanguageName(code))),
+      );
+      root.hidden = codes.length < 2;
+    },
+  };
+}
+
+/** @param {() => void} oninput */
+function createSpeedField(oninput) {
+  const slider = element('input', {
+    type: 'range',
+    id: 'speed',
+    min: -octaves,
+    max: octaves,
+    step: 0.1,
+    value: 0,
+    oninput,
+  });
+  // The aria-valuetext of the slider already announces it.
+  const output = element('output', { for: 'speed', 'aria-live': 'off' });
+  /** @param {Voice} voice */
+  const value = ({ capabilities: { speaking_rate: range } }) => {
+    const rounded = Math.round(2 ** Number(slider.value) * 20) / 20;
+    return Math.min(Math.max(rounded, range.min), range.max);
+  };
+  return {
+    root: element('div', { class: 'field speed' }, element('label', { for: 'speed' }, 'Speed'), output, slider),
+    value,
+    /** Shows the value and returns its label. @param {Voice} voice */
+    show(voice) {
+      const label = `${value(voice).toFixed(2)}×`;
+      output.textContent = label;
+      slider.setAttribute('aria-valuetext', `${value(voice)} times`);
+      return label;
     },
   };
 }

@@ -78,7 +78,7 @@ async function* eventsOf({ api, speech, signal }) {
   const body = { ...toRequestFields(speech), text_chunks: texts, output_format: 'pcm', timestamps: 'word' };
   let [lastEventId, isOver] = ['', false];
   const streamPath = () => `${path}/${lastEventId.split(':')[0]}`;
-  // The service keeps a stream open for resuming, so that stopping must cancel it.
+  // The service keeps a stream open for resuming, so stopping must cancel it.
   signal.addEventListener('abort', () => {
     if (lastEventId !== '' && !isOver) api.send(streamPath(), { method: 'DELETE' }).catch(() => {});
   });

@@ -1,7 +1,6 @@
 // Actions on a voice: rename, switch off and on, withdraw the consent, delete.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Voice } from './wire.d.ts' */
-
 import { isConfirmed } from './confirm-dialog.js';
 import { element } from './element.js';
 import { clearFieldErrors, field, showApiError } from './field.js';

@@ -55,9 +55,9 @@ export async function showVoiceForm({ root, api, hasScope, signal, notify, showE
         ...(id && { voice_id: id }),
         ...(about && { description: about }),
       };
-      const made = await api.requestJson('/api/voices', { body, signal });
-      location.hash = toVoiceAddress(made.voice_id);
-      notify(`${made.name} can speak.`);
+      const created = await api.requestJson('/api/voices', { body, signal });
+      location.hash = toVoiceAddress(created.voice_id);
+      notify(`${created.name} can speak.`);
     } catch (error) {
       showApiError(form, error, showError);
     } finally {
