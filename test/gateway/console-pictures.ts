@@ -1,6 +1,6 @@
-// Takes the pictures of docs/console where nobody has a key yet and where somebody speaks, in the light, in the dark and on
-// a phone, of a service with its embedded voices that is started for it; those of the other pages are taken by their test,
-// which has something to show there. `npm run screenshots` does both; needs Chromium.
+// Takes the screenshots of docs/console of the API key prompt and the Speak page, in light, dark and on a phone, from a service
+// that it starts. Those of the other pages are taken by console-pages.test.ts, which creates data to show. Needs Chromium;
+// `npm run screenshots` runs both.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -47,7 +47,7 @@ const theme = (page: Page, value: string) =>
 
 async function speakTo(page: Page, seconds: number): Promise<void> {
   await page.until(`document.querySelector('.speak-button')`);
-  // Browsers let nothing be heard that nobody has asked for.
+  // Browsers allow audio only after a user gesture.
   await page.send('Runtime.evaluate', {
     expression: `document.querySelector('.speak-button').click()`,
     userGesture: true,

@@ -3,7 +3,7 @@
 // is a fault. Faults are sentences; none means that all is well.
 import { type ErrorObject, Ajv2020 as Validator } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { DocumentedResponse, DocumentedOperation, OpenApi } from '../../src/gateway/docs/openapi-document.ts';
+import type { DocumentedOperation, DocumentedResponse, OpenApi } from '../../src/gateway/docs/openapi-document.ts';
 import type { Schema } from '../../src/gateway/http/route-docs.ts';
 import { eventsIn } from './event-reader.ts';
 
