@@ -2,7 +2,7 @@
 // limit. Lengths are in Unicode code points, offsets are string indices (UTF-16).
 
 /** Limits of the API: for one chunk, and for all chunks together. */
-export const chunkCharsMax = 5_000;
+const chunkCharsMax = 5_000;
 export const textCharsMax = 50_000;
 
 /** The end of a sentence: the space after it or, in scripts without spaces, the position after its full stop. */

@@ -15,7 +15,8 @@ export function curlExamplesOf(document: OpenApi, reference: ReferenceOperation)
   const json = Object.entries((content['application/json']?.examples ?? {}) as Record<string, { value: Schema }>);
   const bodies = [
     ...json.map(([title, { value }]) => ({ title, fields: value, flags: jsonFlags(value) })),
-    ...['multipart/form-data', 'application/x-www-form-urlencoded'].flatMap((type) => formOf(content, type)),
+    ...formOf(content, 'multipart/form-data'),
+    ...formOf(content, 'application/x-www-form-urlencoded'),
   ];
   if (bodies.length === 0) bodies.push({ title: '', fields: {}, flags: [] });
   return bodies.map(({ title, fields, flags }) => ({ title, command: commandOf(document, reference, fields, flags) }));
