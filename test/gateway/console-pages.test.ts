@@ -96,12 +96,12 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await typeText('#text', 'Once.');
     await click('.speak-button');
     await page.until(`${find('.sound')}?.dataset.state === 'done'`);
-    await page.run(`(() => { const real = fetch; window.asked = 0; fetch = (url, asked) =>
-      ((window.asked += String(url).endsWith('/sse')), real(url, asked)); })()`);
+    await page.run(`(() => { const real = fetch; window.streams = 0; fetch = (url, init) =>
+      ((window.streams += String(url).endsWith('/sse')), real(url, init)); })()`);
     // The second click arrives before the playback before is closed.
     await page.run(`(() => { const say = ${find('.speak-button')}; say.click(); say.click(); })()`);
-    await page.until(`window.asked > 0 && ${find('.sound')}?.dataset.state === 'done'`);
-    expect(await page.run('window.asked')).toBe(1);
+    await page.until(`window.streams > 0 && ${find('.sound')}?.dataset.state === 'done'`);
+    expect(await page.run('window.streams')).toBe(1);
   });
 
   test('a speaker is recorded and cloned, and the voice stops speaking when the consent is withdrawn', async () => {
@@ -258,12 +258,12 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     }
     await go('#/keys', 'Keys');
     await useKey(service.key);
-    await page.run(`(() => { const real = fetch; fetch = (url, asked) => String(url).endsWith('/api/cloning')
-      ? Promise.resolve(Response.json({ engines: [] })) : real(url, asked); })()`);
+    await page.run(`(() => { const real = fetch; fetch = (url, init) => String(url).endsWith('/api/cloning')
+      ? Promise.resolve(Response.json({ engines: [] })) : real(url, init); })()`);
     await go('#/voices/+clone', 'Clone a voice');
     await untilText('.page', 'Voice cloning is not available');
-    await page.run(`(() => { const real = fetch; fetch = (url, asked) => String(url).includes('/api/usage')
-      ? Promise.reject(new TypeError('gone')) : real(url, asked); })()`);
+    await page.run(`(() => { const real = fetch; fetch = (url, init) => String(url).includes('/api/usage')
+      ? Promise.reject(new TypeError('gone')) : real(url, init); })()`);
     await page.run(`location.hash = '#/usage'`);
     await untilText('#errors', 'The service cannot be reached.');
     await untilText('.page', 'Try again');
