@@ -3,15 +3,15 @@ import { failureTable } from '../../src/errors.ts';
 import { curlExamplesOf } from '../../src/gateway/docs/curl-example.ts';
 import type { OpenApi } from '../../src/gateway/docs/openapi-document.ts';
 import {
-  answersOf,
   failuresOf,
   fieldsOf,
   groupsOf,
   kindOf,
   limitsOf,
+  type ReferenceOperation,
+  type ReferenceResponse,
+  responsesOf,
   schemaNameOf,
-  type ToldAnswer,
-  type ToldOperation,
 } from '../../src/gateway/docs/reference-model.ts';
 import type { Schema } from '../../src/gateway/http/route-docs.ts';
 import { anchorOf, cell, fence, table } from './markdown.ts';
@@ -58,10 +58,10 @@ export function toRestMarkdown(document: OpenApi): string {
   ].join('\n\n');
 }
 
-function toOperation(document: OpenApi, told: ToldOperation): string {
+function toOperation(document: OpenApi, told: ReferenceOperation): string {
   const { method, path, operation } = told;
   const { summary, description = '', parameters = [], requestBody } = operation;
-  const answers = answersOf(document, operation);
+  const answers = responsesOf(document, operation);
   const taken = parameters.map(({ name, in: place, description: what, schema, required }) => [
     ...[`\`${name}\`${required ? ' *' : ''}`, place, [kindOf(schema), limitsOf(schema)].filter(Boolean).join('; ')],
     what,
@@ -82,7 +82,7 @@ function toOperation(document: OpenApi, told: ToldOperation): string {
   ].join('\n\n');
 }
 
-function answerRow(answer: ToldAnswer): string[] {
+function answerRow(answer: ReferenceResponse): string[] {
   const { status, description, content } = answer;
   const names = failuresOf(answer).map((name) => `\`${name}\``);
   const bodies = Object.entries(content).map(([type, { schema }]) => {

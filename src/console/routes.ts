@@ -1,5 +1,5 @@
-// GET /console: a place to type and listen, in a browser. It is a client like any other: plain modules that ask the API
-// with the key that is pasted into it. Nothing is built, nothing comes from elsewhere, and nothing runs that is not a file.
+// GET /console: the web console, a page of plain browser modules that call the API with the API key that the user enters.
+// There is no build step, no third-party resource and no inline script.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
@@ -8,15 +8,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../errors.ts';
 
 export interface ConsolePageOptions {
-  /** Whether people can sign in here to get a key. */
+  /** Whether users can sign in to get an API key. */
   canSignIn: boolean;
 }
 
-/** Something to send, and the same made small. */
-interface Sendable {
+/** A response body, plain and compressed. */
+interface StaticFile {
   type: string;
   bytes: Buffer;
-  zipped: Buffer;
+  gzipped: Buffer;
   etag: string;
 }
 
@@ -26,7 +26,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
-/** Run before anything is drawn, and what the rest hangs on. */
+/** The blocking theme script, the entry module, and the style sheet that the others build on. */
 const [firstScript, entry, firstStyle] = ['theme.js', 'shell.js', 'console.css'];
 
 const policy = [
@@ -44,61 +44,65 @@ const pageHeaders = {
   'content-security-policy': policy,
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
-  // Whoever has their voice cloned says so into the microphone.
+  // The clone form records from the microphone.
   'permissions-policy': 'camera=(), geolocation=(), microphone=(self), payment=(), usb=()',
 };
 
 export function addConsolePage(app: FastifyInstance, { canSignIn }: ConsolePageOptions): void {
-  let read: { page: Sendable; files: ReadonlyMap<string, Sendable> } | undefined;
-  const sendables = () => {
-    if (read) return read;
+  let loaded: { page: StaticFile; files: ReadonlyMap<string, StaticFile> } | undefined;
+  const readAll = () => {
+    if (loaded) return loaded;
     const files = readFiles();
     const page = toPage([...files.keys()], canSignIn);
-    read = { page: toSendable('text/html; charset=utf-8', Buffer.from(page)), files };
-    return read;
+    loaded = { page: toStaticFile('text/html; charset=utf-8', Buffer.from(page)), files };
+    return loaded;
   };
 
   app.get('/', (_request, reply) => reply.redirect('console'));
 
-  app.get('/console', (request, reply) => send(request, reply.headers(pageHeaders), sendables().page));
+  app.get('/console', (request, reply) => send(request, reply.headers(pageHeaders), readAll().page));
 
   app.get('/console/:file', (request: FastifyRequest<{ Params: { file: string } }>, reply) => {
-    const file = sendables().files.get(request.params.file);
+    const file = readAll().files.get(request.params.file);
     if (!file) throw new Failure('not_found');
     return send(request, reply, file);
   });
 }
 
-function send({ headers }: FastifyRequest, reply: FastifyReply, { type, bytes, zipped, etag }: Sendable): FastifyReply {
-  const isZipped = /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''));
-  const tag = isZipped ? `"${etag}-gzip"` : `"${etag}"`;
-  // Another origin may be told another thing already.
+function send(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  { type, bytes, gzipped, etag }: StaticFile,
+): FastifyReply {
+  const isGzipped = /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''));
+  const tag = isGzipped ? `"${etag}-gzip"` : `"${etag}"`;
+  // The CORS hook may already have set Vary: Origin.
   const vary = [reply.raw.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', ');
   reply.headers({ 'content-type': type, 'cache-control': 'no-cache', vary, etag: tag });
   if (headers['if-none-match']?.replace(/^W\//, '') === tag) return reply.code(304).send();
-  return isZipped ? reply.header('content-encoding', 'gzip').send(zipped) : reply.send(bytes);
+  return isGzipped ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(bytes);
 }
 
-function readFiles(): Map<string, Sendable> {
+function readFiles(): Map<string, StaticFile> {
   const names = readdirSync(folder).filter((name) => contentTypes[extname(name)]);
   return new Map(
     names
       .sort()
-      .map((name) => [name, toSendable(contentTypes[extname(name)]!, readFileSync(new URL(name, folder)))] as const),
+      .map((name) => [name, toStaticFile(contentTypes[extname(name)]!, readFileSync(new URL(name, folder)))] as const),
   );
 }
 
-const toSendable = (type: string, bytes: Buffer): Sendable => ({
+const toStaticFile = (type: string, bytes: Buffer): StaticFile => ({
   type,
   bytes,
-  zipped: gzipSync(bytes),
+  gzipped: gzipSync(bytes),
   etag: createHash('sha256').update(bytes).digest('base64url').slice(0, 27),
 });
 
-/** Addresses are relative, so that it works below any path that a proxy puts before ours. */
+/** URLs are relative, so that the page works behind a proxy with any path prefix. */
 function toPage(names: readonly string[], canSignIn: boolean): string {
   const styles = [firstStyle, ...names.filter((name) => name.endsWith('.css') && name !== firstStyle)];
-  // Else a browser would learn of each module only from the one that imports it. Worklets load theirs themselves.
+  // Preloading avoids one round trip per level of imports. Worklets load their modules themselves.
   const modules = names.filter((name) => /(?<!-worklet)\.js$/.test(name) && ![firstScript, entry].includes(name));
   return `<!doctype html>
 <html lang="en">
@@ -113,13 +117,13 @@ ${styles.map((name) => `<link rel="stylesheet" href="console/${name}">`).join('\
 ${modules.map((name) => `<link rel="modulepreload" href="console/${name}">`).join('\n')}
 </head>
 <body${canSignIn ? ' data-sign-in-url="oauth/get-key"' : ''}>
-<a class="skip" id="skip" href="#main">Skip to the page</a>
+<a class="skip" id="skip" href="#main">Skip to content</a>
 <header class="head"><div>
 <a class="brand" href="#/"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M2 10h3v4H2zM7 6h3v12H7zM12 2.5h3v19h-3zM17 8h3v8h-3z"/></svg>Sonant</a>
 <nav id="pages" aria-label="Pages" hidden></nav>
-<div class="tools"><a class="docs" href="docs">Docs</a><div id="holder"></div><button type="button" class="quiet" id="turn-light" aria-label="Light or dark"></button></div>
+<div class="tools"><a class="docs" href="docs">Docs</a><div id="key-menu"></div><button type="button" class="quiet" id="theme-toggle" aria-label="Switch between light and dark"></button></div>
 </div></header>
-<div id="trouble" role="alert"></div>
+<div id="errors" role="alert"></div>
 <main id="main" tabindex="-1"><noscript><p>The console needs JavaScript.</p></noscript></main>
 <p id="status" role="status"></p>
 </body>

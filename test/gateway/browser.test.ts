@@ -1,4 +1,4 @@
-// A real browser: a page of an allowed origin plays a stream by its ticket through `EventSource`, and has every byte.
+// EventSource in Chromium: a page of an allowed origin receives every byte of a stream through a ticket.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,30 +11,27 @@ import { expect, onTestFinished, test } from 'vitest';
 import { isInstalled } from '../programs.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 
-/** Collects the sound of the stream at the address after `#`, and posts what it has to where it came from. */
-const page = `<!doctype html><title>listening</title><script>
-  let sound = '';
-  const heard = [];
+/** Collects the audio of the stream whose URL is in the hash, and posts it to its own server. */
+const page = `<!doctype html><title>EventSource</title><script>
+  let audio = '';
+  const eventIds = [];
   const source = new EventSource(location.hash.slice(1));
-  const tell = (end) => {
+  const report = (end) => {
     source.close();
-    fetch('/', { method: 'POST', body: JSON.stringify({ end, sound, heard }) });
+    fetch('/', { method: 'POST', body: JSON.stringify({ end, audio, eventIds }) });
   };
   source.addEventListener('speech.audio.delta', ({ data, lastEventId }) => {
-    sound += atob(JSON.parse(data).audio);
-    heard.push(lastEventId);
+    audio += atob(JSON.parse(data).audio);
+    eventIds.push(lastEventId);
   });
-  source.addEventListener('speech.audio.done', () => tell('done'));
-  source.addEventListener('error', ({ data }) => tell('error: ' + data));
+  source.addEventListener('speech.audio.done', () => report('done'));
+  source.addEventListener('error', ({ data }) => report('error: ' + data));
 </script>`;
 
-test.skipIf(!isInstalled('chromium'))('EventSource plays a stream through a ticket', async () => {
-  let tell = (_told: string) => {};
-  const told = new Promise<string>((resolve) => {
-    tell = resolve;
-  });
+test.skipIf(!isInstalled('chromium'))('EventSource receives a stream through a ticket', async () => {
+  const { promise: reported, resolve: report } = Promise.withResolvers<string>();
   const site = createServer(async (request, response) => {
-    if (request.method === 'POST') tell(await readAll(request));
+    if (request.method === 'POST') report(await readAll(request));
     response.writeHead(200, { 'Content-Type': 'text/html' }).end(page);
   });
   await once(site.listen(0, '127.0.0.1'), 'listening');
@@ -63,8 +60,8 @@ test.skipIf(!isInstalled('chromium'))('EventSource plays a stream through a tick
     site.close();
     rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
   });
-  const { end, sound, heard } = JSON.parse(await told);
+  const { end, audio, eventIds } = JSON.parse(await reported);
   expect(end).toBe('done');
-  expect(heard.length).toBeGreaterThan(2);
-  expect(Buffer.from(sound, 'latin1').equals(bytes)).toBe(true);
+  expect(eventIds.length).toBeGreaterThan(2);
+  expect(Buffer.from(audio, 'latin1').equals(bytes)).toBe(true);
 });

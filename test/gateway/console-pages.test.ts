@@ -1,6 +1,5 @@
-// The pages of voices, keys and usage in a real browser, at the service as it runs, with an engine that clones: a person is
-// recorded there and becomes a voice that speaks; a key is made, used and ended; what was spoken is shown. By mouse and
-// keyboard, in the light, in the dark and on a phone.
+// The Voices, Keys and Usage pages of the console in Chromium, with a running service and an engine that clones voices. Each
+// page is also checked with axe in light and dark, and for overflow on a phone.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
 import { openCloning } from '../contract/open-cloning.ts';
@@ -9,24 +8,24 @@ import { openConsole } from './open-console.ts';
 
 describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
   let service: Awaited<ReturnType<typeof openCloning>>;
-  let desk: Awaited<ReturnType<typeof openConsole>>;
+  let consolePage: Awaited<ReturnType<typeof openConsole>>;
   const closes: (() => Promise<void>)[] = [];
   const keysUrl = '/api/auth/api-keys';
 
   beforeAll(async () => {
     service = await openCloning((close) => closes.push(close));
-    const heard = Buffer.from(await service.reference.arrayBuffer());
-    desk = await openConsole({ url: service.url, heard }, (close) => closes.push(close));
-    await desk.use(service.key);
+    const microphone = Buffer.from(await service.reference.arrayBuffer());
+    consolePage = await openConsole({ url: service.url, microphone }, (close) => closes.push(close));
+    await consolePage.useKey(service.key);
   });
   afterAll(async () => {
     for (const close of closes.reverse()) await close();
   });
-  beforeEach(() => desk.dress('light'));
+  beforeEach(() => consolePage.setDisplay('light'));
 
-  /** As long as it takes; what is heard is a voice that speaks on and on. */
+  /** Records from the fake microphone, which plays a voice in a loop. */
   const record = async (name: string, seconds: number) => {
-    const { page, click, find } = desk;
+    const { page, click, find } = consolePage;
     const root = `[data-field=${name}]`;
     await click(`${root} button:has(.icon-record)`);
     await page.until(`${find(root)}.classList.contains('live')`);
@@ -35,36 +34,36 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await page.until(`!${find(root)}.classList.contains('live')`);
   };
 
-  test('voices are found, heard and made', async () => {
-    const { page, findings, inspect, find, click, write, saysThat, go } = desk;
+  test('voices are searched, previewed, created, changed and deleted', async () => {
+    const { page, findings, inspect, find, click, typeText, untilText, go } = consolePage;
     await go('#/voices', 'Voices');
     await page.until(`document.querySelectorAll('.voice-list li').length > 5`);
     await inspect('voices');
-    await write('[name=query]', 'robot');
-    await saysThat('.room [role=status]', 'of');
+    await typeText('[name=query]', 'robot');
+    await untilText('.page [role=status]', 'of');
     const found = await page.run<string>(
       `[...document.querySelectorAll('.voice-list a')].map((a) => a.innerText).join()`,
     );
     expect(found).toBe('Milo,Otto');
     await click('.voice-list .preview');
     await page.until(`${find('.voice-list .preview[aria-pressed=true]')}`);
-    await write('[name=query]', 'nobody is like that');
-    await saysThat('.room [role=status]', 'No voice is like that.');
+    await typeText('[name=query]', 'no such voice');
+    await untilText('.page [role=status]', 'No voice matches.');
 
     await go('#/voices/+new', 'New voice');
-    await click('.room form [type=submit]');
-    await saysThat('[data-field=name] .field-trouble', 'Name the voice.');
+    await click('.page form [type=submit]');
+    await untilText('[data-field=name] .field-error', 'Name the voice.');
     expect(await page.run('document.activeElement.name')).toBe('name');
     await inspect('new-voice');
-    await write('[name=name]', 'Our reader');
-    await write('[name=voice_id]', 'reader');
-    await click('.room form [type=submit]');
+    await typeText('[name=name]', 'Our reader');
+    await typeText('[name=voice_id]', 'reader');
+    await click('.page form [type=submit]');
     await page.until(`location.hash === '#/voices/reader' && ${find('h1')}.innerText.includes('Our reader')`);
-    await write('[name=description]', 'Reads the news.');
-    await click('.room form [type=submit]');
-    await saysThat('.lead', 'Reads the news.');
+    await typeText('[name=description]', 'Reads the news.');
+    await click('.page form [type=submit]');
+    await untilText('.lead', 'Reads the news.');
     await click('.endings button');
-    await saysThat('h1', 'switched off');
+    await untilText('h1', 'switched off');
     expect((await service.ask('GET', '/api/voices/reader')).body).toMatchObject({ status: 'disabled' });
     await click('.endings .danger');
     await page.until(find('dialog[open]'));
@@ -74,44 +73,44 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await click('.endings .danger');
     await click('dialog [value=yes]');
     await page.until(`location.hash === '#/voices'`);
-    // It is said on the page where it leads to.
-    await saysThat('h1', 'Voices');
-    await saysThat('#status', 'Our reader is deleted.');
+    // The message is shown on the page that follows.
+    await untilText('h1', 'Voices');
+    await untilText('#status', 'Our reader is deleted.');
     expect(await page.run('document.activeElement.id')).toBe('main');
     expect((await service.ask('GET', '/api/voices/reader')).status).toBe(404);
 
-    // What came with an engine cannot be deleted, but what was changed of it can be taken back.
+    // A voice of an engine cannot be deleted, but changes to it can be discarded.
     await go('#/voices/nora', 'Nora');
-    await write('[name=name]', 'Norah');
-    await click('.room form [type=submit]');
-    await saysThat('.endings', 'Take back changes');
+    await typeText('[name=name]', 'Norah');
+    await click('.page form [type=submit]');
+    await untilText('.endings', 'Discard changes');
     await click('.endings .danger');
     await click('dialog [value=yes]');
     await page.until(`location.hash === '#/voices'`);
     expect((await service.ask('GET', '/api/voices/nora')).body.name).toBe('Nora');
   });
 
-  test('one text is spoken at a time, however often it is asked for', async () => {
-    const { page, find, click, write, go } = desk;
+  test('a double click on Speak starts one stream', async () => {
+    const { page, find, click, typeText, go } = consolePage;
     await go('#/speak', 'Speak');
-    await write('#text', 'Once.');
-    await click('.say');
+    await typeText('#text', 'Once.');
+    await click('.speak-button');
     await page.until(`${find('.sound')}?.dataset.state === 'done'`);
-    await page.run(`(() => { const real = fetch; window.asked = 0; fetch = (url, asked) =>
-      ((window.asked += String(url).endsWith('/sse')), real(url, asked)); })()`);
-    // A double click, quicker than the sound of before is put away.
-    await page.run(`(() => { const say = ${find('.say')}; say.click(); say.click(); })()`);
-    await page.until(`window.asked > 0 && ${find('.sound')}?.dataset.state === 'done'`);
-    expect(await page.run('window.asked')).toBe(1);
+    await page.run(`(() => { const real = fetch; window.streams = 0; fetch = (url, init) =>
+      ((window.streams += String(url).endsWith('/sse')), real(url, init)); })()`);
+    // The second click arrives before the playback before is closed.
+    await page.run(`(() => { const say = ${find('.speak-button')}; say.click(); say.click(); })()`);
+    await page.until(`window.streams > 0 && ${find('.sound')}?.dataset.state === 'done'`);
+    expect(await page.run('window.streams')).toBe(1);
   });
 
-  test('a person is recorded in the browser and becomes a voice, which speaks, and is silent once they withdraw', async () => {
-    const { page, inspect, find, click, write, textOf, saysThat, go } = desk;
+  test('a speaker is recorded and cloned, and the voice stops speaking when the consent is withdrawn', async () => {
+    const { page, inspect, find, click, typeText, textOf, untilText, go } = consolePage;
     await go('#/voices/+clone', 'Clone a voice');
     expect(await textOf('.consent-sentence')).toBe('I agree that my voice becomes tones.');
-    await click('.making button');
-    await saysThat('[data-field=reference_audio]', 'Record the person, or choose a file.');
-    await saysThat('[data-field=agreed]', 'Say that it is so.');
+    await click('.submit-progress button');
+    await untilText('[data-field=reference_audio]', 'Record the speaker, or choose a file.');
+    await untilText('[data-field=agreed]', 'Confirm this statement.');
     const file = Buffer.from(await service.consent.arrayBuffer()).toString('base64');
     await page.run(`(() => {
       const given = new DataTransfer();
@@ -120,21 +119,21 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
       input.files = given.files;
       input.dispatchEvent(new Event('change'));
     })()`);
-    await saysThat('[data-field=consent_audio]', 'consent.mp3, ');
-    // Too little of it: the service listens, and says so where it belongs.
-    await write('[name=speaker_name]', 'Ada Lovelace');
-    await write('[name=name]', 'Ada');
+    await untilText('[data-field=consent_audio]', 'consent.mp3, ');
+    // The API rejects a short recording; the error is shown at its field.
+    await typeText('[name=speaker_name]', 'Ada Lovelace');
+    await typeText('[name=name]', 'Ada');
     await click('#agreed');
     await record('reference_audio', 0.6);
     await record('consent_audio', 1.8);
-    await click('.making button');
-    await saysThat(
-      '[data-field=reference_audio] .field-trouble',
+    await click('.submit-progress button');
+    await untilText(
+      '[data-field=reference_audio] .field-error',
       'seconds without the silence around it; 2 to 30 are wanted.',
     );
     await record('reference_audio', 2.8);
     await inspect('clone');
-    await click('.making button');
+    await click('.submit-progress button');
     await page.until(`location.hash.startsWith('#/voices/voc_') && ${find('h1')}.innerText.includes('Ada')`);
     await inspect('voice');
 
@@ -147,41 +146,41 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await page.until(find('.preview[aria-pressed=true]'));
 
     await page.run(`[...document.querySelectorAll('.endings .danger')].at(0).click()`);
-    await saysThat('dialog', 'Withdraw the consent of Ada Lovelace?');
+    await untilText('dialog', 'Withdraw the consent of Ada Lovelace?');
     await click('dialog [value=yes]');
-    await saysThat('h1', 'consent withdrawn');
+    await untilText('h1', 'consent withdrawn');
     expect((await service.speak({ voice_id: voiceId, text: 'Here I am.' })).status).toBe(409);
   });
 
-  test('a key is made, shown once, used, replaced and ended', async () => {
-    const { page, inspect, find, click, write, textOf, saysThat, go } = desk;
+  test('a key is created, shown once, used, replaced and revoked', async () => {
+    const { page, inspect, find, click, typeText, textOf, untilText, go } = consolePage;
     for (const name of ['evening radio', 'newsletter']) await service.ask('POST', keysUrl, { name });
     await go('#/keys', 'Keys');
     await click('.page-head button');
     await page.press(...'laptop');
     await click('form summary');
-    await write('[name="limits.concurrency"]', '500');
+    await typeText('[name="limits.concurrency"]', '500');
     await inspect('key-form');
     await page.run(`${find('[name=name]')}.focus()`);
     await page.press('Enter');
-    await saysThat(
-      '[data-field="limits.concurrency"] .field-trouble',
+    await untilText(
+      '[data-field="limits.concurrency"] .field-error',
       'Must be at most 20, as for the key that makes it.',
     );
-    await write('[name="limits.concurrency"]', '5');
+    await typeText('[name="limits.concurrency"]', '5');
     await page.press('Enter');
     await page.until(find('.secret'));
-    expect(await page.run('document.activeElement.id')).toBe('made-key');
+    expect(await page.run('document.activeElement.id')).toBe('new-key-title');
     const key = await textOf('.secret');
     expect(key).toMatch(/^snt_[0-9A-Za-z]{10}_[0-9A-Za-z]{49}$/);
     await page.until(find('[aria-label="Revoke laptop"]'));
     await inspect('keys');
-    const said = await fetch(`${service.url}/api/audio/speech`, {
+    const response = await fetch(`${service.url}/api/audio/speech`, {
       method: 'POST',
       headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
       body: JSON.stringify({ voice_id: 'arthur', text: 'Hello.', return_format: 'buffer' }),
     });
-    expect([said.status, (await said.arrayBuffer()).byteLength > 10_000]).toEqual([200, true]);
+    expect([response.status, (await response.arrayBuffer()).byteLength > 10_000]).toEqual([200, true]);
 
     await click('[aria-label="Replace laptop"]');
     await page.until(`${find('.secret')} && ${find('.secret')}.innerText !== ${JSON.stringify(key)}`);
@@ -197,14 +196,14 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     expect(await working()).toBe(200);
     await click('[aria-label="Revoke laptop"]');
     await click('dialog [value=yes]');
-    await saysThat('#status', 'laptop is revoked.');
-    expect(await page.run('document.activeElement.id')).toBe('made-keys');
+    await untilText('#status', 'laptop is revoked.');
+    expect(await page.run('document.activeElement.id')).toBe('created-keys');
     expect(await working()).toBe(401);
   });
 
   const dayBefore = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
-  /** As if the key had spoken for a month; less at the end of each week. */
-  const noteUsage = async () => {
+  /** Inserts usage of a month, lower on two days of each week. */
+  const insertUsage = async () => {
     const { body: key } = await service.ask('GET', `${keysUrl}/self`);
     const rows = Array.from({ length: 30 }, (_, days) => {
       const characters = Math.round(days % 7 < 5 ? 9_000 + 4_000 * Math.sin(days) : 1_500 + 40 * days);
@@ -215,9 +214,9 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await service.kept.inStore((store) => createUsageRows(store).addAll(rows.flat()));
   };
 
-  test('what was spoken is shown by day, voice and key, to be read by arrow keys and as a table', async () => {
-    const { page, inspect, find, click, textOf, go } = desk;
-    await noteUsage();
+  test('usage is shown by day, voice and key, and read with the arrow keys', async () => {
+    const { page, inspect, find, click, textOf, go } = consolePage;
+    await insertUsage();
     const today = new Date().toISOString().slice(0, 10);
     const { body: usage } = await service.ask('GET', `/api/usage?from=${dayBefore(29)}&group_by=day`);
     await go('#/usage', 'Usage');
@@ -239,35 +238,35 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     expect(await page.run('location.hash')).toBe('#/usage/90');
   });
 
-  test('what a key may not do is said, and where nobody can be cloned', async () => {
-    const { page, findings, saysThat, go, use } = desk;
+  test('missing scopes, missing cloning engines and an unreachable service are reported', async () => {
+    const { page, findings, untilText, go, useKey } = consolePage;
     const { body: narrow } = await service.ask('POST', keysUrl, { name: 'narrow', scopes: ['voices:read'] });
-    await use(narrow.key);
+    await useKey(narrow.key);
     await go('#/keys', 'Keys');
-    await saysThat('.lacking', 'it lacks the scope keys:write');
-    await saysThat('.room', 'narrow');
+    await untilText('.missing-scope', 'It lacks the scope keys:write');
+    await untilText('.page', 'narrow');
     await go('#/usage', 'Usage');
-    await saysThat('#main', 'it lacks usage:read');
+    await untilText('#main', 'This key lacks the scope usage:read');
     await go('#/voices/arthur', 'Arthur');
-    await saysThat('.room', 'it lacks voices:write');
+    await untilText('.page', 'It lacks the scope voices:write');
     for (const [place, title] of [
       ['+clone', 'Clone a voice'],
       ['+new', 'New voice'],
     ] as const) {
       await go(`#/voices/${place}`, title);
-      await saysThat('.room', 'It lacks voices:write');
+      await untilText('.page', 'It lacks the scope voices:write');
     }
     await go('#/keys', 'Keys');
-    await use(service.key);
-    await page.run(`(() => { const real = fetch; fetch = (url, asked) => String(url).endsWith('/api/cloning')
-      ? Promise.resolve(Response.json({ engines: [] })) : real(url, asked); })()`);
+    await useKey(service.key);
+    await page.run(`(() => { const real = fetch; fetch = (url, init) => String(url).endsWith('/api/cloning')
+      ? Promise.resolve(Response.json({ engines: [] })) : real(url, init); })()`);
     await go('#/voices/+clone', 'Clone a voice');
-    await saysThat('.room', 'Nobody can be cloned here yet');
-    await page.run(`(() => { const real = fetch; fetch = (url, asked) => String(url).includes('/api/usage')
-      ? Promise.reject(new TypeError('gone')) : real(url, asked); })()`);
+    await untilText('.page', 'Voice cloning is not available');
+    await page.run(`(() => { const real = fetch; fetch = (url, init) => String(url).includes('/api/usage')
+      ? Promise.reject(new TypeError('gone')) : real(url, init); })()`);
     await page.run(`location.hash = '#/usage'`);
-    await saysThat('#trouble', 'The service cannot be reached.');
-    await saysThat('.room', 'Try again');
+    await untilText('#errors', 'The service cannot be reached.');
+    await untilText('.page', 'Try again');
     expect(await findings()).toEqual([]);
     expect(await page.run(`sessionStorage.getItem('violations')`)).toBe(null);
   });

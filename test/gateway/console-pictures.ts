@@ -1,6 +1,6 @@
-// Takes the pictures of docs/console where nobody has a key yet and where somebody speaks, in the light, in the dark and on
-// a phone, of a service with its embedded voices that is started for it; those of the other pages are taken by their test,
-// which has something to show there. `npm run screenshots` does both; needs Chromium.
+// Takes the screenshots of docs/console of the API key prompt and the Speak page, in light, dark and on a phone, from a service
+// that it starts. Those of the other pages are taken by console-pages.test.ts, which creates data to show. Needs Chromium;
+// `npm run screenshots` runs both.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -46,9 +46,12 @@ const theme = (page: Page, value: string) =>
   page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value }] });
 
 async function speakTo(page: Page, seconds: number): Promise<void> {
-  await page.until(`document.querySelector('.say')`);
-  // Browsers let nothing be heard that nobody has asked for.
-  await page.send('Runtime.evaluate', { expression: `document.querySelector('.say').click()`, userGesture: true });
+  await page.until(`document.querySelector('.speak-button')`);
+  // Browsers allow audio only after a user gesture.
+  await page.send('Runtime.evaluate', {
+    expression: `document.querySelector('.speak-button').click()`,
+    userGesture: true,
+  });
   await page.until(`document.querySelector('.sound')?.dataset.state === 'done'`);
   await page.until(`document.querySelector('.waveform').ariaValueNow > ${seconds}`);
 }
@@ -66,7 +69,7 @@ async function takeAll(page: Page, url: string, key: string): Promise<void> {
   await page.run(`sessionStorage.setItem('sonant-key', '${key}'); localStorage.setItem('sonant-voice', '${voice}');
     sessionStorage.setItem('sonant-text', ${JSON.stringify(text)})`);
   await page.goTo(`${url}/console`);
-  await page.until(`document.querySelector('.say')`);
+  await page.until(`document.querySelector('.speak-button')`);
   for (const value of ['light', 'dark']) {
     await theme(page, value);
     await page.run(`location.hash = '#/speak'`);

@@ -1,6 +1,6 @@
-// The console in a real browser: from a pasted key to the first sound of a long text, heard without a gap and sample for
-// sample as REST gives it, with its words lit; the file to take along; what goes wrong; and nothing for axe to find, in the
-// light, in the dark and on a phone. The pictures in docs/console are made here where SCREENSHOTS names a folder.
+// The Speak page of the console in Chromium: playback without gaps and sample for sample equal to the audio of REST, word
+// highlighting, download, errors, resuming, and accessibility (axe) in light, dark and on a phone. If SCREENSHOTS names a
+// folder, screenshots are saved there.
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -15,17 +15,20 @@ import { bytesOf, openTestGateway } from './open-gateway.ts';
 const { SCREENSHOTS = '' } = process.env;
 const sentence = 'It was a bright day, and the harbour was full of boats that came in with the tide. ';
 const longText = sentence.repeat(25).slice(0, 2000).trim();
-const asked = { voice_id: 'tone-low', language_code: 'en', sample_rate: 24_000 };
+const request = { voice_id: 'tone-low', language_code: 'en', sample_rate: 24_000 };
 const theme = (value: 'light' | 'dark') => ({ features: [{ name: 'prefers-color-scheme', value }] });
 
-/** FNV-1a over samples, as the line of sound in the page counts what came out of it. */
+/** The data attributes of the playback. */
+type PlaybackState = { state: string; played: number; checksum: number; underruns: number; over: boolean };
+
+/** FNV-1a over samples, like the checksum of the playback queue in the page. */
 function checksumOf(pcm: Buffer, count: number): number {
   let checksum = 0x811c9dc5;
   for (let i = 0; i < count; i++) checksum = Math.imul(checksum ^ pcm.readInt16LE(2 * i), 0x01000193);
   return checksum;
 }
 
-/** The body up to where it is enough; the rest is not waited for. */
+/** Reads the body until `isEnough` holds and cancels the rest. */
 async function readUntil(answer: Response, isEnough: (bytes: Buffer) => boolean): Promise<Buffer> {
   let bytes = Buffer.alloc(0);
   for await (const piece of answer.body!) {
@@ -35,25 +38,29 @@ async function readUntil(answer: Response, isEnough: (bytes: Buffer) => boolean)
   return bytes;
 }
 
+const wordsIn = (events: Buffer) =>
+  [...events.toString().matchAll(/^data: (\{"type":"speech.audio.timestamps".*\})$/gm)].flatMap(
+    ([, data]) => (JSON.parse(data!) as { words: { start: number }[] }).words,
+  );
+
 describe.skipIf(!isInstalled('chromium'))('the console', () => {
   let door: Awaited<ReturnType<typeof openTestGateway>>;
   let page: Page;
   const closes: (() => Promise<void>)[] = [];
 
-  const size = (width: number, height: number, deviceScaleFactor = 1) =>
+  const setViewport = (width: number, height: number, deviceScaleFactor = 1) =>
     page.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor, mobile: width < 600 });
-  const look = async (name: string) => {
+  const takeScreenshot = async (name: string) => {
     if (SCREENSHOTS === '') return;
     const { data } = await page.send('Page.captureScreenshot');
     writeFileSync(join(SCREENSHOTS, `${name}.png`), Buffer.from(String(data), 'base64'));
   };
-  const findings = (options = {}) => axeFindings(page, options);
-  /** In the light, and what the dark changes. */
-  const findingsOfBoth = async () => {
+  /** All findings in the light theme, and contrast findings in the dark theme. */
+  const findingsInBothThemes = async () => {
     await page.send('Emulation.setEmulatedMedia', theme('dark'));
-    const inTheDark = await findings({ runOnly: ['color-contrast'] });
+    const inDark = await axeFindings(page, { runOnly: ['color-contrast'] });
     await page.send('Emulation.setEmulatedMedia', theme('light'));
-    return [...(await findings()), ...inTheDark];
+    return [...(await axeFindings(page)), ...inDark];
   };
   const textOf = (selector: string) => page.run<string>(`document.querySelector('${selector}')?.textContent ?? ''`);
   const click = async (selector: string) => {
@@ -66,28 +73,31 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     for (const type of ['mousePressed', 'mouseReleased'])
       await page.send('Input.dispatchMouseEvent', { type, ...at, button: 'left', clickCount: 1 });
   };
-  const open = (url = door.url) => page.goTo(`${url}/console`);
-  const openSpeaking = async (url = door.url) => {
-    await open(url);
+  const openConsole = (url = door.url) => page.goTo(`${url}/console`);
+  const openSpeakPage = async (url = door.url) => {
+    await openConsole(url);
     await page.run(`localStorage.setItem('sonant-voice', 'tone-low');
       sessionStorage.setItem('sonant-key', '${door.key}')`);
-    await open(url);
+    await openConsole(url);
     await page.until(`document.querySelector('#text')`);
   };
-  const write = async (text: string) => {
+  const typeText = async (text: string) => {
     await page.run(`document.getElementById('text').select(); document.getElementById('text').focus()`);
     await page.send('Input.insertText', { text });
   };
-  interface Sound {
-    state: string;
-    played: number;
-    checksum: number;
-    underruns: number;
-    over: boolean;
-  }
-  const sound = () =>
-    page.run<Sound>(`Object.fromEntries(Object.entries(document.querySelector('.sound').dataset)
+  const playbackState = () =>
+    page.run<PlaybackState>(`Object.fromEntries(Object.entries(document.querySelector('.sound').dataset)
       .map(([name, value]) => [name, /^[a-z]*$/.test(value) && value !== 'true' && value !== 'false' ? value : JSON.parse(value)]))`);
+
+  /** Plays for three seconds; `early` is the word highlighted after one second. */
+  const speakAndMeasure = async () => {
+    await click('.speak-button');
+    await page.until(`document.querySelector('.sound')?.dataset.played > 24000`);
+    await page.until(`document.querySelector('.highlighted-text').dataset.word`);
+    const early = await page.run<number>(`Number(document.querySelector('.highlighted-text').dataset.word)`);
+    await page.until(`document.querySelector('.sound').dataset.played > 72000`);
+    return { early, ...(await playbackState()) };
+  };
 
   beforeAll(async () => {
     door = await openTestGateway({ isLimited: false }, (close) => closes.push(close));
@@ -104,22 +114,22 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
   beforeEach(async () => {
     door.tone.trouble = {};
     await page.send('Emulation.setEmulatedMedia', theme('light'));
-    await size(1200, 860);
+    await setViewport(1200, 860);
   });
 
-  test('from a pasted key to the sound of a long text, without a gap and as REST gives it', async () => {
-    await open();
+  test('after a key is entered, a long text plays without gaps, with the samples of REST', async () => {
+    await openConsole();
     await page.until(`document.activeElement?.id === 'api-key'`);
     const transferred = await page.run<number>(
       `performance.getEntries().reduce((sum, { encodedBodySize = 0 }) => sum + encodedBodySize, 0)`,
     );
     expect(transferred).toBeGreaterThan(10_000);
     expect(transferred).toBeLessThan(100_000);
-    await look('welcome-light');
-    expect(await findingsOfBoth()).toEqual([]);
+    await takeScreenshot('welcome-light');
+    expect(await findingsInBothThemes()).toEqual([]);
     await page.press(...'snt_no', 'Enter');
-    await page.until(`document.querySelector('.field-trouble code')`);
-    expect(await textOf('.field-trouble')).toMatch(/no longer valid.*invalid_api_key · req_/);
+    await page.until(`document.querySelector('.field-error code')`);
+    expect(await textOf('.field-error')).toMatch(/no longer valid.*invalid_api_key · req_/);
     await page.run(`document.querySelector('#api-key').value = ''`);
     await page.send('Input.insertText', { text: door.key });
     await page.press('Enter');
@@ -127,64 +137,53 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     expect(await page.run('[sessionStorage.length, localStorage.length]')).toEqual([1, 0]);
 
     await click('[name=voice][value=tone-low]');
-    await write(longText);
+    await typeText(longText);
     expect(await textOf('#count')).toBe('2,000 of 50,000');
-    const hear = async () => {
-      await click('.say');
-      await page.until(`document.querySelector('.sound')?.dataset.played > 24000`);
-      await page.until(`document.querySelector('.lit-text').dataset.word`);
-      const early = await page.run<number>(`Number(document.querySelector('.lit-text').dataset.word)`);
-      await page.until(`document.querySelector('.sound').dataset.played > 72000`);
-      return { early, ...(await sound()) };
-    };
-    let heard = await hear();
-    // Where other tests leave the service no turn for a moment, nothing comes to be heard; it has two more chances.
-    for (let tries = 1; tries < 3 && heard.underruns > 0; tries++) {
+    let measured = await speakAndMeasure();
+    // On a busy machine the service can be late, which causes an underrun; two more attempts are allowed.
+    for (let tries = 1; tries < 3 && measured.underruns > 0; tries++) {
       await page.press('Escape');
-      await page.until(`document.querySelector('.sound').dataset.state !== 'coming'`);
-      heard = await hear();
+      await page.until(`document.querySelector('.sound').dataset.state !== 'streaming'`);
+      measured = await speakAndMeasure();
     }
-    expect(heard.underruns).toBe(0);
+    expect(measured.underruns).toBe(0);
     const [first] = await page.run<number[]>(
       `performance.getEntriesByName('sonant:time-to-first-sound').map(({ duration }) => duration)`,
     );
     expect(first).toBeGreaterThan(0);
-    console.log(`console: the first sound of ${longText.length} characters after ${Math.round(first!)} ms`);
+    console.log(`console: time to first sound of ${longText.length} characters: ${Math.round(first!)} ms`);
 
-    const spoken = await door.speak({ ...asked, method: 'streaming', text_chunks: [longText], output_format: 'pcm' });
-    const pcm = await readUntil(spoken, (bytes) => bytes.length >= 2 * heard.played);
-    expect(heard.checksum).toBe(checksumOf(pcm, heard.played));
+    const body = { ...request, method: 'streaming', text_chunks: [longText], output_format: 'pcm' };
+    const pcm = await readUntil(await door.speak(body), (bytes) => bytes.length >= 2 * measured.played);
+    expect(measured.checksum).toBe(checksumOf(pcm, measured.played));
 
-    // The lit word is the one that is spoken.
+    // The highlighted word is the one being spoken.
     const [late, seconds] = await page.run<[number, number]>(
-      `[Number(document.querySelector('.lit-text').dataset.word), Number(document.querySelector('.waveform').ariaValueNow)]`,
+      `[Number(document.querySelector('.highlighted-text').dataset.word), Number(document.querySelector('.waveform').ariaValueNow)]`,
     );
-    const told = await door.ask('/api/audio/speech/sse', { body: { ...asked, text: longText, timestamps: 'word' } });
-    const wordsIn = (events: Buffer) =>
-      [...events.toString().matchAll(/^data: (\{"type":"speech.audio.timestamps".*\})$/gm)].flatMap(
-        ([, data]) => (JSON.parse(data!) as { words: { start: number }[] }).words,
-      );
-    const words = wordsIn(await readUntil(told, (events) => (wordsIn(events).at(-1)?.start ?? 0) > seconds + 1));
-    expect(late).toBeGreaterThan(heard.early);
+    const timed = { ...request, text: longText, timestamps: 'word' };
+    const events = await door.ask('/api/audio/speech/sse', { body: timed });
+    const words = wordsIn(await readUntil(events, (bytes) => (wordsIn(bytes).at(-1)?.start ?? 0) > seconds + 1));
+    expect(late).toBeGreaterThan(measured.early);
     expect(Math.abs(late - words.findLastIndex(({ start }) => start <= seconds))).toBeLessThanOrEqual(1);
 
-    // On to the end by keyboard, once all is there.
+    // Once the stream has ended, the keyboard seeks to the end.
     await page.until(`document.querySelector('.sound').dataset.state === 'done'`);
-    const { underruns } = await sound();
+    const { underruns } = await playbackState();
     await page.run(`document.querySelector('.waveform').focus()`);
     await page.press('End', 'ArrowLeft');
     await page.until(`document.querySelector('.sound').dataset.over === 'true'`);
-    expect((await sound()).underruns).toBe(underruns);
+    expect((await playbackState()).underruns).toBe(underruns);
     expect(await page.run('window.violations ?? []')).toEqual([]);
   });
 
-  test('the file that is downloaded is the one that REST gives', async () => {
-    await openSpeaking();
+  test('a downloaded file equals the response of REST, in each format', async () => {
+    await openSpeakPage();
     await page.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: door.folder });
-    await write('Take this along.');
+    await typeText('Take this along.');
     await page.press('Tab');
-    await click('.say');
-    await page.until(`!document.querySelector('.after').hidden`);
+    await click('.speak-button');
+    await page.until(`!document.querySelector('.export').hidden`);
     const formats = await page.run<string[]>(
       `[...document.querySelector('.joined select').options].map(({ value }) => value)`,
     );
@@ -192,7 +191,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     for (const format of formats) {
       await page.run(`document.querySelector('.joined select').value = '${format}'`);
       await click('.download');
-      const body = { ...asked, text: 'Take this along.', output_format: format, return_format: 'buffer' };
+      const body = { ...request, text: 'Take this along.', output_format: format, return_format: 'buffer' };
       const expected = await bytesOf(await door.speak(body));
       const file = join(door.folder, `tone-low.${format}`);
       let saved = Buffer.alloc(0);
@@ -208,60 +207,60 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     await page.until(`document.querySelector('.code pre').textContent !== ''`);
     expect(await textOf('.code pre')).toContain(`curl -sSf ${door.url}/api/audio/speech`);
     expect(await textOf('.code pre')).not.toContain(door.key.slice(4));
-    expect(await findingsOfBoth()).toEqual([]);
-    await size(360, 740, 2);
+    expect(await findingsInBothThemes()).toEqual([]);
+    await setViewport(360, 740, 2);
     expect(await page.run('document.documentElement.scrollWidth')).toBe(360);
-    expect(await findings()).toEqual([]);
-    await look('speak-phone-light');
+    expect(await axeFindings(page)).toEqual([]);
+    await takeScreenshot('speak-phone-light');
     expect(await page.run('window.violations ?? []')).toEqual([]);
   });
 
-  test('what goes wrong is said, before the first sound and after it', async () => {
-    await openSpeaking();
+  test('errors before and after the first sound are shown', async () => {
+    await openSpeakPage();
     door.tone.trouble = { failsAfterSegments: 0 };
-    await write('Nobody will hear this.');
-    await click('.say');
+    await typeText('This fails before the first sound.');
+    await click('.speak-button');
     await page.until(`document.querySelector('.sound')?.dataset.state === 'failed'`);
     expect(await textOf('.cut-off')).toMatch(/engine_error · req_/);
     expect(await textOf('.cut-off')).not.toContain('Cut off');
-    await look('speak-error-light');
+    await takeScreenshot('speak-error-light');
 
     door.tone.trouble = { failsAfterPieces: 4 };
-    await write('Some of this is heard, and then no more of it.');
-    await click('.say');
+    await typeText('This fails after some of it has been played.');
+    await click('.speak-button');
     await page.until(`document.querySelector('.cut-off strong')`);
     expect(await textOf('.cut-off')).toMatch(/^Cut off after \d+\.\d seconds\..*engine_error · req_/);
-    expect(await findingsOfBoth()).toEqual([]);
-    await look('speak-cut-off-light');
+    expect(await findingsInBothThemes()).toEqual([]);
+    await takeScreenshot('speak-cut-off-light');
   });
 
-  test('a connection that is lost is taken up again where it broke', async () => {
+  test('a lost connection is resumed after the last event', async () => {
     const sockets = new Set<Socket>();
-    const line = createServer((socket) => {
+    const proxy = createServer((socket) => {
       sockets.add(socket);
       door.gateway.accept(socket);
     });
-    await once(line.listen(0, '127.0.0.1'), 'listening');
-    onTestFinished(() => void line.close());
-    await openSpeaking(`http://127.0.0.1:${(line.address() as AddressInfo).port}`);
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void proxy.close());
+    await openSpeakPage(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
     door.tone.trouble = { pieceDelayMs: 60 };
     const text = sentence.repeat(2).trim();
-    await write(text);
-    await click('.say');
+    await typeText(text);
+    await click('.speak-button');
     await page.until(`document.querySelector('.sound')?.dataset.played > 0`);
-    expect((await sound()).state).toBe('coming');
+    expect((await playbackState()).state).toBe('streaming');
     for (const socket of sockets) socket.destroy();
     door.tone.trouble = {};
-    await page.until(`document.querySelector('.sound').dataset.state !== 'coming'`);
-    expect((await sound()).state).toBe('done');
+    await page.until(`document.querySelector('.sound').dataset.state !== 'streaming'`);
+    expect((await playbackState()).state).toBe('done');
     expect(door.requests.filter(({ method, route }) => method === 'GET' && route.endsWith('/sse/:id'))).toHaveLength(1);
-    const whole = await bytesOf(await door.speak({ ...asked, text, output_format: 'pcm', return_format: 'buffer' }));
+    const whole = await bytesOf(await door.speak({ ...request, text, output_format: 'pcm', return_format: 'buffer' }));
     const seconds = await page.run(`Number(document.querySelector('.waveform').ariaValueMax)`);
     expect(seconds).toBeCloseTo(whole.length / 48_000, 1);
   });
 
-  test('a text of any length is cut into chunks that the service takes, and its words are found in them', async () => {
-    await openSpeaking();
+  test('texts are split into chunks within the limit, and code point offsets map to string indices', async () => {
+    await openSpeakPage();
     const found = await page.run<{ lengths: number[]; isWhole: boolean; from: boolean; at: number }[]>(`(async () => {
       const { toChunks, countChars, createIndexOf } = await import('./console/text-chunks.js');
       const paragraph = 'A sentence that ends. '.repeat(120) + '\\n\\n';
@@ -281,15 +280,15 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
       expect(Math.max(...lengths)).toBeLessThanOrEqual(5000);
     }
     expect(found.map(({ lengths }) => lengths.length)).toEqual([1, 9, 5, 3, 2, 1, 2]);
-    // Where no space stands between sentences, too.
+    // Sentences without spaces between them are split too.
     expect(found.at(-1)!.lengths).toEqual([4998, 1002]);
   });
 
-  test('stop is silence at once, and the service goes on to something else', async () => {
-    await openSpeaking();
+  test('Escape stops playback and cancels the synthesis', async () => {
+    await openSpeakPage();
     door.tone.trouble = { pieceDelayMs: 100 };
-    await write(sentence.repeat(4));
-    await click('.say');
+    await typeText(sentence.repeat(4));
+    await click('.speak-button');
     await page.until(`document.querySelector('.sound')?.dataset.played > 0`);
     await page.press('Escape');
     await page.until(`document.querySelector('.sound').dataset.state === 'stopped'`);

@@ -1,5 +1,5 @@
-// A person's way in a real browser: from /oauth/get-key through a real OpenID Connect server to a key that speaks, which
-// is seen once and is nowhere else; by keyboard, on a phone, in the light and in the dark, with nothing for axe to find.
+// The key page in Chromium: sign-in through a real OpenID Connect server, then creating, replacing and revoking API keys. A
+// new key is shown once and leaves no trace. Also checks keyboard use, axe findings, and overflow on a phone.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
@@ -9,12 +9,15 @@ import { openPage, type Page } from './chromium.ts';
 import { openSignedDoor } from './oidc-server.ts';
 
 const door = await openSignedDoor({}, {}, afterAll);
-/** Where to leave pictures of the page, if anywhere. */
+/** A folder for screenshots; empty takes none. */
 const { SCREENSHOTS = '' } = process.env;
 
-async function look(page: Page, name: string): Promise<void> {
+async function takeScreenshot(page: Page, name: string): Promise<void> {
   if (SCREENSHOTS !== '') writeFileSync(join(SCREENSHOTS, `${name}.png`), await page.screenshot());
 }
+
+const setViewport = (page: Page, width: number, height: number, deviceScaleFactor: number) =>
+  page.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor, mobile: width < 600 });
 
 async function signIn(page: Page): Promise<void> {
   await page.goTo(`${door.url}/oauth/get-key`);
@@ -27,80 +30,72 @@ async function signIn(page: Page): Promise<void> {
   await page.until(`document.getElementById('none').hidden === false || document.querySelector('#keys li')`);
 }
 
+/** Types a name, presses Enter, and returns the new key. */
+async function createKey(page: Page, name: string): Promise<string> {
+  await page.run(`document.getElementById('name').focus()`);
+  await page.press(...name, 'Enter');
+  await page.until(`!document.getElementById('new-key').hidden`);
+  return textOf(page, 'new-key-secret');
+}
+
 const textOf = (page: Page, id: string) => page.run<string>(`document.getElementById('${id}').textContent`);
 
-test.skipIf(!isInstalled('chromium'))('from signing in to a key that speaks, and is shown once', async () => {
+test.skipIf(!isInstalled('chromium'))('a key is created, shown once, replaced and revoked', async () => {
   const page = await openPage(onTestFinished);
   await page.send('Page.enable');
-  await page.send('Emulation.setDeviceMetricsOverride', {
-    width: 900,
-    height: 900,
-    deviceScaleFactor: 1,
-    mobile: false,
-  });
+  await setViewport(page, 900, 900, 1);
   await signIn(page);
-  await look(page, 'signed-in');
+  await takeScreenshot(page, 'signed-in');
   expect(await axeFindings(page)).toEqual([]);
 
-  // By keyboard alone: the name has a label, and Enter makes the key.
-  await page.run(`document.getElementById('name').focus()`);
-  await page.press(...'laptop', 'Enter');
-  await page.until(`!document.getElementById('made').hidden`);
-  const key = await textOf(page, 'made-key');
+  // Enter in the name field creates the key.
+  const key = await createKey(page, 'laptop');
   expect(key).toMatch(/^snt_[0-9A-Za-z]{10}_[0-9A-Za-z]{49}$/);
-  expect(await page.run('document.activeElement.id')).toBe('made-title');
-  expect(await textOf(page, 'made-curl')).toContain(`curl -sSf ${door.url}/api/audio/speech`);
+  expect(await page.run('document.activeElement.id')).toBe('new-key-title');
+  expect(await textOf(page, 'new-key-curl')).toContain(`curl -sSf ${door.url}/api/audio/speech`);
   await page.until(`document.querySelector('#keys li h3')?.textContent === 'laptop'`);
-  await look(page, 'made');
+  await takeScreenshot(page, 'created');
   expect(await axeFindings(page)).toEqual([]);
 
-  const said = await door.speak({ text: 'Hello.', return_format: 'buffer' }, { headers: { 'X-API-Key': key } });
-  expect([said.status, (await said.arrayBuffer()).byteLength > 10_000]).toEqual([200, true]);
+  const response = await door.speak({ text: 'Hello.', return_format: 'buffer' }, { headers: { 'X-API-Key': key } });
+  expect([response.status, (await response.arrayBuffer()).byteLength > 10_000]).toEqual([200, true]);
 
   const secret = key.slice(15, 58);
-  const kept = await door.storage.read();
-  expect(kept.map(({ bytes }) => bytes.toString('latin1')).join('\n')).not.toContain(secret);
+  const stored = await door.storage.read();
+  expect(stored.map(({ bytes }) => bytes.toString('latin1')).join('\n')).not.toContain(secret);
   expect(JSON.stringify([door.calls, door.requests, door.faults])).not.toContain(secret);
 
-  // Gone with a reload, and not brought back by going elsewhere and back.
+  // The key is gone after a reload, and after leaving the page and going back.
   await page.run('location.reload()');
   await page.until(`document.readyState === 'complete' && document.querySelector('#keys li')`);
   expect(await page.run('document.documentElement.outerHTML')).not.toContain(secret);
-  await page.run(`document.getElementById('name').focus()`);
-  await page.press(...'phone', 'Enter');
-  await page.until(`!document.getElementById('made').hidden`);
-  const second = (await textOf(page, 'made-key')).slice(15, 58);
+  const second = (await createKey(page, 'phone')).slice(15, 58);
   await page.goTo(`${door.url}/docs`);
   await page.until(`location.pathname === '/docs'`);
   await page.run('history.back()');
   await page.until(`location.pathname === '/oauth/get-key' && document.querySelector('#keys li')`);
   expect(await page.run('document.documentElement.outerHTML')).not.toContain(second);
 
-  // Replaced, and revoked once the person is sure.
+  // Replace needs no confirmation; revoke does.
   await page.run(`document.querySelector('[aria-label="Replace laptop"]').click()`);
-  await page.until(`document.getElementById('said').textContent.includes('was replaced')`);
+  await page.until(`document.getElementById('status').textContent.includes('was replaced')`);
   await page.run(`document.querySelector('[aria-label="Revoke phone"]').click()`);
-  await page.until(`document.getElementById('sure').open`);
-  await look(page, 'sure');
+  await page.until(`document.getElementById('confirm').open`);
+  await takeScreenshot(page, 'confirm');
   expect(await axeFindings(page)).toEqual([]);
   await page.press('Escape');
-  await page.until(`!document.getElementById('sure').open`);
+  await page.until(`!document.getElementById('confirm').open`);
   await page.run(`document.querySelector('[aria-label="Revoke phone"]').click()`);
-  await page.run(`document.querySelector('#sure button[value=yes]').click()`);
-  await page.until(`document.getElementById('said').textContent === 'phone is revoked.'`);
+  await page.run(`document.querySelector('#confirm button[value=yes]').click()`);
+  await page.until(`document.getElementById('status').textContent === 'phone is revoked.'`);
 
-  // On the narrowest phone nothing hangs over the edge, and in the dark all can be read.
-  await page.send('Emulation.setDeviceMetricsOverride', {
-    width: 320,
-    height: 700,
-    deviceScaleFactor: 2,
-    mobile: true,
-  });
+  // No overflow on a narrow phone, no axe findings in dark.
+  await setViewport(page, 320, 700, 2);
   await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: 'dark' }] });
   expect(await page.run('document.documentElement.scrollWidth')).toBe(320);
   expect(await axeFindings(page)).toEqual([]);
-  await look(page, 'phone-dark');
+  await takeScreenshot(page, 'phone-dark');
 
-  await page.run(`document.getElementById('leave').click()`);
+  await page.run(`document.getElementById('sign-out').click()`);
   await page.until(`location.pathname === '/docs'`);
 });

@@ -3,7 +3,7 @@
 // is a fault. Faults are sentences; none means that all is well.
 import { type ErrorObject, Ajv2020 as Validator } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { DocumentedAnswer, DocumentedOperation, OpenApi } from '../../src/gateway/docs/openapi-document.ts';
+import type { DocumentedOperation, DocumentedResponse, OpenApi } from '../../src/gateway/docs/openapi-document.ts';
 import type { Schema } from '../../src/gateway/http/route-docs.ts';
 import { eventsIn } from './event-reader.ts';
 
@@ -17,7 +17,7 @@ export interface Received {
 type ReplyHeader = OpenApi['components']['headers'][string];
 
 interface Found {
-  answer: DocumentedAnswer;
+  answer: DocumentedResponse;
   name: string;
 }
 
@@ -81,7 +81,7 @@ export function createOpenApiCheck(document: OpenApi) {
   };
   const typeOf = ({ headers }: Received) => headers.get('content-type')?.split(';', 1)[0];
 
-  const headerFaults = (headers: Headers, documented: DocumentedAnswer['headers']) => {
+  const headerFaults = (headers: Headers, documented: DocumentedResponse['headers']) => {
     const known = new Map(
       Object.entries(documented).map(([name, header]) => [name.toLowerCase(), resolve<ReplyHeader>(header)]),
     );

@@ -1,13 +1,13 @@
-// The service, as the pages ask it: with the key, from wherever the console itself came. What it refuses is thrown as a
-// Refusal, in its own words.
+// HTTP client of the Sonant API for the console pages: sends the API key with each request, to the origin and path prefix
+// that served the console. An error response is thrown as an ApiError.
 /** @import { FailureBody } from './wire.d.ts' */
 
-/** What the service said in place of an answer. */
-export class Refusal extends Error {
+/** An error response of the API. */
+export class ApiError extends Error {
   /** @param {FailureBody} body */
   constructor(body) {
-    const faults = (body.details ?? []).map(({ field, message }) => `${field} ${message}`);
-    super(faults.length > 0 ? `${body.message} ${faults.join('; ')}.` : body.message);
+    const fieldErrors = (body.details ?? []).map(({ field, message }) => `${field} ${message}`);
+    super(fieldErrors.length > 0 ? `${body.message} ${fieldErrors.join('; ')}.` : body.message);
     this.reason = body.error;
     this.status = body.status;
     this.requestId = body.request_id;
@@ -17,52 +17,43 @@ export class Refusal extends Error {
 }
 
 /**
- * @typedef {object} Asked
- * @property {string} [method] Usually GET, or POST where there is a body.
+ * @typedef {object} ApiRequest
+ * @property {string} [method] Defaults to POST with a body, GET without.
  * @property {Record<string, string | number | undefined>} [query]
  * @property {unknown} [body] Sent as JSON.
  * @property {Record<string, string>} [headers]
  * @property {AbortSignal} [signal]
  *
  * @typedef {object} Upload
- * @property {(share: number) => void} [onProgress] From 0 to 1.
+ * @property {(fraction: number) => void} [onProgress] Receives the uploaded fraction, 0 to 1.
  * @property {AbortSignal} [signal]
  */
 
-/** Where the service is: the console stands right below it. */
+/** Base URL of the service: the console is at `/console` below it. */
 export const serviceUrl = new URL('.', document.baseURI).href.replace(/\/$/, '');
 
 /** @typedef {ReturnType<typeof createApi>} Api */
 
 /**
  * @param {string} apiKey
- * @param {(refusal: Refusal) => void} [onRefusedKey] Told when the key itself is refused.
+ * @param {(error: ApiError) => void} [onKeyRejected] Called when the API rejects the key itself.
  */
-export function createApi(apiKey, onRefusedKey = () => {}) {
+export function createApi(apiKey, onKeyRejected = () => {}) {
   /** @param {FailureBody} body */
-  const refuse = (body) => {
-    const refusal = new Refusal(body);
-    if (refusal.reason === 'invalid_api_key') onRefusedKey(refusal);
-    return refusal;
+  const toApiError = (body) => {
+    const error = new ApiError(body);
+    if (error.reason === 'invalid_api_key') onKeyRejected(error);
+    return error;
   };
 
   /**
-   * The reply, once it is known to be a success.
+   * Returns the response if it is a success; throws otherwise.
    * @param {string} path Such as `/api/voices`.
-   * @param {Asked} [asked]
+   * @param {ApiRequest} [request]
    */
-  async function send(path, { method, query = {}, body, headers = {}, signal } = {}) {
-    const hasBody = body !== undefined;
-    const reply = await fetch(toUrl(path, query), {
-      method: method ?? (hasBody ? 'POST' : 'GET'),
-      headers: { 'X-API-Key': apiKey, ...(hasBody && { 'Content-Type': 'application/json' }), ...headers },
-      body: hasBody ? JSON.stringify(body) : null,
-      credentials: 'omit',
-      ...(signal && { signal }),
-    }).catch((error) => {
-      throw signal?.aborted ? signal.reason : unreachable(error);
-    });
-    if (!reply.ok) throw refuse(await toFailure(reply));
+  async function send(path, request = {}) {
+    const reply = await fetchReply(path, apiKey, request);
+    if (!reply.ok) throw toApiError(await toFailureBody(reply));
     return reply;
   }
 
@@ -70,28 +61,28 @@ export function createApi(apiKey, onRefusedKey = () => {}) {
     send,
 
     /**
-     * What it answers, as JSON; nothing where the answer is empty.
+     * Returns the response body as JSON, or undefined for 204.
      * @param {string} path
-     * @param {Asked} [asked]
+     * @param {ApiRequest} [request]
      * @returns {Promise<any>}
      */
-    async ask(path, asked) {
-      const reply = await send(path, asked);
+    async requestJson(path, request) {
+      const reply = await send(path, request);
       return reply.status === 204 ? undefined : reply.json();
     },
 
     /**
-     * All pages of a list, as one.
+     * Fetches all pages of a list.
      * @param {string} path
-     * @param {string} member What the list is called: `voices`.
-     * @param {Asked} [asked]
+     * @param {string} member The member that holds the items, such as `voices`.
+     * @param {ApiRequest} [request]
      * @returns {Promise<any[]>}
      */
-    async list(path, member, asked = {}) {
+    async list(path, member, request = {}) {
       const all = [];
       for (let cursor = ''; cursor !== null; ) {
-        const query = { limit: 1000, ...asked.query, ...(cursor && { cursor }) };
-        const page = await (await send(path, { ...asked, query })).json();
+        const query = { limit: 1000, ...request.query, ...(cursor && { cursor }) };
+        const page = await (await send(path, { ...request, query })).json();
         all.push(...page[member]);
         cursor = page.next_cursor;
       }
@@ -99,32 +90,59 @@ export function createApi(apiKey, onRefusedKey = () => {}) {
     },
 
     /**
-     * Sends a form, telling how far it is.
+     * Sends a form and reports the upload progress.
      * @param {string} path
      * @param {FormData} form
      * @param {Upload} [upload]
      * @returns {Promise<any>}
      */
-    upload(path, form, { onProgress, signal } = {}) {
-      const { promise, resolve, reject } = Promise.withResolvers();
-      // `fetch` does not say how much of a body has left.
-      const request = new XMLHttpRequest();
-      request.open('POST', toUrl(path, {}));
-      request.setRequestHeader('X-API-Key', apiKey);
-      request.responseType = 'json';
-      request.upload.addEventListener('progress', ({ loaded, total }) => onProgress?.(loaded / total));
-      request.addEventListener('load', () => {
-        const { status, response } = request;
-        if (status < 300) resolve(response);
-        else reject(refuse(response ?? noBody(status)));
-      });
-      request.addEventListener('error', () => reject(unreachable()));
-      request.addEventListener('abort', () => reject(signal?.reason));
-      signal?.addEventListener('abort', () => request.abort());
-      request.send(form);
-      return promise;
+    async upload(path, form, upload = {}) {
+      const { status, response } = await postForm(path, apiKey, form, upload);
+      if (status < 300) return response;
+      throw toApiError(response ?? withoutBody(status));
     },
   };
+}
+
+/**
+ * @param {string} path
+ * @param {string} apiKey
+ * @param {ApiRequest} request
+ */
+function fetchReply(path, apiKey, { method, query = {}, body, headers = {}, signal }) {
+  const hasBody = body !== undefined;
+  return fetch(toUrl(path, query), {
+    method: method ?? (hasBody ? 'POST' : 'GET'),
+    headers: { 'X-API-Key': apiKey, ...(hasBody && { 'Content-Type': 'application/json' }), ...headers },
+    body: hasBody ? JSON.stringify(body) : null,
+    credentials: 'omit',
+    ...(signal && { signal }),
+  }).catch((error) => {
+    throw signal?.aborted ? signal.reason : unreachable(error);
+  });
+}
+
+/**
+ * Uses XMLHttpRequest, since `fetch` reports no upload progress.
+ * @param {string} path
+ * @param {string} apiKey
+ * @param {FormData} form
+ * @param {Upload} upload
+ * @returns {Promise<XMLHttpRequest>} The finished request.
+ */
+function postForm(path, apiKey, form, { onProgress, signal }) {
+  const { promise, resolve, reject } = Promise.withResolvers();
+  const request = new XMLHttpRequest();
+  request.open('POST', toUrl(path, {}));
+  request.setRequestHeader('X-API-Key', apiKey);
+  request.responseType = 'json';
+  request.upload.addEventListener('progress', ({ loaded, total }) => onProgress?.(loaded / total));
+  request.addEventListener('load', () => resolve(request));
+  request.addEventListener('error', () => reject(unreachable()));
+  request.addEventListener('abort', () => reject(signal?.reason));
+  signal?.addEventListener('abort', () => request.abort());
+  request.send(form);
+  return promise;
 }
 
 /**
@@ -144,11 +162,16 @@ const unreachable = (cause) => new Error('The service cannot be reached. Is it r
  * @param {Response} reply
  * @returns {Promise<FailureBody>}
  */
-const toFailure = (reply) => reply.json().catch(() => noBody(reply.status));
+const toFailureBody = (reply) => reply.json().catch(() => withoutBody(reply.status));
 
 /**
- * Something between here and the service has answered.
+ * For a response that is not from Sonant, such as that of a proxy.
  * @param {number} status
  * @returns {FailureBody}
  */
-const noBody = (status) => ({ error: 'unknown', message: `The answer was ${status}.`, status, request_id: '' });
+const withoutBody = (status) => ({
+  error: 'unknown',
+  message: `The server responded with status ${status}.`,
+  status,
+  request_id: '',
+});

@@ -1,100 +1,104 @@
-// A person becomes a voice, step by step: who it is, how they speak, that they agree, and the making of it. What the service
-// finds wrong with a recording is told at that recording.
+// The form that clones a voice in four steps: the speaker, a sample recording, a consent recording, and the upload. Errors
+// of the API about a recording are shown at that recording.
 /** @import { Child } from './element.js' */
-/** @import { Desk } from './page.d.ts' */
+/** @import { PageContext } from './page.d.ts' */
 /** @import { CloningEngine, Voice } from './wire.d.ts' */
-import { createPerson } from './clone-person.js';
-import { createWords } from './clone-words.js';
+import { createCloneScripts } from './clone-scripts.js';
+import { createSpeakerFields } from './clone-speaker.js';
 import { element, fill } from './element.js';
-import { clearFaults, showFaults, showRefusal } from './field.js';
+import { clearFieldErrors, showApiError, showFieldErrors } from './field.js';
 import { loading } from './notices.js';
 import { createRecordingField } from './recording-field.js';
-import { notWithThisKey, toVoiceAddress } from './voice-words.js';
+import { missingWriteScopeCard, toVoiceAddress } from './voice-elements.js';
 
 const uploadBytesMax = 25 << 20;
 
-/** @param {Desk} desk */
-export async function showCloneForm(desk) {
-  const { room, api, may, signal } = desk;
+/** @param {PageContext} pageContext */
+export async function showCloneForm(pageContext) {
+  const { root, api, hasScope, signal } = pageContext;
   const head = [
     element('a', { class: 'back', href: '#/voices' }, '‹ Voices'),
     element('h1', { tabindex: -1 }, 'Clone a voice'),
     element(
       'p',
       { class: 'lead' },
-      'Two short recordings, and somebody speaks here who agrees to it. Their voice stays theirs: it can be taken back at any time.',
+      'It takes two short recordings and the consent of the speaker. The consent can be withdrawn at any time.',
     ),
   ];
-  if (!may('voices:write')) return fill(room, ...head, notWithThisKey());
-  fill(room, ...head, loading('Asking how people can be cloned here …'));
+  if (!hasScope('voices:write')) return fill(root, ...head, missingWriteScopeCard());
+  fill(root, ...head, loading('Loading the cloning engines …'));
   /** @type {{ engines: CloningEngine[] }} */
-  const { engines } = await api.ask('/api/cloning', { signal });
-  if (engines.length === 0) return fill(room, ...head, notHere());
-  fill(room, ...head, element('div', { class: 'beside' }, createForm(desk, engines), whatBecomes()));
+  const { engines } = await api.requestJson('/api/cloning', { signal });
+  if (engines.length === 0) return fill(root, ...head, noCloningCard());
+  fill(root, ...head, element('div', { class: 'beside' }, createForm(pageContext, engines), dataHandlingCard()));
 }
 
-const notHere = () =>
+const noCloningCard = () =>
   element(
     'section',
     { class: 'card narrow' },
-    element('h2', {}, 'Nobody can be cloned here yet'),
-    element('p', {}, 'None of the engines of this service makes clones. Whoever runs it can add one that does:'),
+    element('h2', {}, 'Voice cloning is not available'),
+    element('p', {}, 'No engine of this service can clone voices. Its operator can add one:'),
     element(
       'ul',
       { class: 'plain' },
       element(
         'li',
         {},
-        'a model on the machine that speaks from a sample of a voice; ',
+        'a local model that speaks from a voice sample; ',
         element('code', {}, 'sonant doctor'),
-        ' tells what is there;',
+        ' lists the installed engines;',
       ),
-      element('li', {}, 'a cloud that clones, with an account there.'),
+      element('li', {}, 'a cloud service with voice cloning, which needs an account.'),
     ),
-    element('p', { class: 'hint' }, 'The page “Engines” of the documents says how, step by step.'),
+    element('p', { class: 'hint' }, 'The page “Engines” of the documentation explains each step.'),
   );
 
-const whatBecomes = () =>
+const dataHandlingCard = () =>
   element(
     'aside',
-    { class: 'card', 'aria-labelledby': 'what-becomes' },
-    element('h2', { id: 'what-becomes' }, 'What becomes of it'),
+    { class: 'card', 'aria-labelledby': 'data-handling' },
+    element('h2', { id: 'data-handling' }, 'What happens to the recordings'),
     element(
       'ul',
       { class: 'plain' },
-      element('li', {}, 'The recordings are not kept as they are. What the engine makes of them is, encrypted.'),
-      element('li', {}, 'The consent stays on record: who gave it, what was said, and when.'),
       element(
         'li',
         {},
-        'It can be withdrawn on the voice’s own page. The voice is silent at once and for good, and all stored audio of it is gone.',
+        'The recordings are not stored. The data that the engine derives from them is stored encrypted.',
+      ),
+      element('li', {}, 'The consent is stored: who gave it, what was said, and when.'),
+      element(
+        'li',
+        {},
+        'The consent can be withdrawn on the page of the voice. The voice then stops speaking at once and for good, and all its stored audio is deleted.',
       ),
     ),
-    element('p', { class: 'hint' }, 'Whose voice it is, and that they agree, is for you to know.'),
+    element('p', { class: 'hint' }, 'You are responsible for knowing whose voice it is, and that they agree.'),
   );
 
 /**
- * @param {Desk} desk
+ * @param {PageContext} pageContext
  * @param {readonly CloningEngine[]} engines
  */
-function createForm({ api, signal, say, complain }, engines) {
-  const person = createPerson(engines);
-  const reference = createRecordingField({ name: 'reference_audio', label: 'Recording of the person', signal });
+function createForm({ api, signal, notify, showError }, engines) {
+  const speaker = createSpeakerFields(engines);
+  const reference = createRecordingField({ name: 'reference_audio', label: 'Recording of the speaker', signal });
   const consent = createRecordingField({ name: 'consent_audio', label: 'Recording of the consent', signal });
-  const words = createWords({ reference, consent });
+  const scripts = createCloneScripts({ reference, consent });
   const agreed = element('input', { type: 'checkbox', id: 'agreed' });
-  const making = createMaking();
+  const progress = createSubmitProgress();
   const form = element(
     'form',
     { novalidate: true },
     element(
       'ol',
       { class: 'steps' },
-      step('Who is it?', ...person.fields),
-      step('How they speak', words.passage, reference.root, words.referenceText),
-      step('That they agree', words.sentence, consent.root),
+      step('Speaker', ...speaker.fields),
+      step('Voice sample', scripts.passage, reference.root, scripts.referenceText),
+      step('Consent', scripts.sentence, consent.root),
       step(
-        'Make the voice',
+        'Create the voice',
         element(
           'div',
           { class: 'field', 'data-field': 'agreed' },
@@ -102,37 +106,37 @@ function createForm({ api, signal, say, complain }, engines) {
             'label',
             { class: 'check' },
             agreed,
-            element('span', {}, 'The same person speaks on both recordings, and knows what they are for.'),
+            element('span', {}, 'The same person speaks in both recordings and knows what they are used for.'),
           ),
-          element('p', { class: 'field-trouble' }),
+          element('p', { class: 'field-error' }),
         ),
-        making.root,
+        progress.root,
       ),
     ),
   );
   const choose = () => {
-    const { engine, languageCode } = person.chosen();
-    if (engine) words.show(engine, languageCode);
+    const { engine, languageCode } = speaker.chosen();
+    if (engine) scripts.show(engine, languageCode);
   };
   form.addEventListener('change', choose);
   choose();
 
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
-    clearFaults(form);
+    clearFieldErrors(form);
     const files = { reference_audio: reference.file(), consent_audio: consent.file() };
     const missing = missingIn(files, agreed.checked);
-    if (showFaults(form, missing).length < missing.length) return;
-    const body = toBody({ ...person.values(), ...words.values(), ...files });
+    if (showFieldErrors(form, missing).length < missing.length) return;
+    const body = toBody({ ...speaker.values(), ...scripts.values(), ...files });
     try {
-      making.begin();
+      progress.start();
       /** @type {Voice} */
-      const voice = await api.upload('/api/voices', body, { signal, onProgress: making.show });
+      const voice = await api.upload('/api/voices', body, { signal, onProgress: progress.show });
       location.hash = toVoiceAddress(voice.voice_id);
-      say(voice.status === 'ready' ? `${voice.name} can speak.` : `${voice.name} is being made.`);
+      notify(voice.status === 'ready' ? `${voice.name} can speak.` : `${voice.name} is being created.`);
     } catch (error) {
-      making.end();
-      showRefusal(form, error, complain);
+      progress.end();
+      showApiError(form, error, showError);
     }
   });
   return form;
@@ -144,49 +148,50 @@ function createForm({ api, signal, say, complain }, engines) {
  */
 const step = (title, ...children) => element('li', { class: 'card' }, element('h2', {}, title), ...children);
 
-/** How far the making of it is: sent, then listened to. */
-function createMaking() {
-  const button = element('button', { type: 'submit', class: 'main' }, 'Make the voice');
+/** The submit button, the progress of the upload, and the wait for the engine. */
+function createSubmitProgress() {
+  const button = element('button', { type: 'submit', class: 'main' }, 'Create the voice');
   const bar = element('progress', { max: 1, 'aria-label': 'Upload' });
-  const told = element('p', { class: 'hint', role: 'status' });
-  const root = element('div', { class: 'making' }, button, bar, told);
+  const status = element('p', { class: 'hint', role: 'status' });
+  const root = element('div', { class: 'submit-progress' }, button, bar, status);
   bar.hidden = true;
   return {
     root,
-    begin() {
+    start() {
       button.disabled = true;
       bar.hidden = false;
       bar.value = 0;
-      fill(told, 'Sending the recordings …');
+      fill(status, 'Uploading the recordings …');
     },
-    /** @param {number} share */
-    show(share) {
-      bar.value = share;
-      if (share < 1) return;
-      // From here on nobody knows how long.
+    /** @param {number} fraction */
+    show(fraction) {
+      bar.value = fraction;
+      if (fraction < 1) return;
+      // The engine reports no progress.
       bar.removeAttribute('value');
-      fill(told, 'The recordings are listened to, and the voice is made. This takes a moment.');
+      fill(status, 'The service checks the recordings and creates the voice. This takes a moment.');
     },
     end() {
       button.disabled = false;
       bar.hidden = true;
-      fill(told);
+      fill(status);
     },
   };
 }
 
 /**
- * What needs no question to the service.
+ * Errors that need no request to the service.
  * @param {{ reference_audio: Blob | undefined, consent_audio: Blob | undefined }} files
  * @param {boolean} isAgreed
  */
 function missingIn({ reference_audio, consent_audio }, isAgreed) {
   const missing = [];
-  if (!reference_audio) missing.push({ field: 'reference_audio', message: 'record the person, or choose a file' });
-  if (!consent_audio) missing.push({ field: 'consent_audio', message: 'record the consent; nobody is cloned without' });
+  if (!reference_audio) missing.push({ field: 'reference_audio', message: 'record the speaker, or choose a file' });
+  if (!consent_audio)
+    missing.push({ field: 'consent_audio', message: 'record the consent; a voice is cloned only with consent' });
   if ((reference_audio?.size ?? 0) + (consent_audio?.size ?? 0) > uploadBytesMax)
-    missing.push({ field: 'reference_audio', message: 'both recordings together may have 25 MiB' });
-  if (!isAgreed) missing.push({ field: 'agreed', message: 'say that it is so' });
+    missing.push({ field: 'reference_audio', message: 'both recordings together must be at most 25 MiB' });
+  if (!isAgreed) missing.push({ field: 'agreed', message: 'confirm this statement' });
   return missing;
 }
 

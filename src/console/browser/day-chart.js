@@ -1,7 +1,8 @@
-// A bar for each day, drawn for the width there is: with a few round figures at the side, its value under the pointer or at
-// the focus, which the arrow keys move from day to day, and all of it again as a table.
+// A bar chart with one bar per day, as SVG for the available width. The value of a day is shown on hover and focus; arrow
+// keys move the focus. The same data follows as a table.
+
+import { toAxisTicks } from './axis-ticks.js';
 import { element, fill } from './element.js';
-import { ticksFor } from './tick.js';
 
 const height = 200;
 const [top, bottom, side] = [12, 26, 44];
@@ -16,8 +17,8 @@ const namespace = 'http://www.w3.org/2000/svg';
  * @typedef {object} DayChartOptions
  * @property {string} title
  * @property {readonly DayValue[]} days
- * @property {(value: number) => string} toText The value in full, with its unit.
- * @property {{ divisor: number, name: string }} unit What the side of the chart counts in, as the caption says.
+ * @property {(value: number) => string} toText The full value with its unit.
+ * @property {{ divisor: number, name: string }} unit The unit of the axis, named in the caption.
  */
 
 /** @param {DayChartOptions} options */
@@ -80,8 +81,8 @@ export function dayChart(options) {
  * @param {number} width
  */
 function toDrawing({ title, days, toText, unit }, width) {
-  const most = Math.max(...days.map(({ value }) => value), 0) / unit.divisor;
-  const ticks = ticksFor(most);
+  const max = Math.max(...days.map(({ value }) => value), 0) / unit.divisor;
+  const ticks = toAxisTicks(max);
   const scale = (height - top - bottom) / /** @type {number} */ (ticks.at(-1));
   const floor = height - bottom;
   const step = (width - side) / days.length;
@@ -97,8 +98,8 @@ function toDrawing({ title, days, toText, unit }, width) {
     if ((days.length - 1 - at) % every !== 0) return [];
     const middle = side + (at + 0.5) * step;
     const isLast = width - middle < labelWidth / 2;
-    const place = { x: isLast ? width : middle, y: height - 6, 'text-anchor': isLast ? 'end' : 'middle' };
-    return shape('text', place, toDayName(day, true));
+    const position = { x: isLast ? width : middle, y: height - 6, 'text-anchor': isLast ? 'end' : 'middle' };
+    return shape('text', position, toDayName(day, true));
   });
   const bars = days.map(({ day, value }, at) => {
     const bar = shape('g', { class: 'day', role: 'img', 'aria-label': `${toDayName(day)}: ${toText(value)}` });
@@ -114,13 +115,13 @@ function toDrawing({ title, days, toText, unit }, width) {
   const drawing = shape('svg', { viewBox: `0 0 ${width} ${height}`, role: 'group', 'aria-label': `${title}, by day` });
   const grid = shape('g', { 'aria-hidden': 'true' });
   grid.append(...lines, ...names);
-  const about = shape('desc', {}, 'One bar for each day. The arrow keys go from day to day.');
-  drawing.append(about, grid, ...bars);
+  const description = shape('desc', {}, 'One bar per day. The arrow keys move from day to day.');
+  drawing.append(description, grid, ...bars);
   return { drawing, bars };
 }
 
 /**
- * Standing on the floor, with its upper corners round.
+ * A bar that stands on the floor, with rounded upper corners.
  * @param {number} x
  * @param {number} floor
  * @param {number} wide
@@ -175,12 +176,14 @@ const toTable = ({ title, days, toText }) =>
 const toTickText = (tick) => tick.toLocaleString(undefined, { notation: 'compact', maximumFractionDigits: 1 });
 
 /**
- * Days are of UTC, wherever they are read.
+ * Formats a UTC day.
  * @param {string} day
  */
 const toDayName = (day, isShort = false) =>
   new Date(day).toLocaleDateString(undefined, {
-    ...{ timeZone: 'UTC', day: 'numeric', month: 'short' },
+    timeZone: 'UTC',
+    day: 'numeric',
+    month: 'short',
     ...(!isShort && { weekday: 'short' }),
   });
 
@@ -190,8 +193,8 @@ const toDayName = (day, isShort = false) =>
  * @param {string} [text]
  */
 function shape(name, attributes, text) {
-  const made = /** @type {SVGElement} */ (document.createElementNS(namespace, name));
-  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, String(value));
-  if (text !== undefined) made.textContent = text;
-  return made;
+  const target = /** @type {SVGElement} */ (document.createElementNS(namespace, name));
+  for (const [attribute, value] of Object.entries(attributes)) target.setAttribute(attribute, String(value));
+  if (text !== undefined) target.textContent = text;
+  return target;
 }

@@ -1,5 +1,5 @@
-// Elements, made in one line: their attributes, what they listen to (`onclick`), and what is in them. Text is only ever
-// put in as text.
+// Creates DOM elements in one call: attributes, event listeners (`onclick`) and children. Strings become text nodes and
+// are never parsed as HTML.
 
 /** @typedef {Node | string | number | false | null | undefined} Child */
 /** @typedef {Record<string, string | number | boolean | undefined | ((event: any) => unknown)>} Attributes */
@@ -7,19 +7,19 @@
 /**
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
- * @param {Attributes} [attributes] `true` is an attribute without a value, `false` and `undefined` are none.
+ * @param {Attributes} [attributes] `true` sets an attribute without a value; `false` and `undefined` set none.
  * @param {...(Child | Child[])} children
  * @returns {HTMLElementTagNameMap[Name]}
  */
 export function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  setAll(made, attributes);
-  made.append(...toNodes(children));
-  return made;
+  const target = document.createElement(name);
+  setAttributes(target, attributes);
+  target.append(...toNodes(children));
+  return target;
 }
 
 /**
- * Puts other children in place of those there are.
+ * Replaces all children.
  * @param {Element} parent
  * @param {...(Child | Child[])} children
  */
@@ -35,13 +35,13 @@ const toNodes = (children) =>
     .map((child) => (child instanceof Node ? child : String(child)));
 
 /**
- * @param {Element} made
+ * @param {Element} target
  * @param {Attributes} attributes
  */
-function setAll(made, attributes) {
+function setAttributes(target, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === 'function') made.addEventListener(name.slice(2), value);
-    else if (value === true) made.setAttribute(name, '');
-    else if (value !== false && value !== undefined) made.setAttribute(name, String(value));
+    if (typeof value === 'function') target.addEventListener(name.slice(2), value);
+    else if (value === true) target.setAttribute(name, '');
+    else if (value !== false && value !== undefined) target.setAttribute(name, String(value));
   }
 }

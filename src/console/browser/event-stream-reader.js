@@ -1,5 +1,5 @@
-// Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html) as they come in the body of a reply
-// to `fetch`, which can carry a key and a text, as EventSource cannot. Of an event, its id and its data as JSON are read.
+// Parses Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html) from the body of a `fetch`
+// response. EventSource cannot send an API key or a body. Only `id` and `data` (as JSON) of an event are read.
 
 /** @typedef {{ id: string, data: any }} ServerEvent */
 
@@ -20,7 +20,7 @@ export async function* readEvents(body) {
 }
 
 /**
- * Not every browser can iterate over a stream.
+ * Not every browser supports async iteration of a ReadableStream.
  * @param {ReadableStream<string>} stream
  */
 async function* piecesOf(stream) {
@@ -34,7 +34,7 @@ async function* piecesOf(stream) {
 
 /**
  * @param {string} block
- * @returns {ServerEvent | undefined} Nothing for a comment.
+ * @returns {ServerEvent | undefined} Undefined for a comment.
  */
 function toEvent(block) {
   let [id, data] = ['', ''];

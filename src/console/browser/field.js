@@ -1,11 +1,11 @@
-// What is asked for in a form: a label, the control, a hint, and what the service found wrong with it, told right there.
+// A form field: label, control, hint, and the validation errors that the API reports for it, shown next to the control.
 /** @import { Child } from './element.js' */
-import { Refusal } from './api.js';
+import { ApiError } from './api.js';
 import { element, fill } from './element.js';
 
 /**
  * @typedef {object} FieldOptions
- * @property {string} name As the service calls it.
+ * @property {string} name The API field name.
  * @property {string} label
  * @property {HTMLElement} control
  * @property {Child | Child[]} [hint]
@@ -14,74 +14,74 @@ import { element, fill } from './element.js';
 /** @param {FieldOptions} options */
 export function field({ name, label, control, hint }) {
   control.id ||= `field-${name.replace(/\W/g, '-')}`;
-  const trouble = element('p', { id: `${control.id}-trouble`, class: 'field-trouble' });
-  const told = hint === undefined ? undefined : element('p', { id: `${control.id}-hint`, class: 'hint' }, hint);
-  control.setAttribute('aria-describedby', [told?.id, trouble.id].filter(Boolean).join(' '));
+  const errorText = element('p', { id: `${control.id}-error`, class: 'field-error' });
+  const hintText = hint === undefined ? undefined : element('p', { id: `${control.id}-hint`, class: 'hint' }, hint);
+  control.setAttribute('aria-describedby', [hintText?.id, errorText.id].filter(Boolean).join(' '));
   return element(
     'div',
     { class: 'field', 'data-field': name },
     element('label', { for: control.id }, label),
     control,
-    told,
-    trouble,
+    hintText,
+    errorText,
   );
 }
 
 /**
- * What is wrong, where it is wrong; the first of it gets the focus.
+ * Shows each error at its field and focuses the first invalid control.
  * @param {HTMLElement} form
- * @param {readonly { field: string, message: string }[]} faults
- * @returns Those that no field of the form is for.
+ * @param {readonly { field: string, message: string }[]} errors
+ * @returns The errors that match no field of the form.
  */
-export function showFaults(form, faults) {
-  clearFaults(form);
+export function showFieldErrors(form, errors) {
+  clearFieldErrors(form);
   /** @type {HTMLElement[]} */
-  const faulty = [];
-  const others = faults.filter(({ field, message }) => {
-    const place = placeOf(form, field);
-    if (!place) return true;
-    const trouble = /** @type {HTMLElement} */ (place.querySelector('.field-trouble'));
-    trouble.append(element('span', {}, toSentence(message)), ' ');
-    const control = /** @type {HTMLElement} */ (place.querySelector('input, select, textarea, button'));
+  const invalid = [];
+  const unmatched = errors.filter(({ field, message }) => {
+    const target = findField(form, field);
+    if (!target) return true;
+    const errorText = /** @type {HTMLElement} */ (target.querySelector('.field-error'));
+    errorText.append(element('span', {}, toSentence(message)), ' ');
+    const control = /** @type {HTMLElement} */ (target.querySelector('input, select, textarea, button'));
     control.setAttribute('aria-invalid', 'true');
-    // Where several controls share a field, the trouble is read out with the one that gets the focus.
-    trouble.id ||= `trouble-of-${field}`;
-    if (!control.hasAttribute('aria-describedby')) control.setAttribute('aria-describedby', trouble.id);
-    faulty.push(control);
+    // If several controls share a field, the error describes the control that gets the focus.
+    errorText.id ||= `error-of-${field}`;
+    if (!control.hasAttribute('aria-describedby')) control.setAttribute('aria-describedby', errorText.id);
+    invalid.push(control);
     return false;
   });
-  // In the order of the form, which need not be that of the faults.
-  faulty.sort((one, other) => (one.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
-  faulty[0]?.focus();
-  return others;
+  // The API may report errors in another order than that of the form.
+  invalid.sort((one, other) => (one.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
+  invalid[0]?.focus();
+  return unmatched;
 }
 
 /** @param {HTMLElement} form */
-export function clearFaults(form) {
-  for (const trouble of form.querySelectorAll('.field-trouble')) fill(trouble);
+export function clearFieldErrors(form) {
+  for (const errorText of form.querySelectorAll('.field-error')) fill(errorText);
   for (const control of form.querySelectorAll('[aria-invalid]')) control.removeAttribute('aria-invalid');
 }
 
 /**
- * What the service refused, at the fields that it names; what belongs to none of them is for the page to tell.
+ * Shows the field errors of an API error at their fields; if any matches no field, the page shows the whole error.
  * @param {HTMLElement} form
  * @param {unknown} error
- * @param {(error: unknown) => void} complain
+ * @param {(error: unknown) => void} showError
  */
-export function showRefusal(form, error, complain) {
-  const faults = error instanceof Refusal ? error.details : [];
-  if (faults.length === 0 || showFaults(form, faults).length > 0) complain(error);
+export function showApiError(form, error, showError) {
+  const details = error instanceof ApiError ? error.details : [];
+  if (details.length === 0 || showFieldErrors(form, details).length > 0) showError(error);
 }
 
 /**
- * `bindings[0].engine` belongs to `bindings` where nothing closer is there.
+ * Finds the field or its closest ancestor: `bindings[0].engine` falls back to `bindings`.
  * @param {HTMLElement} form
  * @param {string} name
  */
-function placeOf(form, name) {
+function findField(form, name) {
   for (let path = name; path !== ''; path = path.replace(/(\.|\[)?[^.[]*$/, '')) {
-    const place = form.querySelector(`[data-field="${CSS.escape(path)}"]`);
-    if (place) return place;
+    const target = form.querySelector(`[data-field="${CSS.escape(path)}"]`);
+    if (target) return target;
   }
   return undefined;
 }

@@ -1,12 +1,11 @@
-// The few signs that buttons bear, drawn as lines in a square of 24. They say nothing to a screen reader: the button does.
+// Icons as SVG paths in a 24 by 24 box. They are hidden from screen readers; the buttons that contain them have labels.
 
-const lines = {
+const paths = {
   play: 'M7 4.8v14.4L19 12z',
   pause: 'M8 5v14M16 5v14',
   stop: 'M6.5 6.5h11v11h-11z',
   download: 'M12 4v11m-5-4.5 5 5 5-5M5 20h14',
   copy: 'M9 9h11v11H9zM15 9V4H4v11h5',
-  check: 'm5 12.5 4.5 4.5L19 7.5',
   close: 'M6 6l12 12M18 6 6 18',
   search: 'M16 16l4.5 4.5M11 18a7 7 0 1 1 0-14 7 7 0 0 1 0 14z',
   sun: 'M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM12 2.5v2M12 19.5v2M2.5 12h2M19.5 12h2M5.3 5.3l1.4 1.4M17.3 17.3l1.4 1.4M5.3 18.7l1.4-1.4M17.3 6.7l1.4-1.4',
@@ -16,7 +15,7 @@ const lines = {
   record: 'M12 15a3 3 0 0 0 3-3V6a3 3 0 0 0-6 0v6a3 3 0 0 0 3 3zM5.5 11.5a6.5 6.5 0 0 0 13 0M12 18v3',
 };
 
-/** @typedef {keyof typeof lines} IconName */
+/** @typedef {keyof typeof paths} IconName */
 
 const namespace = 'http://www.w3.org/2000/svg';
 
@@ -27,7 +26,7 @@ export function icon(name) {
   drawing.setAttribute('class', `icon icon-${name}`);
   drawing.setAttribute('aria-hidden', 'true');
   const path = document.createElementNS(namespace, 'path');
-  path.setAttribute('d', lines[name]);
+  path.setAttribute('d', paths[name]);
   drawing.append(path);
   return drawing;
 }

@@ -1,13 +1,13 @@
-// A new key: what it is for, what it may do of what its maker may, until when, and, folded away, how much, with which voices
-// and from where.
-/** @import { Desk } from './page.d.ts' */
-/** @import { ApiKey, MadeApiKey } from './wire.d.ts' */
+// The form that creates an API key: name, expiry, scopes and, in a collapsed section, limits, voices and IP addresses. A new
+// key can have at most the scopes and limits of the key in use.
+/** @import { PageContext } from './page.d.ts' */
+/** @import { ApiKey, CreatedApiKey } from './wire.d.ts' */
 import { element } from './element.js';
-import { clearFaults, field, showRefusal } from './field.js';
-import { scopeWords } from './key-words.js';
+import { clearFieldErrors, field, showApiError } from './field.js';
+import { scopeDescriptions } from './key-facts.js';
 
-const usualScopes = ['speech:synthesize', 'speech:stream', 'voices:read'];
-const endings = /** @type {const} */ ([
+const defaultScopes = ['speech:synthesize', 'speech:stream', 'voices:read'];
+const expiries = /** @type {const} */ ([
   ['30', 'in 30 days'],
   ['90', 'in 90 days'],
   ['365', 'in a year'],
@@ -15,35 +15,34 @@ const endings = /** @type {const} */ ([
 ]);
 
 /**
- * @param {Desk} desk
+ * @param {PageContext} pageContext
  * @param {ApiKey} own
- * @param {(key: MadeApiKey) => Promise<void>} onMade
+ * @param {(key: CreatedApiKey) => Promise<void>} onCreated
  */
-export function createKeyForm({ api, say, complain }, own, onMade) {
-  const send = element('button', { type: 'submit', class: 'main' }, 'Make the key');
-  const leave = () => form.dispatchEvent(new Event('close'));
+export function createKeyForm({ api, notify, showError }, own, onCreated) {
+  const send = element('button', { type: 'submit', class: 'main' }, 'Create the key');
+  const close = () => form.dispatchEvent(new Event('close'));
   /** @type {HTMLFormElement} */
   const form = element(
     'form',
     { id: 'key-form', class: 'card', novalidate: true, hidden: true, 'aria-labelledby': 'key-form-title' },
-    element('h2', { id: 'key-form-title' }, 'A new key'),
+    element('h2', { id: 'key-form-title' }, 'New key'),
     element(
       'div',
       { class: 'pair' },
       field({
-        ...{
-          name: 'name',
-          label: 'Name',
-          control: element('input', { name: 'name', maxlength: 100, autocomplete: 'off' }),
-        },
-        hint: 'What it is for, such as the program that will use it.',
+        name: 'name',
+        label: 'Name',
+        control: element('input', { name: 'name', maxlength: 100, autocomplete: 'off' }),
+        hint: 'What the key is for, such as the program that uses it.',
       }),
       field({
-        ...{ name: 'expires_in_days', label: 'It ends' },
+        name: 'expires_in_days',
+        label: 'Expires',
         control: element(
           'select',
           { name: 'expires_in_days' },
-          ...endings.map(([value, text]) => element('option', { value, selected: value === '90' }, text)),
+          ...expiries.map(([value, text]) => element('option', { value, selected: value === '90' }, text)),
         ),
       }),
     ),
@@ -53,23 +52,23 @@ export function createKeyForm({ api, say, complain }, own, onMade) {
       'div',
       { class: 'row' },
       send,
-      element('button', { type: 'button', class: 'quiet', onclick: leave }, 'Not now'),
+      element('button', { type: 'button', class: 'quiet', onclick: close }, 'Cancel'),
     ),
   );
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
-    clearFaults(form);
+    clearFieldErrors(form);
     send.disabled = true;
     try {
-      const made = await api.ask('/api/auth/api-keys', { body: toSpec(new FormData(form)) });
+      const created = await api.requestJson('/api/auth/api-keys', { body: toCreateRequest(new FormData(form)) });
       form.reset();
-      leave();
-      await onMade(made);
-      say('The key is made.');
+      close();
+      await onCreated(created);
+      notify('The key is created.');
     } catch (error) {
-      // What is wrong may be folded away.
-      for (const folded of form.querySelectorAll('details')) folded.open = true;
-      showRefusal(form, error, complain);
+      // An error may be at a field in a collapsed section.
+      for (const section of form.querySelectorAll('details')) section.open = true;
+      showApiError(form, error, showError);
     } finally {
       send.disabled = false;
     }
@@ -82,7 +81,7 @@ const scopeField = ({ scopes }) =>
   element(
     'fieldset',
     { class: 'field', 'data-field': 'scopes' },
-    element('legend', {}, 'It may'),
+    element('legend', {}, 'Scopes'),
     element(
       'div',
       { class: 'checks' },
@@ -90,31 +89,31 @@ const scopeField = ({ scopes }) =>
         element(
           'label',
           { class: 'check' },
-          element('input', { type: 'checkbox', name: 'scopes', value: scope, checked: usualScopes.includes(scope) }),
-          element('span', {}, `${scopeWords[scope] ?? scope} `, element('code', {}, scope)),
+          element('input', { type: 'checkbox', name: 'scopes', value: scope, checked: defaultScopes.includes(scope) }),
+          element('span', {}, `${scopeDescriptions[scope] ?? scope} `, element('code', {}, scope)),
         ),
       ),
     ),
-    element('p', { class: 'field-trouble' }),
+    element('p', { class: 'field-error' }),
   );
 
 /** @param {ApiKey} own */
 function limitFields({ limits, voice_ids, allowed_ips }) {
   /** @type {(name: keyof ApiKey['limits'], label: string) => HTMLElement} */
-  const whole = (name, label) => {
-    const most = limits[name];
+  const numberField = (name, label) => {
+    const max = limits[name];
     const control = element('input', {
       type: 'number',
       name: `limits.${name}`,
       min: 1,
-      max: most ?? undefined,
+      max: max ?? undefined,
       inputmode: 'numeric',
-      placeholder: most ?? 'no limit',
+      placeholder: max ?? 'no limit',
     });
     return field({ name: `limits.${name}`, label, control });
   };
   /** @type {(name: string, label: string, all: string) => HTMLElement} */
-  const list = (name, label, all) =>
+  const listField = (name, label, all) =>
     field({
       name,
       label,
@@ -124,26 +123,26 @@ function limitFields({ limits, voice_ids, allowed_ips }) {
     element(
       'div',
       { class: 'pair' },
-      whole('requests_per_minute', 'Requests a minute'),
-      whole('concurrency', 'Requests at once'),
-      whole('characters_per_month', 'Characters a month'),
+      numberField('requests_per_minute', 'Requests per minute'),
+      numberField('concurrency', 'Concurrent requests'),
+      numberField('characters_per_month', 'Characters per month'),
     ),
     element(
       'div',
       { class: 'pair' },
-      list('voice_ids', 'Only these voices, one a line', voice_ids ? voice_ids.join('\n') : 'all'),
-      list(
+      listField('voice_ids', 'Only these voices, one per line', voice_ids ? voice_ids.join('\n') : 'all'),
+      listField(
         'allowed_ips',
-        'Only from these addresses, one a line',
-        allowed_ips ? allowed_ips.join('\n') : 'anywhere, or such as 10.0.0.0/8',
+        'Only from these addresses, one per line',
+        allowed_ips ? allowed_ips.join('\n') : 'all; example: 10.0.0.0/8',
       ),
     ),
   ];
 }
 
-/** @param {FormData} given */
-function toSpec(given) {
-  const text = (/** @type {string} */ name) => String(given.get(name) ?? '').trim();
+/** @param {FormData} form */
+function toCreateRequest(form) {
+  const text = (/** @type {string} */ name) => String(form.get(name) ?? '').trim();
   const lines = (/** @type {string} */ name) =>
     text(name)
       .split(/[\s,]+/)
@@ -155,7 +154,7 @@ function toSpec(given) {
     ),
   );
   return {
-    scopes: given.getAll('scopes'),
+    scopes: form.getAll('scopes'),
     ...(text('name') && { name: text('name') }),
     ...(days && { expires_in_days: Number(days) }),
     ...(voices.length > 0 && { voice_ids: voices }),

@@ -1,61 +1,61 @@
-// The keys that this one has made: those in force, to be replaced or ended, and those that have ended.
-/** @import { Desk } from './page.d.ts' */
-/** @import { ApiKey, MadeApiKey } from './wire.d.ts' */
+// The list of keys created with the key in use: active keys with buttons to replace and revoke them, then inactive keys.
+/** @import { PageContext } from './page.d.ts' */
+/** @import { ApiKey, CreatedApiKey } from './wire.d.ts' */
+import { isConfirmed } from './confirm-dialog.js';
 import { element } from './element.js';
-import { keyFacts } from './key-words.js';
-import { isSure } from './sureness.js';
-import { toAge, toDay } from './wording.js';
+import { toDate, toRelativeTime } from './formatting.js';
+import { keyFacts } from './key-facts.js';
 
 const path = '/api/auth/api-keys';
 
 /**
  * @typedef {object} KeyListOptions
- * @property {(key: MadeApiKey) => Promise<void>} onMade
+ * @property {(key: CreatedApiKey) => Promise<void>} onCreated
  * @property {() => Promise<void>} onChange
  */
 
 /**
  * @param {readonly ApiKey[]} keys
- * @param {Desk} desk
+ * @param {PageContext} pageContext
  * @param {KeyListOptions} options
  */
-export function keyList(keys, desk, options) {
-  const [active, ended] = [
+export function keyList(keys, pageContext, options) {
+  const [active, inactive] = [
     keys.filter(({ status }) => status === 'active'),
     keys.filter(({ status }) => status !== 'active'),
   ];
   return element(
     'section',
-    { class: 'card', 'aria-labelledby': 'made-keys' },
-    element('h2', { id: 'made-keys', tabindex: -1 }, 'Keys that it has made'),
+    { class: 'card', 'aria-labelledby': 'created-keys' },
+    element('h2', { id: 'created-keys', tabindex: -1 }, 'Keys created with this key'),
     active.length === 0 &&
       element(
         'p',
         { class: 'hint' },
-        ended.length === 0
-          ? 'None yet. Make one for each program, so that each can be ended alone.'
-          : 'None is in force.',
+        inactive.length === 0
+          ? 'None yet. Create one key per program, so that each can be revoked on its own.'
+          : 'None is active.',
       ),
-    element('ul', { class: 'key-list' }, ...active.map((key) => toItem(key, desk, options))),
-    ended.length > 0 &&
+    element('ul', { class: 'key-list' }, ...active.map((key) => toItem(key, pageContext, options))),
+    inactive.length > 0 &&
       element(
         'details',
         {},
-        element('summary', {}, `${ended.length} ended`),
-        element('ul', { class: 'key-list' }, ...ended.map((key) => toItem(key, desk, options))),
+        element('summary', {}, `${inactive.length} inactive`),
+        element('ul', { class: 'key-list' }, ...inactive.map((key) => toItem(key, pageContext, options))),
       ),
   );
 }
 
 /**
  * @param {ApiKey} key
- * @param {Desk} desk
+ * @param {PageContext} pageContext
  * @param {KeyListOptions} options
  */
-function toItem(key, desk, options) {
+function toItem(key, pageContext, options) {
   const { name, hint, status, replaced_by } = key;
   const isActive = status === 'active';
-  const actions = isActive && desk.may('keys:write') ? toActions(key, desk, options) : undefined;
+  const actions = isActive && pageContext.hasScope('keys:write') ? toActions(key, pageContext, options) : undefined;
   return element(
     'li',
     {},
@@ -69,7 +69,7 @@ function toItem(key, desk, options) {
         !isActive && element('span', { class: 'chip ended' }, status),
         isActive && replaced_by !== null && element('span', { class: 'chip ended' }, 'replaced'),
         element('code', {}, hint),
-        element('span', { class: 'facts' }, toStory(key)),
+        element('span', { class: 'facts' }, toKeySummary(key)),
       ),
       keyFacts(key),
     ),
@@ -78,41 +78,41 @@ function toItem(key, desk, options) {
 }
 
 /** @param {ApiKey} key */
-function toStory({ status, expires_at, last_used_at, revoked_at }) {
-  if (revoked_at) return `revoked ${toAge(revoked_at)}`;
-  if (status === 'expired' && expires_at) return `expired ${toDay(expires_at)}`;
-  const used = last_used_at ? `used ${toAge(last_used_at)}` : 'not used yet';
-  return expires_at ? `${used} · ends ${toAge(expires_at)}` : used;
+function toKeySummary({ status, expires_at, last_used_at, revoked_at }) {
+  if (revoked_at) return `revoked ${toRelativeTime(revoked_at)}`;
+  if (status === 'expired' && expires_at) return `expired ${toDate(expires_at)}`;
+  const used = last_used_at ? `used ${toRelativeTime(last_used_at)}` : 'not used yet';
+  return expires_at ? `${used} · expires ${toRelativeTime(expires_at)}` : used;
 }
 
 /**
  * @param {ApiKey} key
- * @param {Desk} desk
+ * @param {PageContext} pageContext
  * @param {KeyListOptions} options
  */
-function toActions({ id, name, replaced_by }, { api, say, complain }, { onMade, onChange }) {
-  /** @type {(text: string, kind: string, work: () => Promise<void>) => HTMLElement} */
-  const button = (text, kind, work) => {
+function toActions({ id, name, replaced_by }, { api, notify, showError }, { onCreated, onChange }) {
+  /** @type {(text: string, kind: string, action: () => Promise<void>) => HTMLElement} */
+  const button = (text, kind, action) => {
     const onclick = async () => {
-      made.disabled = true;
-      await work().catch(complain);
-      made.disabled = false;
+      target.disabled = true;
+      await action().catch(showError);
+      target.disabled = false;
     };
-    const made = element('button', { type: 'button', class: kind, 'aria-label': `${text} ${name}`, onclick }, text);
-    return made;
+    const target = element('button', { type: 'button', class: kind, 'aria-label': `${text} ${name}`, onclick }, text);
+    return target;
   };
   const replace = async () => {
-    const made = await api.ask(`${path}/${id}/rotate`, { body: {} });
-    await onMade(made);
-    say(`${name} is replaced. The old key works for one more day.`);
+    const created = await api.requestJson(`${path}/${id}/rotate`, { body: {} });
+    await onCreated(created);
+    notify(`${name} is replaced. The old key works for one more day.`);
   };
   const revoke = async () => {
-    const text = `Whatever uses ${name} stops working at once, streams that are open too. This cannot be undone.`;
-    if (!(await isSure({ title: `Revoke ${name}?`, text, yes: 'Revoke it', no: 'Keep it' }))) return;
-    await api.ask(`${path}/${id}`, { method: 'DELETE' });
+    const text = `Programs that use ${name} stop working at once, including their open streams. This cannot be undone.`;
+    if (!(await isConfirmed({ title: `Revoke ${name}?`, text, yes: 'Revoke', no: 'Cancel' }))) return;
+    await api.requestJson(`${path}/${id}`, { method: 'DELETE' });
     await onChange();
-    document.getElementById('made-keys')?.focus();
-    say(`${name} is revoked.`);
+    document.getElementById('created-keys')?.focus();
+    notify(`${name} is revoked.`);
   };
   return element(
     'div',

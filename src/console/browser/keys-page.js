@@ -1,11 +1,11 @@
-// The page of the keys: the one in use and what it is good for; and, where it may, those that it has made, and new ones.
+// The Keys page: the key in use and, depending on its scopes, the keys created with it and a form to create one.
 /** @import { Page } from './page.d.ts' */
-/** @import { ApiKey, MadeApiKey } from './wire.d.ts' */
+/** @import { ApiKey, CreatedApiKey } from './wire.d.ts' */
 import { element, fill } from './element.js';
+import { keyFacts } from './key-facts.js';
 import { createKeyForm } from './key-form.js';
 import { keyList } from './key-list.js';
-import { keyFacts } from './key-words.js';
-import { createMadeKey } from './made-key.js';
+import { createNewKeyCard } from './new-key-card.js';
 import { loading } from './notices.js';
 
 const path = '/api/auth/api-keys';
@@ -14,40 +14,40 @@ const path = '/api/auth/api-keys';
 export const keysPage = {
   name: 'keys',
   title: 'Keys',
-  async show(desk) {
-    const { room, api, may, signal } = desk;
-    fill(room, loading('Loading the keys …'));
+  async show(pageContext) {
+    const { root, api, hasScope, signal } = pageContext;
+    fill(root, loading('Loading the keys …'));
     /** @type {ApiKey} */
-    const own = await api.ask(`${path}/self`, { signal });
-    const made = createMadeKey(desk);
+    const own = await api.requestJson(`${path}/self`, { signal });
+    const newKeyCard = createNewKeyCard(pageContext);
     const list = element('div', {});
     const show = async () => {
-      if (!may('keys:read')) return;
+      if (!hasScope('keys:read')) return;
       /** @type {ApiKey[]} */
       const keys = await api.list(path, 'api_keys', { signal });
       const others = keys.filter(({ id }) => id !== own.id);
-      fill(list, keyList(others, desk, { onMade, onChange: show }));
+      fill(list, keyList(others, pageContext, { onCreated, onChange: show }));
     };
-    /** @param {MadeApiKey} key */
-    const onMade = async (key) => {
-      made.show(key);
+    /** @param {CreatedApiKey} key */
+    const onCreated = async (key) => {
+      newKeyCard.show(key);
       await show();
     };
-    const form = may('keys:write') ? createKeyForm(desk, own, onMade) : undefined;
+    const form = hasScope('keys:write') ? createKeyForm(pageContext, own, onCreated) : undefined;
     fill(
-      room,
-      head(form && openerOf(form)),
-      made.root,
-      form ?? lacking('make keys', 'keys:write'),
-      may('keys:read') ? list : lacking('list the keys that it has made', 'keys:read'),
+      root,
+      head(form && openButton(form)),
+      newKeyCard.root,
+      form ?? missingScopeHint('create keys', 'keys:write'),
+      hasScope('keys:read') ? list : missingScopeHint('list the keys created with it', 'keys:read'),
       ownCard(own),
     );
     await show();
   },
 };
 
-/** @param {HTMLElement | undefined} opener */
-const head = (opener) =>
+/** @param {HTMLElement | undefined} button */
+const head = (button) =>
   element(
     'div',
     { class: 'page-head' },
@@ -55,41 +55,45 @@ const head = (opener) =>
       'div',
       {},
       element('h1', {}, 'Keys'),
-      element('p', { class: 'lead' }, 'A key lets a program speak here, and no more than it must.'),
+      element(
+        'p',
+        { class: 'lead' },
+        'An API key gives a program access to this service, limited to the scopes of the key.',
+      ),
     ),
-    opener,
+    button,
   );
 
 /** @param {HTMLElement} form */
-function openerOf(form) {
+function openButton(form) {
   const button = element(
     'button',
     { type: 'button', class: 'main', 'aria-expanded': 'false', 'aria-controls': form.id },
-    'Make a key',
+    'Create a key',
   );
-  const turn = () => {
+  const toggle = () => {
     form.hidden = !form.hidden;
     button.setAttribute('aria-expanded', String(!form.hidden));
     button.hidden = !form.hidden;
     if (form.hidden) button.focus();
     else form.querySelector('input')?.focus();
   };
-  button.addEventListener('click', turn);
-  form.addEventListener('close', turn);
+  button.addEventListener('click', toggle);
+  form.addEventListener('close', toggle);
   return button;
 }
 
 /**
- * @param {string} what
+ * @param {string} action
  * @param {string} scope
  */
-const lacking = (what, scope) =>
+const missingScopeHint = (action, scope) =>
   element(
     'p',
-    { class: 'card lacking' },
-    `This key cannot ${what}: it lacks the scope `,
+    { class: 'card missing-scope' },
+    `This key cannot ${action}. It lacks the scope `,
     element('code', {}, scope),
-    '. A key that has it can make one for you.',
+    '. Use a key that has it.',
   );
 
 /** @param {ApiKey} own */

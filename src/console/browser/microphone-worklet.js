@@ -1,9 +1,9 @@
-// What is heard, handed from the thread of sound to the page: blocks of so many samples, as they come, and the rest of the
-// last one when it is told to end.
+// Audio worklet that posts microphone input to the page in blocks of 1024 samples, and the last partial block when it is told
+// to end.
 
 const blockSamples = 1024;
 
-class Listener extends AudioWorkletProcessor {
+class MicrophoneCapture extends AudioWorkletProcessor {
   #block = new Float32Array(blockSamples);
   #filled = 0;
   #hasEnded = false;
@@ -19,9 +19,9 @@ class Listener extends AudioWorkletProcessor {
 
   /** @param {Float32Array[][]} inputs */
   process([input]) {
-    const heard = input?.[0];
-    // A microphone that is not there yet has no channel.
-    for (const sample of heard ?? []) {
+    const channel = input?.[0];
+    // There is no channel until the microphone is connected.
+    for (const sample of channel ?? []) {
       this.#block[this.#filled++] = sample;
       if (this.#filled === blockSamples) this.#send();
     }
@@ -34,4 +34,4 @@ class Listener extends AudioWorkletProcessor {
   }
 }
 
-registerProcessor('listener', Listener);
+registerProcessor('microphone-capture', MicrophoneCapture);

@@ -1,36 +1,36 @@
-// A microphone that records as it is: one channel, at the rate of the device or 48 000 a second, and nothing taken out or
-// made louder on the way, since the voice itself is what is wanted.
+// Records mono samples from the microphone at 48 kHz, or at the rate of the device. Echo cancellation, noise suppression and
+// automatic gain are off, because they alter the voice that is to be cloned.
 
 const sampleRateHz = 48_000;
-const wanted = {
+const constraints = {
   audio: { channelCount: 1, echoCancellation: false, noiseSuppression: false, autoGainControl: false },
 };
 
 /**
- * @typedef {object} Sound
+ * @typedef {object} Samples
  * @property {Float32Array} samples
  * @property {number} sampleRateHz
  *
  * @typedef {object} Microphone
  * @property {number} sampleRateHz
- * @property {() => Promise<Sound>} stop All that was heard; the microphone is let go.
- * @property {() => void} leave Lets go of it, and of what was heard.
+ * @property {() => Promise<Samples>} stop Releases the microphone and returns all samples.
+ * @property {() => void} close Releases the microphone and drops the samples.
  */
 
-/** Pages that did not come over HTTPS or from this very machine get none. */
+/** Browsers offer a microphone only in a secure context: HTTPS or localhost. */
 export const hasMicrophone = () => navigator.mediaDevices !== undefined && window.AudioWorkletNode !== undefined;
 
 /**
- * @param {(block: Float32Array, secondsInAll: number) => void} onBlock Told of what is heard as it is heard.
+ * @param {(block: Float32Array, seconds: number) => void} onBlock Receives each block, and the length so far.
  * @returns {Promise<Microphone>}
  */
 export async function openMicrophone(onBlock) {
-  const stream = await navigator.mediaDevices.getUserMedia(wanted).catch((error) => {
-    throw inWords(error);
+  const stream = await navigator.mediaDevices.getUserMedia(constraints).catch((error) => {
+    throw toReadableError(error);
   });
   /** @type {AudioContext | undefined} */
   let context;
-  const leave = () => {
+  const close = () => {
     for (const track of stream.getTracks()) track.stop();
     if (context?.state !== 'closed') void context?.close();
   };
@@ -38,38 +38,41 @@ export async function openMicrophone(onBlock) {
     const { context: opened, source } = connect(stream);
     context = opened;
     await context.audioWorklet.addModule(new URL('./microphone-worklet.js', import.meta.url));
-    const listener = new AudioWorkletNode(context, 'listener', { channelCount: 1, channelCountMode: 'explicit' });
+    const capture = new AudioWorkletNode(context, 'microphone-capture', {
+      channelCount: 1,
+      channelCountMode: 'explicit',
+    });
     /** @type {Float32Array[]} */
     const blocks = [];
     const { promise: ended, resolve } = Promise.withResolvers();
-    let heard = 0;
-    listener.port.onmessage = ({ data }) => {
+    let length = 0;
+    capture.port.onmessage = ({ data }) => {
       if (data === 'end') return resolve(undefined);
       blocks.push(data);
-      heard += data.length;
-      onBlock(data, heard / opened.sampleRate);
+      length += data.length;
+      onBlock(data, length / opened.sampleRate);
     };
-    // What nobody listens to is not run; it says nothing.
-    source.connect(listener).connect(context.destination);
+    // A worklet runs only while it is connected to the destination. Its output is silent.
+    source.connect(capture).connect(context.destination);
     await context.resume();
     return {
       sampleRateHz: context.sampleRate,
-      leave,
+      close,
       async stop() {
-        listener.port.postMessage('end');
+        capture.port.postMessage('end');
         await ended;
-        leave();
-        return { samples: joined(blocks, heard), sampleRateHz: opened.sampleRate };
+        close();
+        return { samples: joined(blocks, length), sampleRateHz: opened.sampleRate };
       },
     };
   } catch (error) {
-    leave();
+    close();
     throw error;
   }
 }
 
 /**
- * Where a browser does not change rates on the way in, at the rate of the device.
+ * Uses the rate of the device if the browser cannot resample the input.
  * @param {MediaStream} stream
  */
 function connect(stream) {
@@ -78,8 +81,8 @@ function connect(stream) {
     return { context, source: context.createMediaStreamSource(stream) };
   } catch {
     void context.close();
-    const own = new AudioContext();
-    return { context: own, source: own.createMediaStreamSource(stream) };
+    const deviceContext = new AudioContext();
+    return { context: deviceContext, source: deviceContext.createMediaStreamSource(stream) };
   }
 }
 
@@ -98,11 +101,11 @@ function joined(blocks, length) {
 }
 
 /** @param {unknown} error */
-function inWords(error) {
+function toReadableError(error) {
   const name = error instanceof DOMException ? error.name : '';
   if (name === 'NotAllowedError')
-    return new Error('The browser was not allowed to listen. Allow the microphone for this page, or choose a file.');
-  if (name === 'NotFoundError') return new Error('There is no microphone here. Connect one, or choose a file.');
-  if (name === 'NotReadableError') return new Error('The microphone is in use elsewhere, or does not answer.');
+    return new Error('The browser denied access to the microphone. Allow it for this page, or choose a file.');
+  if (name === 'NotFoundError') return new Error('No microphone was found. Connect one, or choose a file.');
+  if (name === 'NotReadableError') return new Error('The microphone is used by another program, or does not respond.');
   return error;
 }

@@ -1,57 +1,57 @@
-// What the console has to say: a line that goes by itself, and what went wrong, which stays until it is closed. Both are
-// read out where somebody listens.
-import { Refusal } from './api.js';
+// Messages of the console: a status message that disappears by itself, and an error notice that stays until it is closed.
+// Both are in live regions, so screen readers announce them.
+import { ApiError } from './api.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
 
-const saidMs = 5_000;
+const statusMs = 5_000;
 
 /** @typedef {ReturnType<typeof createNotices>} Notices */
 
-/** @param {{ status: HTMLElement, trouble: HTMLElement }} places */
-export function createNotices({ status, trouble }) {
+/** @param {{ status: HTMLElement, errors: HTMLElement }} elements */
+export function createNotices({ status, errors }) {
   /** @type {number | undefined} */
   let timer;
   return {
     /** @param {string} text */
-    say(text) {
+    notify(text) {
       clearTimeout(timer);
       status.textContent = text;
-      timer = setTimeout(() => fill(status), saidMs);
+      timer = setTimeout(() => fill(status), statusMs);
     },
     /** @param {unknown} error */
-    complain(error) {
+    showError(error) {
       const close = element('button', { type: 'button', class: 'quiet', 'aria-label': 'Close' }, icon('close'));
       const notice = element(
         'div',
-        { class: 'trouble' },
+        { class: 'error-notice' },
         icon('warning'),
-        element('div', {}, ...toWords(error)),
+        element('div', {}, ...toErrorElements(error)),
         close,
       );
       close.addEventListener('click', () => notice.remove());
-      fill(trouble, notice);
+      fill(errors, notice);
     },
-    forgive() {
-      fill(trouble);
+    clearErrors() {
+      fill(errors);
     },
   };
 }
 
 /**
- * What stands where something will be that is asked for. The shell puts another try in its place where that fails.
+ * A placeholder while data loads. If loading fails, the shell replaces it with a button to try again.
  * @param {string} text
  */
 export const loading = (text) => element('p', { class: 'hint loading', role: 'status' }, text);
 
 /**
- * What went wrong, as it is told to people: the sentence, and the id to ask the operator about it with.
+ * An error for display: its message, then the reason, the time to wait and the request id.
  * @param {unknown} error
  */
-export function toWords(error) {
+export function toErrorElements(error) {
   const message = error instanceof Error ? error.message : String(error);
   const { reason, requestId, retryAfterSeconds } =
-    error instanceof Refusal ? error : { reason: '', requestId: '', retryAfterSeconds: undefined };
+    error instanceof ApiError ? error : { reason: '', requestId: '', retryAfterSeconds: undefined };
   const wait = retryAfterSeconds && `try again in ${retryAfterSeconds} s`;
   const facts = [reason, wait, requestId].filter(Boolean);
   return [

@@ -1,31 +1,31 @@
-// What a page of the console is to the shell, and what the shell gives it.
+// The contract between the shell and a page of the console: what a page declares, and what the shell passes to it.
 import type { Api } from './api.js';
 import type { ApiKey } from './wire.d.ts';
 
 export interface Page {
-  /** Its address: `#/name`. */
+  /** Its address is `#/name`. */
   name: string;
   title: string;
-  /** What the key must be good for, if anything; where it is not, the shell says so in place of the page. */
+  /** The scope that the page needs. If the key lacks it, the shell shows a message instead of the page. */
   scope?: string;
-  /** Fills `desk.room`. What it throws is shown as a failure. */
-  show(desk: Desk): void | Promise<void>;
+  /** Fills `context.root`. An error that it throws is shown as a notice. */
+  show(context: PageContext): void | Promise<void>;
 }
 
-export interface Desk {
-  /** Where the page puts itself. Empty, and thrown away when the page is left. */
-  room: HTMLElement;
+export interface PageContext {
+  /** The element that the page fills. It starts empty and is removed when the user leaves the page. */
+  root: HTMLElement;
   api: Api;
-  /** The key that is in use, without its secret. */
+  /** The API key in use, without its secret. */
   key: ApiKey;
-  /** Whether the key is good for that scope. */
-  may(scope: string): boolean;
-  /** What follows the name in the address: `#/voices/clara` has ["clara"]. */
-  rest: string[];
-  /** Aborted when the page is left. */
+  /** Whether the key has the scope. */
+  hasScope(scope: string): boolean;
+  /** The address after the page name: `#/voices/clara` gives ["clara"]. */
+  pathSegments: string[];
+  /** Aborted when the user leaves the page. */
   signal: AbortSignal;
-  /** Says it where it can be seen for a while, and read out. */
-  say(text: string): void;
-  /** Shows what went wrong, as the service says it, with the id of the request; stays until it is closed. */
-  complain(error: unknown): void;
+  /** Shows a message for five seconds; screen readers announce it. */
+  notify(text: string): void;
+  /** Shows an error with the request id, until the user closes it. */
+  showError(error: unknown): void;
 }

@@ -1,4 +1,4 @@
-// The pages, in the order in which they stand in the head.
+// The pages of the console, in the order of the navigation bar.
 /** @import { Page } from './page.d.ts' */
 import { keysPage } from './keys-page.js';
 import { speakPage } from './speak-page.js';

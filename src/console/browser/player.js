@@ -1,172 +1,183 @@
-// Plays samples as they come, at their own rate, so that nothing is resampled and nothing stands between two pieces. What
-// was pushed is kept, and so any place in it can be gone back to.
-import { SoundLine } from './sound-line.js';
+// Plays 16-bit samples while they arrive, through an audio context of their own sample rate, so that nothing is resampled.
+// All samples stay in memory, so that playback can seek to any position.
+import { PlaybackQueue } from './playback-queue.js';
 
 /**
  * @typedef {object} PlayerOptions
  * @property {number} sampleRateHz
- * @property {() => void} onFirstSample Once, when the first sample is rendered.
- * @property {() => void} onOver When all was played.
+ * @property {() => void} onFirstSample Called once, when the first sample has been rendered.
+ * @property {() => void} onEnd Called when all samples have been played.
  *
  * @typedef {{ post(message: object): void, close(): void }} Output
  */
 
-/** @typedef {ReturnType<typeof createPlayer>} Player */
-
 /**
- * A context that is ready to play: made at the first touch of a page, it costs no time when something is to be heard.
+ * An audio context with the player worklet loaded. Creating it at the first user gesture saves time later.
  * @param {number} sampleRateHz
  */
-export function createSoundContext(sampleRateHz) {
+export function createPlaybackContext(sampleRateHz) {
   const context = new AudioContext({ sampleRate: sampleRateHz, latencyHint: 'interactive' });
-  // Pages that did not come by TLS, nor from this machine, have no worklets.
-  const worklet = context.audioWorklet?.addModule(new URL('sound-worklet.js', import.meta.url).href);
+  // Audio worklets exist only in a secure context: HTTPS or localhost.
+  const worklet = context.audioWorklet?.addModule(new URL('player-worklet.js', import.meta.url).href);
   return { context, ready: worklet ?? Promise.resolve() };
 }
 
-/**
- * @param {ReturnType<typeof createSoundContext>} sound
- * @param {PlayerOptions} options
- */
-export function createPlayer({ context, ready }, { sampleRateHz, onFirstSample, onOver }) {
+export class Player {
+  #context;
+  #options;
   /** @type {Int16Array<ArrayBuffer>[]} */
-  const pieces = [];
-  let pushed = 0;
-  let isComplete = false;
-  let hasSounded = false;
-  /** The context is shared with who plays next, and must not be woken by who does not play any more. */
-  let isWanted = false;
-  let isClosed = false;
-  let from = 0;
-  let number = 0;
-  /** @type {SoundReport} */
-  let last = { number, played: 0, underruns: 0, checksum: 0, isDry: true, isOver: false, time: 0 };
-  let underrunsBefore = 0;
+  #pieces = [];
+  #pushed = 0;
+  #isComplete = false;
+  #hasStarted = false;
+  /** Players share the audio context, so a paused player must not resume it. */
+  #shouldPlay = false;
+  #isClosed = false;
+  /** The sample at which the current run started. */
+  #from = 0;
+  /** Numbers the runs: each seek starts a new one, and late reports of the run before are ignored. */
+  #run = 0;
+  /** @type {PlaybackReport} */
+  #last = { number: 0, played: 0, underruns: 0, checksum: 0, isDry: true, isOver: false, time: 0 };
+  #earlierUnderruns = 0;
   /** @type {Output | undefined} */
-  let output;
+  #output;
+  #opened;
 
-  /** @param {SoundReport} report */
-  const take = (report) => {
-    if (isClosed || report.number !== number) return;
-    last = report;
-    if (!hasSounded && report.played > 0) {
-      hasSounded = true;
-      onFirstSample();
+  /**
+   * @param {ReturnType<typeof createPlaybackContext>} audio
+   * @param {PlayerOptions} options
+   */
+  constructor({ context, ready }, options) {
+    this.#context = context;
+    this.#options = options;
+    this.#opened = ready.then(() => {
+      if (this.#isClosed) return;
+      const open = context.audioWorklet ? openWorklet : openScriptProcessor;
+      this.#output = open(context, (report) => this.#onReport(report));
+      this.#startRun();
+    });
+  }
+
+  /** @param {Int16Array<ArrayBuffer>} samples */
+  push(samples) {
+    this.#pieces.push(samples);
+    this.#pushed += samples.length;
+    this.#output?.post({ samples });
+  }
+
+  /** Declares that no more samples follow. */
+  complete() {
+    this.#isComplete = true;
+    this.#output?.post({ isLast: true });
+  }
+
+  /** Rejects if the browser does not allow playback. */
+  async play() {
+    this.#shouldPlay = true;
+    await this.#opened;
+    if (!this.#shouldPlay) return;
+    if (this.#last.isOver) {
+      this.#from = 0;
+      this.#startRun();
+    }
+    await this.#context.resume();
+  }
+
+  pause() {
+    this.#shouldPlay = false;
+    return this.#context.suspend();
+  }
+
+  /**
+   * Continues at that position, unless paused; also after the end.
+   * @param {number} seconds
+   */
+  async seek(seconds) {
+    this.#from = Math.round(Math.min(Math.max(seconds * this.#options.sampleRateHz, 0), this.#pushed));
+    this.#startRun();
+    if (this.#shouldPlay) await this.#context.resume();
+  }
+
+  async close() {
+    [this.#isClosed, this.#shouldPlay] = [true, false];
+    await this.#context.suspend().catch(() => {});
+    this.#output?.close();
+  }
+
+  get isPlaying() {
+    return !this.#isClosed && this.#context.state === 'running' && !this.#last.isOver;
+  }
+
+  /** The position that is audible now. */
+  get seconds() {
+    const { isDry, isOver, played, time } = this.#last;
+    const { currentTime, outputLatency } = this.#context;
+    const { sampleRateHz } = this.#options;
+    const elapsed = isDry || isOver ? 0 : currentTime - time - (outputLatency || 0);
+    const samples = this.#from + Math.max(0, played + elapsed * sampleRateHz);
+    return Math.min(samples, this.#pushed) / sampleRateHz;
+  }
+
+  get pushedSeconds() {
+    return this.#pushed / this.#options.sampleRateHz;
+  }
+
+  /** The last report of the current run, with the underruns of all runs. */
+  get report() {
+    return { ...this.#last, underruns: this.#earlierUnderruns + this.#last.underruns };
+  }
+
+  /** All pushed samples in one array. */
+  samples() {
+    const all = new Int16Array(this.#pushed);
+    let at = 0;
+    for (const piece of this.#pieces) {
+      all.set(piece, at);
+      at += piece.length;
+    }
+    return all;
+  }
+
+  /** Sends all samples from `#from` on to the output. */
+  #startRun() {
+    this.#earlierUnderruns += this.#last.underruns;
+    const { checksum } = this.#last;
+    const time = this.#context.currentTime;
+    this.#last = { number: ++this.#run, played: 0, underruns: 0, checksum, isDry: true, isOver: false, time };
+    this.#output?.post({ begin: this.#run });
+    let at = 0;
+    for (const piece of this.#pieces) {
+      const skipped = Math.max(0, this.#from - at);
+      at += piece.length;
+      if (skipped < piece.length) this.#output?.post({ samples: skipped > 0 ? piece.slice(skipped) : piece });
+    }
+    if (this.#isComplete) this.#output?.post({ isLast: true });
+  }
+
+  /** @param {PlaybackReport} report */
+  #onReport(report) {
+    if (this.#isClosed || report.number !== this.#run) return;
+    this.#last = report;
+    if (!this.#hasStarted && report.played > 0) {
+      this.#hasStarted = true;
+      this.#options.onFirstSample();
     }
     if (report.isOver) {
-      void context.suspend();
-      onOver();
+      void this.#context.suspend();
+      this.#options.onEnd();
     }
-  };
-  const opened = ready.then(() => {
-    if (isClosed) return;
-    output = context.audioWorklet ? openWorklet(context, take) : openScript(context, take);
-    begin();
-  });
-
-  /** Sends what there is from `from` on. */
-  const begin = () => {
-    underrunsBefore += last.underruns;
-    last = {
-      ...last,
-      number: ++number,
-      played: 0,
-      underruns: 0,
-      isDry: true,
-      isOver: false,
-      time: context.currentTime,
-    };
-    output?.post({ begin: number });
-    let at = 0;
-    for (const piece of pieces) {
-      const skipped = Math.max(0, from - at);
-      at += piece.length;
-      if (skipped < piece.length) output?.post({ samples: skipped > 0 ? piece.slice(skipped) : piece });
-    }
-    if (isComplete) output?.post({ isLast: true });
-  };
-  const seconds = () => {
-    const passed = last.isDry || last.isOver ? 0 : context.currentTime - last.time - (context.outputLatency || 0);
-    const samples = from + Math.max(0, last.played + passed * sampleRateHz);
-    return Math.min(samples, pushed) / sampleRateHz;
-  };
-
-  return {
-    /** @param {Int16Array<ArrayBuffer>} samples */
-    push(samples) {
-      pieces.push(samples);
-      pushed += samples.length;
-      output?.post({ samples });
-    },
-    /** All was pushed. */
-    complete() {
-      isComplete = true;
-      output?.post({ isLast: true });
-    },
-    /** Fails where the browser lets nothing be heard. */
-    async play() {
-      isWanted = true;
-      await opened;
-      if (!isWanted) return;
-      if (last.isOver) {
-        from = 0;
-        begin();
-      }
-      await context.resume();
-    },
-    pause() {
-      isWanted = false;
-      return context.suspend();
-    },
-    /**
-     * Plays on from there, behind the end too, unless it was paused.
-     * @param {number} toSeconds
-     */
-    async seek(toSeconds) {
-      from = Math.round(Math.min(Math.max(toSeconds * sampleRateHz, 0), pushed));
-      begin();
-      if (isWanted) await context.resume();
-    },
-    get isPlaying() {
-      return !isClosed && context.state === 'running' && !last.isOver;
-    },
-    /** Where the ear is. */
-    get seconds() {
-      return seconds();
-    },
-    get pushedSeconds() {
-      return pushed / sampleRateHz;
-    },
-    /** All samples that came, as one. */
-    samples() {
-      const all = new Int16Array(pushed);
-      let at = 0;
-      for (const piece of pieces) {
-        all.set(piece, at);
-        at += piece.length;
-      }
-      return all;
-    },
-    /** What was rendered since the last place that was gone to. */
-    get report() {
-      return { ...last, underruns: underrunsBefore + last.underruns };
-    },
-    async close() {
-      [isClosed, isWanted] = [true, false];
-      await context.suspend().catch(() => {});
-      output?.close();
-    },
-  };
+  }
 }
 
 /**
  * @param {AudioContext} context
- * @param {(report: SoundReport) => void} take
+ * @param {(report: PlaybackReport) => void} onReport
  * @returns {Output}
  */
-function openWorklet(context, take) {
-  const node = new AudioWorkletNode(context, 'sonant-sound', { numberOfInputs: 0, outputChannelCount: [1] });
-  node.port.onmessage = ({ data }) => take(data);
+function openWorklet(context, onReport) {
+  const node = new AudioWorkletNode(context, 'sonant-player', { numberOfInputs: 0, outputChannelCount: [1] });
+  node.port.onmessage = ({ data }) => onReport(data);
   node.connect(context.destination);
   return {
     post: (message) => node.port.postMessage(message),
@@ -175,34 +186,33 @@ function openWorklet(context, take) {
 }
 
 /**
- * The same in the page itself, for where there are no worklets.
+ * Fallback on the main thread, for insecure contexts without audio worklets.
  * @param {AudioContext} context
- * @param {(report: SoundReport) => void} take
+ * @param {(report: PlaybackReport) => void} onReport
  * @returns {Output}
  */
-function openScript(context, take) {
+function openScriptProcessor(context, onReport) {
   const node = context.createScriptProcessor(2048, 0, 1);
-  let line = new SoundLine(context.sampleRate);
+  let queue = new PlaybackQueue(context.sampleRate);
   let number = 0;
   let wasOver = false;
   node.onaudioprocess = ({ outputBuffer, playbackTime }) => {
-    const out = outputBuffer.getChannelData(0);
-    line.render(out);
-    const { played, underruns, checksum, isDry, isOver } = line;
+    queue.render(outputBuffer.getChannelData(0));
+    const { played, underruns, checksum, isDry, isOver } = queue;
     const time = playbackTime + outputBuffer.duration;
-    if (played > 0 && !wasOver) take({ number, played, underruns, checksum, isDry, isOver, time });
+    if (played > 0 && !wasOver) onReport({ number, played, underruns, checksum, isDry, isOver, time });
     wasOver = isOver;
   };
   node.connect(context.destination);
   return {
     post(/** @type {{ begin?: number, samples?: Int16Array, isLast?: boolean }} */ { begin, samples, isLast }) {
       if (begin !== undefined) {
-        line = new SoundLine(context.sampleRate);
+        queue = new PlaybackQueue(context.sampleRate);
         number = begin;
         wasOver = false;
       }
-      if (samples) line.push(samples);
-      if (isLast) line.end();
+      if (samples) queue.push(samples);
+      if (isLast) queue.end();
     },
     close: () => node.disconnect(),
   };

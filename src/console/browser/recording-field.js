@@ -1,65 +1,65 @@
-// A field for a recording of somebody speaking, made here or chosen as a file: how loud it is while it is made, how long it
-// is and how long it should be, to be heard again before it is sent.
+// A form field for a voice recording, from the microphone or a file: shows level and length, advises on both, and plays the
+// recording before it is uploaded.
 import { element, fill } from './element.js';
+import { toDuration, toSize } from './formatting.js';
 import { icon } from './icon.js';
 import { hasMicrophone } from './microphone.js';
 import { Recording } from './recording.js';
-import { createSoundStrip } from './sound-strip.js';
-import { toLength, toSize } from './wording.js';
+import { createRecordingWaveform } from './recording-waveform.js';
 
-/** Quieter than this for a second, and the microphone is too far. */
+/** A recording whose recent peaks are all below this is too quiet; one with a peak above the other is too loud. */
 const quietPeak = 0.03;
 const loudPeak = 0.98;
-const latelyPeaks = 40;
+const recentPeaks = 40;
 
 /**
- * @typedef {object} Wanted
- * @property {number} min Seconds.
- * @property {number} max
+ * @typedef {object} LengthRange
+ * @property {number} min In seconds.
+ * @property {number} max In seconds.
  *
  * @typedef {object} RecordingFieldOptions
- * @property {string} name As the service calls it.
+ * @property {string} name The API field name.
  * @property {string} label
- * @property {AbortSignal} signal When to let go of everything.
+ * @property {AbortSignal} signal Aborted when the user leaves the page.
  */
 
 /** @typedef {ReturnType<typeof createRecordingField>} RecordingField */
 
 /** @param {RecordingFieldOptions} options */
 export function createRecordingField({ name, label, signal }) {
-  const strip = createSoundStrip(signal);
-  // It would be read out all the time.
+  const waveform = createRecordingWaveform(signal);
+  // Not live, since it changes several times per second.
   const time = element('output', { class: 'time', 'aria-label': 'Length', 'aria-live': 'off' });
   const advice = element('p', { class: 'hint', id: `${name}-advice`, role: 'status' });
-  const trouble = element('p', { class: 'field-trouble', id: `${name}-trouble`, role: 'alert' });
-  /** @type {Wanted} */
-  let wanted = { min: 1, max: 30 };
+  const errorText = element('p', { class: 'field-error', id: `${name}-error`, role: 'alert' });
+  /** @type {LengthRange} */
+  let range = { min: 1, max: 30 };
   let played = Infinity;
 
   const show = () => {
     const { file, peaks, seconds, isLive } = recording;
-    strip.show({
+    waveform.show({
       peaks,
       seconds,
       played,
-      ...(file ? { secondsMax: seconds || 1 } : { secondsMax: wanted.max, secondsMin: wanted.min }),
+      ...(file ? { secondsMax: seconds || 1 } : { secondsMax: range.max, secondsMin: range.min }),
     });
     time.value = `${seconds.toFixed(1)} s`;
-    const text = adviceOn(recording, wanted);
-    // Only what is new is read out.
+    const text = toAdvice(recording, range);
+    // Screen readers announce each assignment, so an unchanged text is not assigned again.
     if (advice.textContent !== text) advice.textContent = text;
-    if (root.classList.toggle('live', isLive) && seconds >= wanted.max) void recording.stop();
+    if (root.classList.toggle('live', isLive) && seconds >= range.max) void recording.stop();
     buttons.show();
   };
   const recording = new Recording(show);
-  const sound = createListening({
+  const player = createRecordingPlayer({
     recording,
     onChange: (seconds) => {
       played = seconds;
       show();
     },
   });
-  const buttons = createButtons({ recording, sound, label, trouble });
+  const buttons = createButtons({ recording, player, label, errorText });
   const root = element(
     'div',
     {
@@ -67,26 +67,26 @@ export function createRecordingField({ name, label, signal }) {
       role: 'group',
       'aria-label': label,
       'data-field': name,
-      'aria-describedby': `${advice.id} ${trouble.id}`,
+      'aria-describedby': `${advice.id} ${errorText.id}`,
     },
-    element('div', { class: 'well' }, strip.canvas, time),
+    element('div', { class: 'well' }, waveform.canvas, time),
     buttons.root,
     advice,
-    trouble,
+    errorText,
   );
   signal.addEventListener('abort', () => {
-    sound.stop();
-    recording.leave();
+    player.stop();
+    recording.close();
   });
-  if (!hasMicrophone()) fill(trouble, 'A browser lets a page record only over HTTPS, or on the machine itself.');
+  if (!hasMicrophone()) fill(errorText, 'Browsers allow recording only over HTTPS or on localhost.');
 
   return {
     root,
-    /** What there is to send, if anything. */
+    /** The file to upload, if any. */
     file: () => recording.file,
-    /** @param {Wanted} next */
-    want(next) {
-      wanted = next;
+    /** @param {LengthRange} next */
+    setLength(next) {
+      range = next;
       show();
     },
   };
@@ -94,123 +94,126 @@ export function createRecordingField({ name, label, signal }) {
 
 /**
  * @param {Recording} recording
- * @param {Wanted} wanted
+ * @param {LengthRange} range
  */
-function adviceOn({ file, peaks, seconds, isLive }, { min, max }) {
-  const range = `${Number(min.toFixed(1))} to ${max} seconds of speech are wanted`;
-  const lately = Math.max(...peaks.slice(-latelyPeaks));
-  if (isLive && peaks.length > latelyPeaks && lately < quietPeak) return 'Hardly anything is heard. Come closer.';
-  if (isLive && lately >= loudPeak) return 'That is too loud. Move back a little.';
-  if (isLive) return seconds < min ? `Recording; ${range}.` : 'That is enough; stop when you are done.';
-  if (!file) return `${range.charAt(0).toUpperCase()}${range.slice(1)}.`;
+function toAdvice({ file, peaks, seconds, isLive }, { min, max }) {
+  const range = `${Number(min.toFixed(1))} to ${max} seconds of speech are needed`;
+  const recentPeak = Math.max(...peaks.slice(-recentPeaks));
+  if (isLive && peaks.length > recentPeaks && recentPeak < quietPeak)
+    return 'The recording is too quiet. Move closer to the microphone.';
+  if (isLive && recentPeak >= loudPeak) return 'The recording is too loud. Move back a little.';
+  if (isLive) return seconds < min ? `Recording; ${range}.` : 'This is long enough. Stop when you are done.';
+  if (!file) return `${range}.`;
   const what = `${file instanceof File ? file.name : 'Recorded here'}, ${toSize(file.size)}`;
-  if (seconds === 0) return `${what}. This browser cannot play it; the service may.`;
-  return seconds < min ? `It lasts ${toLength(seconds)}; ${range}.` : `${what}. Listen to it before you go on.`;
+  if (seconds === 0) return `${what}. This browser cannot play it, but the service may accept it.`;
+  return seconds < min
+    ? `The recording is ${toDuration(seconds)} long; ${range}.`
+    : `${what}. Play it before you continue.`;
 }
 
+/** @typedef {ReturnType<typeof createRecordingPlayer>} RecordingPlayer */
+
 /**
- * What was recorded, heard again.
- * @param {{ recording: Recording, onChange: (seconds: number) => void }} options How many seconds of it were heard.
+ * Plays the recording.
+ * @param {{ recording: Recording, onChange: (seconds: number) => void }} options Receives the playback position; Infinity at the end.
  */
-function createListening({ recording, onChange }) {
-  const sound = new Audio();
+function createRecordingPlayer({ recording, onChange }) {
+  const audio = new Audio();
   const stop = () => {
-    sound.pause();
-    URL.revokeObjectURL(sound.src);
+    audio.pause();
+    URL.revokeObjectURL(audio.src);
     onChange(Infinity);
   };
   const follow = () => {
-    if (sound.paused) return;
-    onChange(sound.currentTime);
+    if (audio.paused) return;
+    onChange(audio.currentTime);
     requestAnimationFrame(follow);
   };
-  sound.addEventListener('ended', stop);
+  audio.addEventListener('ended', stop);
   return {
     stop,
-    get isOn() {
-      return !sound.paused;
+    get isPlaying() {
+      return !audio.paused;
     },
     async play() {
       if (!recording.file) return;
-      sound.src = URL.createObjectURL(recording.file);
+      audio.src = URL.createObjectURL(recording.file);
       try {
-        await sound.play();
+        await audio.play();
         follow();
       } catch (error) {
-        // It was stopped before it had begun.
+        // It was stopped before playback started.
         if (!(error instanceof DOMException && error.name === 'AbortError')) throw error;
       }
     },
   };
 }
 
-/** @param {{ recording: Recording, sound: ReturnType<typeof createListening>, label: string, trouble: HTMLElement }} options */
-function createButtons({ recording, sound, label, trouble }) {
+/** @param {{ recording: Recording, player: RecordingPlayer, label: string, errorText: HTMLElement }} options */
+function createButtons({ recording, player, label, errorText }) {
   const root = element('div', { class: 'row' });
   /** @type {HTMLInputElement} */
-  const chooser = element('input', {
+  const fileInput = element('input', {
     type: 'file',
     hidden: true,
     accept: '.wav,.flac,.mp3,.ogg,.oga,.opus,audio/*',
     'aria-label': `${label}: file`,
-    onchange: () => act(() => takeChosen()),
+    onchange: () => run(loadChosenFile),
   });
-  const takeChosen = async () => {
-    const [file] = chooser.files ?? [];
-    if (file) await recording.take(file);
-    chooser.value = '';
+  const loadChosenFile = async () => {
+    const [file] = fileInput.files ?? [];
+    if (file) await recording.load(file);
+    fileInput.value = '';
   };
-  /** @param {() => Promise<void>} work */
-  const act = async (work) => {
-    fill(trouble);
+  /** @param {() => Promise<void>} action */
+  const run = async (action) => {
+    fill(errorText);
     try {
-      if (sound.isOn) sound.stop();
-      await work();
+      if (player.isPlaying) player.stop();
+      await action();
     } catch (error) {
-      fill(trouble, error instanceof Error ? error.message : String(error));
+      fill(errorText, error instanceof Error ? error.message : String(error));
     }
     shown = '';
     show();
     root.querySelector('button')?.focus();
   };
   let shown = '';
-  /** Only when others are wanted, lest the focus be lost. */
+  /** Renders only when the set of buttons changes, to keep the focus. */
   const show = () => {
     const { isLive, file, seconds } = recording;
-    const state = [isLive, file !== undefined, seconds > 0, sound.isOn].join();
+    const state = [isLive, file !== undefined, seconds > 0, player.isPlaying].join();
     if (state === shown) return;
     shown = state;
     const hadFocus = root.contains(document.activeElement);
-    const stop = element(
-      'button',
-      { type: 'button', class: 'main', onclick: () => act(() => recording.stop()) },
-      icon('stop'),
-      'Stop',
-    );
-    const listen = element(
-      'button',
-      { type: 'button', onclick: () => (sound.isOn ? sound.stop() : act(() => sound.play())) },
-      icon(sound.isOn ? 'stop' : 'play'),
-      sound.isOn ? 'Stop' : 'Listen',
-    );
-    const record = element(
-      'button',
-      {
-        type: 'button',
-        class: file ? '' : 'main',
-        disabled: !hasMicrophone(),
-        onclick: () => act(() => recording.record()),
-      },
-      icon('record'),
-      file ? 'Record again' : 'Record',
-    );
-    const choose = element(
-      'button',
-      { type: 'button', class: 'quiet', onclick: () => chooser.click() },
-      'Choose a file',
-    );
-    fill(root, ...(isLive ? [stop] : [file && seconds > 0 && listen, record, choose]), chooser);
+    fill(root, ...toButtons({ recording, player, run, onChooseFile: () => fileInput.click() }), fileInput);
     if (hadFocus) root.querySelector('button')?.focus();
   };
   return { root, show };
+}
+
+/**
+ * @typedef {object} ButtonOptions
+ * @property {Recording} recording
+ * @property {RecordingPlayer} player
+ * @property {(action: () => Promise<void>) => Promise<void>} run Runs an action and shows its error.
+ * @property {() => void} onChooseFile
+ */
+
+/** @param {ButtonOptions} options */
+function toButtons({ recording, player, run, onChooseFile }) {
+  const { file, seconds, isLive } = recording;
+  /** @type {(options: { kind: string, disabled?: boolean, onclick: () => void }, ...content: (Node | string)[]) => HTMLElement} */
+  const button = ({ kind, ...rest }, ...content) =>
+    element('button', { type: 'button', class: kind, ...rest }, ...content);
+  if (isLive) return [button({ kind: 'main', onclick: () => run(() => recording.stop()) }, icon('stop'), 'Stop')];
+  const play = () => (player.isPlaying ? player.stop() : run(() => player.play()));
+  const record = { kind: file ? '' : 'main', disabled: !hasMicrophone(), onclick: () => run(() => recording.record()) };
+  return [
+    file &&
+      seconds > 0 &&
+      button({ kind: '', onclick: play }, icon(player.isPlaying ? 'stop' : 'play'), player.isPlaying ? 'Stop' : 'Play'),
+    button(record, icon('record'), file ? 'Record again' : 'Record'),
+    button({ kind: 'quiet', onclick: onChooseFile }, 'Choose a file'),
+  ];
 }

@@ -1,26 +1,26 @@
-// A recording while it comes about: heard by the microphone, or read from a file that was chosen; and then kept, as what
-// is to be sent. There is one at a time: the next takes the place of the last.
+// A recording from the microphone or from a chosen file, as the file to upload and the peaks to draw. A new recording
+// replaces the one before.
 import { openMicrophone } from './microphone.js';
-import { peakOf, peaksOf } from './sound-strip.js';
+import { peakOf, peaksOf } from './recording-waveform.js';
 import { toWav } from './wav-file.js';
 
-/** At this rate all recordings are drawn. */
-const drawnRateHz = 48_000;
+/** Files are decoded at this rate to draw them. */
+const decodeRateHz = 48_000;
 
 export class Recording {
-  /** What is to be sent, once there is something. @type {Blob | undefined} */
+  /** The file to upload, once there is one. @type {Blob | undefined} */
   file;
-  /** The loudest of each so many samples. @type {number[]} */
+  /** The peak of each block of samples, 0 to 1. @type {number[]} */
   peaks = [];
-  /** None of a file that this browser cannot read. */
+  /** 0 for a file that this browser cannot decode. */
   seconds = 0;
   /** @type {import('./microphone.js').Microphone | undefined} */
   #microphone;
   #isOpening = false;
-  #isLeft = false;
+  #isClosed = false;
   #onChange;
 
-  /** @param {() => void} onChange Told of every bit that is heard, and of all else. */
+  /** @param {() => void} onChange Called for every recorded block and every change of state. */
   constructor(onChange) {
     this.#onChange = onChange;
   }
@@ -29,11 +29,11 @@ export class Recording {
     return this.#microphone !== undefined;
   }
 
-  /** Begins anew; it is refused where the browser refuses the microphone. */
+  /** Starts a new recording; rejects if the browser denies the microphone. */
   async record() {
     if (this.#isOpening) return;
     this.#isOpening = true;
-    this.#forget();
+    this.#clear();
     this.#onChange();
     try {
       this.#microphone = await openMicrophone((block, seconds) => {
@@ -45,48 +45,48 @@ export class Recording {
     } finally {
       this.#isOpening = false;
     }
-    // The browser may ask people for a while, and the page be left meanwhile.
-    if (this.#isLeft) this.leave();
+    // The user may leave the page while the browser asks for permission.
+    if (this.#isClosed) this.close();
     else this.#onChange();
   }
 
   async stop() {
-    const ending = this.#microphone;
-    if (!ending) return;
+    const microphone = this.#microphone;
+    if (!microphone) return;
     this.#microphone = undefined;
-    const { samples, sampleRateHz } = await ending.stop();
-    const whole = Int16Array.from(samples, (sample) => Math.max(-1, Math.min(1, sample)) * 32_767);
-    this.#keep(toWav(whole, sampleRateHz), peaksOf(samples), samples.length / sampleRateHz);
+    const { samples, sampleRateHz } = await microphone.stop();
+    const integers = Int16Array.from(samples, (sample) => Math.max(-1, Math.min(1, sample)) * 32_767);
+    this.#set(toWav(integers, sampleRateHz), peaksOf(samples), samples.length / sampleRateHz);
   }
 
   /** @param {File} file */
-  async take(file) {
-    this.#forget();
+  async load(file) {
+    this.#clear();
     try {
-      const context = new OfflineAudioContext(1, 1, drawnRateHz);
-      const read = await context.decodeAudioData(await file.arrayBuffer());
-      this.#keep(file, peaksOf(read.getChannelData(0)), read.duration);
+      const context = new OfflineAudioContext(1, 1, decodeRateHz);
+      const decoded = await context.decodeAudioData(await file.arrayBuffer());
+      this.#set(file, peaksOf(decoded.getChannelData(0)), decoded.duration);
     } catch {
-      // The service reads more than browsers do.
-      this.#keep(file, [], 0);
+      // The service decodes formats that this browser may not.
+      this.#set(file, [], 0);
     }
   }
 
-  /** Lets go of the microphone, and of what was heard. */
-  leave() {
-    this.#isLeft = true;
-    this.#microphone?.leave();
+  /** Releases the microphone and drops the recording. */
+  close() {
+    this.#isClosed = true;
+    this.#microphone?.close();
     this.#microphone = undefined;
-    this.#forget();
+    this.#clear();
   }
 
   /** @type {(file: Blob, peaks: number[], seconds: number) => void} */
-  #keep(file, peaks, seconds) {
+  #set(file, peaks, seconds) {
     [this.file, this.peaks, this.seconds] = [file, peaks, seconds];
     this.#onChange();
   }
 
-  #forget() {
+  #clear() {
     [this.file, this.peaks, this.seconds] = [undefined, [], 0];
   }
 }

@@ -1,30 +1,30 @@
-// What is asked for here, as code to paste elsewhere: the request that gets the same sound as a file. The key is read from
-// the environment, and is never written out.
-/** @import { Speech } from './speech-run.js' */
+// Writes the code samples of the Speak page: a request that saves the same speech as a file. The code reads the API key from
+// the environment variable KEY and never contains it.
+/** @import { Speech } from './speech-stream.js' */
 import { serviceUrl } from './api.js';
-import { toFields } from './speech-run.js';
+import { toRequestFields } from './speech-stream.js';
 
 /** @typedef {(body: object, file: string) => string} Writer */
 
 /**
- * The body that gets the whole as one file.
+ * The request body that returns all the speech as one file.
  * @param {Speech} speech
  * @param {string} format
- * @param {'buffer' | 'url'} returned
+ * @param {'buffer' | 'url'} returnFormat
  */
-export function toFileBody(speech, format, returned) {
+export function toFileBody(speech, format, returnFormat) {
   const [first, ...more] = speech.chunks.map(({ text }) => text);
   const isOne = more.length === 0;
   return {
-    ...toFields(speech),
+    ...toRequestFields(speech),
     ...(isOne ? { text: first ?? '' } : { method: 'streaming', text_chunks: [first, ...more] }),
     output_format: format,
-    ...(isOne && { return_format: returned }),
+    ...(isOne && { return_format: returnFormat }),
   };
 }
 
-/** By the names that people know them by. @type {Readonly<Record<string, Writer>>} */
-export const languages = {
+/** By language name. @type {Readonly<Record<string, Writer>>} */
+export const codeWriters = {
   curl: (body, file) => {
     const json = JSON.stringify(body, null, 2).replaceAll("'", "'\\''");
     return `curl -sSf ${serviceUrl}/api/audio/speech \\
@@ -56,5 +56,5 @@ await writeFile('${file}', new Uint8Array(await reply.arrayBuffer()));
 `,
 };
 
-/** Texts, numbers and lists are written in Python as they are in JSON. @param {object} body */
+/** Strings, numbers and lists have the same literals in Python and JSON. @param {object} body */
 const toPython = (body) => JSON.stringify(body, null, 4);

@@ -1,34 +1,34 @@
-// The console: its head with the pages to go to, the key, and light or dark; and below it the page that the address names.
-// Without a key that the service knows there is no page, but a place to paste one.
+// Entry point of the console: renders the header (navigation, API key, theme) and the page that the URL hash names. Without
+// a valid API key it shows a form to enter one instead.
 /** @import { Page } from './page.d.ts' */
 /** @import { ApiKey } from './wire.d.ts' */
-import { createApi, Refusal } from './api.js';
+import { ApiError, createApi } from './api.js';
+import { readItem, removeItem, storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
-import { forget, keep, recall } from './kept.js';
-import { createNotices, toWords } from './notices.js';
+import { keyPrompt } from './key-prompt.js';
+import { createNotices, toErrorElements } from './notices.js';
 import { pages } from './pages.js';
-import { welcome } from './welcome.js';
 
 /** @param {string} id */
 const find = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
-const [main, nav, holder] = [find('main'), find('pages'), find('holder')];
-const notices = createNotices({ status: find('status'), trouble: find('trouble') });
+const [main, nav, keyMenu] = [find('main'), find('pages'), find('key-menu')];
+const notices = createNotices({ status: find('status'), errors: find('errors') });
 const { signInUrl } = document.body.dataset;
-const keptKey = 'sonant-key';
-const keptTheme = 'sonant-theme';
+const keyItem = 'sonant-key';
+const themeItem = 'sonant-theme';
 
 /** @type {{ apiKey: string, key: ApiKey } | undefined} */
 let session;
-let leaving = new AbortController();
+let pageAbort = new AbortController();
 
-/** What the address asks for: a page, and what follows its name. */
-function addressed() {
-  const [name = '', ...rest] = location.hash.replace(/^#\/?/, '').split('/').map(decoded);
-  return { page: pages.find((page) => page.name === name) ?? /** @type {Page} */ (pages[0]), rest };
+/** The page that the URL hash names, and the rest of the hash. */
+function parseAddress() {
+  const [name = '', ...pathSegments] = location.hash.replace(/^#\/?/, '').split('/').map(decoded);
+  return { page: pages.find((page) => page.name === name) ?? /** @type {Page} */ (pages[0]), pathSegments };
 }
 
-/** @param {string} part As somebody may have typed it. */
+/** @param {string} part May be malformed, since users edit the URL. */
 function decoded(part) {
   try {
     return decodeURIComponent(part);
@@ -37,18 +37,18 @@ function decoded(part) {
   }
 }
 
-/** @param {unknown} [trouble] */
-function showWelcome(trouble) {
-  leave();
+/** @param {unknown} [error] */
+function showKeyPrompt(error) {
+  leavePage();
   document.title = 'Sonant';
-  fill(main, welcome({ signInUrl, trouble, onKey: enter }));
+  fill(main, keyPrompt({ signInUrl, error, onKey: useKey }));
   main.querySelector('input')?.focus();
 }
 
-function leave() {
-  leaving.abort(new DOMException('The page was left.', 'AbortError'));
-  leaving = new AbortController();
-  notices.forgive();
+function leavePage() {
+  pageAbort.abort(new DOMException('The page was left.', 'AbortError'));
+  pageAbort = new AbortController();
+  notices.clearErrors();
 }
 
 /**
@@ -56,52 +56,52 @@ function leave() {
  * @param {ApiKey} key
  * @param {boolean} [isForDevice]
  */
-function enter(apiKey, key, isForDevice) {
-  if (isForDevice !== undefined) keep(keptKey, apiKey, isForDevice ? 'device' : 'tab');
+function useKey(apiKey, key, isForDevice) {
+  if (isForDevice !== undefined) storeItem(keyItem, apiKey, isForDevice ? 'device' : 'tab');
   session = { apiKey, key };
-  showHead();
+  showHeader();
   void showPage();
 }
 
-/** @param {unknown} [trouble] */
-function exit(trouble) {
-  forget(keptKey);
+/** @param {unknown} [error] */
+function forgetKey(error) {
+  removeItem(keyItem);
   session = undefined;
-  showHead();
-  showWelcome(trouble);
+  showHeader();
+  showKeyPrompt(error);
 }
 
 async function showPage() {
   if (!session) return;
-  leave();
+  leavePage();
   const { apiKey, key } = session;
-  const { page, rest } = addressed();
-  const { signal } = leaving;
-  const room = element('div', { class: `room ${page.name}` });
+  const { page, pathSegments } = parseAddress();
+  const { signal } = pageAbort;
+  const root = element('div', { class: `page ${page.name}` });
   /** @param {string} scope */
-  const may = (scope) => key.scopes.includes(scope);
+  const hasScope = (scope) => key.scopes.includes(scope);
   document.title = `${page.title} · Sonant`;
   for (const link of nav.querySelectorAll('a')) {
     if (link.hash === `#/${page.name}`) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
-  // Who went on from within the page is at the beginning of the next one.
-  const wasWithin = main.contains(document.activeElement);
-  fill(main, room);
-  if (wasWithin) main.focus({ preventScroll: true });
-  if (page.scope !== undefined && !may(page.scope)) return fill(room, notFor(page.title, page.scope));
-  const { say } = notices;
-  /** What ended because the page was left did not fail. @param {unknown} error */
-  const complain = (error) => {
-    if (!(signal.aborted && error instanceof DOMException && error.name === 'AbortError')) notices.complain(error);
+  // If the focus was inside the old page, it moves to the start of the new one.
+  const hadFocus = main.contains(document.activeElement);
+  fill(main, root);
+  if (hadFocus) main.focus({ preventScroll: true });
+  if (page.scope !== undefined && !hasScope(page.scope)) return fill(root, missingScope(page.title, page.scope));
+  const { notify } = notices;
+  /** Ignores requests that were aborted because the user left the page. @param {unknown} error */
+  const showError = (error) => {
+    if (!(signal.aborted && error instanceof DOMException && error.name === 'AbortError')) notices.showError(error);
   };
   try {
-    const api = createApi(apiKey, exit);
-    await page.show({ room, api, key, may, rest, signal, say, complain });
+    const api = createApi(apiKey, forgetKey);
+    await page.show({ root, api, key, hasScope, pathSegments, signal, notify, showError });
   } catch (error) {
-    complain(error);
+    showError(error);
     const again = element('button', { type: 'button', onclick: () => showPage() }, 'Try again');
-    room.querySelector('.loading')?.replaceWith(again);
+    root.querySelector('.loading')?.replaceWith(again);
   }
 }
 
@@ -109,28 +109,28 @@ async function showPage() {
  * @param {string} title
  * @param {string} scope
  */
-const notFor = (title, scope) => [
+const missingScope = (title, scope) => [
   element('h1', {}, title),
-  element('p', { class: 'lead' }, 'This key is not good for it: it lacks ', element('code', {}, scope), '.'),
+  element('p', { class: 'lead' }, 'This key lacks the scope ', element('code', {}, scope), '.'),
 ];
 
-function showHead() {
+function showHeader() {
   nav.hidden = session === undefined;
   fill(
     nav,
     pages.map(({ name, title }) => element('a', { href: `#/${name}` }, title)),
   );
-  if (!session) return fill(holder);
+  if (!session) return fill(keyMenu);
   const { name, hint } = session.key;
-  const leaveIt = element('button', { type: 'button', onclick: () => exit() }, 'Forget this key');
+  const forgetButton = element('button', { type: 'button', onclick: () => forgetKey() }, 'Forget this key');
   const scopes = session.key.scopes.map((scope) => element('code', {}, scope));
-  const more = element(
+  const popover = element(
     'div',
     { id: 'about-key', popover: 'auto', class: 'card popover', role: 'dialog', 'aria-label': 'The key in use' },
     element('p', {}, element('strong', {}, name)),
     element('p', { class: 'hint mono' }, hint),
     element('p', { class: 'scopes' }, ...scopes),
-    leaveIt,
+    forgetButton,
   );
   const button = element(
     'button',
@@ -138,45 +138,45 @@ function showHead() {
     icon('key'),
     element('span', { class: 'wide' }, name),
   );
-  fill(holder, button, more);
+  fill(keyMenu, button, popover);
 }
 
-function turnLight() {
-  const isDark = getComputedStyle(document.documentElement).colorScheme === 'dark' || isDarkByDevice();
+function toggleTheme() {
+  const isDark = getComputedStyle(document.documentElement).colorScheme === 'dark' || isDeviceDark();
   const next = isDark ? 'light' : 'dark';
   document.documentElement.dataset.theme = next;
-  keep(keptTheme, next, 'device');
+  storeItem(themeItem, next, 'device');
 }
 
-const isDarkByDevice = () =>
+const isDeviceDark = () =>
   document.documentElement.dataset.theme === undefined && matchMedia('(prefers-color-scheme: dark)').matches;
 
-async function begin() {
-  const turn = find('turn-light');
-  turn.append(icon('sun'), icon('moon'));
-  turn.addEventListener('click', turnLight);
+async function start() {
+  const toggle = find('theme-toggle');
+  toggle.append(icon('sun'), icon('moon'));
+  toggle.addEventListener('click', toggleTheme);
   find('skip').addEventListener('click', (event) => {
     event.preventDefault();
     main.focus();
   });
   addEventListener('hashchange', () => showPage());
-  showHead();
-  await comeBack();
+  showHeader();
+  await resume();
 }
 
-/** With the key that was kept; what cannot be found out of it now is told, and can be asked again. */
-async function comeBack() {
-  const apiKey = recall(keptKey);
-  if (apiKey === undefined) return showWelcome();
+/** Continues with the stored key. If the service cannot check it now, the user can try again. */
+async function resume() {
+  const apiKey = readItem(keyItem);
+  if (apiKey === undefined) return showKeyPrompt();
   try {
-    enter(apiKey, await createApi(apiKey).ask('/api/auth/api-keys/self'));
+    useKey(apiKey, await createApi(apiKey).requestJson('/api/auth/api-keys/self'));
   } catch (error) {
-    if (error instanceof Refusal && error.status === 401) return exit(error);
-    const again = element('button', { type: 'button', class: 'main', onclick: comeBack }, 'Try again');
-    const leave = element('button', { type: 'button', onclick: () => exit() }, 'Forget this key');
-    const words = element('div', { role: 'alert' }, toWords(error));
-    fill(main, element('section', { class: 'welcome' }, words, element('div', { class: 'row' }, again, leave)));
+    if (error instanceof ApiError && error.status === 401) return forgetKey(error);
+    const again = element('button', { type: 'button', class: 'main', onclick: resume }, 'Try again');
+    const forget = element('button', { type: 'button', onclick: () => forgetKey() }, 'Forget this key');
+    const message = element('div', { role: 'alert' }, toErrorElements(error));
+    fill(main, element('section', { class: 'welcome' }, message, element('div', { class: 'row' }, again, forget)));
   }
 }
 
-void begin();
+void start();

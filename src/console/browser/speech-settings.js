@@ -1,80 +1,48 @@
-// How it is to be spoken: the voice, its language where it has several, the speed and the sample rate. What was chosen
-// is remembered on this device.
+// The settings of the Speak page: voice, language, speed and sample rate. The chosen voice is stored on this device.
 /** @import { Voice } from './wire.d.ts' */
-/** @import { Preview } from './voice-picker.js' */
+/** @import { Preview } from './voice-preview.js' */
+import { readItem, storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
-import { keep, recall } from './kept.js';
-import { toLanguageName } from './voice-names.js';
 import { createVoicePicker } from './voice-picker.js';
+import { toLanguageName } from './voice-search.js';
 
-const remembered = 'sonant-voice';
-/** Speeds go up and down by the same factor. */
+const voiceItem = 'sonant-voice';
+/** The speed slider is logarithmic: from 1/4 to 4 times. */
 const octaves = 2;
-
-/** @typedef {ReturnType<typeof createSpeechSettings>} SpeechSettings */
 
 /**
  * @param {object} options
  * @param {readonly Voice[]} options.voices At least one.
- * @param {string | undefined} options.voiceId Whom the address asks for.
+ * @param {string | undefined} options.voiceId The voice that the address names.
  * @param {Preview} options.preview
  * @param {() => void} options.onChange
  */
 export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
-  const wanted = voiceId ?? recall(remembered);
-  let voice = voices.find(({ voice_id }) => voice_id === wanted) ?? /** @type {Voice} */ (voices[0]);
-
+  const initialId = voiceId ?? readItem(voiceItem);
+  let voice = voices.find(({ voice_id }) => voice_id === initialId) ?? /** @type {Voice} */ (voices[0]);
+  const update = () => {
+    const label = speed.show(voice);
+    fill(summary, element('strong', {}, voice.name), ` · ${toLanguageName(language.code())} · ${label}`);
+    onChange();
+  };
   const summary = element('summary', {});
-  const language = element('select', { id: 'language', onchange: changed });
-  const languageField = element('div', { class: 'field' }, element('label', { for: 'language' }, 'Language'), language);
-  const speed = element('input', {
-    type: 'range',
-    id: 'speed',
-    min: -octaves,
-    max: octaves,
-    step: 0.1,
-    value: 0,
-    oninput: changed,
-  });
-  // The slider says it itself.
-  const speedSaid = element('output', { for: 'speed', 'aria-live': 'off' });
+  const language = createLanguageField(update);
+  const speed = createSpeedField(update);
+  const rates = voice.capabilities.sample_rates;
   const rate = element(
     'select',
-    { id: 'sample-rate', onchange: changed },
-    voice.capabilities.sample_rates.map((hertz) => element('option', { value: hertz }, `${hertz / 1000} kHz`)),
+    { id: 'sample-rate', onchange: update },
+    rates.map((hertz) => element('option', { value: hertz }, `${hertz / 1000} kHz`)),
   );
-
-  function changed() {
-    const said = `${speakingRate().toFixed(2)}×`;
-    speedSaid.textContent = said;
-    speed.setAttribute('aria-valuetext', `${speakingRate()} times`);
-    fill(summary, element('strong', {}, voice.name), ` · ${toLanguageName(language.value)} · ${said}`);
-    onChange();
-  }
-  function speakingRate() {
-    const { min, max } = voice.capabilities.speaking_rate;
-    const rounded = Math.round(2 ** Number(speed.value) * 20) / 20;
-    return Math.min(Math.max(rounded, min), max);
-  }
-  /** @param {Voice} chosen */
-  const choose = (chosen) => {
-    voice = chosen;
-    const codes = voice.language_codes;
-    fill(
-      language,
-      codes.map((code) => element('option', { value: code }, toLanguageName(code))),
-    );
-    languageField.hidden = codes.length < 2;
-  };
-
   const picker = createVoicePicker({
     voices,
     chosenId: voice.voice_id,
     preview,
     onChoose(chosen) {
-      choose(chosen);
-      keep(remembered, chosen.voice_id, 'device');
-      changed();
+      voice = chosen;
+      language.show(chosen);
+      storeItem(voiceItem, chosen.voice_id, 'device');
+      update();
     },
   });
   const root = element(
@@ -83,30 +51,80 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
     summary,
     element('h2', {}, 'Voice'),
     picker,
-    languageField,
-    element('div', { class: 'field speed' }, element('label', { for: 'speed' }, 'Speed'), speedSaid, speed),
+    language.root,
+    speed.root,
     element('div', { class: 'field' }, element('label', { for: 'sample-rate' }, 'Sample rate'), rate),
   );
-  choose(voice);
+  language.show(voice);
 
   return {
     root,
-    /** Begins to tell of changes, with the chosen voice in sight. */
-    begin() {
-      changed();
+    /** Shows the initial values and scrolls to the chosen voice; call it once the element is in the document. */
+    start() {
+      update();
       const list = picker.querySelector('.voices-found');
       const chosen = list?.querySelector('.voice:has(:checked)');
       if (list && chosen) list.scrollTop += chosen.getBoundingClientRect().bottom - list.getBoundingClientRect().bottom;
     },
-    get voice() {
-      return voice;
+    get values() {
+      return {
+        voiceId: voice.voice_id,
+        languageCode: language.code(),
+        sampleRateHz: Number(rate.value),
+        speakingRate: speed.value(voice),
+      };
     },
-    get sampleRateHz() {
-      return Number(rate.value);
+  };
+}
+
+/**
+ * Visible only for voices with several languages.
+ * @param {() => void} onchange
+ */
+function createLanguageField(onchange) {
+  const select = element('select', { id: 'language', onchange });
+  const root = element('div', { class: 'field' }, element('label', { for: 'language' }, 'Language'), select);
+  return {
+    root,
+    code: () => select.value,
+    /** @param {Voice} voice */
+    show({ language_codes: codes }) {
+      fill(
+        select,
+        codes.map((code) => element('option', { value: code }, toLanguageName(code))),
+      );
+      root.hidden = codes.length < 2;
     },
-    get asked() {
-      const languageCode = language.value;
-      return { voiceId: voice.voice_id, languageCode, sampleRateHz: Number(rate.value), speakingRate: speakingRate() };
+  };
+}
+
+/** @param {() => void} oninput */
+function createSpeedField(oninput) {
+  const slider = element('input', {
+    type: 'range',
+    id: 'speed',
+    min: -octaves,
+    max: octaves,
+    step: 0.1,
+    value: 0,
+    oninput,
+  });
+  // The aria-valuetext of the slider already announces it.
+  const output = element('output', { for: 'speed', 'aria-live': 'off' });
+  /** @param {Voice} voice */
+  const value = ({ capabilities: { speaking_rate: range } }) => {
+    const rounded = Math.round(2 ** Number(slider.value) * 20) / 20;
+    return Math.min(Math.max(rounded, range.min), range.max);
+  };
+  return {
+    root: element('div', { class: 'field speed' }, element('label', { for: 'speed' }, 'Speed'), output, slider),
+    value,
+    /** Shows the value and returns its label. @param {Voice} voice */
+    show(voice) {
+      const label = `${value(voice).toFixed(2)}×`;
+      output.textContent = label;
+      slider.setAttribute('aria-valuetext', `${value(voice)} times`);
+      return label;
     },
   };
 }

@@ -1,11 +1,11 @@
-// A text as the chunks of a stream, none longer than the service takes: whole paragraphs together where they fit, else cut
-// at sentences, at spaces, or where it must be. Lengths are Unicode code points, places are indices of the text.
+// Splits a text into chunks that fit the limit of the API: at paragraphs if possible, else at sentences, at spaces, or at the
+// limit. Lengths are in Unicode code points, offsets are string indices (UTF-16).
 
-/** What the service takes: of one chunk, and of all together. */
-export const chunkCharsMax = 5_000;
+/** Limits of the API: for one chunk, and for all chunks together. */
+const chunkCharsMax = 5_000;
 export const textCharsMax = 50_000;
 
-/** Where one sentence ends: at the space behind it, or, in scripts that put none there, right behind its stop. */
+/** The end of a sentence: the space after it or, in scripts without spaces, the position after its full stop. */
 const sentenceEnd = /(?<=[.!?…。！？]["'”’)]*)\s+|(?<=[。！？][”’」』）]?)(?![\s。！？”’」』）])/g;
 
 /** @typedef {{ text: string, from: number }} Chunk */
@@ -13,7 +13,7 @@ const sentenceEnd = /(?<=[.!?…。！？]["'”’)]*)\s+|(?<=[。！？][”�
 /** @param {string} text */
 export function countChars(text) {
   let count = text.length;
-  for (let i = 0; i < text.length; i++) if (isPair(text, i)) count--;
+  for (let i = 0; i < text.length; i++) if (isSurrogatePair(text, i)) count--;
   return count;
 }
 
@@ -21,7 +21,7 @@ export function countChars(text) {
  * @param {string} text
  * @param {number} at
  */
-const isPair = (text, at) => {
+const isSurrogatePair = (text, at) => {
   const unit = text.charCodeAt(at);
   return unit >= 0xd800 && unit < 0xdc00 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00;
 };
@@ -55,25 +55,26 @@ export function toChunks(text) {
 }
 
 /**
- * Pieces that make up the text and fit into a chunk: cut at the first of the marks, and at the next where that is not enough.
+ * Cuts the text into pieces that fit into a chunk: at the first separator, and at the next ones where a piece is still too
+ * long.
  * @param {string} text
- * @param {readonly RegExp[]} marks
+ * @param {readonly RegExp[]} separators
  * @returns {string[]}
  */
-function cut(text, [mark, ...finer]) {
+function cut(text, [separator, ...finer]) {
   if (countChars(text) <= chunkCharsMax) return [text];
-  if (!mark) return cutHard(text);
-  const ends = [...text.matchAll(mark)].map(({ 0: found, index }) => index + found.length);
+  if (!separator) return cutAtLimit(text);
+  const ends = [...text.matchAll(separator)].map(({ 0: found, index }) => index + found.length);
   const pieces = [...ends, text.length].map((end, i) => text.slice(ends[i - 1] ?? 0, end));
   return pieces.flatMap((piece) => cut(piece, finer));
 }
 
 /** @param {string} text */
-function cutHard(text) {
+function cutAtLimit(text) {
   const pieces = [];
   for (let from = 0; from < text.length; ) {
     let to = Math.min(from + chunkCharsMax, text.length);
-    if (isPair(text, to - 1)) to--;
+    if (isSurrogatePair(text, to - 1)) to--;
     pieces.push(text.slice(from, to));
     from = to;
   }
@@ -81,7 +82,7 @@ function cutHard(text) {
 }
 
 /**
- * Finds the index of a place that is told in code points. Places are best asked for in their order.
+ * Converts an offset in code points to a string index. Ascending offsets are fastest.
  * @param {string} text
  */
 export function createIndexOf(text) {
@@ -90,7 +91,7 @@ export function createIndexOf(text) {
   /** @param {number} chars */
   return (chars) => {
     if (chars < passed) index = passed = 0;
-    for (; passed < chars && index < text.length; passed++) index += isPair(text, index) ? 2 : 1;
+    for (; passed < chars && index < text.length; passed++) index += isSurrogatePair(text, index) ? 2 : 1;
     return index;
   };
 }

@@ -1,8 +1,8 @@
-// Light or dark, as was chosen here, before anything is drawn; where nothing was chosen, as the device is. A script of
-// its own, run at once, so that no page shows itself in the wrong one first.
+// Applies the stored colour theme before the first paint; without a stored theme the device preference applies. It is a
+// separate blocking script, so that the page never flashes in the wrong theme.
 try {
   const chosen = localStorage.getItem('sonant-theme');
   if (chosen) document.documentElement.dataset.theme = chosen;
 } catch {
-  // A browser that keeps nothing has nothing chosen.
+  // Storage is blocked in this browser; the device preference applies.
 }

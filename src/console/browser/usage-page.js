@@ -1,15 +1,15 @@
-// The page of what was spoken: in all, day by day, and by voice and key, over the last days.
-/** @import { Desk, Page } from './page.d.ts' */
+// The Usage page: totals of the last days, charts by day, and tables by voice and by key.
+/** @import { PageContext, Page } from './page.d.ts' */
 /** @import { ApiKey, Usage, UsageSum, Voice } from './wire.d.ts' */
 import { dayChart } from './day-chart.js';
 import { element, fill } from './element.js';
+import { toCount, toDuration } from './formatting.js';
 import { loading } from './notices.js';
 import { usageTable } from './usage-table.js';
-import { toVoiceAddress } from './voice-words.js';
-import { toCount, toLength } from './wording.js';
+import { toVoiceAddress } from './voice-elements.js';
 
 const ranges = [7, 30, 90];
-const usualRange = 30;
+const defaultRange = 30;
 const dayMs = 86_400_000;
 
 /** @type {Page} */
@@ -17,31 +17,31 @@ export const usagePage = {
   name: 'usage',
   title: 'Usage',
   scope: 'usage:read',
-  async show(desk) {
-    const { room, rest, complain } = desk;
-    const first = ranges.find((days) => String(days) === rest[0]) ?? usualRange;
-    const content = element('div', { class: 'content' }, loading('Adding it up …'));
-    const told = element('p', { class: 'sr-only', role: 'status' });
-    let asked = first;
+  async show(pageContext) {
+    const { root, pathSegments, showError } = pageContext;
+    const first = ranges.find((days) => String(days) === pathSegments[0]) ?? defaultRange;
+    const content = element('div', { class: 'content' }, loading('Loading the usage …'));
+    const status = element('p', { class: 'sr-only', role: 'status' });
+    let current = first;
     const show = async (/** @type {number} */ days) => {
-      asked = days;
+      current = days;
       content.setAttribute('aria-busy', 'true');
       try {
-        const shown = await toContent(desk, days, await names);
-        // Another range may have been asked for meanwhile.
-        if (asked !== days) return;
+        const shown = await toContent(pageContext, days, await names);
+        // The user may have chosen another range meanwhile.
+        if (current !== days) return;
         fill(content, ...shown);
-        fill(told, `${days} days: ${content.querySelector('strong')?.textContent} characters.`);
+        fill(status, `${days} days: ${content.querySelector('strong')?.textContent} characters.`);
       } finally {
-        if (asked === days) content.removeAttribute('aria-busy');
+        if (current === days) content.removeAttribute('aria-busy');
       }
     };
     const choose = (/** @type {number} */ days) => {
       history.replaceState(null, '', `#/usage/${days}`);
-      show(days).catch(complain);
+      show(days).catch(showError);
     };
-    fill(room, head(first, choose), told, content);
-    const names = readNames(desk);
+    fill(root, head(first, choose), status, content);
+    const names = readNames(pageContext);
     await show(first);
   },
 };
@@ -58,16 +58,12 @@ const head = (chosen, onChoose) =>
       'div',
       {},
       element('h1', {}, 'Usage'),
-      element(
-        'p',
-        { class: 'lead' },
-        'What this key has had spoken, and the keys that it has made. Days begin at midnight UTC.',
-      ),
+      element('p', { class: 'lead' }, 'Usage of this key and of the keys created with it. Days begin at midnight UTC.'),
     ),
     element(
       'fieldset',
       { class: 'tabs' },
-      element('legend', { class: 'sr-only' }, 'Over how many days'),
+      element('legend', { class: 'sr-only' }, 'Number of days'),
       ...ranges.map((days) =>
         element(
           'label',
@@ -87,11 +83,11 @@ const head = (chosen, onChoose) =>
 
 /** @typedef {Awaited<ReturnType<typeof readNames>>} Names */
 
-/** @param {Desk} desk */
-async function readNames({ api, key, may, signal }) {
+/** @param {PageContext} pageContext */
+async function readNames({ api, key, hasScope, signal }) {
   const [voices, keys] = await Promise.all([
-    may('voices:read') ? /** @type {Promise<Voice[]>} */ (api.list('/api/voices', 'voices', { signal })) : [],
-    may('keys:read')
+    hasScope('voices:read') ? /** @type {Promise<Voice[]>} */ (api.list('/api/voices', 'voices', { signal })) : [],
+    hasScope('keys:read')
       ? /** @type {Promise<ApiKey[]>} */ (api.list('/api/auth/api-keys', 'api_keys', { signal }))
       : [key],
   ]);
@@ -102,7 +98,7 @@ async function readNames({ api, key, may, signal }) {
 }
 
 /**
- * @param {Desk} desk
+ * @param {PageContext} pageContext
  * @param {number} count
  * @param {Names} names
  */
@@ -111,9 +107,10 @@ async function toContent({ api, signal }, count, names) {
     new Date(Date.now() - (count - 1 - i) * dayMs).toISOString().slice(0, 10),
   );
   /** @type {(group_by: string) => Promise<Usage>} */
-  const ask = (group_by) => api.ask('/api/usage', { query: { from: days[0], to: days.at(-1), group_by }, signal });
-  const [byDay, byVoice, byKey] = await Promise.all(['day', 'voice', 'key'].map(ask));
-  if (!byDay || !byVoice || !byKey || byDay.total.requests === 0) return [totals(byDay?.total, count), nothing()];
+  const readUsage = (group_by) =>
+    api.requestJson('/api/usage', { query: { from: days[0], to: days.at(-1), group_by }, signal });
+  const [byDay, byVoice, byKey] = await Promise.all(['day', 'voice', 'key'].map(readUsage));
+  if (!byDay || !byVoice || !byKey || byDay.total.requests === 0) return [totals(byDay?.total, count), noUsageCard()];
   const sums = new Map(byDay.groups.map((sum) => [sum.group, sum]));
   /** @param {keyof UsageSum} member */
   const valuesOf = (member) => days.map((day) => ({ day, value: sums.get(day)?.[member] ?? 0 }));
@@ -128,10 +125,10 @@ async function toContent({ api, signal }, count, names) {
           title: 'Characters',
           days: valuesOf('characters'),
           toText: (value) => `${toCount(value)} characters`,
-          unit: { divisor: 1, name: 'a day' },
+          unit: { divisor: 1, name: 'per day' },
         }),
       ),
-      card(dayChart({ title: 'Sound', days: seconds, toText: toLength, unit: unitFor(seconds) })),
+      card(dayChart({ title: 'Audio', days: seconds, toText: toDuration, unit: durationUnit(seconds) })),
     ),
     element(
       'div',
@@ -158,12 +155,12 @@ async function toContent({ api, signal }, count, names) {
 /** @param {HTMLElement} content */
 const card = (content) => element('section', { class: 'card' }, content);
 
-const nothing = () =>
+const noUsageCard = () =>
   element(
     'section',
-    { class: 'card nothing' },
-    element('h2', {}, 'Nothing was spoken in these days'),
-    element('p', {}, 'As soon as something is, it is counted here, by day, voice and key.'),
+    { class: 'card no-usage' },
+    element('h2', {}, 'No usage in this period'),
+    element('p', {}, 'Synthesized speech is counted here by day, voice and key.'),
     element('a', { class: 'button main', href: '#/speak' }, 'Speak'),
   );
 
@@ -173,9 +170,9 @@ const nothing = () =>
  */
 function totals({ characters, audio_seconds, requests } = { characters: 0, audio_seconds: 0, requests: 0 }, days = 1) {
   const figures = /** @type {const} */ ([
-    ['Characters', toCount(characters), `${toCount(Math.round(characters / days))} a day`],
-    ['Sound', toLength(audio_seconds), `${toLength(Math.round(audio_seconds / days))} a day`],
-    ['Requests', toCount(requests), `${toCount(Math.round(requests / days))} a day`],
+    ['Characters', toCount(characters), `${toCount(Math.round(characters / days))} per day`],
+    ['Audio', toDuration(audio_seconds), `${toDuration(Math.round(audio_seconds / days))} per day`],
+    ['Requests', toCount(requests), `${toCount(Math.round(requests / days))} per day`],
   ]);
   return element(
     'dl',
@@ -192,8 +189,8 @@ function totals({ characters, audio_seconds, requests } = { characters: 0, audio
 }
 
 /** @param {readonly { value: number }[]} seconds */
-function unitFor(seconds) {
-  const most = Math.max(...seconds.map(({ value }) => value));
-  if (most < 120) return { divisor: 1, name: 'seconds a day' };
-  return most < 7_200 ? { divisor: 60, name: 'minutes a day' } : { divisor: 3_600, name: 'hours a day' };
+function durationUnit(seconds) {
+  const max = Math.max(...seconds.map(({ value }) => value));
+  if (max < 120) return { divisor: 1, name: 'seconds per day' };
+  return max < 7_200 ? { divisor: 60, name: 'minutes per day' } : { divisor: 3_600, name: 'hours per day' };
 }

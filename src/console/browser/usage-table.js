@@ -1,14 +1,14 @@
-// What was spoken, by voice or by key: the most first, each with its share.
+// A table of usage by voice or by key, largest first, with the share of each in all characters.
 /** @import { Usage } from './wire.d.ts' */
 import { element } from './element.js';
-import { toCount, toLength } from './wording.js';
+import { toCount, toDuration } from './formatting.js';
 
 const rowsShown = 10;
 
 /**
  * @typedef {object} UsageTableOptions
  * @property {string} title
- * @property {string} column What stands in the first column.
+ * @property {string} column The heading of the first column.
  * @property {Usage} usage
  * @property {(group: string) => { name: string, address?: string | undefined }} toName
  */
@@ -28,12 +28,12 @@ export function usageTable({ title, column, usage, toName }) {
         address ? element('a', { href: address }, name) : name,
         element('span', { class: 'shares' }, share),
       ),
-      ...[toCount(sum.characters), toLength(sum.audio_seconds), toCount(sum.requests)].map((text) =>
+      ...[toCount(sum.characters), toDuration(sum.audio_seconds), toCount(sum.requests)].map((text) =>
         element('td', { class: 'figure' }, text),
       ),
     );
   });
-  const heads = [column, 'Characters', 'Sound', 'Requests'];
+  const heads = [column, 'Characters', 'Audio', 'Requests'];
   const body = element('tbody', {}, ...rows.slice(0, rowsShown));
   const onclick = () => {
     body.append(...rows.slice(rowsShown));

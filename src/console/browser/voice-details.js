@@ -1,29 +1,29 @@
-// One voice: what it is, who speaks it, who agreed to it; and what can be done with it.
+// The page of one voice: its properties, the consent of the speaker for a cloned voice, and the actions on it.
 /** @import { Child } from './element.js' */
-/** @import { Desk } from './page.d.ts' */
+/** @import { PageContext } from './page.d.ts' */
 /** @import { Voice } from './wire.d.ts' */
 import { element, fill } from './element.js';
+import { toDate } from './formatting.js';
 import { loading } from './notices.js';
-import { changeCard } from './voice-changes.js';
-import { toLanguageName } from './voice-names.js';
-import { createPreview } from './voice-picker.js';
-import { previewButton, statusChip, toVoicePath } from './voice-words.js';
-import { toDay } from './wording.js';
+import { actionsCard } from './voice-actions.js';
+import { previewButton, statusChip, toVoicePath } from './voice-elements.js';
+import { createPreview } from './voice-preview.js';
+import { toLanguageName } from './voice-search.js';
 
-/** How often a voice that is being made is asked about. */
+/** The interval at which a pending voice is polled. */
 const pollMs = 2_000;
 
-/** @param {Desk} desk */
-export async function showVoice(desk) {
-  const { room, api, rest, signal, say, may } = desk;
-  const path = toVoicePath(rest[0] ?? '');
-  const preview = createPreview(desk);
+/** @param {PageContext} pageContext */
+export async function showVoice(pageContext) {
+  const { root, api, pathSegments, signal, notify, hasScope } = pageContext;
+  const path = toVoicePath(pathSegments[0] ?? '');
+  const preview = createPreview(pageContext);
   /** @param {Voice} voice */
   const show = (voice) => {
     preview.stop();
     const { name, description, voice_id, status, kind } = voice;
     fill(
-      room,
+      root,
       element('a', { class: 'back', href: '#/voices' }, '‹ Voices'),
       element(
         'div',
@@ -47,8 +47,8 @@ export async function showVoice(desk) {
           { class: 'row' },
           previewButton(preview, voice),
           status === 'ready' &&
-            may('speech:stream') &&
-            element('a', { class: 'button main', href: `#/speak/${encodeURIComponent(voice_id)}` }, 'Speak with it'),
+            hasScope('speech:stream') &&
+            element('a', { class: 'button main', href: `#/speak/${encodeURIComponent(voice_id)}` }, 'Use this voice'),
         ),
       ),
       element(
@@ -59,21 +59,21 @@ export async function showVoice(desk) {
           'div',
           {},
           consentCard(voice),
-          may('voices:write') ? changeCard({ voice, desk, onChange: show }) : unchangeable(),
+          hasScope('voices:write') ? actionsCard({ voice, pageContext, onChange: show }) : missingScopeHint(),
         ),
       ),
     );
   };
 
-  fill(room, loading('Loading the voice …'));
-  let voice = await api.ask(path, { signal });
+  fill(root, loading('Loading the voice …'));
+  let voice = await api.requestJson(path, { signal });
   show(voice);
   while (voice.status === 'pending' && !signal.aborted) {
     await new Promise((resolve) => setTimeout(resolve, pollMs));
-    voice = await api.ask(path, { signal });
+    voice = await api.requestJson(path, { signal });
     if (voice.status === 'pending') continue;
     show(voice);
-    say(voice.status === 'ready' ? `${voice.name} can speak.` : `${voice.name} could not be made.`);
+    notify(voice.status === 'ready' ? `${voice.name} can speak.` : `${voice.name} could not be created.`);
   }
 }
 
@@ -82,8 +82,8 @@ const factList = (facts) =>
   element(
     'dl',
     {},
-    ...facts.flatMap(([term, told]) =>
-      told === undefined || told === '' ? [] : [element('dt', {}, term), element('dd', {}, told)],
+    ...facts.flatMap(([term, value]) =>
+      value === undefined || value === '' ? [] : [element('dt', {}, term), element('dd', {}, value)],
     ),
   );
 
@@ -94,7 +94,7 @@ const chips = (texts) =>
 /** @param {Voice} voice */
 function aboutCard({ voice_id, engine, bindings, language_codes, labels, capabilities, created_at, updated_at }) {
   const { output_formats, sample_rates, speaking_rate } = capabilities;
-  const told = Object.entries(labels).map(([name, label]) => `${name}: ${label}`);
+  const labelTexts = Object.entries(labels).map(([name, label]) => `${name}: ${label}`);
   const spokenBy = bindings.map((bound) =>
     bound.voice_id ? `${bound.engine}: ${bound.voice_id}` : `${bound.engine}: a clone`,
   );
@@ -103,15 +103,15 @@ function aboutCard({ voice_id, engine, bindings, language_codes, labels, capabil
     { class: 'card' },
     element('h2', {}, 'About'),
     factList([
-      ['Ask for it as', element('code', {}, voice_id)],
+      ['Voice id', element('code', {}, voice_id)],
       ['Languages', chips(language_codes.map((code) => `${toLanguageName(code)} (${code})`))],
       ['Spoken by', bindings.length > 0 ? chips(spokenBy) : engine],
-      ['Labels', told.length > 0 ? chips(told) : undefined],
+      ['Labels', labelTexts.length > 0 ? chips(labelTexts) : undefined],
       ['Formats', output_formats.join(', ')],
-      ['Samples a second', sample_rates.map((rate) => rate.toLocaleString()).join(', ')],
+      ['Sample rates (Hz)', sample_rates.map((rate) => rate.toLocaleString()).join(', ')],
       ['Speed', `${speaking_rate.min} to ${speaking_rate.max}`],
-      ['Made', created_at ? toDay(created_at) : 'It came with its engine'],
-      ['Changed', updated_at && updated_at !== created_at ? toDay(updated_at) : undefined],
+      ['Created', created_at ? toDate(created_at) : 'Comes with its engine'],
+      ['Changed', updated_at && updated_at !== created_at ? toDate(updated_at) : undefined],
     ]),
   );
 }
@@ -127,12 +127,18 @@ function consentCard({ consent }) {
     element('blockquote', { lang: language_code }, statement),
     factList([
       ['Given by', speaker_name],
-      ['Given', given_at ? toDay(given_at) : undefined],
-      ['Brought by', element('code', {}, confirmed_by)],
-      ['Withdrawn', revoked_at ? toDay(revoked_at) : undefined],
+      ['Given on', given_at ? toDate(given_at) : undefined],
+      ['Recorded by', element('code', {}, confirmed_by)],
+      ['Withdrawn on', revoked_at ? toDate(revoked_at) : undefined],
     ]),
   );
 }
 
-const unchangeable = () =>
-  element('p', { class: 'hint' }, 'This key cannot change voices: it lacks ', element('code', {}, 'voices:write'), '.');
+const missingScopeHint = () =>
+  element(
+    'p',
+    { class: 'hint' },
+    'This key cannot change voices. It lacks the scope ',
+    element('code', {}, 'voices:write'),
+    '.',
+  );

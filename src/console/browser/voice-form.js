@@ -1,44 +1,50 @@
-// A voice under a name of one's own: who speaks it, and who does where that one cannot.
-/** @import { Desk } from './page.d.ts' */
+// The form that creates a voice: a name, an id, the engine voice that speaks, and fallbacks in case it fails.
+/** @import { PageContext } from './page.d.ts' */
 /** @import { Voice } from './wire.d.ts' */
 import { element, fill } from './element.js';
-import { clearFaults, field, showRefusal } from './field.js';
+import { clearFieldErrors, field, showApiError } from './field.js';
 import { icon } from './icon.js';
 import { loading } from './notices.js';
-import { notWithThisKey, toVoiceAddress } from './voice-words.js';
+import { missingWriteScopeCard, toVoiceAddress } from './voice-elements.js';
 
 const bindingsMax = 8;
 
-/** @param {Desk} desk */
-export async function showVoiceForm({ room, api, may, signal, say, complain }) {
+/** @param {PageContext} pageContext */
+export async function showVoiceForm({ root, api, hasScope, signal, notify, showError }) {
   const head = [
     element('a', { class: 'back', href: '#/voices' }, '‹ Voices'),
     element('h1', { tabindex: -1 }, 'New voice'),
-    element('p', { class: 'lead' }, 'A name of your own for a voice that an engine has. Callers need not know which.'),
+    element(
+      'p',
+      { class: 'lead' },
+      'Give a voice of an engine a name and id of your own. Callers then need not know the engine.',
+    ),
   ];
-  if (!may('voices:write')) return fill(room, ...head, notWithThisKey());
-  fill(room, ...head, loading('Loading the voices …'));
-  const speakers = toSpeakers(await api.list('/api/voices', 'voices', { signal }));
+  if (!hasScope('voices:write')) return fill(root, ...head, missingWriteScopeCard());
+  fill(root, ...head, loading('Loading the voices …'));
+  const engineVoices = toEngineVoices(await api.list('/api/voices', 'voices', { signal }));
   const name = element('input', { name: 'name', maxlength: 200, required: true, autocomplete: 'off' });
   const voiceId = element('input', { name: 'voice_id', class: 'mono', maxlength: 128, autocomplete: 'off' });
   const description = element('textarea', { name: 'description', rows: 2, maxlength: 1000 });
-  const bindings = createBindings(speakers);
-  const send = element('button', { type: 'submit', class: 'main' }, 'Make the voice');
+  const bindings = createBindings(engineVoices);
+  const send = element('button', { type: 'submit', class: 'main' }, 'Create the voice');
   const form = element(
     'form',
     { class: 'card narrow', novalidate: true },
     field({ name: 'name', label: 'Name', control: name }),
     bindings.root,
     field({
-      ...{ name: 'voice_id', label: 'Id', control: voiceId },
-      hint: 'What programs ask for, such as news-en. Leave it empty and one is made.',
+      name: 'voice_id',
+      label: 'Id',
+      control: voiceId,
+      hint: 'The id that programs use, such as news-en. If empty, an id is generated.',
     }),
     field({ name: 'description', label: 'Description', control: description }),
     send,
   );
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
-    clearFaults(form);
+    clearFieldErrors(form);
     send.disabled = true;
     try {
       const id = voiceId.value.trim();
@@ -49,63 +55,57 @@ export async function showVoiceForm({ room, api, may, signal, say, complain }) {
         ...(id && { voice_id: id }),
         ...(about && { description: about }),
       };
-      const made = await api.ask('/api/voices', { body, signal });
-      location.hash = toVoiceAddress(made.voice_id);
-      say(`${made.name} can speak.`);
+      const created = await api.requestJson('/api/voices', { body, signal });
+      location.hash = toVoiceAddress(created.voice_id);
+      notify(`${created.name} can speak.`);
     } catch (error) {
-      showRefusal(form, error, complain);
+      showApiError(form, error, showError);
     } finally {
       send.disabled = false;
     }
   });
-  fill(room, ...head, form);
+  fill(root, ...head, form);
   name.focus();
 }
 
 /**
- * What engines have, by what people call it.
+ * The engine voices that a voice can be bound to, with the names of their voices.
  * @param {readonly Voice[]} voices
  */
-function toSpeakers(voices) {
-  const speakers = new Map();
+function toEngineVoices(voices) {
+  const engineVoices = new Map();
   for (const { name, bindings } of voices) {
     for (const { engine, voice_id } of bindings) {
-      if (voice_id === null || speakers.has(`${engine} ${voice_id}`)) continue;
-      speakers.set(`${engine} ${voice_id}`, { engine, voice_id, text: bindings.length === 1 ? name : voice_id });
+      if (voice_id === null || engineVoices.has(`${engine} ${voice_id}`)) continue;
+      engineVoices.set(`${engine} ${voice_id}`, { engine, voice_id, text: bindings.length === 1 ? name : voice_id });
     }
   }
-  return /** @type {{ engine: string, voice_id: string, text: string }[]} */ ([...speakers.values()]);
+  return /** @type {{ engine: string, voice_id: string, text: string }[]} */ ([...engineVoices.values()]);
 }
 
-/** @param {ReturnType<typeof toSpeakers>} speakers */
-function createBindings(speakers) {
+/** @param {ReturnType<typeof toEngineVoices>} engineVoices */
+function createBindings(engineVoices) {
   const list = element('ol', { class: 'bindings' });
-  const more = element(
-    'button',
-    { type: 'button', class: 'quiet', onclick: () => add() },
-    'Add one for when it cannot',
-  );
-  const number = () => {
+  const more = element('button', { type: 'button', class: 'quiet', onclick: () => add() }, 'Add a fallback');
+  const renumber = () => {
     for (const [i, select] of list.querySelectorAll('select').entries())
-      select.setAttribute('aria-label', i === 0 ? 'Spoken by' : `Else by, ${i + 1}`);
+      select.setAttribute('aria-label', i === 0 ? 'Spoken by' : `Fallback ${i}`);
     for (const remove of list.querySelectorAll('button')) remove.hidden = list.children.length === 1;
-    more.hidden = list.children.length >= Math.min(bindingsMax, speakers.length);
+    more.hidden = list.children.length >= Math.min(bindingsMax, engineVoices.length);
   };
   const add = () => {
-    const options = speakers.map(({ engine, text }, i) => element('option', { value: i }, `${text}, ${engine}`));
+    const options = engineVoices.map(({ engine, text }, i) => element('option', { value: i }, `${text}, ${engine}`));
     const select = element('select', {}, options);
     select.value = String(list.children.length);
     const item = element('li', {}, select);
     const onclick = () => {
       item.remove();
-      number();
+      renumber();
       list.querySelector('select')?.focus();
     };
-    item.append(
-      element('button', { type: 'button', class: 'quiet', 'aria-label': 'Take it away', onclick }, icon('close')),
-    );
+    item.append(element('button', { type: 'button', class: 'quiet', 'aria-label': 'Remove', onclick }, icon('close')));
     list.append(item);
-    number();
+    renumber();
     if (list.children.length > 1) select.focus();
   };
   const root = element(
@@ -114,15 +114,15 @@ function createBindings(speakers) {
     element('legend', {}, 'Spoken by'),
     list,
     more,
-    element('p', { class: 'field-trouble' }),
+    element('p', { class: 'field-error' }),
   );
   add();
   return {
     root,
     chosen: () =>
       [...list.querySelectorAll('select')].flatMap((select) => {
-        const speaker = speakers[Number(select.value)];
-        return speaker ? [{ engine: speaker.engine, voice_id: speaker.voice_id }] : [];
+        const engineVoice = engineVoices[Number(select.value)];
+        return engineVoice ? [{ engine: engineVoice.engine, voice_id: engineVoice.voice_id }] : [];
       }),
   };
 }

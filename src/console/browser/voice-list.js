@@ -1,40 +1,40 @@
-// All voices, as a list to look through and to listen to.
-/** @import { Desk } from './page.d.ts' */
+// The list of all voices, with filters and a sample of each voice.
+/** @import { PageContext } from './page.d.ts' */
 /** @import { Voice } from './wire.d.ts' */
 import { element, fill } from './element.js';
+import { toCount } from './formatting.js';
 import { icon } from './icon.js';
 import { loading } from './notices.js';
-import { findVoices, languagesOf, toLanguageName } from './voice-names.js';
-import { createPreview } from './voice-picker.js';
-import { previewButton, statusChip, toVoiceAddress } from './voice-words.js';
-import { toCount } from './wording.js';
+import { previewButton, statusChip, toVoiceAddress } from './voice-elements.js';
+import { createPreview } from './voice-preview.js';
+import { findVoices, languagesOf, toLanguageName } from './voice-search.js';
 
-/** So many at once; a browser takes its time to lay out thousands. */
-const shownAtOnce = 60;
+/** How many voices are shown at first, and added by each click; layout of thousands is slow. */
+const pageSize = 60;
 
-/** @param {Desk} desk */
-export async function showVoiceList({ room, api, may, signal, complain }) {
-  const preview = createPreview({ api, signal, complain });
+/** @param {PageContext} pageContext */
+export async function showVoiceList({ root, api, hasScope, signal, showError }) {
+  const preview = createPreview({ api, signal, showError });
   const list = element('ul', { class: 'voice-list' });
-  const told = loading('Loading the voices …');
+  const status = loading('Loading the voices …');
   const more = element('button', { type: 'button', hidden: true }, 'Show more');
   const filters = element('form', { class: 'filters', role: 'search', 'aria-label': 'Voices' });
   filters.addEventListener('submit', (event) => event.preventDefault());
-  fill(room, head(may('voices:write')), filters, told, list, more);
+  fill(root, head(hasScope('voices:write')), filters, status, list, more);
 
   /** @type {Voice[]} */
   const voices = await api.list('/api/voices', 'voices', { signal });
-  told.classList.remove('loading');
-  // What was made here before what came with engines.
+  status.classList.remove('loading');
+  // Voices that were created here come before those of the engines.
   voices.sort(
     (one, other) =>
       Number(other.created_at !== null) - Number(one.created_at !== null) || one.name.localeCompare(other.name),
   );
   fill(filters, ...toFilters(voices));
 
-  let shown = shownAtOnce;
+  let shown = pageSize;
   const show = () => {
-    // The button that would stop it goes.
+    // The button that could stop the sample is about to be removed.
     preview.stop();
     const [query = '', language = '', engine, kind] = ['query', 'language', 'engine', 'kind'].map((name) =>
       String(new FormData(filters).get(name) ?? ''),
@@ -48,25 +48,25 @@ export async function showVoiceList({ room, api, may, signal, complain }) {
     );
     more.hidden = found.length <= shown;
     const all = voices.length === 1 ? 'One voice' : `${toCount(voices.length)} voices`;
-    fill(told, found.length === voices.length ? `${all}.` : `${toCount(found.length)} of ${toCount(voices.length)}.`);
-    if (voices.length === 0) fill(told, 'There are no voices that this key may speak with.');
-    else if (found.length === 0) fill(told, 'No voice is like that. Take a filter away.');
+    fill(status, found.length === voices.length ? `${all}.` : `${toCount(found.length)} of ${toCount(voices.length)}.`);
+    if (voices.length === 0) fill(status, 'This key has no voices that it may use.');
+    else if (found.length === 0) fill(status, 'No voice matches. Remove a filter.');
   };
   filters.addEventListener('input', () => {
-    shown = shownAtOnce;
+    shown = pageSize;
     show();
   });
   more.addEventListener('click', () => {
     const next = shown;
-    shown += shownAtOnce;
+    shown += pageSize;
     show();
     list.children[next]?.querySelector('a')?.focus();
   });
   show();
 }
 
-/** @param {boolean} mayMake */
-const head = (mayMake) =>
+/** @param {boolean} mayCreate */
+const head = (mayCreate) =>
   element(
     'div',
     { class: 'page-head' },
@@ -74,9 +74,9 @@ const head = (mayMake) =>
       'div',
       {},
       element('h1', {}, 'Voices'),
-      element('p', { class: 'lead' }, 'Everyone who can speak here. Listen, and choose.'),
+      element('p', { class: 'lead' }, 'All voices of this service. Play a sample to choose one.'),
     ),
-    mayMake &&
+    mayCreate &&
       element(
         'div',
         { class: 'row' },
@@ -133,9 +133,9 @@ function toFilters(voices) {
  */
 function toItem(voice, listen) {
   const { voice_id, name, description, kind, engine, language_codes } = voice;
-  // `en` says nothing more where there is `en-US`.
-  const own = language_codes.filter((code) => !language_codes.some((other) => other.startsWith(`${code}-`)));
-  const [first = '', ...others] = own;
+  // `en` is redundant next to `en-US`.
+  const codes = language_codes.filter((code) => !language_codes.some((other) => other.startsWith(`${code}-`)));
+  const [first = '', ...others] = codes;
   const languages = `${toLanguageName(first)}${others.length > 0 ? ` and ${others.length} more` : ''}`;
   return element(
     'li',

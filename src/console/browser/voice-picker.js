@@ -1,11 +1,11 @@
-// The voices to choose from: by language, by words, by ear.
-/** @import { Api } from './api.js' */
+// A radio group to choose a voice, with a search field, a language filter and a sample of each voice.
+/** @import { Preview } from './voice-preview.js' */
 /** @import { Voice } from './wire.d.ts' */
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
-import { findVoices, languagesOf, toSpokenNames } from './voice-names.js';
+import { findVoices, languagesOf, toLanguageNames } from './voice-search.js';
 
-/** More are found by searching. */
+/** Limits the list; search finds the other voices. */
 const shownMax = 150;
 
 /**
@@ -32,12 +32,12 @@ export function createVoicePicker({ voices, chosenId, onChoose, preview }) {
     preview.stop();
     const found = findVoices(voices, { query: query.value, language: language.value });
     const first = found.slice(0, shownMax);
-    const chosenOne = found.slice(shownMax).filter(({ voice_id }) => voice_id === chosen);
-    fill(list, [...chosenOne, ...first].map(toItem));
+    const chosenBeyond = found.slice(shownMax).filter(({ voice_id }) => voice_id === chosen);
+    fill(list, [...chosenBeyond, ...first].map(toItem));
     const isAll = found.length === voices.length;
     count.textContent =
       found.length > shownMax
-        ? `The first ${shownMax} of ${found.length}; search for more.`
+        ? `The first ${shownMax} of ${found.length} voices. Search to find others.`
         : isAll
           ? ''
           : `${found.length} of ${voices.length} voices`;
@@ -55,7 +55,7 @@ export function createVoicePicker({ voices, chosenId, onChoose, preview }) {
         onChoose(voice);
       },
     });
-    const about = [toSpokenNames(language_codes), kind === 'cloned' && 'cloned'];
+    const about = [toLanguageNames(language_codes), kind === 'cloned' && 'cloned'];
     return element(
       'div',
       { class: 'voice' },
@@ -81,68 +81,4 @@ export function createVoicePicker({ voices, chosenId, onChoose, preview }) {
     list,
     count,
   );
-}
-
-/** @typedef {ReturnType<typeof createPreview>} Preview */
-
-/**
- * Lets voices be heard saying a sentence, one at a time.
- * @param {{ api: Api, signal: AbortSignal, complain(error: unknown): void }} options
- */
-export function createPreview({ api, signal, complain }) {
-  const audio = new Audio();
-  /** @type {HTMLButtonElement | undefined} */
-  let playing;
-  let asking = new AbortController();
-  let address = '';
-  const stop = () => {
-    asking.abort();
-    audio.pause();
-    URL.revokeObjectURL(address);
-    if (!playing) return;
-    fill(playing, icon('play'));
-    playing.setAttribute('aria-pressed', 'false');
-    playing = undefined;
-  };
-  audio.addEventListener('ended', stop);
-  signal.addEventListener('abort', stop);
-
-  /**
-   * @param {Voice} voice
-   * @param {HTMLButtonElement} button
-   */
-  const play = async ({ voice_id }, button) => {
-    stop();
-    asking = new AbortController();
-    const own = asking.signal;
-    playing = button;
-    fill(button, icon('stop'));
-    button.setAttribute('aria-pressed', 'true');
-    try {
-      const reply = await api.send(`/api/voices/${encodeURIComponent(voice_id)}/preview`, { signal: own });
-      const sound = await reply.blob();
-      own.throwIfAborted();
-      address = URL.createObjectURL(sound);
-      audio.src = address;
-      await audio.play();
-    } catch (error) {
-      if (own.aborted) return;
-      stop();
-      complain(error);
-    }
-  };
-
-  return {
-    stop,
-    /** @param {Voice} voice */
-    button(voice) {
-      const button = element(
-        'button',
-        { type: 'button', class: 'quiet preview', 'aria-label': `Hear ${voice.name}`, 'aria-pressed': 'false' },
-        icon('play'),
-      );
-      button.addEventListener('click', () => (playing === button ? stop() : play(voice, button)));
-      return button;
-    },
-  };
 }

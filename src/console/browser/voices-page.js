@@ -1,12 +1,12 @@
-// The page of the voices: all of them; one of them, at #/voices/its-id; and where voices are made and people are cloned.
-/** @import { Desk, Page } from './page.d.ts' */
+// The Voices page: the list, one voice at `#/voices/<id>`, and the forms that create and clone voices.
+/** @import { PageContext, Page } from './page.d.ts' */
 import { showCloneForm } from './clone-form.js';
 import { showVoice } from './voice-details.js';
 import { showVoiceForm } from './voice-form.js';
 import { showVoiceList } from './voice-list.js';
 
-/** Ids of voices cannot begin with it. */
-const places = /** @type {ReadonlyMap<string, (desk: Desk) => Promise<void>>} */ (
+/** Subpages. Voice ids cannot start with a plus sign. */
+const subpages = /** @type {ReadonlyMap<string, (pageContext: PageContext) => Promise<void>>} */ (
   new Map([
     ['+clone', showCloneForm],
     ['+new', showVoiceForm],
@@ -18,9 +18,9 @@ export const voicesPage = {
   name: 'voices',
   title: 'Voices',
   scope: 'voices:read',
-  show(desk) {
-    const [place] = desk.rest;
-    if (place === undefined || place === '') return showVoiceList(desk);
-    return (places.get(place) ?? showVoice)(desk);
+  show(pageContext) {
+    const [name] = pageContext.pathSegments;
+    if (name === undefined || name === '') return showVoiceList(pageContext);
+    return (subpages.get(name) ?? showVoice)(pageContext);
   },
 };

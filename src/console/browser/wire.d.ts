@@ -1,4 +1,4 @@
-// What the service answers, as far as the console reads it.
+// Response bodies of the API, limited to the members that the console reads.
 
 export interface Voice {
   voice_id: string;
@@ -44,7 +44,7 @@ export interface ApiKey {
   made_by: string | null;
 }
 
-/** The body of every reply that is no success. */
+/** The body of every error response. */
 export interface FailureBody {
   error: string;
   message: string;
@@ -57,7 +57,7 @@ export interface FailureBody {
   actual?: number;
 }
 
-/** One of those that clone, from /api/cloning. */
+/** An engine that clones voices, from GET /api/cloning. */
 export interface CloningEngine {
   engine: string;
   sample_language_codes: string[];
@@ -66,7 +66,7 @@ export interface CloningEngine {
   consent_scripts: Record<string, string>;
 }
 
-export interface MadeApiKey extends ApiKey {
+export interface CreatedApiKey extends ApiKey {
   key: string;
 }
 

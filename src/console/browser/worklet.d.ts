@@ -1,4 +1,4 @@
-// What an audio worklet has about it, which lib.dom does not tell of, and what it tells the page.
+// Globals of AudioWorkletGlobalScope, which lib.dom does not declare, and the message that the player worklet posts.
 declare const sampleRate: number;
 declare const currentTime: number;
 declare class AudioWorkletProcessor {
@@ -6,9 +6,9 @@ declare class AudioWorkletProcessor {
 }
 declare function registerProcessor(name: string, processor: new () => AudioWorkletProcessor): void;
 
-/** Where a line of sound is: `played` samples were out at `time` of the context. */
-interface SoundReport {
-  /** Of the line that is meant. */
+/** Playback position: `played` samples had been rendered at `time` of the audio context. */
+interface PlaybackReport {
+  /** Identifies the playback run; reports of earlier runs are ignored. */
   number: number;
   played: number;
   underruns: number;

@@ -1,4 +1,5 @@
-// The gRPC API as HTML, from what the protos say: each method with its messages and a command to try it, and each message.
+// Renders the gRPC part of /docs from the proto files: each method with its messages and a grpcurl command, then all messages
+// and enums.
 import { type ProtoReference, protoReference } from '../../../gen/sonant/v1/reference.ts';
 import { grpcurlOf } from './grpcurl-example.ts';
 import { code, escaped, fieldList, prose } from './markup.ts';
@@ -27,19 +28,19 @@ ${service.methods.map((method) => toMethod(service, method)).join('\n')}
 function toMethod({ name: service }: Service, method: Method): string {
   const id = idOf(method.name);
   const output = `${method.isStream ? 'stream of ' : ''}${link(method.output)}`;
-  const needed = method.scopes.map((scope) => `<code>${scope}</code>`).join(' and ');
+  const scopes = method.scopes.map((scope) => `<code>${scope}</code>`).join(' and ');
   return `<section class="operation" id="${id}" aria-labelledby="${id}-title">
-<div class="told">
+<div class="description">
 <h3 id="${id}-title"><a href="#${id}">${method.name}</a></h3>
 <p class="address"><span class="method rpc">RPC</span> <code>sonant.v1.<wbr>${service}/<wbr>${method.name}</code></p>
 ${prose(method.comment)}
-${needed && `<p>The key needs ${needed}.</p>`}
+${scopes && `<p>The key needs ${scopes}.</p>`}
 <h4>Request ${link(method.input)}</h4>
 ${fieldsOf(method.input) || '<p>It has no fields.</p>'}
-<h4>Answer ${output}</h4>
+<h4>Response ${output}</h4>
 ${fieldsOf(method.output) || '<p>It has no fields.</p>'}
 </div>
-<div class="shown">
+<div class="examples">
 ${code('grpcurl', grpcurlOf(protoReference, service, method))}
 </div>
 </section>`;
@@ -63,8 +64,8 @@ export function toMessages(): string {
   const used = new Set(
     protoReference.services.flatMap(({ methods }) => methods.flatMap(({ input, output }) => [input, output])),
   );
-  const told = [...messages.values()].filter(({ fields, name }) => fields.length > 0 || used.has(name));
-  const parts = told.map(
+  const shown = [...messages.values()].filter(({ fields, name }) => fields.length > 0 || used.has(name));
+  const parts = shown.map(
     ({
       name,
       comment,

@@ -1,4 +1,5 @@
-// A method of the gRPC API as a command for a shell: grpcurl asks the service itself what it takes.
+// Writes a grpcurl command for a gRPC method, with example values for its required fields. grpcurl learns the schema by
+// server reflection.
 import type { ProtoReference } from '../../../gen/sonant/v1/reference.ts';
 
 const examples: Readonly<Record<string, unknown>> = {
@@ -20,13 +21,13 @@ export function grpcurlOf(
   method: { name: string; input: string },
 ): string {
   const fields = messages.find(({ name }) => name === method.input)?.fields ?? [];
-  const needed = fields.filter(
+  const required = fields.filter(
     ({ name, comment }) => /\brequired\b|^Texts? to speak/.test(comment) && name in examples,
   );
-  const body = Object.fromEntries(needed.map(({ name }) => [name, examples[name]]));
+  const body = Object.fromEntries(required.map(({ name }) => [name, examples[name]]));
   return [
     'grpcurl -plaintext -H "x-api-key: $SONANT_KEY"',
-    ...(needed.length > 0 ? [`-d '${JSON.stringify(body)}'`] : []),
+    ...(required.length > 0 ? [`-d '${JSON.stringify(body)}'`] : []),
     `127.0.0.1:50051 sonant.v1.${service}/${method.name}`,
   ].join(' \\\n  ');
 }

@@ -1,5 +1,5 @@
-// /openapi.json: OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.0), put together from the Operations of the routes that
-// are really there. Schemas with a title stand once, under components, and so does each way of failing.
+// GET /openapi.json: an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.0), built from the documentation of the
+// registered routes. Schemas with a title and failure responses appear once, under components.
 import type { FastifyInstance } from 'fastify';
 import { apiVersion } from '../../net/request-id.ts';
 import { failureExamples, isForKey, toFailureAnswers } from '../http/documented-failures.ts';
@@ -16,7 +16,7 @@ export interface OpenApi {
     schemas: Readonly<Record<string, Schema>>;
     headers: Readonly<Record<string, { description: string; schema: Schema; example: unknown; required?: boolean }>>;
     examples: Readonly<Record<string, { value: unknown }>>;
-    responses: Readonly<Record<string, DocumentedAnswer>>;
+    responses: Readonly<Record<string, DocumentedResponse>>;
     securitySchemes: Readonly<Record<string, unknown>>;
   };
 }
@@ -29,20 +29,20 @@ export interface DocumentedOperation {
   security: readonly Readonly<Record<string, readonly string[]>>[];
   parameters?: readonly Parameter[];
   requestBody?: { required: boolean; content: Readonly<Record<string, DocumentedContent>> };
-  responses: Readonly<Record<string, DocumentedAnswer | { $ref: string }>>;
+  responses: Readonly<Record<string, DocumentedResponse | { $ref: string }>>;
 }
 
 export interface DocumentedContent extends Content {
   examples?: Readonly<Record<string, { value: unknown } | { $ref: string }>>;
 }
 
-export interface DocumentedAnswer {
+export interface DocumentedResponse {
   description: string;
   headers: Readonly<Record<string, { $ref: string }>>;
   content?: Readonly<Record<string, DocumentedContent>>;
 }
 
-/** Keeps account of the routes that are added from now on, and answers with their documentation. */
+/** Collects the documentation of all routes added from now on, and returns a function that builds the document. */
 export function addOpenApi(app: FastifyInstance, baseUrl: () => string): () => OpenApi {
   const routes: { method: string; url: string; operation: RouteDocs }[] = [];
   app.addHook('onRoute', ({ method, url, config }) => {
@@ -65,7 +65,7 @@ function toDocument(routes: readonly { method: string; url: string; operation: R
   const responses: Record<string, unknown> = {};
   const paths: Record<string, Record<string, unknown>> = {};
   for (const { method, url, operation } of routes) {
-    paths[url] = { ...paths[url], [method]: withReferences(toDocumented(operation, responses), schemas) };
+    paths[url] = { ...paths[url], [method]: withReferences(toDocumentedOperation(operation, responses), schemas) };
   }
   const byTag = Object.keys(tags).flatMap((tag) => routes.filter(({ operation }) => operation.tag === tag));
   const document = {
@@ -88,16 +88,20 @@ const securitySchemes = {
   accessToken: {
     type: 'http',
     scheme: 'bearer',
-    description: 'A token of `POST /oauth/get-key`, good for 15 minutes.',
+    description: 'A token of `POST /oauth/get-key`, valid for 15 minutes.',
   },
-  apiKeyAsBearer: { type: 'http', scheme: 'bearer', description: 'An API key, where OpenAI’s clients put theirs.' },
+  apiKeyAsBearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key as a bearer token, as OpenAI clients send it.',
+  },
 };
 
 const description = `Text in, speech out.
 
 Send an API key in \`X-API-Key\`. Every reply carries \`X-Request-Id\`, which is yours if you send one, and \`X-API-Version\`.
 
-What is no success is a [Failure](#failures). Members of a request that mean nothing are ignored, and named in \`X-Ignored-Fields\`.`;
+An error response is a [Failure](#failures). Members of a request that have no meaning are ignored, and listed in \`X-Ignored-Fields\`.`;
 
 const preface = (baseUrl: string) => ({
   openapi: '3.1.0',
@@ -110,26 +114,26 @@ const preface = (baseUrl: string) => ({
   servers: [{ url: baseUrl }],
 });
 
-function toDocumented(operation: RouteDocs, responses: Record<string, unknown>) {
+function toDocumentedOperation(operation: RouteDocs, responses: Record<string, unknown>) {
   const { id, tag, summary, description, scopes, parameters, body } = operation;
   const needed = scopes && scopes.length > 0 && `The key needs ${scopes.map((scope) => `\`${scope}\``).join(' or ')}.`;
-  const told = [description, needed].filter(Boolean).join(' ');
+  const text = [description, needed].filter(Boolean).join(' ');
   return {
     operationId: id,
     tags: [tag],
     summary,
-    ...(told && { description: told }),
+    ...(text && { description: text }),
     security: toSecurity(operation),
     ...(parameters && { parameters }),
     ...(body && { requestBody: toRequestBody(body) }),
-    responses: { ...toAnswers(operation), ...toFailures(operation, responses) },
+    responses: { ...toResponses(operation), ...toFailures(operation, responses) },
   };
 }
 
 function toSecurity({ scopes, bearer }: RouteDocs) {
   if (!scopes) return [];
   const kinds = ['apiKey', ...(bearer ? [bearer === 'token' ? 'accessToken' : 'apiKeyAsBearer'] : [])];
-  // Each is enough, with any of the scopes.
+  // Alternatives: any kind of credential, with any one of the scopes.
   const choices = scopes.length > 0 ? scopes.map((scope) => [scope]) : [[]];
   return kinds.flatMap((kind) => choices.map((choice) => ({ [kind]: choice })));
 }
@@ -145,7 +149,7 @@ const toRequestBody = ({ schema, examples, form, isOptional }: RouteBody) => ({
 const toExamples = (examples: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]));
 
-function toAnswers(operation: RouteDocs) {
+function toResponses(operation: RouteDocs) {
   const limitStatus = isForKey(operation) ? (['RateLimit-Policy', 'RateLimit'] as const) : [];
   return Object.fromEntries(
     Object.entries(operation.answers).map(([status, { description, headers = [], content }]) => [
@@ -155,7 +159,7 @@ function toAnswers(operation: RouteDocs) {
   );
 }
 
-/** Those that every reply has, and these. */
+/** The named headers, and those of every reply. */
 const toHeaders = (names: readonly ReplyHeaderName[]) =>
   Object.fromEntries(
     (['X-Request-Id', 'X-API-Version', ...names] as const).map((name) => [
@@ -164,7 +168,7 @@ const toHeaders = (names: readonly ReplyHeaderName[]) =>
     ]),
   );
 
-/** References, and what they lead to. A status that the operation answers in a way of its own is left as it is. */
+/** References to shared failure responses, which are added to `responses`. A status that the operation documents itself is left out. */
 function toFailures(operation: RouteDocs, responses: Record<string, unknown>) {
   const failures = toFailureAnswers(operation).filter(([status]) => operation.answers[status] === undefined);
   return Object.fromEntries(

@@ -1,16 +1,16 @@
-// The OpenAPI document as it is told to people: operations in their groups, members with what they may be in words, answers
-// with what may be in them, and the ways of failing. The page at /docs and docs/reference/rest.md are both made of these.
+// Reads the OpenAPI document for a human-readable reference: operations by tag, fields with their limits in words, responses
+// and failures. The page at /docs and docs/reference/rest.md are both rendered from it.
 
 import type { Schema } from '../http/route-docs.ts';
-import type { DocumentedAnswer, DocumentedContent, DocumentedOperation, OpenApi } from './openapi-document.ts';
+import type { DocumentedContent, DocumentedOperation, DocumentedResponse, OpenApi } from './openapi-document.ts';
 
-export interface ToldOperation {
+export interface ReferenceOperation {
   method: string;
   path: string;
   operation: DocumentedOperation;
 }
 
-export interface ToldField {
+export interface ReferenceField {
   name: string;
   /** Such as `string`, `list of Voice`. */
   kind: string;
@@ -23,14 +23,14 @@ export interface ToldField {
   description: string;
 }
 
-export interface ToldAnswer {
+export interface ReferenceResponse {
   status: string;
   description: string;
   headers: readonly string[];
   content: Readonly<Record<string, DocumentedContent>>;
 }
 
-export function groupsOf(document: OpenApi): { name: string; description: string; operations: ToldOperation[] }[] {
+export function groupsOf(document: OpenApi): { name: string; description: string; operations: ReferenceOperation[] }[] {
   const all = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
@@ -41,7 +41,7 @@ export function groupsOf(document: OpenApi): { name: string; description: string
   }));
 }
 
-/** What a reference to a component stands for. */
+/** Resolves a `$ref` to a component. */
 export function resolve<T extends object>({ components }: OpenApi, value: T | { $ref: string }): T {
   if (!('$ref' in value)) return value;
   const [kind, name] = String(value.$ref).split('/').slice(2) as [keyof OpenApi['components'], string];
@@ -51,7 +51,7 @@ export function resolve<T extends object>({ components }: OpenApi, value: T | { 
 export const schemaNameOf = (schema: Schema): string | undefined =>
   /^#\/components\/schemas\/(\w+)$/.exec(String(schema.$ref ?? ''))?.[1];
 
-export function fieldsOf(document: OpenApi, schema: Schema): ToldField[] {
+export function fieldsOf(document: OpenApi, schema: Schema): ReferenceField[] {
   const {
     properties = {},
     required = [],
@@ -95,16 +95,16 @@ export function kindOf(schema: Schema): string {
 }
 
 export function limitsOf(schema: Schema): string {
-  const { enum: values, const: only, pattern } = schema;
-  const range = (least: unknown, most: unknown, unit = '') => {
-    if (most === undefined) return least === undefined || least === 0 ? '' : `at least ${least}${unit}`;
-    return least === undefined ? `at most ${most}${unit}` : `${least} to ${most}${unit}`;
+  const { enum: values, const: constant, pattern } = schema;
+  const range = (min: unknown, max: unknown, unit = '') => {
+    if (max === undefined) return min === undefined || min === 0 ? '' : `at least ${min}${unit}`;
+    return min === undefined ? `at most ${max}${unit}` : `${min} to ${max}${unit}`;
   };
   const { items } = schema as { items?: Schema };
   return [
     Array.isArray(values) &&
       (values.length > 1 ? `one of ${values.map(quoted).join(', ')}` : `always ${quoted(values[0])}`),
-    only !== undefined && `always ${quoted(only)}`,
+    constant !== undefined && `always ${quoted(constant)}`,
     range(schema.minimum, schema.maximum),
     range(schema.minLength, schema.maxLength, ' characters'),
     range(schema.minItems, schema.maxItems, ' items'),
@@ -118,13 +118,13 @@ export function limitsOf(schema: Schema): string {
 
 const quoted = (value: unknown) => `\`${value}\``;
 
-export function answersOf(document: OpenApi, { responses }: DocumentedOperation): ToldAnswer[] {
+export function responsesOf(document: OpenApi, { responses }: DocumentedOperation): ReferenceResponse[] {
   return Object.entries(responses).map(([status, reference]) => {
-    const { description, headers, content = {} } = resolve<DocumentedAnswer>(document, reference);
+    const { description, headers, content = {} } = resolve<DocumentedResponse>(document, reference);
     return { status, description, headers: Object.keys(headers), content };
   });
 }
 
-/** The failures that the table has of an answer, by their names. */
-export const failuresOf = ({ content }: ToldAnswer): string[] =>
+/** The failure reasons that the response documents. */
+export const failuresOf = ({ content }: ReferenceResponse): string[] =>
   Object.keys(content['application/json']?.examples ?? {});

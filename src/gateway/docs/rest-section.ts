@@ -1,20 +1,21 @@
-// The REST API as HTML: each operation with what it takes and answers and a command to try it, and each schema.
+// Renders the REST part of /docs: each operation with its parameters, bodies, responses and curl commands, then all schemas
+// and headers.
 
 import type { Schema } from '../http/route-docs.ts';
 import { curlExamplesOf } from './curl-example.ts';
 import { code, escaped, fieldList, phrase, prose } from './markup.ts';
 import type { OpenApi } from './openapi-document.ts';
 import {
-  answersOf,
   failuresOf,
   fieldsOf,
   groupsOf,
   kindOf,
+  type ReferenceField,
+  type ReferenceOperation,
+  type ReferenceResponse,
   resolve,
+  responsesOf,
   schemaNameOf,
-  type ToldAnswer,
-  type ToldField,
-  type ToldOperation,
 } from './reference-model.ts';
 
 export function toRestSection(document: OpenApi): string {
@@ -22,17 +23,17 @@ export function toRestSection(document: OpenApi): string {
     ({ name, description, operations }) => `<section class="group" id="${name.toLowerCase()}">
 <h2><a href="#${name.toLowerCase()}">${escaped(name)}</a></h2>
 ${prose(description)}
-${operations.map((told) => toOperation(document, told)).join('\n')}
+${operations.map((reference) => toOperation(document, reference)).join('\n')}
 </section>`,
   );
   return groups.join('\n');
 }
 
-function toOperation(document: OpenApi, told: ToldOperation): string {
-  const { method, path, operation } = told;
+function toOperation(document: OpenApi, reference: ReferenceOperation): string {
+  const { method, path, operation } = reference;
   const { operationId, summary, description = '', parameters = [], requestBody } = operation;
-  const answers = answersOf(document, operation);
-  const taken = parameters.map((parameter) => ({
+  const responses = responsesOf(document, operation);
+  const parameterFields = parameters.map((parameter) => ({
     ...parameter,
     kind: `${escaped(kindOf(parameter.schema))} in ${parameter.in}`,
     isRequired: parameter.required ?? false,
@@ -42,32 +43,32 @@ function toOperation(document: OpenApi, told: ToldOperation): string {
     ([type, { schema }]) =>
       `<h4>Body <code>${escaped(type)}</code> ${schemaLink(schema)}</h4>\n${schemaFields(document, schema)}`,
   );
-  const good = answers.filter(({ status }) => status < '4');
-  const failures = answers.filter(({ status }) => status >= '4');
+  const successes = responses.filter(({ status }) => status < '4');
+  const failures = responses.filter(({ status }) => status >= '4');
   return `<section class="operation" id="${operationId}" aria-labelledby="${operationId}-title">
-<div class="told">
+<div class="description">
 <h3 id="${operationId}-title"><a href="#${operationId}">${escaped(summary)}</a></h3>
 <p class="address"><span class="method ${method.toLowerCase()}">${method}</span> <code>${escaped(path).replaceAll('/', '/<wbr>')}</code></p>
 ${description && prose(description)}
-${taken.length > 0 ? `<h4>Parameters</h4>\n${fieldList(taken)}` : ''}
+${parameterFields.length > 0 ? `<h4>Parameters</h4>\n${fieldList(parameterFields)}` : ''}
 ${bodies.join('\n')}
-<h4>Answers</h4>
-<dl class="answers">${good.map((answer) => toAnswer(document, answer)).join('\n')}</dl>
+<h4>Responses</h4>
+<dl class="responses">${successes.map((response) => toResponse(document, response)).join('\n')}</dl>
 ${failures.length > 0 ? `<h4>Failures</h4>\n<ul class="failures">${failures.map(toFailure).join('')}</ul>` : ''}
 </div>
-<div class="shown">
-${curlExamplesOf(document, told)
+<div class="examples">
+${curlExamplesOf(document, reference)
   .map(({ title, command }) => code(title === '' ? 'curl' : `curl: ${title}`, command))
   .join('\n')}
-${good.flatMap(({ status, content }) => toExamples(status, content)).join('\n')}
+${successes.flatMap(({ status, content }) => toExamples(status, content)).join('\n')}
 </div>
 </section>`;
 }
 
-function toAnswer(document: OpenApi, { status, description, headers, content }: ToldAnswer): string {
+function toResponse(document: OpenApi, { status, description, headers, content }: ReferenceResponse): string {
   const bodies = Object.entries(content).map(([type, { schema }]) => {
-    const inside = schema.contentSchema as Schema | undefined;
-    return `<code>${escaped(type)}</code> ${schemaLink(inside ?? schema)}`;
+    const contentSchema = schema.contentSchema as Schema | undefined;
+    return `<code>${escaped(type)}</code> ${schemaLink(contentSchema ?? schema)}`;
   });
   const links = headers.map((name) => `<a href="#header-${name.toLowerCase()}">${escaped(name)}</a>`);
   const whole = Object.values(content).find(({ schema }) => schemaNameOf(schema));
@@ -78,14 +79,14 @@ ${members && `<details><summary>Members</summary>${members}</details>`}
 <details><summary>Headers</summary><p class="names">${links.join(', ')}</p></details></dd></div>`;
 }
 
-function toFailure(answer: ToldAnswer): string {
-  const names = failuresOf(answer);
+function toFailure(response: ReferenceResponse): string {
+  const names = failuresOf(response);
   const links = names.map((name) => `<a href="#${name}"><code>${name}</code></a>`);
-  const said = names.length > 0 ? links.join(' ') : phrase(answer.description);
-  return `<li><span class="status bad">${answer.status}</span> ${said}</li>`;
+  const content = names.length > 0 ? links.join(' ') : phrase(response.description);
+  return `<li><span class="status bad">${response.status}</span> ${content}</li>`;
 }
 
-function toExamples(status: string, content: ToldAnswer['content']): string[] {
+function toExamples(status: string, content: ReferenceResponse['content']): string[] {
   return Object.entries(content)
     .filter(([, { example }]) => example !== undefined)
     .map(([type, { example }]) =>
@@ -93,7 +94,7 @@ function toExamples(status: string, content: ToldAnswer['content']): string[] {
     );
 }
 
-const moreOf = ({ limits, fallback }: ToldField): string =>
+const moreOf = ({ limits, fallback }: ReferenceField): string =>
   [limits, fallback !== undefined && `default \`${fallback}\``].filter(Boolean).join('; ');
 
 const schemaLink = (schema: Schema): string => {
@@ -115,19 +116,21 @@ function schemaFields(document: OpenApi, schema: Schema): string {
 
 export function toSchemas(document: OpenApi): string {
   const { schemas, headers } = document.components;
-  const told = Object.entries(schemas).map(([name, schema]) => {
+  const sections = Object.entries(schemas).map(([name, schema]) => {
     const choices = (schema.oneOf as readonly Schema[] | undefined)?.map(schemaLink).join(', ');
     const { description = '' } = resolve(document, schema);
     return `<section class="schema" id="schema-${name}"><h3><a href="#schema-${name}">${name}</a></h3>
 ${description === '' ? '' : prose(String(description))}${choices ? `<p>One of ${choices}.</p>` : schemaFields(document, schema)}</section>`;
   });
   const rows = Object.entries(headers).map(([name, { description, schema, example }]) => ({
-    ...{ name, kind: escaped(kindOf(schema)), description },
+    name,
+    kind: escaped(kindOf(schema)),
+    description,
     more: `such as \`${example}\``,
   }));
   const list = fieldList(rows).replace(/<div><dt><code>([\w-]+)/g, (whole, name: string) =>
     whole.replace('<div>', `<div id="header-${name.toLowerCase()}">`),
   );
-  return `<section class="group" id="schemas"><h2><a href="#schemas">Schemas</a></h2>\n${told.join('\n')}\n</section>
-<section class="group" id="headers"><h2><a href="#headers">Headers of replies</a></h2>\n${list}\n</section>`;
+  return `<section class="group" id="schemas"><h2><a href="#schemas">Schemas</a></h2>\n${sections.join('\n')}\n</section>
+<section class="group" id="headers"><h2><a href="#headers">Response headers</a></h2>\n${list}\n</section>`;
 }

@@ -1,6 +1,6 @@
-// GET /docs: the reference of REST and gRPC as a page to read, made of the OpenAPI document and of what the protos say.
-// One file, no script, nothing from elsewhere; it follows the reader's light or dark, and fits a phone. Its links are
-// relative, so that they lead somewhere below any path that a proxy puts before ours.
+// GET /docs: the REST and gRPC reference as one HTML page, rendered from the OpenAPI document and the proto comments. It has no
+// script and no third-party resource, supports light and dark, and fits a phone. Its links are relative, so that they work
+// behind a proxy with any path prefix.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
@@ -44,7 +44,7 @@ const toPage = (document: OpenApi, style: string): string => `<!doctype html>
 <style>${style}</style>
 </head>
 <body>
-<a class="skip" href="#start">To the reference</a>
+<a class="skip" href="#start">Skip to the reference</a>
 <header><a class="brand" href="docs">Sonant</a> <span class="version">${escaped(document.info.version)}</span>
 <nav aria-label="Parts"><a href="#start">REST</a> <a href="#grpc">gRPC</a> <a href="#failures">Failures</a> <a href="openapi.json">openapi.json</a></nav></header>
 <div class="page">
@@ -70,18 +70,18 @@ function toStart({ info, servers }: OpenApi): string {
   -H 'Content-Type: application/json' \\
   -d '{"voice_id":"clara","text":"Hello, world.","return_format":"buffer"}' \\
   -o hello.wav`;
-  return `<section class="operation start"><div class="told">
+  return `<section class="operation start"><div class="description">
 <h1>${escaped(info.title)}</h1>
 ${prose(info.description)}
-<p>All of it is at <code>${escaped(servers[0].url)}</code>. A program reads the same in <a href="openapi.json">openapi.json</a>, and a gRPC client asks the service itself.</p>
-</div><div class="shown">${code('Say hello', hello)}</div></section>`;
+<p>The base URL is <code>${escaped(servers[0].url)}</code>. The same reference for programs is in <a href="openapi.json">openapi.json</a>; gRPC clients can use server reflection.</p>
+</div><div class="examples">${code('Say hello', hello)}</div></section>`;
 }
 
-const toGrpcStart = () => `<section class="operation start" id="grpc"><div class="told">
+const toGrpcStart = () => `<section class="operation start" id="grpc"><div class="description">
 <h2><a href="#grpc">gRPC</a></h2>
-<p>The package <code>sonant.v1</code>, over gRPC, and over Connect and gRPC-Web at the port of REST. A key goes into the metadata <code>x-api-key</code>. Reflection and <code>grpc.health.v1</code> are served. The same request gives the same bytes and the same failure as over REST.</p>
-<p>Each failure has a status, and with it a <code>google.rpc.ErrorInfo</code> whose <code>reason</code> is a word of the <a href="#failures">table</a> in upper case.</p>
-</div><div class="shown">${code('What is there', 'grpcurl -plaintext 127.0.0.1:50051 list')}</div></section>`;
+<p>The package <code>sonant.v1</code> is served over gRPC, and over Connect and gRPC-Web on the port of REST. Send the API key in the metadata <code>x-api-key</code>. Server reflection and <code>grpc.health.v1</code> are available. The same request gives the same bytes and the same failure as over REST.</p>
+<p>Each failure has a gRPC status with a <code>google.rpc.ErrorInfo</code>, whose <code>reason</code> is an error of the <a href="#failures">table</a> in upper case.</p>
+</div><div class="examples">${code('List the services', 'grpcurl -plaintext 127.0.0.1:50051 list')}</div></section>`;
 
 function toFailures(): string {
   const rows = Object.entries(failureTable).map(
@@ -89,8 +89,8 @@ function toFailures(): string {
       `<tr id="${reason}"><th scope="row"><code>${reason}</code></th><td>${status}</td><td>${rpc}</td><td>${retryable ? 'yes' : 'no'}</td><td>${phrase(sentence)}</td></tr>`,
   );
   return `<section class="group" id="failures"><h2><a href="#failures">Failures</a></h2>
-<p>Whatever is no success has the body <a href="#schema-Failure">Failure</a>; who accepts <code>application/problem+json</code> gets it as RFC 9457 has it. Nothing is sent before the first sound exists, so what can be refused is refused with a status. A transfer that breaks later is cut off, and ends as no whole one does.</p>
-<div class="scroll" tabindex="0" role="region" aria-label="Table of failures"><table><thead><tr><th scope="col">error</th><th scope="col">status</th><th scope="col">gRPC</th><th scope="col">try again</th><th scope="col">when</th></tr></thead>
+<p>An error response has the body <a href="#schema-Failure">Failure</a>. A client that accepts <code>application/problem+json</code> gets the form of RFC 9457. The response starts only when the first audio exists, so an error before that has its own status. If synthesis fails later, the transfer is aborted, so that it never looks complete.</p>
+<div class="scroll" tabindex="0" role="region" aria-label="Table of failures"><table><thead><tr><th scope="col">error</th><th scope="col">status</th><th scope="col">gRPC</th><th scope="col">retryable</th><th scope="col">description</th></tr></thead>
 <tbody>${rows.join('\n')}</tbody></table></div></section>`;
 }
 

@@ -1,114 +1,115 @@
-// The page of somebody who has signed in: makes a key and shows it this once, and lists, replaces and ends those there are.
-// A key that was made is nowhere but in the page, and is taken out of it when the page is left.
+// The script of the key page: creates an API key and shows it once, and lists, replaces and revokes keys. A new key exists
+// only in the document and is removed when the user leaves the page.
 
 const { csrf, api, speech } = document.body.dataset;
 const find = (id) => document.getElementById(id);
-const [form, made, list, said, sure] = ['make', 'made', 'keys', 'said', 'sure'].map(find);
+const [form, newKey, list, status, dialog] = ['create', 'new-key', 'keys', 'status', 'confirm'].map(find);
 
-async function ask(path, { method = 'GET', body } = {}) {
+async function request(path, { method = 'GET', body } = {}) {
   const headers = { 'X-CSRF-Token': csrf, ...(body && { 'Content-Type': 'application/json' }) };
-  const answer = await fetch(api + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-  if (answer.status === 204) return undefined;
-  const told = await answer.json();
-  if (answer.ok) return told;
-  if (answer.status === 401) throw new Error('Your sign-in is over. Load the page again to sign in.');
-  throw new Error(told.details?.[0] ? `${told.details[0].field}: ${told.details[0].message}` : told.message);
+  const response = await fetch(api + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  if (response.status === 204) return undefined;
+  const result = await response.json();
+  if (response.ok) return result;
+  if (response.status === 401) throw new Error('Your session has ended. Reload the page to sign in again.');
+  const [fieldError] = result.details ?? [];
+  throw new Error(fieldError ? `${fieldError.field}: ${fieldError.message}` : result.message);
 }
 
-function say(text, isWrong = false) {
-  said.textContent = text;
-  said.classList.toggle('wrong', isWrong);
+function notify(text, isError = false) {
+  status.textContent = text;
+  status.classList.toggle('error', isError);
 }
 
-/** Does what a button is for; meanwhile it cannot be pressed again. */
-async function act(button, work) {
+/** Runs the action of a button, disables the button meanwhile, and shows an error. */
+async function run(button, action) {
   button.disabled = true;
   try {
-    await work();
+    await action();
   } catch (error) {
-    say(error.message, true);
+    notify(error.message, true);
   } finally {
     button.disabled = false;
   }
 }
 
 function element(name, properties, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
+  const created = Object.assign(document.createElement(name), properties);
+  created.append(...children);
+  return created;
 }
 
 const day = (time) => new Date(time).toLocaleDateString(undefined, { dateStyle: 'medium' });
 
 function show({ key, name }) {
-  find('made-name').textContent = name;
-  find('made-key').textContent = key;
-  find('made-curl').textContent = [
+  find('new-key-name').textContent = name;
+  find('new-key-secret').textContent = key;
+  find('new-key-curl').textContent = [
     `curl -sSf ${speech} \\`,
     `  -H 'X-API-Key: ${key}' \\`,
     `  -H 'Content-Type: application/json' \\`,
     `  -d '{"voice_id":"arthur","text":"Hello.","return_format":"buffer"}' \\`,
     '  -o hello.wav',
   ].join('\n');
-  made.hidden = false;
-  find('made-title').focus();
+  newKey.hidden = false;
+  find('new-key-title').focus();
 }
 
-function forget() {
-  made.hidden = true;
-  for (const id of ['made-key', 'made-curl', 'made-name']) find(id).textContent = '';
+function clearNewKey() {
+  newKey.hidden = true;
+  for (const id of ['new-key-secret', 'new-key-curl', 'new-key-name']) find(id).textContent = '';
 }
 
-function story({ status, hint, created_at, expires_at, last_used_at, scopes, replaced_by }) {
+function toKeySummary({ status, hint, created_at, expires_at, last_used_at, scopes, replaced_by }) {
   const ended = { revoked: 'Revoked', expired: 'Expired' }[status] ?? (replaced_by ? 'Replaced' : '');
   const times = [
-    `made ${day(created_at)}`,
+    `created ${day(created_at)}`,
     last_used_at ? `last used ${day(last_used_at)}` : 'never used',
-    ...(expires_at ? [`${status === 'active' ? 'ends' : 'ended'} ${day(expires_at)}`] : []),
+    ...(expires_at ? [`${status === 'active' ? 'expires' : 'expired'} ${day(expires_at)}`] : []),
   ];
   return `${ended ? `${ended} · ` : ''}${hint} · ${times.join(', ')} · ${scopes.join(', ')}`;
 }
 
-function button(text, name, kind, work) {
-  const made = element('button', { type: 'button', textContent: text, className: kind });
-  made.setAttribute('aria-label', `${text} ${name}`);
-  made.addEventListener('click', () => act(made, work));
-  return made;
+function button(text, name, kind, action) {
+  const target = element('button', { type: 'button', textContent: text, className: kind });
+  target.setAttribute('aria-label', `${text} ${name}`);
+  target.addEventListener('click', () => run(target, action));
+  return target;
 }
 
 function toItem(key) {
   const { id, name, status, replaced_by } = key;
   const item = element('li', { className: status === 'active' ? '' : 'ended' }, element('h3', { textContent: name }));
-  item.append(element('p', { textContent: story(key) }));
+  item.append(element('p', { textContent: toKeySummary(key) }));
   if (status !== 'active') return item;
   const replace = button('Replace', name, '', async () => {
-    show(await ask(`/${id}/rotate`, { method: 'POST', body: {} }));
-    say(`${name} was replaced. The old key works for one more day.`);
+    show(await request(`/${id}/rotate`, { method: 'POST', body: {} }));
+    notify(`${name} was replaced. The old key works for one more day.`);
     await load();
   });
   const revoke = button('Revoke', name, 'danger', async () => {
-    if (!(await isSure(name))) return;
-    await ask(`/${id}`, { method: 'DELETE' });
-    say(`${name} is revoked.`);
+    if (!(await isConfirmed(name))) return;
+    await request(`/${id}`, { method: 'DELETE' });
+    notify(`${name} is revoked.`);
     await load();
   });
   item.append(element('div', { className: 'actions' }, ...(replaced_by ? [] : [replace]), revoke));
   return item;
 }
 
-function isSure(name) {
-  find('sure-text').textContent = `Whatever uses ${name} stops working at once. This cannot be undone.`;
-  sure.returnValue = '';
-  sure.showModal();
+function isConfirmed(name) {
+  find('confirm-text').textContent = `Programs that use ${name} stop working at once. This cannot be undone.`;
+  dialog.returnValue = '';
+  dialog.showModal();
   return new Promise((resolve) => {
-    sure.addEventListener('close', () => resolve(sure.returnValue === 'yes'), { once: true });
+    dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'), { once: true });
   });
 }
 
 async function load() {
   const keys = [];
   for (let cursor = ''; cursor !== null; ) {
-    const page = await ask(cursor ? `?cursor=${encodeURIComponent(cursor)}` : '');
+    const page = await request(cursor ? `?cursor=${encodeURIComponent(cursor)}` : '');
     keys.push(...page.api_keys);
     cursor = page.next_cursor;
   }
@@ -119,13 +120,13 @@ async function load() {
 
 form.addEventListener('submit', (event) => {
   event.preventDefault();
-  act(find('make-button'), async () => {
+  run(find('create-button'), async () => {
     const fields = new FormData(form);
     const name = String(fields.get('name')).trim();
     const days = Number(fields.get('days'));
     const body = { scopes: fields.getAll('scope'), ...(name && { name }), ...(days > 0 && { expires_in_days: days }) };
-    show(await ask('', { method: 'POST', body }));
-    say('The key was made.');
+    show(await request('', { method: 'POST', body }));
+    notify('The key was created.');
     form.reset();
     await load();
   });
@@ -133,23 +134,23 @@ form.addEventListener('submit', (event) => {
 
 find('copy').addEventListener('click', async () => {
   try {
-    await navigator.clipboard.writeText(find('made-key').textContent);
-    say('The key is copied.');
+    await navigator.clipboard.writeText(find('new-key-secret').textContent);
+    notify('The key is copied.');
   } catch {
-    say('It could not be copied; select it and copy it yourself.', true);
+    notify('The browser does not allow this page to copy. Select the key and copy it yourself.', true);
   }
 });
 find('done').addEventListener('click', () => {
-  forget();
+  clearNewKey();
   find('name').focus();
 });
-find('leave').addEventListener('click', ({ target }) =>
-  act(target, async () => {
+find('sign-out').addEventListener('click', ({ target }) =>
+  run(target, async () => {
     await fetch('sign-out', { method: 'POST', headers: { 'X-CSRF-Token': csrf } });
     location.replace('../docs');
   }),
 );
-// The browser may keep the page as it is, to bring it back.
-addEventListener('pagehide', forget);
+// Browsers may keep the page in the back/forward cache.
+addEventListener('pagehide', clearNewKey);
 
-load().catch((error) => say(error.message, true));
+load().catch((error) => notify(error.message, true));

@@ -1,6 +1,6 @@
-// The page where somebody who has signed in makes keys, and the plain ones that say why that cannot be. They load nothing
-// from elsewhere, run no script but their own file, and are kept by no cache. All are right behind /oauth/, and address what
-// they need from there, so that they work below any path that a proxy puts before ours.
+// The HTML page where a signed-in user manages API keys, and the error page of sign-in. They load no third-party resources,
+// run only key-page.js and are never cached. Their URLs are relative to /oauth/, so that they work behind a proxy with any
+// path prefix.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Session } from '../../sign-in/sign-in.ts';
@@ -11,25 +11,25 @@ export interface PageFile {
   etag: string;
 }
 
-const scopesTold: Readonly<Record<string, string>> = {
-  'speech:synthesize': 'speak whole texts',
-  'speech:stream': 'speak while it is made',
-  'voices:read': 'see the voices',
-  'voices:write': 'change the voices',
-  'jobs:read': 'see long jobs',
-  'jobs:write': 'begin long jobs',
-  'usage:read': 'see what was spoken',
-  'keys:read': 'see keys',
-  'keys:write': 'make keys',
-  admin: 'manage the keys of all',
+const scopeDescriptions: Readonly<Record<string, string>> = {
+  'speech:synthesize': 'synthesize whole files',
+  'speech:stream': 'stream speech',
+  'voices:read': 'list voices',
+  'voices:write': 'create, clone and change voices',
+  'jobs:read': 'read long jobs',
+  'jobs:write': 'start long jobs',
+  'usage:read': 'read usage',
+  'keys:read': 'list keys',
+  'keys:write': 'create and revoke keys',
+  admin: 'manage all keys',
 };
 
 function readPageFile(name: string, type: string): PageFile {
-  const bytes = readFileSync(new URL(`.//${name}`, import.meta.url));
+  const bytes = readFileSync(new URL(`./${name}`, import.meta.url));
   return { type, bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"` };
 }
 
-/** By their names behind /oauth/. */
+/** Files by their name below /oauth/. */
 export const readPageFiles = (): Readonly<Record<string, PageFile>> => ({
   'key-page.css': readPageFile('key-page.css', 'text/css; charset=utf-8'),
   'key-page.js': readPageFile('key-page.js', 'text/javascript; charset=utf-8'),
@@ -68,33 +68,33 @@ export function toKeyPage({ holder, name, csrf }: Session, baseUrl: string): str
     (scope) =>
       `<label><input type="checkbox" name="scope" value="${scope}"${
         /^(speech|voices:read)/.test(scope) ? ' checked' : ''
-      }><span><code>${scope}</code> ${scopesTold[scope]}</span></label>`,
+      }><span><code>${scope}</code> ${scopeDescriptions[scope]}</span></label>`,
   );
   return `${head('API keys')}
 <script type="module" src="key-page.js"></script>
 </head>
 <body data-csrf="${escaped(csrf)}" data-api="../api/auth/api-keys" data-speech="${escaped(baseUrl)}/api/audio/speech">
-<header><span class="brand">Sonant</span><p>Signed in as ${escaped(name)}</p><button type="button" id="leave">Sign out</button></header>
+<header><span class="brand">Sonant</span><p>Signed in as ${escaped(name)}</p><button type="button" id="sign-out">Sign out</button></header>
 <main>
 <h1>API keys</h1>
-<p class="lead">A key lets a program speak in your name. It is shown once, when it is made.</p>
-<p id="said" role="status"></p>
-<section id="made" aria-labelledby="made-title" hidden>
-<h2 id="made-title" tabindex="-1">Your new key: <span id="made-name"></span></h2>
-<code class="key" id="made-key"></code>
-<div class="field actions"><button type="button" id="copy" class="main">Copy the key</button><button type="button" id="done">I have it</button></div>
-<p class="hint">It cannot be shown again. Try it:</p>
-<pre id="made-curl"></pre>
+<p class="lead">An API key lets a program act in your name. The key is shown once, when it is created.</p>
+<p id="status" role="status"></p>
+<section id="new-key" aria-labelledby="new-key-title" hidden>
+<h2 id="new-key-title" tabindex="-1">Your new key: <span id="new-key-name"></span></h2>
+<code class="key" id="new-key-secret"></code>
+<div class="field actions"><button type="button" id="copy" class="main">Copy the key</button><button type="button" id="done">Done</button></div>
+<p class="hint">It cannot be shown again. To try it:</p>
+<pre id="new-key-curl"></pre>
 </section>
-<section aria-labelledby="make-title">
-<h2 id="make-title">Make a key</h2>
-<form id="make" method="post">
-<div class="field"><label for="name">Name</label><input type="text" id="name" name="name" maxlength="100" autocomplete="off" aria-describedby="name-hint"><p class="hint" id="name-hint">What it is for, such as the program that will use it.</p></div>
-<fieldset><legend>It may</legend>
+<section aria-labelledby="create-title">
+<h2 id="create-title">Create a key</h2>
+<form id="create" method="post">
+<div class="field"><label for="name">Name</label><input type="text" id="name" name="name" maxlength="100" autocomplete="off" aria-describedby="name-hint"><p class="hint" id="name-hint">What the key is for, such as the program that uses it.</p></div>
+<fieldset><legend>Scopes</legend>
 ${checks.join('\n')}
 </fieldset>
-<div class="field"><label for="days">It ends</label><select id="days" name="days"><option value="30">in 30 days</option><option value="90" selected>in 90 days</option><option value="365">in a year</option><option value="0">never</option></select></div>
-<button type="submit" id="make-button" class="main">Make the key</button>
+<div class="field"><label for="days">Expires</label><select id="days" name="days"><option value="30">in 30 days</option><option value="90" selected>in 90 days</option><option value="365">in a year</option><option value="0">never</option></select></div>
+<button type="submit" id="create-button" class="main">Create the key</button>
 </form>
 </section>
 <section aria-labelledby="keys-title">
@@ -103,11 +103,11 @@ ${checks.join('\n')}
 <ul id="keys"></ul>
 </section>
 </main>
-<dialog id="sure" aria-labelledby="sure-title" aria-describedby="sure-text">
+<dialog id="confirm" aria-labelledby="confirm-title" aria-describedby="confirm-text">
 <form method="dialog">
-<h2 id="sure-title">Revoke this key?</h2>
-<p id="sure-text"></p>
-<div class="actions"><button value="yes" class="danger">Revoke it</button><button value="no" autofocus>Keep it</button></div>
+<h2 id="confirm-title">Revoke this key?</h2>
+<p id="confirm-text"></p>
+<div class="actions"><button value="yes" class="danger">Revoke</button><button value="no" autofocus>Cancel</button></div>
 </form>
 </dialog>
 </body>
@@ -115,15 +115,15 @@ ${checks.join('\n')}
 `;
 }
 
-/** Why it cannot be, and a way to begin again where that can help. */
-export const toTroublePage = (message: string, mayTryAgain: boolean): string => `${head('Sign-in')}
+/** The error page of sign-in, with a link to start again if that can help. */
+export const toErrorPage = (message: string, canRetry: boolean): string => `${head('Sign-in')}
 </head>
 <body>
 <header><span class="brand">Sonant</span></header>
 <main>
-<h1>That did not work</h1>
+<h1>Sign-in failed</h1>
 <p class="lead">${escaped(message)}</p>
-${mayTryAgain ? '<p><a href="get-key">Start again</a></p>\n' : ''}</main>
+${canRetry ? '<p><a href="get-key">Start again</a></p>\n' : ''}</main>
 </body>
 </html>
 `;

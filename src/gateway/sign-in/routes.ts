@@ -9,7 +9,7 @@ import { cookieOf, loginCookie, sessionCookie, toCookie } from '../http/cookies.
 import { fromThrown } from '../http/failure-reply.ts';
 import { formBytesMax } from '../http/limits.ts';
 import { documented } from '../http/route-docs.ts';
-import { pageHeaders, readPageFiles, toKeyPage, toTroublePage } from './key-page.ts';
+import { pageHeaders, readPageFiles, toErrorPage, toKeyPage } from './key-page.ts';
 import { accessTokenType, beginSignInOperation, exchangeGrant, subjectTokenTypes, takeTokenDocs } from './openapi.ts';
 
 export interface OauthRoutesOptions {
@@ -148,7 +148,7 @@ function sendTrouble(request: FastifyRequest, reply: FastifyReply, error: unknow
   if (!request.headers.accept?.includes('text/html')) throw error;
   request.fault = error;
   const { reason, message } = fromThrown(error);
-  const page = toTroublePage(message, reason !== 'oauth_not_configured');
+  const page = toErrorPage(message, reason !== 'oauth_not_configured');
   return reply.code(failureTable[reason].status).headers(pageHeaders).send(page);
 }
 

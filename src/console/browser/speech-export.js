@@ -1,32 +1,32 @@
-// What was heard, to take along: as a file in any format that the voice can be had in, and as code that gets it.
+// Exports speech: as a file in each format that the voice supports, and as code that makes the same request.
 /** @import { Api } from './api.js' */
-/** @import { Speech } from './speech-run.js' */
+/** @import { Speech } from './speech-stream.js' */
 import { serviceUrl } from './api.js';
-import { copyFrom } from './copying.js';
+import { copyText } from './clipboard.js';
 import { element, fill } from './element.js';
 import { icon } from './icon.js';
-import { languages, toFileBody } from './request-code.js';
+import { codeWriters, toFileBody } from './request-code.js';
 import { toWav } from './wav-file.js';
 
 /**
- * @typedef {object} Spoken
+ * @typedef {object} Download
  * @property {Speech} speech
  * @property {readonly string[]} formats
  * @property {() => Int16Array<ArrayBuffer>} samples
  *
- * @typedef {object} FileOptions
+ * @typedef {object} ExportOptions
  * @property {Api} api
- * @property {(text: string) => void} say
- * @property {(error: unknown) => void} complain
+ * @property {(text: string) => void} notify
+ * @property {(error: unknown) => void} showError
  * @property {AbortSignal} signal
  */
 
 /**
- * Where to download it.
- * @param {Spoken} spoken
- * @param {FileOptions} options
+ * A format selector, a download button, and a link to the stored file.
+ * @param {Download} download
+ * @param {ExportOptions} options
  */
-export function createDownload({ speech, formats, samples }, { api, complain, signal }) {
+export function createDownload({ speech, formats, samples }, { api, showError, signal }) {
   const format = element(
     'select',
     { 'aria-label': 'Format of the file' },
@@ -35,10 +35,10 @@ export function createDownload({ speech, formats, samples }, { api, complain, si
   const button = element('button', { type: 'button', class: 'download' }, icon('download'), 'Download');
   const link = element('a', { class: 'link-to-file', hidden: true, target: '_blank' });
   /** @type {Map<string, Promise<string>>} */
-  const addresses = new Map();
+  const urls = new Map();
 
   /** @param {string} name */
-  const addressOf = async (name) => {
+  const urlOf = async (name) => {
     if (name === 'wav') return URL.createObjectURL(toWav(samples(), speech.sampleRateHz));
     if (name === 'pcm') return URL.createObjectURL(new Blob([samples()], { type: 'audio/pcm' }));
     const body = toFileBody(speech, name, 'url');
@@ -46,25 +46,25 @@ export function createDownload({ speech, formats, samples }, { api, complain, si
       const reply = await api.send('/api/audio/speech', { body, signal });
       return URL.createObjectURL(await reply.blob());
     }
-    const { audio_url } = await api.ask('/api/audio/speech', { body, signal });
-    // The same file is wherever the console is, and only from there may a page name the file that is saved.
+    const { audio_url } = await api.requestJson('/api/audio/speech', { body, signal });
+    // The file is also served below the console’s own origin, and only same-origin links can set the file name.
     return audio_url.replace(/^.*(?=\/audio\/[^/]+$)/, serviceUrl);
   };
   button.addEventListener('click', async () => {
     const name = format.value;
     button.disabled = true;
     try {
-      const asked = addresses.get(name) ?? addressOf(name);
-      addresses.set(name, asked);
-      const address = await asked;
-      element('a', { href: address, download: `${speech.voiceId}.${name}` }).click();
-      // Another format may have been chosen meanwhile.
-      link.hidden = !address.startsWith('http') || format.value !== name;
-      link.href = address;
+      const pending = urls.get(name) ?? urlOf(name);
+      urls.set(name, pending);
+      const url = await pending;
+      element('a', { href: url, download: `${speech.voiceId}.${name}` }).click();
+      // The user may have chosen another format meanwhile.
+      link.hidden = !url.startsWith('http') || format.value !== name;
+      link.href = url;
       fill(link, `Link to the ${name.toUpperCase()}`);
     } catch (error) {
-      addresses.delete(name);
-      complain(error);
+      urls.delete(name);
+      showError(error);
     } finally {
       button.disabled = false;
     }
@@ -73,25 +73,25 @@ export function createDownload({ speech, formats, samples }, { api, complain, si
     link.hidden = true;
   });
   signal.addEventListener('abort', async () => {
-    for (const asked of addresses.values()) URL.revokeObjectURL(await asked.catch(() => ''));
+    for (const pending of urls.values()) URL.revokeObjectURL(await pending.catch(() => ''));
   });
   return element('div', { class: 'row' }, element('div', { class: 'joined' }, format, button), link);
 }
 
 /**
- * The same request as code.
- * @param {() => { speech: Speech, format: string }} asked
- * @param {FileOptions} options
+ * A panel that shows the request as code in several languages.
+ * @param {() => { speech: Speech, format: string }} getRequest
+ * @param {ExportOptions} options
  */
-export function createCode(asked, { say, complain }) {
+export function createCodePanel(getRequest, { notify, showError }) {
   const code = element('code', {});
-  let shown = 'curl';
+  let language = 'curl';
   const show = () => {
-    const { speech, format } = asked();
-    const write = languages[shown];
+    const { speech, format } = getRequest();
+    const write = codeWriters[language];
     code.textContent = write ? write(toFileBody(speech, format, 'buffer'), `${speech.voiceId}.${format}`) : '';
   };
-  const tabs = Object.keys(languages).map((name) =>
+  const tabs = Object.keys(codeWriters).map((name) =>
     element(
       'label',
       {},
@@ -99,9 +99,9 @@ export function createCode(asked, { say, complain }) {
         type: 'radio',
         name: 'code-language',
         value: name,
-        checked: name === shown,
+        checked: name === language,
         onchange: () => {
-          shown = name;
+          language = name;
           show();
         },
       }),
@@ -110,7 +110,7 @@ export function createCode(asked, { say, complain }) {
   );
   const onclick = () => {
     show();
-    return copyFrom(code).then(() => say(`Copied as ${shown}.`), complain);
+    return copyText(code).then(() => notify(`Copied the ${language} code.`), showError);
   };
   const copy = element('button', { type: 'button', class: 'quiet', onclick }, icon('copy'), 'Copy');
   const details = element(

@@ -1,30 +1,30 @@
-// Who is to be cloned, what the voice will be called, the language of the recordings, and the engine that clones.
+// Fields of the clone form: the name of the speaker, the name of the voice, the language of the recordings, the engine.
 /** @import { CloningEngine } from './wire.d.ts' */
-import { clonersFor, sampleLanguagesOf, usualLanguage } from './cloning.js';
+import { cloningEnginesFor, defaultLanguage, sampleLanguagesOf } from './cloning-options.js';
 import { element, fill } from './element.js';
 import { field } from './field.js';
-import { toLanguageName } from './voice-names.js';
+import { toLanguageName } from './voice-search.js';
 
 /** @param {readonly CloningEngine[]} engines */
-export function createPerson(engines) {
+export function createSpeakerFields(engines) {
   const codes = sampleLanguagesOf(engines);
   const options = codes.map((code) => element('option', { value: code }, toLanguageName(code)));
   const speaker = element('input', { name: 'speaker_name', maxlength: 200, autocomplete: 'off' });
   const name = element('input', { name: 'name', maxlength: 200, autocomplete: 'off' });
   const language = element('select', { name: 'language_code' }, options);
   const engine = element('select', { name: 'engines' });
-  language.value = usualLanguage(codes) ?? '';
-  const engineField = field({ name: 'engines', label: 'Cloned by', control: engine });
-  const offer = () => {
-    const cloners = clonersFor(engines, language.value);
+  language.value = defaultLanguage(codes) ?? '';
+  const engineField = field({ name: 'engines', label: 'Engine', control: engine });
+  const showEngines = () => {
+    const cloners = cloningEnginesFor(engines, language.value);
     fill(
       engine,
       cloners.map((each) => element('option', { value: each.engine }, each.engine)),
     );
     engineField.hidden = cloners.length < 2;
   };
-  language.addEventListener('change', offer);
-  offer();
+  language.addEventListener('change', showEngines);
+  showEngines();
   return {
     fields: [
       element(
@@ -32,11 +32,11 @@ export function createPerson(engines) {
         { class: 'pair' },
         field({
           name: 'speaker_name',
-          label: 'The person',
+          label: 'Speaker',
           control: speaker,
-          hint: 'Told with the consent that they give.',
+          hint: 'Stored with the consent.',
         }),
-        field({ name: 'name', label: 'Name of the voice', control: name, hint: 'What everybody here will see.' }),
+        field({ name: 'name', label: 'Name of the voice', control: name, hint: 'Shown in the list of voices.' }),
       ),
       element(
         'div',
@@ -47,8 +47,10 @@ export function createPerson(engines) {
     ],
     chosen: () => ({ engine: engines.find((each) => each.engine === engine.value), languageCode: language.value }),
     values: () => ({
-      ...{ name: name.value.trim(), speaker_name: speaker.value.trim() },
-      ...{ language_code: language.value, engines: engine.value },
+      name: name.value.trim(),
+      speaker_name: speaker.value.trim(),
+      language_code: language.value,
+      engines: engine.value,
     }),
   };
 }

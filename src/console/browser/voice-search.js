@@ -1,4 +1,4 @@
-// Languages by the names that people have for them, and what of a voice can be searched for.
+// Searches voices by text and language, and names languages in the locale of the browser.
 /** @import { Voice } from './wire.d.ts' */
 
 const names = new Intl.DisplayNames(undefined, { type: 'language', fallback: 'code' });
@@ -13,10 +13,10 @@ export function toLanguageName(code) {
 }
 
 /**
- * The first of the languages of a voice, without those that another one is a kind of.
+ * Names up to two languages of a voice. `en` is omitted if `en-US` is present.
  * @param {readonly string[]} codes
  */
-export const toSpokenNames = (codes) =>
+export const toLanguageNames = (codes) =>
   codes
     .filter((code) => !codes.some((other) => other.startsWith(`${code}-`)))
     .slice(0, 2)
@@ -24,7 +24,7 @@ export const toSpokenNames = (codes) =>
     .join(', ');
 
 /** @param {Voice} voice */
-const toSearched = ({ voice_id, name, description, engine, labels, language_codes }) =>
+const toSearchText = ({ voice_id, name, description, engine, labels, language_codes }) =>
   [
     voice_id,
     name,
@@ -38,21 +38,21 @@ const toSearched = ({ voice_id, name, description, engine, labels, language_code
     .toLowerCase();
 
 /**
- * The voices that have every word of the query somewhere, and speak the language.
+ * The voices that contain every word of the query and speak the language.
  * @param {readonly Voice[]} voices
- * @param {{ query: string, language: string }} sought
+ * @param {{ query: string, language: string }} filter
  */
 export function findVoices(voices, { query, language }) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   return voices.filter((voice) => {
-    const text = toSearched(voice);
+    const text = toSearchText(voice);
     const speaks = language === '' || voice.language_codes.some((code) => code.split('-')[0] === language);
     return speaks && words.every((word) => text.includes(word));
   });
 }
 
 /**
- * The languages there are, without regions, by their names.
+ * All languages of the voices, without regions, sorted by name.
  * @param {readonly Voice[]} voices
  */
 export function languagesOf(voices) {

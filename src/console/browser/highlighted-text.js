@@ -1,27 +1,27 @@
-// A field to write in, whose words light up as they are spoken: below the field lies the same text, unseen, and in it a
-// mark that goes from word to word. The field grows with its text, up to a height that the style sets.
+// A textarea that highlights the word being spoken. A transparent copy of the text lies under the textarea; it measures where
+// the word is, and a mark moves there. The field grows with its text up to the height that the style sheet sets.
 import { element } from './element.js';
-/** @import { Word } from './speech-run.js' */
+/** @import { Word } from './speech-stream.js' */
 
-/** @typedef {ReturnType<typeof createLitText>} LitText */
+/** @typedef {ReturnType<typeof createHighlightedText>} HighlightedText */
 
 /** @param {Record<string, string | number>} attributes Of the field. */
-export function createLitText(attributes) {
+export function createHighlightedText(attributes) {
   const field = element('textarea', { rows: 5, ...attributes });
   const letters = document.createTextNode('');
   const mark = element('span', { class: 'mark', hidden: true });
   const mirror = element('div', { class: 'mirror', 'aria-hidden': 'true' }, mark);
   mirror.append(letters);
-  const root = element('div', { class: 'lit-text' }, mirror, field);
+  const root = element('div', { class: 'highlighted-text' }, mirror, field);
   const mirrorText = () => {
     // An empty last line has no height of its own.
     letters.data = `${field.value}\u200b`;
   };
   field.addEventListener('input', mirrorText);
-  let lit = -1;
+  let current = -1;
 
   const clear = () => {
-    lit = -1;
+    current = -1;
     mark.hidden = true;
     delete root.dataset.word;
   };
@@ -40,38 +40,38 @@ export function createLitText(attributes) {
     },
     clear,
     /**
-     * Lights the word that is spoken at that time, of words in the order of their times.
-     * @param {readonly Word[]} words
+     * Highlights the word that is spoken at that time.
+     * @param {readonly Word[]} words In the order of their times.
      * @param {number} seconds
      */
-    light(words, seconds) {
+    highlight(words, seconds) {
       const index = findWord(words, seconds);
       const word = words[index];
       if (!word) return clear();
-      if (index === lit) return;
-      lit = index;
+      if (index === current) return;
+      current = index;
       root.dataset.word = String(index);
       const range = document.createRange();
       range.setStart(letters, Math.min(word.from, letters.length));
       range.setEnd(letters, Math.min(word.to, letters.length));
-      const [place] = range.getClientRects();
-      if (!place) return;
+      const [box] = range.getClientRects();
+      if (!box) return;
       const { left, top } = mirror.getBoundingClientRect();
-      // To another line it does not glide.
-      const line = String(Math.round(place.top - top));
+      // The mark glides within a line of text and jumps to another line.
+      const line = String(Math.round(box.top - top));
       mark.classList.toggle('glides', !mark.hidden && mark.dataset.line === line);
       mark.dataset.line = line;
       mark.hidden = false;
-      mark.style.width = `${place.width}px`;
-      mark.style.height = `${place.height}px`;
-      mark.style.transform = `translate(${place.left - left}px, ${place.top - top}px)`;
-      follow(root, place);
+      mark.style.width = `${box.width}px`;
+      mark.style.height = `${box.height}px`;
+      mark.style.transform = `translate(${box.left - left}px, ${box.top - top}px)`;
+      scrollIntoView(root, box);
     },
   };
 }
 
 /**
- * The last word that has begun.
+ * The index of the last word that has started, by binary search.
  * @param {readonly Word[]} words
  * @param {number} seconds
  */
@@ -86,12 +86,12 @@ function findWord(words, seconds) {
 }
 
 /**
- * Keeps the place in sight, where the text is higher than its frame.
+ * Scrolls the box into view if the text is higher than its frame.
  * @param {HTMLElement} frame
- * @param {DOMRect} place
+ * @param {DOMRect} box
  */
-function follow(frame, place) {
+function scrollIntoView(frame, box) {
   const { top, bottom } = frame.getBoundingClientRect();
-  if (place.bottom > bottom - 8) frame.scrollTop += place.bottom - top - frame.clientHeight / 3;
-  else if (place.top < top) frame.scrollTop += place.top - top - frame.clientHeight / 3;
+  if (box.bottom > bottom - 8) frame.scrollTop += box.bottom - top - frame.clientHeight / 3;
+  else if (box.top < top) frame.scrollTop += box.top - top - frame.clientHeight / 3;
 }

@@ -1,21 +1,21 @@
-// What is said of a voice in several places.
-/** @import { Preview } from './voice-picker.js' */
+// Elements and addresses that several voice pages share.
+/** @import { Preview } from './voice-preview.js' */
 /** @import { Voice } from './wire.d.ts' */
 import { element } from './element.js';
 
-const statusWords = /** @type {const} */ ({
-  pending: 'being made',
+const statusLabels = /** @type {const} */ ({
+  pending: 'being created',
   failed: 'failed',
   disabled: 'switched off',
   consent_revoked: 'consent withdrawn',
 });
 
 /**
- * Only where it cannot speak.
+ * The status of a voice that is not ready.
  * @param {Voice} voice
  */
 export const statusChip = ({ status }) =>
-  status !== 'ready' && element('span', { class: `chip ${status}` }, statusWords[status]);
+  status !== 'ready' && element('span', { class: `chip ${status}` }, statusLabels[status]);
 
 /**
  * @param {Preview} preview
@@ -33,19 +33,19 @@ export const toVoicePath = (voiceId) => `/api/voices/${encodeURIComponent(voiceI
 /** @param {string} voiceId */
 export const toVoiceAddress = (voiceId) => `#/voices/${encodeURIComponent(voiceId)}`;
 
-/** In place of what makes voices. */
-export const notWithThisKey = () =>
+/** Shown instead of a form that creates voices. */
+export const missingWriteScopeCard = () =>
   element(
     'section',
     { class: 'card narrow' },
-    element('h2', {}, 'Not with this key'),
+    element('h2', {}, 'This key cannot create voices'),
     element(
       'p',
       {},
-      'It lacks ',
+      'It lacks the scope ',
       element('code', {}, 'voices:write'),
-      '. Use a key that has it; ',
+      '. Use a key that has it. The page ',
       element('a', { href: '#/keys' }, 'Keys'),
-      ' tells what this one has.',
+      ' lists the scopes of this key.',
     ),
   );

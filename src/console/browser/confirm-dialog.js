@@ -1,27 +1,27 @@
-// Asks once more before what cannot be undone.
+// A modal dialog that asks the user to confirm an action that cannot be undone.
 import { element } from './element.js';
 
 /**
  * @typedef {object} Question
  * @property {string} title
- * @property {string} text What will be.
- * @property {string} yes What is done.
- * @property {string} [no]
+ * @property {string} text The consequences.
+ * @property {string} yes Label of the button that confirms.
+ * @property {string} [no] Label of the button that cancels.
  */
 
 /**
  * @param {Question} question
  * @returns {Promise<boolean>}
  */
-export function isSure({ title, text, yes, no = 'Leave it' }) {
+export function isConfirmed({ title, text, yes, no = 'Cancel' }) {
   const dialog = element(
     'dialog',
-    { 'aria-labelledby': 'sure-title', 'aria-describedby': 'sure-text' },
+    { 'aria-labelledby': 'confirm-title', 'aria-describedby': 'confirm-text' },
     element(
       'form',
       { method: 'dialog' },
-      element('h2', { id: 'sure-title' }, title),
-      element('p', { id: 'sure-text' }, text),
+      element('h2', { id: 'confirm-title' }, title),
+      element('p', { id: 'confirm-text' }, text),
       element(
         'div',
         { class: 'row' },
@@ -32,12 +32,12 @@ export function isSure({ title, text, yes, no = 'Leave it' }) {
   );
   document.body.append(dialog);
   dialog.showModal();
-  const leave = () => dialog.close('no');
-  // It belongs to the page that it was asked on.
-  addEventListener('hashchange', leave);
+  const cancel = () => dialog.close('no');
+  // Leaving the page cancels the question.
+  addEventListener('hashchange', cancel);
   return new Promise((resolve) => {
     dialog.addEventListener('close', () => {
-      removeEventListener('hashchange', leave);
+      removeEventListener('hashchange', cancel);
       dialog.remove();
       resolve(dialog.returnValue === 'yes');
     });

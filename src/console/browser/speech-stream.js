@@ -1,23 +1,23 @@
-// One text, spoken: asks for it as a stream of events, plays the sound as it comes, and collects when each word is heard.
-// A run ends as done, as stopped, or as failed; what failed after the first sound was cut off, and is said to be.
+// Streams speech over Server-Sent Events: pushes the audio to the player and collects the time of each word. A lost
+// connection is resumed after the last event.
 /** @import { Api } from './api.js' */
 /** @import { Player } from './player.js' */
 /** @import { Chunk } from './text-chunks.js' */
-import { Refusal } from './api.js';
+import { ApiError } from './api.js';
 import { readEvents } from './event-stream-reader.js';
 import { createIndexOf } from './text-chunks.js';
 
 /**
- * @typedef {{ from: number, to: number, start: number, end: number }} Word A word's place in the text, and its time.
+ * @typedef {{ from: number, to: number, start: number, end: number }} Word The indices of a word in the text, and its time in seconds.
  *
- * @typedef {object} Speech What is asked for.
+ * @typedef {object} Speech What to speak, and how.
  * @property {string} voiceId
  * @property {string} languageCode
  * @property {readonly Chunk[]} chunks
  * @property {number} sampleRateHz
  * @property {number} speakingRate
  *
- * @typedef {object} RunOptions
+ * @typedef {object} StreamOptions
  * @property {Api} api
  * @property {Speech} speech
  * @property {Player} player
@@ -26,21 +26,22 @@ import { createIndexOf } from './text-chunks.js';
  */
 
 const path = '/api/audio/speech/sse';
-/** How often a connection that is lost is taken up again, and after how long. */
-const [triesMax, tryAgainMs] = [3, 500];
+/** How often a lost connection is retried; the delay grows by this much each time. */
+const [triesMax, retryDelayMs] = [3, 500];
 
-/** When things happened, for whoever measures. */
-export const moments = {
+/** Names of User Timing marks and measures. */
+export const performanceMarks = {
   click: 'sonant:click',
   firstByte: 'sonant:first-byte',
   firstSample: 'sonant:first-sample',
   firstSound: 'sonant:time-to-first-sound',
 };
 
-/** What is asked for, as the members of a request.
+/**
+ * The settings as members of a request body.
  * @param {Speech} speech
  */
-export const toFields = ({ voiceId, languageCode, sampleRateHz, speakingRate }) => ({
+export const toRequestFields = ({ voiceId, languageCode, sampleRateHz, speakingRate }) => ({
   voice_id: voiceId,
   language_code: languageCode,
   sample_rate: sampleRateHz,
@@ -48,13 +49,13 @@ export const toFields = ({ voiceId, languageCode, sampleRateHz, speakingRate }) 
 });
 
 /**
- * Answers once all has come: every word there is is in `words`, in their order.
- * @param {RunOptions} options
+ * Resolves when the stream has ended. Words are appended to `words` in their order.
+ * @param {StreamOptions} options
  * @param {Word[]} words
  */
-export async function runSpeech({ api, speech, player, signal, onSamples }, words) {
+export async function streamSpeech({ api, speech, player, signal, onSamples }, words) {
   const indices = speech.chunks.map(({ text, from }) => ({ from, indexOf: createIndexOf(text) }));
-  const toSamples = createSampleJoin();
+  const toSamples = createSampleDecoder();
   for await (const data of eventsOf({ api, speech, signal })) {
     if (data.type === 'speech.audio.delta') {
       const samples = toSamples(data.audio);
@@ -64,56 +65,56 @@ export async function runSpeech({ api, speech, player, signal, onSamples }, word
       const { from, indexOf } = indices[data.chunk_index] ?? { from: 0, indexOf: Number };
       for (const { offset, length, start, end } of data.words)
         words.push({ from: from + indexOf(offset), to: from + indexOf(offset + length), start, end });
-    } else if (data.type === 'error') throw new Refusal(data);
+    } else if (data.type === 'error') throw new ApiError(data);
   }
 }
 
 /**
- * The events of the stream, to its end: where the connection is lost it is taken up again behind the last event.
- * @param {Pick<RunOptions, 'api' | 'speech' | 'signal'>} options
+ * Yields the events of the stream to its end, and resumes a lost connection after the last event.
+ * @param {Pick<StreamOptions, 'api' | 'speech' | 'signal'>} options
  */
 async function* eventsOf({ api, speech, signal }) {
   const texts = speech.chunks.map(({ text }) => text);
-  const body = { ...toFields(speech), text_chunks: texts, output_format: 'pcm', timestamps: 'word' };
-  let [last, isOver] = ['', false];
-  const address = () => `${path}/${last.split(':')[0]}`;
-  // Who lost the connection may come back; who stops does not.
+  const body = { ...toRequestFields(speech), text_chunks: texts, output_format: 'pcm', timestamps: 'word' };
+  let [lastEventId, isOver] = ['', false];
+  const streamPath = () => `${path}/${lastEventId.split(':')[0]}`;
+  // The service keeps a stream open for resuming, so stopping must cancel it.
   signal.addEventListener('abort', () => {
-    if (last !== '' && !isOver) api.send(address(), { method: 'DELETE' }).catch(() => {});
+    if (lastEventId !== '' && !isOver) api.send(streamPath(), { method: 'DELETE' }).catch(() => {});
   });
-  const ask = async () => {
-    if (last !== '') return api.send(address(), { headers: { 'Last-Event-ID': last }, signal });
+  const connect = async () => {
+    if (lastEventId !== '') return api.send(streamPath(), { headers: { 'Last-Event-ID': lastEventId }, signal });
     const reply = await api.send(path, { body, signal });
-    performance.mark(moments.firstByte);
+    performance.mark(performanceMarks.firstByte);
     return reply;
   };
   for (let tries = 0; ; ) {
     try {
-      const { body: events } = await ask();
+      const { body: events } = await connect();
       for await (const { id, data } of readEvents(/** @type {ReadableStream} */ (events))) {
-        last = id;
+        lastEventId = id;
         tries = 0;
         isOver = data.type === 'speech.audio.done' || data.type === 'error';
         yield data;
         if (isOver) return;
       }
     } catch (error) {
-      if (signal.aborted || last === '' || error instanceof Refusal) throw error;
+      if (signal.aborted || lastEventId === '' || error instanceof ApiError) throw error;
     }
     if (tries++ === triesMax) throw new Error('The connection was lost before the end.');
-    await new Promise((resolve) => setTimeout(resolve, tryAgainMs * tries));
+    await new Promise((resolve) => setTimeout(resolve, retryDelayMs * tries));
     signal.throwIfAborted();
   }
 }
 
-/** Samples of 16 bit from base64; half a sample at the end of a piece waits for its other half. */
-function createSampleJoin() {
-  let half = '';
+/** Decodes base64 to 16-bit samples; an odd byte at the end of a piece is joined with the next piece. */
+function createSampleDecoder() {
+  let oddByte = '';
   /** @param {string} base64 */
   return (base64) => {
-    const bytes = half + atob(base64);
+    const bytes = oddByte + atob(base64);
     const count = bytes.length >> 1;
-    half = bytes.slice(count * 2);
+    oddByte = bytes.slice(count * 2);
     const samples = new Int16Array(count);
     for (let i = 0; i < count; i++) samples[i] = bytes.charCodeAt(2 * i) | (bytes.charCodeAt(2 * i + 1) << 8);
     return samples;

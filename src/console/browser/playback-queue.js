@@ -1,37 +1,37 @@
-// Sound on its way to the ear: pieces go in at one end as they come, and come out at the other, sample after sample with
-// nothing between them. It begins once a little is there; if it runs dry it waits until there is some again, and counts it.
+// A jitter buffer: pieces of any length go in, and blocks of samples come out without gaps between pieces. Playback starts
+// once 0.2 s are buffered. If the queue runs dry, it counts an underrun and waits until 0.3 s are buffered.
 
-const firstSeconds = 0.2;
-const againSeconds = 0.3;
+const startSeconds = 0.2;
+const restartSeconds = 0.3;
 
-export class SoundLine {
+export class PlaybackQueue {
   /** @type {Int16Array[]} */
   #pieces = [];
-  /** Of the first piece, how much is out already. */
+  /** How many samples of the first piece have been played. */
   #from = 0;
-  #waiting = 0;
+  #buffered = 0;
   #isOpen = true;
   #isDry = true;
-  #needed;
-  #again;
-  /** How often it ran dry after it had begun. */
+  #threshold;
+  #restartThreshold;
+  /** How often the queue ran dry after playback had started. */
   underruns = 0;
-  /** Samples that came out, and a checksum of them in their order (FNV-1a, one step a sample). */
+  /** The number of samples played, and their FNV-1a checksum with one step per sample. */
   played = 0;
   checksum = 0x811c9dc5;
 
   /** @param {number} sampleRateHz */
   constructor(sampleRateHz) {
-    this.#needed = firstSeconds * sampleRateHz;
-    this.#again = againSeconds * sampleRateHz;
+    this.#threshold = startSeconds * sampleRateHz;
+    this.#restartThreshold = restartSeconds * sampleRateHz;
   }
 
-  /** Whether all that was put in has come out, and no more will be put in. */
+  /** Whether the queue has ended and all samples have been played. */
   get isOver() {
-    return !this.#isOpen && this.#waiting === 0;
+    return !this.#isOpen && this.#buffered === 0;
   }
 
-  /** Whether nothing comes out for now. */
+  /** Whether the queue is buffering. */
   get isDry() {
     return this.#isDry;
   }
@@ -40,20 +40,20 @@ export class SoundLine {
   push(samples) {
     if (samples.length === 0) return;
     this.#pieces.push(samples);
-    this.#waiting += samples.length;
+    this.#buffered += samples.length;
   }
 
-  /** No more will be put in. */
+  /** Declares that no more samples follow. */
   end() {
     this.#isOpen = false;
   }
 
   /**
-   * Fills `out`, with silence where there is no sound.
+   * Fills `out` with samples, and the rest with silence.
    * @param {Float32Array} out
    */
   render(out) {
-    if (this.#isDry && this.#waiting > 0 && (this.#waiting >= this.#needed || !this.#isOpen)) this.#isDry = false;
+    if (this.#isDry && this.#buffered > 0 && (this.#buffered >= this.#threshold || !this.#isOpen)) this.#isDry = false;
     let count = 0;
     while (!this.#isDry && count < out.length) {
       const piece = this.#pieces[0];
@@ -62,7 +62,7 @@ export class SoundLine {
     }
     out.fill(0, count);
     this.played += count;
-    this.#waiting -= count;
+    this.#buffered -= count;
   }
 
   /**
@@ -88,7 +88,7 @@ export class SoundLine {
 
   #runDry() {
     this.#isDry = true;
-    this.#needed = this.#again;
+    this.#threshold = this.#restartThreshold;
     if (this.#isOpen) this.underruns++;
   }
 }

@@ -1,24 +1,24 @@
-// Times, lengths and numbers in the words of who reads them.
+// Formats dates, durations, counts and file sizes in the locale of the browser.
 
 /** @param {string} time */
-export const toDay = (time) => new Date(time).toLocaleDateString(undefined, { dateStyle: 'medium' });
+export const toDate = (time) => new Date(time).toLocaleDateString(undefined, { dateStyle: 'medium' });
 
-const steps = /** @type {const} */ ([
+const units = /** @type {const} */ ([
   ['minute', 60],
   ['hour', 3_600],
   ['day', 86_400],
 ]);
 
 /**
- * How long ago, or how soon; the day itself where that is more than a month.
+ * A time relative to now, such as "2 days ago"; beyond 30 days, the date.
  * @param {string} time
  */
-export function toAge(time) {
+export function toRelativeTime(time) {
   const seconds = (Date.parse(time) - Date.now()) / 1000;
   if (Math.abs(seconds) < 60) return seconds > 0 ? 'in a moment' : 'just now';
-  const [unit, length] = /** @type {typeof steps[number]} */ (steps.findLast(([, each]) => Math.abs(seconds) >= each));
+  const [unit, length] = /** @type {typeof units[number]} */ (units.findLast(([, each]) => Math.abs(seconds) >= each));
   const count = Math.trunc(seconds / length);
-  if (unit === 'day' && Math.abs(count) > 30) return toDay(time);
+  if (unit === 'day' && Math.abs(count) > 30) return toDate(time);
   return new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' }).format(count, unit);
 }
 
@@ -26,10 +26,10 @@ export function toAge(time) {
 export const toCount = (count) => count.toLocaleString();
 
 /**
- * "8.2 s", "4 min 12 s", "3 h 5 min".
+ * Such as "8.2 s", "4 min 12 s", "3 h 5 min".
  * @param {number} seconds
  */
-export function toLength(seconds) {
+export function toDuration(seconds) {
   if (seconds < 60) return `${Number(seconds.toFixed(1))} s`;
   const [whole, unit] = seconds < 3_600 ? [60, ['min', 's']] : [3_600, ['h', 'min']];
   const rest = Math.floor((seconds % whole) / (whole / 60));

@@ -1,17 +1,17 @@
-// What it takes to clone somebody here: in which languages, with which engine, how long they must speak, and which sentence
-// says that they agree.
+// What voice cloning requires: the languages and engines to choose from, the length of the recordings, and the consent
+// sentence to say.
 /** @import { CloningEngine } from './wire.d.ts' */
 
-/** Said where the engine has no sentence of its own, in English; in other languages people choose one. */
-const usualScript = 'I am the owner of this voice, and I agree that it is cloned and spoken with here.';
-const passage =
+/** Used if the engine requires no sentence of its own; in other languages the speaker writes one. */
+const defaultScript = 'I am the owner of this voice, and I agree that it is cloned and used to speak here.';
+const englishPassage =
   'It rained all night. By morning the river had reached the garden gate, so we carried the chairs inside and made some tea.';
 
 /** @param {string} code */
 const baseOf = (code) => code.split('-')[0]?.toLowerCase() ?? '';
 
 /**
- * All languages that somebody here clones in.
+ * All languages that any engine can clone.
  * @param {readonly CloningEngine[]} engines
  */
 export const sampleLanguagesOf = (engines) => [...new Set(engines.flatMap((engine) => engine.sample_language_codes))];
@@ -20,40 +20,40 @@ export const sampleLanguagesOf = (engines) => [...new Set(engines.flatMap((engin
  * @param {readonly CloningEngine[]} engines
  * @param {string} languageCode
  */
-export const clonersFor = (engines, languageCode) =>
+export const cloningEnginesFor = (engines, languageCode) =>
   engines.filter((engine) => engine.sample_language_codes.includes(languageCode));
 
 /**
- * The language to begin with: that of the browser where it can be.
+ * The language to preselect: that of the browser if available.
  * @param {readonly string[]} codes
  */
-export const usualLanguage = (codes) =>
+export const defaultLanguage = (codes) =>
   codes.find((code) => code === navigator.language) ??
   codes.find((code) => baseOf(code) === baseOf(navigator.language)) ??
   codes.find((code) => baseOf(code) === 'en') ??
   codes[0];
 
 /**
- * The sentence of consent, and whether it is the engine's own, to be said word by word.
+ * The consent sentence, and whether the engine requires exactly this sentence.
  * @param {CloningEngine} engine
  * @param {string} languageCode
  */
-export function scriptFor({ consent_scripts: scripts }, languageCode) {
+export function consentScriptFor({ consent_scripts: scripts }, languageCode) {
   const code =
     Object.keys(scripts).find((each) => each.toLowerCase() === languageCode.toLowerCase()) ??
     Object.keys(scripts).find((each) => baseOf(each) === baseOf(languageCode));
-  const own = code === undefined ? undefined : scripts[code];
-  return { text: own ?? (baseOf(languageCode) === 'en' ? usualScript : ''), isOwn: own !== undefined };
+  const required = code === undefined ? undefined : scripts[code];
+  return { text: required ?? (baseOf(languageCode) === 'en' ? defaultScript : ''), isRequired: required !== undefined };
 }
 
 /**
- * Something to read aloud, for those who do not know what to say.
+ * A passage to read aloud for the sample.
  * @param {string} languageCode
  */
-export const passageFor = (languageCode) => (baseOf(languageCode) === 'en' ? passage : undefined);
+export const samplePassageFor = (languageCode) => (baseOf(languageCode) === 'en' ? englishPassage : undefined);
 
 /**
- * How long a consent must be, for one who speaks very fast, and may be.
+ * The allowed length of a consent recording. The minimum assumes 30 characters per second, faster than anyone speaks.
  * @param {string} script
  * @param {CloningEngine} engine
  */

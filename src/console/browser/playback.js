@@ -1,0 +1,237 @@
+// Plays one text while it is streamed: audio, waveform, highlighted words, and figures such as the time to first sound. After
+// the end it can be played again. If the stream fails, it says after how many seconds the audio was cut off.
+/** @import { Api } from './api.js' */
+/** @import { HighlightedText } from './highlighted-text.js' */
+/** @import { Speech, Word } from './speech-stream.js' */
+import { element, fill } from './element.js';
+import { icon } from './icon.js';
+import { toErrorElements } from './notices.js';
+import { Player } from './player.js';
+import { performanceMarks, streamSpeech } from './speech-stream.js';
+import { countChars } from './text-chunks.js';
+import { createWaveform } from './waveform.js';
+
+/** Estimates the duration until word times arrive. */
+const secondsPerChar = 0.065;
+
+/**
+ * @typedef {'done' | 'stopped' | 'failed'} EndState
+ *
+ * @typedef {object} PlaybackOptions
+ * @property {Api} api
+ * @property {Speech} speech
+ * @property {ReturnType<typeof import('./player.js').createPlaybackContext>} audio
+ * @property {HighlightedText} textField
+ * @property {(state: EndState) => void} onEnd Called when the stream ends.
+ */
+
+export class Playback {
+  root;
+  speech;
+  /** @type {'streaming' | EndState} */
+  state = 'streaming';
+  #textField;
+  #text;
+  #onEnd;
+  #player;
+  #waveform;
+  #view;
+  #abort = new AbortController();
+  /** @type {Word[]} */
+  #words = [];
+  #isClosed = false;
+  #animationFrame = 0;
+  #startedMs = performance.now();
+  #streamedMs = 0;
+
+  /**
+   * Starts at once.
+   * @param {PlaybackOptions} options
+   */
+  constructor({ api, speech, audio, textField, onEnd }) {
+    const { sampleRateHz } = speech;
+    this.speech = speech;
+    this.#textField = textField;
+    this.#text = textField.text;
+    this.#onEnd = onEnd;
+    this.#waveform = createWaveform({ sampleRateHz, onSeek: (seconds) => this.#seek(seconds) });
+    this.#view = createView(this.#waveform.root, () => this.#togglePlay());
+    this.root = this.#view.root;
+    this.#player = new Player(audio, {
+      sampleRateHz,
+      onFirstSample: () => {
+        performance.mark(performanceMarks.firstSample);
+        performance.measure(performanceMarks.firstSound, performanceMarks.click, performanceMarks.firstSample);
+        this.#showStats();
+      },
+      onEnd: () => this.redraw(),
+    });
+    this.#showStats();
+    this.redraw();
+    void this.#play();
+    void this.#stream(api);
+  }
+
+  /** All samples received so far. */
+  samples = () => this.#player.samples();
+
+  /** Cancels the stream and pauses. */
+  stop() {
+    this.#abort.abort(new DOMException('It was stopped.', 'AbortError'));
+    void this.#player.pause().then(() => this.redraw());
+  }
+
+  /** Cancels the stream and releases the audio output; nothing is drawn or reported any more. */
+  async close() {
+    this.#isClosed = true;
+    this.#abort.abort(new DOMException('It was closed.', 'AbortError'));
+    cancelAnimationFrame(this.#animationFrame);
+    this.#textField.clear();
+    await this.#player.close();
+  }
+
+  redraw() {
+    cancelAnimationFrame(this.#animationFrame);
+    if (this.#isClosed) return;
+    const { seconds, pushedSeconds, isPlaying, report } = this.#player;
+    const { time, toggle } = this.#view;
+    this.#waveform.expect(this.#expectedSeconds());
+    const isScaling = this.#waveform.draw(seconds);
+    const isUnedited = this.#textField.text === this.#text;
+    if (isUnedited && seconds > 0 && !report.isOver) this.#textField.highlight(this.#words, seconds);
+    else this.#textField.clear();
+    time.textContent = `${toClock(seconds)} / ${toClock(pushedSeconds)}`;
+    const label = isPlaying ? 'Pause' : 'Play';
+    if (toggle.getAttribute('aria-label') !== label) {
+      toggle.setAttribute('aria-label', label);
+      fill(toggle, icon(isPlaying ? 'pause' : 'play'));
+    }
+    this.#exposeState();
+    if (isPlaying || isScaling || this.state === 'streaming')
+      this.#animationFrame = requestAnimationFrame(() => this.redraw());
+  }
+
+  /** Data attributes for tests and diagnostics. */
+  #exposeState() {
+    const { played, checksum, underruns, isOver } = this.#player.report;
+    Object.assign(this.root.dataset, {
+      state: this.state,
+      played: String(played),
+      checksum: String(checksum),
+      underruns: String(underruns),
+      over: String(isOver),
+    });
+  }
+
+  #expectedSeconds() {
+    const { pushedSeconds } = this.#player;
+    if (this.state !== 'streaming') return pushedSeconds;
+    const { chunks, speakingRate } = this.speech;
+    const fraction = (this.#words.at(-1)?.to ?? 0) / this.#text.length;
+    if (fraction > 0.02) return pushedSeconds / fraction;
+    const chars = chunks.reduce((sum, chunk) => sum + countChars(chunk.text), 0);
+    return (chars * secondsPerChar) / speakingRate;
+  }
+
+  #showStats() {
+    const [firstSound] = performance.getEntriesByName(performanceMarks.firstSound);
+    const { pushedSeconds, report } = this.#player;
+    const hasLength = this.state !== 'streaming' && pushedSeconds > 0;
+    const rows = [
+      ['First sound', firstSound && `${Math.round(firstSound.duration)} ms`],
+      ['Length', hasLength && `${pushedSeconds.toFixed(1)} s`],
+      ['Streamed in', this.state === 'done' && `${(this.#streamedMs / 1000).toFixed(2)} s`],
+      ['Gaps', report.underruns > 0 && String(report.underruns)],
+    ];
+    fill(
+      this.#view.stats,
+      rows
+        .filter(([, value]) => value)
+        .map(([name, value]) => element('div', {}, element('dt', {}, name), element('dd', {}, value))),
+    );
+  }
+
+  /** @param {number} seconds */
+  #seek(seconds) {
+    void this.#player.seek(seconds).then(() => this.redraw());
+    this.redraw();
+  }
+
+  async #play() {
+    try {
+      await this.#player.play();
+      this.redraw();
+    } catch {
+      fill(
+        this.#view.errors,
+        element('p', { class: 'cut-off' }, 'This browser does not allow the page to play audio.'),
+      );
+    }
+  }
+
+  async #togglePlay() {
+    if (this.#player.isPlaying) await this.#player.pause();
+    else await this.#play();
+    this.redraw();
+  }
+
+  /** @param {Api} api */
+  async #stream(api) {
+    const { signal } = this.#abort;
+    const options = { api, speech: this.speech, player: this.#player, signal, onSamples: this.#waveform.add };
+    try {
+      await streamSpeech(options, this.#words);
+      this.#end('done');
+    } catch (error) {
+      if (signal.aborted) return this.#end('stopped');
+      this.#showError(error);
+      this.#end('failed');
+    }
+  }
+
+  /** @param {unknown} error */
+  #showError(error) {
+    const { pushedSeconds } = this.#player;
+    const cutOff = pushedSeconds > 0 && element('strong', {}, `Cut off after ${pushedSeconds.toFixed(1)} seconds.`);
+    const message = element('div', {}, cutOff, ...toErrorElements(error));
+    this.root.dataset.reason = error instanceof Error && 'reason' in error ? String(error.reason) : '';
+    fill(this.#view.errors, element('div', { class: 'cut-off' }, icon('warning'), message));
+  }
+
+  /** @param {EndState} state */
+  #end(state) {
+    this.state = state;
+    if (this.#isClosed) return;
+    this.#streamedMs = performance.now() - this.#startedMs;
+    this.#player.complete();
+    this.#showStats();
+    this.redraw();
+    this.#onEnd(state);
+  }
+}
+
+/**
+ * @param {HTMLElement} waveform
+ * @param {() => void} onToggle
+ */
+function createView(waveform, onToggle) {
+  const stats = element('dl', { class: 'playback-stats' });
+  const errors = element('div', { role: 'alert' });
+  const time = element('span', { class: 'time' });
+  const toggle = element(
+    'button',
+    { type: 'button', class: 'toggle', 'aria-label': 'Pause', onclick: onToggle },
+    icon('pause'),
+  );
+  const root = element(
+    'section',
+    { class: 'card sound', 'aria-label': 'Audio' },
+    element('div', { class: 'track' }, toggle, waveform),
+    element('div', { class: 'below' }, stats, time),
+    errors,
+  );
+  return { root, stats, errors, time, toggle };
+}
+
+/** @param {number} seconds */
+const toClock = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, '0')}`;
