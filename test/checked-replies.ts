@@ -18,7 +18,7 @@ let replies: Reply[] = [];
 let check: Promise<OpenApiCheck> | undefined;
 
 async function openCheck(): Promise<OpenApiCheck> {
-  const file = join(import.meta.dirname, '..', 'docs', 'reference', 'openapi.json');
+  const file = join(import.meta.dirname, '..', 'docs', 'openapi.json');
   const document = JSON.parse(readFileSync(file, 'utf8')) as OpenApi;
   const { createOpenApiCheck } = await import('./gateway/openapi-check.ts');
   return createOpenApiCheck(document);

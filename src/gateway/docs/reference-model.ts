@@ -1,5 +1,5 @@
-// The OpenAPI document as it is told to people: operations in their groups, members with what they may be in words, answers
-// with what may be in them, and the ways of failing. The page at /docs and docs/reference/rest.md are both made of these.
+// The OpenAPI document prepared for the page at /docs: operations by tag, fields with their types and limits in words,
+// responses with their content types, and the failures of each.
 
 import type { Schema } from '../http/route-docs.ts';
 import type { DocumentedAnswer, DocumentedContent, DocumentedOperation, OpenApi } from './openapi-document.ts';
