@@ -34,11 +34,11 @@ export const protoReference: ProtoReference = {
   "services": [
     {
       "name": "SpeechService",
-      "comment": "Turns text into speech.\n\nEvery call carries an API key in the metadata `x-api-key`. Every failure carries a google.rpc.ErrorInfo whose `reason` is a row of the table of failures in upper case and whose `domain` is \"sonant\"; wrong fields are listed, all at once, in a google.rpc.BadRequest; what may succeed later carries a google.rpc.RetryInfo.",
+      "comment": "Turns text into speech.\n\nEvery call carries an API key in the metadata `x-api-key`. Every failure carries a google.rpc.ErrorInfo whose `reason` is a reason of the table of failures in upper case and whose `domain` is \"sonant\". Invalid fields are listed, all at once, in a google.rpc.BadRequest. A failure that can be retried carries a google.rpc.RetryInfo.",
       "methods": [
         {
           "name": "SynthesizeSpeech",
-          "comment": "Speaks one text and answers when all of it is spoken, with a link to the audio or with the audio itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST, TEXT_TOO_LONG), NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED), UNAVAILABLE (ENGINE_UNAVAILABLE, OVERLOADED, STORAGE_UNAVAILABLE, STORAGE_FULL), DEADLINE_EXCEEDED (ENGINE_TIMEOUT) or INTERNAL (ENGINE_ERROR).",
+          "comment": "Synthesizes one text and returns, when all of it is synthesized, a link to the audio or the audio itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST, TEXT_TOO_LONG), NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED), UNAVAILABLE (ENGINE_UNAVAILABLE, OVERLOADED, STORAGE_UNAVAILABLE, STORAGE_FULL), DEADLINE_EXCEEDED (ENGINE_TIMEOUT) or INTERNAL (ENGINE_ERROR).",
           "input": "SynthesizeSpeechRequest",
           "output": "SynthesizeSpeechResponse",
           "isStream": false,
@@ -48,7 +48,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "StreamSpeech",
-          "comment": "Speaks texts one after the other and sends the sound as it is made.\n\nEvents come in this order: one `info`; then `audio`, `timestamps` and `chunk_done` as the chunks are spoken; one `done`. Nothing is sent before the first sound exists, so whatever can be refused is refused with a status and no event. A stream that ends with status OK has sent all its audio; one that fails later ends with another status.",
+          "comment": "Synthesizes texts in order and streams the audio as it is produced.\n\nOrder of the events: one `info`; then `audio`, `timestamps` and `chunk_done` as the chunks are synthesized; one `done`. Nothing is sent before the first audio exists, so a failure before it has a status and no event. A stream that ends with status OK has sent all its audio; a stream that fails later ends with another status.",
           "input": "StreamSpeechRequest",
           "output": "StreamSpeechResponse",
           "isStream": true,
@@ -58,7 +58,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "EstimateSpeech",
-          "comment": "Tells what speaking a text would cost, without speaking it. Fails as SynthesizeSpeech does before it speaks.",
+          "comment": "Returns what synthesizing a text would cost, without synthesizing it. Fails as SynthesizeSpeech does before synthesis.",
           "input": "EstimateSpeechRequest",
           "output": "EstimateSpeechResponse",
           "isStream": false,
@@ -68,7 +68,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "DeleteAudio",
-          "comment": "Deletes stored audio that this key made; its link stops working at once.\n\nFails with NOT_FOUND (NOT_FOUND) where there is none of this key's.",
+          "comment": "Deletes stored audio that this key created; its link stops working at once.\n\nFails with NOT_FOUND (NOT_FOUND) if this key has no such audio.",
           "input": "DeleteAudioRequest",
           "output": "DeleteAudioResponse",
           "isStream": false,
@@ -80,11 +80,11 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "VoiceService",
-      "comment": "Tells which voices there are, makes and keeps them, and clones people who consent.\n\nFor a key that is limited to some voices there are no others: any other is NOT_FOUND (VOICE_NOT_FOUND), and it can make no new one, which is PERMISSION_DENIED (ACCESS_DENIED).",
+      "comment": "Lists, creates and changes voices, and clones people who consent.\n\nFor a key with a list of voices no others exist: they are NOT_FOUND (VOICE_NOT_FOUND), and creating one is PERMISSION_DENIED (ACCESS_DENIED).",
       "methods": [
         {
           "name": "ListVoices",
-          "comment": "Lists the voices that the key may use, ordered by id.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for a page size or token that is not valid.",
+          "comment": "Lists the voices that the key may use, ordered by id.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid page size or token.",
           "input": "ListVoicesRequest",
           "output": "ListVoicesResponse",
           "isStream": false,
@@ -94,7 +94,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "GetVoice",
-          "comment": "Tells of one voice. Fails with NOT_FOUND (VOICE_NOT_FOUND) where there is none that the key may use.",
+          "comment": "Returns one voice. Fails with NOT_FOUND (VOICE_NOT_FOUND) if the key may use no such voice.",
           "input": "GetVoiceRequest",
           "output": "GetVoiceResponse",
           "isStream": false,
@@ -104,7 +104,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "PreviewVoice",
-          "comment": "Lets hear a voice: a sentence in its own language, as MP3.\n\nFails with NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), and as the engine does.",
+          "comment": "Returns a sample of a voice: a sentence in its own language, as MP3.\n\nFails with NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), and as the engine does.",
           "input": "PreviewVoiceRequest",
           "output": "PreviewVoiceResponse",
           "isStream": false,
@@ -114,7 +114,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "CreateVoice",
-          "comment": "Makes a voice under a name of its own that voices of engines speak, the best that can at the time.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are not valid or an id that is taken.",
+          "comment": "Creates a voice that uses voices of engines, in order of preference.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields or an id that is in use.",
           "input": "CreateVoiceRequest",
           "output": "CreateVoiceResponse",
           "isStream": false,
@@ -124,7 +124,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "DescribeCloning",
-          "comment": "Tells which engines can clone a person here, and what they need for it.",
+          "comment": "Returns the engines that can clone a person, and what they need for it.",
           "input": "DescribeCloningRequest",
           "output": "DescribeCloningResponse",
           "isStream": false,
@@ -134,7 +134,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "CloneVoice",
-          "comment": "Makes a voice of a person who consents, from two recordings: one to learn the voice from, one of the consent. Answers when the voice can speak. What the clone is made of is kept encrypted, and never answered by any call.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are not valid and for recordings that will not do, each fault told; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 25 MiB; and as the engine does. Nothing is kept then.",
+          "comment": "Creates a voice of a person who consents, from two recordings: a sample of the voice, and the consent. Returns when the voice can speak. The clone's data is stored encrypted, and no call returns it.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields and unsuitable recordings, with every problem listed; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 25 MiB; and as the engine does. Nothing is stored then.",
           "input": "CloneVoiceRequest",
           "output": "CloneVoiceResponse",
           "isStream": false,
@@ -144,7 +144,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "UpdateVoice",
-          "comment": "Changes what is told of a voice, who speaks it, or whether it can be used at all. Requests that run go on with what they began with. A voice of an engine's own may be changed too: what is changed is kept here, and counts.\n\nFails as CreateVoice and GetVoice do.",
+          "comment": "Changes the description of a voice, its bindings, or whether it is enabled. Running requests continue with the voice they started with. A voice of an engine can be changed too: the changes are stored here and take precedence.\n\nFails as CreateVoice and GetVoice do.",
           "input": "UpdateVoiceRequest",
           "output": "UpdateVoiceResponse",
           "isStream": false,
@@ -154,7 +154,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "DeleteVoice",
-          "comment": "Deletes a voice that is kept here, and with it what its clone was made of and all stored audio of it; what runs ends. Of a voice of an engine's own, what was changed is forgotten.\n\nFails as GetVoice does, and with INVALID_ARGUMENT (INVALID_REQUEST) for a voice of an engine's own as it is.",
+          "comment": "Deletes a stored voice, with its clone data and all its stored audio; running requests end. For a voice of an engine, the changes are deleted.\n\nFails as GetVoice does, and with INVALID_ARGUMENT (INVALID_REQUEST) for an unchanged voice of an engine.",
           "input": "DeleteVoiceRequest",
           "output": "DeleteVoiceResponse",
           "isStream": false,
@@ -164,7 +164,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RevokeVoiceConsent",
-          "comment": "Withdraws the consent of the person cloned: the voice falls silent at once and for good, what it was made of is destroyed, all stored audio of it is gone. The record of the consent stays. Doing it again changes nothing.\n\nFails as GetVoice does, and with INVALID_ARGUMENT (INVALID_REQUEST) for a voice that is no clone.",
+          "comment": "Withdraws the consent of the cloned person: the voice is disabled at once and permanently, and its clone data and all its stored audio are deleted. The audit record of the consent remains. Repeating the call changes nothing.\n\nFails as GetVoice does, and with INVALID_ARGUMENT (INVALID_REQUEST) for a voice that is not a clone.",
           "input": "RevokeVoiceConsentRequest",
           "output": "RevokeVoiceConsentResponse",
           "isStream": false,
@@ -176,11 +176,11 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "ApiKeyService",
-      "comment": "Makes, shows, changes, replaces and ends API keys.\n\nA caller manages the keys that it has made, those that they have made, and its own; any other does not exist for it. In place of an API key, a bearer token of this service in the metadata `authorization` will do. No key can give another what it does not have itself.",
+      "comment": "Creates, lists, changes, rotates and revokes API keys.\n\nA caller manages its own key, the keys that it created, and the keys created by those; for it, no others exist. A bearer token of this service in the metadata `authorization` is accepted in place of an API key. A key cannot grant rights that it does not have.",
       "methods": [
         {
           "name": "CreateApiKey",
-          "comment": "Makes a key. The answer is the only place where it is ever shown.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are not valid or exceed the caller's own, and with PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have.",
+          "comment": "Creates a key. Only this response contains the key itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed those of the caller, and with PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have.",
           "input": "CreateApiKeyRequest",
           "output": "CreateApiKeyResponse",
           "isStream": false,
@@ -190,7 +190,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "ListApiKeys",
-          "comment": "Lists keys, the newest first, revoked and expired ones among them.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for a page size or token that is not valid.",
+          "comment": "Lists keys, newest first, including revoked and expired ones.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid page size or token.",
           "input": "ListApiKeysRequest",
           "output": "ListApiKeysResponse",
           "isStream": false,
@@ -200,7 +200,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "GetApiKey",
-          "comment": "Tells of one key. Fails with NOT_FOUND (NOT_FOUND) where the caller has no such key.",
+          "comment": "Returns one key. Fails with NOT_FOUND (NOT_FOUND) if the caller has no such key.",
           "input": "GetApiKeyRequest",
           "output": "GetApiKeyResponse",
           "isStream": false,
@@ -210,7 +210,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "UpdateApiKey",
-          "comment": "Changes what a key may do. Fails as CreateApiKey and GetApiKey do, and with INVALID_ARGUMENT (INVALID_REQUEST) for a key that is revoked.",
+          "comment": "Changes a key. Fails as CreateApiKey and GetApiKey do, and with INVALID_ARGUMENT (INVALID_REQUEST) for a revoked key.",
           "input": "UpdateApiKeyRequest",
           "output": "UpdateApiKeyResponse",
           "isStream": false,
@@ -220,7 +220,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RotateApiKey",
-          "comment": "Makes a key that takes the place of another; both are good until the grace is over. Fails as CreateApiKey and GetApiKey do, also for a key that may do more than the caller could give now, and with INVALID_ARGUMENT (INVALID_REQUEST) for one that is revoked, expired or replaced already.",
+          "comment": "Creates a key that replaces another; both are valid until the grace period ends. Fails as CreateApiKey and GetApiKey do, also for a key with more rights than the caller could grant now, and with INVALID_ARGUMENT (INVALID_REQUEST) for a key that is already revoked, expired or replaced.",
           "input": "RotateApiKeyRequest",
           "output": "RotateApiKeyResponse",
           "isStream": false,
@@ -230,7 +230,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RevokeApiKey",
-          "comment": "Ends a key for good, and its open streams within a second. Keys that it has made stay. Fails as GetApiKey does.",
+          "comment": "Revokes a key permanently, and ends its open streams within a second. Keys that it created remain valid. Fails as GetApiKey does.",
           "input": "RevokeApiKeyRequest",
           "output": "RevokeApiKeyResponse",
           "isStream": false,
@@ -240,7 +240,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "GetOwnApiKey",
-          "comment": "Tells a caller of the key that it uses.",
+          "comment": "Returns the key of the caller.",
           "input": "GetOwnApiKeyRequest",
           "output": "GetOwnApiKeyResponse",
           "isStream": false,
@@ -248,7 +248,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RevokeOwnApiKey",
-          "comment": "Ends the key that is used for this very call.",
+          "comment": "Revokes the key of the caller.",
           "input": "RevokeOwnApiKeyRequest",
           "output": "RevokeOwnApiKeyResponse",
           "isStream": false,
@@ -260,13 +260,13 @@ export const protoReference: ProtoReference = {
   "messages": [
     {
       "name": "SynthesizeSpeechRequest",
-      "comment": "What to speak, and how.",
+      "comment": "Request of SynthesizeSpeech.",
       "fields": [
         {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Voice to speak with: 1 to 128 characters, required. VoiceService.ListVoices lists those there are."
+          "comment": "Id of the voice: 1 to 128 characters, required. VoiceService.ListVoices lists the voices."
         },
         {
           "name": "text",
@@ -284,7 +284,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 4,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice can speak. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
         },
         {
           "name": "output_format",
@@ -296,49 +296,49 @@ export const protoReference: ProtoReference = {
           "name": "speaking_rate",
           "number": 6,
           "type": "double",
-          "comment": "Speed of speech, 0.25 to 4.0; 2.0 is twice as fast, the pitch stays. Default 1.0."
+          "comment": "Speed of speech, 0.25 to 4.0; 2.0 is twice as fast. The pitch is preserved. Default 1.0."
         },
         {
           "name": "return_format",
           "number": 7,
           "type": "ReturnFormat",
-          "comment": "Whether the answer holds a link or the audio. Default a link."
+          "comment": "Whether the response contains a link or the audio. Default a link."
         },
         {
           "name": "inline_bytes_max",
           "number": 8,
           "type": "int32",
-          "comment": "The most audio to answer inline, in bytes: 1 to 4000000. Default 4000000, under the 4 MiB message limit of common gRPC clients. More audio than this fails with INVALID_ARGUMENT; ask for a link, or call StreamSpeech."
+          "comment": "Maximum size of inline audio, in bytes: 1 to 4000000. Default 4000000, under the 4 MiB message limit of common gRPC clients. Larger audio fails with INVALID_ARGUMENT; request a link, or call StreamSpeech."
         },
         {
           "name": "captions",
           "number": 9,
           "type": "repeated CaptionFormat",
-          "comment": "Captions to keep beside the audio, each kind once; only with a link. Default none."
+          "comment": "Captions to store next to the audio, each format once; only with a link. Default none."
         }
       ]
     },
     {
       "name": "CaptionLink",
-      "comment": "Where captions are.",
+      "comment": "A link to captions.",
       "fields": [
         {
           "name": "format",
           "number": 1,
           "type": "CaptionFormat",
-          "comment": "How they are written."
+          "comment": "Their format."
         },
         {
           "name": "url",
           "number": 2,
           "type": "string",
-          "comment": "Public address of the file; it stops working with that of the audio."
+          "comment": "Public URL of the file; it expires with the URL of the audio."
         }
       ]
     },
     {
       "name": "SynthesizeSpeechResponse",
-      "comment": "Spoken text.",
+      "comment": "Response of SynthesizeSpeech.",
       "fields": [
         {
           "name": "audio_id",
@@ -362,7 +362,7 @@ export const protoReference: ProtoReference = {
           "name": "chars",
           "number": 4,
           "type": "int32",
-          "comment": "Unicode code points of the text received: what is counted and charged."
+          "comment": "Unicode code points of the text as received; this number is charged."
         },
         {
           "name": "output_format",
@@ -374,31 +374,31 @@ export const protoReference: ProtoReference = {
           "name": "sample_rate_hz",
           "number": 6,
           "type": "int32",
-          "comment": "Sample rate of the audio in hertz; of Opus, which decodes at 48000, the one that was asked for."
+          "comment": "Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested one."
         },
         {
           "name": "duration",
           "number": 7,
           "type": "google.protobuf.Duration",
-          "comment": "How long the audio lasts."
+          "comment": "Duration of the audio."
         },
         {
           "name": "cached",
           "number": 8,
           "type": "bool",
-          "comment": "Whether the audio came out of the cache, without an engine."
+          "comment": "Whether the audio came from the cache."
         },
         {
           "name": "warnings",
           "number": 9,
           "type": "repeated string",
-          "comment": "What the caller may want to know though nothing failed: \"nothing_spoken\", \"transliterated\"."
+          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\"."
         },
         {
           "name": "audio_url",
           "number": 10,
           "type": "string",
-          "comment": "Public address of the audio file.",
+          "comment": "Public URL of the audio file.",
           "oneof": "audio"
         },
         {
@@ -412,25 +412,25 @@ export const protoReference: ProtoReference = {
           "name": "expire_time",
           "number": 12,
           "type": "google.protobuf.Timestamp",
-          "comment": "When the link stops working; absent for inline audio."
+          "comment": "When the link expires; not set for inline audio."
         },
         {
           "name": "captions",
           "number": 13,
           "type": "repeated CaptionLink",
-          "comment": "Captions of the audio, of the kinds that were asked for."
+          "comment": "Captions of the audio, in the requested formats."
         }
       ]
     },
     {
       "name": "StreamSpeechRequest",
-      "comment": "What to speak, piece by piece, and how.",
+      "comment": "Request of StreamSpeech.",
       "fields": [
         {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Voice to speak with: 1 to 128 characters, required."
+          "comment": "Id of the voice: 1 to 128 characters, required."
         },
         {
           "name": "text_chunks",
@@ -448,7 +448,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 4,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice can speak. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
         },
         {
           "name": "output_format",
@@ -460,19 +460,19 @@ export const protoReference: ProtoReference = {
           "name": "speaking_rate",
           "number": 6,
           "type": "double",
-          "comment": "Speed of speech, 0.25 to 4.0; 2.0 is twice as fast, the pitch stays. Default 1.0."
+          "comment": "Speed of speech, 0.25 to 4.0; 2.0 is twice as fast. The pitch is preserved. Default 1.0."
         },
         {
           "name": "timestamps",
           "number": 7,
           "type": "TimestampKind",
-          "comment": "Which times to send along. Default none."
+          "comment": "Timestamps to send with the audio. Default none."
         },
         {
           "name": "return_format",
           "number": 8,
           "type": "ReturnFormat",
-          "comment": "RETURN_FORMAT_URL also stores the audio and tells its link in `info` and `done`. Default: it is only streamed."
+          "comment": "RETURN_FORMAT_URL also stores the audio and returns its link in `info` and `done`. Default: the audio is only streamed."
         }
       ]
     },
@@ -484,7 +484,7 @@ export const protoReference: ProtoReference = {
           "name": "info",
           "number": 1,
           "type": "SpeechInfo",
-          "comment": "The first event: what the audio will be.",
+          "comment": "The first event: properties of the audio.",
           "oneof": "event"
         },
         {
@@ -498,28 +498,28 @@ export const protoReference: ProtoReference = {
           "name": "timestamps",
           "number": 3,
           "type": "SpeechTimestamps",
-          "comment": "When words are heard, if asked for.",
+          "comment": "Start and end of words, if requested.",
           "oneof": "event"
         },
         {
           "name": "chunk_done",
           "number": 4,
           "type": "SpeechChunkDone",
-          "comment": "A chunk is spoken to its end.",
+          "comment": "The end of a chunk.",
           "oneof": "event"
         },
         {
           "name": "done",
           "number": 5,
           "type": "SpeechDone",
-          "comment": "The last event: all is spoken.",
+          "comment": "The last event: the audio is complete.",
           "oneof": "event"
         }
       ]
     },
     {
       "name": "SpeechInfo",
-      "comment": "What the audio of a stream will be.",
+      "comment": "Properties of the audio of a stream.",
       "fields": [
         {
           "name": "audio_id",
@@ -549,13 +549,13 @@ export const protoReference: ProtoReference = {
           "name": "content_type",
           "number": 5,
           "type": "string",
-          "comment": "Media type of all audio pieces joined, such as \"audio/wav\"."
+          "comment": "Media type of the whole audio, such as \"audio/wav\"."
         },
         {
           "name": "sample_rate_hz",
           "number": 6,
           "type": "int32",
-          "comment": "Sample rate of the audio in hertz; of Opus, which decodes at 48000, the one that was asked for."
+          "comment": "Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested one."
         },
         {
           "name": "channel_count",
@@ -567,49 +567,49 @@ export const protoReference: ProtoReference = {
           "name": "chunk_count",
           "number": 8,
           "type": "int32",
-          "comment": "How many chunks were received."
+          "comment": "Number of chunks received."
         },
         {
           "name": "chars",
           "number": 9,
           "type": "int32",
-          "comment": "Unicode code points of all chunks received: what is counted and charged."
+          "comment": "Unicode code points of all chunks as received; this number is charged."
         },
         {
           "name": "warnings",
           "number": 10,
           "type": "repeated string",
-          "comment": "What the caller may want to know though nothing failed: \"nothing_spoken\", \"transliterated\"."
+          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\"."
         },
         {
           "name": "audio_url",
           "number": 11,
           "type": "string",
-          "comment": "Public address of the audio once the stream is done, if it was asked for."
+          "comment": "Public URL of the audio, valid when the stream is complete; only if requested."
         },
         {
           "name": "expire_time",
           "number": 12,
           "type": "google.protobuf.Timestamp",
-          "comment": "When the link stops working; absent without one."
+          "comment": "When the link expires; not set without a link."
         },
         {
           "name": "cached",
           "number": 13,
           "type": "bool",
-          "comment": "Whether the audio comes out of the cache, without an engine."
+          "comment": "Whether the audio comes from the cache."
         }
       ]
     },
     {
       "name": "SpeechAudio",
-      "comment": "A piece of audio. All pieces of a stream joined are one valid file of its format.",
+      "comment": "A piece of audio. All pieces of a stream concatenated are one valid file of its format.",
       "fields": [
         {
           "name": "chunk_index",
           "number": 1,
           "type": "int32",
-          "comment": "Which chunk is being spoken, from 0."
+          "comment": "Index of the chunk, from 0."
         },
         {
           "name": "audio_bytes",
@@ -621,13 +621,13 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "SpeechTimestamps",
-      "comment": "When words are heard.",
+      "comment": "Start and end of words.",
       "fields": [
         {
           "name": "chunk_index",
           "number": 1,
           "type": "int32",
-          "comment": "Which chunk the words are in, from 0."
+          "comment": "Index of the chunk that contains the words, from 0."
         },
         {
           "name": "words",
@@ -639,13 +639,13 @@ export const protoReference: ProtoReference = {
           "name": "quality",
           "number": 3,
           "type": "SpeechTimestamps.Quality",
-          "comment": "Where the times come from."
+          "comment": "Source of the times."
         }
       ]
     },
     {
       "name": "WordTimestamp",
-      "comment": "When one word of the caller's text is heard.",
+      "comment": "Start and end of one word of the caller's text.",
       "fields": [
         {
           "name": "text",
@@ -657,37 +657,37 @@ export const protoReference: ProtoReference = {
           "name": "offset",
           "number": 2,
           "type": "int32",
-          "comment": "Where it begins in its chunk, in Unicode code points from 0."
+          "comment": "Its position in the chunk, in Unicode code points from 0."
         },
         {
           "name": "length",
           "number": 3,
           "type": "int32",
-          "comment": "How many Unicode code points of the chunk it spans."
+          "comment": "Its length in the chunk, in Unicode code points."
         },
         {
           "name": "start_seconds",
           "number": 4,
           "type": "double",
-          "comment": "When it begins, in seconds from the first sample of the stream."
+          "comment": "Its start, in seconds from the first sample of the stream."
         },
         {
           "name": "end_seconds",
           "number": 5,
           "type": "double",
-          "comment": "When it ends, in seconds from the first sample of the stream."
+          "comment": "Its end, in seconds from the first sample of the stream."
         }
       ]
     },
     {
       "name": "SpeechChunkDone",
-      "comment": "A chunk is spoken to its end.",
+      "comment": "The end of a chunk.",
       "fields": [
         {
           "name": "chunk_index",
           "number": 1,
           "type": "int32",
-          "comment": "Which chunk, from 0."
+          "comment": "Index of the chunk, from 0."
         },
         {
           "name": "chars",
@@ -699,31 +699,31 @@ export const protoReference: ProtoReference = {
           "name": "start_seconds",
           "number": 3,
           "type": "double",
-          "comment": "When it begins, in seconds from the first sample of the stream."
+          "comment": "Its start, in seconds from the first sample of the stream."
         },
         {
           "name": "end_seconds",
           "number": 4,
           "type": "double",
-          "comment": "When it ends, in seconds from the first sample of the stream."
+          "comment": "Its end, in seconds from the first sample of the stream."
         }
       ]
     },
     {
       "name": "SpeechDone",
-      "comment": "All is spoken.",
+      "comment": "The end of a complete stream.",
       "fields": [
         {
           "name": "chars",
           "number": 1,
           "type": "int32",
-          "comment": "Unicode code points of all chunks: what is counted and charged."
+          "comment": "Unicode code points of all chunks; this number is charged."
         },
         {
           "name": "duration",
           "number": 2,
           "type": "google.protobuf.Duration",
-          "comment": "How long the audio lasts."
+          "comment": "Duration of the audio."
         },
         {
           "name": "byte_count",
@@ -735,19 +735,19 @@ export const protoReference: ProtoReference = {
           "name": "audio_url",
           "number": 4,
           "type": "string",
-          "comment": "Public address of the audio, if it was asked for."
+          "comment": "Public URL of the audio, if requested."
         }
       ]
     },
     {
       "name": "EstimateSpeechRequest",
-      "comment": "What would be spoken, and how.",
+      "comment": "Request of EstimateSpeech.",
       "fields": [
         {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Voice to speak with: 1 to 128 characters, required."
+          "comment": "Id of the voice: 1 to 128 characters, required."
         },
         {
           "name": "text_chunks",
@@ -759,7 +759,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 3,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice can speak. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
         },
         {
           "name": "speaking_rate",
@@ -783,66 +783,66 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "EstimateSpeechResponse",
-      "comment": "What speaking would cost.",
+      "comment": "Response of EstimateSpeech.",
       "fields": [
         {
           "name": "chars",
           "number": 1,
           "type": "int32",
-          "comment": "Unicode code points of the text: what is counted and charged."
+          "comment": "Unicode code points of the text; this number would be charged."
         },
         {
           "name": "duration",
           "number": 2,
           "type": "google.protobuf.Duration",
-          "comment": "About how long the audio would last."
+          "comment": "Approximate duration of the audio."
         },
         {
           "name": "byte_count",
           "number": 3,
           "type": "int64",
-          "comment": "About how many bytes of audio there would be."
+          "comment": "Approximate size of the audio in bytes."
         },
         {
           "name": "segment_count",
           "number": 4,
           "type": "int32",
-          "comment": "Into how many segments the text would be cut."
+          "comment": "Number of segments that the text would be split into."
         },
         {
           "name": "warnings",
           "number": 5,
           "type": "repeated string",
-          "comment": "What the caller may want to know though nothing failed: \"nothing_spoken\", \"transliterated\"."
+          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\"."
         }
       ]
     },
     {
       "name": "DeleteAudioRequest",
-      "comment": "Which audio to delete.",
+      "comment": "Request of DeleteAudio.",
       "fields": [
         {
           "name": "audio_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the audio, as it was answered."
+          "comment": "Id of the audio, required."
         }
       ]
     },
     {
       "name": "DeleteAudioResponse",
-      "comment": "The audio is deleted.",
+      "comment": "Response of DeleteAudio.",
       "fields": []
     },
     {
       "name": "Voice",
-      "comment": "Someone to speak with.",
+      "comment": "A voice.",
       "fields": [
         {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "What callers ask for: 1 to 128 characters."
+          "comment": "Id of the voice: 1 to 128 characters."
         },
         {
           "name": "name",
@@ -860,13 +860,13 @@ export const protoReference: ProtoReference = {
           "name": "kind",
           "number": 4,
           "type": "VoiceKind",
-          "comment": "Where it comes from."
+          "comment": "Origin of the voice."
         },
         {
           "name": "engine",
           "number": 5,
           "type": "string",
-          "comment": "The engine that speaks it, where there are several the first that may."
+          "comment": "The engine that speaks it; of several, the first."
         },
         {
           "name": "status",
@@ -878,7 +878,7 @@ export const protoReference: ProtoReference = {
           "name": "language_codes",
           "number": 7,
           "type": "repeated string",
-          "comment": "Languages it speaks as BCP-47 ranges, its own first: \"en\" covers \"en-US\" and \"en-GB\"."
+          "comment": "Languages it speaks as BCP-47 ranges, its main language first: \"en\" covers \"en-US\" and \"en-GB\"."
         },
         {
           "name": "labels",
@@ -890,31 +890,31 @@ export const protoReference: ProtoReference = {
           "name": "bindings",
           "number": 9,
           "type": "repeated VoiceBinding",
-          "comment": "Who speaks it, the best first: the next one does where one cannot."
+          "comment": "The voices of engines that it uses, in order of preference: if one fails, the next one is used."
         },
         {
           "name": "consent",
           "number": 10,
           "type": "VoiceConsent",
-          "comment": "The consent of the person cloned; not set where nobody was."
+          "comment": "The consent of the cloned person; not set for other voices."
         },
         {
           "name": "create_time",
           "number": 11,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was made; not set for a voice just as its engine brings it."
+          "comment": "When it was created; not set for an unchanged voice of an engine."
         },
         {
           "name": "update_time",
           "number": 12,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was last changed; not set for a voice just as its engine brings it."
+          "comment": "When it was last changed; not set for an unchanged voice of an engine."
         }
       ]
     },
     {
       "name": "VoiceBinding",
-      "comment": "Who speaks a voice.",
+      "comment": "A voice of an engine that a voice uses.",
       "fields": [
         {
           "name": "engine",
@@ -926,19 +926,19 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 2,
           "type": "string",
-          "comment": "Which of the engine's own voices; empty for a clone that the engine has made."
+          "comment": "Id of the engine's voice; empty for a clone made by the engine."
         }
       ]
     },
     {
       "name": "VoiceConsent",
-      "comment": "That a person has agreed to be cloned.",
+      "comment": "The consent of a person to be cloned.",
       "fields": [
         {
           "name": "speaker_name",
           "number": 1,
           "type": "string",
-          "comment": "Who it is."
+          "comment": "Name of the person."
         },
         {
           "name": "statement",
@@ -950,55 +950,55 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 3,
           "type": "string",
-          "comment": "The language of it, as BCP-47."
+          "comment": "The language of the recording, as BCP-47."
         },
         {
           "name": "audio_sha256",
           "number": 4,
           "type": "string",
-          "comment": "SHA-256 of the recording, in hexadecimal. The recording itself is not kept."
+          "comment": "SHA-256 of the recording, in hexadecimal. The recording itself is not stored."
         },
         {
           "name": "give_time",
           "number": 5,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was brought."
+          "comment": "When it was received."
         },
         {
           "name": "confirmed_by",
           "number": 6,
           "type": "string",
-          "comment": "Who brought it, such as \"key:key_01JD...\"."
+          "comment": "Who sent it, such as \"key:key_01JD...\"."
         },
         {
           "name": "revoke_time",
           "number": 7,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was withdrawn; not set while it holds."
+          "comment": "When it was withdrawn; not set while it is valid."
         }
       ]
     },
     {
       "name": "ListVoicesRequest",
-      "comment": "Which voices to list.",
+      "comment": "Request of ListVoices.",
       "fields": [
         {
           "name": "page_size",
           "number": 1,
           "type": "int32",
-          "comment": "Most voices to answer: 1 to 1000. Default 100."
+          "comment": "Maximum number of voices to return: 1 to 1000. Default 100."
         },
         {
           "name": "page_token",
           "number": 2,
           "type": "string",
-          "comment": "Where to go on: `next_page_token` of the page before. Empty for the first page."
+          "comment": "`next_page_token` of the previous page. Empty for the first page."
         },
         {
           "name": "language_code",
           "number": 3,
           "type": "string",
-          "comment": "Only voices that can speak this BCP-47 language. Empty for all."
+          "comment": "Only voices that speak this BCP-47 language. Empty for all."
         },
         {
           "name": "engine",
@@ -1028,13 +1028,13 @@ export const protoReference: ProtoReference = {
           "name": "next_page_token",
           "number": 2,
           "type": "string",
-          "comment": "Where the next page begins; empty on the last one."
+          "comment": "Token of the next page; empty on the last one."
         }
       ]
     },
     {
       "name": "GetVoiceRequest",
-      "comment": "Which voice to tell of.",
+      "comment": "Request of GetVoice.",
       "fields": [
         {
           "name": "voice_id",
@@ -1046,7 +1046,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "GetVoiceResponse",
-      "comment": "One voice.",
+      "comment": "Response of GetVoice.",
       "fields": [
         {
           "name": "voice",
@@ -1058,7 +1058,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "PreviewVoiceRequest",
-      "comment": "Which voice to let hear.",
+      "comment": "Request of PreviewVoice.",
       "fields": [
         {
           "name": "voice_id",
@@ -1070,13 +1070,13 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "PreviewVoiceResponse",
-      "comment": "How a voice sounds.",
+      "comment": "Response of PreviewVoice.",
       "fields": [
         {
           "name": "audio_bytes",
           "number": 1,
           "type": "bytes",
-          "comment": "A whole MP3 file."
+          "comment": "A complete MP3 file."
         },
         {
           "name": "content_type",
@@ -1088,19 +1088,19 @@ export const protoReference: ProtoReference = {
           "name": "text",
           "number": 3,
           "type": "string",
-          "comment": "What is said in it."
+          "comment": "The spoken text."
         }
       ]
     },
     {
       "name": "VoiceSpec",
-      "comment": "What a voice is to be.",
+      "comment": "The changeable fields of a voice.",
       "fields": [
         {
           "name": "name",
           "number": 1,
           "type": "string",
-          "comment": "Name of the voice: 1 to 200 characters, required to make one."
+          "comment": "Name of the voice: 1 to 200 characters, required to create one."
         },
         {
           "name": "description",
@@ -1112,49 +1112,49 @@ export const protoReference: ProtoReference = {
           "name": "language_codes",
           "number": 3,
           "type": "repeated string",
-          "comment": "Languages it speaks as BCP-47 ranges, its own first: at most 100. Default: those of the first binding."
+          "comment": "Languages it speaks as BCP-47 ranges, its main language first: at most 100. Default: those of the first binding."
         },
         {
           "name": "labels",
           "number": 4,
           "type": "map<string, string>",
-          "comment": "Free labels: at most 20, named by at most 50 printable ASCII characters, with values of at most 200 characters."
+          "comment": "Free labels: at most 20, with names of at most 50 printable ASCII characters and values of at most 200 characters."
         },
         {
           "name": "bindings",
           "number": 5,
           "type": "repeated VoiceBinding",
-          "comment": "Who speaks it, the best first: 1 to 8, required to make one. A clone's binding can be put elsewhere, not left out."
+          "comment": "The voices of engines that it uses, in order of preference: 1 to 8, required to create one. The binding of a clone can be moved, not removed."
         },
         {
           "name": "enabled",
           "number": 6,
           "type": "bool",
-          "comment": "Whether it can be used. Default: it can."
+          "comment": "Whether it is enabled. Default true."
         }
       ]
     },
     {
       "name": "CreateVoiceRequest",
-      "comment": "Which voice to make.",
+      "comment": "Request of CreateVoice.",
       "fields": [
         {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "What callers are to ask for: 1 to 128 letters, digits, \".\", \"_\" and \"-\", a letter or digit first. Default: an id is made."
+          "comment": "Id of the voice: 1 to 128 letters, digits, \".\", \"_\" and \"-\", a letter or digit first. Default: generated."
         },
         {
           "name": "spec",
           "number": 2,
           "type": "VoiceSpec",
-          "comment": "What it is to be."
+          "comment": "Its fields."
         }
       ]
     },
     {
       "name": "CreateVoiceResponse",
-      "comment": "A voice that was made.",
+      "comment": "Response of CreateVoice.",
       "fields": [
         {
           "name": "voice",
@@ -1166,18 +1166,18 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "DescribeCloningRequest",
-      "comment": "Asks how people can be cloned here.",
+      "comment": "Request of DescribeCloning.",
       "fields": []
     },
     {
       "name": "DescribeCloningResponse",
-      "comment": "How people can be cloned here.",
+      "comment": "Response of DescribeCloning.",
       "fields": [
         {
           "name": "engines",
           "number": 1,
           "type": "repeated CloningEngine",
-          "comment": "Engines that can; none where cloning is not set up."
+          "comment": "Engines that can clone; empty if none is configured."
         }
       ]
     },
@@ -1201,37 +1201,37 @@ export const protoReference: ProtoReference = {
           "name": "sample_seconds_min",
           "number": 3,
           "type": "double",
-          "comment": "Least speech that the reference must hold, in seconds."
+          "comment": "Minimum speech in the reference, in seconds."
         },
         {
           "name": "sample_seconds_max",
           "number": 4,
           "type": "double",
-          "comment": "Most speech that the reference may hold, in seconds."
+          "comment": "Maximum speech in the reference, in seconds."
         },
         {
           "name": "needs_reference_text",
           "number": 5,
           "type": "bool",
-          "comment": "Whether it must be told what is said in the reference."
+          "comment": "Whether it needs the text of the reference."
         },
         {
           "name": "consent_scripts",
           "number": 6,
           "type": "map<string, string>",
-          "comment": "What the person is to say to consent, by language; for others the caller gives a script of its own."
+          "comment": "The consent sentence by language; for other languages the caller chooses one."
         }
       ]
     },
     {
       "name": "CloneVoiceRequest",
-      "comment": "A person to clone.",
+      "comment": "Request of CloneVoice.",
       "fields": [
         {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "What callers are to ask for: 1 to 128 letters, digits, \".\", \"_\" and \"-\", a letter or digit first. Default: an id is made."
+          "comment": "Id of the voice: 1 to 128 letters, digits, \".\", \"_\" and \"-\", a letter or digit first. Default: generated."
         },
         {
           "name": "name",
@@ -1249,7 +1249,7 @@ export const protoReference: ProtoReference = {
           "name": "labels",
           "number": 4,
           "type": "map<string, string>",
-          "comment": "Free labels: at most 20, named by at most 50 printable ASCII characters, with values of at most 200 characters."
+          "comment": "Free labels: at most 20, with names of at most 50 printable ASCII characters and values of at most 200 characters."
         },
         {
           "name": "language_code",
@@ -1267,37 +1267,37 @@ export const protoReference: ProtoReference = {
           "name": "reference_text",
           "number": 7,
           "type": "string",
-          "comment": "What is said in it, where the engine needs to be told: at most 1000 characters."
+          "comment": "Text of the reference, if the engine needs it: at most 1000 characters."
         },
         {
           "name": "consent_audio",
           "number": 8,
           "type": "bytes",
-          "comment": "The same person saying the consent script, required: another file of the same kinds, of at most 30 seconds, or of as much as the reference may hold."
+          "comment": "The same person reading the consent sentence, required: another file of these formats, of at most 30 seconds or the maximum of the reference."
         },
         {
           "name": "speaker_name",
           "number": 9,
           "type": "string",
-          "comment": "Who it is, 1 to 200 characters, required."
+          "comment": "Name of the person: 1 to 200 characters, required."
         },
         {
           "name": "consent_script",
           "number": 10,
           "type": "string",
-          "comment": "What is said in the consent recording: at most 1000 characters. Default: the engine's script for the language."
+          "comment": "Text of the consent recording: at most 1000 characters. Default: the engine's sentence for the language."
         },
         {
           "name": "engines",
           "number": 11,
           "type": "repeated string",
-          "comment": "Engines that are to make a clone, the best first: at most 8. Default: the first that can."
+          "comment": "Engines that make a clone, in order of preference: at most 8. Default: the first that can."
         }
       ]
     },
     {
       "name": "CloneVoiceResponse",
-      "comment": "A person who was cloned.",
+      "comment": "Response of CloneVoice.",
       "fields": [
         {
           "name": "voice",
@@ -1309,7 +1309,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "UpdateVoiceRequest",
-      "comment": "What to change of a voice.",
+      "comment": "Request of UpdateVoice.",
       "fields": [
         {
           "name": "voice_id",
@@ -1321,19 +1321,19 @@ export const protoReference: ProtoReference = {
           "name": "spec",
           "number": 2,
           "type": "VoiceSpec",
-          "comment": "What it is to be."
+          "comment": "Its fields."
         },
         {
           "name": "update_mask",
           "number": 3,
           "type": "google.protobuf.FieldMask",
-          "comment": "The fields of `spec` that are meant, required."
+          "comment": "The fields of `spec` to change, required."
         }
       ]
     },
     {
       "name": "UpdateVoiceResponse",
-      "comment": "The voice as it is now.",
+      "comment": "The changed voice.",
       "fields": [
         {
           "name": "voice",
@@ -1345,7 +1345,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "DeleteVoiceRequest",
-      "comment": "Which voice to delete.",
+      "comment": "Request of DeleteVoice.",
       "fields": [
         {
           "name": "voice_id",
@@ -1357,12 +1357,12 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "DeleteVoiceResponse",
-      "comment": "The voice is deleted.",
+      "comment": "Response of DeleteVoice.",
       "fields": []
     },
     {
       "name": "RevokeVoiceConsentRequest",
-      "comment": "Whose consent is withdrawn.",
+      "comment": "Request of RevokeVoiceConsent.",
       "fields": [
         {
           "name": "voice_id",
@@ -1374,7 +1374,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "RevokeVoiceConsentResponse",
-      "comment": "The voice as it is now.",
+      "comment": "The changed voice.",
       "fields": [
         {
           "name": "voice",
@@ -1386,205 +1386,205 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "ApiKey",
-      "comment": "A key, all of it but the key itself.",
+      "comment": "An API key, without the secret key itself.",
       "fields": [
         {
           "name": "key_id",
           "number": 1,
           "type": "string",
-          "comment": "Names the key: \"key_\" and 26 digits and letters."
+          "comment": "Id of the key: \"key_\" and 26 digits and letters."
         },
         {
           "name": "hint",
           "number": 2,
           "type": "string",
-          "comment": "How the key begins, to tell it from others."
+          "comment": "The first characters of the key, to recognize it."
         },
         {
           "name": "name",
           "number": 3,
           "type": "string",
-          "comment": "What it is for, in its maker's words."
+          "comment": "Its purpose, in the words of its creator."
         },
         {
           "name": "scopes",
           "number": 4,
           "type": "repeated string",
-          "comment": "What it may do."
+          "comment": "Its scopes."
         },
         {
           "name": "status",
           "number": 5,
           "type": "ApiKeyStatus",
-          "comment": "Whether it can be used."
+          "comment": "Whether it is valid."
         },
         {
           "name": "create_time",
           "number": 6,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was made."
+          "comment": "When it was created."
         },
         {
           "name": "expire_time",
           "number": 7,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it ends by itself; not set if it does not."
+          "comment": "When it expires; not set if it does not."
         },
         {
           "name": "last_use_time",
           "number": 8,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was last used, to the minute; not set if it never was."
+          "comment": "When it was last used, to the minute; not set if never."
         },
         {
           "name": "revoke_time",
           "number": 9,
           "type": "google.protobuf.Timestamp",
-          "comment": "When it was revoked; not set if it was not."
+          "comment": "When it was revoked; not set if it is not."
         },
         {
           "name": "voice_ids",
           "number": 10,
           "type": "repeated string",
-          "comment": "The voices it may speak with; none are named where it may with all."
+          "comment": "The voices it may use; empty for all."
         },
         {
           "name": "allowed_ips",
           "number": 11,
           "type": "repeated string",
-          "comment": "The addresses and CIDR blocks it may be used from; none are named where any will do."
+          "comment": "The addresses and CIDR blocks it may be used from; empty for any."
         },
         {
           "name": "limits",
           "number": 12,
           "type": "ApiKeyLimits",
-          "comment": "How much it may do."
+          "comment": "Its limits."
         },
         {
           "name": "replaced_by",
           "number": 13,
           "type": "string",
-          "comment": "The key that has taken its place; empty if none has."
+          "comment": "Id of the key that replaced it; empty if none did."
         },
         {
           "name": "made_by",
           "number": 14,
           "type": "string",
-          "comment": "Id of the key, or of the person, that made it; empty where the operator did. Ending that one does not end this."
+          "comment": "Id of the key or person that created it; empty for the operator. Revoking the creator does not revoke this key."
         }
       ]
     },
     {
       "name": "ApiKeyLimits",
-      "comment": "How much a key may do.",
+      "comment": "Limits of a key.",
       "fields": [
         {
           "name": "requests_per_minute",
           "number": 1,
           "type": "int32",
-          "comment": "Requests in a minute: 1 to 1000000. Default 600."
+          "comment": "Requests per minute: 1 to 1000000. Default 600."
         },
         {
           "name": "concurrency",
           "number": 2,
           "type": "int32",
-          "comment": "Syntheses at once: 1 to 10000. Default 20."
+          "comment": "Concurrent syntheses: 1 to 10000. Default 20."
         },
         {
           "name": "characters_per_month",
           "number": 3,
           "type": "int64",
-          "comment": "Characters of text in a calendar month (UTC): 1 to 1000000000000. Default: no limit."
+          "comment": "Characters of text per calendar month (UTC): 1 to 1000000000000. Default: no limit."
         }
       ]
     },
     {
       "name": "ApiKeySpec",
-      "comment": "What a key is to be.",
+      "comment": "The changeable fields of a key.",
       "fields": [
         {
           "name": "name",
           "number": 1,
           "type": "string",
-          "comment": "What it is for: 1 to 100 characters. Default \"unnamed\"."
+          "comment": "Its purpose: 1 to 100 characters. Default \"unnamed\"."
         },
         {
           "name": "scopes",
           "number": 2,
           "type": "repeated string",
-          "comment": "What it may do. Default: \"speech:synthesize\", \"speech:stream\", \"voices:read\", as far as the caller has them."
+          "comment": "Its scopes. Default: \"speech:synthesize\", \"speech:stream\", \"voices:read\", as far as the caller has them."
         },
         {
           "name": "expires_in_days",
           "number": 3,
           "type": "int32",
-          "comment": "When it ends by itself, in days from now: 1 to 3650. Default: as the caller's own, or never."
+          "comment": "Days until it expires: 1 to 3650. Default: when the caller's key does, or never."
         },
         {
           "name": "voice_ids",
           "number": 4,
           "type": "repeated string",
-          "comment": "The voices it may speak with: at most 100. Default: all that the caller may."
+          "comment": "The voices it may use: at most 100. Default: all that the caller may use."
         },
         {
           "name": "allowed_ips",
           "number": 5,
           "type": "repeated string",
-          "comment": "The addresses and CIDR blocks it may be used from: at most 100. Default: those of the caller's own, or any."
+          "comment": "The addresses and CIDR blocks it may be used from: at most 100. Default: those of the caller's key, or any."
         },
         {
           "name": "limits",
           "number": 6,
           "type": "ApiKeyLimits",
-          "comment": "How much it may do. Default: the usual, and no more than the caller's own."
+          "comment": "Its limits. Default: the usual ones, at most those of the caller's key."
         }
       ]
     },
     {
       "name": "CreateApiKeyRequest",
-      "comment": "What key to make.",
+      "comment": "Request of CreateApiKey.",
       "fields": [
         {
           "name": "spec",
           "number": 1,
           "type": "ApiKeySpec",
-          "comment": "What it is to be."
+          "comment": "Its fields."
         }
       ]
     },
     {
       "name": "CreateApiKeyResponse",
-      "comment": "A key that was made.",
+      "comment": "Response of CreateApiKey.",
       "fields": [
         {
           "name": "key",
           "number": 1,
           "type": "string",
-          "comment": "The key itself. It is never shown again."
+          "comment": "The secret key itself. It is never returned again."
         },
         {
           "name": "api_key",
           "number": 2,
           "type": "ApiKey",
-          "comment": "All else of it."
+          "comment": "Its other fields."
         }
       ]
     },
     {
       "name": "ListApiKeysRequest",
-      "comment": "Which keys to list.",
+      "comment": "Request of ListApiKeys.",
       "fields": [
         {
           "name": "page_size",
           "number": 1,
           "type": "int32",
-          "comment": "Most keys to answer: 1 to 1000. Default 100."
+          "comment": "Maximum number of keys to return: 1 to 1000. Default 100."
         },
         {
           "name": "page_token",
           "number": 2,
           "type": "string",
-          "comment": "Where to go on: `next_page_token` of the page before. Empty for the first page."
+          "comment": "`next_page_token` of the previous page. Empty for the first page."
         }
       ]
     },
@@ -1596,19 +1596,19 @@ export const protoReference: ProtoReference = {
           "name": "api_keys",
           "number": 1,
           "type": "repeated ApiKey",
-          "comment": "The keys, the newest first."
+          "comment": "The keys, newest first."
         },
         {
           "name": "next_page_token",
           "number": 2,
           "type": "string",
-          "comment": "Where the next page begins; empty on the last one."
+          "comment": "Token of the next page; empty on the last one."
         }
       ]
     },
     {
       "name": "GetApiKeyRequest",
-      "comment": "Which key to tell of.",
+      "comment": "Request of GetApiKey.",
       "fields": [
         {
           "name": "key_id",
@@ -1620,7 +1620,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "GetApiKeyResponse",
-      "comment": "One key.",
+      "comment": "Response of GetApiKey.",
       "fields": [
         {
           "name": "api_key",
@@ -1632,7 +1632,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "UpdateApiKeyRequest",
-      "comment": "What to change of a key.",
+      "comment": "Request of UpdateApiKey.",
       "fields": [
         {
           "name": "key_id",
@@ -1644,19 +1644,19 @@ export const protoReference: ProtoReference = {
           "name": "spec",
           "number": 2,
           "type": "ApiKeySpec",
-          "comment": "What it is to be."
+          "comment": "Its fields."
         },
         {
           "name": "update_mask",
           "number": 3,
           "type": "google.protobuf.FieldMask",
-          "comment": "The fields of `spec` that are meant, required: one that is named and not set goes back to its default, of `limits` as a whole."
+          "comment": "The fields of `spec` to change, required. A named field that is not set returns to its default; `limits` does so as a whole."
         }
       ]
     },
     {
       "name": "UpdateApiKeyResponse",
-      "comment": "The key as it is now.",
+      "comment": "Response of UpdateApiKey.",
       "fields": [
         {
           "name": "api_key",
@@ -1668,7 +1668,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "RotateApiKeyRequest",
-      "comment": "Which key to replace.",
+      "comment": "Request of RotateApiKey.",
       "fields": [
         {
           "name": "key_id",
@@ -1680,31 +1680,31 @@ export const protoReference: ProtoReference = {
           "name": "grace_seconds",
           "number": 2,
           "type": "int32",
-          "comment": "How long the old key stays good, in seconds: 0 to 2592000. Default 86400, a day."
+          "comment": "How long the old key remains valid, in seconds: 0 to 2592000. Default 86400, a day."
         }
       ]
     },
     {
       "name": "RotateApiKeyResponse",
-      "comment": "The key that takes the place.",
+      "comment": "Response of RotateApiKey, with the new key.",
       "fields": [
         {
           "name": "key",
           "number": 1,
           "type": "string",
-          "comment": "The key itself. It is never shown again."
+          "comment": "The secret key itself. It is never returned again."
         },
         {
           "name": "api_key",
           "number": 2,
           "type": "ApiKey",
-          "comment": "All else of it."
+          "comment": "Its other fields."
         }
       ]
     },
     {
       "name": "RevokeApiKeyRequest",
-      "comment": "Which key to end.",
+      "comment": "Request of RevokeApiKey.",
       "fields": [
         {
           "name": "key_id",
@@ -1716,7 +1716,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "RevokeApiKeyResponse",
-      "comment": "The key that was ended.",
+      "comment": "The revoked key.",
       "fields": [
         {
           "name": "api_key",
@@ -1728,12 +1728,12 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "GetOwnApiKeyRequest",
-      "comment": "Asks for the key that is used.",
+      "comment": "Request of GetOwnApiKey.",
       "fields": []
     },
     {
       "name": "GetOwnApiKeyResponse",
-      "comment": "The key that is used.",
+      "comment": "Response of GetOwnApiKey.",
       "fields": [
         {
           "name": "api_key",
@@ -1745,12 +1745,12 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "RevokeOwnApiKeyRequest",
-      "comment": "Asks for the end of the key that is used.",
+      "comment": "Request of RevokeOwnApiKey.",
       "fields": []
     },
     {
       "name": "RevokeOwnApiKeyResponse",
-      "comment": "The key that was ended.",
+      "comment": "The revoked key.",
       "fields": [
         {
           "name": "api_key",
@@ -1769,43 +1769,43 @@ export const protoReference: ProtoReference = {
         {
           "name": "OUTPUT_FORMAT_UNSPECIFIED",
           "number": 0,
-          "comment": "Not said: WAV."
+          "comment": "Not set: WAV."
         },
         {
           "name": "OUTPUT_FORMAT_WAV",
           "number": 1,
-          "comment": "RIFF WAVE, 16-bit PCM, one channel (audio/wav). Streamed, its header states sizes of 0xFFFFFFFF."
+          "comment": "RIFF WAVE, 16-bit PCM, mono (audio/wav). In a stream, the header states sizes of 0xFFFFFFFF."
         },
         {
           "name": "OUTPUT_FORMAT_PCM",
           "number": 2,
-          "comment": "Bare signed 16-bit little-endian samples, one channel (audio/pcm)."
+          "comment": "Raw signed 16-bit little-endian samples, mono (audio/pcm)."
         },
         {
           "name": "OUTPUT_FORMAT_MP3",
           "number": 3,
-          "comment": "MPEG layer III, constant 64 kbit/s, one channel (audio/mpeg)."
+          "comment": "MPEG layer III, constant 64 kbit/s, mono (audio/mpeg)."
         },
         {
           "name": "OUTPUT_FORMAT_OPUS",
           "number": 4,
-          "comment": "Opus in Ogg, about 32 kbit/s, one channel (audio/ogg). It decodes at 48000 Hz; the sample rate asked for stands in its header."
+          "comment": "Opus in Ogg, about 32 kbit/s, mono (audio/ogg). It decodes at 48000 Hz; its header states the requested sample rate."
         },
         {
           "name": "OUTPUT_FORMAT_FLAC",
           "number": 5,
-          "comment": "FLAC, 16 bits, one channel, lossless (audio/flac). Streamed, its header does not state its length."
+          "comment": "FLAC, 16-bit, mono, lossless (audio/flac). In a stream, the header does not state the length."
         }
       ]
     },
     {
       "name": "ReturnFormat",
-      "comment": "How the audio of a unary call is handed over.",
+      "comment": "How the audio of a unary call is returned.",
       "values": [
         {
           "name": "RETURN_FORMAT_UNSPECIFIED",
           "number": 0,
-          "comment": "Not said: a link."
+          "comment": "Not set: a link."
         },
         {
           "name": "RETURN_FORMAT_URL",
@@ -1821,7 +1821,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "CaptionFormat",
-      "comment": "How captions are written.",
+      "comment": "Format of captions.",
       "values": [
         {
           "name": "CAPTION_FORMAT_UNSPECIFIED",
@@ -1842,23 +1842,23 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "TimestampKind",
-      "comment": "Which times a stream carries besides its audio.",
+      "comment": "Timestamps that a stream contains.",
       "values": [
         {
           "name": "TIMESTAMP_KIND_UNSPECIFIED",
           "number": 0,
-          "comment": "Not said: none."
+          "comment": "Not set: none."
         },
         {
           "name": "TIMESTAMP_KIND_WORD",
           "number": 1,
-          "comment": "When each word is heard."
+          "comment": "Start and end of each word."
         }
       ]
     },
     {
       "name": "VoiceKind",
-      "comment": "Where a voice comes from.",
+      "comment": "Origin of a voice.",
       "values": [
         {
           "name": "VOICE_KIND_UNSPECIFIED",
@@ -1889,7 +1889,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "VOICE_STATUS_PENDING",
           "number": 1,
-          "comment": "It is being made."
+          "comment": "It is being created."
         },
         {
           "name": "VOICE_STATUS_READY",
@@ -1899,23 +1899,23 @@ export const protoReference: ProtoReference = {
         {
           "name": "VOICE_STATUS_FAILED",
           "number": 3,
-          "comment": "It could not be made."
+          "comment": "It could not be created."
         },
         {
           "name": "VOICE_STATUS_DISABLED",
           "number": 4,
-          "comment": "The operator has switched it off."
+          "comment": "It is disabled."
         },
         {
           "name": "VOICE_STATUS_CONSENT_REVOKED",
           "number": 5,
-          "comment": "The person cloned has withdrawn consent."
+          "comment": "The cloned person has withdrawn consent."
         }
       ]
     },
     {
       "name": "ApiKeyStatus",
-      "comment": "Whether a key can be used.",
+      "comment": "Whether a key is valid.",
       "values": [
         {
           "name": "API_KEY_STATUS_UNSPECIFIED",
@@ -1925,23 +1925,23 @@ export const protoReference: ProtoReference = {
         {
           "name": "API_KEY_STATUS_ACTIVE",
           "number": 1,
-          "comment": "It can."
+          "comment": "It is valid."
         },
         {
           "name": "API_KEY_STATUS_EXPIRED",
           "number": 2,
-          "comment": "Its time is over."
+          "comment": "It has expired."
         },
         {
           "name": "API_KEY_STATUS_REVOKED",
           "number": 3,
-          "comment": "It was ended for good."
+          "comment": "It was revoked."
         }
       ]
     },
     {
       "name": "SpeechTimestamps.Quality",
-      "comment": "Where the times come from.",
+      "comment": "Source of the times.",
       "values": [
         {
           "name": "QUALITY_UNSPECIFIED",
@@ -1951,7 +1951,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "QUALITY_ENGINE",
           "number": 1,
-          "comment": "The engine timed the words itself."
+          "comment": "The engine reported the times."
         },
         {
           "name": "QUALITY_ESTIMATED",
