@@ -1,5 +1,5 @@
-// Runs before each file of tests: whatever a test is answered by the service over HTTP is held to the OpenAPI document, as
-// docs/reference has it. Replies come as they would without; what is wrong with them fails the test when it is over.
+// Runs before each test file: every response that a test gets from the service over HTTP is validated against
+// docs/openapi.json. Responses are passed on unchanged; a mismatch fails the test at its end.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect } from 'vitest';
@@ -18,7 +18,7 @@ let replies: Reply[] = [];
 let check: Promise<OpenApiCheck> | undefined;
 
 async function openCheck(): Promise<OpenApiCheck> {
-  const file = join(import.meta.dirname, '..', 'docs', 'reference', 'openapi.json');
+  const file = join(import.meta.dirname, '..', 'docs', 'openapi.json');
   const document = JSON.parse(readFileSync(file, 'utf8')) as OpenApi;
   const { createOpenApiCheck } = await import('./gateway/openapi-check.ts');
   return createOpenApiCheck(document);

@@ -24,14 +24,8 @@ export interface Block {
   notRun: string | undefined;
 }
 
-/** What people have written, the README first and then by name; the reference is made by a program. */
-export const pages = [
-  'README.md',
-  ...globSync('docs/**/*.md', { cwd: root })
-    .filter((page) => !page.startsWith('docs/reference/'))
-    .sort(),
-  'CONTRIBUTING.md',
-];
+/** The README first, then by name. */
+export const pages = ['README.md', ...globSync('docs/**/*.md', { cwd: root }).sort(), 'CONTRIBUTING.md'];
 
 export const readPage = (page: string): string => readFileSync(join(root, page), 'utf8');
 

@@ -73,7 +73,7 @@ export async function openStage(): Promise<Stage> {
       if (toRead.includes(language)) return;
       // What `npm ci` brings is here.
       const command = {
-        sh: ['sh', '-e', '-c', code.replace(/^npm ci$/m, '')],
+        sh: ['sh', '-e', '-c', code.replace(/^npm ci(?: && |$)/m, '')],
         python: ['python3', ...(name ? [name] : ['-c', code])],
         ts: [process.execPath, file],
         js: [process.execPath, ...(name ? [name] : ['--input-type=module', '-e', code])],

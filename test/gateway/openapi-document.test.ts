@@ -10,7 +10,7 @@ import type { Schema } from '../../src/gateway/http/route-docs.ts';
 import { eventsIn } from './event-reader.ts';
 import { createOpenApiCheck } from './openapi-check.ts';
 
-const file = join(import.meta.dirname, '..', '..', 'docs', 'reference', 'openapi.json');
+const file = join(import.meta.dirname, '..', '..', 'docs', 'openapi.json');
 const document = JSON.parse(readFileSync(file, 'utf8')) as OpenApi;
 const { check, checkEvents, faultsOf, resolve } = createOpenApiCheck(document);
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>

@@ -16,104 +16,104 @@ export const file_sonant_v1_api_key: GenFile = /*@__PURE__*/
   fileDesc("Chdzb25hbnQvdjEvYXBpX2tleS5wcm90bxIJc29uYW50LnYxIqoDCgZBcGlLZXkSDgoGa2V5X2lkGAEgASgJEgwKBGhpbnQYAiABKAkSDAoEbmFtZRgDIAEoCRIOCgZzY29wZXMYBCADKAkSJwoGc3RhdHVzGAUgASgOMhcuc29uYW50LnYxLkFwaUtleVN0YXR1cxIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3Jldm9rZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgl2b2ljZV9pZHMYCiADKAkSEwoLYWxsb3dlZF9pcHMYCyADKAkSJwoGbGltaXRzGAwgASgLMhcuc29uYW50LnYxLkFwaUtleUxpbWl0cxITCgtyZXBsYWNlZF9ieRgNIAEoCRIPCgdtYWRlX2J5GA4gASgJIq4BCgxBcGlLZXlMaW1pdHMSIAoTcmVxdWVzdHNfcGVyX21pbnV0ZRgBIAEoBUgAiAEBEhgKC2NvbmN1cnJlbmN5GAIgASgFSAGIAQESIQoUY2hhcmFjdGVyc19wZXJfbW9udGgYAyABKANIAogBAUIWChRfcmVxdWVzdHNfcGVyX21pbnV0ZUIOCgxfY29uY3VycmVuY3lCFwoVX2NoYXJhY3RlcnNfcGVyX21vbnRoIq0BCgpBcGlLZXlTcGVjEgwKBG5hbWUYASABKAkSDgoGc2NvcGVzGAIgAygJEhwKD2V4cGlyZXNfaW5fZGF5cxgDIAEoBUgAiAEBEhEKCXZvaWNlX2lkcxgEIAMoCRITCgthbGxvd2VkX2lwcxgFIAMoCRInCgZsaW1pdHMYBiABKAsyFy5zb25hbnQudjEuQXBpS2V5TGltaXRzQhIKEF9leHBpcmVzX2luX2RheXMiOgoTQ3JlYXRlQXBpS2V5UmVxdWVzdBIjCgRzcGVjGAEgASgLMhUuc29uYW50LnYxLkFwaUtleVNwZWMiRwoUQ3JlYXRlQXBpS2V5UmVzcG9uc2USCwoDa2V5GAEgASgJEiIKB2FwaV9rZXkYAiABKAsyES5zb25hbnQudjEuQXBpS2V5Ik4KEkxpc3RBcGlLZXlzUmVxdWVzdBIWCglwYWdlX3NpemUYASABKAVIAIgBARISCgpwYWdlX3Rva2VuGAIgASgJQgwKCl9wYWdlX3NpemUiUwoTTGlzdEFwaUtleXNSZXNwb25zZRIjCghhcGlfa2V5cxgBIAMoCzIRLnNvbmFudC52MS5BcGlLZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiIKEEdldEFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjcKEUdldEFwaUtleVJlc3BvbnNlEiIKB2FwaV9rZXkYASABKAsyES5zb25hbnQudjEuQXBpS2V5InsKE1VwZGF0ZUFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJEiMKBHNwZWMYAiABKAsyFS5zb25hbnQudjEuQXBpS2V5U3BlYxIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siOgoUVXBkYXRlQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkiUwoTUm90YXRlQXBpS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkSGgoNZ3JhY2Vfc2Vjb25kcxgCIAEoBUgAiAEBQhAKDl9ncmFjZV9zZWNvbmRzIkcKFFJvdGF0ZUFwaUtleVJlc3BvbnNlEgsKA2tleRgBIAEoCRIiCgdhcGlfa2V5GAIgASgLMhEuc29uYW50LnYxLkFwaUtleSIlChNSZXZva2VBcGlLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSI6ChRSZXZva2VBcGlLZXlSZXNwb25zZRIiCgdhcGlfa2V5GAEgASgLMhEuc29uYW50LnYxLkFwaUtleSIVChNHZXRPd25BcGlLZXlSZXF1ZXN0IjoKFEdldE93bkFwaUtleVJlc3BvbnNlEiIKB2FwaV9rZXkYASABKAsyES5zb25hbnQudjEuQXBpS2V5IhgKFlJldm9rZU93bkFwaUtleVJlcXVlc3QiPQoXUmV2b2tlT3duQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkqgQEKDEFwaUtleVN0YXR1cxIeChpBUElfS0VZX1NUQVRVU19VTlNQRUNJRklFRBAAEhkKFUFQSV9LRVlfU1RBVFVTX0FDVElWRRABEhoKFkFQSV9LRVlfU1RBVFVTX0VYUElSRUQQAhIaChZBUElfS0VZX1NUQVRVU19SRVZPS0VEEAMy8gUKDUFwaUtleVNlcnZpY2USXwoMQ3JlYXRlQXBpS2V5Eh4uc29uYW50LnYxLkNyZWF0ZUFwaUtleVJlcXVlc3QaHy5zb25hbnQudjEuQ3JlYXRlQXBpS2V5UmVzcG9uc2UiDorOGAprZXlzOndyaXRlElsKC0xpc3RBcGlLZXlzEh0uc29uYW50LnYxLkxpc3RBcGlLZXlzUmVxdWVzdBoeLnNvbmFudC52MS5MaXN0QXBpS2V5c1Jlc3BvbnNlIg2KzhgJa2V5czpyZWFkElUKCUdldEFwaUtleRIbLnNvbmFudC52MS5HZXRBcGlLZXlSZXF1ZXN0Ghwuc29uYW50LnYxLkdldEFwaUtleVJlc3BvbnNlIg2KzhgJa2V5czpyZWFkEl8KDFVwZGF0ZUFwaUtleRIeLnNvbmFudC52MS5VcGRhdGVBcGlLZXlSZXF1ZXN0Gh8uc29uYW50LnYxLlVwZGF0ZUFwaUtleVJlc3BvbnNlIg6KzhgKa2V5czp3cml0ZRJfCgxSb3RhdGVBcGlLZXkSHi5zb25hbnQudjEuUm90YXRlQXBpS2V5UmVxdWVzdBofLnNvbmFudC52MS5Sb3RhdGVBcGlLZXlSZXNwb25zZSIOis4YCmtleXM6d3JpdGUSXwoMUmV2b2tlQXBpS2V5Eh4uc29uYW50LnYxLlJldm9rZUFwaUtleVJlcXVlc3QaHy5zb25hbnQudjEuUmV2b2tlQXBpS2V5UmVzcG9uc2UiDorOGAprZXlzOndyaXRlEk8KDEdldE93bkFwaUtleRIeLnNvbmFudC52MS5HZXRPd25BcGlLZXlSZXF1ZXN0Gh8uc29uYW50LnYxLkdldE93bkFwaUtleVJlc3BvbnNlElgKD1Jldm9rZU93bkFwaUtleRIhLnNvbmFudC52MS5SZXZva2VPd25BcGlLZXlSZXF1ZXN0GiIuc29uYW50LnYxLlJldm9rZU93bkFwaUtleVJlc3BvbnNlQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_scope]);
 
 /**
- * A key, all of it but the key itself.
+ * An API key, without the secret key itself.
  *
  * @generated from message sonant.v1.ApiKey
  */
 export type ApiKey = Message<"sonant.v1.ApiKey"> & {
   /**
-   * Names the key: "key_" and 26 digits and letters.
+   * Id of the key: "key_" and 26 digits and letters.
    *
    * @generated from field: string key_id = 1;
    */
   keyId: string;
 
   /**
-   * How the key begins, to tell it from others.
+   * The first characters of the key, to recognize it.
    *
    * @generated from field: string hint = 2;
    */
   hint: string;
 
   /**
-   * What it is for, in its maker's words.
+   * Its purpose, in the words of its creator.
    *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
-   * What it may do.
+   * Its scopes.
    *
    * @generated from field: repeated string scopes = 4;
    */
   scopes: string[];
 
   /**
-   * Whether it can be used.
+   * Whether it is valid.
    *
    * @generated from field: sonant.v1.ApiKeyStatus status = 5;
    */
   status: ApiKeyStatus;
 
   /**
-   * When it was made.
+   * When it was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 6;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When it ends by itself; not set if it does not.
+   * When it expires; not set if it does not.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 7;
    */
   expireTime?: Timestamp | undefined;
 
   /**
-   * When it was last used, to the minute; not set if it never was.
+   * When it was last used, to the minute; not set if never.
    *
    * @generated from field: google.protobuf.Timestamp last_use_time = 8;
    */
   lastUseTime?: Timestamp | undefined;
 
   /**
-   * When it was revoked; not set if it was not.
+   * When it was revoked; not set if it is not.
    *
    * @generated from field: google.protobuf.Timestamp revoke_time = 9;
    */
   revokeTime?: Timestamp | undefined;
 
   /**
-   * The voices it may speak with; none are named where it may with all.
+   * The voices it may use; empty for all.
    *
    * @generated from field: repeated string voice_ids = 10;
    */
   voiceIds: string[];
 
   /**
-   * The addresses and CIDR blocks it may be used from; none are named where any will do.
+   * The addresses and CIDR blocks it may be used from; empty for any.
    *
    * @generated from field: repeated string allowed_ips = 11;
    */
   allowedIps: string[];
 
   /**
-   * How much it may do.
+   * Its limits.
    *
    * @generated from field: sonant.v1.ApiKeyLimits limits = 12;
    */
   limits?: ApiKeyLimits | undefined;
 
   /**
-   * The key that has taken its place; empty if none has.
+   * Id of the key that replaced it; empty if none did.
    *
    * @generated from field: string replaced_by = 13;
    */
   replacedBy: string;
 
   /**
-   * Id of the key, or of the person, that made it; empty where the operator did. Ending that one does not end this.
+   * Id of the key or person that created it; empty for the operator. Revoking the creator does not revoke this key.
    *
    * @generated from field: string made_by = 14;
    */
@@ -128,27 +128,27 @@ export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
   messageDesc(file_sonant_v1_api_key, 0);
 
 /**
- * How much a key may do.
+ * Limits of a key.
  *
  * @generated from message sonant.v1.ApiKeyLimits
  */
 export type ApiKeyLimits = Message<"sonant.v1.ApiKeyLimits"> & {
   /**
-   * Requests in a minute: 1 to 1000000. Default 600.
+   * Requests per minute: 1 to 1000000. Default 600.
    *
    * @generated from field: optional int32 requests_per_minute = 1;
    */
   requestsPerMinute?: number | undefined;
 
   /**
-   * Syntheses at once: 1 to 10000. Default 20.
+   * Concurrent syntheses: 1 to 10000. Default 20.
    *
    * @generated from field: optional int32 concurrency = 2;
    */
   concurrency?: number | undefined;
 
   /**
-   * Characters of text in a calendar month (UTC): 1 to 1000000000000. Default: no limit.
+   * Characters of text per calendar month (UTC): 1 to 1000000000000. Default: no limit.
    *
    * @generated from field: optional int64 characters_per_month = 3;
    */
@@ -163,48 +163,48 @@ export const ApiKeyLimitsSchema: GenMessage<ApiKeyLimits> = /*@__PURE__*/
   messageDesc(file_sonant_v1_api_key, 1);
 
 /**
- * What a key is to be.
+ * The changeable fields of a key.
  *
  * @generated from message sonant.v1.ApiKeySpec
  */
 export type ApiKeySpec = Message<"sonant.v1.ApiKeySpec"> & {
   /**
-   * What it is for: 1 to 100 characters. Default "unnamed".
+   * Its purpose: 1 to 100 characters. Default "unnamed".
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * What it may do. Default: "speech:synthesize", "speech:stream", "voices:read", as far as the caller has them.
+   * Its scopes. Default: "speech:synthesize", "speech:stream", "voices:read", as far as the caller has them.
    *
    * @generated from field: repeated string scopes = 2;
    */
   scopes: string[];
 
   /**
-   * When it ends by itself, in days from now: 1 to 3650. Default: as the caller's own, or never.
+   * Days until it expires: 1 to 3650. Default: when the caller's key does, or never.
    *
    * @generated from field: optional int32 expires_in_days = 3;
    */
   expiresInDays?: number | undefined;
 
   /**
-   * The voices it may speak with: at most 100. Default: all that the caller may.
+   * The voices it may use: at most 100. Default: all that the caller may use.
    *
    * @generated from field: repeated string voice_ids = 4;
    */
   voiceIds: string[];
 
   /**
-   * The addresses and CIDR blocks it may be used from: at most 100. Default: those of the caller's own, or any.
+   * The addresses and CIDR blocks it may be used from: at most 100. Default: those of the caller's key, or any.
    *
    * @generated from field: repeated string allowed_ips = 5;
    */
   allowedIps: string[];
 
   /**
-   * How much it may do. Default: the usual, and no more than the caller's own.
+   * Its limits. Default: the usual ones, at most those of the caller's key.
    *
    * @generated from field: sonant.v1.ApiKeyLimits limits = 6;
    */
@@ -219,13 +219,13 @@ export const ApiKeySpecSchema: GenMessage<ApiKeySpec> = /*@__PURE__*/
   messageDesc(file_sonant_v1_api_key, 2);
 
 /**
- * What key to make.
+ * Request of CreateApiKey.
  *
  * @generated from message sonant.v1.CreateApiKeyRequest
  */
 export type CreateApiKeyRequest = Message<"sonant.v1.CreateApiKeyRequest"> & {
   /**
-   * What it is to be.
+   * Its fields.
    *
    * @generated from field: sonant.v1.ApiKeySpec spec = 1;
    */
@@ -240,20 +240,20 @@ export const CreateApiKeyRequestSchema: GenMessage<CreateApiKeyRequest> = /*@__P
   messageDesc(file_sonant_v1_api_key, 3);
 
 /**
- * A key that was made.
+ * Response of CreateApiKey.
  *
  * @generated from message sonant.v1.CreateApiKeyResponse
  */
 export type CreateApiKeyResponse = Message<"sonant.v1.CreateApiKeyResponse"> & {
   /**
-   * The key itself. It is never shown again.
+   * The secret key itself. It is never returned again.
    *
    * @generated from field: string key = 1;
    */
   key: string;
 
   /**
-   * All else of it.
+   * Its other fields.
    *
    * @generated from field: sonant.v1.ApiKey api_key = 2;
    */
@@ -268,20 +268,20 @@ export const CreateApiKeyResponseSchema: GenMessage<CreateApiKeyResponse> = /*@_
   messageDesc(file_sonant_v1_api_key, 4);
 
 /**
- * Which keys to list.
+ * Request of ListApiKeys.
  *
  * @generated from message sonant.v1.ListApiKeysRequest
  */
 export type ListApiKeysRequest = Message<"sonant.v1.ListApiKeysRequest"> & {
   /**
-   * Most keys to answer: 1 to 1000. Default 100.
+   * Maximum number of keys to return: 1 to 1000. Default 100.
    *
    * @generated from field: optional int32 page_size = 1;
    */
   pageSize?: number | undefined;
 
   /**
-   * Where to go on: `next_page_token` of the page before. Empty for the first page.
+   * `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 2;
    */
@@ -302,14 +302,14 @@ export const ListApiKeysRequestSchema: GenMessage<ListApiKeysRequest> = /*@__PUR
  */
 export type ListApiKeysResponse = Message<"sonant.v1.ListApiKeysResponse"> & {
   /**
-   * The keys, the newest first.
+   * The keys, newest first.
    *
    * @generated from field: repeated sonant.v1.ApiKey api_keys = 1;
    */
   apiKeys: ApiKey[];
 
   /**
-   * Where the next page begins; empty on the last one.
+   * Token of the next page; empty on the last one.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -324,7 +324,7 @@ export const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse> = /*@__P
   messageDesc(file_sonant_v1_api_key, 6);
 
 /**
- * Which key to tell of.
+ * Request of GetApiKey.
  *
  * @generated from message sonant.v1.GetApiKeyRequest
  */
@@ -345,7 +345,7 @@ export const GetApiKeyRequestSchema: GenMessage<GetApiKeyRequest> = /*@__PURE__*
   messageDesc(file_sonant_v1_api_key, 7);
 
 /**
- * One key.
+ * Response of GetApiKey.
  *
  * @generated from message sonant.v1.GetApiKeyResponse
  */
@@ -366,7 +366,7 @@ export const GetApiKeyResponseSchema: GenMessage<GetApiKeyResponse> = /*@__PURE_
   messageDesc(file_sonant_v1_api_key, 8);
 
 /**
- * What to change of a key.
+ * Request of UpdateApiKey.
  *
  * @generated from message sonant.v1.UpdateApiKeyRequest
  */
@@ -379,15 +379,15 @@ export type UpdateApiKeyRequest = Message<"sonant.v1.UpdateApiKeyRequest"> & {
   keyId: string;
 
   /**
-   * What it is to be.
+   * Its fields.
    *
    * @generated from field: sonant.v1.ApiKeySpec spec = 2;
    */
   spec?: ApiKeySpec | undefined;
 
   /**
-   * The fields of `spec` that are meant, required: one that is named and not set goes back to its default, of `limits`
-   * as a whole.
+   * The fields of `spec` to change, required. A named field that is not set returns to its default; `limits` does so as
+   * a whole.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 3;
    */
@@ -402,7 +402,7 @@ export const UpdateApiKeyRequestSchema: GenMessage<UpdateApiKeyRequest> = /*@__P
   messageDesc(file_sonant_v1_api_key, 9);
 
 /**
- * The key as it is now.
+ * Response of UpdateApiKey.
  *
  * @generated from message sonant.v1.UpdateApiKeyResponse
  */
@@ -423,7 +423,7 @@ export const UpdateApiKeyResponseSchema: GenMessage<UpdateApiKeyResponse> = /*@_
   messageDesc(file_sonant_v1_api_key, 10);
 
 /**
- * Which key to replace.
+ * Request of RotateApiKey.
  *
  * @generated from message sonant.v1.RotateApiKeyRequest
  */
@@ -436,7 +436,7 @@ export type RotateApiKeyRequest = Message<"sonant.v1.RotateApiKeyRequest"> & {
   keyId: string;
 
   /**
-   * How long the old key stays good, in seconds: 0 to 2592000. Default 86400, a day.
+   * How long the old key remains valid, in seconds: 0 to 2592000. Default 86400, a day.
    *
    * @generated from field: optional int32 grace_seconds = 2;
    */
@@ -451,20 +451,20 @@ export const RotateApiKeyRequestSchema: GenMessage<RotateApiKeyRequest> = /*@__P
   messageDesc(file_sonant_v1_api_key, 11);
 
 /**
- * The key that takes the place.
+ * Response of RotateApiKey, with the new key.
  *
  * @generated from message sonant.v1.RotateApiKeyResponse
  */
 export type RotateApiKeyResponse = Message<"sonant.v1.RotateApiKeyResponse"> & {
   /**
-   * The key itself. It is never shown again.
+   * The secret key itself. It is never returned again.
    *
    * @generated from field: string key = 1;
    */
   key: string;
 
   /**
-   * All else of it.
+   * Its other fields.
    *
    * @generated from field: sonant.v1.ApiKey api_key = 2;
    */
@@ -479,7 +479,7 @@ export const RotateApiKeyResponseSchema: GenMessage<RotateApiKeyResponse> = /*@_
   messageDesc(file_sonant_v1_api_key, 12);
 
 /**
- * Which key to end.
+ * Request of RevokeApiKey.
  *
  * @generated from message sonant.v1.RevokeApiKeyRequest
  */
@@ -500,7 +500,7 @@ export const RevokeApiKeyRequestSchema: GenMessage<RevokeApiKeyRequest> = /*@__P
   messageDesc(file_sonant_v1_api_key, 13);
 
 /**
- * The key that was ended.
+ * The revoked key.
  *
  * @generated from message sonant.v1.RevokeApiKeyResponse
  */
@@ -521,7 +521,7 @@ export const RevokeApiKeyResponseSchema: GenMessage<RevokeApiKeyResponse> = /*@_
   messageDesc(file_sonant_v1_api_key, 14);
 
 /**
- * Asks for the key that is used.
+ * Request of GetOwnApiKey.
  *
  * @generated from message sonant.v1.GetOwnApiKeyRequest
  */
@@ -536,7 +536,7 @@ export const GetOwnApiKeyRequestSchema: GenMessage<GetOwnApiKeyRequest> = /*@__P
   messageDesc(file_sonant_v1_api_key, 15);
 
 /**
- * The key that is used.
+ * Response of GetOwnApiKey.
  *
  * @generated from message sonant.v1.GetOwnApiKeyResponse
  */
@@ -557,7 +557,7 @@ export const GetOwnApiKeyResponseSchema: GenMessage<GetOwnApiKeyResponse> = /*@_
   messageDesc(file_sonant_v1_api_key, 16);
 
 /**
- * Asks for the end of the key that is used.
+ * Request of RevokeOwnApiKey.
  *
  * @generated from message sonant.v1.RevokeOwnApiKeyRequest
  */
@@ -572,7 +572,7 @@ export const RevokeOwnApiKeyRequestSchema: GenMessage<RevokeOwnApiKeyRequest> = 
   messageDesc(file_sonant_v1_api_key, 17);
 
 /**
- * The key that was ended.
+ * The revoked key.
  *
  * @generated from message sonant.v1.RevokeOwnApiKeyResponse
  */
@@ -593,7 +593,7 @@ export const RevokeOwnApiKeyResponseSchema: GenMessage<RevokeOwnApiKeyResponse> 
   messageDesc(file_sonant_v1_api_key, 18);
 
 /**
- * Whether a key can be used.
+ * Whether a key is valid.
  *
  * @generated from enum sonant.v1.ApiKeyStatus
  */
@@ -606,21 +606,21 @@ export const ApiKeyStatus = {
   UNSPECIFIED: 0,
 
   /**
-   * It can.
+   * It is valid.
    *
    * @generated from enum value: API_KEY_STATUS_ACTIVE = 1;
    */
   ACTIVE: 1,
 
   /**
-   * Its time is over.
+   * It has expired.
    *
    * @generated from enum value: API_KEY_STATUS_EXPIRED = 2;
    */
   EXPIRED: 2,
 
   /**
-   * It was ended for good.
+   * It was revoked.
    *
    * @generated from enum value: API_KEY_STATUS_REVOKED = 3;
    */
@@ -628,7 +628,7 @@ export const ApiKeyStatus = {
 } as const;
 
 /**
- * Whether a key can be used.
+ * Whether a key is valid.
  *
  * @generated from enum sonant.v1.ApiKeyStatus
  */
@@ -641,19 +641,19 @@ export const ApiKeyStatusSchema: GenEnum<ApiKeyStatus> = /*@__PURE__*/
   enumDesc(file_sonant_v1_api_key, 0);
 
 /**
- * Makes, shows, changes, replaces and ends API keys.
+ * Creates, lists, changes, rotates and revokes API keys.
  *
- * A caller manages the keys that it has made, those that they have made, and its own; any other does not exist for it.
- * In place of an API key, a bearer token of this service in the metadata `authorization` will do. No key can give
- * another what it does not have itself.
+ * A caller manages its own key, the keys that it created, and the keys created by those; for it, no others exist. A
+ * bearer token of this service in the metadata `authorization` is accepted in place of an API key. A key cannot grant
+ * rights that it does not have.
  *
  * @generated from service sonant.v1.ApiKeyService
  */
 export const ApiKeyService: GenService<{
   /**
-   * Makes a key. The answer is the only place where it is ever shown.
+   * Creates a key. Only this response contains the key itself.
    *
-   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are not valid or exceed the caller's own, and with
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed those of the caller, and with
    * PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have.
    *
    * @generated from rpc sonant.v1.ApiKeyService.CreateApiKey
@@ -664,9 +664,9 @@ export const ApiKeyService: GenService<{
     output: typeof CreateApiKeyResponseSchema;
   },
   /**
-   * Lists keys, the newest first, revoked and expired ones among them.
+   * Lists keys, newest first, including revoked and expired ones.
    *
-   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for a page size or token that is not valid.
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid page size or token.
    *
    * @generated from rpc sonant.v1.ApiKeyService.ListApiKeys
    */
@@ -676,7 +676,7 @@ export const ApiKeyService: GenService<{
     output: typeof ListApiKeysResponseSchema;
   },
   /**
-   * Tells of one key. Fails with NOT_FOUND (NOT_FOUND) where the caller has no such key.
+   * Returns one key. Fails with NOT_FOUND (NOT_FOUND) if the caller has no such key.
    *
    * @generated from rpc sonant.v1.ApiKeyService.GetApiKey
    */
@@ -686,8 +686,8 @@ export const ApiKeyService: GenService<{
     output: typeof GetApiKeyResponseSchema;
   },
   /**
-   * Changes what a key may do. Fails as CreateApiKey and GetApiKey do, and with INVALID_ARGUMENT (INVALID_REQUEST) for a
-   * key that is revoked.
+   * Changes a key. Fails as CreateApiKey and GetApiKey do, and with INVALID_ARGUMENT (INVALID_REQUEST) for a revoked
+   * key.
    *
    * @generated from rpc sonant.v1.ApiKeyService.UpdateApiKey
    */
@@ -697,9 +697,9 @@ export const ApiKeyService: GenService<{
     output: typeof UpdateApiKeyResponseSchema;
   },
   /**
-   * Makes a key that takes the place of another; both are good until the grace is over. Fails as CreateApiKey
-   * and GetApiKey do, also for a key that may do more than the caller could give now, and with INVALID_ARGUMENT
-   * (INVALID_REQUEST) for one that is revoked, expired or replaced already.
+   * Creates a key that replaces another; both are valid until the grace period ends. Fails as CreateApiKey and
+   * GetApiKey do, also for a key with more rights than the caller could grant now, and with INVALID_ARGUMENT
+   * (INVALID_REQUEST) for a key that is already revoked, expired or replaced.
    *
    * @generated from rpc sonant.v1.ApiKeyService.RotateApiKey
    */
@@ -709,7 +709,8 @@ export const ApiKeyService: GenService<{
     output: typeof RotateApiKeyResponseSchema;
   },
   /**
-   * Ends a key for good, and its open streams within a second. Keys that it has made stay. Fails as GetApiKey does.
+   * Revokes a key permanently, and ends its open streams within a second. Keys that it created remain valid. Fails as
+   * GetApiKey does.
    *
    * @generated from rpc sonant.v1.ApiKeyService.RevokeApiKey
    */
@@ -719,7 +720,7 @@ export const ApiKeyService: GenService<{
     output: typeof RevokeApiKeyResponseSchema;
   },
   /**
-   * Tells a caller of the key that it uses.
+   * Returns the key of the caller.
    *
    * @generated from rpc sonant.v1.ApiKeyService.GetOwnApiKey
    */
@@ -729,7 +730,7 @@ export const ApiKeyService: GenService<{
     output: typeof GetOwnApiKeyResponseSchema;
   },
   /**
-   * Ends the key that is used for this very call.
+   * Revokes the key of the caller.
    *
    * @generated from rpc sonant.v1.ApiKeyService.RevokeOwnApiKey
    */

@@ -16,13 +16,13 @@ export const file_sonant_v1_speech: GenFile = /*@__PURE__*/
   fileDesc("ChZzb25hbnQvdjEvc3BlZWNoLnByb3RvEglzb25hbnQudjEihQMKF1N5bnRoZXNpemVTcGVlY2hSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEgwKBHRleHQYAiABKAkSGwoOc2FtcGxlX3JhdGVfaHoYAyABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSAGIAQESLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGgoNc3BlYWtpbmdfcmF0ZRgGIAEoAUgCiAEBEi4KDXJldHVybl9mb3JtYXQYByABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0Eh0KEGlubGluZV9ieXRlc19tYXgYCCABKAVIA4gBARIqCghjYXB0aW9ucxgJIAMoDjIYLnNvbmFudC52MS5DYXB0aW9uRm9ybWF0QhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZUITChFfaW5saW5lX2J5dGVzX21heCJECgtDYXB0aW9uTGluaxIoCgZmb3JtYXQYASABKA4yGC5zb25hbnQudjEuQ2FwdGlvbkZvcm1hdBILCgN1cmwYAiABKAkiiAMKGFN5bnRoZXNpemVTcGVlY2hSZXNwb25zZRIQCghhdWRpb19pZBgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRISCgp2b2ljZV9uYW1lGAMgASgJEg0KBWNoYXJzGAQgASgFEi4KDW91dHB1dF9mb3JtYXQYBSABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0EhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEisKCGR1cmF0aW9uGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg4KBmNhY2hlZBgIIAEoCBIQCgh3YXJuaW5ncxgJIAMoCRITCglhdWRpb191cmwYCiABKAlIABIVCgthdWRpb19ieXRlcxgLIAEoDEgAEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCghjYXB0aW9ucxgNIAMoCzIWLnNvbmFudC52MS5DYXB0aW9uTGlua0IHCgVhdWRpbyLWAgoTU3RyZWFtU3BlZWNoUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRITCgt0ZXh0X2NodW5rcxgCIAMoCRIbCg5zYW1wbGVfcmF0ZV9oehgDIAEoBUgAiAEBEhoKDWxhbmd1YWdlX2NvZGUYBCABKAlIAYgBARIuCg1vdXRwdXRfZm9ybWF0GAUgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBIaCg1zcGVha2luZ19yYXRlGAYgASgBSAKIAQESLAoKdGltZXN0YW1wcxgHIAEoDjIYLnNvbmFudC52MS5UaW1lc3RhbXBLaW5kEi4KDXJldHVybl9mb3JtYXQYCCABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0QhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZSL7AQoUU3RyZWFtU3BlZWNoUmVzcG9uc2USJQoEaW5mbxgBIAEoCzIVLnNvbmFudC52MS5TcGVlY2hJbmZvSAASJwoFYXVkaW8YAiABKAsyFi5zb25hbnQudjEuU3BlZWNoQXVkaW9IABIxCgp0aW1lc3RhbXBzGAMgASgLMhsuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHNIABIwCgpjaHVua19kb25lGAQgASgLMhouc29uYW50LnYxLlNwZWVjaENodW5rRG9uZUgAEiUKBGRvbmUYBSABKAsyFS5zb25hbnQudjEuU3BlZWNoRG9uZUgAQgcKBWV2ZW50IsMCCgpTcGVlY2hJbmZvEhAKCGF1ZGlvX2lkGAEgASgJEhAKCHZvaWNlX2lkGAIgASgJEhIKCnZvaWNlX25hbWUYAyABKAkSLgoNb3V0cHV0X2Zvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSFAoMY29udGVudF90eXBlGAUgASgJEhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEhUKDWNoYW5uZWxfY291bnQYByABKAUSEwoLY2h1bmtfY291bnQYCCABKAUSDQoFY2hhcnMYCSABKAUSEAoId2FybmluZ3MYCiADKAkSEQoJYXVkaW9fdXJsGAsgASgJEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZjYWNoZWQYDSABKAgiNwoLU3BlZWNoQXVkaW8SEwoLY2h1bmtfaW5kZXgYASABKAUSEwoLYXVkaW9fYnl0ZXMYAiABKAwi1QEKEFNwZWVjaFRpbWVzdGFtcHMSEwoLY2h1bmtfaW5kZXgYASABKAUSJwoFd29yZHMYAiADKAsyGC5zb25hbnQudjEuV29yZFRpbWVzdGFtcBI0CgdxdWFsaXR5GAMgASgOMiMuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHMuUXVhbGl0eSJNCgdRdWFsaXR5EhcKE1FVQUxJVFlfVU5TUEVDSUZJRUQQABISCg5RVUFMSVRZX0VOR0lORRABEhUKEVFVQUxJVFlfRVNUSU1BVEVEEAIiaQoNV29yZFRpbWVzdGFtcBIMCgR0ZXh0GAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSFQoNc3RhcnRfc2Vjb25kcxgEIAEoARITCgtlbmRfc2Vjb25kcxgFIAEoASJhCg9TcGVlY2hDaHVua0RvbmUSEwoLY2h1bmtfaW5kZXgYASABKAUSDQoFY2hhcnMYAiABKAUSFQoNc3RhcnRfc2Vjb25kcxgDIAEoARITCgtlbmRfc2Vjb25kcxgEIAEoASJvCgpTcGVlY2hEb25lEg0KBWNoYXJzGAEgASgFEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhIKCmJ5dGVfY291bnQYAyABKAMSEQoJYXVkaW9fdXJsGAQgASgJIvoBChVFc3RpbWF0ZVNwZWVjaFJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSEwoLdGV4dF9jaHVua3MYAiADKAkSGgoNbGFuZ3VhZ2VfY29kZRgDIAEoCUgAiAEBEhoKDXNwZWFraW5nX3JhdGUYBCABKAFIAYgBARIbCg5zYW1wbGVfcmF0ZV9oehgFIAEoBUgCiAEBEi4KDW91dHB1dF9mb3JtYXQYBiABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0QhAKDl9sYW5ndWFnZV9jb2RlQhAKDl9zcGVha2luZ19yYXRlQhEKD19zYW1wbGVfcmF0ZV9oeiKRAQoWRXN0aW1hdGVTcGVlY2hSZXNwb25zZRINCgVjaGFycxgBIAEoBRIrCghkdXJhdGlvbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhISCgpieXRlX2NvdW50GAMgASgDEhUKDXNlZ21lbnRfY291bnQYBCABKAUSEAoId2FybmluZ3MYBSADKAkiJgoSRGVsZXRlQXVkaW9SZXF1ZXN0EhAKCGF1ZGlvX2lkGAEgASgJIhUKE0RlbGV0ZUF1ZGlvUmVzcG9uc2UqogEKDE91dHB1dEZvcm1hdBIdChlPVVRQVVRfRk9STUFUX1VOU1BFQ0lGSUVEEAASFQoRT1VUUFVUX0ZPUk1BVF9XQVYQARIVChFPVVRQVVRfRk9STUFUX1BDTRACEhUKEU9VVFBVVF9GT1JNQVRfTVAzEAMSFgoST1VUUFVUX0ZPUk1BVF9PUFVTEAQSFgoST1VUUFVUX0ZPUk1BVF9GTEFDEAUqXgoMUmV0dXJuRm9ybWF0Eh0KGVJFVFVSTl9GT1JNQVRfVU5TUEVDSUZJRUQQABIVChFSRVRVUk5fRk9STUFUX1VSTBABEhgKFFJFVFVSTl9GT1JNQVRfSU5MSU5FEAIqXwoNQ2FwdGlvbkZvcm1hdBIeChpDQVBUSU9OX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhYKEkNBUFRJT05fRk9STUFUX1NSVBABEhYKEkNBUFRJT05fRk9STUFUX1ZUVBACKkgKDVRpbWVzdGFtcEtpbmQSHgoaVElNRVNUQU1QX0tJTkRfVU5TUEVDSUZJRUQQABIXChNUSU1FU1RBTVBfS0lORF9XT1JEEAEyvAMKDVNwZWVjaFNlcnZpY2UScgoQU3ludGhlc2l6ZVNwZWVjaBIiLnNvbmFudC52MS5TeW50aGVzaXplU3BlZWNoUmVxdWVzdBojLnNvbmFudC52MS5TeW50aGVzaXplU3BlZWNoUmVzcG9uc2UiFYrOGBFzcGVlY2g6c3ludGhlc2l6ZRJkCgxTdHJlYW1TcGVlY2gSHi5zb25hbnQudjEuU3RyZWFtU3BlZWNoUmVxdWVzdBofLnNvbmFudC52MS5TdHJlYW1TcGVlY2hSZXNwb25zZSIRis4YDXNwZWVjaDpzdHJlYW0wARJsCg5Fc3RpbWF0ZVNwZWVjaBIgLnNvbmFudC52MS5Fc3RpbWF0ZVNwZWVjaFJlcXVlc3QaIS5zb25hbnQudjEuRXN0aW1hdGVTcGVlY2hSZXNwb25zZSIVis4YEXNwZWVjaDpzeW50aGVzaXplEmMKC0RlbGV0ZUF1ZGlvEh0uc29uYW50LnYxLkRlbGV0ZUF1ZGlvUmVxdWVzdBoeLnNvbmFudC52MS5EZWxldGVBdWRpb1Jlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemVCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_sonant_v1_scope]);
 
 /**
- * What to speak, and how.
+ * Request of SynthesizeSpeech.
  *
  * @generated from message sonant.v1.SynthesizeSpeechRequest
  */
 export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest"> & {
   /**
-   * Voice to speak with: 1 to 128 characters, required. VoiceService.ListVoices lists those there are.
+   * Id of the voice: 1 to 128 characters, required. VoiceService.ListVoices lists the voices.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -43,7 +43,7 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
   sampleRateHz?: number | undefined;
 
   /**
-   * Language of the text as a BCP-47 tag, one that the voice can speak. Default "en-US".
+   * Language of the text as a BCP-47 tag, one that the voice speaks. Default "en-US".
    *
    * @generated from field: optional string language_code = 4;
    */
@@ -57,29 +57,29 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
   outputFormat: OutputFormat;
 
   /**
-   * Speed of speech, 0.25 to 4.0; 2.0 is twice as fast, the pitch stays. Default 1.0.
+   * Speed of speech, 0.25 to 4.0; 2.0 is twice as fast. The pitch is preserved. Default 1.0.
    *
    * @generated from field: optional double speaking_rate = 6;
    */
   speakingRate?: number | undefined;
 
   /**
-   * Whether the answer holds a link or the audio. Default a link.
+   * Whether the response contains a link or the audio. Default a link.
    *
    * @generated from field: sonant.v1.ReturnFormat return_format = 7;
    */
   returnFormat: ReturnFormat;
 
   /**
-   * The most audio to answer inline, in bytes: 1 to 4000000. Default 4000000, under the 4 MiB message limit of common
-   * gRPC clients. More audio than this fails with INVALID_ARGUMENT; ask for a link, or call StreamSpeech.
+   * Maximum size of inline audio, in bytes: 1 to 4000000. Default 4000000, under the 4 MiB message limit of common gRPC
+   * clients. Larger audio fails with INVALID_ARGUMENT; request a link, or call StreamSpeech.
    *
    * @generated from field: optional int32 inline_bytes_max = 8;
    */
   inlineBytesMax?: number | undefined;
 
   /**
-   * Captions to keep beside the audio, each kind once; only with a link. Default none.
+   * Captions to store next to the audio, each format once; only with a link. Default none.
    *
    * @generated from field: repeated sonant.v1.CaptionFormat captions = 9;
    */
@@ -94,20 +94,20 @@ export const SynthesizeSpeechRequestSchema: GenMessage<SynthesizeSpeechRequest> 
   messageDesc(file_sonant_v1_speech, 0);
 
 /**
- * Where captions are.
+ * A link to captions.
  *
  * @generated from message sonant.v1.CaptionLink
  */
 export type CaptionLink = Message<"sonant.v1.CaptionLink"> & {
   /**
-   * How they are written.
+   * Their format.
    *
    * @generated from field: sonant.v1.CaptionFormat format = 1;
    */
   format: CaptionFormat;
 
   /**
-   * Public address of the file; it stops working with that of the audio.
+   * Public URL of the file; it expires with the URL of the audio.
    *
    * @generated from field: string url = 2;
    */
@@ -122,7 +122,7 @@ export const CaptionLinkSchema: GenMessage<CaptionLink> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 1);
 
 /**
- * Spoken text.
+ * Response of SynthesizeSpeech.
  *
  * @generated from message sonant.v1.SynthesizeSpeechResponse
  */
@@ -149,7 +149,7 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
   voiceName: string;
 
   /**
-   * Unicode code points of the text received: what is counted and charged.
+   * Unicode code points of the text as received; this number is charged.
    *
    * @generated from field: int32 chars = 4;
    */
@@ -163,41 +163,41 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
   outputFormat: OutputFormat;
 
   /**
-   * Sample rate of the audio in hertz; of Opus, which decodes at 48000, the one that was asked for.
+   * Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested one.
    *
    * @generated from field: int32 sample_rate_hz = 6;
    */
   sampleRateHz: number;
 
   /**
-   * How long the audio lasts.
+   * Duration of the audio.
    *
    * @generated from field: google.protobuf.Duration duration = 7;
    */
   duration?: Duration | undefined;
 
   /**
-   * Whether the audio came out of the cache, without an engine.
+   * Whether the audio came from the cache.
    *
    * @generated from field: bool cached = 8;
    */
   cached: boolean;
 
   /**
-   * What the caller may want to know though nothing failed: "nothing_spoken", "transliterated".
+   * Warnings of a successful request: "nothing_spoken", "transliterated".
    *
    * @generated from field: repeated string warnings = 9;
    */
   warnings: string[];
 
   /**
-   * The audio, in the way that was asked for.
+   * The audio, as requested by `return_format`.
    *
    * @generated from oneof sonant.v1.SynthesizeSpeechResponse.audio
    */
   audio: {
     /**
-     * Public address of the audio file.
+     * Public URL of the audio file.
      *
      * @generated from field: string audio_url = 10;
      */
@@ -214,14 +214,14 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
   } | { case: undefined; value?: undefined };
 
   /**
-   * When the link stops working; absent for inline audio.
+   * When the link expires; not set for inline audio.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 12;
    */
   expireTime?: Timestamp | undefined;
 
   /**
-   * Captions of the audio, of the kinds that were asked for.
+   * Captions of the audio, in the requested formats.
    *
    * @generated from field: repeated sonant.v1.CaptionLink captions = 13;
    */
@@ -236,13 +236,13 @@ export const SynthesizeSpeechResponseSchema: GenMessage<SynthesizeSpeechResponse
   messageDesc(file_sonant_v1_speech, 2);
 
 /**
- * What to speak, piece by piece, and how.
+ * Request of StreamSpeech.
  *
  * @generated from message sonant.v1.StreamSpeechRequest
  */
 export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   /**
-   * Voice to speak with: 1 to 128 characters, required.
+   * Id of the voice: 1 to 128 characters, required.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -263,7 +263,7 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   sampleRateHz?: number | undefined;
 
   /**
-   * Language of the text as a BCP-47 tag, one that the voice can speak. Default "en-US".
+   * Language of the text as a BCP-47 tag, one that the voice speaks. Default "en-US".
    *
    * @generated from field: optional string language_code = 4;
    */
@@ -277,21 +277,22 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   outputFormat: OutputFormat;
 
   /**
-   * Speed of speech, 0.25 to 4.0; 2.0 is twice as fast, the pitch stays. Default 1.0.
+   * Speed of speech, 0.25 to 4.0; 2.0 is twice as fast. The pitch is preserved. Default 1.0.
    *
    * @generated from field: optional double speaking_rate = 6;
    */
   speakingRate?: number | undefined;
 
   /**
-   * Which times to send along. Default none.
+   * Timestamps to send with the audio. Default none.
    *
    * @generated from field: sonant.v1.TimestampKind timestamps = 7;
    */
   timestamps: TimestampKind;
 
   /**
-   * RETURN_FORMAT_URL also stores the audio and tells its link in `info` and `done`. Default: it is only streamed.
+   * RETURN_FORMAT_URL also stores the audio and returns its link in `info` and `done`. Default: the audio is only
+   * streamed.
    *
    * @generated from field: sonant.v1.ReturnFormat return_format = 8;
    */
@@ -312,13 +313,13 @@ export const StreamSpeechRequestSchema: GenMessage<StreamSpeechRequest> = /*@__P
  */
 export type StreamSpeechResponse = Message<"sonant.v1.StreamSpeechResponse"> & {
   /**
-   * What happened.
+   * The event.
    *
    * @generated from oneof sonant.v1.StreamSpeechResponse.event
    */
   event: {
     /**
-     * The first event: what the audio will be.
+     * The first event: properties of the audio.
      *
      * @generated from field: sonant.v1.SpeechInfo info = 1;
      */
@@ -334,7 +335,7 @@ export type StreamSpeechResponse = Message<"sonant.v1.StreamSpeechResponse"> & {
     case: "audio";
   } | {
     /**
-     * When words are heard, if asked for.
+     * Start and end of words, if requested.
      *
      * @generated from field: sonant.v1.SpeechTimestamps timestamps = 3;
      */
@@ -342,7 +343,7 @@ export type StreamSpeechResponse = Message<"sonant.v1.StreamSpeechResponse"> & {
     case: "timestamps";
   } | {
     /**
-     * A chunk is spoken to its end.
+     * The end of a chunk.
      *
      * @generated from field: sonant.v1.SpeechChunkDone chunk_done = 4;
      */
@@ -350,7 +351,7 @@ export type StreamSpeechResponse = Message<"sonant.v1.StreamSpeechResponse"> & {
     case: "chunkDone";
   } | {
     /**
-     * The last event: all is spoken.
+     * The last event: the audio is complete.
      *
      * @generated from field: sonant.v1.SpeechDone done = 5;
      */
@@ -367,7 +368,7 @@ export const StreamSpeechResponseSchema: GenMessage<StreamSpeechResponse> = /*@_
   messageDesc(file_sonant_v1_speech, 4);
 
 /**
- * What the audio of a stream will be.
+ * Properties of the audio of a stream.
  *
  * @generated from message sonant.v1.SpeechInfo
  */
@@ -401,14 +402,14 @@ export type SpeechInfo = Message<"sonant.v1.SpeechInfo"> & {
   outputFormat: OutputFormat;
 
   /**
-   * Media type of all audio pieces joined, such as "audio/wav".
+   * Media type of the whole audio, such as "audio/wav".
    *
    * @generated from field: string content_type = 5;
    */
   contentType: string;
 
   /**
-   * Sample rate of the audio in hertz; of Opus, which decodes at 48000, the one that was asked for.
+   * Sample rate of the audio in hertz; for Opus, which decodes at 48000, the requested one.
    *
    * @generated from field: int32 sample_rate_hz = 6;
    */
@@ -422,42 +423,42 @@ export type SpeechInfo = Message<"sonant.v1.SpeechInfo"> & {
   channelCount: number;
 
   /**
-   * How many chunks were received.
+   * Number of chunks received.
    *
    * @generated from field: int32 chunk_count = 8;
    */
   chunkCount: number;
 
   /**
-   * Unicode code points of all chunks received: what is counted and charged.
+   * Unicode code points of all chunks as received; this number is charged.
    *
    * @generated from field: int32 chars = 9;
    */
   chars: number;
 
   /**
-   * What the caller may want to know though nothing failed: "nothing_spoken", "transliterated".
+   * Warnings of a successful request: "nothing_spoken", "transliterated".
    *
    * @generated from field: repeated string warnings = 10;
    */
   warnings: string[];
 
   /**
-   * Public address of the audio once the stream is done, if it was asked for.
+   * Public URL of the audio, valid when the stream is complete; only if requested.
    *
    * @generated from field: string audio_url = 11;
    */
   audioUrl: string;
 
   /**
-   * When the link stops working; absent without one.
+   * When the link expires; not set without a link.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 12;
    */
   expireTime?: Timestamp | undefined;
 
   /**
-   * Whether the audio comes out of the cache, without an engine.
+   * Whether the audio comes from the cache.
    *
    * @generated from field: bool cached = 13;
    */
@@ -472,13 +473,13 @@ export const SpeechInfoSchema: GenMessage<SpeechInfo> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 5);
 
 /**
- * A piece of audio. All pieces of a stream joined are one valid file of its format.
+ * A piece of audio. All pieces of a stream concatenated are one valid file of its format.
  *
  * @generated from message sonant.v1.SpeechAudio
  */
 export type SpeechAudio = Message<"sonant.v1.SpeechAudio"> & {
   /**
-   * Which chunk is being spoken, from 0.
+   * Index of the chunk, from 0.
    *
    * @generated from field: int32 chunk_index = 1;
    */
@@ -500,13 +501,13 @@ export const SpeechAudioSchema: GenMessage<SpeechAudio> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 6);
 
 /**
- * When words are heard.
+ * Start and end of words.
  *
  * @generated from message sonant.v1.SpeechTimestamps
  */
 export type SpeechTimestamps = Message<"sonant.v1.SpeechTimestamps"> & {
   /**
-   * Which chunk the words are in, from 0.
+   * Index of the chunk that contains the words, from 0.
    *
    * @generated from field: int32 chunk_index = 1;
    */
@@ -520,7 +521,7 @@ export type SpeechTimestamps = Message<"sonant.v1.SpeechTimestamps"> & {
   words: WordTimestamp[];
 
   /**
-   * Where the times come from.
+   * Source of the times.
    *
    * @generated from field: sonant.v1.SpeechTimestamps.Quality quality = 3;
    */
@@ -535,7 +536,7 @@ export const SpeechTimestampsSchema: GenMessage<SpeechTimestamps> = /*@__PURE__*
   messageDesc(file_sonant_v1_speech, 7);
 
 /**
- * Where the times come from.
+ * Source of the times.
  *
  * @generated from enum sonant.v1.SpeechTimestamps.Quality
  */
@@ -548,7 +549,7 @@ export const SpeechTimestamps_Quality = {
   UNSPECIFIED: 0,
 
   /**
-   * The engine timed the words itself.
+   * The engine reported the times.
    *
    * @generated from enum value: QUALITY_ENGINE = 1;
    */
@@ -563,7 +564,7 @@ export const SpeechTimestamps_Quality = {
 } as const;
 
 /**
- * Where the times come from.
+ * Source of the times.
  *
  * @generated from enum sonant.v1.SpeechTimestamps.Quality
  */
@@ -576,7 +577,7 @@ export const SpeechTimestamps_QualitySchema: GenEnum<SpeechTimestamps_Quality> =
   enumDesc(file_sonant_v1_speech, 7, 0);
 
 /**
- * When one word of the caller's text is heard.
+ * Start and end of one word of the caller's text.
  *
  * @generated from message sonant.v1.WordTimestamp
  */
@@ -589,28 +590,28 @@ export type WordTimestamp = Message<"sonant.v1.WordTimestamp"> & {
   text: string;
 
   /**
-   * Where it begins in its chunk, in Unicode code points from 0.
+   * Its position in the chunk, in Unicode code points from 0.
    *
    * @generated from field: int32 offset = 2;
    */
   offset: number;
 
   /**
-   * How many Unicode code points of the chunk it spans.
+   * Its length in the chunk, in Unicode code points.
    *
    * @generated from field: int32 length = 3;
    */
   length: number;
 
   /**
-   * When it begins, in seconds from the first sample of the stream.
+   * Its start, in seconds from the first sample of the stream.
    *
    * @generated from field: double start_seconds = 4;
    */
   startSeconds: number;
 
   /**
-   * When it ends, in seconds from the first sample of the stream.
+   * Its end, in seconds from the first sample of the stream.
    *
    * @generated from field: double end_seconds = 5;
    */
@@ -625,13 +626,13 @@ export const WordTimestampSchema: GenMessage<WordTimestamp> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 8);
 
 /**
- * A chunk is spoken to its end.
+ * The end of a chunk.
  *
  * @generated from message sonant.v1.SpeechChunkDone
  */
 export type SpeechChunkDone = Message<"sonant.v1.SpeechChunkDone"> & {
   /**
-   * Which chunk, from 0.
+   * Index of the chunk, from 0.
    *
    * @generated from field: int32 chunk_index = 1;
    */
@@ -645,14 +646,14 @@ export type SpeechChunkDone = Message<"sonant.v1.SpeechChunkDone"> & {
   chars: number;
 
   /**
-   * When it begins, in seconds from the first sample of the stream.
+   * Its start, in seconds from the first sample of the stream.
    *
    * @generated from field: double start_seconds = 3;
    */
   startSeconds: number;
 
   /**
-   * When it ends, in seconds from the first sample of the stream.
+   * Its end, in seconds from the first sample of the stream.
    *
    * @generated from field: double end_seconds = 4;
    */
@@ -667,20 +668,20 @@ export const SpeechChunkDoneSchema: GenMessage<SpeechChunkDone> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 9);
 
 /**
- * All is spoken.
+ * The end of a complete stream.
  *
  * @generated from message sonant.v1.SpeechDone
  */
 export type SpeechDone = Message<"sonant.v1.SpeechDone"> & {
   /**
-   * Unicode code points of all chunks: what is counted and charged.
+   * Unicode code points of all chunks; this number is charged.
    *
    * @generated from field: int32 chars = 1;
    */
   chars: number;
 
   /**
-   * How long the audio lasts.
+   * Duration of the audio.
    *
    * @generated from field: google.protobuf.Duration duration = 2;
    */
@@ -694,7 +695,7 @@ export type SpeechDone = Message<"sonant.v1.SpeechDone"> & {
   byteCount: bigint;
 
   /**
-   * Public address of the audio, if it was asked for.
+   * Public URL of the audio, if requested.
    *
    * @generated from field: string audio_url = 4;
    */
@@ -709,13 +710,13 @@ export const SpeechDoneSchema: GenMessage<SpeechDone> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 10);
 
 /**
- * What would be spoken, and how.
+ * Request of EstimateSpeech.
  *
  * @generated from message sonant.v1.EstimateSpeechRequest
  */
 export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> & {
   /**
-   * Voice to speak with: 1 to 128 characters, required.
+   * Id of the voice: 1 to 128 characters, required.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -729,7 +730,7 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
   textChunks: string[];
 
   /**
-   * Language of the text as a BCP-47 tag, one that the voice can speak. Default "en-US".
+   * Language of the text as a BCP-47 tag, one that the voice speaks. Default "en-US".
    *
    * @generated from field: optional string language_code = 3;
    */
@@ -765,41 +766,41 @@ export const EstimateSpeechRequestSchema: GenMessage<EstimateSpeechRequest> = /*
   messageDesc(file_sonant_v1_speech, 11);
 
 /**
- * What speaking would cost.
+ * Response of EstimateSpeech.
  *
  * @generated from message sonant.v1.EstimateSpeechResponse
  */
 export type EstimateSpeechResponse = Message<"sonant.v1.EstimateSpeechResponse"> & {
   /**
-   * Unicode code points of the text: what is counted and charged.
+   * Unicode code points of the text; this number would be charged.
    *
    * @generated from field: int32 chars = 1;
    */
   chars: number;
 
   /**
-   * About how long the audio would last.
+   * Approximate duration of the audio.
    *
    * @generated from field: google.protobuf.Duration duration = 2;
    */
   duration?: Duration | undefined;
 
   /**
-   * About how many bytes of audio there would be.
+   * Approximate size of the audio in bytes.
    *
    * @generated from field: int64 byte_count = 3;
    */
   byteCount: bigint;
 
   /**
-   * Into how many segments the text would be cut.
+   * Number of segments that the text would be split into.
    *
    * @generated from field: int32 segment_count = 4;
    */
   segmentCount: number;
 
   /**
-   * What the caller may want to know though nothing failed: "nothing_spoken", "transliterated".
+   * Warnings of a successful request: "nothing_spoken", "transliterated".
    *
    * @generated from field: repeated string warnings = 5;
    */
@@ -814,13 +815,13 @@ export const EstimateSpeechResponseSchema: GenMessage<EstimateSpeechResponse> = 
   messageDesc(file_sonant_v1_speech, 12);
 
 /**
- * Which audio to delete.
+ * Request of DeleteAudio.
  *
  * @generated from message sonant.v1.DeleteAudioRequest
  */
 export type DeleteAudioRequest = Message<"sonant.v1.DeleteAudioRequest"> & {
   /**
-   * Id of the audio, as it was answered.
+   * Id of the audio, required.
    *
    * @generated from field: string audio_id = 1;
    */
@@ -835,7 +836,7 @@ export const DeleteAudioRequestSchema: GenMessage<DeleteAudioRequest> = /*@__PUR
   messageDesc(file_sonant_v1_speech, 13);
 
 /**
- * The audio is deleted.
+ * Response of DeleteAudio.
  *
  * @generated from message sonant.v1.DeleteAudioResponse
  */
@@ -856,43 +857,43 @@ export const DeleteAudioResponseSchema: GenMessage<DeleteAudioResponse> = /*@__P
  */
 export const OutputFormat = {
   /**
-   * Not said: WAV.
+   * Not set: WAV.
    *
    * @generated from enum value: OUTPUT_FORMAT_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * RIFF WAVE, 16-bit PCM, one channel (audio/wav). Streamed, its header states sizes of 0xFFFFFFFF.
+   * RIFF WAVE, 16-bit PCM, mono (audio/wav). In a stream, the header states sizes of 0xFFFFFFFF.
    *
    * @generated from enum value: OUTPUT_FORMAT_WAV = 1;
    */
   WAV: 1,
 
   /**
-   * Bare signed 16-bit little-endian samples, one channel (audio/pcm).
+   * Raw signed 16-bit little-endian samples, mono (audio/pcm).
    *
    * @generated from enum value: OUTPUT_FORMAT_PCM = 2;
    */
   PCM: 2,
 
   /**
-   * MPEG layer III, constant 64 kbit/s, one channel (audio/mpeg).
+   * MPEG layer III, constant 64 kbit/s, mono (audio/mpeg).
    *
    * @generated from enum value: OUTPUT_FORMAT_MP3 = 3;
    */
   MP3: 3,
 
   /**
-   * Opus in Ogg, about 32 kbit/s, one channel (audio/ogg). It decodes at 48000 Hz; the sample rate asked for stands in
-   * its header.
+   * Opus in Ogg, about 32 kbit/s, mono (audio/ogg). It decodes at 48000 Hz; its header states the requested sample
+   * rate.
    *
    * @generated from enum value: OUTPUT_FORMAT_OPUS = 4;
    */
   OPUS: 4,
 
   /**
-   * FLAC, 16 bits, one channel, lossless (audio/flac). Streamed, its header does not state its length.
+   * FLAC, 16-bit, mono, lossless (audio/flac). In a stream, the header does not state the length.
    *
    * @generated from enum value: OUTPUT_FORMAT_FLAC = 5;
    */
@@ -913,13 +914,13 @@ export const OutputFormatSchema: GenEnum<OutputFormat> = /*@__PURE__*/
   enumDesc(file_sonant_v1_speech, 0);
 
 /**
- * How the audio of a unary call is handed over.
+ * How the audio of a unary call is returned.
  *
  * @generated from enum sonant.v1.ReturnFormat
  */
 export const ReturnFormat = {
   /**
-   * Not said: a link.
+   * Not set: a link.
    *
    * @generated from enum value: RETURN_FORMAT_UNSPECIFIED = 0;
    */
@@ -941,7 +942,7 @@ export const ReturnFormat = {
 } as const;
 
 /**
- * How the audio of a unary call is handed over.
+ * How the audio of a unary call is returned.
  *
  * @generated from enum sonant.v1.ReturnFormat
  */
@@ -954,7 +955,7 @@ export const ReturnFormatSchema: GenEnum<ReturnFormat> = /*@__PURE__*/
   enumDesc(file_sonant_v1_speech, 1);
 
 /**
- * How captions are written.
+ * Format of captions.
  *
  * @generated from enum sonant.v1.CaptionFormat
  */
@@ -982,7 +983,7 @@ export const CaptionFormat = {
 } as const;
 
 /**
- * How captions are written.
+ * Format of captions.
  *
  * @generated from enum sonant.v1.CaptionFormat
  */
@@ -995,20 +996,20 @@ export const CaptionFormatSchema: GenEnum<CaptionFormat> = /*@__PURE__*/
   enumDesc(file_sonant_v1_speech, 2);
 
 /**
- * Which times a stream carries besides its audio.
+ * Timestamps that a stream contains.
  *
  * @generated from enum sonant.v1.TimestampKind
  */
 export const TimestampKind = {
   /**
-   * Not said: none.
+   * Not set: none.
    *
    * @generated from enum value: TIMESTAMP_KIND_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * When each word is heard.
+   * Start and end of each word.
    *
    * @generated from enum value: TIMESTAMP_KIND_WORD = 1;
    */
@@ -1016,7 +1017,7 @@ export const TimestampKind = {
 } as const;
 
 /**
- * Which times a stream carries besides its audio.
+ * Timestamps that a stream contains.
  *
  * @generated from enum sonant.v1.TimestampKind
  */
@@ -1032,14 +1033,14 @@ export const TimestampKindSchema: GenEnum<TimestampKind> = /*@__PURE__*/
  * Turns text into speech.
  *
  * Every call carries an API key in the metadata `x-api-key`. Every failure carries a google.rpc.ErrorInfo whose
- * `reason` is a row of the table of failures in upper case and whose `domain` is "sonant"; wrong fields are listed,
- * all at once, in a google.rpc.BadRequest; what may succeed later carries a google.rpc.RetryInfo.
+ * `reason` is a reason of the table of failures in upper case and whose `domain` is "sonant". Invalid fields are
+ * listed, all at once, in a google.rpc.BadRequest. A failure that can be retried carries a google.rpc.RetryInfo.
  *
  * @generated from service sonant.v1.SpeechService
  */
 export const SpeechService: GenService<{
   /**
-   * Speaks one text and answers when all of it is spoken, with a link to the audio or with the audio itself.
+   * Synthesizes one text and returns, when all of it is synthesized, a link to the audio or the audio itself.
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST, TEXT_TOO_LONG), NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION
    * (VOICE_NOT_READY), RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED), UNAVAILABLE (ENGINE_UNAVAILABLE, OVERLOADED,
@@ -1053,11 +1054,11 @@ export const SpeechService: GenService<{
     output: typeof SynthesizeSpeechResponseSchema;
   },
   /**
-   * Speaks texts one after the other and sends the sound as it is made.
+   * Synthesizes texts in order and streams the audio as it is produced.
    *
-   * Events come in this order: one `info`; then `audio`, `timestamps` and `chunk_done` as the chunks are spoken; one
-   * `done`. Nothing is sent before the first sound exists, so whatever can be refused is refused with a status and no
-   * event. A stream that ends with status OK has sent all its audio; one that fails later ends with another status.
+   * Order of the events: one `info`; then `audio`, `timestamps` and `chunk_done` as the chunks are synthesized; one
+   * `done`. Nothing is sent before the first audio exists, so a failure before it has a status and no event. A stream
+   * that ends with status OK has sent all its audio; a stream that fails later ends with another status.
    *
    * @generated from rpc sonant.v1.SpeechService.StreamSpeech
    */
@@ -1067,7 +1068,8 @@ export const SpeechService: GenService<{
     output: typeof StreamSpeechResponseSchema;
   },
   /**
-   * Tells what speaking a text would cost, without speaking it. Fails as SynthesizeSpeech does before it speaks.
+   * Returns what synthesizing a text would cost, without synthesizing it. Fails as SynthesizeSpeech does before
+   * synthesis.
    *
    * @generated from rpc sonant.v1.SpeechService.EstimateSpeech
    */
@@ -1077,9 +1079,9 @@ export const SpeechService: GenService<{
     output: typeof EstimateSpeechResponseSchema;
   },
   /**
-   * Deletes stored audio that this key made; its link stops working at once.
+   * Deletes stored audio that this key created; its link stops working at once.
    *
-   * Fails with NOT_FOUND (NOT_FOUND) where there is none of this key's.
+   * Fails with NOT_FOUND (NOT_FOUND) if this key has no such audio.
    *
    * @generated from rpc sonant.v1.SpeechService.DeleteAudio
    */

@@ -16,13 +16,13 @@ export const file_sonant_v1_voice: GenFile = /*@__PURE__*/
   fileDesc("ChVzb25hbnQvdjEvdm9pY2UucHJvdG8SCXNvbmFudC52MSLEAwoFVm9pY2USEAoIdm9pY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIiCgRraW5kGAQgASgOMhQuc29uYW50LnYxLlZvaWNlS2luZBIOCgZlbmdpbmUYBSABKAkSJgoGc3RhdHVzGAYgASgOMhYuc29uYW50LnYxLlZvaWNlU3RhdHVzEhYKDmxhbmd1YWdlX2NvZGVzGAcgAygJEiwKBmxhYmVscxgIIAMoCzIcLnNvbmFudC52MS5Wb2ljZS5MYWJlbHNFbnRyeRIpCghiaW5kaW5ncxgJIAMoCzIXLnNvbmFudC52MS5Wb2ljZUJpbmRpbmcSKAoHY29uc2VudBgKIAEoCzIXLnNvbmFudC52MS5Wb2ljZUNvbnNlbnQSLwoLY3JlYXRlX3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjAKDFZvaWNlQmluZGluZxIOCgZlbmdpbmUYASABKAkSEAoIdm9pY2VfaWQYAiABKAki2gEKDFZvaWNlQ29uc2VudBIUCgxzcGVha2VyX25hbWUYASABKAkSEQoJc3RhdGVtZW50GAIgASgJEhUKDWxhbmd1YWdlX2NvZGUYAyABKAkSFAoMYXVkaW9fc2hhMjU2GAQgASgJEi0KCWdpdmVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMY29uZmlybWVkX2J5GAYgASgJEi8KC3Jldm9rZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKDAQoRTGlzdFZvaWNlc1JlcXVlc3QSFgoJcGFnZV9zaXplGAEgASgFSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRIVCg1sYW5ndWFnZV9jb2RlGAMgASgJEg4KBmVuZ2luZRgEIAEoCRINCgVxdWVyeRgFIAEoCUIMCgpfcGFnZV9zaXplIk8KEkxpc3RWb2ljZXNSZXNwb25zZRIgCgZ2b2ljZXMYASADKAsyEC5zb25hbnQudjEuVm9pY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiMKD0dldFZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSIzChBHZXRWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIicKE1ByZXZpZXdWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkiTwoUUHJldmlld1ZvaWNlUmVzcG9uc2USEwoLYXVkaW9fYnl0ZXMYASABKAwSFAoMY29udGVudF90eXBlGAIgASgJEgwKBHRleHQYAyABKAki9AEKCVZvaWNlU3BlYxIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhYKDmxhbmd1YWdlX2NvZGVzGAMgAygJEjAKBmxhYmVscxgEIAMoCzIgLnNvbmFudC52MS5Wb2ljZVNwZWMuTGFiZWxzRW50cnkSKQoIYmluZGluZ3MYBSADKAsyFy5zb25hbnQudjEuVm9pY2VCaW5kaW5nEhQKB2VuYWJsZWQYBiABKAhIAIgBARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgoKCF9lbmFibGVkIkoKEkNyZWF0ZVZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRIiCgRzcGVjGAIgASgLMhQuc29uYW50LnYxLlZvaWNlU3BlYyI2ChNDcmVhdGVWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIhgKFkRlc2NyaWJlQ2xvbmluZ1JlcXVlc3QiRAoXRGVzY3JpYmVDbG9uaW5nUmVzcG9uc2USKQoHZW5naW5lcxgBIAMoCzIYLnNvbmFudC52MS5DbG9uaW5nRW5naW5lIpICCg1DbG9uaW5nRW5naW5lEg4KBmVuZ2luZRgBIAEoCRIdChVzYW1wbGVfbGFuZ3VhZ2VfY29kZXMYAiADKAkSGgoSc2FtcGxlX3NlY29uZHNfbWluGAMgASgBEhoKEnNhbXBsZV9zZWNvbmRzX21heBgEIAEoARIcChRuZWVkc19yZWZlcmVuY2VfdGV4dBgFIAEoCBJFCg9jb25zZW50X3NjcmlwdHMYBiADKAsyLC5zb25hbnQudjEuQ2xvbmluZ0VuZ2luZS5Db25zZW50U2NyaXB0c0VudHJ5GjUKE0NvbnNlbnRTY3JpcHRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLPAgoRQ2xvbmVWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRI4CgZsYWJlbHMYBCADKAsyKC5zb25hbnQudjEuQ2xvbmVWb2ljZVJlcXVlc3QuTGFiZWxzRW50cnkSFQoNbGFuZ3VhZ2VfY29kZRgFIAEoCRIXCg9yZWZlcmVuY2VfYXVkaW8YBiABKAwSFgoOcmVmZXJlbmNlX3RleHQYByABKAkSFQoNY29uc2VudF9hdWRpbxgIIAEoDBIUCgxzcGVha2VyX25hbWUYCSABKAkSFgoOY29uc2VudF9zY3JpcHQYCiABKAkSDwoHZW5naW5lcxgLIAMoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjUKEkNsb25lVm9pY2VSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSJ7ChJVcGRhdGVWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSIgoEc3BlYxgCIAEoCzIULnNvbmFudC52MS5Wb2ljZVNwZWMSLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIjYKE1VwZGF0ZVZvaWNlUmVzcG9uc2USHwoFdm9pY2UYASABKAsyEC5zb25hbnQudjEuVm9pY2UiJgoSRGVsZXRlVm9pY2VSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJIhUKE0RlbGV0ZVZvaWNlUmVzcG9uc2UiLQoZUmV2b2tlVm9pY2VDb25zZW50UmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSI9ChpSZXZva2VWb2ljZUNvbnNlbnRSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSpUCglWb2ljZUtpbmQSGgoWVk9JQ0VfS0lORF9VTlNQRUNJRklFRBAAEhQKEFZPSUNFX0tJTkRfU1RPQ0sQARIVChFWT0lDRV9LSU5EX0NMT05FRBACKrMBCgtWb2ljZVN0YXR1cxIcChhWT0lDRV9TVEFUVVNfVU5TUEVDSUZJRUQQABIYChRWT0lDRV9TVEFUVVNfUEVORElORxABEhYKElZPSUNFX1NUQVRVU19SRUFEWRACEhcKE1ZPSUNFX1NUQVRVU19GQUlMRUQQAxIZChVWT0lDRV9TVEFUVVNfRElTQUJMRUQQBBIgChxWT0lDRV9TVEFUVVNfQ09OU0VOVF9SRVZPS0VEEAUy/wYKDFZvaWNlU2VydmljZRJaCgpMaXN0Vm9pY2VzEhwuc29uYW50LnYxLkxpc3RWb2ljZXNSZXF1ZXN0Gh0uc29uYW50LnYxLkxpc3RWb2ljZXNSZXNwb25zZSIPis4YC3ZvaWNlczpyZWFkElQKCEdldFZvaWNlEhouc29uYW50LnYxLkdldFZvaWNlUmVxdWVzdBobLnNvbmFudC52MS5HZXRWb2ljZVJlc3BvbnNlIg+KzhgLdm9pY2VzOnJlYWQSYAoMUHJldmlld1ZvaWNlEh4uc29uYW50LnYxLlByZXZpZXdWb2ljZVJlcXVlc3QaHy5zb25hbnQudjEuUHJldmlld1ZvaWNlUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJeCgtDcmVhdGVWb2ljZRIdLnNvbmFudC52MS5DcmVhdGVWb2ljZVJlcXVlc3QaHi5zb25hbnQudjEuQ3JlYXRlVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJpCg9EZXNjcmliZUNsb25pbmcSIS5zb25hbnQudjEuRGVzY3JpYmVDbG9uaW5nUmVxdWVzdBoiLnNvbmFudC52MS5EZXNjcmliZUNsb25pbmdSZXNwb25zZSIPis4YC3ZvaWNlczpyZWFkElsKCkNsb25lVm9pY2USHC5zb25hbnQudjEuQ2xvbmVWb2ljZVJlcXVlc3QaHS5zb25hbnQudjEuQ2xvbmVWb2ljZVJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlEl4KC1VwZGF0ZVZvaWNlEh0uc29uYW50LnYxLlVwZGF0ZVZvaWNlUmVxdWVzdBoeLnNvbmFudC52MS5VcGRhdGVWb2ljZVJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlEl4KC0RlbGV0ZVZvaWNlEh0uc29uYW50LnYxLkRlbGV0ZVZvaWNlUmVxdWVzdBoeLnNvbmFudC52MS5EZWxldGVWb2ljZVJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlEnMKElJldm9rZVZvaWNlQ29uc2VudBIkLnNvbmFudC52MS5SZXZva2VWb2ljZUNvbnNlbnRSZXF1ZXN0GiUuc29uYW50LnYxLlJldm9rZVZvaWNlQ29uc2VudFJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_scope]);
 
 /**
- * Someone to speak with.
+ * A voice.
  *
  * @generated from message sonant.v1.Voice
  */
 export type Voice = Message<"sonant.v1.Voice"> & {
   /**
-   * What callers ask for: 1 to 128 characters.
+   * Id of the voice: 1 to 128 characters.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -43,14 +43,14 @@ export type Voice = Message<"sonant.v1.Voice"> & {
   description: string;
 
   /**
-   * Where it comes from.
+   * Origin of the voice.
    *
    * @generated from field: sonant.v1.VoiceKind kind = 4;
    */
   kind: VoiceKind;
 
   /**
-   * The engine that speaks it, where there are several the first that may.
+   * The engine that speaks it; of several, the first.
    *
    * @generated from field: string engine = 5;
    */
@@ -64,7 +64,7 @@ export type Voice = Message<"sonant.v1.Voice"> & {
   status: VoiceStatus;
 
   /**
-   * Languages it speaks as BCP-47 ranges, its own first: "en" covers "en-US" and "en-GB".
+   * Languages it speaks as BCP-47 ranges, its main language first: "en" covers "en-US" and "en-GB".
    *
    * @generated from field: repeated string language_codes = 7;
    */
@@ -78,28 +78,28 @@ export type Voice = Message<"sonant.v1.Voice"> & {
   labels: { [key: string]: string };
 
   /**
-   * Who speaks it, the best first: the next one does where one cannot.
+   * The voices of engines that it uses, in order of preference: if one fails, the next one is used.
    *
    * @generated from field: repeated sonant.v1.VoiceBinding bindings = 9;
    */
   bindings: VoiceBinding[];
 
   /**
-   * The consent of the person cloned; not set where nobody was.
+   * The consent of the cloned person; not set for other voices.
    *
    * @generated from field: sonant.v1.VoiceConsent consent = 10;
    */
   consent?: VoiceConsent | undefined;
 
   /**
-   * When it was made; not set for a voice just as its engine brings it.
+   * When it was created; not set for an unchanged voice of an engine.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 11;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When it was last changed; not set for a voice just as its engine brings it.
+   * When it was last changed; not set for an unchanged voice of an engine.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 12;
    */
@@ -114,7 +114,7 @@ export const VoiceSchema: GenMessage<Voice> = /*@__PURE__*/
   messageDesc(file_sonant_v1_voice, 0);
 
 /**
- * Who speaks a voice.
+ * A voice of an engine that a voice uses.
  *
  * @generated from message sonant.v1.VoiceBinding
  */
@@ -127,7 +127,7 @@ export type VoiceBinding = Message<"sonant.v1.VoiceBinding"> & {
   engine: string;
 
   /**
-   * Which of the engine's own voices; empty for a clone that the engine has made.
+   * Id of the engine's voice; empty for a clone made by the engine.
    *
    * @generated from field: string voice_id = 2;
    */
@@ -142,13 +142,13 @@ export const VoiceBindingSchema: GenMessage<VoiceBinding> = /*@__PURE__*/
   messageDesc(file_sonant_v1_voice, 1);
 
 /**
- * That a person has agreed to be cloned.
+ * The consent of a person to be cloned.
  *
  * @generated from message sonant.v1.VoiceConsent
  */
 export type VoiceConsent = Message<"sonant.v1.VoiceConsent"> & {
   /**
-   * Who it is.
+   * Name of the person.
    *
    * @generated from field: string speaker_name = 1;
    */
@@ -162,35 +162,35 @@ export type VoiceConsent = Message<"sonant.v1.VoiceConsent"> & {
   statement: string;
 
   /**
-   * The language of it, as BCP-47.
+   * The language of the recording, as BCP-47.
    *
    * @generated from field: string language_code = 3;
    */
   languageCode: string;
 
   /**
-   * SHA-256 of the recording, in hexadecimal. The recording itself is not kept.
+   * SHA-256 of the recording, in hexadecimal. The recording itself is not stored.
    *
    * @generated from field: string audio_sha256 = 4;
    */
   audioSha256: string;
 
   /**
-   * When it was brought.
+   * When it was received.
    *
    * @generated from field: google.protobuf.Timestamp give_time = 5;
    */
   giveTime?: Timestamp | undefined;
 
   /**
-   * Who brought it, such as "key:key_01JD...".
+   * Who sent it, such as "key:key_01JD...".
    *
    * @generated from field: string confirmed_by = 6;
    */
   confirmedBy: string;
 
   /**
-   * When it was withdrawn; not set while it holds.
+   * When it was withdrawn; not set while it is valid.
    *
    * @generated from field: google.protobuf.Timestamp revoke_time = 7;
    */
@@ -205,27 +205,27 @@ export const VoiceConsentSchema: GenMessage<VoiceConsent> = /*@__PURE__*/
   messageDesc(file_sonant_v1_voice, 2);
 
 /**
- * Which voices to list.
+ * Request of ListVoices.
  *
  * @generated from message sonant.v1.ListVoicesRequest
  */
 export type ListVoicesRequest = Message<"sonant.v1.ListVoicesRequest"> & {
   /**
-   * Most voices to answer: 1 to 1000. Default 100.
+   * Maximum number of voices to return: 1 to 1000. Default 100.
    *
    * @generated from field: optional int32 page_size = 1;
    */
   pageSize?: number | undefined;
 
   /**
-   * Where to go on: `next_page_token` of the page before. Empty for the first page.
+   * `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
 
   /**
-   * Only voices that can speak this BCP-47 language. Empty for all.
+   * Only voices that speak this BCP-47 language. Empty for all.
    *
    * @generated from field: string language_code = 3;
    */
@@ -267,7 +267,7 @@ export type ListVoicesResponse = Message<"sonant.v1.ListVoicesResponse"> & {
   voices: Voice[];
 
   /**
-   * Where the next page begins; empty on the last one.
+   * Token of the next page; empty on the last one.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -282,7 +282,7 @@ export const ListVoicesResponseSchema: GenMessage<ListVoicesResponse> = /*@__PUR
   messageDesc(file_sonant_v1_voice, 4);
 
 /**
- * Which voice to tell of.
+ * Request of GetVoice.
  *
  * @generated from message sonant.v1.GetVoiceRequest
  */
@@ -303,7 +303,7 @@ export const GetVoiceRequestSchema: GenMessage<GetVoiceRequest> = /*@__PURE__*/
   messageDesc(file_sonant_v1_voice, 5);
 
 /**
- * One voice.
+ * Response of GetVoice.
  *
  * @generated from message sonant.v1.GetVoiceResponse
  */
@@ -324,7 +324,7 @@ export const GetVoiceResponseSchema: GenMessage<GetVoiceResponse> = /*@__PURE__*
   messageDesc(file_sonant_v1_voice, 6);
 
 /**
- * Which voice to let hear.
+ * Request of PreviewVoice.
  *
  * @generated from message sonant.v1.PreviewVoiceRequest
  */
@@ -345,13 +345,13 @@ export const PreviewVoiceRequestSchema: GenMessage<PreviewVoiceRequest> = /*@__P
   messageDesc(file_sonant_v1_voice, 7);
 
 /**
- * How a voice sounds.
+ * Response of PreviewVoice.
  *
  * @generated from message sonant.v1.PreviewVoiceResponse
  */
 export type PreviewVoiceResponse = Message<"sonant.v1.PreviewVoiceResponse"> & {
   /**
-   * A whole MP3 file.
+   * A complete MP3 file.
    *
    * @generated from field: bytes audio_bytes = 1;
    */
@@ -365,7 +365,7 @@ export type PreviewVoiceResponse = Message<"sonant.v1.PreviewVoiceResponse"> & {
   contentType: string;
 
   /**
-   * What is said in it.
+   * The spoken text.
    *
    * @generated from field: string text = 3;
    */
@@ -380,13 +380,13 @@ export const PreviewVoiceResponseSchema: GenMessage<PreviewVoiceResponse> = /*@_
   messageDesc(file_sonant_v1_voice, 8);
 
 /**
- * What a voice is to be.
+ * The changeable fields of a voice.
  *
  * @generated from message sonant.v1.VoiceSpec
  */
 export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
   /**
-   * Name of the voice: 1 to 200 characters, required to make one.
+   * Name of the voice: 1 to 200 characters, required to create one.
    *
    * @generated from field: string name = 1;
    */
@@ -400,28 +400,29 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
   description: string;
 
   /**
-   * Languages it speaks as BCP-47 ranges, its own first: at most 100. Default: those of the first binding.
+   * Languages it speaks as BCP-47 ranges, its main language first: at most 100. Default: those of the first binding.
    *
    * @generated from field: repeated string language_codes = 3;
    */
   languageCodes: string[];
 
   /**
-   * Free labels: at most 20, named by at most 50 printable ASCII characters, with values of at most 200 characters.
+   * Free labels: at most 20, with names of at most 50 printable ASCII characters and values of at most 200 characters.
    *
    * @generated from field: map<string, string> labels = 4;
    */
   labels: { [key: string]: string };
 
   /**
-   * Who speaks it, the best first: 1 to 8, required to make one. A clone's binding can be put elsewhere, not left out.
+   * The voices of engines that it uses, in order of preference: 1 to 8, required to create one. The binding of a clone
+   * can be moved, not removed.
    *
    * @generated from field: repeated sonant.v1.VoiceBinding bindings = 5;
    */
   bindings: VoiceBinding[];
 
   /**
-   * Whether it can be used. Default: it can.
+   * Whether it is enabled. Default true.
    *
    * @generated from field: optional bool enabled = 6;
    */
@@ -436,21 +437,20 @@ export const VoiceSpecSchema: GenMessage<VoiceSpec> = /*@__PURE__*/
   messageDesc(file_sonant_v1_voice, 9);
 
 /**
- * Which voice to make.
+ * Request of CreateVoice.
  *
  * @generated from message sonant.v1.CreateVoiceRequest
  */
 export type CreateVoiceRequest = Message<"sonant.v1.CreateVoiceRequest"> & {
   /**
-   * What callers are to ask for: 1 to 128 letters, digits, ".", "_" and "-", a letter or digit first. Default: an id is
-   * made.
+   * Id of the voice: 1 to 128 letters, digits, ".", "_" and "-", a letter or digit first. Default: generated.
    *
    * @generated from field: string voice_id = 1;
    */
   voiceId: string;
 
   /**
-   * What it is to be.
+   * Its fields.
    *
    * @generated from field: sonant.v1.VoiceSpec spec = 2;
    */
@@ -465,7 +465,7 @@ export const CreateVoiceRequestSchema: GenMessage<CreateVoiceRequest> = /*@__PUR
   messageDesc(file_sonant_v1_voice, 10);
 
 /**
- * A voice that was made.
+ * Response of CreateVoice.
  *
  * @generated from message sonant.v1.CreateVoiceResponse
  */
@@ -486,7 +486,7 @@ export const CreateVoiceResponseSchema: GenMessage<CreateVoiceResponse> = /*@__P
   messageDesc(file_sonant_v1_voice, 11);
 
 /**
- * Asks how people can be cloned here.
+ * Request of DescribeCloning.
  *
  * @generated from message sonant.v1.DescribeCloningRequest
  */
@@ -501,13 +501,13 @@ export const DescribeCloningRequestSchema: GenMessage<DescribeCloningRequest> = 
   messageDesc(file_sonant_v1_voice, 12);
 
 /**
- * How people can be cloned here.
+ * Response of DescribeCloning.
  *
  * @generated from message sonant.v1.DescribeCloningResponse
  */
 export type DescribeCloningResponse = Message<"sonant.v1.DescribeCloningResponse"> & {
   /**
-   * Engines that can; none where cloning is not set up.
+   * Engines that can clone; empty if none is configured.
    *
    * @generated from field: repeated sonant.v1.CloningEngine engines = 1;
    */
@@ -542,28 +542,28 @@ export type CloningEngine = Message<"sonant.v1.CloningEngine"> & {
   sampleLanguageCodes: string[];
 
   /**
-   * Least speech that the reference must hold, in seconds.
+   * Minimum speech in the reference, in seconds.
    *
    * @generated from field: double sample_seconds_min = 3;
    */
   sampleSecondsMin: number;
 
   /**
-   * Most speech that the reference may hold, in seconds.
+   * Maximum speech in the reference, in seconds.
    *
    * @generated from field: double sample_seconds_max = 4;
    */
   sampleSecondsMax: number;
 
   /**
-   * Whether it must be told what is said in the reference.
+   * Whether it needs the text of the reference.
    *
    * @generated from field: bool needs_reference_text = 5;
    */
   needsReferenceText: boolean;
 
   /**
-   * What the person is to say to consent, by language; for others the caller gives a script of its own.
+   * The consent sentence by language; for other languages the caller chooses one.
    *
    * @generated from field: map<string, string> consent_scripts = 6;
    */
@@ -578,14 +578,13 @@ export const CloningEngineSchema: GenMessage<CloningEngine> = /*@__PURE__*/
   messageDesc(file_sonant_v1_voice, 14);
 
 /**
- * A person to clone.
+ * Request of CloneVoice.
  *
  * @generated from message sonant.v1.CloneVoiceRequest
  */
 export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
   /**
-   * What callers are to ask for: 1 to 128 letters, digits, ".", "_" and "-", a letter or digit first. Default: an id is
-   * made.
+   * Id of the voice: 1 to 128 letters, digits, ".", "_" and "-", a letter or digit first. Default: generated.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -606,7 +605,7 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
   description: string;
 
   /**
-   * Free labels: at most 20, named by at most 50 printable ASCII characters, with values of at most 200 characters.
+   * Free labels: at most 20, with names of at most 50 printable ASCII characters and values of at most 200 characters.
    *
    * @generated from field: map<string, string> labels = 4;
    */
@@ -627,36 +626,36 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
   referenceAudio: Uint8Array;
 
   /**
-   * What is said in it, where the engine needs to be told: at most 1000 characters.
+   * Text of the reference, if the engine needs it: at most 1000 characters.
    *
    * @generated from field: string reference_text = 7;
    */
   referenceText: string;
 
   /**
-   * The same person saying the consent script, required: another file of the same kinds, of at most 30 seconds, or of as
-   * much as the reference may hold.
+   * The same person reading the consent sentence, required: another file of these formats, of at most 30 seconds or the
+   * maximum of the reference.
    *
    * @generated from field: bytes consent_audio = 8;
    */
   consentAudio: Uint8Array;
 
   /**
-   * Who it is, 1 to 200 characters, required.
+   * Name of the person: 1 to 200 characters, required.
    *
    * @generated from field: string speaker_name = 9;
    */
   speakerName: string;
 
   /**
-   * What is said in the consent recording: at most 1000 characters. Default: the engine's script for the language.
+   * Text of the consent recording: at most 1000 characters. Default: the engine's sentence for the language.
    *
    * @generated from field: string consent_script = 10;
    */
   consentScript: string;
 
   /**
-   * Engines that are to make a clone, the best first: at most 8. Default: the first that can.
+   * Engines that make a clone, in order of preference: at most 8. Default: the first that can.
    *
    * @generated from field: repeated string engines = 11;
    */
@@ -671,7 +670,7 @@ export const CloneVoiceRequestSchema: GenMessage<CloneVoiceRequest> = /*@__PURE_
   messageDesc(file_sonant_v1_voice, 15);
 
 /**
- * A person who was cloned.
+ * Response of CloneVoice.
  *
  * @generated from message sonant.v1.CloneVoiceResponse
  */
@@ -692,7 +691,7 @@ export const CloneVoiceResponseSchema: GenMessage<CloneVoiceResponse> = /*@__PUR
   messageDesc(file_sonant_v1_voice, 16);
 
 /**
- * What to change of a voice.
+ * Request of UpdateVoice.
  *
  * @generated from message sonant.v1.UpdateVoiceRequest
  */
@@ -705,14 +704,14 @@ export type UpdateVoiceRequest = Message<"sonant.v1.UpdateVoiceRequest"> & {
   voiceId: string;
 
   /**
-   * What it is to be.
+   * Its fields.
    *
    * @generated from field: sonant.v1.VoiceSpec spec = 2;
    */
   spec?: VoiceSpec | undefined;
 
   /**
-   * The fields of `spec` that are meant, required.
+   * The fields of `spec` to change, required.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 3;
    */
@@ -727,7 +726,7 @@ export const UpdateVoiceRequestSchema: GenMessage<UpdateVoiceRequest> = /*@__PUR
   messageDesc(file_sonant_v1_voice, 17);
 
 /**
- * The voice as it is now.
+ * The changed voice.
  *
  * @generated from message sonant.v1.UpdateVoiceResponse
  */
@@ -748,7 +747,7 @@ export const UpdateVoiceResponseSchema: GenMessage<UpdateVoiceResponse> = /*@__P
   messageDesc(file_sonant_v1_voice, 18);
 
 /**
- * Which voice to delete.
+ * Request of DeleteVoice.
  *
  * @generated from message sonant.v1.DeleteVoiceRequest
  */
@@ -769,7 +768,7 @@ export const DeleteVoiceRequestSchema: GenMessage<DeleteVoiceRequest> = /*@__PUR
   messageDesc(file_sonant_v1_voice, 19);
 
 /**
- * The voice is deleted.
+ * Response of DeleteVoice.
  *
  * @generated from message sonant.v1.DeleteVoiceResponse
  */
@@ -784,7 +783,7 @@ export const DeleteVoiceResponseSchema: GenMessage<DeleteVoiceResponse> = /*@__P
   messageDesc(file_sonant_v1_voice, 20);
 
 /**
- * Whose consent is withdrawn.
+ * Request of RevokeVoiceConsent.
  *
  * @generated from message sonant.v1.RevokeVoiceConsentRequest
  */
@@ -805,7 +804,7 @@ export const RevokeVoiceConsentRequestSchema: GenMessage<RevokeVoiceConsentReque
   messageDesc(file_sonant_v1_voice, 21);
 
 /**
- * The voice as it is now.
+ * The changed voice.
  *
  * @generated from message sonant.v1.RevokeVoiceConsentResponse
  */
@@ -826,7 +825,7 @@ export const RevokeVoiceConsentResponseSchema: GenMessage<RevokeVoiceConsentResp
   messageDesc(file_sonant_v1_voice, 22);
 
 /**
- * Where a voice comes from.
+ * Origin of a voice.
  *
  * @generated from enum sonant.v1.VoiceKind
  */
@@ -854,7 +853,7 @@ export const VoiceKind = {
 } as const;
 
 /**
- * Where a voice comes from.
+ * Origin of a voice.
  *
  * @generated from enum sonant.v1.VoiceKind
  */
@@ -880,7 +879,7 @@ export const VoiceStatus = {
   UNSPECIFIED: 0,
 
   /**
-   * It is being made.
+   * It is being created.
    *
    * @generated from enum value: VOICE_STATUS_PENDING = 1;
    */
@@ -894,21 +893,21 @@ export const VoiceStatus = {
   READY: 2,
 
   /**
-   * It could not be made.
+   * It could not be created.
    *
    * @generated from enum value: VOICE_STATUS_FAILED = 3;
    */
   FAILED: 3,
 
   /**
-   * The operator has switched it off.
+   * It is disabled.
    *
    * @generated from enum value: VOICE_STATUS_DISABLED = 4;
    */
   DISABLED: 4,
 
   /**
-   * The person cloned has withdrawn consent.
+   * The cloned person has withdrawn consent.
    *
    * @generated from enum value: VOICE_STATUS_CONSENT_REVOKED = 5;
    */
@@ -929,10 +928,10 @@ export const VoiceStatusSchema: GenEnum<VoiceStatus> = /*@__PURE__*/
   enumDesc(file_sonant_v1_voice, 1);
 
 /**
- * Tells which voices there are, makes and keeps them, and clones people who consent.
+ * Lists, creates and changes voices, and clones people who consent.
  *
- * For a key that is limited to some voices there are no others: any other is NOT_FOUND (VOICE_NOT_FOUND), and it can
- * make no new one, which is PERMISSION_DENIED (ACCESS_DENIED).
+ * For a key with a list of voices no others exist: they are NOT_FOUND (VOICE_NOT_FOUND), and creating one is
+ * PERMISSION_DENIED (ACCESS_DENIED).
  *
  * @generated from service sonant.v1.VoiceService
  */
@@ -940,7 +939,7 @@ export const VoiceService: GenService<{
   /**
    * Lists the voices that the key may use, ordered by id.
    *
-   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for a page size or token that is not valid.
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid page size or token.
    *
    * @generated from rpc sonant.v1.VoiceService.ListVoices
    */
@@ -950,7 +949,7 @@ export const VoiceService: GenService<{
     output: typeof ListVoicesResponseSchema;
   },
   /**
-   * Tells of one voice. Fails with NOT_FOUND (VOICE_NOT_FOUND) where there is none that the key may use.
+   * Returns one voice. Fails with NOT_FOUND (VOICE_NOT_FOUND) if the key may use no such voice.
    *
    * @generated from rpc sonant.v1.VoiceService.GetVoice
    */
@@ -960,7 +959,7 @@ export const VoiceService: GenService<{
     output: typeof GetVoiceResponseSchema;
   },
   /**
-   * Lets hear a voice: a sentence in its own language, as MP3.
+   * Returns a sample of a voice: a sentence in its own language, as MP3.
    *
    * Fails with NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), and as the engine does.
    *
@@ -972,9 +971,9 @@ export const VoiceService: GenService<{
     output: typeof PreviewVoiceResponseSchema;
   },
   /**
-   * Makes a voice under a name of its own that voices of engines speak, the best that can at the time.
+   * Creates a voice that uses voices of engines, in order of preference.
    *
-   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are not valid or an id that is taken.
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields or an id that is in use.
    *
    * @generated from rpc sonant.v1.VoiceService.CreateVoice
    */
@@ -984,7 +983,7 @@ export const VoiceService: GenService<{
     output: typeof CreateVoiceResponseSchema;
   },
   /**
-   * Tells which engines can clone a person here, and what they need for it.
+   * Returns the engines that can clone a person, and what they need for it.
    *
    * @generated from rpc sonant.v1.VoiceService.DescribeCloning
    */
@@ -994,11 +993,11 @@ export const VoiceService: GenService<{
     output: typeof DescribeCloningResponseSchema;
   },
   /**
-   * Makes a voice of a person who consents, from two recordings: one to learn the voice from, one of the consent. Answers
-   * when the voice can speak. What the clone is made of is kept encrypted, and never answered by any call.
+   * Creates a voice of a person who consents, from two recordings: a sample of the voice, and the consent. Returns when
+   * the voice can speak. The clone's data is stored encrypted, and no call returns it.
    *
-   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are not valid and for recordings that will not do, each
-   * fault told; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 25 MiB; and as the engine does. Nothing is kept then.
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields and unsuitable recordings, with every problem
+   * listed; with INVALID_ARGUMENT (PAYLOAD_TOO_LARGE) above 25 MiB; and as the engine does. Nothing is stored then.
    *
    * @generated from rpc sonant.v1.VoiceService.CloneVoice
    */
@@ -1008,8 +1007,8 @@ export const VoiceService: GenService<{
     output: typeof CloneVoiceResponseSchema;
   },
   /**
-   * Changes what is told of a voice, who speaks it, or whether it can be used at all. Requests that run go on with what
-   * they began with. A voice of an engine's own may be changed too: what is changed is kept here, and counts.
+   * Changes the description of a voice, its bindings, or whether it is enabled. Running requests continue with the
+   * voice they started with. A voice of an engine can be changed too: the changes are stored here and take precedence.
    *
    * Fails as CreateVoice and GetVoice do.
    *
@@ -1021,10 +1020,10 @@ export const VoiceService: GenService<{
     output: typeof UpdateVoiceResponseSchema;
   },
   /**
-   * Deletes a voice that is kept here, and with it what its clone was made of and all stored audio of it; what runs ends.
-   * Of a voice of an engine's own, what was changed is forgotten.
+   * Deletes a stored voice, with its clone data and all its stored audio; running requests end. For a voice of an
+   * engine, the changes are deleted.
    *
-   * Fails as GetVoice does, and with INVALID_ARGUMENT (INVALID_REQUEST) for a voice of an engine's own as it is.
+   * Fails as GetVoice does, and with INVALID_ARGUMENT (INVALID_REQUEST) for an unchanged voice of an engine.
    *
    * @generated from rpc sonant.v1.VoiceService.DeleteVoice
    */
@@ -1034,10 +1033,10 @@ export const VoiceService: GenService<{
     output: typeof DeleteVoiceResponseSchema;
   },
   /**
-   * Withdraws the consent of the person cloned: the voice falls silent at once and for good, what it was made of is
-   * destroyed, all stored audio of it is gone. The record of the consent stays. Doing it again changes nothing.
+   * Withdraws the consent of the cloned person: the voice is disabled at once and permanently, and its clone data and
+   * all its stored audio are deleted. The audit record of the consent remains. Repeating the call changes nothing.
    *
-   * Fails as GetVoice does, and with INVALID_ARGUMENT (INVALID_REQUEST) for a voice that is no clone.
+   * Fails as GetVoice does, and with INVALID_ARGUMENT (INVALID_REQUEST) for a voice that is not a clone.
    *
    * @generated from rpc sonant.v1.VoiceService.RevokeVoiceConsent
    */

@@ -1,5 +1,5 @@
-// Reads the OpenAPI document for a human-readable reference: operations by tag, fields with their limits in words, responses
-// and failures. The page at /docs and docs/reference/rest.md are both rendered from it.
+// The OpenAPI document prepared for the page at /docs: operations by tag, fields with their types and limits in words,
+// responses with their content types, and the failures of each.
 
 import type { Schema } from '../http/route-docs.ts';
 import type { DocumentedContent, DocumentedOperation, DocumentedResponse, OpenApi } from './openapi-document.ts';
