@@ -11,8 +11,7 @@ import type { Caller, CaptionKind, SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import { type Voices, voicesFor } from '../speech/voice.ts';
-import { createSharedWork } from './shared-work.ts';
-import { localFlight, type Shared, type SingleFlight } from './single-flight.ts';
+import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 import { removeClip } from './stored-captions.ts';
 import { type ClipRecord, storeClip } from './stored-clip.ts';
 
@@ -95,10 +94,9 @@ const cachedLifeMin = 0.5;
 /** What people speak at, in characters of text as it is said. */
 const charsPerSecond = 14.5;
 
-/** `flights` are those of all the processes that serve the same callers. */
-export function createDelivery(options: DeliveryOptions, singleFlight: SingleFlight = localFlight): Delivery {
+/** `singleFlight` spans the replicas, where there are several. */
+export function createDelivery(options: DeliveryOptions, singleFlight: SingleFlight = createSingleFlight()): Delivery {
   const { speech, voices, clips, index, links } = options;
-  const work = createSharedWork<Shared<ClipRecord>>();
   const fileUrl = (clipId: string, extension: string) => `${links.baseUrl()}/audio/${clipId}.${extension}`;
   const urlOf = ({ clipId, format }: Pick<ClipRecord, 'clipId' | 'format'>) =>
     fileUrl(clipId, audioFormats[format as FormatName].extension);
@@ -157,12 +155,10 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       };
       if (fresh) return toDelivered(await speak(signal), voice, false, wanted);
       const flight = `${caller.callerId} ${cacheKeyOf(request, voice, plans.bindings[0]!.speaker)}`;
-      const { value: clip, isMade } = await work.join(flight, signal, (until) =>
-        singleFlight.share(flight, until, {
-          find: () => findSpoken(request, caller.callerId, plans),
-          make: () => speak(until),
-        }),
-      );
+      const { value: clip, isMade } = await singleFlight.run(flight, signal, {
+        find: () => findSpoken(request, caller.callerId, plans),
+        make: speak,
+      });
       return toDelivered(clip, voice, !isMade, wanted);
     },
 
