@@ -24,7 +24,7 @@ export type Lock = (key: string, signal: AbortSignal) => Promise<() => void>;
 
 interface Flight {
   result: Promise<FlightResult<unknown>>;
-  abort: AbortController;
+  stop: AbortController;
   waiting: number;
 }
 
@@ -44,11 +44,11 @@ export function createSingleFlight(lock?: Lock): SingleFlight {
   };
 
   const start = <T>(key: string, work: FlightWork<T>): Flight => {
-    const abort = new AbortController();
-    const result = findOrMake(key, abort.signal, work).finally(() => {
+    const stop = new AbortController();
+    const result = findOrMake(key, stop.signal, work).finally(() => {
       if (flights.get(key) === flight) flights.delete(key);
     });
-    const flight: Flight = { result, abort, waiting: 0 };
+    const flight: Flight = { result, stop, waiting: 0 };
     flights.set(key, flight);
     return flight;
   };
@@ -64,7 +64,7 @@ export function createSingleFlight(lock?: Lock): SingleFlight {
           flight.waiting--;
           if (flight.waiting > 0) return;
           if (flights.get(key) === flight) flights.delete(key);
-          flight.abort.abort(signal.reason);
+          flight.stop.abort(signal.reason);
         };
         signal.addEventListener('abort', leave, { once: true });
         const result = flight.result as Promise<FlightResult<T>>;

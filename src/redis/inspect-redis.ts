@@ -1,4 +1,4 @@
-// Whether the Redis or Valkey that is set up answers and takes what is asked of it, for `sonant doctor`.
+// Checks for `sonant doctor` whether the configured Redis or Valkey answers and runs scripts.
 import { connectRedis } from './redis.ts';
 
 export interface RedisFinding {
