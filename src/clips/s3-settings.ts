@@ -11,7 +11,7 @@ const isBaseUrl = (given: string) =>
 export const s3Settings = {
   s3Bucket: textSetting({
     name: 'SONANT_S3_BUCKET',
-    help: 'Bucket that stored audio is kept in; without it, in the data folder',
+    help: 'Bucket for stored audio; without it, audio is stored in the data folder',
     allowed: 'the name of a bucket',
     fallback: '',
     isAllowed: (given) => given === '' || /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(given),
@@ -25,14 +25,14 @@ export const s3Settings = {
   }),
   s3Prefix: textSetting({
     name: 'SONANT_S3_PREFIX',
-    help: 'What the keys of audio begin with in the bucket, such as sonant/',
+    help: 'Prefix of the keys in the bucket, such as sonant/',
     allowed: 'letters, digits, - _ . and /, with a / at its end and none at its beginning',
     fallback: '',
     isAllowed: (given) => given === '' || /^([\w-][\w.-]*\/){1,20}$/.test(given),
   }),
   s3Links: choiceSetting<S3Links>({
     name: 'SONANT_S3_LINKS',
-    help: 'How the addresses of audio get at it: proxy passes it through Sonant, presigned and public lead to the store itself',
+    help: 'How audio URLs are served: proxy streams through Sonant, presigned and public redirect to the store',
     choices: ['proxy', 'presigned', 'public'],
     fallback: 'proxy',
   }),

@@ -31,7 +31,7 @@ export function createRedisLock({ redis, prefix, leaseMs = usualLeaseMs }: Redis
   const released = new EventEmitter().setMaxListeners(0);
   redis.listen(channel, (name) => released.emit(name));
 
-  const isTaken = async (name: string, token: string): Promise<boolean> => {
+  const tryTake = async (name: string, token: string): Promise<boolean> => {
     try {
       return (await redis.run(take, [name], [token, leaseMs])) === 1;
     } catch (error) {
@@ -49,7 +49,7 @@ export function createRedisLock({ redis, prefix, leaseMs = usualLeaseMs }: Redis
       const tried = new AbortController();
       const until = AbortSignal.any([signal, tried.signal, AbortSignal.timeout(leaseMs / 4)]);
       const next = once(released, name, { signal: until }).catch(() => {});
-      const isOurs = await isTaken(name, token);
+      const isOurs = await tryTake(name, token);
       if (isOurs) tried.abort();
       await next;
       if (isOurs) break;

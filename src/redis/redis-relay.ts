@@ -1,4 +1,4 @@
-// Streams text from the replica that has a resource to a replica that was asked for it, through a Redis Stream:
+// Streams text from the replica that has a resource to a replica that needs it, through a Redis Stream:
 //
 //     SET     prefix:relay:has:RESOURCE  REPLICA   for a day, or until withdrawn
 //     PUBLISH prefix:relay:REPLICA       {"relay":2,"id":"ID","question":"..."}

@@ -90,7 +90,7 @@ class SharedRedis implements Redis {
     client.on('error', (error) => {
       this.#cause = error;
     });
-    // The server may have restarted without its data while nobody called it; those who registered with onBack write it again.
+    // The server may have restarted and lost its data; subscribers of onBack write theirs again.
     client.on('close', () => this.#goAway(new Error('the connection was closed')));
   }
 
