@@ -2,8 +2,7 @@
 // just ended, and speech that is under way. Through Redis or Valkey where one is set up; else this process is alone.
 
 import { type Config, ConfigError } from '../config.ts';
-import { createRedisFlights } from '../delivery/redis-single-flight.ts';
-import { localFlight, type SingleFlight } from '../delivery/single-flight.ts';
+import { createSingleFlight, type SingleFlight } from '../delivery/single-flight.ts';
 import type { ChangedKey } from '../keys/key-management.ts';
 import { createFailedAttempts, type FailedAttempts } from '../limits/failed-attempts.ts';
 import { createFallbackLimiter } from '../limits/fallback-limiter.ts';
@@ -11,6 +10,7 @@ import { createLimiter, type Limiter, type LimiterOptions } from '../limits/limi
 import { createRedisAccounts } from '../limits/redis-account.ts';
 import { type LimiterState, openRedisLimiter } from '../limits/redis-limiter.ts';
 import { openRedis, type RedisOptions } from '../redis/redis.ts';
+import { createRedisLock } from '../redis/redis-lock.ts';
 import { createRedisRelay, type Relay } from '../redis/redis-relay.ts';
 import type { Log } from '../telemetry/log.ts';
 
@@ -44,7 +44,7 @@ export async function openSharing({ config, spentSince, log, ...patience }: Shar
     return {
       limiter: createLimiter({ spentSince }),
       addresses: createFailedAttempts({ perMinute }),
-      singleFlight: localFlight,
+      singleFlight: createSingleFlight(),
       relay: undefined,
       tellOf: async () => {},
       limiterState: () => undefined,
@@ -65,7 +65,7 @@ export async function openSharing({ config, spentSince, log, ...patience }: Shar
   return {
     limiter,
     addresses: createFailedAttempts({ perMinute, share: limiter.takeAttempt }),
-    singleFlight: createRedisFlights({ redis, prefix }),
+    singleFlight: createSingleFlight(createRedisLock({ redis, prefix })),
     relay: createRedisRelay({
       redis: relayRedis,
       prefix,

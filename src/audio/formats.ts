@@ -1,19 +1,19 @@
-// What sound can leave as: one row a format, with its content type, its file extension and how a stream of it is
-// encoded. A row is all that anyone above needs to know of a format.
+// The output formats: one row a format, with its content type, file extension and streaming encoder. The rest of the
+// service knows a format only by its row.
 import { createFlacEncoder } from './flac/flac-encoder.ts';
 import { mp3DelaySamples, openMp3Encoder } from './mp3.ts';
 import { openOggOpusEncoder, opusBytesPerSecond, toOpusRateHz } from './ogg-opus.ts';
 import { createPcmEncoder, createWavEncoder } from './wav.ts';
 
-/** Encodes one stream, in order. All it answers, joined, is one valid file. */
+/** Encodes one stream, in order. The bytes that it returns make one valid file. */
 export interface Encoder {
-  /** The bytes that are ready; they may lag behind the samples. */
+  /** Returns the bytes that are ready; they may lag behind the samples. */
   encode(samples: Float32Array): Uint8Array;
   /** The last bytes. */
   end(): Uint8Array;
-  /** What a whole file begins with in place of what it began with as a stream, once all of it is known. */
+  /** After `end`, the first bytes of the whole file; they replace those of the stream, which could not know its length. */
   head?(): Uint8Array;
-  /** Frees it; after `end` there is nothing left to free. */
+  /** Frees the encoder; after `end` there is nothing left to free. */
   close(): void;
 }
 
@@ -21,22 +21,22 @@ export interface AudioFormat {
   name: FormatName;
   contentType: 'audio/wav' | 'audio/pcm' | 'audio/mpeg' | 'audio/ogg' | 'audio/flac';
   extension: string;
-  /** `sampleRateHz` is what was asked for; samples are taken at `encodedRateHz` of it. */
+  /** `sampleRateHz` is the rate requested; samples are taken at `encodedRateHz` of it. */
   openEncoder(sampleRateHz: number): Promise<Encoder>;
-  /** For a format that has rates of its own; without, all of them are its own. */
+  /** For a format that supports only some rates; without it, every rate is supported. */
   encodedRateHz?(sampleRateHz: number): number;
-  /** What a second of sound takes, or takes as a rule, headers aside. */
+  /** The size of a second of sound without headers; an estimate where the format compresses. */
   bytesPerSecond(sampleRateHz: number): number;
-  /** What it begins with besides. */
+  /** The size of the header. */
   headBytes?: number;
-  /** How many samples later than it went in the sound is heard, where the format cannot tell players to skip them. */
+  /** Encoder delay that players do not skip, because the format cannot declare it. */
   delaySamples?: number;
 }
 
 export type FormatName = 'wav' | 'pcm' | 'mp3' | 'opus' | 'flac';
 
 const bareBytesPerSecond = (sampleRateHz: number) => sampleRateHz * 2;
-/** As speech compresses, the more the higher the rate. */
+/** Measured with speech, which compresses better at higher rates. */
 const flacBytesPerSecond = (sampleRateHz: number) => 15_000 + sampleRateHz * 0.25;
 
 export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.freeze({
@@ -82,5 +82,5 @@ export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.fr
 
 export const formatNames = Object.keys(audioFormats) as readonly FormatName[];
 
-/** The sample rates that sound can leave at. */
+/** The sample rates of responses. */
 export const outputSampleRatesHz = [24000, 44100, 48000] as const;

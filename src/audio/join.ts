@@ -1,4 +1,4 @@
-// Puts parts of samples or bytes one after another into an array of their own, which may be sent to another thread.
+// Concatenates arrays of samples or bytes into a new array, which may be transferred to another thread.
 
 type Numbers = Uint8Array<ArrayBuffer> | Int16Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
 

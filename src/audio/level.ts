@@ -1,22 +1,21 @@
-// From 16-bit samples to floats at the wanted gain, through a soft limit, and back. The limit has no memory: each
-// sample goes through one curve, so nothing pumps, and a piece sounds the same whatever comes before it.
+// Converts 16-bit samples to floats with a gain, limits them softly, and converts them back. The limiter has no memory:
+// every sample goes through the same curve, so nothing pumps, and a piece sounds the same whatever precedes it.
 
 const fullScale = 32768;
 
-// At the house loudness all but a few samples in 100 000 are under the knee, where nothing changes. The rare burst above
-// it is rounded off below a ceiling that leaves room for rounding, and for a decoder that does not give back the very
-// same peaks.
+// At the target loudness all but a few samples in 100 000 are below the knee, where nothing changes. Rare peaks above it
+// are bent below a ceiling that leaves headroom for rounding and for decoders, which do not reproduce peaks exactly.
 const kneeDbfs = -1.5;
 const ceilingDbfs = -0.3;
 const knee = fromDb(kneeDbfs);
 const range = fromDb(ceilingDbfs) - knee;
 
-/** The factor that a gain in decibels is. */
+/** A gain in decibels as a factor. */
 export function fromDb(gainDb: number): number {
   return 10 ** (gainDb / 20);
 }
 
-/** Full scale at +-1, times the gain; louder than full scale is no loss here. */
+/** Full scale at +-1, times the gain. Values beyond full scale are not clipped. */
 export function toFloat(samples: Int16Array, gainDb: number): Float32Array {
   const factor = fromDb(gainDb) / fullScale;
   const floats = new Float32Array(samples.length);
@@ -24,14 +23,14 @@ export function toFloat(samples: Int16Array, gainDb: number): Float32Array {
   return floats;
 }
 
-/** Cut at full scale; what is no number is silence. */
+/** Clips at full scale; NaN becomes silence. */
 export function clamp(samples: Float32Array): Float32Array {
   const clamped = new Float32Array(samples.length);
   for (let i = 0; i < clamped.length; i++) clamped[i] = Math.max(-1, Math.min(1, samples[i]! || 0));
   return clamped;
 }
 
-/** Rounded to nearest; cut at full scale; what is no number is silence. */
+/** Rounds to nearest and clips at full scale; NaN becomes silence. */
 export function toInt16(samples: Float32Array): Int16Array<ArrayBuffer> {
   const integers = new Int16Array(samples.length);
   for (let i = 0; i < integers.length; i++)
@@ -40,8 +39,8 @@ export function toInt16(samples: Float32Array): Int16Array<ArrayBuffer> {
 }
 
 /**
- * Bends what is above the knee smoothly towards the ceiling, which it never passes; slope and curvature run on without
- * a break. Where nothing is above the knee, the answer is `samples` itself.
+ * Bends values above the knee smoothly towards the ceiling, which they never pass; slope and curvature are continuous.
+ * Where nothing is above the knee, `samples` itself is returned.
  */
 export function limit(samples: Float32Array): Float32Array {
   let limited = samples;

@@ -1,13 +1,13 @@
-// How loud speech is, and what brings it to the loudness of the house. ITU-R BS.1770 for one channel: K-weighting (a
-// shelf for the head, a high pass for the ear's deafness to rumble), then the mean power of blocks of 400 ms, one every
-// 100 ms; of those above -70 LUFS the mean; of those less than 10 LU below that mean the mean again. In LUFS a power is
-// -0.691 + 10 log10(power), which makes a full-scale sine of 997 Hz -3.01.
+// Measures the loudness of speech, and the gain to the target loudness. ITU-R BS.1770 for one channel: K-weighting (a
+// high shelf and a high-pass filter), then the mean power of 400 ms blocks, one every 100 ms; the mean of those above
+// -70 LUFS (absolute gate); then the mean of those less than 10 LU below that (relative gate). In LUFS a power is
+// -0.691 + 10 log10(power), so a full-scale sine at 997 Hz measures -3.01.
 import type { Pcm } from './pcm.ts';
 
-/** What every voice is brought to. Speech peaks 14 to 21 dB above it, nearly all of it under the knee of the limit. */
-export const houseLoudnessLufs = -21;
+/** The target of every voice. Speech peaks 14 to 21 dB above it, nearly always under the limiter's knee. */
+export const targetLoudnessLufs = -21;
 
-/** No voice is raised or lowered by more: what needs it is faulty, not quiet. */
+/** The largest gain, up or down: a voice that needs more is faulty, not quiet. */
 export const gainDbMax = 24;
 
 const absoluteGateLufs = -70;
@@ -15,7 +15,7 @@ const relativeGateLu = -10;
 const stepSeconds = 0.1;
 const stepsPerBlock = 4;
 
-/** In LUFS; -Infinity for silence. Sound shorter than a block is measured as one. */
+/** In LUFS; -Infinity for silence. Sound shorter than a block is measured as one block. */
 export function measureLoudness({ samples, sampleRateHz }: Pcm): number {
   const powers = blockPowers(samples, sampleRateHz);
   const audible = powers.filter((power) => toLufs(power) > absoluteGateLufs);
@@ -23,11 +23,11 @@ export function measureLoudness({ samples, sampleRateHz }: Pcm): number {
   return toLufs(mean(audible.filter((power) => toLufs(power) > gate)));
 }
 
-/** The gain that brings the sound to the house loudness; 0 for silence. */
+/** The gain that brings the sound to the target loudness; 0 for silence. */
 export function gainDbFor(pcm: Pcm): number {
   const loudness = measureLoudness(pcm);
   if (loudness === -Infinity) return 0;
-  return Math.max(-gainDbMax, Math.min(gainDbMax, houseLoudnessLufs - loudness));
+  return Math.max(-gainDbMax, Math.min(gainDbMax, targetLoudnessLufs - loudness));
 }
 
 const toLufs = (power: number): number => -0.691 + 10 * Math.log10(power);
@@ -36,15 +36,15 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 
 const mean = (values: readonly number[]): number => sum(values) / (values.length || 1);
 
-/** The mean power of every block, K-weighted. */
+/** The K-weighted mean power of each block. */
 function blockPowers(samples: Int16Array, sampleRateHz: number): number[] {
-  const voiceCache = headShelf(sampleRateHz);
-  const highPass = rumbleFilter(sampleRateHz);
+  const shelf = highShelf(sampleRateHz);
+  const highPass = highPassFilter(sampleRateHz);
   const step = Math.round(stepSeconds * sampleRateHz);
   const energies: number[] = [];
   let energy = 0;
   for (const [i, sample] of samples.entries()) {
-    energy += highPass(voiceCache(sample / 32768)) ** 2;
+    energy += highPass(shelf(sample / 32768)) ** 2;
     if ((i + 1) % step === 0) {
       energies.push(energy);
       energy = 0;
@@ -57,10 +57,10 @@ function blockPowers(samples: Int16Array, sampleRateHz: number): number[] {
 
 type Filter = (sample: number) => number;
 
-// The standard gives both filters as coefficients at 48 kHz. These are the analogue filters behind those figures (a
-// shelf of 4 dB at 1682 Hz and a high pass at 38 Hz), carried over to any rate by the bilinear transform.
+// The standard gives both filters as coefficients at 48 kHz. These are the analogue filters behind them (a shelf of 4 dB
+// at 1682 Hz and a high pass at 38 Hz), transformed to any rate by the bilinear transform.
 
-function headShelf(sampleRateHz: number): Filter {
+function highShelf(sampleRateHz: number): Filter {
   const k = Math.tan((Math.PI * 1681.974450955533) / sampleRateHz);
   const q = 0.7071752369554196;
   const high = 10 ** (3.999843853973347 / 20);
@@ -71,11 +71,11 @@ function headShelf(sampleRateHz: number): Filter {
   );
 }
 
-function rumbleFilter(sampleRateHz: number): Filter {
+function highPassFilter(sampleRateHz: number): Filter {
   const k = Math.tan((Math.PI * 38.13547087602444) / sampleRateHz);
   const q = 0.5003270373238773;
   const poles: Triple = [1 + k / q + k * k, 2 * (k * k - 1), 1 - k / q + k * k];
-  // The standard leaves this one's gain at 1 in the numerator as it stands, not divided by the first pole term.
+  // The standard's numerator is 1, -2, 1 after normalising: here it is multiplied by the first pole term in advance.
   return biquad([poles[0], -2 * poles[0], poles[0]], poles);
 }
 

@@ -1,7 +1,7 @@
-// MP3: MPEG-1 and MPEG-2 Audio Layer III (ISO/IEC 11172-3 and 13818-3), by LAME as WebAssembly. One channel at a constant
-// 64 kbit/s, which is plenty for speech. Nothing but frames: no ID3 tag, and no Xing frame, which a stream could not
-// fill in. Bytes follow the sound by 0.1 s or less, give or take a frame. The wasm is loaded on first use and encoders,
-// 2 MB each, serve one stream after another: each starts afresh, and the same sound gives the same bytes.
+// Encodes MP3: MPEG-1 and MPEG-2 Audio Layer III (ISO/IEC 11172-3 and 13818-3), with LAME as WebAssembly. One channel at
+// a constant 64 kbit/s, which is ample for speech. Only frames: no ID3 tag, and no Xing frame, which a stream cannot
+// fill in. Bytes lag behind the sound by about 0.1 s. The wasm is loaded on first use; encoders take 2 MB each and are
+// reused, each time reset, so that the same sound gives the same bytes.
 import { readFile } from 'node:fs/promises';
 import type { WasmMediaEncoder } from 'wasm-media-encoders';
 import type { Encoder } from './formats.ts';
@@ -11,25 +11,25 @@ import { clamp } from './level.ts';
 type Lame = WasmMediaEncoder<'audio/mpeg'>;
 type Mp3SampleRateHz = NonNullable<Parameters<Lame['configure']>[0]['outputSampleRate']>;
 
-/** What LAME puts before the sound, 576, and the filters of any decoder, 529; without a Xing frame nobody skips them. */
+/** LAME's encoder delay of 576 and the decoder's of 529. Without a Xing frame, players do not skip them. */
 export const mp3DelaySamples = 1105;
 
 const bitrateKbps = 64;
 const idleEncodersMax = 8;
-/** The wasm's memory grows to the largest block it was ever given, and never shrinks. */
+/** The wasm's memory grows to the largest block that it was given, and never shrinks. */
 const blockSamples = 8192;
 
 const idleEncoders: Lame[] = [];
-/** The wasm: its bytes at first, then compiled. */
+/** The wasm: first its bytes, then the compiled module. */
 let wasm: unknown;
 
 export async function openMp3Encoder(sampleRateHz: number): Promise<Encoder> {
   let lame: Lame | undefined = idleEncoders.pop() ?? (await createLame());
-  // LAME picks an output rate of its own where none is asked for; one that MP3 does not have it refuses.
+  // Without an output rate, LAME chooses one. It rejects a rate that MP3 does not have.
   const outputSampleRate = sampleRateHz as Mp3SampleRateHz;
   lame.configure({ sampleRate: sampleRateHz, outputSampleRate, channels: 1, bitrate: bitrateKbps });
 
-  // What it answers is a view of its memory, so it is copied. One that traps is out of our hands, never to be reused.
+  // The result is a view of the wasm's memory, so it is copied. An encoder that traps is not reused.
   const run = (step: (lame: Lame) => Uint8Array): Uint8Array<ArrayBuffer> => {
     if (!lame) throw new Error('This MP3 encoder has ended.');
     const working = lame;

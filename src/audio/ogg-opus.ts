@@ -1,10 +1,10 @@
-// Opus (RFC 6716) in Ogg (RFC 7845), by libopus as WebAssembly: one channel, 32 kbit/s or so, packets of 20 ms. A page
-// holds a fifth of a second, so that is how far bytes are behind the sound. Numbers are little-endian; how a page looks
-// stands in recording/ogg-pages.ts.
-//     page 0  "OpusHead" | 1: 1 | 1: channel | 2: samples to skip | 4: rate of what was coded | 2: 0 | 1: 0
-//     page 1  "OpusTags" | 4: length | who coded it | 4: 0
-//     others  packets, and how many samples they end after, at 48 kHz and with those to skip
-// The last page ends after fewer samples than its packets hold where the sound does: it decodes to its own length.
+// Encodes Opus (RFC 6716) in Ogg (RFC 7845), with libopus as WebAssembly: one channel, about 32 kbit/s, packets of 20 ms.
+// A page holds a fifth of a second, so bytes lag behind the sound by that. Numbers are little-endian; recording/ogg-pages.ts
+// draws a page.
+//     page 0  "OpusHead" | 1: 1 | 1: channel | 2: samples to skip | 4: rate of the input | 2: 0 | 1: 0
+//     page 1  "OpusTags" | 4: length | name of the encoder | 4: 0
+//     others  packets; the position is the number of samples up to their end, at 48 kHz, with those to skip
+// The position of the last page is the end of the sound, so that it decodes to exactly its length.
 import type { Encoder } from './formats.ts';
 import { join } from './join.ts';
 import { clamp } from './level.ts';
@@ -12,20 +12,20 @@ import { crcOf } from './recording/ogg-pages.ts';
 
 const opusRateHz = 48_000;
 const bitsPerSecond = 32_000;
-/** Of 10. More of it takes twice the time for speech that sounds the same. */
+/** Of 10. More takes twice the time and does not make speech sound better. */
 const complexity = 5;
 const packetsPerSecond = 50;
 const packetsPerPage = 10;
 const flags = { first: 2, last: 4 } as const;
-/** Any number would do; the same sound is to give the same bytes. */
+/** Any number would do; a fixed one gives the same bytes for the same sound. */
 const streamNumber = 0x534e_5431;
 
 export const opusBytesPerSecond = (bitsPerSecond / 8) * 1.06;
 
-/** The rate that the encoder wants its sound at, for sound that is asked for at another. */
+/** The rate at which the encoder takes samples, for a response of that rate. */
 export const toOpusRateHz = (sampleRateHz: number) => (sampleRateHz === 24_000 ? 24_000 : opusRateHz);
 
-/** `sampleRateHz` is what the file says that it was coded from; samples are taken at `toOpusRateHz` of it. */
+/** `sampleRateHz` is written to the file as the rate of the input; samples are taken at `toOpusRateHz` of it. */
 export async function openOggOpusEncoder(sampleRateHz: number): Promise<Encoder> {
   const { createEncoder, loadLibopus, Signal } = await import('libopus-wasm');
   const { version } = await loadLibopus();
@@ -56,7 +56,7 @@ export async function openOggOpusEncoder(sampleRateHz: number): Promise<Encoder>
       pages.next({ packets: [opusTags(version)], position: 0 }),
     ];
   };
-  /** The pages that are full, but for the last of all, and the head before the first of them. */
+  /** The pages that are full, except the last of the file, with the header pages before the first. */
   const write = (samples: Float32Array<ArrayBuffer>, isEnd: boolean) => {
     const out: Uint8Array[] = [];
     let from = 0;
@@ -78,7 +78,7 @@ export async function openOggOpusEncoder(sampleRateHz: number): Promise<Encoder>
       return join(Uint8Array, write(join(Float32Array, [waiting, clamp(samples)]), false));
     },
     end() {
-      // What the encoder still holds back comes out behind silence, of which there is never none.
+      // Silence pushes out the samples that the encoder still holds; its lookahead is never 0.
       const silence = packetSamples - ((waiting.length + lookahead) % packetSamples || packetSamples);
       const out = write(join(Float32Array, [waiting, new Float32Array(lookahead + silence)]), true);
       const position = toOpusSamples(lookahead + sampleCount);
@@ -96,7 +96,7 @@ interface Page {
   flag?: number;
 }
 
-/** Puts pages one behind the other. */
+/** Numbers pages and writes them. */
 function createPages() {
   let number = 0;
   return {
@@ -124,10 +124,10 @@ function opusHead(sampleRateHz: number, skipped: number): Buffer {
   return head;
 }
 
-function opusTags(coder: string): Buffer {
-  const tags = Buffer.alloc(12 + coder.length + 4);
+function opusTags(encoder: string): Buffer {
+  const tags = Buffer.alloc(12 + encoder.length + 4);
   tags.write('OpusTags', 'latin1');
-  tags.writeUInt32LE(coder.length, 8);
-  tags.write(coder, 12, 'latin1');
+  tags.writeUInt32LE(encoder.length, 8);
+  tags.write(encoder, 12, 'latin1');
   return tags;
 }

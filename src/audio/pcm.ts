@@ -1,4 +1,4 @@
-// Sound in memory: one channel of 16-bit samples that know their rate. Every engine yields it, and nothing else.
+// Sound in memory: one channel of 16-bit samples and their rate. Every engine yields this.
 
 export interface Pcm {
   /** Mono, full scale at +-32768. */
@@ -6,5 +6,5 @@ export interface Pcm {
   sampleRateHz: number;
 }
 
-/** How long the sound lasts. */
+/** The duration of the sound. */
 export const secondsOf = (pcm: Pcm): number => pcm.samples.length / pcm.sampleRateHz;

@@ -1,8 +1,8 @@
-// Changes the sample rate of a stream. A rational polyphase filter: with out/in = up/down in lowest terms, output n lies
-// at n*down/up on the input's time line and is a dot product of the input around it with one of `up` rows of a
-// Kaiser-windowed sinc. Promises: no delay (output 0 lies on input 0), exactly ceil(n*out/in) samples after flush, the
-// same bits however the input is cut, and fixed memory however long the stream. Up to 0.9 of the lower Nyquist the gain
-// is within 0.7 dB; images and aliases, from 1.05 of it on, are under -98 dB.
+// Changes the sample rate of a stream with a rational polyphase filter: with out/in = up/down in lowest terms, output n is
+// at n*down/up in input samples and is a dot product of the input around it with one of `up` rows of a Kaiser-windowed
+// sinc. Promises: no delay (output 0 is at input 0), exactly ceil(n*out/in) samples after flush, the same bits however
+// the input is split, and constant memory. Up to 0.9 of the lower Nyquist frequency the gain is within 0.7 dB; images
+// and aliases, from 1.05 of it on, are under -98 dB.
 
 interface FilterBank {
   up: number;
@@ -12,13 +12,13 @@ interface FilterBank {
   weights: Float64Array;
 }
 
-// 32 zero crossings a side and beta 10 put the stop band at -100 dB, below the noise of 16 bits. The cutoff leaves the
-// middle of the transition just under Nyquist: speech keeps its last treble, and the mirror of it stays inaudible.
+// 32 zero crossings a side and beta 10 put the stop band at -100 dB, below the noise of 16 bits. The cutoff puts the
+// middle of the transition band just under Nyquist: speech keeps its treble, and its mirror image stays inaudible.
 const zeroCrossings = 32;
 const kaiserBeta = 10;
 const cutoffOfNyquist = 0.945;
 
-/** No bank may be larger than this, nor all that are kept together: 32 MiB. The usual rates take 0.01 of it each. */
+/** The limit of one filter bank, and of all cached ones together: 32 MiB. The usual rates take 0.01 of it each. */
 const weightsMax = 2 ** 22;
 const blockSamples = 4096;
 
@@ -26,7 +26,7 @@ const banks = new Map<string, FilterBank>();
 
 export class Resampler {
   readonly #bank: FilterBank | undefined;
-  // What the next output still needs, oldest first, and room for one block more.
+  // The input that the next output needs, oldest first, and room for one more block.
   readonly #history: Float64Array;
   #held: number;
   #phase = 0;
@@ -35,11 +35,11 @@ export class Resampler {
     this.#bank = inRateHz === outRateHz ? undefined : bankFor(inRateHz, outRateHz);
     const taps = this.#bank?.taps ?? 0;
     this.#history = new Float64Array(taps + blockSamples);
-    // The silence before the stream, so that the filter is centred on the first sample at once.
+    // Silence before the stream centres the filter on the first sample.
     this.#held = Math.max(taps / 2 - 1, 0);
   }
 
-  /** The output that can be known so far. At equal rates, `samples` itself. */
+  /** The output that is complete so far. At equal rates, `samples` itself. */
   process(samples: Float32Array): Float32Array {
     const bank = this.#bank;
     if (!bank) return samples;
@@ -59,33 +59,33 @@ export class Resampler {
     return out;
   }
 
-  /** The rest of the output; the stream ends here. */
+  /** The rest of the output, at the end of the stream. */
   flush(): Float32Array {
     return this.process(new Float32Array((this.#bank?.taps ?? 0) / 2));
   }
 }
 
-/** How many outputs `held` inputs suffice for, when the first lies `phase`/up after the filter's first place. */
+/** How many outputs `held` inputs suffice for, when the first is `phase`/up after the filter's first position. */
 function countReady({ up, down, taps }: FilterBank, held: number, phase: number): number {
-  const places = held - taps + 1;
-  return places > 0 ? Math.ceil((places * up - phase) / down) : 0;
+  const positions = held - taps + 1;
+  return positions > 0 ? Math.ceil((positions * up - phase) / down) : 0;
 }
 
 /**
- * Fills `out`, and answers by how many inputs the filter has moved on. Outputs a multiple of `up` apart use the same
- * row, so four of them are made at once: a weight is fetched once, not four times. Each is still summed in the one order.
+ * Fills `out`, and returns by how many inputs the filter has advanced. Outputs a multiple of `up` apart use the same row,
+ * so four of them are computed at once and load a weight once, not four times. The order of each sum is unchanged.
  */
 function filter({ up, down, taps, weights }: FilterBank, x: Float64Array, phase: number, out: Float32Array): number {
   const lane = Math.floor(out.length / (4 * up)) * up;
   const stride = (lane / up) * down;
-  let place = 0;
+  let position = 0;
   for (let n = 0; n < lane; n++) {
     let a = 0;
     let b = 0;
     let c = 0;
     let d = 0;
     const row = phase * taps;
-    for (let k = 0, i = place; k < taps; k++, i++) {
+    for (let k = 0, i = position; k < taps; k++, i++) {
       const weight = weights[row + k]!;
       a += x[i]! * weight;
       b += x[i + stride]! * weight;
@@ -99,22 +99,22 @@ function filter({ up, down, taps, weights }: FilterBank, x: Float64Array, phase:
     phase += down;
     while (phase >= up) {
       phase -= up;
-      place++;
+      position++;
     }
   }
-  place += 3 * stride;
+  position += 3 * stride;
   for (let n = 4 * lane; n < out.length; n++) {
     let sum = 0;
     const row = phase * taps;
-    for (let k = 0; k < taps; k++) sum += x[place + k]! * weights[row + k]!;
+    for (let k = 0; k < taps; k++) sum += x[position + k]! * weights[row + k]!;
     out[n] = sum;
     phase += down;
     while (phase >= up) {
       phase -= up;
-      place++;
+      position++;
     }
   }
-  return place;
+  return position;
 }
 
 function bankFor(inRateHz: number, outRateHz: number): FilterBank {
@@ -123,12 +123,12 @@ function bankFor(inRateHz: number, outRateHz: number): FilterBank {
   if (known) return known;
   const bank = designBank(inRateHz, outRateHz);
   banks.set(key, bank);
-  let kept = 0;
-  for (const { weights } of banks.values()) kept += weights.length;
+  let cached = 0;
+  for (const { weights } of banks.values()) cached += weights.length;
   for (const [oldest, { weights }] of banks) {
-    if (kept <= weightsMax) break;
+    if (cached <= weightsMax) break;
     banks.delete(oldest);
-    kept -= weights.length;
+    cached -= weights.length;
   }
   return bank;
 }
@@ -150,7 +150,7 @@ function designBank(inRateHz: number, outRateHz: number): FilterBank {
       const distance = k - half + 1 - phase / up;
       row[k] = sinc(narrowing * cutoffOfNyquist * distance) * kaiser(distance / half);
     }
-    // Unit gain at 0 Hz in every row: a steady level must not ripple from one output to the next.
+    // Unit gain at 0 Hz in every row: otherwise a constant level would ripple.
     const sum = row.reduce((total, weight) => total + weight, 0);
     for (let k = 0; k < taps; k++) row[k]! /= sum;
   }
@@ -161,7 +161,7 @@ const greatestCommonDivisor = (a: number, b: number): number => (b === 0 ? a : g
 
 const sinc = (x: number): number => (x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x));
 
-/** The Kaiser window over -1..1, but for a constant factor, which the bank's normalising takes out. */
+/** The Kaiser window over -1..1, up to a constant factor, which normalising the rows removes. */
 const kaiser = (x: number): number => (Math.abs(x) < 1 ? besselI0(kaiserBeta * Math.sqrt(1 - x * x)) : 0);
 
 /** The modified Bessel function of order zero, by its power series. */

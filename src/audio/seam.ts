@@ -1,27 +1,27 @@
-// Takes off most of the quiet that an engine puts around a segment, so that where segments are joined there is the
-// pause that the text has and none besides. Promises: no sample of -48 dBFS or more is ever dropped, nor what is within
-// 20 ms of one; quiet within the sound passes intact; the same samples come out however they are cut.
+// Trims most of the quiet that an engine puts around a segment, so that joined segments have only the pauses of the text
+// between them. Promises: no sample of -48 dBFS or more is dropped, nor any within 20 ms of one; quiet within the sound
+// is unchanged; the same samples come out however the input is split.
 //   in   ......quiet|sound quiet sound|quiet......
 //   out         lead|sound quiet sound|trail
 import { join } from './join.ts';
 import { fromDb } from './level.ts';
 
-// By peak. The hiss between the words of the embedded voices stays below this; the softest consonants, such as the th
-// that ends a word, come above it every few milliseconds, and the margin keeps how they swell and fade.
+// By peak. The hiss between the words of the built-in voices stays below this; the softest consonants, such as a final
+// th, exceed it every few milliseconds, and the margin preserves their onset and decay.
 const quietBelow = 32768 * fromDb(-48);
 const marginSeconds = 0.02;
 
 const nothing = new Int16Array(0);
 
 export class SeamTrimmer {
-  /** What is left of a segment without any sound. */
+  /** The length of a segment without any sound. */
   readonly #quietMax: number;
   readonly #leadMax: number;
   readonly #trailMax: number;
-  #heard: boolean;
-  /** Quiet whose fate is open: before the sound the last of the lead, after it what is over `#trailMax`. */
+  #hasSound: boolean;
+  /** Undecided quiet: before the sound the end of the lead, after it the quiet beyond `#trailMax`. */
   #held: Int16Array[] = [];
-  /** How much of the present quiet has passed. */
+  /** How much of the current quiet has been returned. */
   #trail = 0;
   #droppedLead = 0;
 
@@ -30,23 +30,23 @@ export class SeamTrimmer {
     this.#quietMax = toSamples(limits.leadSecondsMax);
     this.#leadMax = toSamples(Math.max(limits.leadSecondsMax, marginSeconds));
     this.#trailMax = toSamples(Math.max(limits.trailSecondsMax, marginSeconds));
-    // A lead without a limit is quiet like any other.
-    this.#heard = limits.leadSecondsMax === Infinity;
+    // Without a limit, the lead is treated like any other quiet.
+    this.#hasSound = limits.leadSecondsMax === Infinity;
   }
 
-  /** How many samples are gone from the front: times within the segment are earlier by so much. */
+  /** How many samples were dropped from the start: times within the segment are earlier by that. */
   get droppedLeadSamples(): number {
     return this.#droppedLead;
   }
 
-  /** What is sure to be kept so far; it may be a view of `samples`. */
+  /** The samples that are certainly not trimmed; it may be a view of `samples`. */
   push(samples: Int16Array): Int16Array {
-    return this.#heard ? this.#pushHeard(samples) : this.#pushLead(samples);
+    return this.#hasSound ? this.#pushSound(samples) : this.#pushLead(samples);
   }
 
-  /** The rest of the segment: nothing, unless no sound was heard at all. */
+  /** The rest of the segment: empty, unless the segment had no sound at all. */
   end(): Int16Array {
-    const rest = this.#heard ? nothing : this.#lastOfLead(join(Int16Array, this.#held), this.#quietMax);
+    const rest = this.#hasSound ? nothing : this.#lastOfLead(join(Int16Array, this.#held), this.#quietMax);
     this.#held = [];
     return rest;
   }
@@ -54,14 +54,13 @@ export class SeamTrimmer {
   #pushLead(samples: Int16Array): Int16Array {
     const onset = samples.findIndex(isLoud);
     const lead = join(Int16Array, [...this.#held, onset < 0 ? samples : samples.subarray(0, onset)]);
-    const kept = this.#lastOfLead(lead, this.#leadMax);
-    this.#held = [kept];
+    this.#held = [this.#lastOfLead(lead, this.#leadMax)];
     if (onset < 0) return nothing;
-    this.#heard = true;
-    return this.#pushHeard(samples.subarray(onset));
+    this.#hasSound = true;
+    return this.#pushSound(samples.subarray(onset));
   }
 
-  #pushHeard(samples: Int16Array): Int16Array {
+  #pushSound(samples: Int16Array): Int16Array {
     const soundEnd = samples.findLastIndex(isLoud) + 1;
     const released = soundEnd > 0 ? this.#held : [];
     if (soundEnd > 0) {

@@ -1,14 +1,14 @@
-// Speaks faster or slower at the same pitch, for engines that cannot themselves. Waveform-similarity overlap-add: the
-// output is a chain of short frames, each taken from about where its time lies in the input, moved a little so that it
-// carries on the frame before it as the sound itself would have, and cross-faded into it. Promises: what is heard at
-// time t was at t*factor, but for a frame; round(length/factor) samples after flush; the same bits however the input is
-// cut; a little more than the input of one frame held, however long the stream.
+// Makes speech faster or slower at the same pitch, for engines that cannot. Waveform-similarity overlap-add (WSOLA): the
+// output is a sequence of short frames, each taken from near its time in the input, shifted so that it continues the
+// frame before it, and cross-faded with it. Promises: output time t is input time t*factor, within a frame;
+// round(length/factor) samples after flush; the same bits however the input is split; little more than the input of one
+// frame in memory.
 import { join } from './join.ts';
 
 export const tempoFactors = { min: 0.25, max: 8 } as const;
 
 const hopSeconds = 0.01;
-// Half the longest period of a voice (about 62 Hz): some shift within this always lines the periods up.
+// Half the longest period of a voice (about 62 Hz): some shift within this always aligns the periods.
 const reachSeconds = 0.008;
 // The search first tries every stride-th shift on every stride-th sample, at about this rate; then all near the best.
 const coarseRateHz = 8000;
@@ -18,12 +18,12 @@ export class Tempo {
   readonly #hop: number;
   readonly #reach: number;
   readonly #stride: number;
-  /** Input from `#start` on; what lies before is no longer needed. */
+  /** Input from `#start` on; older input is no longer needed. */
   #held = new Float32Array(0);
   #start = 0;
   #received = 0;
   #frames = 0;
-  /** What would follow the last frame if time ran at its own speed: the next frame must resemble this. */
+  /** The input that follows the last frame: the next frame must resemble it. */
   #expected = new Float32Array(0);
 
   constructor({ sampleRateHz, factor }: { sampleRateHz: number; factor: number }) {
@@ -34,7 +34,7 @@ export class Tempo {
     this.#stride = Math.max(1, Math.round(sampleRateHz / coarseRateHz));
   }
 
-  /** The output that can be known so far. */
+  /** The output that is complete so far. */
   process(samples: Float32Array): Float32Array {
     this.#held = join(Float32Array, [this.#held, samples]);
     this.#received += samples.length;
@@ -46,19 +46,19 @@ export class Tempo {
     return join(Float32Array, hops);
   }
 
-  /** The rest of the output; the stream ends here. */
+  /** The rest of the output, at the end of the stream. */
   flush(): Float32Array {
     const missing = Math.round(this.#received / this.#factor) - this.#frames * this.#hop;
     const silence = new Float32Array(this.#reach + 2 * this.#hop + this.#nominal(1));
     return this.process(silence).subarray(0, Math.max(0, missing));
   }
 
-  /** Where in the input the time of a frame lies. */
+  /** The input position that corresponds to the time of a frame. */
   #nominal(frame: number): number {
     return Math.round(frame * this.#hop * this.#factor);
   }
 
-  /** Whether there is input for all places that the next frame may take, and it will not end after the input does. */
+  /** Whether there is input for every position that the next frame may take, and the frame ends before the input does. */
   #isNextKnown(): boolean {
     const searched = this.#nominal(this.#frames) + this.#reach + 2 * this.#hop;
     return Math.max(searched, this.#nominal(this.#frames + 1)) <= this.#received;
@@ -67,7 +67,7 @@ export class Tempo {
   #nextHop(): Float32Array {
     const hop = this.#hop;
     const nominal = this.#nominal(this.#frames) - this.#start;
-    const at = this.#frames === 0 ? nominal : this.#mostAlike(nominal);
+    const at = this.#frames === 0 ? nominal : this.#mostSimilar(nominal);
     const frame = this.#held.subarray(at, at + hop);
     const out = this.#frames === 0 ? frame : crossFade(this.#expected, frame);
     this.#expected = this.#held.slice(at + hop, at + 2 * hop);
@@ -75,19 +75,19 @@ export class Tempo {
     return out;
   }
 
-  /** The place within reach of `nominal` where the input is most like what is expected. */
-  #mostAlike(nominal: number): number {
+  /** The position within reach of `nominal` where the input is most similar to the expected frame. */
+  #mostSimilar(nominal: number): number {
     const best = (first: number, last: number, stride: number, start: number): number => {
-      let place = start;
-      let likeness = alikeness(this.#expected, this.#held, start, stride);
+      let position = start;
+      let highest = similarity(this.#expected, this.#held, start, stride);
       for (let at = first; at <= last; at += stride) {
-        const found = alikeness(this.#expected, this.#held, at, stride);
-        if (found > likeness) {
-          place = at;
-          likeness = found;
+        const found = similarity(this.#expected, this.#held, at, stride);
+        if (found > highest) {
+          position = at;
+          highest = found;
         }
       }
-      return place;
+      return position;
     };
     const first = Math.max(0, nominal - this.#reach);
     const last = nominal + this.#reach;
@@ -98,7 +98,7 @@ export class Tempo {
 }
 
 /** The correlation of `a` with `b` from `at` on, from -1 to 1, over every stride-th sample. 0 where either is silent. */
-function alikeness(a: Float32Array, b: Float32Array, at: number, stride: number): number {
+function similarity(a: Float32Array, b: Float32Array, at: number, stride: number): number {
   let product = 0;
   let powerA = 0;
   let powerB = 0;
@@ -113,14 +113,14 @@ function alikeness(a: Float32Array, b: Float32Array, at: number, stride: number)
 }
 
 /**
- * From one to the other along a raised cosine. Where they are alike, amplitudes add up; where they are not, as in an s,
- * only powers do, and without making up for it the level would flutter at the frame rate.
+ * Cross-fades along a raised cosine. Similar signals add up in amplitude, others, as in an s, only in power; without
+ * compensation the level would flutter at the frame rate.
  */
 function crossFade(from: Float32Array, to: Float32Array): Float32Array {
-  const alike = Math.max(0, alikeness(from, to, 0, 1));
+  const similar = Math.max(0, similarity(from, to, 0, 1));
   return to.map((sample, i) => {
     const into = 0.5 - 0.5 * Math.cos((Math.PI * (i + 0.5)) / to.length);
     const out = 1 - into;
-    return (from[i]! * out + sample * into) / Math.sqrt(out * out + into * into + 2 * out * into * alike);
+    return (from[i]! * out + sample * into) / Math.sqrt(out * out + into * into + 2 * out * into * similar);
   });
 }

@@ -1,11 +1,11 @@
-// WAV: RIFF (Multimedia Programming Interface and Data Specifications 1.0) with PCM (RFC 2361, tag 1), one channel.
+// Writes WAV: RIFF (Multimedia Programming Interface and Data Specifications 1.0) with PCM (RFC 2361, tag 1), one channel.
 // Numbers are little-endian, four bytes each but where `:2` says two.
 //      0 "RIFF" | file size - 8 | "WAVE"
 //     12 "fmt " | 16 | 1:2 PCM | 1:2 channel | samples a second | bytes a second | 2:2 bytes a frame | 16:2 bits
 //     36 "data" | file size - 44
 //     44 samples, two bytes each
-// A stream does not know its length: both sizes leave as 0xFFFFFFFF, which players take for "to the end". The head of a
-// whole file has the true ones.
+// A stream does not know its length: both sizes are 0xFFFFFFFF, which players read as "to the end". The header of a whole
+// file has the true ones.
 import type { Encoder } from './formats.ts';
 import { join } from './join.ts';
 import { toInt16 } from './level.ts';
@@ -38,10 +38,10 @@ export function wavFile(samples: Float32Array, sampleRateHz: number): Uint8Array
   return join(Uint8Array, [wavHeader(sampleRateHz, bytes.length), bytes]);
 }
 
-/** Samples as they lie in memory, little-endian on every machine that Sonant supports. */
+/** The bytes of samples in memory, little-endian on every machine that Sonant supports. */
 const toBytes = (samples: Float32Array) => new Uint8Array(toInt16(samples).buffer);
 
-/** Over 4 GiB it is not known either. */
+/** Sizes over 4 GiB cannot be written, and are left open. */
 function wavHeader(sampleRateHz: number, byteCount: number): Uint8Array<ArrayBuffer> {
   const header = new Uint8Array(headerBytes);
   header.set(Buffer.from('RIFF....WAVEfmt ', 'latin1'));

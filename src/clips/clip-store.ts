@@ -1,47 +1,47 @@
-// Where finished sound is kept: bytes under a key, written once, read often. A clip is there when its draft is
-// committed, whole and on the disk, and not a moment sooner: whoever dies in the middle leaves nothing to be seen.
-// A key is an id, a prefix and upper-case letters and digits ("aud_01JD..."), so it can never lead anywhere else; what
-// is not of that form has no clip. Errors are `storage_unavailable`, or `storage_full` where there is no room.
+// The contract of a store for finished sound: bytes under a key, written once, read often. A clip exists from the moment
+// its draft is committed, complete and durable; a crash before that leaves nothing visible. A key is an id of a prefix and
+// upper-case letters and digits ("aud_01JD..."), so it cannot be a path to anything else; any other key has no clip.
+// Errors are `storage_unavailable`, or `storage_full` where there is no room.
 import type { Readable } from 'node:stream';
 
 export interface ClipStore {
-  /** A new clip, for as long as it is written. `contentType` goes where the store itself serves clips. */
+  /** Opens a draft of a new clip. `contentType` is stored where the store itself serves clips. */
   create(key: string, contentType: string): Promise<ClipDraft>;
-  /** The clip, or undefined if there is none. */
+  /** The clip; undefined if there is none. */
   open(key: string, range?: ByteRange): Promise<StoredClip | undefined>;
-  /** Removes the clip if it is there. Who is reading it reads on to its end. */
+  /** Removes the clip if it exists. A reader that has opened it still gets all of it. */
   remove(key: string): Promise<void>;
   /**
-   * Removes what crashes have left: drafts that nobody writes any more, and old clips that `isKnown` does not know,
-   * because the crash came between the clip and its row. Answers how many.
+   * Removes what crashes left behind: abandoned drafts, and old clips that `isKnown` rejects because their row was never
+   * written. Returns how many were removed.
    */
   sweep(isKnown: (key: string) => Promise<boolean>): Promise<number>;
-  /** Discards the drafts that are open. */
+  /** Discards the open drafts. */
   close(): Promise<void>;
 }
 
 export interface ClipDraft {
-  /** Settles when the store has the bytes: the writer waits for it, and so goes no faster than the store. */
+  /** Resolves when the store has taken the bytes; awaiting it gives back-pressure. */
   write(bytes: Uint8Array): Promise<void>;
   /**
-   * Makes it a clip, in place of one with the same key. `head` replaces the first bytes that were written, where they
-   * had to wait for the last: a WAV header has its sizes in front.
+   * Turns the draft into a clip, which replaces one with the same key. `head` overwrites the first bytes, for formats
+   * whose header depends on the whole sound, such as the sizes of a WAV.
    */
   commit(head?: Uint8Array): Promise<void>;
-  /** Leaves nothing behind. Does nothing after `commit`. */
+  /** Removes the draft. Does nothing after `commit`. */
   discard(): Promise<void>;
 }
 
-/** The first and the last byte, both included, as in RFC 9110's ranges. What lies behind the end is left out. */
+/** The first and the last byte, both inclusive, as in the ranges of RFC 9110. Bytes past the end are left out. */
 export interface ByteRange {
   first: number;
   last: number;
 }
 
 export interface StoredClip {
-  /** Of the whole clip, whatever the range. */
+  /** The size of the whole clip, whatever the range. */
   byteCount: number;
-  /** The bytes asked for. To be read to its end or destroyed. */
+  /** The bytes of the range. Must be read to its end or destroyed. */
   body: Readable;
 }
 

@@ -1,10 +1,10 @@
-// Clips in a folder:
+// Stores clips in a folder:
 //
-//     drafts/aud_01JD...X7.3f9c2a61   being written; random at its end, so that no two are one
+//     drafts/aud_01JD...X7.3f9c2a61   a draft; the random suffix makes it unique
 //     X7/aud_01JD...X7                a clip, in the folder of the last two characters of its key
 //
-// A draft is synced to the disk, renamed into place, and the folder synced: rename is atomic, so a clip is whole or it
-// is not there. Old drafts are swept when the folder is opened.
+// A commit syncs the draft to the disk, renames it and syncs the folder: rename is atomic, so a clip is complete or does
+// not exist. Old drafts are swept when the folder is opened.
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,14 +13,14 @@ import { Failure } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
 import { type ByteRange, type ClipDraft, type ClipStore, isClipKey, type StoredClip } from './clip-store.ts';
 
-/** A draft that was not written to for so long has lost its writer, and a clip without a row its row. */
+/** A draft that was not written to for this long is abandoned, and so is a clip of that age without a row. */
 const abandonedAfterMs = 60 * 60 * 1000;
-/** What waits for a reader that is slow. */
+/** The read buffer of one reader. */
 const readBytes = 128 * 1024;
 
 export async function openLocalClips({ dir }: { dir: string }): Promise<ClipStore> {
   const clips = new LocalClips(dir);
-  await storing(async () => {
+  await withStorageFailures(async () => {
     makeFolder(clips.draftsDir, 0o700);
     await clips.sweepDrafts();
   });
@@ -45,8 +45,8 @@ class LocalClips implements ClipStore {
   async create(key: string): Promise<ClipDraft> {
     if (!isClipKey(key)) throw new TypeError(`${JSON.stringify(key)} cannot be the key of a clip`);
     const path = join(this.draftsDir, `${key}.${randomBytes(4).toString('hex')}`);
-    const file = await storing(() => open(path, 'wx', 0o600));
-    const draft = new LocalDraft({ file, path, target: this.#pathOf(key), onOver: () => this.#drafts.delete(draft) });
+    const file = await withStorageFailures(() => open(path, 'wx', 0o600));
+    const draft = new LocalDraft({ file, path, target: this.#pathOf(key), onEnd: () => this.#drafts.delete(draft) });
     this.#drafts.add(draft);
     if (this.#closed) await draft.discard();
     return draft;
@@ -54,7 +54,7 @@ class LocalClips implements ClipStore {
 
   async open(key: string, range?: ByteRange): Promise<StoredClip | undefined> {
     if (!isClipKey(key)) return undefined;
-    const file = await storing(() => openIfThere(this.#pathOf(key)));
+    const file = await withStorageFailures(() => openIfThere(this.#pathOf(key)));
     if (!file) return undefined;
     try {
       const { size } = await file.stat();
@@ -66,11 +66,11 @@ class LocalClips implements ClipStore {
   }
 
   async remove(key: string): Promise<void> {
-    if (isClipKey(key)) await storing(() => rm(this.#pathOf(key), { force: true }));
+    if (isClipKey(key)) await withStorageFailures(() => rm(this.#pathOf(key), { force: true }));
   }
 
   sweep(isKnown: (key: string) => Promise<boolean>): Promise<number> {
-    return storing(async () => {
+    return withStorageFailures(async () => {
       let removed = await this.sweepDrafts();
       for (const folder of await readdir(this.#dir)) {
         if (folder.length !== 2) continue;
@@ -100,16 +100,16 @@ class LocalDraft implements ClipDraft {
   readonly #file: FileHandle;
   readonly #path: string;
   readonly #target: string;
-  readonly #onOver: () => void;
-  /** Everything asked for so far, in order; once a part has failed, so has all that follows. */
+  readonly #onEnd: () => void;
+  /** The chain of all writes so far; after a failure, every later one fails too. */
   #done: Promise<void> = Promise.resolve();
-  #isOver = false;
+  #isEnded = false;
 
-  constructor({ file, path, target, onOver }: { file: FileHandle; path: string; target: string; onOver: () => void }) {
+  constructor({ file, path, target, onEnd }: { file: FileHandle; path: string; target: string; onEnd: () => void }) {
     this.#file = file;
     this.#path = path;
     this.#target = target;
-    this.#onOver = onOver;
+    this.#onEnd = onEnd;
   }
 
   write(bytes: Uint8Array): Promise<void> {
@@ -131,10 +131,10 @@ class LocalDraft implements ClipDraft {
   }
 
   async discard(): Promise<void> {
-    if (this.#isOver) return;
+    if (this.#isEnded) return;
     this.#end();
     await this.#done.catch(() => {});
-    await storing(async () => {
+    await withStorageFailures(async () => {
       await this.#file.close();
       await rm(this.#path, { force: true });
     });
@@ -142,15 +142,15 @@ class LocalDraft implements ClipDraft {
 
   #next(work: () => Promise<void>): Promise<void> {
     this.#done = this.#done.then(() => {
-      if (this.#isOver) throw new Failure('storage_unavailable', {}, new Error('the draft is over'));
-      return storing(work);
+      if (this.#isEnded) throw new Failure('storage_unavailable', {}, new Error('the draft has ended'));
+      return withStorageFailures(work);
     });
     return this.#done;
   }
 
   #end(): void {
-    this.#isOver = true;
-    this.#onOver();
+    this.#isEnded = true;
+    this.#onEnd();
   }
 }
 
@@ -172,7 +172,7 @@ async function moveInto(from: string, to: string): Promise<void> {
   await syncFolder(folder);
 }
 
-/** Without this a rename may be forgotten in a power cut. */
+/** Without this, a power failure may undo a rename. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
@@ -208,7 +208,7 @@ async function removeAbandoned(path: string): Promise<boolean> {
     await rm(path);
     return true;
   } catch (error) {
-    // Its writer or another sweep was quicker.
+    // Its writer or another sweep has removed it.
     if (codeOf(error) === 'ENOENT') return false;
     throw error;
   }
@@ -216,7 +216,7 @@ async function removeAbandoned(path: string): Promise<boolean> {
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
-async function storing<Result>(work: () => Promise<Result>): Promise<Result> {
+async function withStorageFailures<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
@@ -224,7 +224,7 @@ async function storing<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** What the system refused; a bug of ours stays what it is. */
+/** Translates errors of the file system; others are bugs and pass unchanged. */
 function toStorageFailure(error: unknown): unknown {
   const code = codeOf(error);
   if (error instanceof Failure || code === undefined) return error;

@@ -1,15 +1,14 @@
-// A bucket, in the calls of S3 that clips need, and no more: each within the limits of s3-client.ts, each with failures
-// of the house.
+// The S3 calls that the clip store needs, on one bucket. Each is limited by s3-client.ts and fails with a Failure.
 import type { Readable } from 'node:stream';
 import type { ListMultipartUploadsCommandOutput, ListObjectsV2CommandOutput } from '@aws-sdk/client-s3';
 import { Failure } from '../errors.ts';
 import type { ByteRange } from './clip-store.ts';
-import { absentIf, openS3Client, type Patience, type S3, type S3Address, toStorageFailure } from './s3-client.ts';
+import { absentIf, openS3Client, type S3, type S3Address, type Timeouts, toStorageFailure } from './s3-client.ts';
 
 export interface StoredObject {
-  /** Of the whole object, whatever the range. */
+  /** The size of the whole object, whatever the range. */
   byteCount: number;
-  /** Undefined where nothing lies in the range. */
+  /** Undefined where the range is past the end. */
   body?: { stream: Readable; byteCount: number };
 }
 
@@ -18,13 +17,13 @@ export interface FoundObject {
   modifiedAtMs: number;
 }
 
-/** An upload in parts. */
+/** A multipart upload. */
 export interface Upload {
   path: string;
   uploadId: string;
 }
 
-/** For how long a link is good, and what its reader is told. */
+/** How long a link is valid, and the headers of its response. */
 export interface LinkOptions {
   seconds: number;
   contentType: string;
@@ -32,8 +31,8 @@ export interface LinkOptions {
   cacheControl: string;
 }
 
-export async function openS3Bucket(name: string, address: S3Address, patience?: Partial<Patience>): Promise<S3Bucket> {
-  return new S3Bucket(name, await openS3Client(address, patience));
+export async function openS3Bucket(name: string, address: S3Address, timeouts?: Partial<Timeouts>): Promise<S3Bucket> {
+  return new S3Bucket(name, await openS3Client(address, timeouts));
 }
 
 export class S3Bucket {
@@ -45,7 +44,7 @@ export class S3Bucket {
     this.#s3 = s3;
   }
 
-  /** A Failure where it does not answer. */
+  /** Throws a Failure where the store does not answer. */
   async check(): Promise<void> {
     const { sdk, client, check } = this.#s3;
     await check((limit) => client.send(new sdk.HeadBucketCommand({ Bucket: this.#name }), limit));
@@ -60,16 +59,16 @@ export class S3Bucket {
 
   async get(path: string, range?: ByteRange): Promise<StoredObject | undefined> {
     const { sdk, client, call } = this.#s3;
-    const asked = { ...this.#at(path), ...(range && { Range: `bytes=${range.first}-${range.last}` }) };
-    const command = new sdk.GetObjectCommand(asked);
+    const input = { ...this.#at(path), ...(range && { Range: `bytes=${range.first}-${range.last}` }) };
+    const command = new sdk.GetObjectCommand(input);
     const got = await call((limit) => client.send(command, limit)).catch(absentIf('NoSuchKey', 'InvalidRange'));
-    // Behind the end lies nothing, but how much there is must still be asked.
+    // The range is past the end, or there is no object: HEAD shows which.
     if (!got) return range && this.head(path);
     const body = { stream: got.Body as Readable, byteCount: got.ContentLength ?? 0 };
     const whole = range ? Number(/\/(\d+)$/.exec(got.ContentRange ?? '')?.[1]) : body.byteCount;
     if (!Number.isNaN(whole)) return { byteCount: whole, body };
     body.stream.destroy();
-    throw new Failure('storage_unavailable', {}, new Error('asked for a range, the store sent something else'));
+    throw new Failure('storage_unavailable', {}, new Error('the store did not send the range that was requested'));
   }
 
   async put(path: string, bytes: Uint8Array, contentType: string, signal: AbortSignal): Promise<void> {
@@ -78,7 +77,7 @@ export class S3Bucket {
     await carry(bytes.length, (limit) => client.send(command, limit), signal);
   }
 
-  /** A single delete: the call for many is not known everywhere. */
+  /** Deletes one object; not every store has the call that deletes many. */
   async remove(path: string): Promise<void> {
     const { sdk, client, call } = this.#s3;
     await call((limit) => client.send(new sdk.DeleteObjectCommand(this.#at(path)), limit));
@@ -104,14 +103,14 @@ export class S3Bucket {
     return { path, uploadId: (await call((limit) => client.send(command, limit))).UploadId! };
   }
 
-  /** Answers the ETag of the part, which finishing asks for. Numbers count from 1. */
+  /** Returns the ETag of the part, which `finishUpload` needs. Numbers start at 1. */
   async putPart(upload: Upload, number: number, bytes: Uint8Array, signal: AbortSignal): Promise<string> {
     const { sdk, client, carry } = this.#s3;
     const command = new sdk.UploadPartCommand({ ...this.#of(upload), PartNumber: number, Body: bytes });
     return (await carry(bytes.length, (limit) => client.send(command, limit), signal)).ETag!;
   }
 
-  /** Of the parts that have these ETags the object is made, which some stores do by copying. */
+  /** Makes the object of the parts with these ETags; some stores copy them, which takes time. */
   async finishUpload(upload: Upload, etags: readonly string[]): Promise<void> {
     const { sdk, client, carry } = this.#s3;
     const Parts = etags.map((ETag, i) => ({ ETag, PartNumber: i + 1 }));
@@ -139,8 +138,8 @@ export class S3Bucket {
     }
   }
 
-  /** When our login ends, and with it what it has signed; undefined where it does not. */
-  async loginEndsAtMs(): Promise<number | undefined> {
+  /** When the credentials expire, and the links signed with them; undefined where they do not. */
+  async credentialsExpireAtMs(): Promise<number | undefined> {
     try {
       return (await this.#s3.linking.config.credentials()).expiration?.getTime();
     } catch (error) {
@@ -150,13 +149,13 @@ export class S3Bucket {
 
   async link(path: string, { seconds, contentType, disposition, cacheControl }: LinkOptions): Promise<string> {
     const { sdk, linking } = this.#s3;
-    const told = {
+    const headers = {
       ResponseContentType: contentType,
       ResponseContentDisposition: disposition,
       ResponseCacheControl: cacheControl,
     };
     try {
-      const command = new sdk.GetObjectCommand({ ...this.#at(path), ...told });
+      const command = new sdk.GetObjectCommand({ ...this.#at(path), ...headers });
       return await sdk.getSignedUrl(linking, command, { expiresIn: seconds });
     } catch (error) {
       throw toStorageFailure(error);

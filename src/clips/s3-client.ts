@@ -1,35 +1,35 @@
-// The AWS SDK, imported here, once a bucket is to be opened, and set up for the S3 of any maker. Every call ends within a
-// time that stands here, whatever the store does; what may pass is tried three times within it. What the store refuses
-// is `storage_unavailable`, or `storage_full` where it says so.
+// Loads the AWS SDK when a bucket is opened, and configures it for any S3-compatible service. Every call has a timeout,
+// within which transient errors are tried three times. Errors of the store are `storage_unavailable`, or `storage_full`
+// where it reports that.
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { Failure } from '../errors.ts';
 
 export interface S3Address {
-  /** Amazon's where it is empty. */
+  /** Empty for Amazon's. */
   endpoint: string;
-  /** Where clients find the same service, if elsewhere. */
+  /** The address of the same service for clients, if it differs. */
   publicEndpoint?: string;
-  /** Who we are; found out by the SDK where it is not said. */
+  /** Without them, the SDK finds credentials itself. */
   credentials?: { accessKeyId: string; secretAccessKey: string };
 }
 
-export interface Patience {
-  /** Until a connection stands. */
+export interface Timeouts {
+  /** Until the connection is open. */
   connectMs: number;
-  /** Until the store says whether it is there. */
+  /** Until the store answers a check. */
   checkMs: number;
-  /** Until a call that carries 1 MiB at most is answered, in one attempt and in all. */
+  /** Until a call with up to 1 MiB is answered: one attempt, and all attempts. */
   attemptMs: number;
   callMs: number;
-  /** The same for one that carries 5 MiB, or asks the store to put together as much. */
+  /** The same for a call with a part of 5 MiB, or one that makes the store assemble parts. */
   uploadAttemptMs: number;
   uploadMs: number;
 }
 
-/** A call, with what the SDK wants to know of its limits. */
+/** Sends a call with the SDK's options for its limits. */
 type Send<Answer> = (limit: { abortSignal: AbortSignal; requestTimeout: number }) => Promise<Answer>;
 
-const usualPatience: Patience = {
+const usualTimeouts: Timeouts = {
   connectMs: 2_000,
   checkMs: 2_000,
   attemptMs: 5_000,
@@ -39,9 +39,9 @@ const usualPatience: Patience = {
 };
 const attemptsMax = 3;
 const smallBytesMax = 1 << 20;
-/** Every reader holds one, and as many again are left for who writes. */
+/** Every reader holds one; as many again are left for writers. */
 const socketsMax = 8192;
-/** What the stores of other makers expect where none is set. */
+/** The region that other services expect where none is set. */
 const usualRegion = 'us-east-1';
 
 const load = async () => {
@@ -60,64 +60,17 @@ const load = async () => {
 
 export type S3 = Awaited<ReturnType<typeof openS3Client>>;
 
-export async function openS3Client(address: S3Address, changed: Partial<Patience> = {}) {
-  const { endpoint, publicEndpoint = '', credentials } = address;
-  const patience = { ...usualPatience, ...changed };
+export async function openS3Client(address: S3Address, changed: Partial<Timeouts> = {}) {
+  const { endpoint, publicEndpoint = '' } = address;
+  const timeouts = { ...usualTimeouts, ...changed };
+  const { connectMs, checkMs, attemptMs, callMs, uploadAttemptMs, uploadMs } = timeouts;
   const sdk = await load();
-  const clientFor = async (url: string): Promise<S3Client> => {
-    const settings: S3ClientConfig = {
-      ...(url !== '' && { endpoint: url, forcePathStyle: true }),
-      ...(credentials && { credentials }),
-      // What the SDK does else is refused by many stores that are not Amazon's.
-      requestChecksumCalculation: 'WHEN_REQUIRED',
-      responseChecksumValidation: 'WHEN_REQUIRED',
-      // With it, every part would have a connection of its own.
-      expectContinueHeader: false,
-      maxAttempts: attemptsMax,
-      requestHandler: {
-        connectionTimeout: patience.connectMs,
-        throwOnRequestTimeout: true,
-        httpAgent: { maxSockets: socketsMax },
-        httpsAgent: { maxSockets: socketsMax },
-      },
-    };
-    const client = new sdk.S3Client(settings);
-    if (url === '') return client;
-    const region = await client.config.region().catch(() => usualRegion);
-    client.destroy();
-    return new sdk.S3Client({ ...settings, region });
-  };
-  const client = await clientFor(endpoint);
-  /** Signs links: their host is signed too. */
-  const linking = publicEndpoint === '' || publicEndpoint === endpoint ? client : await clientFor(publicEndpoint);
-
-  /** One call, from its first attempt to its last. The SDK's own pauses between them know of no end. */
-  async function call<Answer>(
-    limitMs: { attemptMs: number; callMs: number },
-    send: Send<Answer>,
-    signal?: AbortSignal,
-  ) {
-    const over = new AbortController();
-    const late = Promise.withResolvers<never>();
-    const end = (error: Error) => {
-      late.reject(toStorageFailure(error));
-      over.abort();
-    };
-    const leave = () => end(new Error('the caller has left'));
-    const timer = setTimeout(() => end(new Error(`no answer within ${limitMs.callMs} ms`)), limitMs.callMs);
-    signal?.addEventListener('abort', leave, { once: true });
-    if (signal?.aborted) leave();
-    try {
-      const sent = send({ abortSignal: over.signal, requestTimeout: limitMs.attemptMs });
-      return await Promise.race([late.promise, sent]);
-    } catch (error) {
-      throw toStorageFailure(error);
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', leave);
-    }
-  }
-  const { checkMs, attemptMs, callMs, uploadAttemptMs, uploadMs } = patience;
+  const client = await createClient(sdk, endpoint, address, connectMs);
+  /** Signs links; the signature includes the host. */
+  const linking =
+    publicEndpoint === '' || publicEndpoint === endpoint
+      ? client
+      : await createClient(sdk, publicEndpoint, address, connectMs);
   const small = { attemptMs, callMs };
   const large = { attemptMs: uploadAttemptMs, callMs: uploadMs };
 
@@ -126,9 +79,9 @@ export async function openS3Client(address: S3Address, changed: Partial<Patience
     client,
     linking,
     call: <Answer>(send: Send<Answer>) => call(small, send),
-    /** Only asks whether it is there. */
+    /** A call that only checks whether the store is available. */
     check: <Answer>(send: Send<Answer>) => call({ attemptMs: checkMs, callMs: checkMs }, send),
-    /** Carries so many bytes, until `signal` gives it up. */
+    /** A call that sends `byteCount` bytes, or until the signal aborts. */
     carry: <Answer>(byteCount: number, send: Send<Answer>, signal?: AbortSignal) =>
       call(byteCount > smallBytesMax ? large : small, send, signal),
     close(): void {
@@ -138,7 +91,59 @@ export async function openS3Client(address: S3Address, changed: Partial<Patience
   };
 }
 
-/** Undefined for a refusal of one of these names. */
+async function createClient(
+  sdk: Awaited<ReturnType<typeof load>>,
+  endpoint: string,
+  { credentials }: S3Address,
+  connectMs: number,
+): Promise<S3Client> {
+  const settings: S3ClientConfig = {
+    ...(endpoint !== '' && { endpoint, forcePathStyle: true }),
+    ...(credentials && { credentials }),
+    // Many stores other than Amazon's reject the SDK's default.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    // Otherwise every part would take a connection of its own.
+    expectContinueHeader: false,
+    maxAttempts: attemptsMax,
+    requestHandler: {
+      connectionTimeout: connectMs,
+      throwOnRequestTimeout: true,
+      httpAgent: { maxSockets: socketsMax },
+      httpsAgent: { maxSockets: socketsMax },
+    },
+  };
+  const client = new sdk.S3Client(settings);
+  if (endpoint === '') return client;
+  const region = await client.config.region().catch(() => usualRegion);
+  client.destroy();
+  return new sdk.S3Client({ ...settings, region });
+}
+
+/** One call with all its attempts, limited here since the SDK does not limit its pauses between attempts. */
+async function call<Answer>(limitMs: { attemptMs: number; callMs: number }, send: Send<Answer>, signal?: AbortSignal) {
+  const sending = new AbortController();
+  const ended = Promise.withResolvers<never>();
+  const end = (error: Error) => {
+    ended.reject(toStorageFailure(error));
+    sending.abort();
+  };
+  const leave = () => end(new Error('the caller has left'));
+  const timer = setTimeout(() => end(new Error(`no answer within ${limitMs.callMs} ms`)), limitMs.callMs);
+  signal?.addEventListener('abort', leave, { once: true });
+  if (signal?.aborted) leave();
+  try {
+    const sent = send({ abortSignal: sending.signal, requestTimeout: limitMs.attemptMs });
+    return await Promise.race([ended.promise, sent]);
+  } catch (error) {
+    throw toStorageFailure(error);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', leave);
+  }
+}
+
+/** Returns undefined for an error with one of these names; rethrows others. */
 export const absentIf =
   (...names: string[]) =>
   (error: unknown): undefined => {

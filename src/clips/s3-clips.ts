@@ -1,10 +1,10 @@
-// Clips in a bucket, of any maker's S3:
+// Stores clips in a bucket of any S3-compatible service:
 //
-//     {prefix}X7/aud_01JD...X7     a clip, after the last two characters of its key: as in a folder (local-clips.ts)
-//     an upload in parts           one that is being written, and seen by nobody
+//     {prefix}X7/aud_01JD...X7     a clip, under the last two characters of its key, as in local-clips.ts
+//     a multipart upload           a draft, which no reader sees
 //
-// Once the store has failed, it is asked whether it is there again before anything more is begun, so that nobody speaks
-// for a store that is away. What crashes have left is swept after a day.
+// After a failure, the store is checked before the next draft is opened, so that nothing is synthesized while the store is
+// down. What crashes left behind is swept after a day.
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { Failure } from '../errors.ts';
@@ -17,16 +17,16 @@ export interface S3ClipsOptions {
   bucket: S3Bucket;
   /** Empty, or ending with a slash. */
   prefix: string;
-  /** How long a body may pause that is waited for. */
+  /** How long the store may send nothing while a reader waits. */
   stallMs?: number;
-  /** An upload that began so long ago has lost its writer, and a clip without a row its row. */
+  /** An upload that began this long ago is abandoned, and so is a clip of that age without a row. */
   abandonedAfterMs?: number;
 }
 
-/** A body of this size is fetched at once: its connection is free again, whatever becomes of the reader. */
+/** A body up to this size is fetched at once, so that a slow reader does not hold its connection. */
 const smallBytes = 16 * 1024;
 
-/** Where a clip lies in the bucket. */
+/** The path of a clip in the bucket. */
 export const toS3Path = (prefix: string, key: string): string => `${prefix}${key.slice(-2)}/${key}`;
 
 export class S3Clips implements ClipStore {
@@ -36,7 +36,7 @@ export class S3Clips implements ClipStore {
   readonly #abandonedAfterMs: number;
   readonly #drafts = new Set<S3Draft>();
   readonly #clearing = new Set<Promise<void>>();
-  #isDoubtful = false;
+  #needsCheck = false;
   #check: Promise<void> | undefined;
   #closed = false;
 
@@ -49,13 +49,13 @@ export class S3Clips implements ClipStore {
 
   async create(key: string, contentType: string): Promise<ClipDraft> {
     if (!isClipKey(key)) throw new TypeError(`${JSON.stringify(key)} cannot be the key of a clip`);
-    await this.#ensureThere();
+    await this.#ensureAvailable();
     const draft: S3Draft = new S3Draft({
       bucket: this.#bucket,
       path: toS3Path(this.#prefix, key),
       contentType,
-      onFault: (fault) => this.#doubt(fault),
-      onOver: (clearing) => {
+      onFault: (fault) => this.#noteFault(fault),
+      onEnd: (clearing) => {
         this.#drafts.delete(draft);
         this.#clearing.add(clearing);
         clearing.finally(() => this.#clearing.delete(clearing));
@@ -110,23 +110,23 @@ export class S3Clips implements ClipStore {
     return byteCount > smallBytes ? watched : Readable.from([await buffer(watched)]);
   }
 
-  /** Undefined for what is none of ours. */
+  /** Undefined for objects that are not clips. */
   #keyOf(path: string): string | undefined {
     const key = path.slice(path.lastIndexOf('/') + 1);
     return isClipKey(key) && path === toS3Path(this.#prefix, key) ? key : undefined;
   }
 
-  #doubt(fault: unknown): void {
-    if (fault instanceof Failure && fault.reason === 'storage_unavailable') this.#isDoubtful = true;
+  #noteFault(fault: unknown): void {
+    if (fault instanceof Failure && fault.reason === 'storage_unavailable') this.#needsCheck = true;
   }
 
-  /** All who wait for the answer wait for the same one. */
-  async #ensureThere(): Promise<void> {
-    if (!this.#isDoubtful) return;
+  /** Concurrent callers share one check. */
+  async #ensureAvailable(): Promise<void> {
+    if (!this.#needsCheck) return;
     this.#check ??= this.#bucket.check().finally(() => {
       this.#check = undefined;
     });
     await this.#check;
-    this.#isDoubtful = false;
+    this.#needsCheck = false;
   }
 }

@@ -1,37 +1,37 @@
-// A clip on its way into a bucket. What fits into one part is put as an object when it is committed. What does not goes up
-// in parts of 5 MiB as they fill: the second first, and the first last of all, as its beginning may still be replaced.
-// The object is there when the upload is finished, and not before. In memory are at most three parts: the first, the one
-// that fills, and the one that is on its way.
+// A draft of a clip in a bucket. A clip that fits into one part is put as one object at the commit. A larger one is uploaded
+// in parts of 5 MiB as they fill; the first part goes last, because the commit may overwrite its first bytes. The object
+// exists only when the upload is finished. Memory holds at most three parts: the first, the one that is being filled, and
+// the one that is being sent.
 import { Failure } from '../errors.ts';
 import type { ClipDraft } from './clip-store.ts';
 import type { S3Bucket, Upload } from './s3-bucket.ts';
 
-/** The least that a part may have which is not the last. */
+/** The smallest size that S3 allows for a part that is not the last. */
 const partBytes = 5 << 20;
-/** What the first part has room for at first: most clips are short. */
+/** The initial buffer of the first part: most clips are short. */
 const shortBytes = 64 * 1024;
 
 export interface S3DraftOptions {
   bucket: S3Bucket;
   path: string;
   contentType: string;
-  /** Hears what the store has refused. */
+  /** Receives failures of the store. */
   onFault(fault: unknown): void;
-  onOver(clearing: Promise<void>): void;
+  onEnd(clearing: Promise<void>): void;
 }
 
 export class S3Draft implements ClipDraft {
   readonly #options: S3DraftOptions;
-  readonly #leaving = new AbortController();
-  /** Everything asked for so far, in order; once something has failed, so has all that follows. */
+  readonly #discarded = new AbortController();
+  /** The chain of all writes so far; after a failure, every later one fails too. */
   #done: Promise<void> = Promise.resolve();
   readonly #first = new Part(shortBytes);
   #filling = new Part(partBytes);
   #upload: Promise<Upload> | undefined;
-  /** ETags, from the second part on. */
+  /** The ETags of the parts, from the second on. */
   readonly #sent: Promise<string>[] = [];
   #fault: unknown;
-  #isOver = false;
+  #isEnded = false;
 
   constructor(options: S3DraftOptions) {
     this.#options = options;
@@ -56,23 +56,23 @@ export class S3Draft implements ClipDraft {
         this.#end(Promise.resolve());
       });
     } catch (fault) {
-      if (!this.#isOver) this.#options.onFault(fault);
+      if (!this.#isEnded) this.#options.onFault(fault);
       throw fault;
     } finally {
       await this.discard();
     }
   }
 
-  /** What has gone up is cleared away while the caller goes on; what cannot be now, the sweep finds. */
+  /** Uploaded parts are removed in the background; those that cannot be removed now are left to the sweep. */
   async discard(): Promise<void> {
-    if (this.#isOver) return;
-    this.#leaving.abort();
+    if (this.#isEnded) return;
+    this.#discarded.abort();
     this.#end(this.#clear());
   }
 
   async #finish(): Promise<void> {
     const { bucket, path, contentType } = this.#options;
-    const { signal } = this.#leaving;
+    const { signal } = this.#discarded;
     if (this.#filling.length > 0) await this.#send();
     if (!this.#upload) return bucket.put(path, this.#first.bytes, contentType, signal);
     const upload = await this.#upload;
@@ -80,17 +80,17 @@ export class S3Draft implements ClipDraft {
     await bucket.finishUpload(upload, await Promise.all([first, ...this.#sent]));
   }
 
-  /** Sends what has been filled as soon as the part before it is there, and does not wait for it. */
+  /** Starts to send the filled part once the part before it has arrived. */
   async #send(): Promise<void> {
     const { bucket, path, contentType } = this.#options;
     const { bytes } = this.#filling;
     await this.#sent.at(-1);
     this.#upload ??= bucket.startUpload(path, contentType);
     const number = this.#sent.length + 2;
-    const sent = this.#upload.then((upload) => bucket.putPart(upload, number, bytes, this.#leaving.signal));
+    const sent = this.#upload.then((upload) => bucket.putPart(upload, number, bytes, this.#discarded.signal));
     sent.catch((fault) => {
       this.#fault ??= fault;
-      if (!this.#isOver) this.#options.onFault(fault);
+      if (!this.#isEnded) this.#options.onFault(fault);
     });
     this.#sent.push(sent);
     this.#filling = new Part(partBytes);
@@ -105,56 +105,56 @@ export class S3Draft implements ClipDraft {
 
   #next(work: () => Promise<void>): Promise<void> {
     this.#done = this.#done.then(() => {
-      if (this.#isOver) throw new Failure('storage_unavailable', {}, new Error('the draft is over'));
+      if (this.#isEnded) throw new Failure('storage_unavailable', {}, new Error('the draft has ended'));
       return work();
     });
     return this.#done;
   }
 
   #end(clearing: Promise<void>): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#options.onOver(clearing);
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#options.onEnd(clearing);
   }
 }
 
-/** Bytes of a part, copied: who wrote them may use theirs again. */
+/** The bytes of a part, copied, so that the caller may reuse its buffer. */
 class Part {
-  readonly #roomMin: number;
-  #room = Buffer.alloc(0);
+  readonly #sizeMin: number;
+  #buffer = Buffer.alloc(0);
   length = 0;
 
-  constructor(roomMin: number) {
-    this.#roomMin = roomMin;
+  constructor(sizeMin: number) {
+    this.#sizeMin = sizeMin;
   }
 
   get bytes(): Uint8Array {
-    return this.#room.subarray(0, this.length);
+    return this.#buffer.subarray(0, this.length);
   }
 
   get isFull(): boolean {
     return this.length === partBytes;
   }
 
-  /** Takes what there is room for, and answers the rest. */
+  /** Copies as many bytes as fit, and returns the rest. */
   take(bytes: Uint8Array): Uint8Array {
     const taken = bytes.subarray(0, partBytes - this.length);
     this.#grow(this.length + taken.length);
-    this.#room.set(taken, this.length);
+    this.#buffer.set(taken, this.length);
     this.length += taken.length;
     return bytes.subarray(taken.length);
   }
 
   overwrite(head: Uint8Array): void {
     this.#grow(head.length);
-    this.#room.set(head);
+    this.#buffer.set(head);
     this.length = Math.max(this.length, head.length);
   }
 
   #grow(length: number): void {
-    if (length <= this.#room.length) return;
-    const grown = Buffer.allocUnsafeSlow(Math.min(partBytes, Math.max(this.#roomMin, length, 2 * this.#room.length)));
+    if (length <= this.#buffer.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.min(partBytes, Math.max(this.#sizeMin, length, 2 * this.#buffer.length)));
     grown.set(this.bytes);
-    this.#room = grown;
+    this.#buffer = grown;
   }
 }

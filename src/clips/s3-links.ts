@@ -1,20 +1,20 @@
-// Links that lead past us, to the store itself. A signed one is good for an hour at most, never longer than the clip or
-// our own login, and is given out for the first half of that, so that who gets it has at least the other half to begin
-// in. A public one is good for as long as the clip lies there.
+// Links to clips in the store itself. A signed link is valid for an hour at most, never longer than the clip or the
+// credentials, and is reused for the first half of that, so that every client has at least the other half to start the
+// download. A public link is valid as long as the clip exists.
 import type { S3Bucket } from './s3-bucket.ts';
 import { toS3Path } from './s3-clips.ts';
 
 export interface LinkedClip {
   key: string;
   contentType: string;
-  /** What it is called where it is saved. */
+  /** The name for saving it. */
   fileName: string;
   expiresAtMs: number;
 }
 
 export interface ClipLink {
   url: string;
-  /** Until another one is given out. */
+  /** How long a client may cache the link. */
   maxAgeSeconds: number;
 }
 
@@ -31,19 +31,19 @@ export const createPublicLinks =
   });
 
 export function createSignedLinks({ bucket, prefix }: { bucket: S3Bucket; prefix: string }): LinkTo {
-  /** The oldest first. */
+  /** By key; the oldest first. */
   const links = new Map<string, { url: string; renewAtMs: number }>();
 
   const sign = async ({ key, contentType, fileName, expiresAtMs }: LinkedClip) => {
     const now = Date.now();
-    const loginEndsAtMs = (await bucket.loginEndsAtMs()) ?? Number.POSITIVE_INFINITY;
-    const lifeMs = Math.max(1_000, Math.min(linkMsMax, expiresAtMs - now, loginEndsAtMs - now));
+    const credentialsExpireAtMs = (await bucket.credentialsExpireAtMs()) ?? Number.POSITIVE_INFINITY;
+    const lifeMs = Math.max(1_000, Math.min(linkMsMax, expiresAtMs - now, credentialsExpireAtMs - now));
     const renewAtMs = now + lifeMs / 2;
     const url = await bucket.link(toS3Path(prefix, key), {
       seconds: Math.ceil(lifeMs / 1000),
       contentType,
       disposition: `inline; filename="${fileName}"`,
-      // For who gets it last, and still not beyond the life of the clip.
+      // Correct for the last client that gets the link: never beyond the expiry of the clip.
       cacheControl: `public, max-age=${secondsUntil(expiresAtMs - lifeMs / 2)}, immutable`,
     });
     const [oldest] = links.keys();
@@ -54,8 +54,8 @@ export function createSignedLinks({ bucket, prefix }: { bucket: S3Bucket; prefix
   };
 
   return async (clip) => {
-    const made = links.get(clip.key);
-    const { url, renewAtMs } = made && made.renewAtMs > Date.now() ? made : await sign(clip);
+    const signed = links.get(clip.key);
+    const { url, renewAtMs } = signed && signed.renewAtMs > Date.now() ? signed : await sign(clip);
     return { url, maxAgeSeconds: secondsUntil(renewAtMs) };
   };
 }

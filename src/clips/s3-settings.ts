@@ -1,17 +1,17 @@
-// The settings of keeping audio in S3: which bucket, where in it, and how clients get at it. Who we are there, and in
-// which region, the AWS SDK finds out by its own variables (AWS_ACCESS_KEY_ID, AWS_REGION, ...), files and roles.
+// The settings for storing audio in S3: the bucket, the prefix, and how clients reach it. The AWS SDK takes credentials and
+// region from its own variables (AWS_ACCESS_KEY_ID, AWS_REGION, ...), files and roles.
 import { choiceSetting, textSetting } from '../setting.ts';
 
 export type S3Links = 'proxy' | 'presigned' | 'public';
 
-/** What URLs are made by putting something behind: no query, no fragment, no slash at the end. */
-const isAddress = (given: string) =>
+/** A base URL that paths are appended to: no query, no fragment, no slash at the end. */
+const isBaseUrl = (given: string) =>
   /^https?:\/\/[^/?#]+(\/[^?#]*)?$/.test(given) && !given.endsWith('/') && URL.canParse(given);
 
 export const s3Settings = {
   s3Bucket: textSetting({
     name: 'SONANT_S3_BUCKET',
-    help: 'Bucket that stored audio is kept in; without it, in the data folder',
+    help: 'Bucket for stored audio; without it, audio is stored in the data folder',
     allowed: 'the name of a bucket',
     fallback: '',
     isAllowed: (given) => given === '' || /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(given),
@@ -21,18 +21,18 @@ export const s3Settings = {
     help: "Address of the S3 service; default: Amazon's, in the region of AWS_REGION",
     allowed: 'an http or https URL without a slash at its end',
     fallback: '',
-    isAllowed: (given) => given === '' || isAddress(given),
+    isAllowed: (given) => given === '' || isBaseUrl(given),
   }),
   s3Prefix: textSetting({
     name: 'SONANT_S3_PREFIX',
-    help: 'What the keys of audio begin with in the bucket, such as sonant/',
+    help: 'Prefix of the keys in the bucket, such as sonant/',
     allowed: 'letters, digits, - _ . and /, with a / at its end and none at its beginning',
     fallback: '',
     isAllowed: (given) => given === '' || /^([\w-][\w.-]*\/){1,20}$/.test(given),
   }),
   s3Links: choiceSetting<S3Links>({
     name: 'SONANT_S3_LINKS',
-    help: 'How the addresses of audio get at it: proxy passes it through Sonant, presigned and public lead to the store itself',
+    help: 'How audio URLs are served: proxy streams through Sonant, presigned and public redirect to the store',
     choices: ['proxy', 'presigned', 'public'],
     fallback: 'proxy',
   }),
@@ -41,6 +41,6 @@ export const s3Settings = {
     help: 'For public links, the address of the bucket; for presigned ones, that of the S3 service if clients know another than SONANT_S3_ENDPOINT',
     allowed: 'an http or https URL without a slash at its end',
     fallback: '',
-    isAllowed: (given) => given === '' || isAddress(given),
+    isAllowed: (given) => given === '' || isBaseUrl(given),
   }),
 };

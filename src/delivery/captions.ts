@@ -1,6 +1,6 @@
-// Captions of a whole text: the caller's own words in cues of two lines at most, each on screen while it is heard. A cue
-// ends with a sentence where it can, as the voice reads it, else with a line, a clause or a word; none overlaps the next,
-// and the last stays until the sound ends. Written as WebVTT (W3C) or as SubRip, which has commas in its times, and numbers:
+// Makes captions of a whole text: the caller's words in cues of at most two lines, each shown while it is spoken. A cue ends
+// with a sentence where possible, otherwise with a line, a clause or a word; cues do not overlap, and the last one stays
+// until the sound ends. Written as WebVTT (W3C) or as SubRip, which has numbered cues and commas in its times:
 //     WEBVTT                              1
 //                                         00:00:00,176 --> 00:00:03,550
 //     00:00:00.176 --> 00:00:03.550       The train leaves at half past nine.
@@ -24,50 +24,50 @@ export const captionContentTypes: Readonly<Record<CaptionKind, string>> = {
 
 const lineCharsMax = 42;
 const cueSecondsMax = 7;
-/** A sentence that is over sooner shares its cue with the next. */
+/** A shorter sentence shares its cue with the next. */
 const cueSecondsMin = 1;
-/** How long a cue stays after its last word, if nothing else is heard. */
+/** How long a cue stays after its last word, unless the next cue begins. */
 const lingerSeconds = 0.5;
 const lineBreak = /\r\n|[\n\r\u2028\u2029]/g;
-/** What goes with the word before it: all up to a space, and marks that end something, after a space as in French. */
-const marksBehind = /^\S*(?:\s+[\p{Terminal_Punctuation}\p{Pe}\p{Pf}…]+(?=\s|$))*/u;
+/** The part of a gap that belongs to the word before it: all up to a space, and closing marks, after a space in French. */
+const closingMarks = /^\S*(?:\s+[\p{Terminal_Punctuation}\p{Pe}\p{Pf}…]+(?=\s|$))*/u;
 
 export interface CaptionedText {
   text: string;
-  /** Canonical BCP-47; tells where sentences end. */
+  /** Canonical BCP-47; sentence ends depend on it. */
   languageCode: string;
 }
 
-/** A word with the marks around it. */
+/** A word with its punctuation. */
 interface Token {
   text: string;
   /** Whether no space comes before it, as in Chinese. */
   glued: boolean;
-  /** In which line of the text it is. */
+  /** The line of the text that it is in. */
   line: number;
   /** The breath after it. */
   breath: number;
-  /** Where it is, in code points, were all of the text in one line. */
+  /** Its range in code points, as if the text were one line. */
   from: number;
   to: number;
   startSeconds: number;
   endSeconds: number;
 }
 
-/** `words` are those of the text, in order; `seconds` is how long the sound is. */
+/** `words` are those of the text, in order; `seconds` is the duration of the sound. */
 export function toCues(captioned: CaptionedText, words: readonly TimedWord[], seconds: number): Cue[] {
   const groups: Token[][] = [];
   let group: Token[] = [];
   for (const token of toTokens(captioned, words)) {
-    if (group.length > 0 && isOver(group)) {
+    if (group.length > 0 && isComplete(group)) {
       groups.push(group);
       group = [];
     }
-    // What is left of it may still be too long for another.
+    // The rest may still be too long to take another token.
     while (group.length > 0 && !fits([...group, token])) {
-      const kept = cutOf(group, token);
-      groups.push(group.slice(0, kept));
-      group = group.slice(kept);
+      const count = splitOf(group, token);
+      groups.push(group.slice(0, count));
+      group = group.slice(count);
     }
     group.push(token);
   }
@@ -93,8 +93,8 @@ export function toCaptions(kind: CaptionKind, cues: readonly Cue[]): string {
   return [...(isVtt ? ['WEBVTT\n'] : []), ...blocks].join('\n');
 }
 
-/** Whether the cue has all that it should: its paragraph is over, or its sentence, and it was long enough. */
-function isOver(group: readonly Token[]): boolean {
+/** Whether the cue ends a paragraph, or ends a sentence and is long enough. */
+function isComplete(group: readonly Token[]): boolean {
   const last = group.at(-1)!;
   const isLong = last.endSeconds - group[0]!.startSeconds >= cueSecondsMin;
   return last.breath === breath.paragraph || (isLong && last.breath === breath.sentence);
@@ -103,21 +103,21 @@ function isOver(group: readonly Token[]): boolean {
 const fits = (tokens: readonly Token[]): boolean =>
   tokens.at(-1)!.endSeconds - tokens[0]!.startSeconds <= cueSecondsMax && secondLineOf(tokens) !== undefined;
 
-/** How many of the words stay in a cue that cannot take `next`: up to a sentence, line or clause, if that is worth it. */
-function cutOf(group: readonly Token[], next: Token): number {
+/** How many tokens stay in a cue that cannot take `next`: up to a sentence, line or clause, unless that leaves too few. */
+function splitOf(group: readonly Token[], next: Token): number {
   const { line } = group.at(-1)!;
   if (next.line > line) return group.length;
   const afterLast = (rank: number) => group.findLastIndex((token) => token.breath >= rank) + 1;
-  const isWorth = (count: number) => count >= group.length / 3;
+  const isEnough = (count: number) => count >= group.length / 3;
   const afterSentence = afterLast(breath.sentence);
-  if (isWorth(afterSentence)) return afterSentence;
+  if (isEnough(afterSentence)) return afterSentence;
   const afterLine = group.findIndex((token) => token.line === line);
   if (afterLine > 0) return afterLine;
   const afterClause = afterLast(breath.clause);
-  return isWorth(afterClause) ? afterClause : group.length;
+  return isEnough(afterClause) ? afterClause : group.length;
 }
 
-/** In one line, or in two: those of the text, or else as even as can be. */
+/** One line, or two: the lines of the text, otherwise as even as possible. */
 function toLines(tokens: readonly Token[]): string[] {
   const joined = (from: number, to?: number) =>
     tokens.slice(from, to).reduce((line, { text, glued }, i) => line + (i > 0 && !glued ? ' ' : '') + text, '');
@@ -126,8 +126,8 @@ function toLines(tokens: readonly Token[]): string[] {
 }
 
 /**
- * Which token begins the second line: as many as there are where one line holds them all, undefined where two do not.
- * It joins nothing to measure it, for it is asked anew with every word.
+ * The index of the token that begins the second line; the number of tokens where one line holds them all, undefined where
+ * two do not. It runs for every word, so it measures without joining strings.
  */
 function secondLineOf(tokens: readonly Token[]): number | undefined {
   const { from, line } = tokens[0]!;
@@ -147,7 +147,7 @@ function secondLineOf(tokens: readonly Token[]): number | undefined {
   return best;
 }
 
-/** The text cut before each word; what stands between words goes with the one before it, up to a space or a new line. */
+/** Splits the text before each word; text between words goes with the word before it, up to a space or a line break. */
 function toTokens({ text, languageCode }: CaptionedText, words: readonly TimedWord[]): Token[] {
   const indices = toIndices(text);
   const breathAt = createBreathAt(text, languageCode);
@@ -158,8 +158,8 @@ function toTokens({ text, languageCode }: CaptionedText, words: readonly TimedWo
   for (const [i, { offset, length, startSeconds, endSeconds }] of whole.entries()) {
     const end = indices[offset + length]!;
     const next = whole[i + 1] ? indices[whole[i + 1]!.offset]! : text.length;
-    const behind = text.slice(end, next);
-    const to = next === text.length ? next : end + tailOf(behind).length;
+    const gap = text.slice(end, next);
+    const to = next === text.length ? next : end + tailOf(gap).length;
     const clean = text.slice(from, to).replace(/[\s\p{Cc}]+/gu, ' ');
     const breaks = text.slice(to, next).match(lineBreak)?.length ?? 0;
     const after = breaks > 1 ? breath.paragraph : Math.min(breathAt(end), breath.sentence);
@@ -173,20 +173,20 @@ function toTokens({ text, languageCode }: CaptionedText, words: readonly TimedWo
   return tokens;
 }
 
-/** How much of what stands behind a word goes with it. */
-function tailOf(behind: string): string {
-  const end = behind.search(lineBreak);
-  return end < 0 ? marksBehind.exec(behind)![0] : behind.slice(0, end);
+/** The part of the gap after a word that goes with the word. */
+function tailOf(gap: string): string {
+  const end = gap.search(lineBreak);
+  return end < 0 ? closingMarks.exec(gap)![0] : gap.slice(0, end);
 }
 
-/** Where each code point of the text begins in UTF-16, and where the last ends. */
+/** The UTF-16 index of each code point of the text, and of its end. */
 function toIndices(text: string): number[] {
   const indices = [0];
   for (const char of text) indices.push(indices.at(-1)! + char.length);
   return indices;
 }
 
-/** A word that was spoken in several segments comes once for each of them: here it is one, from first to last. */
+/** Merges a word that was spoken in several segments, and so has several times, into one. */
 function toWholeWords(words: readonly TimedWord[]): TimedWord[] {
   const whole: TimedWord[] = [];
   for (const word of words) {
@@ -197,7 +197,7 @@ function toWholeWords(words: readonly TimedWord[]): TimedWord[] {
   return whole;
 }
 
-/** What breath the voice takes after the word that ends at an index, each not before the one asked for last. */
+/** The breath after the word that ends at an index; indices must not decrease from call to call. */
 function createBreathAt(text: string, languageCode: string): (end: number) => number {
   const pieces = [...speakablePieces(text, { languageCode, spellOut: false })];
   let next = 0;
@@ -207,7 +207,7 @@ function createBreathAt(text: string, languageCode: string): (end: number) => nu
   };
 }
 
-/** A token that is longer than a line, such as an address, line by line. */
+/** Splits a token that is longer than a line, such as a URL, into lines. */
 function inLines(token: Omit<Token, 'from' | 'to'>, column: number): Token[] {
   const chars = [...token.text];
   const count = Math.ceil(chars.length / lineCharsMax);

@@ -1,6 +1,6 @@
-// Removes what has had its day: the files of expired clips every minute, their rows a week later, and once a day the
-// files that a crash has left without a row. One sweep at a time, a small batch at a time, so that nobody waits for it.
-import { setImmediate as breathe } from 'node:timers/promises';
+// Removes expired clips: their files every minute, their rows a week later, and once a day the files that a crash left
+// without a row. One sweep runs at a time, in small batches, so that requests do not wait for it.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClipStore } from '../clips/clip-store.ts';
 import { audioOf, removeClip } from './stored-captions.ts';
 
@@ -12,15 +12,15 @@ export interface SweptIndex {
 }
 
 export interface ClipSweep {
-  /** Sweeps now. */
+  /** Sweeps now, after the sweep that is running. */
   run(): Promise<void>;
   close(): Promise<void>;
 }
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
-/** How long an address can say that its audio has expired, before it says that there is none. */
-const rowsKeptMs = 7 * dayMs;
+/** How long a URL answers `audio_expired`, before it answers `not_found`. */
+const expiredRowsMs = 7 * dayMs;
 const batch = 100;
 
 export function openClipSweep(options: {
@@ -32,7 +32,7 @@ export function openClipSweep(options: {
   let sweptLeftoversAt = 0;
   let isClosed = false;
 
-  /** Those that could be removed; the others are tried again a minute later. */
+  /** Returns the clips that were removed; the others are tried again a minute later. */
   const remove = async (clipIds: readonly string[]): Promise<string[]> => {
     const removed: string[] = [];
     for (const clipId of clipIds) {
@@ -46,9 +46,9 @@ export function openClipSweep(options: {
     for (;;) {
       const purged = await remove(await index.listExpired(Date.now(), batch));
       if (purged.length > 0) await index.markPurged(purged, Date.now());
-      const forgotten = await index.forgetPurged(Date.now() - rowsKeptMs, batch);
+      const forgotten = await index.forgetPurged(Date.now() - expiredRowsMs, batch);
       if (isClosed || (purged.length < batch && forgotten < batch)) break;
-      await breathe();
+      await nextTurn();
     }
     if (isClosed || Date.now() - sweptLeftoversAt < dayMs) return;
     sweptLeftoversAt = Date.now();

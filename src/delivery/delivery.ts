@@ -11,8 +11,7 @@ import type { PlannedSpeech } from '../speech/plan.ts';
 import type { Caller, SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
-import { createSharedWork } from './shared-work.ts';
-import { localFlight, type Shared, type SingleFlight } from './single-flight.ts';
+import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 import { removeClip } from './stored-captions.ts';
 import { type ClipRecord, storeClip } from './stored-clip.ts';
 
@@ -63,9 +62,9 @@ export interface DeliveryOptions {
 /** A clip answers for a request while it has this share of its life before it. */
 const cachedLifeMin = 0.5;
 
-export function createDelivery(options: DeliveryOptions, singleFlight: SingleFlight = localFlight): Delivery {
+/** `singleFlight` spans the replicas, where there are several. */
+export function createDelivery(options: DeliveryOptions, singleFlight: SingleFlight = createSingleFlight()): Delivery {
   const { speech, clips, index, links } = options;
-  const work = createSharedWork<Shared<ClipRecord>>();
   const fileUrl = (clipId: string, extension: string) => `${links.baseUrl()}/audio/${clipId}.${extension}`;
   const urlOf = ({ clipId, format }: Pick<ClipRecord, 'clipId' | 'format'>) =>
     fileUrl(clipId, audioFormats[format as FormatName].extension);
@@ -125,12 +124,10 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       const cached = await findSpoken(planned, callerId);
       if (cached) return toDelivered(cached, voice, true, request);
       const flight = `${callerId} ${cacheKeyOf(request, voice, bindings[0]!.speaker)}`;
-      const { value: clip, isMade } = await work.join(flight, signal, (until) =>
-        singleFlight.share(flight, until, {
-          find: () => findSpoken(planned, callerId),
-          make: () => speakIntoClip(planned, caller, until),
-        }),
-      );
+      const { value: clip, isMade } = await singleFlight.run(flight, signal, {
+        find: () => findSpoken(planned, callerId),
+        make: (until) => speakIntoClip(planned, caller, until),
+      });
       return toDelivered(clip, voice, !isMade, request);
     },
 

@@ -1,23 +1,75 @@
-// Speech that is under way in one of several processes that serve the same callers: the others wait for it in place of
-// speaking the same again. A process alone has nobody to wait for.
+// Single flight: of several callers that need the same work at the same time, one does it and the others get its result.
+// Callers in this process join the running work, which is aborted when the last of them has left. With a lock, at most
+// one replica works under a key; the others wait, and then find what it has stored.
 
 export interface SingleFlight {
-  /** What `find` finds, as soon as there is something, unless it is for this process to make it. */
-  share<T>(key: string, signal: AbortSignal, work: FlightWork<T>): Promise<Shared<T>>;
+  /** The result of the work under `key`. Rejects with the signal's reason when the caller leaves. */
+  run<T>(key: string, signal: AbortSignal, work: FlightWork<T>): Promise<FlightResult<T>>;
 }
 
 export interface FlightWork<T> {
-  /** What another process may have made. */
+  /** What another replica may have stored. */
   find(): Promise<T | undefined>;
-  make(): Promise<T>;
+  make(signal: AbortSignal): Promise<T>;
 }
 
-export interface Shared<T> {
+export interface FlightResult<T> {
   value: T;
-  /** Whether it was made here. */
+  /** False where `find` found the value. */
   isMade: boolean;
 }
 
-export const localFlight: SingleFlight = {
-  share: async (_key, _signal, { make }) => ({ value: await make(), isMade: true }),
-};
+/** Waits until the lock under `key` is held, and resolves with what releases it. */
+export type Lock = (key: string, signal: AbortSignal) => Promise<() => void>;
+
+interface Flight {
+  result: Promise<FlightResult<unknown>>;
+  stop: AbortController;
+  waiting: number;
+}
+
+/** `lock` is shared by all replicas; without it, this process is the only one. */
+export function createSingleFlight(lock?: Lock): SingleFlight {
+  const flights = new Map<string, Flight>();
+
+  const findOrMake = async <T>(key: string, signal: AbortSignal, { find, make }: FlightWork<T>) => {
+    const release = await lock?.(key, signal);
+    try {
+      signal.throwIfAborted();
+      const found = release && (await find());
+      return found === undefined ? { value: await make(signal), isMade: true } : { value: found, isMade: false };
+    } finally {
+      release?.();
+    }
+  };
+
+  const start = <T>(key: string, work: FlightWork<T>): Flight => {
+    const stop = new AbortController();
+    const result = findOrMake(key, stop.signal, work).finally(() => {
+      if (flights.get(key) === flight) flights.delete(key);
+    });
+    const flight: Flight = { result, stop, waiting: 0 };
+    flights.set(key, flight);
+    return flight;
+  };
+
+  return {
+    run<T>(key: string, signal: AbortSignal, work: FlightWork<T>) {
+      if (signal.aborted) return Promise.reject(signal.reason);
+      const flight = flights.get(key) ?? start(key, work);
+      flight.waiting++;
+      return new Promise<FlightResult<T>>((resolve, reject) => {
+        const leave = () => {
+          reject(signal.reason);
+          flight.waiting--;
+          if (flight.waiting > 0) return;
+          if (flights.get(key) === flight) flights.delete(key);
+          flight.stop.abort(signal.reason);
+        };
+        signal.addEventListener('abort', leave, { once: true });
+        const result = flight.result as Promise<FlightResult<T>>;
+        result.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+      });
+    },
+  };
+}

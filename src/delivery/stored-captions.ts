@@ -1,5 +1,5 @@
-// Captions beside the sound that they belong to: their cues, in a clip of their own whose key differs in the prefix. They
-// come before the index has the sound and go with it, so whoever finds the sound finds them too.
+// Stores the cues of captions beside their sound, in a clip whose key differs in the prefix only. They are stored before
+// the sound is indexed and removed with it, so that an indexed sound always has its captions.
 import type { ClipStore } from '../clips/clip-store.ts';
 import type { Cue } from './captions.ts';
 
@@ -7,7 +7,7 @@ const audioPrefix = /^aud_/;
 const captionsPrefix = /^cap_/;
 const captionsOf = (audioId: string): string => audioId.replace(audioPrefix, 'cap_');
 
-/** The sound that a key in the store belongs to. */
+/** The key of the sound that a key in the store belongs to. */
 export const audioOf = (key: string): string => key.replace(captionsPrefix, 'aud_');
 
 export async function storeCaptions(clips: ClipStore, audioId: string, cues: readonly Cue[]): Promise<void> {
@@ -27,7 +27,7 @@ export async function readCaptions(clips: ClipStore, audioId: string): Promise<r
   return JSON.parse(Buffer.concat(await stored.body.toArray()).toString());
 }
 
-/** The sound, and its captions if it has any. */
+/** Removes the sound, and its captions if it has any. */
 export async function removeClip(clips: ClipStore, audioId: string): Promise<void> {
   await clips.remove(audioId);
   await clips.remove(captionsOf(audioId));

@@ -1,18 +1,18 @@
-// Keeps the sound of a stream as it passes: into a draft as it comes, and when it is done, under its id with its true
-// sizes and into the index. A stream that fails or is left leaves nothing.
+// Stores the sound of a stream while the caller reads it: first in a draft, and at the end as a clip with its final header,
+// in the index. A stream that fails or is abandoned leaves nothing.
 import type { ClipDraft, ClipStore } from '../clips/clip-store.ts';
 import type { Caller } from '../speech/request.ts';
-import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
+import type { SpeechDone, SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { TimedWord } from '../speech/word-timing.ts';
 import { type CaptionedText, toCues } from './captions.ts';
 import { removeClip, storeCaptions } from './stored-captions.ts';
 
-/** What the index knows of a clip. */
+/** The row of a clip in the index. */
 export interface ClipRecord {
   clipId: string;
-  /** Who asked for it, and may delete it. */
+  /** The caller that requested it, who may delete it. */
   ownerId: string;
-  /** What finds it for the same request; null where it is not to be found so. */
+  /** Finds the clip for an equal request; null for a clip that is not cached. */
   cacheKey: string | null;
   format: string;
   byteCount: number;
@@ -35,38 +35,24 @@ export interface StoreClipOptions {
   };
   keepMs: number;
   caller: Caller;
-  /** What finds it for the same request, by who spoke it; null for nothing. */
+  /** The cache key of the clip; null where it is not cached. */
   toCacheKey(info: SpeechInfo): string | null;
-  /** The text to caption by the stream's own word times; undefined for no captions. */
+  /** The text to caption with the word times of the stream; undefined for no captions. */
   captioned?: CaptionedText | undefined;
 }
 
 export interface StoredClip {
-  /** The stream's own events; `done` comes when the clip is there. */
+  /** The events of the stream; `done` comes after the clip is stored. */
   events: AsyncIterable<SpeechEvent>;
-  /** The clip, once the events are read to their end. */
+  /** The clip, after the events were read to their end. */
   readonly clip: ClipRecord;
 }
 
 export function storeClip(events: AsyncIterable<SpeechEvent>, options: StoreClipOptions): StoredClip {
-  const { clips, index, keepMs, caller, toCacheKey, captioned } = options;
+  const { clips, captioned } = options;
   let clip: ClipRecord | undefined;
 
-  /** A clip that nobody will find is not kept, nor one of a voice that has ended while it was put away. */
-  const addOrRemove = async (made: ClipRecord, { ended }: SpeechInfo) => {
-    try {
-      await index.add(made);
-      if (ended?.aborted) {
-        await index.markDeleted(made.clipId, made.ownerId, Date.now());
-        throw ended.reason;
-      }
-    } catch (error) {
-      await removeClip(clips, made.clipId).catch(() => undefined);
-      throw error;
-    }
-  };
-
-  async function* keep(): AsyncGenerator<SpeechEvent> {
+  async function* store(): AsyncGenerator<SpeechEvent> {
     let draft: ClipDraft | undefined;
     let info: SpeechInfo | undefined;
     const words: TimedWord[] = [];
@@ -81,21 +67,8 @@ export function storeClip(events: AsyncIterable<SpeechEvent>, options: StoreClip
           words.push(...event.words);
         } else if (event.type === 'done') {
           await draft!.commit(event.head);
-          if (captioned !== undefined)
-            await storeCaptions(clips, info!.audioId, toCues(captioned, words, event.seconds)).catch(async (error) => {
-              await clips.remove(info!.audioId).catch(() => undefined);
-              throw error;
-            });
-          const now = Date.now();
-          const { audioId, voice, format, sampleRateHz, warnings } = info!;
-          const cacheKey = toCacheKey(info!);
-          const { byteCount, seconds, chars } = event;
-          clip = {
-            ...{ clipId: audioId, ownerId: caller.callerId, cacheKey, format, byteCount, seconds, chars, sampleRateHz },
-            ...{ voiceId: voice.voiceId, voiceName: voice.name, warnings: warnings.join(' ') },
-            ...{ createdAtMs: now, expiresAtMs: now + keepMs },
-          };
-          await addOrRemove(clip, info!);
+          clip = toRecord(info!, event, options);
+          await addOrRemove(clip, info!, words, options);
         }
         yield event;
       }
@@ -105,10 +78,49 @@ export function storeClip(events: AsyncIterable<SpeechEvent>, options: StoreClip
   }
 
   return {
-    events: keep(),
+    events: store(),
     get clip() {
       if (!clip) throw new Error('the stream was not read to its end');
       return clip;
     },
   };
+}
+
+function toRecord(info: SpeechInfo, done: SpeechDone, { keepMs, caller, toCacheKey }: StoreClipOptions): ClipRecord {
+  const now = Date.now();
+  return {
+    clipId: info.audioId,
+    ownerId: caller.callerId,
+    cacheKey: toCacheKey(info),
+    format: info.format,
+    byteCount: done.byteCount,
+    seconds: done.seconds,
+    chars: done.chars,
+    sampleRateHz: info.sampleRateHz,
+    voiceId: info.voice.voiceId,
+    voiceName: info.voice.name,
+    warnings: info.warnings.join(' '),
+    createdAtMs: now,
+    expiresAtMs: now + keepMs,
+  };
+}
+
+/** Stores the captions and indexes the clip. Where that fails, or its voice has been deleted meanwhile, removes it. */
+async function addOrRemove(
+  clip: ClipRecord,
+  { ended }: SpeechInfo,
+  words: readonly TimedWord[],
+  { clips, index, captioned }: StoreClipOptions,
+): Promise<void> {
+  try {
+    if (captioned) await storeCaptions(clips, clip.clipId, toCues(captioned, words, clip.seconds));
+    await index.add(clip);
+    if (ended?.aborted) {
+      await index.markDeleted(clip.clipId, clip.ownerId, Date.now());
+      throw ended.reason;
+    }
+  } catch (error) {
+    await removeClip(clips, clip.clipId).catch(() => undefined);
+    throw error;
+  }
 }

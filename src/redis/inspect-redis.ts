@@ -1,4 +1,4 @@
-// Whether the Redis or Valkey that is set up answers and takes what is asked of it, for `sonant doctor`.
+// Checks for `sonant doctor` whether the configured Redis or Valkey answers and runs scripts.
 import { connectRedis } from './redis.ts';
 
 export interface RedisFinding {
@@ -9,7 +9,8 @@ export interface RedisFinding {
 const connectMs = 2_000;
 
 export async function inspectRedis(url: string, prefix: string): Promise<RedisFinding> {
-  if (url === '') return { state: 'absent', message: 'not set up; fine for one process, which keeps limits by itself' };
+  if (url === '')
+    return { state: 'absent', message: 'not configured; fine for one process, which counts limits in memory' };
   let cause: Error | undefined;
   const client = await connectRedis(url, { retryStrategy: () => null }).catch((error: Error) => {
     cause = error;

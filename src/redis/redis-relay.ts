@@ -1,195 +1,116 @@
-// Text that flows from the replica that has a thing to the one that is asked for it, through Redis or Valkey. Who has it says
-// so, and hears on a channel of its own; who is asked puts a question there, and takes out the lines that answer it:
+// Streams text from the replica that has a resource to a replica that needs it, through a Redis Stream:
 //
-//     SET     prefix:relay:has:THING  REPLICA  for a day, or until it is withdrawn
-//     PUBLISH prefix:relay:REPLICA    {"relay":1,"ask":"ID","from":"REPLICA","question":"..."}     a question
-//                                     {"relay":1,"ring":"ID"}                there are lines, or room, or an end
-//     RPUSH   prefix:relay:{ID}:lines  "hHEAD" "lLINE" "lLINE" ... and at last "e", the end, or "x", cut off
-//     SET     prefix:relay:{ID}:reader, :speaker  that they are there, for 5 s; renewed each second
+//     SET     prefix:relay:has:RESOURCE  REPLICA   for a day, or until withdrawn
+//     PUBLISH prefix:relay:REPLICA       {"relay":2,"id":"ID","question":"..."}
+//     XADD    prefix:relay:ID            "head" TEXT, "line" TEXT ..., then "end", or "cut" after a failure; "beat" each second
 //
-// The list is short: who answers waits for room. Where one of the two is gone, or Redis, the other ends too.
+// The reader creates the stream, renews its expiry and deletes entries as it reads them. The writer waits while 16 entries
+// are unread and stops when the stream is gone. A reader that gets no entry for 5 s fails: the writer or Redis is down.
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../errors.ts';
 import { type Redis, RedisAway, toScript } from './redis.ts';
-import { createBell } from './relay-bell.ts';
-import { type Answer, pourLines, readLines } from './relay-lines.ts';
 
 export interface Relay {
-  /** Questions about that are for this replica, until it is withdrawn. */
-  offer(thing: string): void;
-  withdraw(thing: string): void;
-  /** Answers what others ask; may throw, which the others then see as nothing said. */
+  /** Questions about the resource are sent to this replica until it is withdrawn. */
+  offer(resource: string): void;
+  withdraw(resource: string): void;
+  /** Answers the questions of other replicas. Where `answer` throws, the asking replica gets no answer. */
   serve(answer: (question: string) => Promise<Answer>): void;
-  /** Asks who has the thing; undefined where nobody has. Throws a Failure where it cannot be asked now. */
-  ask(thing: string, question: string): Promise<Answer | undefined>;
+  /** Asks the replica that has the resource; undefined where none has. A Failure where it cannot be asked now. */
+  ask(resource: string, question: string): Promise<Answer | undefined>;
+}
+
+export interface Answer {
+  head: string;
+  /** Throws where the stream is cut off. */
+  lines: AsyncIterable<string>;
+  /** The reader has gone. */
+  leave(): void;
 }
 
 export interface RedisRelayOptions {
-  redis: Pick<Redis, 'run' | 'listen'>;
+  redis: Pick<Redis, 'run' | 'listen' | 'connect'>;
   prefix: string;
-  /** Hears of answers that failed here. */
+  /** Receives what `answer` throws. */
   onFault(fault: unknown): void;
   /** How long a question waits for its answer. */
   askMs?: number;
 }
 
-const askMsUsual = 1_000;
-/** Questions that wait at once; further ones are to come back. */
+const usualAskMs = 1_000;
+/** Questions that wait for an answer at once; further ones are rejected. */
 const asksMax = 64;
-const linesMax = 16;
-const presentMs = 5_000;
-const lookMs = 1_000;
-/** Of a list that nobody takes from, and of a thing that nobody withdrew, since its replica died. */
-const linesKeptMs = 15_000;
+const unreadMax = 16;
+/** How long the writer waits before it checks again for room. */
+const roomMs = 50;
+const beatMs = 1_000;
+const silenceMs = 5_000;
+/** How long a stream outlives a reader that died or has stalled. */
+const streamMs = 15_000;
+/** How long an offer outlives a replica that died. */
 const offerMs = 24 * 3_600_000;
-const version = 1;
+const version = 2;
 
 const set = toScript("return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])");
 const get = toScript("return redis.call('GET', KEYS[1])");
 const del = toScript("return redis.call('DEL', KEYS[1])");
-const begin = toScript(`redis.call('SET', KEYS[2], '1', 'PX', ARGV[1])
+/** Creates an empty stream and publishes the question; returns how many replicas received it. */
+const publish = toScript(`redis.call('XADD', KEYS[1], 'MAXLEN', 0, '*', 'created', '')
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return redis.call('PUBLISH', ARGV[2], ARGV[3])`);
-const put = toScript(`if redis.call('EXISTS', KEYS[2]) == 0 then return -1 end
-redis.call('SET', KEYS[3], '1', 'PX', ARGV[5])
-local count = redis.call('LLEN', KEYS[1])
-if ARGV[1] ~= '' then
-  count = redis.call('RPUSH', KEYS[1], ARGV[1])
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  redis.call('PUBLISH', ARGV[3], ARGV[4])
-end
-return count`);
-/** Whether somebody is there to put lines, and the lines. */
-const take = toScript(`redis.call('SET', KEYS[2], '1', 'PX', ARGV[1])
-local lines = redis.call('LRANGE', KEYS[1], 0, -1)
-if #lines > 0 then
-  redis.call('DEL', KEYS[1])
-  redis.call('PUBLISH', ARGV[2], ARGV[3])
-end
-return {redis.call('EXISTS', KEYS[3]), lines}`);
-const forget = toScript(`redis.call('DEL', KEYS[1], KEYS[2])
-return redis.call('PUBLISH', ARGV[1], ARGV[2])`);
+const append = toScript(`if redis.call('EXISTS', KEYS[1]) == 0 then return 'gone' end
+if redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[1]) then return 'full' end
+return redis.call('XADD', KEYS[1], '*', ARGV[2], ARGV[3])`);
 
-/** Nobody takes the lines out any more. */
+type Entry = readonly [kind: string, text: string];
+const cut: Entry = ['cut', ''];
+
+/** The reader has deleted its stream, or let it expire. */
 class ReaderGone extends Error {}
 
-interface Message {
-  relay?: number;
-  ask?: string;
-  from?: string;
-  question?: string;
-  ring?: string;
-}
-
-export function createRedisRelay({ redis, prefix, onFault, askMs = askMsUsual }: RedisRelayOptions): Relay {
+export function createRedisRelay({ redis, prefix, onFault, askMs = usualAskMs }: RedisRelayOptions): Relay {
   const replica = randomUUID();
   const channelOf = (other: string) => `${prefix}relay:${other}`;
-  const thingKey = (thing: string) => `${prefix}relay:has:${thing}`;
-  const keysOf = (id: string) => ['lines', 'reader', 'speaker'].map((what) => `${prefix}relay:{${id}}:${what}`);
-  const toMessage = (message: Message) => JSON.stringify({ relay: version, ...message });
-  const bells = new Map<string, ReturnType<typeof createBell>>();
-  const openBell = (id: string) => {
-    const bell = createBell();
-    bells.set(id, bell);
-    return bell;
-  };
+  const resourceKey = (resource: string) => `${prefix}relay:has:${resource}`;
+  const streamKey = (id: string) => `${prefix}relay:${id}`;
   let answer: ((question: string) => Promise<Answer>) | undefined;
   let asks = 0;
 
-  redis.listen(channelOf(replica), (text) => {
-    const { ask, from, question, ring } = parseMessage(text);
-    if (ring !== undefined) bells.get(ring)?.ring();
-    else if (ask !== undefined && from !== undefined && question !== undefined) {
-      give(ask, from, question).catch((fault: unknown) => {
+  redis.listen(channelOf(replica), (message) => {
+    const { id, question } = parseMessage(message);
+    if (!answer || id === undefined || question === undefined) return;
+    answer(question)
+      .then((answered) => writeAnswer(redis, streamKey(id), answered))
+      .catch((fault: unknown) => {
         if (!(fault instanceof ReaderGone || fault instanceof RedisAway)) onFault(fault);
       });
-    }
   });
 
-  /** Lines of an answer into the list, as there is room. */
-  const give = async (id: string, from: string, question: string) => {
-    if (!answer) return;
-    const { head, lines, leave } = await answer(question);
-    const bell = openBell(id);
-    let lost: unknown;
-    /** How many lines lie there; looks only, where there is nothing to put. */
-    const putLine = async (line: string): Promise<number> => {
-      if (lost !== undefined) throw lost;
-      const message = toMessage({ ring: id });
-      const count = Number(await redis.run(put, keysOf(id), [line, linesKeptMs, channelOf(from), message, presentMs]));
-      if (count < 0) throw new ReaderGone();
-      return count;
-    };
-    // While no line comes, it is seen here that the reader has gone, or Redis.
-    const look = () =>
-      putLine('').catch((fault: unknown) => {
-        lost ??= fault;
-        leave();
-      });
-    const watch = setInterval(look, lookMs);
-    try {
-      await putLine(`h${head}`);
-      const end = await pourLines(lines, async (line) => {
-        let count = await putLine(`l${line}`);
-        while (count >= linesMax) {
-          await bell.rung(lookMs);
-          count = await putLine('');
-        }
-      });
-      await putLine(end);
-    } finally {
-      clearInterval(watch);
-      bells.delete(id);
-      leave();
-    }
-  };
-
-  const askHolder = async (holder: string, question: string): Promise<Answer | undefined> => {
+  const askReplica = async (other: string, question: string): Promise<Answer | undefined> => {
     const id = randomUUID();
-    const bell = openBell(id);
-    const message = toMessage({ ask: id, from: replica, question });
-    const ring = toMessage({ ring: id });
-    let isLeft = false;
-    const leave = () => {
-      if (isLeft) return;
-      isLeft = true;
-      bell.ring();
-      bells.delete(id);
-      redis.run(forget, keysOf(id), [channelOf(holder), ring]).catch(() => {});
-    };
-    const takeLines = async (): Promise<[isSpoken: number, lines: string[]] | undefined> =>
-      isLeft
-        ? undefined
-        : ((await redis.run(take, keysOf(id), [presentMs, channelOf(holder), ring])) as [number, string[]]);
-    try {
-      // A replica that died has left its things behind, and hears nothing.
-      const hearers = await redis.run(begin, keysOf(id), [presentMs, channelOf(holder), message]);
-      if (hearers === 0) return void leave();
-      for (const untilMs = performance.now() + askMs; performance.now() < untilMs; ) {
-        await bell.rung(untilMs - performance.now());
-        const [head, ...rest] = (await takeLines())?.[1] ?? [];
-        if (head !== undefined)
-          return { head: head.slice(1), lines: readLines(rest, takeLines, () => bell.rung(lookMs)), leave };
-      }
-      throw new Failure('overloaded');
-    } catch (error) {
-      leave();
-      throw error;
-    }
+    const key = streamKey(id);
+    const message = JSON.stringify({ relay: version, id, question });
+    const receivers = await redis.run(publish, [key], [streamMs, channelOf(other), message]);
+    if (receivers !== 0) return readAnswer(redis, key, askMs);
+    // A replica that died has not withdrawn its resources.
+    redis.run(del, [key], []).catch(() => {});
+    return undefined;
   };
 
   return {
-    // Where Redis is away now, the thing is only read here.
-    offer: (thing) => void redis.run(set, [thingKey(thing)], [replica, offerMs]).catch(() => {}),
-    withdraw: (thing) => void redis.run(del, [thingKey(thing)], []).catch(() => {}),
+    // While Redis is away, the resource can be read at this replica only.
+    offer: (resource) => void redis.run(set, [resourceKey(resource)], [replica, offerMs]).catch(() => {}),
+    withdraw: (resource) => void redis.run(del, [resourceKey(resource)], []).catch(() => {}),
     serve(open) {
       answer = open;
     },
-    async ask(thing, question) {
+    async ask(resource, question) {
       if (asks >= asksMax) throw new Failure('overloaded');
       asks++;
       try {
-        const holder = await redis.run(get, [thingKey(thing)], []);
-        return typeof holder === 'string' && holder !== replica ? await askHolder(holder, question) : undefined;
+        const other = await redis.run(get, [resourceKey(resource)], []);
+        return typeof other === 'string' && other !== replica ? await askReplica(other, question) : undefined;
       } catch (error) {
         throw error instanceof RedisAway ? new Failure('storage_unavailable', {}, error) : error;
       } finally {
@@ -199,11 +120,86 @@ export function createRedisRelay({ redis, prefix, onFault, askMs = askMsUsual }:
   };
 }
 
-/** What is of another version, or none of ours, says nothing. */
-function parseMessage(text: string): Message {
+async function writeAnswer(redis: Pick<Redis, 'run'>, key: string, { head, lines, leave }: Answer): Promise<void> {
+  let lost: unknown;
+  const tryWrite = async (kind: string, text: string): Promise<boolean> => {
+    if (lost !== undefined) throw lost;
+    const written = await redis.run(append, [key], [unreadMax, kind, text]);
+    if (written === 'gone') throw new ReaderGone();
+    return written !== 'full';
+  };
+  const write = async (kind: string, text = '') => {
+    while (!(await tryWrite(kind, text))) await sleep(roomMs);
+  };
+  // Shows the reader that the writer is alive, and shows the writer that the reader is, also while no line comes.
+  const beat = () =>
+    tryWrite('beat', '').catch((error: unknown) => {
+      clearInterval(timer);
+      lost ??= error;
+      leave();
+    });
+  const timer = setInterval(beat, beatMs);
   try {
-    const message = JSON.parse(text) as Message;
-    return message.relay === version ? message : {};
+    await write('head', head);
+    for await (const line of lines) await write('line', line);
+    await write('end');
+  } catch (error) {
+    if (error instanceof ReaderGone || error instanceof RedisAway) throw error;
+    await write('cut');
+  } finally {
+    clearInterval(timer);
+    leave();
+  }
+}
+
+async function readAnswer(redis: Pick<Redis, 'run' | 'connect'>, key: string, askMs: number): Promise<Answer> {
+  const connection = redis.connect({ silenceMs: silenceMs + askMs });
+  let hasLeft = false;
+  const leave = () => {
+    if (hasLeft) return;
+    hasLeft = true;
+    connection.close();
+    redis.run(del, [key], []).catch(() => {});
+  };
+  /** Waits for entries and deletes them from the stream; undefined where none comes. */
+  const take = async (waitMs: number): Promise<Entry[] | undefined> => {
+    const reply = await connection.call('XREAD', 'BLOCK', waitMs, 'STREAMS', key, '0');
+    if (reply === null) return undefined;
+    const [[, entries]] = reply as [[key: string, entries: [id: string, entry: Entry][]]];
+    await connection.call('XDEL', key, ...entries.map(([id]) => id));
+    await connection.call('PEXPIRE', key, streamMs);
+    return entries.map(([, entry]) => entry);
+  };
+  async function* readLines(entries: Entry[]): AsyncGenerator<string> {
+    try {
+      for (let unread = entries; ; unread = (await take(silenceMs)) ?? [cut]) {
+        for (const [kind, text] of unread) {
+          if (kind === 'end') return;
+          if (kind === 'cut') throw new Error('the stream was cut off at the replica that has it');
+          if (kind === 'line') yield text;
+        }
+      }
+    } catch (error) {
+      if (!hasLeft) throw error;
+    } finally {
+      leave();
+    }
+  }
+  try {
+    const [head, ...rest] = (await take(askMs)) ?? [];
+    if (!head) throw new Failure('overloaded');
+    return { head: head[1], lines: readLines(rest), leave };
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+/** Messages in another format, or of another version, are ignored. */
+function parseMessage(message: string): { id?: string; question?: string } {
+  try {
+    const parsed = JSON.parse(message);
+    return parsed.relay === version ? parsed : {};
   } catch {
     return {};
   }

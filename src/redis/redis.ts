@@ -1,19 +1,27 @@
-// The connection to the Redis or Valkey that replicas share. It never hangs: where the server says nothing for 100 ms, what
-// was asked rejects with `RedisAway`, and from then on everything rejects at once, until the server, tried behind their
-// backs, takes a write again. So whoever asks must know what to do without. ioredis is loaded here, and only here.
+// The connection to the Redis or Valkey that replicas share. A call never hangs: where the server does not answer within
+// 100 ms, the call rejects with `RedisAway`, and so does every call after it at once, until the server, probed in the
+// background, accepts a write again. So every caller needs a fallback. ioredis is loaded here only.
 import { createHash } from 'node:crypto';
 import type { Redis as Client, RedisOptions as ClientOptions } from 'ioredis';
 
 export interface Redis {
-  /** What the script answers. Nothing is said of whether it ran where it rejects. */
+  /** Returns the result of the script. A call that rejects may have run all the same. */
   run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
-  /** Hears what is published there, but for what is published while the connection is away. */
-  listen(channel: string, hear: (message: string) => void): void;
+  /** Receives what is published on the channel, except while the connection is down. */
+  listen(channel: string, receive: (message: string) => void): void;
+  /** A connection of its own, for commands that block for less than `silenceMs`. It does not reconnect. */
+  connect(options: { silenceMs: number }): RedisConnection;
   readonly isAway: boolean;
   /** How often it went away since it was opened. */
   readonly outages: number;
-  /** Told when it is back, before anybody else is let through. */
-  onBack(tell: () => void): void;
+  /** `callback` runs when the server is back, before any call is let through. */
+  onBack(callback: () => void): void;
+  close(): void;
+}
+
+export interface RedisConnection {
+  /** Rejects with `RedisAway` where the connection fails or is closed. */
+  call(command: string, ...args: (string | number)[]): Promise<unknown>;
   close(): void;
 }
 
@@ -22,7 +30,7 @@ export interface RedisScript {
   sha: string;
 }
 
-/** It does not answer, or not with what it was asked for; `cause` says why. */
+/** Redis does not answer, or answers with an error, which is the `cause`. */
 export class RedisAway extends Error {
   constructor(cause: unknown) {
     super('Redis is away', { cause });
@@ -32,137 +40,179 @@ export class RedisAway extends Error {
 
 export interface RedisOptions {
   url: string;
-  /** What all names begin with. */
+  /** The prefix of all keys and channels. */
   prefix: string;
   onAway?(cause: unknown): void;
   onBack?(): void;
-  /** How long the server may say nothing. */
+  /** How long the server may take to answer. */
   answerMs?: number;
 }
 
-const answerMsUsual = 100;
-/** How many times that, where it does answer but there is much before it in the line, or where we are late ourselves. */
+const usualAnswerMs = 100;
+/** How many times `answerMs` a call waits while other answers arrive, or while this process itself is late. */
 const turnsMax = 5;
-/** So late is late. */
+/** A timer that fires this late shows that this process is busy. */
 const lateMs = 20;
-/** Until a connection that says nothing is given up for a new one. */
+/** A connection without any answer for this long is replaced. */
 const silenceMs = 2_000;
-const tryEveryMs = 100;
+const probeEveryMs = 100;
 const reconnectMsMax = 500;
-/** How long opening waits for a server, before it goes on without. */
+/** How long opening waits for the server before the service starts without it. */
 const openMs = 500;
 
 export const toScript = (lua: string): RedisScript => ({ lua, sha: createHash('sha1').update(lua).digest('hex') });
 
 export async function openRedis(options: RedisOptions): Promise<Redis> {
-  const { url, prefix, onAway, onBack, answerMs = answerMsUsual } = options;
-  const client = await connectRedis(url);
-  let listener: Client | undefined;
-  let isClosed = false;
-  let isAway = true;
-  let outages = 0;
-  let cause: unknown = new Error('not connected yet');
-  const backs: (() => void)[] = [];
-  client.on('error', (error) => {
-    cause = error;
-  });
+  const redis = new SharedRedis(await connectRedis(options.url), options);
+  await redis.open();
+  return redis;
+}
 
-  const leave = (error: unknown) => {
-    if (isAway || isClosed) return;
-    isAway = true;
-    outages++;
-    cause = error;
-    onAway?.(error);
-    void comeBack();
-  };
-  const pause = () =>
-    new Promise<void>((resolve) => {
+class SharedRedis implements Redis {
+  isAway = true;
+  outages = 0;
+  readonly #client: Client;
+  readonly #options: RedisOptions;
+  readonly #withTimeout: <T>(answer: Promise<T>) => Promise<T>;
+  readonly #onBack: (() => void)[] = [];
+  /** Connections besides the first. */
+  readonly #others = new Set<Client>();
+  #listener: Client | undefined;
+  #isClosed = false;
+  #cause: unknown = new Error('not connected yet');
+  /** By its hash, each script that is being loaded. */
+  readonly #loading = new Map<string, Promise<unknown>>();
+
+  constructor(client: Client, options: RedisOptions) {
+    this.#client = client;
+    this.#options = options;
+    this.#withTimeout = createTimeout(options.answerMs ?? usualAnswerMs);
+    client.on('error', (error) => {
+      this.#cause = error;
+    });
+    // The server may have restarted and lost its data; subscribers of onBack write theirs again.
+    client.on('close', () => this.#goAway(new Error('the connection was closed')));
+  }
+
+  async open(): Promise<void> {
+    const { onAway, onBack } = this.#options;
+    const opened = this.#comeBack();
+    await Promise.race([opened, new Promise((resolve) => setTimeout(resolve, openMs).unref())]);
+    if (this.isAway) {
+      this.outages++;
+      onAway?.(this.#cause);
+    }
+    if (onBack) this.onBack(onBack);
+  }
+
+  async run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    if (this.isAway) throw new RedisAway(this.#cause);
+    try {
+      return await this.#withTimeout(this.#evaluate(script, keys, args));
+    } catch (error) {
+      this.#goAway(error);
+      throw new RedisAway(error);
+    }
+  }
+
+  listen(channel: string, receive: (message: string) => void): void {
+    this.#listener ??= this.#duplicate({ maxRetriesPerRequest: null });
+    this.#listener.on('message', (from, message) => {
+      if (from === channel) receive(message);
+    });
+    this.#listener.subscribe(channel).catch(() => {});
+  }
+
+  connect({ silenceMs }: { silenceMs: number }): RedisConnection {
+    // RESP3 would return maps, such as the reply of XREAD, in another form.
+    const client = this.#duplicate({ protocol: 2, socketTimeout: silenceMs, retryStrategy: () => null });
+    return {
+      call: (command, ...args) =>
+        client.call(command, ...args).catch((error: unknown) => {
+          throw new RedisAway(error);
+        }),
+      close: () => {
+        this.#others.delete(client);
+        client.disconnect();
+      },
+    };
+  }
+
+  onBack(callback: () => void): void {
+    this.#onBack.push(callback);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#client.disconnect();
+    for (const other of this.#others) other.disconnect();
+  }
+
+  #duplicate(options: ClientOptions): Client {
+    const client = this.#client.duplicate({ enableOfflineQueue: true, ...options });
+    client.on('error', () => {});
+    this.#others.add(client);
+    return client;
+  }
+
+  #goAway(error: unknown): void {
+    if (this.isAway || this.#isClosed) return;
+    this.isAway = true;
+    this.outages++;
+    this.#cause = error;
+    this.#options.onAway?.(error);
+    void this.#comeBack();
+  }
+
+  /** Probes with a write: a server that only answers, or only reads, is not enough. */
+  async #comeBack(): Promise<void> {
+    while (!this.#isClosed) {
+      const isWritten = await this.#client
+        .set(`${this.#options.prefix}tried`, '1', 'PX', 1_000)
+        .then(Boolean, (error) => {
+          if (this.#client.status === 'ready') this.#cause = error;
+          return false;
+        });
+      if (isWritten) break;
+      await this.#pause();
+    }
+    if (this.#isClosed) return;
+    this.isAway = false;
+    for (const callback of this.#onBack) callback();
+  }
+
+  /** Until the client is ready, or the next probe is due. */
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
       const end = () => {
         clearTimeout(timer);
-        client.off('ready', end);
+        this.#client.off('ready', end);
         resolve();
       };
-      const timer = setTimeout(end, tryEveryMs).unref();
-      client.once('ready', end);
+      const timer = setTimeout(end, probeEveryMs).unref();
+      this.#client.once('ready', end);
     });
-  /** A write, for one that only answers, or only reads, is of no use. */
-  const comeBack = async () => {
-    while (!isClosed) {
-      const isThere = await client.set(`${prefix}tried`, '1', 'PX', 1_000).then(Boolean, (error) => {
-        if (client.status === 'ready') cause = error;
-        return false;
-      });
-      if (isThere) break;
-      await pause();
-    }
-    if (isClosed) return;
-    isAway = false;
-    for (const tell of backs) tell();
-  };
+  }
 
-  /** Loaded once for all who find that it is not there. */
-  const loading = new Map<string, Promise<unknown>>();
-  const load = ({ lua, sha }: RedisScript) => {
-    const known = loading.get(sha);
-    if (known) return known;
-    const loaded = client.script('LOAD', lua).finally(() => loading.delete(sha));
-    loading.set(sha, loaded);
-    return loaded;
-  };
-  const evaluate = async (script: RedisScript, keys: readonly string[], args: readonly (string | number)[]) => {
-    const evalsha = () => client.evalsha(script.sha, keys.length, ...keys, ...args);
+  async #evaluate(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    const evalsha = () => this.#client.evalsha(script.sha, keys.length, ...keys, ...args);
     try {
       return await evalsha();
     } catch (error) {
       if (!(error as Error).message.startsWith('NOSCRIPT')) throw error;
-      await load(script);
+      await this.#load(script);
       return evalsha();
     }
-  };
-  const inTime = createPatience(answerMs);
-
-  // What a server forgets that was away while nobody asked it, it must be told again too.
-  client.on('close', () => leave(new Error('the connection was closed')));
-
-  const first = comeBack();
-  await Promise.race([first, new Promise((resolve) => setTimeout(resolve, openMs).unref())]);
-  if (isAway) {
-    outages++;
-    onAway?.(cause);
   }
-  if (onBack) backs.push(onBack);
 
-  return {
-    async run(script, keys, args) {
-      if (isAway) throw new RedisAway(cause);
-      try {
-        return await inTime(evaluate(script, keys, args));
-      } catch (error) {
-        leave(error);
-        throw new RedisAway(error);
-      }
-    },
-    listen(channel, hear) {
-      listener ??= client.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: null });
-      listener.on('error', () => {});
-      listener.on('message', (from, message) => {
-        if (from === channel) hear(message);
-      });
-      listener.subscribe(channel).catch(() => {});
-    },
-    get isAway() {
-      return isAway;
-    },
-    get outages() {
-      return outages;
-    },
-    onBack: (tell) => void backs.push(tell),
-    close() {
-      isClosed = true;
-      client.disconnect();
-      listener?.disconnect();
-    },
-  };
+  /** Loads a script once for all calls that found it missing. */
+  #load({ lua, sha }: RedisScript): Promise<unknown> {
+    const loading = this.#loading.get(sha);
+    if (loading) return loading;
+    const loaded = this.#client.script('LOAD', lua).finally(() => this.#loading.delete(sha));
+    this.#loading.set(sha, loaded);
+    return loaded;
+  }
 }
 
 export async function connectRedis(url: string, more: ClientOptions = {}): Promise<Client> {
@@ -172,9 +222,13 @@ export async function connectRedis(url: string, more: ClientOptions = {}): Promi
     });
   });
   const options: ClientOptions & { replyMapping: 'legacy' } = {
-    // What cannot be asked now is not asked later: by then somebody else has decided.
-    ...{ enableOfflineQueue: false, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 },
-    ...{ connectTimeout: 500, socketTimeout: silenceMs, disconnectTimeout: answerMsUsual },
+    // A command that cannot be sent now is not sent later: by then its caller has gone on without it.
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 500,
+    socketTimeout: silenceMs,
+    disconnectTimeout: usualAnswerMs,
     retryStrategy: (times) => Math.min(50 * times, reconnectMsMax),
     connectionName: 'sonant',
     ...toAddress(new URL(url)),
@@ -195,8 +249,8 @@ function toAddress({ protocol, hostname, port, pathname, username, password, sea
   return { ...login, ...tls, host, port: Number(port || 6379), db: Number(pathname.slice(1) || 0) };
 }
 
-/** Rejects what is not answered in time. What has come meanwhile counts, even where nobody here had time to look at it. */
-function createPatience(answerMs: number) {
+/** Rejects an answer that is late. One that arrives while this process is busy is not: the timer is checked against it. */
+function createTimeout(answerMs: number) {
   let answers = 0;
   return <T>(answer: Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
@@ -205,13 +259,13 @@ function createPatience(answerMs: number) {
       const wait = (turn: number) => {
         const before = answers;
         const dueMs = performance.now() + answerMs;
-        const look = () => {
+        const check = () => {
           if (isOver) return;
           const isSilent = answers === before && performance.now() - dueMs < lateMs;
           if (isSilent || turn === turnsMax) reject(new Error(`no answer in ${turn * answerMs} ms`));
           else wait(turn + 1);
         };
-        timer = setTimeout(() => setImmediate(look), answerMs);
+        timer = setTimeout(() => setImmediate(check), answerMs);
       };
       wait(1);
       const end = () => {

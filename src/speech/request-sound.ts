@@ -1,8 +1,9 @@
 // The sound of one request, from the engine's pieces to encoded bytes: seams trimmed to the breath a reader would take,
 // everything down one line, and an account of the time, so that chunks and words can be placed in it.
+
+import { type AudioPipeline, openAudioPipeline } from '../audio/audio-pipeline.ts';
 import { audioFormats } from '../audio/formats.ts';
 import { isLoud, SeamTrimmer } from '../audio/seam.ts';
-import { openSoundLine, type SoundLine } from '../audio/sound-line.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { Break } from '../text/segment.ts';
@@ -24,7 +25,7 @@ const silenceSeconds = 0.25;
 export class RequestSound {
   readonly #plan: SpeechPlan;
   readonly #wordsAt: WordAt[];
-  #line: SoundLine | undefined;
+  #line: AudioPipeline | undefined;
   #rateHz = 0;
   /** Samples sent down the line, at the engine's rate. */
   #sent = 0;
@@ -137,11 +138,17 @@ export class RequestSound {
     }
   }
 
-  #open(inRateHz: number): Promise<SoundLine> {
+  #open(inRateHz: number): Promise<AudioPipeline> {
     const { request, binding, tempo } = this.#plan;
     this.#rateHz = inRateHz;
     const format = audioFormats[request.format];
-    return openSoundLine({ format, inRateHz, outRateHz: request.sampleRateHz, gainDb: binding.speaker.gainDb, tempo });
+    return openAudioPipeline({
+      format,
+      inRateHz,
+      outRateHz: request.sampleRateHz,
+      gainDb: binding.speaker.gainDb,
+      tempo,
+    });
   }
 
   #trimmerFor({ breakBefore, cut, endsRequest }: PlannedCut): SeamTrimmer {

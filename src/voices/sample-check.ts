@@ -3,7 +3,7 @@
 // people and of synthetic voices, clean and spoiled step by step: no clean one is refused, and what is refused one hears.
 
 import { toInt16 } from '../audio/level.ts';
-import { gainDbMax, houseLoudnessLufs, measureLoudness } from '../audio/loudness.ts';
+import { gainDbMax, targetLoudnessLufs, measureLoudness } from '../audio/loudness.ts';
 import type { Recording } from '../audio/recording/track.ts';
 import { framesPerSecond, measureFrames, measurePeaks, quantile, type SampleFrames } from './sample-frames.ts';
 
@@ -120,10 +120,10 @@ function levelFaults(recording: Recording): string[] {
     faults.push(`is distorted: its peaks are cut off, in ${percent(flattened)} of it`);
   const loudness = measureLoudness({ samples: toInt16(recording.samples), sampleRateHz: recording.sampleRateHz });
   // What would need more gain than any voice is given is faulty, not quiet.
-  const loudnessMin = houseLoudnessLufs - gainDbMax;
+  const loudnessMin = targetLoudnessLufs - gainDbMax;
   if (loudness < loudnessMin)
     faults.push(
-      `is too quiet: ${Math.floor(loudness)} LUFS; at least ${loudnessMin} are wanted, ${houseLoudnessLufs} is best`,
+      `is too quiet: ${Math.floor(loudness)} LUFS; at least ${loudnessMin} are wanted, ${targetLoudnessLufs} is best`,
     );
   return faults;
 }

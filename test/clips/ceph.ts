@@ -97,7 +97,7 @@ run dir = ${folder}/run
 admin socket = ${folder}/run/$name.asok
 pid file = ${folder}/run/$name.pid
 log file = ${folder}/log/$name.log
-keyVerifier = ${folder}/keyVerifier
+keyring = ${folder}/keyring
 [mon.a]
 mon data = ${folder}/mon
 [osd.0]

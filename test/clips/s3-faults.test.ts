@@ -3,7 +3,7 @@
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Patience } from '../../src/clips/s3-client.ts';
+import type { Timeouts } from '../../src/clips/s3-client.ts';
 import { S3Clips } from '../../src/clips/s3-clips.ts';
 import { createId } from '../../src/id.ts';
 import { patternBytes } from '../conformance/pattern-bytes.ts';
@@ -11,7 +11,7 @@ import { type Fault, openFaultProxy } from './fault-proxy.ts';
 import { hasS3, openS3Server, type S3Server } from './s3-server.ts';
 
 /** For who waits in vain. */
-const little: Patience = {
+const little: Timeouts = {
   ...{ connectMs: 300, checkMs: 300, attemptMs: 300, callMs: 500 },
   ...{ uploadAttemptMs: 400, uploadMs: 800 },
 };
@@ -27,9 +27,9 @@ describe.skipIf(!hasS3)('an S3 service', () => {
   });
   afterAll(() => server.client.destroy());
 
-  const openTroubled = async (patience?: Patience, { endpoint, openBucket } = server) => {
+  const openTroubled = async (timeouts?: Timeouts, { endpoint, openBucket } = server) => {
     const proxy = await openFaultProxy(endpoint);
-    const bucket = await openBucket(proxy.endpoint, patience);
+    const bucket = await openBucket(proxy.endpoint, timeouts);
     const clips = new S3Clips({ bucket, prefix: '', stallMs });
     const keep = async (bytes: Uint8Array, key = newKey()) => {
       const draft = await clips.create(key, 'audio/wav');
@@ -106,14 +106,14 @@ describe.skipIf(!hasS3)('an S3 service', () => {
     ['freezes', /PUT/, { kind: 'freeze' }, 50_000],
   ])('that %s once is tried again, and nobody notices', async (_, looks, fault, size = 6 * mib) => {
     const isSmall = size < mib;
-    const patience = {
+    const timeouts = {
       ...little,
       attemptMs: isSmall ? 500 : 10_000,
       callMs: 10_000,
       uploadAttemptMs: 10_000,
       uploadMs: 30_000,
     };
-    const { clips, keep, bytesOf, some } = await openTroubled(patience);
+    const { clips, keep, bytesOf, some } = await openTroubled(timeouts);
     some(1, looks, fault);
     const whole = patternBytes(size);
     const key = await keep(whole);
@@ -251,7 +251,7 @@ describe.skipIf(!hasS3)('an S3 service', () => {
   });
 });
 
-/** Tries until it can be done: on a busy machine, little patience is too little at times. */
+/** Tries until it can be done: on a busy machine, a short timeout is too short at times. */
 async function recovered<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

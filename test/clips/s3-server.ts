@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateBucketCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import { openS3Bucket } from '../../src/clips/s3-bucket.ts';
-import type { Patience } from '../../src/clips/s3-client.ts';
+import type { Timeouts } from '../../src/clips/s3-client.ts';
 import { isInstalled } from '../programs.ts';
 import { type Ceph, limitObjects, startCeph } from './ceph.ts';
 
@@ -82,8 +82,8 @@ export async function openS3Server() {
     },
     /** What the SDK finds its login by. */
     env: { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
-    openBucket: (through = endpoint, patience: Partial<Patience> = {}, publicEndpoint = '') =>
-      openS3Bucket(bucketName, { endpoint: through, publicEndpoint, credentials }, patience),
+    openBucket: (through = endpoint, timeouts: Partial<Timeouts> = {}, publicEndpoint = '') =>
+      openS3Bucket(bucketName, { endpoint: through, publicEndpoint, credentials }, timeouts),
     /** For a Ceph of ours: how many objects the bucket may have. */
     limitObjects: conf === undefined ? undefined : (max: number) => limitObjects({ conf }, bucketName, max),
   };

@@ -4,7 +4,7 @@
 // are there to end a hang; they say nothing of speed.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { join } from '../../src/audio/join.ts';
-import { gainDbMax, houseLoudnessLufs, measureLoudness } from '../../src/audio/loudness.ts';
+import { gainDbMax, targetLoudnessLufs, measureLoudness } from '../../src/audio/loudness.ts';
 import type { Pcm } from '../../src/audio/pcm.ts';
 import { secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, Voice, WordTime } from '../../src/engines/engine.ts';
@@ -163,7 +163,7 @@ export function engineConformance(
         const heard = await say(sentenceFor(each)!, { voice: each });
         expect(peakOf(heard), each.voiceId).toBeGreaterThan(1_000);
         expect(peakOf(heard), each.voiceId).toBeLessThan(32_767);
-        const distance = measureLoudness(heard) + each.gainDb - houseLoudnessLufs;
+        const distance = measureLoudness(heard) + each.gainDb - targetLoudnessLufs;
         expect(Math.abs(distance), `${each.voiceId} is ${distance.toFixed(1)} LU off`).toBeLessThan(3);
       }
     });

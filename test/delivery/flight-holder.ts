@@ -1,14 +1,15 @@
 // A process of its own that is to make something, and never comes to an end with it; says so when it has begun:
 //     node flight-holder.ts URL PREFIX KEY LEASE_MS
 
-import { createRedisFlights } from '../../src/delivery/redis-single-flight.ts';
+import { createSingleFlight } from '../../src/delivery/single-flight.ts';
 import { openRedis } from '../../src/redis/redis.ts';
+import { createRedisLock } from '../../src/redis/redis-lock.ts';
 
 const [url, prefix, key, leaseMs] = process.argv.slice(2);
 const redis = await openRedis({ url: url!, prefix: prefix!, answerMs: 5_000 });
-const singleFlight = createRedisFlights({ redis, prefix: prefix!, leaseMs: Number(leaseMs) });
+const singleFlight = createSingleFlight(createRedisLock({ redis, prefix: prefix!, leaseMs: Number(leaseMs) }));
 process.on('disconnect', () => process.exit());
-await singleFlight.share(key!, new AbortController().signal, {
+await singleFlight.run(key!, new AbortController().signal, {
   find: async () => undefined,
   async make() {
     process.send!('begun');

@@ -4,8 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openRedis, type Redis, toScript } from '../../src/redis/redis.ts';
-import { createRedisRelay, type Relay } from '../../src/redis/redis-relay.ts';
-import type { Answer } from '../../src/redis/relay-lines.ts';
+import { type Answer, createRedisRelay, type Relay } from '../../src/redis/redis-relay.ts';
 import { hasRedis, openRedisServer } from './redis-server.ts';
 
 const closing: (() => unknown)[] = [];
@@ -71,6 +70,24 @@ describe.skipIf(!hasRedis)('a relay', () => {
     await expect.poll(() => noted.left).toBeGreaterThan(0);
   });
 
+  test('what is not read takes little room in Redis, expires, and is gone once its reader has left', async () => {
+    await serve(200);
+    const { relay, redis } = await open();
+    const answer = await ask(relay);
+    const script = toScript(`local found = redis.call('KEYS', ARGV[1])[1]
+if not found then return nil end
+return {redis.call('XLEN', found), redis.call('PTTL', found)}`);
+    const stream = async () =>
+      (await redis.run(script, [], [`${prefix}relay:*-????????????`])) as [number, number] | null;
+    await expect.poll(async () => (await stream())?.[0]).toBe(16);
+    await sleep(200);
+    const [unread, expiresMs] = (await stream())!;
+    expect(unread).toBe(16);
+    expect(expiresMs).toBeGreaterThan(0);
+    answer.leave();
+    await expect.poll(stream).toBeNull();
+  });
+
   test('what nobody has, or has any more, is asked of nobody', async () => {
     const { relay: holder, redis: holding } = await serve(1);
     const { relay } = await open();
@@ -95,7 +112,7 @@ describe.skipIf(!hasRedis)('a relay', () => {
     const { relay, redis } = await open();
     const holder = await redis.run(toScript("return redis.call('GET', KEYS[1])"), [`${prefix}relay:has:mine`], []);
     const publish = toScript("return redis.call('PUBLISH', KEYS[1], ARGV[1])");
-    for (const message of ['{', 'null', '{"relay":2,"ask":"x","from":"y","question":"?"}'])
+    for (const message of ['{', 'null', '{"relay":1,"id":"x","question":"?"}'])
       expect(await redis.run(publish, [`${prefix}relay:${holder}`], [message])).toBe(1);
     expect((await Array.fromAsync((await ask(relay)).lines)).length).toBe(3);
   });

@@ -1,7 +1,7 @@
-// Writes numbers of any width one behind the other, the highest bit first, into bytes that grow as needed, and the sums
-// that FLAC checks its frames by (RFC 9639, section 9.1.8 and 9.3).
+// Writes bit fields, most significant bit first, into a growing buffer, and computes the CRCs of FLAC frames (RFC 9639,
+// sections 9.1.8 and 9.3).
 
-/** So many bits, at most, fit beside the seven that may be waiting. */
+/** The most bits that fit beside the seven that may be pending. */
 const widthMax = 24;
 
 export class BitWriter {
@@ -28,7 +28,7 @@ export class BitWriter {
     for (let left = count; left > 0; left -= widthMax) this.put(0, Math.min(left, widthMax));
   }
 
-  /** A number that is likely small (Rice): how often 2^parameter goes into it, in zeros; a one; what is left over. */
+  /** A Rice code: the quotient by 2^parameter as that many zeros, a one, and the remainder. */
   putRice(value: number, parameter: number): void {
     const zeros = value >>> parameter;
     const rest = (1 << parameter) | (value & ((1 << parameter) - 1));
@@ -42,7 +42,7 @@ export class BitWriter {
     if (this.#waitingBits > 0) this.put(0, 8 - this.#waitingBits);
   }
 
-  /** What was written, which must end on a byte. */
+  /** The bytes written so far, which must end on a byte. */
   bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.slice(0, this.#length);
   }

@@ -1,10 +1,10 @@
-// FLAC (RFC 9639): every sample as it was, in about a third of the bytes; written here because the WebAssembly of what npm
-// has for it does not load in Node any more. One channel of 16 bits, in frames of about a tenth of a second. Big-endian:
+// Encodes FLAC (RFC 9639), lossless, in about a third of the bytes; implemented here because the WebAssembly encoders on npm
+// no longer load in Node. One channel of 16 bits, in frames of about a tenth of a second. Big-endian:
 //      0 "fLaC" | 1: 0x80, the last block: STREAMINFO | 3: 34, its length
-//      8 2: samples a frame, least | 2: most | 3: bytes a frame, least | 3: most
+//      8 2: samples a frame, min | 2: max | 3: bytes a frame, min | 3: max
 //     18 20 bits: samples a second | 3: channels - 1 | 5: bits - 1 | 36: samples | 16 bytes: MD5 of them, little-endian
 //     42 frames
-// A stream does not know its sizes: they leave as 0, which says so. The head of a whole file has the true ones.
+// A stream does not know its sizes: they are 0, which means unknown. The header of a whole file has the true ones.
 import { createHash } from 'node:crypto';
 import type { Encoder } from '../formats.ts';
 import { join } from '../join.ts';
@@ -14,7 +14,7 @@ import { flacFrame } from './flac-frame.ts';
 const headBytes = 42;
 const samplesMax = 2 ** 36;
 
-/** Both under a tenth of a second. */
+/** Each lasts under a tenth of a second. */
 const frameSamplesAt = (sampleRateHz: number): number => (sampleRateHz > 32_000 ? 4096 : 2048);
 
 export function createFlacEncoder(sampleRateHz: number): Encoder {
@@ -24,7 +24,7 @@ export function createFlacEncoder(sampleRateHz: number): Encoder {
   let frameNumber = 0;
   let hasBegun = false;
 
-  /** The frames, and the head before the first of them. */
+  /** The complete frames, with the header before the first. */
   const write = (samples: Int16Array, isEnd: boolean) => {
     const pieces: Uint8Array[] = [];
     let from = 0;

@@ -1,18 +1,18 @@
-// A frame of FLAC with one channel of 16 bits (RFC 9639, section 9), in the smallest of the forms that it may have:
-//     14 sync | 2: 0 | 4 code of the length | 4 of the rate | 4: 0, mono | 3: 4, 16 bits | 1: 0 | 8 to 48 frame's number
-//        | 16 length - 1, of a frame that is not as the others | 8 CRC-8 | the subframe | up to 7: 0 | 16 CRC-16
+// Encodes a FLAC frame with one channel of 16 bits (RFC 9639, section 9), with the smallest kind of subframe:
+//     14 sync | 2: 0 | 4 code of the length | 4 of the rate | 4: 0, mono | 3: 4, 16 bits | 1: 0 | 8 to 48 frame number
+//        | 16 length - 1, where the code says so | 8 CRC-8 | the subframe | up to 7: 0 | 16 CRC-16
 //     subframe: 1: 0 | 6 kind | 1: 0, and
-//         0  constant:    16 the sample that all are
+//         0  constant:    16 the value of all samples
 //         1  verbatim:    16 each sample
 //         8  unpredicted: the samples in Rice codes
-//        31 + order       16 so many samples | 4 bits of a coefficient - 1 | 5 shift | coefficients | the rest in Rice codes
+//        31 + order       16 each of `order` samples | 4 bits of a coefficient - 1 | 5 shift | coefficients | Rice codes
 import { BitWriter, crc8, crc16 } from './bit-writer.ts';
 import { coefficientBits, findPredictor, type Predictor, residualOf } from './linear-prediction.ts';
 import { planRice, type RicePlan, writeRice } from './rice-partitions.ts';
 
 const sampleBits = 16;
 const [constantKind, verbatimKind, unpredictedKind, predictedKind] = [0, 1, 8, 31] as const;
-/** 256 times 2^(code - 8); 7 says that the length follows. */
+/** 256 times 2^(code - 8); code 7 means that the length follows. */
 const lengthCodes: Readonly<Record<number, number>> = { 2048: 11, 4096: 12 };
 const lengthFollows = 7;
 const rateCodes: Readonly<Record<number, number>> = { 24000: 7, 44100: 9, 48000: 10 };
@@ -74,7 +74,7 @@ function predict(samples: Int16Array): Predicted | undefined {
   return { predictor, residual, plan, bits };
 }
 
-/** As UTF-8 would write a code point, up to 31 bits of it. */
+/** Coded like a code point in UTF-8, extended to 31 bits. */
 function inUtf8(number: number): number[] {
   if (number < 0x80) return [number];
   const rest: number[] = [];

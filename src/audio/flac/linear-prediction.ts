@@ -1,5 +1,5 @@
-// What the next sample will be, told from those before it: the coefficients that fit a block best, by its autocorrelation
-// and the recursion of Levinson and Durbin, in whole numbers as FLAC writes them (RFC 9639, section 9.2.6).
+// Linear prediction of a sample from those before it: the best coefficients for a block, by autocorrelation and the
+// Levinson-Durbin recursion, quantised to integers as FLAC writes them (RFC 9639, section 9.2.6).
 
 export interface Predictor {
   /** The nearest sample first. */
@@ -8,13 +8,13 @@ export interface Predictor {
   shift: number;
 }
 
-/** What FLAC's streamable subset allows up to 48 kHz. */
+/** The limit of FLAC's streamable subset up to 48 kHz. */
 const orderMax = 12;
-/** Bits of a coefficient. Twelve times 16 bits by 12 stay within 32 bits. */
+/** Bits of a coefficient: a sum of 12 products of 16 by 12 bits fits into 32 bits. */
 export const coefficientBits = 12;
 const shiftMax = 15;
 
-/** The predictor that makes the block smallest; undefined where none helps. */
+/** The predictor with the smallest result; undefined where none helps. */
 export function findPredictor(samples: Int16Array): Predictor | undefined {
   const correlation = autocorrelate(samples);
   if (correlation[0] === 0) return undefined;
@@ -30,10 +30,10 @@ export function findPredictor(samples: Int16Array): Predictor | undefined {
     const bits = bitsFor(error, samples.length, order);
     if (bits < best.bits) best = { bits, weights };
   }
-  return best.weights.length > 0 ? inWholeNumbers(best.weights) : undefined;
+  return best.weights.length > 0 ? quantise(best.weights) : undefined;
 }
 
-/** What the predictor misses the samples by, from the first that has enough of them before it. */
+/** The prediction errors, from the first sample that has enough samples before it. */
 export function residualOf(samples: Int16Array, { coefficients, shift }: Predictor): Int32Array {
   const order = coefficients.length;
   const residual = new Int32Array(samples.length - order);
@@ -45,33 +45,33 @@ export function residualOf(samples: Int16Array, { coefficients, shift }: Predict
   return residual;
 }
 
-/** Of the block as it is faded in and out (Welch), so that its ends do not count for jumps. */
+/** Of the block under a Welch window, so that its ends do not count as jumps. */
 function autocorrelate(samples: Int16Array): Float64Array {
   const half = (samples.length - 1) / 2;
-  const faded = new Float64Array(samples.length);
-  for (let i = 0; i < faded.length; i++) faded[i] = samples[i]! * (1 - ((i - half) / (half + 1)) ** 2);
+  const windowed = new Float64Array(samples.length);
+  for (let i = 0; i < windowed.length; i++) windowed[i] = samples[i]! * (1 - ((i - half) / (half + 1)) ** 2);
   return Float64Array.from({ length: Math.min(orderMax, samples.length - 1) + 1 }, (_, lag) => {
     let sum = 0;
-    for (let i = lag; i < faded.length; i++) sum += faded[i]! * faded[i - lag]!;
+    for (let i = lag; i < windowed.length; i++) sum += windowed[i]! * windowed[i - lag]!;
     return sum;
   });
 }
 
-/** About how many bits a block takes of which that much is left over; a sample cannot take less than one. */
+/** The estimated bits of a block with that prediction error; a sample takes at least one. */
 const bitsFor = (error: number, length: number, order: number): number =>
   length * Math.max(0.5 * Math.log2(error / length), 0) + order * (coefficientBits + 16);
 
-/** With what is lost by rounding one handed on to the next. */
-function inWholeNumbers(weights: readonly number[]): Predictor | undefined {
+/** Quantises the weights; the rounding error of each is carried over to the next. */
+function quantise(weights: readonly number[]): Predictor | undefined {
   const largest = Math.max(...weights.map(Math.abs));
   const shift = Math.min(coefficientBits - 2 - Math.floor(Math.log2(largest)), shiftMax);
   if (shift < 0) return undefined;
   const limit = 2 ** (coefficientBits - 1);
-  let lost = 0;
+  let error = 0;
   const coefficients = Int32Array.from(weights, (weight) => {
-    const exact = weight * 2 ** shift + lost;
+    const exact = weight * 2 ** shift + error;
     const whole = Math.max(-limit, Math.min(limit - 1, Math.round(exact)));
-    lost = exact - whole;
+    error = exact - whole;
     return whole;
   });
   return { coefficients, shift };

@@ -1,9 +1,9 @@
-// A whole FLAC file (RFC 9639), big-endian: blocks that describe it, then frames, which can be found by their heads only:
-//     "fLaC" | blocks: 1 bit: last | 7: kind | 24: size | so many bytes     the first is STREAMINFO, of kind 0:
+// Decodes a whole FLAC file (RFC 9639), big-endian: metadata blocks, then frames, which declare no length:
+//     "fLaC" | blocks: 1 bit: last | 7: type | 24: size | size bytes         the first is STREAMINFO, type 0:
 //              2: samples a frame, least | 2: most | 3 | 3 | 20 bits: rate | 3: channels - 1 | 5: bits - 1 | 36: samples | 16
-//     frames:  a head, which ends with its CRC-8 | a subframe a channel | CRC-16
-// The decoder takes a frame for whole when it finds another head behind it, and leaves out without a word what it cannot
-// make out. So the head of the first is put behind the last once more, and what comes out is counted.
+//     frames:  a header, which ends with its CRC-8 | a subframe a channel | CRC-16
+// The decoder emits a frame once it finds the next header, and silently skips what it cannot parse. So the first header is
+// appended after the last frame, and the decoded samples are counted.
 import { refuseOddShape, type Track, unreadable } from './track.ts';
 import { decodePieces, type WasmDecoder } from './wasm-decoder.ts';
 
@@ -28,7 +28,7 @@ export async function readFlac(file: Buffer, decoder: WasmDecoder, track: Track)
   if (track.length < samples) throw unreadable(`is damaged or cut off: ${track.length} of ${samples} samples are left`);
 }
 
-/** What comes behind the blocks: of pictures and texts the decoder need not know. */
+/** The bytes after the metadata blocks, so that the decoder does not parse pictures and texts. */
 function framesOf(file: Buffer): Buffer {
   let at = 4;
   for (let isLast = false; !isLast; ) {

@@ -1,37 +1,37 @@
-// The frames of an MP3 (MPEG-1, 2 and 2.5 Audio Layer III; ISO/IEC 11172-3, 13818-3), found by their heads. Bits of a head:
+// Splits an MP3 (MPEG-1, 2 and 2.5 Audio Layer III; ISO/IEC 11172-3, 13818-3) into frames. Bits of a frame header:
 //     11: all 1 | 2: version (3, 2, or 0 for 2.5) | 2: layer, 1 for III | 1 | 4: bit rate | 2: sample rate | 1: padded | 9 more
 // A file may begin with ID3v2 tags ("ID3", 2: version, flags, 4 bytes of 7 bits: size) and end with tags of several kinds.
-// Only whole frames of one version and rate go to the decoder, which reads without end in what it cannot make out.
+// Only whole frames of one version and rate go to the decoder, which loops forever on bytes that it cannot parse.
 import { unreadable } from './track.ts';
 
-interface FrameHead {
+interface FrameHeader {
   bytes: number;
-  /** What all frames of a file have in common: version and sample rate. */
+  /** The same in all frames of a file: version and sample rate. */
   kind: number;
 }
 
-// In kbit/s by the figure in the head; 0 for a rate of the writer's own, which nobody uses, and for no rate at all.
+// In kbit/s by the index in the header; 0 for the free format, which nobody uses, and for the reserved index.
 const bitRates1 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0];
 const bitRates2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 0];
 const sampleRates1 = [44_100, 48_000, 32_000];
-/** What a rate of MPEG-1 is divided by, by the figure of the version. */
-const dividers = [4, 0, 2, 1];
+/** The divisor of an MPEG-1 sample rate, by the version bits. */
+const divisors = [4, 0, 2, 1];
 const tagsAtEnd = ['TAG', 'APETAGEX', 'LYRICSBEGIN', 'ID3', '3DI'];
 
-function frameHead(file: Buffer, at: number): FrameHead | undefined {
+function frameHeader(file: Buffer, at: number): FrameHeader | undefined {
   if (at + 4 > file.length) return undefined;
   const head = file.readUInt32BE(at);
   const version = (head >>> 19) & 3;
-  const divider = dividers[version]!;
-  const sampleRateHz = (sampleRates1[(head >>> 10) & 3] ?? 0) / divider;
+  const divisor = divisors[version]!;
+  const sampleRateHz = (sampleRates1[(head >>> 10) & 3] ?? 0) / divisor;
   const kbps = (version === 3 ? bitRates1 : bitRates2)[(head >>> 12) & 15]!;
   const isLayer3 = ((head >>> 17) & 3) === 1;
-  if (head >>> 21 !== 0x7ff || divider === 0 || !isLayer3 || sampleRateHz === 0 || kbps === 0) return undefined;
+  if (head >>> 21 !== 0x7ff || divisor === 0 || !isLayer3 || sampleRateHz === 0 || kbps === 0) return undefined;
   const bytes = Math.floor(((version === 3 ? 144 : 72) * kbps * 1000) / sampleRateHz) + ((head >>> 9) & 1);
   return { bytes, kind: (head >>> 10) & 0x603 };
 }
 
-/** Where the file begins behind ID3v2 tags and the zeros that some leave after them. */
+/** The offset after ID3v2 tags and the zeros that some writers leave after them. */
 export function skipTags(file: Buffer): number {
   let at = 0;
   while (at + 10 <= file.length && file.toString('latin1', at, at + 3) === 'ID3') {
@@ -43,19 +43,19 @@ export function skipTags(file: Buffer): number {
   return Math.min(at, file.length);
 }
 
-/** Whether frames begin there: a head, and another where the first frame ends, if the file goes on. */
+/** Whether a frame begins there, and another one where it ends, unless the file ends. */
 export function isMp3(file: Buffer, at: number): boolean {
-  const first = frameHead(file, at);
+  const first = frameHeader(file, at);
   if (!first) return false;
   const next = at + first.bytes;
-  return next >= file.length - 4 || frameHead(file, next)?.kind === first.kind || isTag(file, next);
+  return next >= file.length - 4 || frameHeader(file, next)?.kind === first.kind || isTag(file, next);
 }
 
-/** The frames, whole; what is left of the last one, where it is cut off, is dropped. */
+/** The whole frames; a last frame that is cut off is dropped. */
 export function* mp3Frames(file: Buffer, from: number): Generator<Buffer> {
-  const kind = frameHead(file, from)?.kind;
+  const kind = frameHeader(file, from)?.kind;
   for (let at = from; at < file.length && !isTag(file, at); ) {
-    const head = frameHead(file, at);
+    const head = frameHeader(file, at);
     if (!head || head.kind !== kind) {
       if (isPadding(file.subarray(at))) return;
       throw unreadable(`is damaged: no MP3 frame at byte ${at}`);
@@ -69,5 +69,5 @@ export function* mp3Frames(file: Buffer, from: number): Generator<Buffer> {
 const isTag = (file: Buffer, at: number): boolean =>
   tagsAtEnd.some((name) => file.toString('latin1', at, at + name.length) === name);
 
-/** Zeros, or too little to be anything. */
+/** Zeros, or fewer bytes than a header. */
 const isPadding = (rest: Buffer): boolean => rest.length < 4 || rest.every((byte) => byte === 0);

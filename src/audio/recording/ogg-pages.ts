@@ -1,8 +1,8 @@
-// Ogg pages (RFC 3533), whole and intact, or a fault. Numbers are little-endian:
+// Splits a file into Ogg pages (RFC 3533) and checks each. Numbers are little-endian:
 //      0 "OggS" | 0: version | flags: 1 continued, 2 first, 4 last | 8: position | 4: stream | 4: page
 //     22 4: CRC-32 of the page with this field zero, polynomial 0x04C11DB7, not reflected
-//     26 count | so many sizes of one byte | so many bytes together
-// Decoders are given nothing else: what is left of a page that is cut off they would turn into sound that nobody made.
+//     26 count | count sizes of one byte | bytes, as many as the sum of the sizes
+// Decoders get whole pages only: from a page that is cut off they would decode noise.
 import { unreadable } from './track.ts';
 
 const headBytes = 27;
@@ -23,7 +23,7 @@ export function* oggPages(file: Buffer): Generator<Buffer> {
   }
 }
 
-/** What the page carries. */
+/** The bytes of the page after its header. */
 export const pageBody = (page: Buffer): Buffer => page.subarray(headBytes + page[26]!);
 
 function wholePage(rest: Buffer): Buffer {

@@ -1,17 +1,17 @@
-// What kind of file a recording is, by its first bytes and nothing else: neither its name nor its content type is asked.
+// Recognises the kind of a recording by its first bytes only; its name and content type are ignored.
 import { isMp3, skipTags } from './mp3-frames.ts';
 import { oggPages, pageBody } from './ogg-pages.ts';
 import { unreadable } from './track.ts';
 
 interface RecordingKind {
   kind: 'wav' | 'flac' | 'mp3' | 'vorbis' | 'opus' | 'oggFlac';
-  /** Where it begins, behind tags. */
+  /** The offset of the sound, after any tags. */
   start: number;
 }
 
-const taken = 'send WAV, FLAC, MP3, Ogg Vorbis or Ogg Opus';
+const accepted = 'send WAV, FLAC, MP3, Ogg Vorbis or Ogg Opus';
 
-/** Kinds that are often sent and not read, to be called by their names: bytes at an offset. */
+/** Kinds that are often sent but not supported, so that the message can name them: bytes at an offset. */
 const others: readonly (readonly [name: string, at: number, bytes: string])[] = [
   ['an MP4 or M4A file', 4, 'ftyp'],
   ['a WebM or Matroska file', 0, '\x1a\x45\xdf\xa3'],
@@ -32,7 +32,7 @@ export function recognise(file: Buffer): RecordingKind {
   if (isMp3(file, start)) return { kind: 'mp3', start };
   const known = others.find(([, at, bytes]) => has(at, bytes))?.[0];
   throw unreadable(
-    known ? `is ${known}, which is not read here; ${taken}` : `is no recording that is known here; ${taken}`,
+    known ? `is ${known}, which is not read here; ${accepted}` : `is no recording that is known here; ${accepted}`,
   );
 }
 
@@ -43,5 +43,5 @@ function oggKind(file: Buffer): 'vorbis' | 'opus' | 'oggFlac' {
   if (has('\x01vorbis', 30)) return 'vorbis';
   if (has('OpusHead', 19)) return 'opus';
   if (has('\x7fFLAC', 51)) return 'oggFlac';
-  throw unreadable(`is an Ogg file of a kind that is not read here; ${taken}`);
+  throw unreadable(`is an Ogg file of a kind that is not read here; ${accepted}`);
 }

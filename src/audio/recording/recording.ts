@@ -1,7 +1,7 @@
-// Reads a recording that somebody sends, WAV, FLAC, MP3, Ogg Vorbis, Ogg Opus or Ogg FLAC, known by its bytes, into mono
-// at its own rate. Nothing in the file is taken on trust: what is not whole, intact and sensible is a RecordingFault, and
-// no more is decoded than is wanted. It may still take long over a file that was made for that: it is for a thread that
-// can be ended. The decoders are loaded when they are first needed.
+// Decodes an uploaded recording (WAV, FLAC, MP3, Ogg Vorbis, Ogg Opus or Ogg FLAC, recognised by its bytes) to mono at its
+// own rate. Nothing in the file is trusted: a file that is incomplete, damaged or implausible is a RecordingFault, and at
+// most `secondsMax` are decoded. A malicious file may still take long: run this in a thread that can be terminated.
+// Decoders are loaded on first use.
 import { readFlac } from './flac-recording.ts';
 import { mp3Frames } from './mp3-frames.ts';
 import { oggPages, pageBody } from './ogg-pages.ts';
@@ -30,7 +30,7 @@ async function readOgg(file: Buffer, kind: 'vorbis' | 'opus' | 'oggFlac', track:
   const pages = oggPages(file);
   const head = pageBody(pages.next().value!);
   const channels = kind === 'oggFlac' ? ((head[29]! >> 1) & 7) + 1 : head[kind === 'opus' ? 9 : 11]!;
-  // The rate is seen when it decodes: Opus has no other than 48 kHz.
+  // The rate is checked when the sound is decoded; Opus always has 48 kHz.
   refuseOddShape(channels, 48_000);
   const open = { vorbis: openVorbis, opus: openOpus, oggFlac: openFlac }[kind];
   await decodePieces(await open(), oggPages(file), track);

@@ -1,15 +1,14 @@
-// What the decoders of recordings write to: one channel, made of however many there are by their mean, at one rate. It
-// stops whoever writes more seconds than are wanted, and refuses what no recording has; so memory is bounded by what is
-// wanted, whatever a file promises.
+// Collects the output of the decoders: the mean of all channels, at one rate. It fails on more than `secondsMax` and on
+// implausible shapes, so memory is bounded whatever a file declares.
 import { join } from '../join.ts';
 
-/** Sound that somebody recorded, mono, full scale at +-1, at the rate it was recorded at. */
+/** A decoded recording: mono, full scale at +-1, at its own rate. */
 export interface Recording {
   samples: Float32Array;
   sampleRateHz: number;
 }
 
-/** Why a recording cannot be read, said of it: "is ...", "lasts ...". */
+/** Why a recording cannot be read; the message is a predicate of it: "is ...", "lasts ...". */
 export class RecordingFault extends Error {
   readonly reason: 'audio_decode' | 'audio_too_long';
 
@@ -27,7 +26,7 @@ const channelsMax = 8;
 const sampleRateHzMin = 1_000;
 const sampleRateHzMax = 192_000;
 
-/** To be asked as soon as a header tells, before anything is made of it. */
+/** Checks what a header declares, before anything is allocated for it. */
 export function refuseOddShape(channels: number, sampleRateHz: number): void {
   if (!(channels >= 1 && channels <= channelsMax))
     throw unreadable(`has ${channels} channels; 1 to ${channelsMax} can be read`);
@@ -50,7 +49,7 @@ export class Track {
     return this.#length;
   }
 
-  /** Takes as many samples of each channel, full scale at +-1. */
+  /** Adds the same number of samples of each channel, full scale at +-1. */
   add(channels: readonly Float32Array[], sampleRateHz: number): void {
     const length = channels[0]?.length ?? 0;
     if (length === 0) return;

@@ -1,6 +1,5 @@
-// How the decoders in WebAssembly are driven: given pieces one after the other, each small, so that little comes of each
-// and the track can say stop; freed at the end, whatever the end is. They read on through errors, leaving gaps; here an
-// error is a fault of the recording, and so is a trap.
+// Runs a WebAssembly decoder on small pieces, so that each gives little output and the track can stop it, and always frees
+// it. These decoders skip errors and leave gaps; here an error, or a trap, is a fault of the recording.
 import { RecordingFault, type Track, unreadable } from './track.ts';
 
 interface Decoded {
@@ -9,7 +8,7 @@ interface Decoded {
   errors: readonly { message: string }[];
 }
 
-/** What mpg123-decoder, ogg-opus-decoder and @wasm-audio-decoders have in common. */
+/** The interface that mpg123-decoder, ogg-opus-decoder and @wasm-audio-decoders share. */
 export interface WasmDecoder {
   readonly ready: Promise<void>;
   decode(bytes: Uint8Array): Decoded | Promise<Decoded>;
@@ -41,6 +40,6 @@ function free(decoder: WasmDecoder): void {
   try {
     decoder.free();
   } catch {
-    // One that has trapped may not even end well; its memory goes with it.
+    // A decoder that trapped may fail here too; its memory is garbage-collected.
   }
 }

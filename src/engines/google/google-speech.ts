@@ -4,9 +4,8 @@
 import type { Pcm } from '../../audio/pcm.ts';
 import { Failure } from '../../errors.ts';
 import { audiblePcm } from '../audible-pcm.ts';
-import { barePcm } from '../bare-pcm.ts';
 import type { Segment } from '../engine.ts';
-import { wavPcm } from '../wav-pcm.ts';
+import { barePcm, wavPcm } from '../pcm-stream.ts';
 import { toGoogleLanguage } from './clone-languages.ts';
 import { type GoogleClient, type GoogleVoice, streamRateHz } from './google-client.ts';
 import { isSentenceTooLong } from './google-failure.ts';

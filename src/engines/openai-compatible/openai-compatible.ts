@@ -4,9 +4,9 @@
 import { Failure, toFailure } from '../../errors.ts';
 import { integerSetting, listSetting, textSetting } from '../../setting.ts';
 import { audiblePcm } from '../audible-pcm.ts';
-import { barePcm } from '../bare-pcm.ts';
 import type { Engine, EngineReport, Voice } from '../engine.ts';
 import { defineEngine } from '../engine.ts';
+import { barePcm } from '../pcm-stream.ts';
 import { openVoiceList } from '../voice-list.ts';
 import { createServerGroup } from './server-group.ts';
 import { createSpeechServer, type ListedVoice, type SpeechServer } from './speech-server.ts';

@@ -3,8 +3,7 @@
 
 import { Failure, type FailureFacts, type Reason, toFailure } from '../../errors.ts';
 import type { Admit, Presented } from '../../operations/admit.ts';
-import type { Relay } from '../../redis/redis-relay.ts';
-import type { Answer } from '../../redis/relay-lines.ts';
+import type { Answer, Relay } from '../../redis/redis-relay.ts';
 import type { ResumableStream } from './resumable-stream.ts';
 import type { ResumableStreams } from './resumable-streams.ts';
 import { toEventText } from './server-sent-events.ts';

@@ -1,40 +1,40 @@
-// The way of one response's sound from what an engine made to the bytes that leave: level, tempo, sample rate, limiter,
-// encoder. One line serves a whole response, so its state runs through every seam: no click, no gap, one valid file.
+// The stages between the samples of an engine and the bytes of a response: gain, tempo, resampling, limiter, encoder. One
+// pipeline serves a whole response and keeps its state between segments: no click, no gap, one valid file.
 import type { AudioFormat } from './formats.ts';
 import { join } from './join.ts';
 import { limit, toFloat } from './level.ts';
 import { Resampler } from './resample.ts';
 import { Tempo } from './tempo.ts';
 
-export interface SoundLine {
-  /** The bytes that these samples push out; none, at times. */
+export interface AudioPipeline {
+  /** The bytes that are ready; it may return none. */
   push(samples: Int16Array): Uint8Array;
   /** The last bytes. */
   end(): Uint8Array;
-  /** What a whole file begins with, once it has ended; undefined where it is what the stream began with. */
+  /** After `end`, the first bytes of the whole file, where they differ from those of the stream; otherwise undefined. */
   readonly head: Uint8Array | undefined;
-  /** How long the sound is that has been pushed out. */
+  /** The duration of the sound encoded so far. */
   readonly seconds: number;
-  /** Frees the encoder; the line is of no use after it. */
+  /** Frees the encoder. The pipeline cannot be used after it. */
   close(): void;
 }
 
-export interface SoundLineOptions {
+export interface AudioPipelineOptions {
   format: AudioFormat;
   inRateHz: number;
   outRateHz: number;
   gainDb: number;
-  /** How much faster than it was made the sound shall be, pitch kept; 1 leaves it alone. */
+  /** How many times faster the sound becomes, at the same pitch; 1 leaves it as it is. */
   tempo: number;
 }
 
-export async function openSoundLine({
+export async function openAudioPipeline({
   format,
   inRateHz,
   outRateHz,
   gainDb,
   tempo,
-}: SoundLineOptions): Promise<SoundLine> {
+}: AudioPipelineOptions): Promise<AudioPipeline> {
   const stretch = tempo === 1 ? undefined : new Tempo({ sampleRateHz: inRateHz, factor: tempo });
   const encodedRateHz = format.encodedRateHz?.(outRateHz) ?? outRateHz;
   const resampler = new Resampler({ inRateHz, outRateHz: encodedRateHz });

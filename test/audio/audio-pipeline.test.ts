@@ -1,7 +1,7 @@
-// The line from an engine's samples to bytes: level, tempo, rate, limit, encoder, in one stream.
+// The pipeline from an engine's samples to bytes: gain, tempo, sample rate, limiter, encoder.
 import { expect, test } from 'vitest';
+import { type AudioPipelineOptions, openAudioPipeline } from '../../src/audio/audio-pipeline.ts';
 import { audioFormats } from '../../src/audio/formats.ts';
-import { openSoundLine, type SoundLineOptions } from '../../src/audio/sound-line.ts';
 import { fundamentalHz, peak, rms, tone } from './measure-tone.ts';
 
 const inRateHz = 16_000;
@@ -10,8 +10,8 @@ const second = Int16Array.from(
   (s) => s * 32768,
 );
 
-async function run(options: Partial<SoundLineOptions>, pushes = 4) {
-  const line = await openSoundLine({
+async function run(options: Partial<AudioPipelineOptions>, pushes = 4) {
+  const pipeline = await openAudioPipeline({
     format: audioFormats.pcm,
     inRateHz,
     outRateHz: 24_000,
@@ -20,12 +20,12 @@ async function run(options: Partial<SoundLineOptions>, pushes = 4) {
     ...options,
   });
   const bytes: Uint8Array[] = [];
-  for (let i = 0; i < pushes; i++) bytes.push(line.push(second));
-  bytes.push(line.end());
-  line.close();
+  for (let i = 0; i < pushes; i++) bytes.push(pipeline.push(second));
+  bytes.push(pipeline.end());
+  pipeline.close();
   const pcm = Buffer.concat(bytes);
   const samples = Float32Array.from(new Int16Array(new Uint8Array(pcm).buffer), (s) => s / 32768);
-  return { seconds: line.seconds, samples };
+  return { seconds: pipeline.seconds, samples };
 }
 
 test('the rate changes, and the length does not', async () => {

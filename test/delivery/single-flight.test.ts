@@ -9,8 +9,9 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
 import { createDelivery } from '../../src/delivery/delivery.ts';
-import { createRedisFlights } from '../../src/delivery/redis-single-flight.ts';
+import { createSingleFlight } from '../../src/delivery/single-flight.ts';
 import { openRedis } from '../../src/redis/redis.ts';
+import { createRedisLock } from '../../src/redis/redis-lock.ts';
 import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
@@ -27,10 +28,10 @@ afterEach(async () => {
 });
 
 const newPrefix = () => `test:${randomUUID()}:`;
-const openFlights = async (url: string, prefix: string, leaseMs = 2_000) => {
+const openSingleFlight = async (url: string, prefix: string, leaseMs = 2_000) => {
   const redis = await openRedis({ url, prefix, answerMs: 5_000 });
   closing.push(() => redis.close());
-  return createRedisFlights({ redis, prefix, leaseMs });
+  return createSingleFlight(createRedisLock({ redis, prefix, leaseMs }));
 };
 
 /** So many replicas with one engine, one store and one index. */
@@ -50,7 +51,7 @@ async function openReplicas(url: string, count: number) {
   const openDelivery = async () => {
     const voices = createVoices([tone]);
     const speech = createSpeech({ voices, slots: createSlots({ speakingMax: 100, waitingMax: 4 }) });
-    const flights = await openFlights(url, prefix);
+    const flights = await openSingleFlight(url, prefix);
     return { speech, delivery: createDelivery({ speech, clips, index: createClipRows(store), links }, flights) };
   };
   const deliveries = await Promise.all(Array.from({ length: count }, openDelivery));
@@ -103,13 +104,13 @@ describe.skipIf(!hasRedis)('with a server', () => {
     const holder = fork(file, [url, prefix, 'work', String(leaseMs)]);
     closing.push(() => holder.kill('SIGKILL'));
     await once(holder, 'message');
-    const singleFlight = await openFlights(url, prefix, leaseMs);
+    const singleFlight = await openSingleFlight(url, prefix, leaseMs);
     let isMade = false;
     const make = async () => {
       isMade = true;
       return 'made';
     };
-    const taken = singleFlight.share('work', never, { find: async () => undefined, make });
+    const taken = singleFlight.run('work', never, { find: async () => undefined, make });
     await new Promise((resolve) => setTimeout(resolve, 3 * leaseMs));
     expect(isMade).toBe(false);
     holder.kill('SIGKILL');
@@ -118,14 +119,19 @@ describe.skipIf(!hasRedis)('with a server', () => {
 
   test('who leaves while another makes it has left', async () => {
     const prefix = newPrefix();
-    const singleFlight = await openFlights(url, prefix);
+    const one = await openSingleFlight(url, prefix);
+    const other = await openSingleFlight(url, prefix);
     const made = Promise.withResolvers<string>();
-    const first = singleFlight.share('work', never, { find: async () => undefined, make: () => made.promise });
+    const first = one.run('work', never, { find: async () => undefined, make: () => made.promise });
     const leaving = new AbortController();
     const make = () => Promise.reject(new Error('not for this one'));
-    const left = singleFlight.share('work', leaving.signal, { find: async () => undefined, make });
+    const joined = one
+      .run('work', leaving.signal, { find: async () => undefined, make })
+      .catch((error) => error.message);
+    const left = other.run('work', leaving.signal, { find: async () => undefined, make });
     leaving.abort(new Error('gone'));
     await expect(left).rejects.toThrow('gone');
+    expect(await joined).toBe('gone');
     made.resolve('made');
     expect(await first).toEqual({ value: 'made', isMade: true });
   });
@@ -135,14 +141,15 @@ describe.skipIf(!hasOwnRedis)('with a server that may be ill-treated', () => {
   test('while Redis is away everyone makes it alone, also who waited', async () => {
     const server = await openOwnRedisServer();
     closing.push(() => server.close());
-    const singleFlight = await openFlights(server.url, 'sonant:', 400);
+    const one = await openSingleFlight(server.url, 'sonant:', 400);
+    const other = await openSingleFlight(server.url, 'sonant:', 400);
     const made = Promise.withResolvers<string>();
     const find = async () => undefined;
-    const first = singleFlight.share('work', never, { find, make: () => made.promise });
-    const second = singleFlight.share('work', never, { find, make: async () => 'alone' });
+    const first = one.run('work', never, { find, make: () => made.promise });
+    const second = other.run('work', never, { find, make: async () => 'alone' });
     await server.kill();
     expect(await second).toEqual({ value: 'alone', isMade: true });
-    expect(await singleFlight.share('work', never, { find, make: async () => 'alone too' })).toMatchObject({
+    expect(await other.run('work', never, { find, make: async () => 'alone too' })).toMatchObject({
       isMade: true,
     });
     made.resolve('first');

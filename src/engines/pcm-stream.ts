@@ -1,0 +1,62 @@
+// Samples from the bytes that an engine's program or server sends: 16 bits, one channel, little-endian, bare or as a WAV
+// that is still being written. The sizes in its header are guesses, so the sound lasts until the bytes end.
+import type { Pcm } from '../audio/pcm.ts';
+import { pcmTag, readWavHeader, type WavFormat } from '../audio/wav-reader.ts';
+import { Failure } from '../errors.ts';
+
+const headerBytesMax = 4_096;
+const sampleRateHzMin = 8_000;
+const sampleRateHzMax = 48_000;
+
+const broken = (why: string): Failure => new Failure('engine_error', {}, new Error(`not the sound expected: ${why}`));
+
+/** The samples of a WAV. */
+export const wavPcm = (bytes: AsyncIterable<Buffer>): AsyncGenerator<Pcm> => readPcm(bytes, undefined);
+
+/** Bare samples at that rate; of a WAV that comes all the same, at the rate in its header. */
+export const barePcm = (bytes: AsyncIterable<Buffer>, sampleRateHz: number): AsyncGenerator<Pcm> =>
+  readPcm(bytes, sampleRateHz);
+
+async function* readPcm(bytes: AsyncIterable<Buffer>, bareRateHz: number | undefined): AsyncGenerator<Pcm> {
+  let rest: Buffer = Buffer.alloc(0);
+  let sampleRateHz: number | undefined;
+  for await (const piece of bytes) {
+    rest = Buffer.concat([rest, piece]);
+    if (sampleRateHz === undefined) {
+      const begun = beginningOf(rest, bareRateHz);
+      if (!begun) continue;
+      sampleRateHz = begun.sampleRateHz;
+      rest = rest.subarray(begun.start);
+    }
+    const samples = new Int16Array(rest.length >> 1);
+    for (let i = 0; i < samples.length; i++) samples[i] = rest.readInt16LE(2 * i);
+    // An odd byte waits for its other half.
+    rest = rest.subarray(2 * samples.length);
+    if (samples.length > 0) yield { samples, sampleRateHz };
+  }
+  if (sampleRateHz === undefined && bareRateHz === undefined) throw broken('it ends before its samples');
+  if (rest.length > 0) throw broken('it ends within a sample or a header');
+}
+
+/** The rate, and where the samples begin; undefined while the bytes do not show it. */
+function beginningOf(bytes: Buffer, bareRateHz?: number): { sampleRateHz: number; start: number } | undefined {
+  if (bytes.length < 4) return undefined;
+  const isRiff = bytes.toString('latin1', 0, 4) === 'RIFF';
+  if (!isRiff && bareRateHz !== undefined) return { sampleRateHz: bareRateHz, start: 0 };
+  if (bytes.length < 12) return undefined;
+  if (!isRiff || bytes.toString('latin1', 8, 12) !== 'WAVE') throw broken('no RIFF');
+  const { format, data } = readWavHeader(bytes);
+  if (format) refuseOther(format);
+  if (data) {
+    if (!format) throw broken('no fmt before data');
+    return { sampleRateHz: format.sampleRateHz, start: data.start };
+  }
+  if (bytes.length > headerBytesMax) throw broken('no data chunk');
+  return undefined;
+}
+
+function refuseOther({ tag, channels, sampleRateHz, bytesPerSample }: WavFormat): void {
+  if (tag !== pcmTag || channels !== 1 || bytesPerSample !== 2)
+    throw broken(`format ${tag}, ${channels} channels, ${8 * bytesPerSample} bits`);
+  if (sampleRateHz < sampleRateHzMin || sampleRateHz > sampleRateHzMax) throw broken(`${sampleRateHz} Hz`);
+}
