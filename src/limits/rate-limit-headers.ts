@@ -1,19 +1,19 @@
-// How a key stands with its limits, told in the headers of every answer (draft-ietf-httpapi-ratelimit-headers):
+// The limits of a key in the headers of every response (draft-ietf-httpapi-ratelimit-headers):
 //
 //     RateLimit-Policy: "requests";q=600;w=60, "concurrency";q=20;qu="concurrent-requests"
-//     RateLimit: "requests";r=87;t=2                r: how many may come now; t: seconds until all may again
+//     RateLimit: "requests";r=87;t=2                r: how many are allowed now; t: seconds until all are again
 //
-// Over RPC they are headers of the answer. A door in this process that has headers of its own is told through the context.
+// RPC sends them as response headers. The HTTP gateway receives them through the context and sends its own.
 import { type ContextKey, createContextKey, type HandlerContext } from '@connectrpc/connect';
-import type { LimitStatus } from './limiter.ts';
+import type { LimitStatus, ReportLimitStatus } from './limit-status.ts';
 
 const monthSeconds = 30 * 24 * 3600;
 
 export type RateLimitHeaders = Readonly<Record<'RateLimit-Policy' | 'RateLimit', string>>;
-type ReportStatus = (headers: RateLimitHeaders) => void;
+type SendHeaders = (headers: RateLimitHeaders) => void;
 
-/** Set by a door that tells it in its own headers. */
-export const limitStatusKey: ContextKey<ReportStatus | undefined> = createContextKey(undefined, {
+/** Set by the HTTP gateway to receive the headers. */
+export const limitStatusKey: ContextKey<SendHeaders | undefined> = createContextKey(undefined, {
   description: 'limitStatus',
 });
 
@@ -30,12 +30,15 @@ export function toRateLimitHeaders({ limits, requests, characters }: LimitStatus
   return { 'RateLimit-Policy': policies.join(', '), RateLimit: items.join(', ') };
 }
 
-/** Who is to be told how the caller of this call stands. */
-export function tellerOf({ values, responseHeader }: Pick<HandlerContext, 'values' | 'responseHeader'>) {
-  const tell: ReportStatus =
+/** Reports the limit status of the caller in the headers of the response. */
+export function limitStatusReporter({
+  values,
+  responseHeader,
+}: Pick<HandlerContext, 'values' | 'responseHeader'>): ReportLimitStatus {
+  const send: SendHeaders =
     values.get(limitStatusKey) ??
     ((headers) => {
       for (const [name, value] of Object.entries(headers)) responseHeader.set(name, value);
     });
-  return (limitStatus: LimitStatus) => tell(toRateLimitHeaders(limitStatus));
+  return (limitStatus) => send(toRateLimitHeaders(limitStatus));
 }

@@ -6,7 +6,8 @@
 import { audioFormats } from '../audio/formats.ts';
 import type { Delivered } from '../delivery/delivery.ts';
 import type { KeyCaller } from '../keys/key-verifier.ts';
-import type { Limiter, LimitStatus } from '../limits/limiter.ts';
+import type { LimitStatus } from '../limits/limit-status.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import { dayOf } from '../limits/usage-day.ts';
 import type { UsageLedger } from '../limits/usage-ledger.ts';
 import type { SpeechRequest } from '../speech/request.ts';
@@ -41,7 +42,7 @@ export function createMetered({ limiter, ledger }: Metering): Metered {
   return {
     async deliver(asking, work) {
       const { caller, request, signal, tell } = asking;
-      const synthesis = await limiter.takeSynthesis(caller, request.chars, { signal, tell });
+      const synthesis = await limiter.takeSynthesis(caller, request.chars, { signal, report: tell });
       let spokenChars = 0;
       try {
         const delivered = await work();
@@ -55,7 +56,7 @@ export function createMetered({ limiter, ledger }: Metering): Metered {
 
     async *stream(asking, events) {
       const { caller, request, signal, tell } = asking;
-      const synthesis = await limiter.takeSynthesis(caller, request.chars, { signal, tell });
+      const synthesis = await limiter.takeSynthesis(caller, request.chars, { signal, report: tell });
       const account = new StreamAccount(request);
       try {
         for await (const event of events()) {

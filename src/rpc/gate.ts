@@ -5,7 +5,7 @@ import { type DescMethod, type DescService, getOption } from '@bufbuild/protobuf
 import type { HandlerContext } from '@connectrpc/connect';
 import { required_scopes } from '../../gen/sonant/v1/scope_pb.ts';
 import { Failure } from '../errors.ts';
-import { tellerOf } from '../limits/rate-limit-headers.ts';
+import { limitStatusReporter } from '../limits/rate-limit-headers.ts';
 import type { Admit } from '../operations/admit.ts';
 import { addressKey, admittedKey } from './call.ts';
 
@@ -32,7 +32,7 @@ export function createGate(admit: Admit, openServices: readonly DescService[]): 
     if (!admitted) {
       const key = requestHeader.get(apiKeyHeader) ?? undefined;
       const authorization = requestHeader.get('authorization') ?? undefined;
-      const tell = tellerOf({ values, responseHeader });
+      const tell = limitStatusReporter({ values, responseHeader });
       const caller = await admit({ key, authorization, address: values.get(addressKey), tell }, scopes);
       values.set(admittedKey, { caller, scopes });
     } else if (!scopes.every((scope) => admitted.scopes.includes(scope))) {

@@ -12,7 +12,7 @@ import {
 } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Delivered, DeliveredInfo, Delivery } from '../delivery/delivery.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { tellerOf } from '../limits/rate-limit-headers.ts';
+import { limitStatusReporter } from '../limits/rate-limit-headers.ts';
 import { inlineBytesMax } from '../operations/limits.ts';
 import type { Asking, Metered } from '../operations/metering.ts';
 import type { CaptionKind, SpeechRequest } from '../speech/request.ts';
@@ -79,7 +79,7 @@ const askingOf = (request: SpeechRequest, context: HandlerContext): Asking => ({
   caller: callerOf(context),
   request,
   signal: context.signal,
-  tell: tellerOf(context),
+  tell: limitStatusReporter(context),
 });
 
 function readInlineBytesMax(value = inlineBytesMax): { value: number; faults: FieldViolation[] } {

@@ -1,8 +1,9 @@
-// What every limiter does: the contract of src/access/limiter.ts, proved by a clock that is set by hand. The limits of a
+// What every limiter does: the contract of src/limits/limiter.ts, proved by a clock that is set by hand. The limits of a
 // key are exact whatever comes at once, and every wait that they name is true.
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Failure } from '../../src/errors.ts';
-import type { Limiter, LimiterOptions, LimitStatus } from '../../src/limits/limiter.ts';
+import type { LimitStatus } from '../../src/limits/limit-status.ts';
+import type { Limiter, LimiterOptions } from '../../src/limits/limiter.ts';
 
 export interface OpenLimiter {
   limiter: Limiter;
@@ -44,7 +45,7 @@ export function limiterConformance(
       });
       const request = (limits = {}, callerId = 'key') => limiter.takeRequest(caller(limits, callerId), silent);
       const speak = (chars: number, limits = {}, until = signal) =>
-        limiter.takeSynthesis(caller(limits), chars, { signal: until, tell: silent });
+        limiter.takeSynthesis(caller(limits), chars, { signal: until, report: silent });
       const limitStatus = async (limits = {}) => {
         let told: LimitStatus | undefined;
         await limiter.takeRequest(caller(limits), (one) => (told = one)).catch(silent);

@@ -5,7 +5,7 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import type { KeyCaller } from '../../keys/key-verifier.ts';
-import type { LimitStatus } from '../../limits/limiter.ts';
+import type { LimitStatus } from '../../limits/limit-status.ts';
 import { toRateLimitHeaders } from '../../limits/rate-limit-headers.ts';
 import type { Admit, Presented } from '../../operations/admit.ts';
 import { apiKeyHeader, requiredScopesOf } from '../../rpc/gate.ts';
