@@ -1,4 +1,4 @@
-// Lets hear a voice: a sentence in its own language, spoken once and kept a while for whoever asks next.
+// Plays a sample of a voice: a sentence in its own language, spoken once and cached for all callers.
 import type { Delivery } from '../delivery/delivery.ts';
 import { type Caller, parseSpeechRequest } from '../speech/request.ts';
 import { type Voices, voicesFor } from '../speech/voice.ts';
@@ -12,7 +12,7 @@ export interface VoicePreview {
 
 export type PreviewVoice = (voiceId: string, caller: Caller, signal: AbortSignal) => Promise<VoicePreview>;
 
-/** Whom what is kept belongs to: it is nobody's text. */
+/** The owner of all cached samples. */
 const owner: Caller = { callerId: 'preview' };
 
 export const createVoicePreview =
@@ -22,8 +22,11 @@ export const createVoicePreview =
     const [languageCode = 'en'] = voice.languageCodes;
     const text = sampleTextFor(languageCode);
     const request = parseSpeechRequest({
-      ...{ voice_id: voiceId, text, language_code: languageCode },
-      ...{ output_format: 'mp3', sample_rate: 24_000 },
+      voice_id: voiceId,
+      text,
+      language_code: languageCode,
+      output_format: 'mp3',
+      sample_rate: 24_000,
     });
     const { open } = await delivery.deliver(request, owner, signal, { fresh: false, audioUrlWanted: false });
     return { audio: Buffer.concat(await Array.fromAsync(open())), contentType: 'audio/mpeg', text };
