@@ -26,30 +26,13 @@ interface Granted {
   slot: Slot;
 }
 
-export function createRedisSyntheses({ accounts, leases, quota }: RedisSynthesesOptions): RedisSyntheses {
+export function createRedisSyntheses(options: RedisSynthesesOptions): RedisSyntheses {
+  const { accounts, leases, quota } = options;
   const queue = createSlotQueue<Granted>();
-
-  /** Requests a slot once; undefined where none is free. */
-  const requestSlot = async ({ callerId, limits }: Limited, chars: number): Promise<Granted | undefined> => {
-    const { charactersPerMonth, concurrency } = limits;
-    for (let attempt = 0; attempt <= ledgerReadsMax; attempt++) {
-      const slot = accounts.newSlot(chars);
-      const request = { slot, rate: rateOf(limits), charactersPerMonth, concurrency };
-      const reply = await accounts.takeSlot(callerId, request).catch((error: unknown) => {
-        // Redis may have taken the slot all the same.
-        leases.drop(callerId, slot);
-        throw error;
-      });
-      if (reply.outcome === 'full') return undefined;
-      if (reply.outcome === 'unread') await quota.counted(callerId, reply);
-      else if (reply.outcome !== 'late') return { reply, slot };
-    }
-    throw new Failure('storage_unavailable', {}, new Error('the count of the month cannot be determined'));
-  };
 
   const waitForSlot = async (caller: Limited, chars: number, signal: AbortSignal): Promise<Granted | undefined> => {
     const { callerId } = caller;
-    const request = () => requestSlot(caller, chars);
+    const request = () => requestSlot(options, caller, chars);
     signal.throwIfAborted();
     const direct = queue.isEmpty(callerId) ? await request() : undefined;
     const granted = direct ?? (await queue.wait(callerId, signal, request));
@@ -97,4 +80,26 @@ export function createRedisSyntheses({ accounts, leases, quota }: RedisSyntheses
     },
     hold,
   };
+}
+
+/** Requests a slot once; undefined where none is free. */
+async function requestSlot(
+  { accounts, leases, quota }: RedisSynthesesOptions,
+  { callerId, limits }: Limited,
+  chars: number,
+): Promise<Granted | undefined> {
+  const { charactersPerMonth, concurrency } = limits;
+  for (let attempt = 0; attempt <= ledgerReadsMax; attempt++) {
+    const slot = accounts.newSlot(chars);
+    const request = { slot, rate: rateOf(limits), charactersPerMonth, concurrency };
+    const reply = await accounts.takeSlot(callerId, request).catch((error: unknown) => {
+      // Redis may have taken the slot all the same.
+      leases.drop(callerId, slot);
+      throw error;
+    });
+    if (reply.outcome === 'full') return undefined;
+    if (reply.outcome === 'unread') await quota.counted(callerId, reply);
+    else if (reply.outcome !== 'late') return { reply, slot };
+  }
+  throw new Failure('storage_unavailable', {}, new Error('the count of the month cannot be determined'));
 }

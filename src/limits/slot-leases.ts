@@ -43,24 +43,17 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
     if (slots && slots.held.size === 0 && slots.dropped.size === 0) owners.delete(owner);
   };
 
-  const synchronize = async (owner: string, { held, dropped }: OwnerSlots) => {
-    const droppedNow = [...dropped];
-    if (droppedNow.length > 0) await accounts.dropSlots(owner, droppedNow);
-    for (const slot of droppedNow) dropped.delete(slot);
-    const heldNow = [...held];
-    for (let from = 0; from < heldNow.length; from += slotsAtOnce) {
-      // A slot that has ended since must not be taken again.
-      const slots = heldNow.slice(from, from + slotsAtOnce).filter((slot) => held.has(slot));
-      if (slots.length > 0) await accounts.renewSlots(owner, slots);
-    }
-    removeIdle(owner);
-  };
   const synchronizeAll = async () => {
     const all = [...owners];
     for (let from = 0; from < all.length && !redis.isAway; from += ownersAtOnce) {
       const batch = all.slice(from, from + ownersAtOnce);
       // What fails now is repeated by the next run.
-      await Promise.allSettled(batch.map(([owner, slots]) => synchronize(owner, slots)));
+      await Promise.allSettled(
+        batch.map(async ([owner, slots]) => {
+          await synchronize(accounts, owner, slots);
+          removeIdle(owner);
+        }),
+      );
     }
   };
   const track = (work: Promise<unknown>) => {
@@ -100,4 +93,16 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
       await Promise.all(pending);
     },
   };
+}
+
+async function synchronize(accounts: RedisAccounts, owner: string, { held, dropped }: OwnerSlots): Promise<void> {
+  const droppedNow = [...dropped];
+  if (droppedNow.length > 0) await accounts.dropSlots(owner, droppedNow);
+  for (const slot of droppedNow) dropped.delete(slot);
+  const heldNow = [...held];
+  for (let from = 0; from < heldNow.length; from += slotsAtOnce) {
+    // A slot that has ended since must not be taken again.
+    const slots = heldNow.slice(from, from + slotsAtOnce).filter((slot) => held.has(slot));
+    if (slots.length > 0) await accounts.renewSlots(owner, slots);
+  }
 }

@@ -1,4 +1,4 @@
-// The settings of signing in: who the operator's issuer is, who may make keys by it, and what those keys may do.
+// The settings of sign-in: the issuer, who may make keys, and the scopes of those keys.
 
 import { defaultScopes, isScope, scopes } from '../keys/scopes.ts';
 import { flagSetting, listSetting, textSetting } from '../setting.ts';

@@ -32,19 +32,7 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
   const endings = new Map<string, AbortController>();
   let list: readonly StoredVoice[] = [];
   let revision = 0;
-
-  const openClone = async (cloneId: string): Promise<Uint8Array> => {
-    const sealed = await rows.findClone(cloneId);
-    if (!sealed) throw new Failure('voice_not_ready');
-    return vault.open(sealed, cloneId).catch((cause) => {
-      if (cause instanceof Failure) throw cause;
-      throw new Failure(
-        'voice_not_ready',
-        { message: 'The voice cannot be opened with the master key of here.' },
-        cause,
-      );
-    });
-  };
+  const openClone = (cloneId: string) => decryptClone(cloneId, rows, vault);
 
   /** Voices with stored audio to delete, and from before when. */
   const toPurge = new Map<string, number>();
@@ -98,4 +86,14 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
       await polling;
     },
   };
+}
+
+async function decryptClone(cloneId: string, rows: Pick<VoiceRows, 'findClone'>, vault: Vault): Promise<Uint8Array> {
+  const sealed = await rows.findClone(cloneId);
+  if (!sealed) throw new Failure('voice_not_ready');
+  return vault.open(sealed, cloneId).catch((cause) => {
+    if (cause instanceof Failure) throw cause;
+    const message = 'The voice cannot be opened with the master key of here.';
+    throw new Failure('voice_not_ready', { message }, cause);
+  });
 }

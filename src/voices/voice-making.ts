@@ -6,7 +6,7 @@ import { createId } from '../id.ts';
 import type { Actor } from '../keys/actor.ts';
 import { createSlots } from '../speech/slots.ts';
 import type { SealedClone } from '../store/voice-rows.ts';
-import type { MadeClone, MakeClones } from './clone-making.ts';
+import type { MadeClone, MadeClones, MakeClones } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
 import { checkBindings, checkSpoken, languagesOf } from './voice-bindings.ts';
@@ -73,15 +73,8 @@ export function createVoiceMaking({ changes, engines, makeClones, vault }: Voice
       const made = await makeClones(fields, { callerId: actor.name, faults, signal }).finally(release);
       const voiceId = changes.chooseId(fields.voiceId);
       const atMs = Date.now();
-      const { name, description, labels, speakerName } = fields;
-      const consent: ConsentRecord = {
-        speakerName,
-        statement: made.consentScript,
-        languageCode: made.languageCode,
-        audioSha256: made.consentSha256,
-        givenAtMs: atMs,
-        confirmedBy: actor.name,
-      };
+      const { name, description, labels } = fields;
+      const consent = toConsentRecord(fields, made, actor, atMs);
       const sealed = await Promise.all(made.clones.map((clone) => sealClone(clone, vault)));
       signal.throwIfAborted();
       const languageCodes = new Set(made.clones.flatMap((clone) => clone.languageCodes));
@@ -134,6 +127,20 @@ function checkNewVoice(
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   return { bindings, languageCodes };
 }
+
+const toConsentRecord = (
+  { speakerName }: CloneFields,
+  { consentScript, languageCode, consentSha256 }: MadeClones,
+  actor: Actor,
+  atMs: number,
+): ConsentRecord => ({
+  speakerName,
+  statement: consentScript,
+  languageCode,
+  audioSha256: consentSha256,
+  givenAtMs: atMs,
+  confirmedBy: actor.name,
+});
 
 async function sealClone(
   { engine, gainDb, languageCodes, plain }: MadeClone,
