@@ -218,5 +218,5 @@ test('over Connect the same keys are managed, by the same rules', async () => {
   const wrong = client.updateApiKey({ keyId, updateMask: { paths: ['key_id'] } }, options);
   await expect(wrong).rejects.toMatchObject({ cause: { reason: 'invalid_request' } });
   await client.revokeApiKey({ keyId }, options);
-  expect((await door.keyVerifier.desk.get(keyId, operator)).status).toBe('revoked');
+  expect((await door.keyVerifier.management.get(keyId, operator)).status).toBe('revoked');
 });

@@ -124,7 +124,7 @@ export async function openTestGateway(
       desk: keeping.createManagement({ engines, voices, guards }),
       preview: createVoicePreview({ voices, delivery }),
     },
-    access: { admit: realAdmit, isInForce: keyVerifier.isInForce, desk: keyVerifier.desk },
+    access: { admit: realAdmit, isInForce: keyVerifier.isInForce, desk: keyVerifier.management },
     onCallEnd: (call) => calls.push(call),
   });
   store.listen('keys', () => {
