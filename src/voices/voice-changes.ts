@@ -4,6 +4,7 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
 import type { Voices } from '../speech/voice.ts';
 import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
+import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
 import type { VoiceCache } from './voice-cache.ts';
 
 export interface VoiceChanges {
@@ -41,10 +42,30 @@ export function createVoiceChanges(
   };
 }
 
-/** Returns the row of a new voice. The version continues that of a deleted voice with the same id. */
-export function toNewRow(row: VoiceRow | undefined, draft: Omit<RowDraft, 'version'>): RowDraft {
-  if (row && row.status !== 'deleted') throw invalidVoiceId(takenFault);
-  return { ...draft, version: (row?.version ?? 0) + 1 };
+export interface NewVoice extends Pick<RowDraft, 'voiceId' | 'name' | 'description' | 'kind' | 'status'> {
+  languageCodes: readonly string[];
+  labels: Readonly<Record<string, string>>;
+  bindings: readonly BindingRecord[];
+  consent: ConsentRecord | null;
+}
+
+/** The row of a new voice. Its version continues that of a deleted voice with the same id. */
+export function toNewRow(
+  before: VoiceRow | undefined,
+  { languageCodes, labels, bindings, consent, ...voice }: NewVoice,
+  atMs: number,
+): RowDraft {
+  if (before && before.status !== 'deleted') throw invalidVoiceId(takenFault);
+  return {
+    ...voice,
+    languageCodes: languageCodes.join(' '),
+    labels: JSON.stringify(labels),
+    version: (before?.version ?? 0) + 1,
+    bindings: JSON.stringify(bindings),
+    consent: consent && JSON.stringify(consent),
+    createdAtMs: atMs,
+    updatedAtMs: atMs,
+  };
 }
 
 export const takenFault: FieldViolation = {

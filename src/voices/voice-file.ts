@@ -9,7 +9,7 @@ import { operator } from '../keys/actor.ts';
 import type { SealedClone, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { Vault } from './clone-vault.ts';
 import { type BindingRecord, bindingsOf, type ConsentRecord } from './stored-voice.ts';
-import type { RowDraft } from './voice-changes.ts';
+import { toNewRow } from './voice-changes.ts';
 import { checkLanguages, checkVoiceFields, checkVoiceId, faultTo } from './voice-fields.ts';
 import { toRecordEntry } from './voice-record.ts';
 
@@ -78,21 +78,10 @@ export async function importVoiceFile(text: string, rows: VoiceRows, vault: Vaul
     if (before && before.status !== 'deleted') {
       throw new Failure('invalid_request', { message: `There is a voice ${voiceId} already; delete it before.` });
     }
-    const row: RowDraft = {
-      voiceId,
-      name,
-      description,
-      kind: file.kind,
-      status: file.status,
-      languageCodes: languageCodes.join(' '),
-      labels: JSON.stringify(labels),
-      version: (before?.version ?? 0) + 1,
-      bindings: JSON.stringify(bindings),
-      consent: file.consent && JSON.stringify(file.consent),
-      createdAtMs: atMs,
-      updatedAtMs: atMs,
-    };
-    const detail = { name, kind: file.kind, consent: file.consent };
+    const { kind, status, consent } = file;
+    const voice = { voiceId, name, description, kind, status, languageCodes, labels, bindings, consent };
+    const row = toNewRow(before, voice, atMs);
+    const detail = { name, kind, consent };
     return { row, clones, entry: toRecordEntry({ action: 'import', voiceId, atMs, detail }, operator) };
   });
   return voiceId;

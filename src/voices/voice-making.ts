@@ -10,7 +10,7 @@ import type { MadeClone, MadeClones, MakeClones } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
 import { checkBindings, checkSpoken, languagesOf } from './voice-bindings.ts';
-import { takenFault, toNewRow, type VoiceChanges } from './voice-changes.ts';
+import { type NewVoice, takenFault, toNewRow, type VoiceChanges } from './voice-changes.ts';
 import {
   type CloneFields,
   checkLanguages,
@@ -47,20 +47,19 @@ export function createVoiceMaking({ changes, engines, makeClones, vault }: Voice
       const voiceId = changes.chooseId(requestedId);
       const atMs = Date.now();
       const { name = '', description = '', labels = {}, enabled = true } = fields;
+      const voice: NewVoice = {
+        voiceId,
+        name,
+        description,
+        kind: 'stock',
+        status: enabled ? 'ready' : 'disabled',
+        languageCodes,
+        labels,
+        bindings,
+        consent: null,
+      };
       await changes.apply(voiceId, (row) => ({
-        row: toNewRow(row, {
-          voiceId,
-          name,
-          description,
-          kind: 'stock',
-          status: enabled ? 'ready' : 'disabled',
-          consent: null,
-          languageCodes: languageCodes.join(' '),
-          labels: JSON.stringify(labels),
-          bindings: JSON.stringify(bindings),
-          createdAtMs: atMs,
-          updatedAtMs: atMs,
-        }),
+        row: toNewRow(row, voice, atMs),
         entry: toRecordEntry({ action: 'create', voiceId, atMs, detail: fields }, actor),
       }));
       return voiceId;
@@ -77,23 +76,21 @@ export function createVoiceMaking({ changes, engines, makeClones, vault }: Voice
       const consent = toConsentRecord(fields, made, actor, atMs);
       const sealed = await Promise.all(made.clones.map((clone) => sealClone(clone, vault)));
       signal.throwIfAborted();
-      const languageCodes = new Set(made.clones.flatMap((clone) => clone.languageCodes));
+      const voice: NewVoice = {
+        voiceId,
+        name,
+        description,
+        kind: 'cloned',
+        status: 'ready',
+        languageCodes: [...new Set(made.clones.flatMap(({ languageCodes }) => languageCodes))],
+        labels,
+        bindings: sealed.map(({ binding }) => binding),
+        consent,
+      };
       const engineNames = made.clones.map(({ engine }) => engine);
       const evidence = { consent, referenceSha256: made.referenceSha256, engines: engineNames };
       await changes.apply(voiceId, (row) => ({
-        row: toNewRow(row, {
-          voiceId,
-          name,
-          description,
-          kind: 'cloned',
-          status: 'ready',
-          consent: JSON.stringify(consent),
-          languageCodes: [...languageCodes].join(' '),
-          labels: JSON.stringify(labels),
-          bindings: JSON.stringify(sealed.map(({ binding }) => binding)),
-          createdAtMs: atMs,
-          updatedAtMs: atMs,
-        }),
+        row: toNewRow(row, voice, atMs),
         entry: toRecordEntry({ action: 'clone', voiceId, atMs, detail: evidence }, actor),
         clones: sealed.map(({ clone }) => clone),
       }));

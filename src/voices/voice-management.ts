@@ -10,7 +10,7 @@ import type { Vault } from './clone-vault.ts';
 import { bindingsOf, type ConsentRecord } from './stored-voice.ts';
 import { type BindableEngine, checkBindings, checkSpoken } from './voice-bindings.ts';
 import type { VoiceCache } from './voice-cache.ts';
-import { createVoiceChanges, invalidVoiceId, type RowDraft } from './voice-changes.ts';
+import { createVoiceChanges, invalidVoiceId, type RowDraft, toNewRow } from './voice-changes.ts';
 import { type CloneFields, checkLanguages, checkVoiceFields, faultTo, type VoiceFields } from './voice-fields.ts';
 import { createVoiceMaking } from './voice-making.ts';
 import { toRecordEntry } from './voice-record.ts';
@@ -112,21 +112,13 @@ const notPossible = (message: string) => invalidVoiceId({ reason: 'state', messa
 
 /** The row of an engine's own voice, to be stored because it is changed. */
 function toStoredRow({ voice, bindings }: OfferedVoice, deleted: VoiceRow | undefined, atMs: number): RowDraft {
+  const { voiceId, name, description, languageCodes, labels } = voice;
   const own = bindings.map(({ engine, speaker }) => ({ engine: engine.name, speakerId: speaker.voiceId }));
-  return {
-    voiceId: voice.voiceId,
-    name: voice.name,
-    description: voice.description,
-    kind: 'stock',
-    status: 'ready',
-    languageCodes: voice.languageCodes.join(' '),
-    labels: JSON.stringify(voice.labels),
-    consent: null,
-    bindings: JSON.stringify(own),
-    version: (deleted?.version ?? 0) + 1,
-    createdAtMs: atMs,
-    updatedAtMs: atMs,
-  };
+  return toNewRow(
+    deleted,
+    { voiceId, name, description, kind: 'stock', status: 'ready', languageCodes, labels, bindings: own, consent: null },
+    atMs,
+  );
 }
 
 /** The row with the fields changed, or a Failure with every fault of the fields. */
