@@ -28,7 +28,7 @@ const request = async (limiter: Limiter) => {
   await limiter.takeRequest(newCaller(), silent).catch(silent);
 };
 const speak = async (limiter: Limiter) => {
-  (await limiter.takeSynthesis(newCaller(), 10, { signal, tell: silent })).end(10);
+  (await limiter.takeSynthesis(newCaller(), 10, { signal, report: silent })).end(10);
 };
 
 const inTurn = (work: () => Promise<unknown>) => async () => {

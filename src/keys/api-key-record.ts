@@ -1,4 +1,5 @@
-// A key between its three forms: what is asked for, the row that is kept, and the record that its owner may see.
+// Converts an API key between its three forms: the fields of a request, the row in the database, and the record that its
+// owner may see.
 import { timingSafeEqual } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
@@ -9,7 +10,7 @@ import { checkKeyFields, type KeyFields } from './key-fields.ts';
 import { checkWithin, type KeyGrant } from './key-grant.ts';
 import { defaultScopes, isScope, type Scope } from './scopes.ts';
 
-/** A key as its owner may see it: all but the key. */
+/** A key as its owner may see it: everything except the secret. */
 export interface ApiKey {
   keyId: string;
   ownerId: string;
@@ -20,64 +21,73 @@ export interface ApiKey {
   createdAtMs: number;
   expiresAtMs: number | undefined;
   revokedAtMs: number | undefined;
-  /** May be a minute behind. */
+  /** Up to a minute late. */
   lastUsedAtMs: number | undefined;
-  /** Undefined: all voices, any address. */
+  /** Undefined: all voices, and any address. */
   voiceIds: readonly string[] | undefined;
   allowedIps: readonly string[] | undefined;
   limits: KeyLimits;
-  /** The key that has taken its place. */
+  /** The id of its successor, if it was rotated. */
   replacedBy: string | undefined;
-  /** The key or the person who made it; undefined where the operator did. */
+  /** The id of the key or person that made it; undefined for the operator. */
   madeBy: string | undefined;
 }
 
-/** How many keys may have made each other, the first included. */
+/** The longest chain of keys that made each other. */
 const generationsMax = 8;
 const dayMs = 24 * 60 * 60 * 1000;
-/** What a key without a row is compared with, so that it is treated like any other. */
+/** Compared with a key that has no row, so that it takes as long as any other. */
 const noHash = Buffer.alloc(32);
 
-/** Of a key that is being made: itself, who makes it, and when. */
-export interface Making {
+/** The secret of a new key, the grant of its maker, and the time. */
+export interface NewKey {
   parsed: ParsedApiKey;
   pepper?: Pepper | undefined;
   grant: KeyGrant;
   nowMs: number;
 }
 
-/** The row to keep for this key, or a Failure with every fault in what is asked. */
-export function toApiKeyRow(asked: KeyFields, { parsed, pepper, grant, nowMs }: Making): ApiKeyRow {
-  checkKeyFields(asked);
+/** The row of a new key, or a Failure with every fault of the fields. */
+export function toApiKeyRow(fields: KeyFields, { parsed, pepper, grant, nowMs }: NewKey): ApiKeyRow {
+  checkKeyFields(fields);
   if (grant.range.path.split('/').length > generationsMax) {
     throw new Failure('access_denied', { message: 'Keys that make keys that make keys end here.' });
   }
-  const given = defaultScopes.filter((scope) => grant.scopes.includes(scope));
+  const grantedDefaults = defaultScopes.filter((scope) => grant.scopes.includes(scope));
   const {
     name = 'unnamed',
-    scopes = given.length > 0 ? given : grant.scopes,
+    scopes = grantedDefaults.length > 0 ? grantedDefaults : grant.scopes,
     voiceIds = grant.voiceIds ?? null,
     allowedIps = grant.allowedIps ?? null,
     limits = {},
-  } = asked;
-  const expiresAtMs = asked.expiresInDays === undefined ? (grant.expiresAtMs ?? null) : toExpiry(asked, nowMs);
+  } = fields;
+  const expiresAtMs = fields.expiresInDays === undefined ? (grant.expiresAtMs ?? null) : toExpiry(fields, nowMs);
   checkWithin(grant, { scopes, voiceIds, allowedIps, limits, expiresAtMs });
   const keyId = createId('key');
   return {
-    ...{ keyId, idPart: parsed.idPart, ...hashOf(parsed, pepper), ownerId: keyId, path: grant.range.path, name },
+    keyId,
+    idPart: parsed.idPart,
+    ...hashOf(parsed, pepper),
+    ownerId: keyId,
+    path: grant.range.path,
+    name,
     scopes: [...new Set(scopes)].join(' '),
     voiceIds: voiceIds && toIdList(voiceIds),
     allowedIps: allowedIps?.join(' ') ?? null,
     ...toLimitColumns(limitsFor(limits, grant.limits)),
-    ...{ createdAtMs: nowMs, expiresAtMs, revokedAtMs: null, lastUsedAtMs: null, replacedBy: null },
+    createdAtMs: nowMs,
+    expiresAtMs,
+    revokedAtMs: null,
+    lastUsedAtMs: null,
+    replacedBy: null,
   };
 }
 
 /**
- * The row of the key that takes the place of another: like it in all but the key itself. Whoever asks for it gets to see
- * that key, so a Failure where the other may do more than they may grant.
+ * The row of the successor of a key, which differs only in the secret. The actor gets that secret, so this fails if the key
+ * may do more than the actor may grant.
  */
-export function toSuccessorRow(row: ApiKeyRow, { parsed, pepper, grant, nowMs }: Making): ApiKeyRow {
+export function toSuccessorRow(row: ApiKeyRow, { parsed, pepper, grant, nowMs }: NewKey): ApiKeyRow {
   const { scopes, voiceIds = null, allowedIps = null, limits } = toApiKey(row, nowMs);
   const { charactersPerMonth = null } = limits;
   const { expiresAtMs } = row;
@@ -86,12 +96,12 @@ export function toSuccessorRow(row: ApiKeyRow, { parsed, pepper, grant, nowMs }:
   return { ...row, ...own, createdAtMs: nowMs, lastUsedAtMs: null };
 }
 
-/** What changes in the row, or a Failure with every fault in what is asked. */
-export function toApiKeyChange(row: ApiKeyRow, asked: KeyFields, grant: KeyGrant, nowMs: number): ApiKeyChange {
-  checkKeyFields(asked);
+/** The changes of the row, or a Failure with every fault of the fields. */
+export function toApiKeyChange(row: ApiKeyRow, fields: KeyFields, grant: KeyGrant, nowMs: number): ApiKeyChange {
+  checkKeyFields(fields);
   const before = toApiKey(row, nowMs);
-  const { name, scopes, voiceIds, allowedIps, limits, expiresInDays } = asked;
-  const expiresAtMs = expiresInDays === undefined ? row.expiresAtMs : toExpiry(asked, nowMs);
+  const { name, scopes, voiceIds, allowedIps, limits, expiresInDays } = fields;
+  const expiresAtMs = expiresInDays === undefined ? row.expiresAtMs : toExpiry(fields, nowMs);
   const allLimits = { ...before.limits, ...limits };
   checkWithin(grant, {
     scopes: scopes ?? before.scopes,
@@ -120,7 +130,7 @@ const hashOf = ({ key }: ParsedApiKey, pepper: Pepper | undefined) => ({
   hashKind: pepper ? ('hmac-sha256' as const) : ('sha256' as const),
 });
 
-/** The usual limits are not kept, so that a key has what is usual when it is used. */
+/** Default limits are stored as null, so that a change of the defaults applies to existing keys. */
 function toLimitColumns(limits: KeyLimits) {
   const column = (name: keyof KeyLimits) => (limits[name] === usualLimits[name] ? null : limits[name]!);
   return {
@@ -154,10 +164,10 @@ export function toApiKey(row: ApiKeyRow, nowMs: number): ApiKey {
   };
 }
 
-/** What the key may do; a scope that a newer version has added is not known here, and means nothing. */
+/** Without unknown scopes, which a newer version of the service has written. */
 const scopesOf = (row: ApiKeyRow): readonly Scope[] => row.scopes.split(' ').filter(isScope);
 
-/** Whether the row is this key's, in constant time. A row from before there was a pepper still counts. */
+/** Whether the row belongs to this key, in constant time. Rows hashed before a pepper was set are still valid. */
 export function isRowOf(row: ApiKeyRow | undefined, { key }: ParsedApiKey, pepper: Pepper | undefined): boolean {
   const hash = hashApiKey(key, row?.hashKind === 'sha256' ? undefined : pepper);
   return timingSafeEqual(hash, row?.hash ?? noHash);

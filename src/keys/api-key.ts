@@ -1,13 +1,12 @@
 // API keys, 64 characters:
 //
 //     snt_ 4fGh8Kd02Q _ 7hT...43 characters...x 1b2C3d
-//          |            |                       +-- check: CRC-32 (ISO-HDLC) of all before, 6 digits, the highest first
+//          |            |                       +-- check: CRC-32 (ISO-HDLC) of all before, 6 digits, most significant first
 //          |            +-- secret: 43 digits, 256 bits
-//          +-- id part: 10 digits; it finds the key's row and is no secret
+//          +-- id part: 10 digits, not secret; the row is found by it
 //
-// in base 62, 0-9 A-Z a-z. The check lets a mistyped key be refused, and a leaked one be recognised, without a look-up.
-// A fast hash is right at rest: 256 random bits cannot be guessed at any speed, and a slow one would be a way to choke
-// the service.
+// in base 62, 0-9 A-Z a-z. With the check, mistyped keys are rejected and leaked ones recognised without a look-up. The stored
+// hash is a fast one: 256 random bits cannot be guessed at any speed, and a slow hash would invite denial of service.
 import { createHash, createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
@@ -16,7 +15,7 @@ export interface ParsedApiKey {
   idPart: string;
 }
 
-/** A secret kept apart from the database, so that a stolen table cannot be used to check a key. */
+/** A secret outside the database, without which a stolen table cannot be used to verify keys. */
 export type Pepper = KeyObject;
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -30,7 +29,7 @@ export function createApiKey(): ParsedApiKey {
   return { key: body + checkOf(body), idPart };
 }
 
-/** The key that `text` is, or undefined if it cannot be one. Nothing is looked up. */
+/** The parsed key, or undefined if the text is malformed. */
 export function parseApiKey(text: string | undefined): ParsedApiKey | undefined {
   if (text?.length !== keyChars) return undefined;
   const [, idPart, check] = shape.exec(text) ?? [];
@@ -39,19 +38,19 @@ export function parseApiKey(text: string | undefined): ParsedApiKey | undefined 
 
 export const createPepper = (secret: string): Pepper => createSecretKey(Buffer.from(secret));
 
-/** What is kept of a key: SHA-256, or HMAC-SHA-256 where there is a pepper. 32 bytes. */
+/** The stored hash, 32 bytes: SHA-256, or HMAC-SHA-256 with a pepper. */
 export function hashApiKey(key: string, pepper?: Pepper): Buffer {
   return (pepper ? createHmac('sha256', pepper) : createHash('sha256')).update(key).digest();
 }
 
-/** How a key is shown in lists: enough to tell it from others, and nothing of the secret. */
+/** How a key is shown in lists: identifiable, without its secret. */
 export const hintOf = (idPart: string): string => `snt_${idPart}_...`;
 
 function randomDigits(count: number): string {
   let text = '';
   while (text.length < count) {
     for (const byte of randomBytes(count)) {
-      // 248 is 4 * 62: bytes from there on would make some digits likelier than others.
+      // 248 is 4 * 62: larger bytes would make some digits more likely than others.
       if (byte < 248 && text.length < count) text += digits[byte % 62];
     }
   }

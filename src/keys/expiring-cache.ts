@@ -1,13 +1,13 @@
-// Remembers a few things for a moment: at most so many, none longer than `keptMs`. The oldest make room.
+// A cache of limited size whose entries expire after `ttlMs`. When it is full, the oldest entry is evicted.
 
 export class ExpiringCache<Value> {
   readonly #entries = new Map<string, { value: Value; untilMs: number }>();
   readonly #entriesMax: number;
-  readonly #keptMs: number;
+  readonly #ttlMs: number;
 
-  constructor({ entriesMax, keptMs }: { entriesMax: number; keptMs: number }) {
+  constructor({ entriesMax, ttlMs }: { entriesMax: number; ttlMs: number }) {
     this.#entriesMax = entriesMax;
-    this.#keptMs = keptMs;
+    this.#ttlMs = ttlMs;
   }
 
   get(key: string, nowMs: number): Value | undefined {
@@ -17,16 +17,16 @@ export class ExpiringCache<Value> {
     return undefined;
   }
 
-  /** `sinceMs` is when the value was known to be so. */
+  /** `sinceMs` is when the value was read. */
   set(key: string, value: Value, sinceMs: number): void {
     this.#entries.delete(key);
-    // They come in the order of their ends: what is over goes first.
+    // Entries are in the order of their expiry.
     for (const [old, { untilMs }] of this.#entries) {
       if (untilMs > sinceMs) break;
       this.#entries.delete(old);
     }
     if (this.#entries.size >= this.#entriesMax) this.#entries.delete(this.#entries.keys().next().value!);
-    this.#entries.set(key, { value, untilMs: sinceMs + this.#keptMs });
+    this.#entries.set(key, { value, untilMs: sinceMs + this.#ttlMs });
   }
 
   get size(): number {

@@ -1,7 +1,7 @@
-// The key that a new service starts with. Either the operator brings it (SONANT_BOOTSTRAP_KEY), or, with not one key in
-// the table, one is made and kept in the file `first-key` in the data folder, for its owner's eyes only.
-// The file is written before the row: a crash between the two leaves a key that the next start takes up. Of replicas that
-// start at once on folders of their own, those whose key did not become the first keep no file of it.
+// The first key of a new service. Either the operator provides it (SONANT_BOOTSTRAP_KEY), or, if the table has no key, one
+// is made and written to the file `first-key` in the data folder, readable only by its owner.
+// The file is written before the row: after a crash between the two, the next start uses the key of the file. When replicas
+// with separate folders start at once, one key becomes the first and the other replicas remove their files.
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
@@ -18,11 +18,11 @@ interface Table {
   pepper?: Pepper | undefined;
 }
 
-/** Sees to it that `key` is in the table. If it was revoked since, it stays so. */
+/** Adds `key` to the table if it is missing. A revoked key stays revoked. */
 export async function acceptBootstrapKey({ rows, pepper, key }: Table & { key: string }): Promise<void> {
   const parsed = parseApiKey(key);
   if (!parsed) throw new Failure('invalid_api_key', { message: 'The bootstrap key is not a well-formed API key.' });
-  const { row, audit } = operatorsKey('bootstrap key', parsed, pepper);
+  const { row, audit } = toOperatorKey('bootstrap key', parsed, pepper);
   if (!(await rows.find(parsed.idPart))) await rows.add(row, audit);
   if (!isRowOf(await rows.find(parsed.idPart), parsed, pepper)) {
     const message = 'The bootstrap key has the id part of another key, or the pepper has changed.';
@@ -35,7 +35,7 @@ export interface FirstKey {
   file: string;
 }
 
-/** The first key and its file, or undefined if there are keys. Of processes that start at once, one gets it. */
+/** Returns the first key and its file, or undefined if there are keys. Only one of several starting processes gets it. */
 export async function makeFirstKey({
   rows,
   pepper,
@@ -47,26 +47,26 @@ export async function makeFirstKey({
   try {
     makeFolder(dataDir);
     const fresh = createApiKey();
-    parsed = (await writeOnce(file, fresh.key)) ? fresh : await readKept(file);
+    parsed = (await writeOnce(file, fresh.key)) ? fresh : await readKeyFile(file);
   } catch (error) {
     throw new Failure('storage_unavailable', { message: 'The first key cannot be kept.' }, error);
   }
-  const { row, audit } = operatorsKey('first key', parsed, pepper);
+  const { row, audit } = toOperatorKey('first key', parsed, pepper);
   if (await rows.addFirst(row, audit)) return { key: parsed.key, file };
-  // Another was first: on this folder with the key of this file, or on another folder with a key that is not ours to show.
+  // Another process was first: in this folder with the key of this file, or in another folder with another key.
   if (!(await rows.find(parsed.idPart))) await rm(file, { force: true });
   return undefined;
 }
 
-function operatorsKey(name: string, parsed: ParsedApiKey, pepper: Pepper | undefined) {
+function toOperatorKey(name: string, parsed: ParsedApiKey, pepper: Pepper | undefined) {
   const nowMs = Date.now();
   const { grant } = operator;
   const row = toApiKeyRow({ name, scopes: firstKeyScopes }, { parsed, pepper, grant, nowMs });
-  const done = { action: 'create' as const, keyId: row.keyId, atMs: nowMs, detail: { name } };
-  return { row, audit: toAuditRow(done, operator) };
+  const audit = toAuditRow({ action: 'create', keyId: row.keyId, atMs: nowMs, detail: { name } }, operator);
+  return { row, audit };
 }
 
-async function readKept(file: string): Promise<ParsedApiKey> {
+async function readKeyFile(file: string): Promise<ParsedApiKey> {
   const parsed = parseApiKey((await readFile(file, 'utf8')).trim());
   if (!parsed) throw new Error(`${file} holds no API key; remove it to have one made`);
   return parsed;

@@ -1,4 +1,4 @@
-// What is asked of a key, when it is made or changed, and what of that can be wrong by itself.
+// The fields of a request that creates or updates a key, and the checks that need nothing else.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { faultsOfLimits, type LimitFields } from '../limits/key-limits.ts';
 import { voiceIdCharsMax } from '../speech/fields.ts';
@@ -6,11 +6,11 @@ import { countChars } from '../text/chars.ts';
 import { isAddressBlock } from './address-list.ts';
 import { isScope, scopes } from './scopes.ts';
 
-/** What is left out is as usual for a new key, and as it was for one that is changed. Null is for: no limit. */
+/** An omitted field has its default in a new key and keeps its value in an update. Null: no restriction. */
 export interface KeyFields {
   /** 1 to 100 characters. Default "unnamed". */
   name?: string | undefined;
-  /** Default: to speak and to see the voices. */
+  /** Default: `defaultScopes`, as far as the actor has them. */
   scopes?: readonly string[] | undefined;
   /** 1 to 3650. Default: never. */
   expiresInDays?: number | null | undefined;
@@ -26,10 +26,10 @@ const daysMax = 3650;
 const voiceIdsMax = 100;
 const addressesMax = 100;
 
-/** A Failure with every fault. */
+/** Fails with every fault of the fields. */
 export function checkKeyFields({
   name = '-',
-  scopes: asked,
+  scopes: requestedScopes,
   expiresInDays,
   voiceIds,
   allowedIps,
@@ -40,8 +40,8 @@ export function checkKeyFields({
   const chars = countChars(name);
   if (chars < 1 || chars > nameCharsMax) fault('name', 'length', `must be 1 to ${nameCharsMax} characters`);
   if (/\p{Cc}/u.test(name) || !name.isWellFormed()) fault('name', 'encoding', 'must hold no control characters');
-  if (asked?.length === 0) fault('scopes', 'required', 'give at least one scope');
-  for (const [i, scope] of (asked ?? []).entries()) {
+  if (requestedScopes?.length === 0) fault('scopes', 'required', 'give at least one scope');
+  for (const [i, scope] of (requestedScopes ?? []).entries()) {
     if (!isScope(scope)) fault(`scopes[${i}]`, 'enum', `must be one of ${scopes.join(', ')}`);
   }
   const days = expiresInDays ?? 1;

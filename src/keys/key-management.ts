@@ -1,5 +1,5 @@
-// Where keys are made, looked at, changed, replaced and ended: for whoever holds a grant, within that grant, and with a
-// record of every change. Keys outside the grant do not exist here.
+// Management of API keys: create, list, update, rotate and revoke, within the grant of the actor. Every change has an audit
+// record. Keys outside the grant are reported as not found.
 import { Failure } from '../errors.ts';
 import type { ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
 import { type Actor, toAuditRow } from './actor.ts';
@@ -7,41 +7,41 @@ import { createApiKey, type Pepper } from './api-key.ts';
 import { type ApiKey, toApiKey, toApiKeyChange, toApiKeyRow, toSuccessorRow } from './api-key-record.ts';
 import type { KeyFields } from './key-fields.ts';
 
-/** A key that was just made; `key` is shown to its owner now and never again. */
+/** A new key. `key` is its secret, which cannot be read again. */
 export interface MadeKey {
   key: string;
   apiKey: ApiKey;
 }
 
 export interface KeyManagement {
-  create(asked: KeyFields, actor: Actor): Promise<MadeKey>;
-  /** The newest first; `beforeKeyId` is the last of the list before. */
+  create(fields: KeyFields, actor: Actor): Promise<MadeKey>;
+  /** Lists the newest first; `beforeKeyId` is the last key of the previous page. */
   list(actor: Actor, page: { size: number; beforeKeyId?: string | undefined }): Promise<ApiKey[]>;
   get(keyId: string, actor: Actor): Promise<ApiKey>;
-  update(keyId: string, asked: KeyFields, actor: Actor): Promise<ApiKey>;
-  /** Makes a key that takes the place of this one, which ends when the grace is over. */
+  update(keyId: string, fields: KeyFields, actor: Actor): Promise<ApiKey>;
+  /** Makes a successor with the same permissions. This key expires after the grace period. */
   rotate(keyId: string, graceSeconds: number, actor: Actor): Promise<MadeKey>;
-  /** Ends the key for good. Its row stays. */
+  /** Revokes the key permanently. Its row stays. */
   revoke(keyId: string, actor: Actor): Promise<ApiKey>;
 }
 
 export interface ChangedKey {
   keyId: string;
   ownerId: string;
-  /** Whether it is good for nothing any more, for ever. */
+  /** Whether it can never be valid again. */
   isEnded: boolean;
 }
 
 export interface KeyManagementOptions {
   rows: ApiKeyRows;
   pepper?: Pepper | undefined;
-  /** Told when a key has changed, before who changed it is. */
+  /** Called after a key has changed, before the call that changed it returns. */
   onChange(changed: ChangedKey): void | Promise<void>;
   now?: () => number;
 }
 
 const graceSecondsMax = 30 * 24 * 3600;
-/** Where none is asked for. */
+/** The default. */
 export const graceSecondsUsual = 24 * 3600;
 
 export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: KeyManagementOptions): KeyManagement {
@@ -49,19 +49,19 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
     const row = await rows.change(keyId, grant.range, decide);
     if (!row) throw noSuchKey();
     const apiKey = toApiKey(row, now());
-    // One that has only expired may be given more time.
+    // A key that has only expired may be extended.
     const isEnded = apiKey.status === 'revoked' || (apiKey.status === 'expired' && apiKey.replacedBy !== undefined);
     await onChange({ keyId, ownerId: row.ownerId, isEnded });
     return apiKey;
   };
 
   return {
-    async create(asked, actor) {
+    async create(fields, actor) {
       const parsed = createApiKey();
-      const row = toApiKeyRow(asked, { parsed, pepper, grant: actor.grant, nowMs: now() });
+      const row = toApiKeyRow(fields, { parsed, pepper, grant: actor.grant, nowMs: now() });
       const { keyId, createdAtMs: atMs } = row;
       const audit = toAuditRow({ action: 'create', keyId, atMs, detail: toDetail(row) }, actor);
-      if (!(await rows.add(row, audit))) throw new Error('two keys were given one id part');
+      if (!(await rows.add(row, audit))) throw new Error('the id part of the new key is taken');
       return { key: parsed.key, apiKey: toApiKey(row, atMs) };
     },
     async list({ grant }, { size, beforeKeyId }) {
@@ -73,12 +73,12 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
       if (!row) throw noSuchKey();
       return toApiKey(row, now());
     },
-    update: (keyId, asked, actor) =>
+    update: (keyId, fields, actor) =>
       change(keyId, actor, (row) => {
         checkNotRevoked(row);
         checkNotReplaced(row);
         const atMs = now();
-        const changed = toApiKeyChange(row, asked, actor.grant, atMs);
+        const changed = toApiKeyChange(row, fields, actor.grant, atMs);
         return { change: changed, audit: toAuditRow({ action: 'update', keyId, atMs, detail: changed }, actor) };
       }),
     async rotate(keyId, graceSeconds, actor) {

@@ -1,6 +1,6 @@
-// The keys of this service: presented ones are verified. Whoever presents a key that is missing, malformed, unknown,
-// revoked or expired hears one and the same `invalid_api_key`, so there is nothing to find out.
-// What was looked up is remembered for half a second: a change made here holds at once, one by another process by then.
+// Verifies presented API keys. A key that is missing, malformed, unknown, revoked or expired always fails with the same
+// `invalid_api_key`, which reveals nothing. Results are cached for half a second, so a change by another process takes effect
+// within that time, and one by this process at once.
 import { Failure } from '../errors.ts';
 import type { KeyLimits } from '../limits/key-limits.ts';
 import type { Caller } from '../speech/request.ts';
@@ -13,25 +13,25 @@ import type { KeyGrant } from './key-grant.ts';
 import { createLastUse } from './last-use.ts';
 import type { Scope } from './scopes.ts';
 
-/** Who was admitted, by which key, and what that key may do. */
+/** An admitted caller, with its key and what the key may do. */
 export interface KeyCaller extends Caller {
   keyId: string;
   /** The name of the caller as the actor of a change: "key:key_01JD...", "user:...". */
   actorName: string;
   scopes: readonly Scope[];
   limits: KeyLimits;
-  /** What it may do with keys, where its scopes say that it may. */
+  /** What it may do with keys, if its scopes allow that. */
   grant: KeyGrant;
 }
 
 export interface KeyVerifier {
-  /** The caller whose key this is, or a Failure: `invalid_api_key`, or `access_denied` from that address. */
+  /** The caller of the key, or a Failure `invalid_api_key`, or `access_denied` for this address. */
   verify(presented: string | undefined, address: string): Promise<KeyCaller>;
-  /** Whether the key may still be used, asked of the table. */
+  /** Whether the key is still valid, read from the table. */
   isInForce(keyId: string): Promise<boolean>;
-  /** A key has changed: nothing that was known before counts. */
+  /** Clears the cache, after a key has changed. */
   forget(): void;
-  /** Writes the times of last use that are not written yet. */
+  /** Writes the pending times of last use. */
   close(): Promise<void>;
 }
 
@@ -43,9 +43,9 @@ export interface KeyVerifierOptions {
 }
 
 const usesWrittenEveryMs = 60_000;
-const remembering = { keptMs: 500, entriesMax: 10_000 };
+const cacheOptions = { ttlMs: 500, entriesMax: 10_000 };
 
-interface Remembered {
+interface Verified {
   caller: KeyCaller;
   expiresAtMs: number;
   isAllowedFrom: (address: string) => boolean;
@@ -55,24 +55,24 @@ const anywhere = () => true;
 
 export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierOptions): KeyVerifier {
   const lastUse = createLastUse((uses) => rows.noteUses(uses), usesWrittenEveryMs);
-  /** Two caches, so that no number of wrong keys can push out the right ones; by hash, so that neither holds a key. */
-  let known = new ExpiringCache<Remembered>(remembering);
-  const unknown = new ExpiringCache<true>(remembering);
+  /** Two caches, so that invalid keys cannot evict valid ones; by hash, so that neither contains a key. */
+  let known = new ExpiringCache<Verified>(cacheOptions);
+  const unknown = new ExpiringCache<true>(cacheOptions);
 
-  const lookUp = async (parsed: ParsedApiKey, name: string, nowMs: number): Promise<Remembered | undefined> => {
-    // A change while this waits begins a new cache, which must not get what was true before.
+  const lookUp = async (parsed: ParsedApiKey, name: string, nowMs: number): Promise<Verified | undefined> => {
+    // `forget` replaces the cache; a row that was read before must not enter the new one.
     const cache = known;
     const row = await rows.find(parsed.idPart);
     if (!isRowOf(row, parsed, pepper) || !row || row.revokedAtMs !== null) {
       unknown.set(name, true, nowMs);
       return undefined;
     }
-    const remembered = toRemembered(row, nowMs);
-    cache.set(name, remembered, nowMs);
-    return remembered;
+    const verified = toVerified(row, nowMs);
+    cache.set(name, verified, nowMs);
+    return verified;
   };
 
-  const find = async (parsed: ParsedApiKey, nowMs: number): Promise<Remembered | undefined> => {
+  const find = async (parsed: ParsedApiKey, nowMs: number): Promise<Verified | undefined> => {
     const name = hashApiKey(parsed.key, pepper).toString('latin1');
     if (unknown.get(name, nowMs)) return undefined;
     const found = known.get(name, nowMs) ?? (await lookUp(parsed, name, nowMs));
@@ -93,13 +93,13 @@ export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierO
     },
     isInForce: (keyId) => rows.isInForce(keyId, now()),
     forget() {
-      known = new ExpiringCache(remembering);
+      known = new ExpiringCache(cacheOptions);
     },
     close: () => lastUse.close(),
   };
 }
 
-function toRemembered(row: ApiKeyRow, nowMs: number): Remembered {
+function toVerified(row: ApiKeyRow, nowMs: number): Verified {
   const { keyId, ownerId, scopes, voiceIds, allowedIps, limits, expiresAtMs } = toApiKey(row, nowMs);
   const isAdmin = scopes.includes('admin');
   const grant: KeyGrant = {

@@ -1,4 +1,4 @@
-// When each key was last used: noted in memory at each request, written in one go at most once a minute and at the end.
+// Records when each key was last used: in memory at each request, written in batches once a minute and on close.
 import type { ApiKeyUse } from '../store/api-key-rows.ts';
 
 export interface LastUse {
@@ -6,7 +6,7 @@ export interface LastUse {
   close(): Promise<void>;
 }
 
-/** Writes in pieces, so that other statements get their turn between. */
+/** Batches, so that other statements can run in between. */
 const usesAtOnceMax = 500;
 
 export function createLastUse(write: (uses: readonly ApiKeyUse[]) => Promise<void>, everyMs: number): LastUse {
@@ -25,7 +25,7 @@ export function createLastUse(write: (uses: readonly ApiKeyUse[]) => Promise<voi
     note(keyId, nowMs) {
       noted.set(keyId, nowMs);
       timer ??= setTimeout(() => {
-        // A time of last use is not worth a failure; the next use will be noted again.
+        // A lost time of last use does no harm; the next use is recorded again.
         writing = flush().catch(() => {});
       }, everyMs).unref();
     },

@@ -1,4 +1,4 @@
-// Scopes: what a key may do. Their names are part of the contract (wire contract section 7).
+// The scopes of keys. Their names are part of the API.
 
 export const scopes = [
   'speech:synthesize',
@@ -15,10 +15,10 @@ export const scopes = [
 
 export type Scope = (typeof scopes)[number];
 
-/** What a new key may do unless its maker says otherwise. */
+/** The scopes of a new key if none are given. */
 export const defaultScopes: readonly Scope[] = ['speech:synthesize', 'speech:stream', 'voices:read'];
 
-/** The key of the first start makes the others; `admin` is only ever given by hand. */
+/** The first key can make all others; `admin` must be given explicitly. */
 export const firstKeyScopes: readonly Scope[] = scopes.filter((scope) => scope !== 'admin');
 
 export const isScope = (name: string): name is Scope => scopes.some((scope) => scope === name);

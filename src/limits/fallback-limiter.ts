@@ -1,8 +1,8 @@
-// What becomes of limits while the store that replicas share them in is away: this process gives out its part of them
-// (degrade), nobody is limited (open), or every call is told to come again (closed).
+// The limiter while Redis is away: each replica enforces its part of the limits (degrade), nothing is limited (open), or
+// every call fails (closed).
 import { Failure } from '../errors.ts';
+import { toLimitStatus } from './limit-status.ts';
 import { createLimiter, type Limiter, type LimiterOptions } from './limiter.ts';
-import { toLimitStatus } from './rate-limit-failures.ts';
 import type { FallbackName } from './redis-settings.ts';
 
 export interface FallbackOptions extends Omit<LimiterOptions, 'share'> {
@@ -11,11 +11,11 @@ export interface FallbackOptions extends Omit<LimiterOptions, 'share'> {
   replicas: number;
 }
 
-/** The limiter for the outage of that number: what one knew counts in the next, where that comes soon. */
+/** Returns the limiter for an outage. Outages in quick succession share one, so that its counts carry over. */
 export type FallbackLimiter = (outage: number) => Limiter;
 
-/** Within which all requests of any key have come back. */
-const remembersMs = 60_000;
+/** Any spent rate limit is full again after this time. */
+const reusedWithinMs = 60_000;
 
 export function createFallbackLimiter({ fallback, replicas, ...options }: FallbackOptions): FallbackLimiter {
   if (fallback === 'open') return () => openLimiter;
@@ -23,7 +23,7 @@ export function createFallbackLimiter({ fallback, replicas, ...options }: Fallba
   let last: { outage: number; usedAtMs: number; limiter: Limiter } | undefined;
   return (outage) => {
     const nowMs = performance.now();
-    if (!last || (last.outage !== outage && nowMs - last.usedAtMs > remembersMs))
+    if (!last || (last.outage !== outage && nowMs - last.usedAtMs > reusedWithinMs))
       last = { outage, usedAtMs: nowMs, limiter: createLimiter({ ...options, share: 1 / replicas }) };
     last.outage = outage;
     last.usedAtMs = nowMs;
@@ -31,12 +31,12 @@ export function createFallbackLimiter({ fallback, replicas, ...options }: Fallba
   };
 }
 
-const tellFull: Limiter['takeRequest'] = async ({ limits }, tell) =>
-  tell(toLimitStatus({ ...limits, charactersPerMonth: undefined }, 0, 0));
+const reportFull: Limiter['takeRequest'] = async ({ limits }, report) =>
+  report(toLimitStatus({ ...limits, charactersPerMonth: undefined }, 0, 0));
 
 const openLimiter: Limiter = {
-  takeRequest: tellFull,
-  reportStatus: tellFull,
+  takeRequest: reportFull,
+  reportStatus: reportFull,
   takeSynthesis: async (_caller, _chars, { signal }) => {
     signal.throwIfAborted();
     return { end() {} };
@@ -44,14 +44,14 @@ const openLimiter: Limiter = {
   running: async () => 0,
 };
 
-const refuse = async () => {
+const reject = async () => {
   const message = 'The limits of keys cannot be looked at for the moment; try again.';
   throw new Failure('storage_unavailable', { message, retryAfterSeconds: 1 });
 };
 
 const closedLimiter: Limiter = {
-  takeRequest: refuse,
+  takeRequest: reject,
   reportStatus: async () => {},
-  takeSynthesis: refuse,
+  takeSynthesis: reject,
   running: async () => 0,
 };

@@ -1,11 +1,11 @@
-// The generic cell rate algorithm: so many a minute, so many of them at once. All that is kept is a time, the one at which
-// everything would be there again; each that is taken moves it on by one interval.
+// The generic cell rate algorithm: a rate per minute with a burst. Its whole state is one time, at which the full burst is
+// available again; each request moves it later by one interval.
 //
 //     now            burst * interval from now
 //      |-------------|------------------> time
-//           full at: no further than here, else it is too soon
+//           full at: at most here, else the request is rejected
 //
-// In whole microseconds, so that every store of that time comes to the same answer.
+// In whole microseconds, so that memory and Redis compute the same result.
 
 export interface Rate {
   perMinute: number;
@@ -15,9 +15,9 @@ export interface Rate {
 
 export interface Taken {
   isAllowed: boolean;
-  /** When everything will be there again; to be kept. */
+  /** When the full burst is available again: the new state. */
   fullAtUs: number;
-  /** How long to wait before the next may come: 0 where it may come now. */
+  /** How long until the next is allowed; 0: now. */
   waitUs: number;
 }
 
@@ -26,7 +26,7 @@ export const intervalOf = ({ perMinute }: Rate): number => Math.ceil(minuteUs / 
 
 const spentOf = (fullAtUs: number, nowUs: number): number => Math.max(fullAtUs, nowUs) - nowUs;
 
-/** How many may come now, and how long until everything is there again. */
+/** How many are allowed now, and how long until the full burst is available again. */
 export function statusAt(fullAtUs: number, nowUs: number, rate: Rate): { remaining: number; fullInUs: number } {
   const fullInUs = spentOf(fullAtUs, nowUs);
   const intervalUs = intervalOf(rate);

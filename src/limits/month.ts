@@ -1,4 +1,4 @@
-// The months that characters are counted by: the calendar's, in UTC.
+// Calendar months in UTC, by which the character quota is counted.
 
 export interface Month {
   /** Such as "2026-11". */

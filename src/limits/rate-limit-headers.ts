@@ -2,7 +2,7 @@
 //
 //     RateLimit-Policy: "requests";q=600;w=60, "concurrency";q=20;qu="concurrent-requests"
 //     RateLimit: "requests";r=87;t=2                r: how many may come now; t: seconds until all may again
-import type { LimitStatus } from './limiter.ts';
+import type { LimitStatus } from './limit-status.ts';
 
 const monthSeconds = 30 * 24 * 3600;
 

@@ -1,111 +1,120 @@
-// What the replicas know together of the owners of keys, on Redis or Valkey: the questions that owner-account.lua
-// answers, one trip each.
+// The limits of a key's owner in Redis or Valkey, shared by all replicas: each method is one operation of
+// redis-account.lua and one round trip.
 import { readFileSync } from 'node:fs';
 import { type Redis, toScript } from '../redis/redis.ts';
 import { intervalOf, type Rate } from './gcra.ts';
 import { type Month, monthAt } from './month.ts';
 
 export interface RedisAccounts {
-  takeRequest(owner: string, keyId: string, rate: Rate): Promise<Answer>;
-  look(owner: string): Promise<Answer>;
-  /** Brings what the ledger had of the month of that answer, when it was asked after it. */
-  bring(owner: string, chars: number, after: Answer): Promise<Answer>;
-  speak(owner: string, asked: SlotRequest): Promise<Answer>;
-  /** Gives a request back, where there is a rate, and the turn of this replica, where nobody in it waits any more. */
-  leave(owner: string, rate: Rate | undefined, isLast: boolean): Promise<Answer>;
-  end(owner: string, place: Place, spokenChars: number): Promise<Answer>;
-  renew(owner: string, places: readonly Place[]): Promise<Answer>;
-  forget(owner: string, gone: readonly Place[]): Promise<Answer>;
+  takeRequest(owner: string, keyId: string, rate: Rate): Promise<AccountReply>;
+  read(owner: string): Promise<AccountReply>;
+  /** Sets the count of the month of `reply`, from a read of the ledger that began after `reply`. */
+  setSpent(owner: string, chars: number, reply: AccountReply): Promise<AccountReply>;
+  takeSlot(owner: string, request: SlotRequest): Promise<AccountReply>;
+  /** Refunds a request, if a rate is given, and with `isLast` takes this replica out of the queue. */
+  leaveQueue(owner: string, rate: Rate | undefined, isLast: boolean): Promise<AccountReply>;
+  endSlot(owner: string, slot: Slot, spokenChars: number): Promise<AccountReply>;
+  /** Extends the leases of slots, and takes back those that Redis has lost. */
+  renewSlots(owner: string, slots: readonly Slot[]): Promise<AccountReply>;
+  /** Frees slots whose outcome Redis missed; the count of the month is then read from the ledger again. */
+  dropSlots(owner: string, slots: readonly Slot[]): Promise<AccountReply>;
   running(owner: string): Promise<number>;
+  /** Makes all replicas reject the key. */
   markEnded(owner: string, keyId: string): Promise<void>;
-  /** A place that no other has ever had. */
-  newSlot(chars: number): Place;
+  /** Returns a slot with a name of its own, to be taken. */
+  newSlot(chars: number): Slot;
 }
 
-export interface Answer {
-  outcome: 'taken' | 'refused' | 'ended' | 'seen' | 'unread' | 'late' | 'characters' | 'full';
+export interface AccountReply {
+  outcome: 'taken' | 'rejected' | 'ended' | 'read' | 'unread' | 'late' | 'characters' | 'full';
   nowUs: number;
   fullAtUs: number;
-  /** The month that it is there, and what was spent of it; undefined where nobody knows. */
+  /** The current month by the clock of Redis, and the characters spent in it; undefined where Redis has no count. */
   month: Month;
   spentChars: number | undefined;
 }
 
-export interface Place {
+export interface Slot {
   month: Month;
-  /** As it is kept. */
+  /** The member of the sorted set in Redis. */
   name: string;
 }
 
 export interface SlotRequest {
-  place: Place;
+  slot: Slot;
   rate: Rate;
   charactersPerMonth: number | undefined;
-  placesMax: number;
+  concurrency: number;
 }
 
 export interface RedisAccountsOptions {
   redis: Pick<Redis, 'run'>;
   prefix: string;
-  /** A name that no other replica has. */
+  /** A unique name of this replica. */
   replica: string;
   /** The clock, in epoch milliseconds, in place of the server's. */
   now?: (() => number) | undefined;
 }
 
-/** A place is lost so long after its replica was last heard of. */
+/** How long a slot is held after its replica has last renewed it. */
 const leaseMs = 30_000;
-/** How long a key that was revoked is known to be: longer than any replica remembers that it was not. */
+/** How long Redis stores that a key has ended: longer than any replica caches that it was valid. */
 const endedMs = 3_600_000;
 
 const script = toScript(readFileSync(new URL('./redis-account.lua', import.meta.url), 'utf8'));
 const endScript = toScript("return redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])");
 
 export function createRedisAccounts({ redis, prefix, replica, now }: RedisAccountsOptions): RedisAccounts {
-  let placeCount = 0;
-  /** What the server's clock is ahead of ours: only to know which month it has. */
-  let aheadMs = 0;
-  const monthNow = () => monthAt(now ? now() : Date.now() + aheadMs);
+  let slotCount = 0;
+  /** The difference of the server's clock to ours, which gives the current month of the server. */
+  let clockOffsetMs = 0;
+  const monthNow = () => monthAt(now ? now() : Date.now() + clockOffsetMs);
   const nameOf = (owner: string, part: string) => `${prefix}{${owner}}:${part}`;
 
-  const ask = async (
+  const run = async (
     operation: string,
     owner: string,
     { month = monthNow(), keyId, args }: { month?: Month; keyId?: string; args: readonly (string | number)[] },
-  ): Promise<Answer> => {
+  ): Promise<AccountReply> => {
     const parts = ['requests', 'places', 'waiting', `month:${month.name}`, ...(keyId ? [`ended:${keyId}`] : [])];
-    const clock = now ? Math.round(now() * 1000) : '';
-    const facts = [operation, clock, month.name, month.beginsMs * 1000, month.endsMs * 1000];
     const keys = parts.map((part) => nameOf(owner, part));
-    const answer = (await redis.run(script, keys, [...facts, ...args])) as [Answer['outcome'], number, number, string?];
-    const [outcome, nowUs, fullAtUs, spent] = answer;
+    const clock = now ? Math.round(now() * 1000) : '';
+    const head = [operation, clock, month.name, month.beginsMs * 1000, month.endsMs * 1000];
+    const reply = (await redis.run(script, keys, [...head, ...args])) as ScriptReply;
+    const [outcome, nowUs, fullAtUs, spent] = reply;
     const serverMs = nowUs / 1000;
-    aheadMs = serverMs - Date.now();
+    clockOffsetMs = serverMs - Date.now();
     return { outcome, nowUs, fullAtUs, month: monthAt(serverMs), spentChars: spent ? Number(spent) : undefined };
   };
 
   return {
     takeRequest(owner, keyId, rate) {
       const intervalUs = intervalOf(rate);
-      return ask('request', owner, { keyId, args: [intervalUs, rate.burst * intervalUs] });
+      return run('take_request', owner, { keyId, args: [intervalUs, rate.burst * intervalUs] });
     },
-    look: (owner) => ask('look', owner, { args: [] }),
-    bring: (owner, chars, { month, nowUs }) => ask('bring', owner, { month, args: [chars, nowUs] }),
-    speak(owner, { place, rate, charactersPerMonth = '', placesMax }) {
-      const args = [intervalOf(rate), charactersPerMonth, place.name, placesMax, leaseMs * 1000, replica];
-      return ask('speak', owner, { month: place.month, args });
+    read: (owner) => run('read', owner, { args: [] }),
+    setSpent: (owner, chars, { month, nowUs }) => run('set_spent', owner, { month, args: [chars, nowUs] }),
+    takeSlot(owner, { slot, rate, charactersPerMonth = '', concurrency }) {
+      const args = [intervalOf(rate), charactersPerMonth, slot.name, concurrency, leaseMs * 1000, replica];
+      return run('take_slot', owner, { month: slot.month, args });
     },
-    leave: (owner, rate, isLast) => ask('leave', owner, { args: [rate ? intervalOf(rate) : 0, isLast ? replica : ''] }),
-    end: (owner, { month, name }, spokenChars) => ask('end', owner, { month, args: [name, spokenChars] }),
-    renew: (owner, places) => ask('renew', owner, { args: [leaseMs * 1000, ...places.map(({ name }) => name)] }),
-    forget: (owner, gone) => ask('forget', owner, { args: gone.map(({ name }) => name) }),
-    running: async (owner) => (await ask('running', owner, { args: [] })).fullAtUs,
+    leaveQueue: (owner, rate, isLast) =>
+      run('leave_queue', owner, { args: [rate ? intervalOf(rate) : 0, isLast ? replica : ''] }),
+    endSlot: (owner, { month, name }, spokenChars) => run('end_slot', owner, { month, args: [name, spokenChars] }),
+    renewSlots: (owner, slots) => run('renew_slots', owner, { args: [leaseMs * 1000, ...namesOf(slots)] }),
+    dropSlots: (owner, slots) => run('drop_slots', owner, { args: namesOf(slots) }),
+    running: async (owner) => (await run('running', owner, { args: [] })).fullAtUs,
     async markEnded(owner, keyId) {
       await redis.run(endScript, [nameOf(owner, `ended:${keyId}`)], [endedMs]);
     },
     newSlot(chars) {
       const month = monthNow();
-      return { month, name: `${replica}.${++placeCount}:${month.name}:${chars}` };
+      return { month, name: `${replica}.${++slotCount}:${month.name}:${chars}` };
     },
   };
 }
+
+/** The outcome, the time, when all requests are available again, and the count of the month. */
+type ScriptReply = [AccountReply['outcome'], number, number, string?];
+
+const namesOf = (slots: readonly Slot[]) => slots.map(({ name }) => name);

@@ -1,102 +1,108 @@
-// The places that this process holds at Redis: renewed while their syntheses run, and given back when they end. What could
-// not be told, because Redis was away, is told when it is back: first of all which places are held and which are not; and
-// as of what was spoken meanwhile only the ledger knows, its owners' counts of the month are read from there again.
+// The leases of the concurrency slots that this process holds in Redis: renewed while their syntheses run, released when
+// they end. Slots that ended while Redis was away are dropped when it is back. What those syntheses spoke is only in the
+// usage ledger, so the owner's count of the month is then read from there again.
 import type { Redis } from '../redis/redis.ts';
-import type { Place, RedisAccounts } from './redis-account.ts';
+import type { RedisAccounts, Slot } from './redis-account.ts';
 
 export interface SlotLeases {
-  /** From here on it is held. */
-  hold(owner: string, place: Place): void;
-  /** It is held no more, and nobody knows whether Redis thinks so. */
-  drop(owner: string, place: Place): void;
-  /** Settles when Redis knows, or is away. */
-  end(owner: string, place: Place, spokenChars: number): Promise<void>;
-  /** Settles when what has ended is told. */
+  /** Renews the lease of the slot from now on. */
+  hold(owner: string, slot: Slot): void;
+  /** Frees a slot of which it is unknown whether Redis holds it. */
+  drop(owner: string, slot: Slot): void;
+  /** Settles when Redis has freed the slot, or is away. */
+  end(owner: string, slot: Slot, spokenChars: number): Promise<void>;
+  /** Settles when Redis has freed all slots that have ended. */
   close(): Promise<void>;
 }
 
-interface Holding {
-  held: Set<Place>;
-  gone: Set<Place>;
+interface OwnerSlots {
+  held: Set<Slot>;
+  /** Freed here, but not yet in Redis. */
+  dropped: Set<Slot>;
 }
 
 /** A third of a lease. */
 const renewEveryMs = 10_000;
-/** So many are told in one trip, and of so many owners at once, that none of them takes long. */
-const placesAtOnce = 500;
+/** The size of a round trip, so that none takes long. */
+const slotsAtOnce = 500;
 const ownersAtOnce = 20;
 
 export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts: RedisAccounts): SlotLeases {
-  const holdings = new Map<string, Holding>();
-  const underWay = new Set<Promise<unknown>>();
+  const owners = new Map<string, OwnerSlots>();
+  const pending = new Set<Promise<unknown>>();
 
-  const holdingOf = (owner: string): Holding => {
-    const known = holdings.get(owner);
+  const slotsOf = (owner: string): OwnerSlots => {
+    const known = owners.get(owner);
     if (known) return known;
-    const holding = { held: new Set<Place>(), gone: new Set<Place>() };
-    holdings.set(owner, holding);
-    return holding;
+    const slots = { held: new Set<Slot>(), dropped: new Set<Slot>() };
+    owners.set(owner, slots);
+    return slots;
   };
-  const forgetIdle = (owner: string) => {
-    const holding = holdings.get(owner);
-    if (holding && holding.held.size === 0 && holding.gone.size === 0) holdings.delete(owner);
+  const removeIdle = (owner: string) => {
+    const slots = owners.get(owner);
+    if (slots && slots.held.size === 0 && slots.dropped.size === 0) owners.delete(owner);
   };
 
-  const tell = async (owner: string, { held, gone }: Holding) => {
-    const told = [...gone];
-    if (told.length > 0) await accounts.forget(owner, told);
-    for (const place of told) gone.delete(place);
-    const places = [...held];
-    for (let from = 0; from < places.length; from += placesAtOnce) {
-      // What has ended since must not be held again.
-      const still = places.slice(from, from + placesAtOnce).filter((place) => held.has(place));
-      if (still.length > 0) await accounts.renew(owner, still);
-    }
-    forgetIdle(owner);
-  };
-  const tellAll = async () => {
-    const all = [...holdings];
+  const synchronizeAll = async () => {
+    const all = [...owners];
     for (let from = 0; from < all.length && !redis.isAway; from += ownersAtOnce) {
-      const some = all.slice(from, from + ownersAtOnce);
-      // What is not told now is told the next time.
-      await Promise.allSettled(some.map(([owner, holding]) => tell(owner, holding)));
+      const batch = all.slice(from, from + ownersAtOnce);
+      // What fails now is repeated by the next run.
+      await Promise.allSettled(
+        batch.map(async ([owner, slots]) => {
+          await synchronize(accounts, owner, slots);
+          removeIdle(owner);
+        }),
+      );
     }
   };
-  const follow = (work: Promise<unknown>) => {
-    const done = work.finally(() => underWay.delete(done));
-    underWay.add(done);
+  const track = (work: Promise<unknown>) => {
+    const done = work.finally(() => pending.delete(done));
+    pending.add(done);
   };
 
-  const timer = setInterval(() => follow(tellAll()), renewEveryMs).unref();
-  redis.onBack(() => follow(tellAll()));
+  const timer = setInterval(() => track(synchronizeAll()), renewEveryMs).unref();
+  redis.onBack(() => track(synchronizeAll()));
 
-  const drop = (owner: string, place: Place) => {
-    const { held, gone } = holdingOf(owner);
-    held.delete(place);
-    // That there is one is enough to have the count read again; the others' leases end by themselves.
-    if (gone.size < placesAtOnce) gone.add(place);
+  const drop = (owner: string, slot: Slot) => {
+    const { held, dropped } = slotsOf(owner);
+    held.delete(slot);
+    // One slot is enough to have the count of the month read again; the leases of the others expire.
+    if (dropped.size < slotsAtOnce) dropped.add(slot);
   };
 
   return {
-    hold: (owner, place) => void holdingOf(owner).held.add(place),
+    hold: (owner, slot) => void slotsOf(owner).held.add(slot),
     drop,
-    end(owner, place, spokenChars) {
+    end(owner, slot, spokenChars) {
       if (redis.isAway) {
-        drop(owner, place);
+        drop(owner, slot);
         return Promise.resolve();
       }
-      holdingOf(owner).held.delete(place);
-      forgetIdle(owner);
-      const told = accounts.end(owner, place, spokenChars).then(
+      slotsOf(owner).held.delete(slot);
+      removeIdle(owner);
+      const ended = accounts.endSlot(owner, slot, spokenChars).then(
         () => {},
-        () => drop(owner, place),
+        () => drop(owner, slot),
       );
-      follow(told);
-      return told;
+      track(ended);
+      return ended;
     },
     async close() {
       clearInterval(timer);
-      await Promise.all(underWay);
+      await Promise.all(pending);
     },
   };
+}
+
+async function synchronize(accounts: RedisAccounts, owner: string, { held, dropped }: OwnerSlots): Promise<void> {
+  const droppedNow = [...dropped];
+  if (droppedNow.length > 0) await accounts.dropSlots(owner, droppedNow);
+  for (const slot of droppedNow) dropped.delete(slot);
+  const heldNow = [...held];
+  for (let from = 0; from < heldNow.length; from += slotsAtOnce) {
+    // A slot that has ended since must not be taken again.
+    const slots = heldNow.slice(from, from + slotsAtOnce).filter((slot) => held.has(slot));
+    if (slots.length > 0) await accounts.renewSlots(owner, slots);
+  }
 }

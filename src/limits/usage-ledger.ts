@@ -1,25 +1,25 @@
-// The ledger as it is written: what is to be noted at the same moment is added up and written as one, and whoever noted it
-// waits for that. So many syntheses at once cost no more than one, and what is acknowledged is still on the books.
+// Writes the usage ledger in batches: entries of the same moment are summed per key, voice and day and written in one
+// transaction. `add` settles after the write, so what a caller knows to be spoken is in the ledger.
 import type { Spoken, UsageRows } from '../store/usage-rows.ts';
 
 export interface UsageLedger {
-  /** Settles when it is kept. */
+  /** Settles when it is written. */
   add(spoken: Spoken): Promise<void>;
 }
 
-interface Page {
+interface Batch {
   sums: Map<string, Spoken>;
   written: Promise<void>;
 }
 
 export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>): UsageLedger {
-  let page: Page | undefined;
+  let batch: Batch | undefined;
 
-  const openPage = (): Page => {
+  const openBatch = (): Batch => {
     const sums = new Map<string, Spoken>();
     const written = new Promise<void>((resolve, reject) => {
       setImmediate(() => {
-        page = undefined;
+        batch = undefined;
         rows.addAll([...sums.values()]).then(resolve, reject);
       });
     });
@@ -28,12 +28,12 @@ export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>): UsageLedger 
 
   return {
     add(spoken) {
-      page ??= openPage();
+      batch ??= openBatch();
       const { keyId, voiceId, day } = spoken;
       const name = JSON.stringify([keyId, voiceId, day]);
-      const before = page.sums.get(name);
-      page.sums.set(name, before ? plus(before, spoken) : spoken);
-      return page.written;
+      const before = batch.sums.get(name);
+      batch.sums.set(name, before ? plus(before, spoken) : spoken);
+      return batch.written;
     },
   };
 }

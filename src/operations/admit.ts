@@ -4,7 +4,8 @@
 import { Failure, type Reason } from '../errors.ts';
 import type { KeyCaller, KeyVerifier } from '../keys/key-verifier.ts';
 import type { FailedAttempts } from '../limits/failed-attempts.ts';
-import type { Limiter, LimitStatus } from '../limits/limiter.ts';
+import type { LimitStatus } from '../limits/limit-status.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 
 /** The credentials of a call. */

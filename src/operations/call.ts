@@ -1,7 +1,7 @@
 // One call of an operation: who calls, from where, and until when.
 import { type Actor, toActor } from '../keys/actor.ts';
 import type { KeyCaller } from '../keys/key-verifier.ts';
-import type { LimitStatus } from '../limits/limiter.ts';
+import type { LimitStatus } from '../limits/limit-status.ts';
 
 export interface Call {
   caller: KeyCaller;

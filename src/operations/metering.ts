@@ -29,7 +29,7 @@ export interface Metering {
 
 export function createMetering({ limiter, ledger }: MeteringOptions): Metering {
   const take = ({ caller, signal, reportLimits }: Call, { chars }: SpeechRequest) =>
-    limiter.takeSynthesis(caller, chars, { signal, tell: reportLimits });
+    limiter.takeSynthesis(caller, chars, { signal, report: reportLimits });
   const noteFor =
     ({ caller }: Call, { voiceId }: SpeechRequest): Note =>
     (requests, characters, seconds) =>

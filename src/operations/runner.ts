@@ -3,7 +3,7 @@
 // exactly once, for the log and the metrics. A call ends at once when its signal aborts, whether or not the operation
 // watches the signal.
 import { Failure } from '../errors.ts';
-import type { LimitStatus } from '../limits/limiter.ts';
+import type { LimitStatus } from '../limits/limit-status.ts';
 import { readerStallMs } from '../net/limits.ts';
 import type { Admit } from './admit.ts';
 import type { callerLeft } from './call.ts';

@@ -1,4 +1,4 @@
-// The settings of signing in: who the operator's issuer is, who may make keys by it, and what those keys may do.
+// The settings of sign-in: the issuer, who may make keys, and the scopes of those keys.
 
 import { defaultScopes, isScope, scopes } from '../keys/scopes.ts';
 import { flagSetting, listSetting, textSetting } from '../setting.ts';
@@ -32,7 +32,7 @@ export const oauthSettings = {
   }),
   oidcSubjects: listSetting({
     name: 'SONANT_OIDC_SUBJECTS',
-    help: 'Subjects who may make keys; * for everyone whom the issuer lets in',
+    help: 'Subjects who may make keys; * for everyone who can sign in at the issuer',
     allowed: 'subjects with commas between them, or *',
     isItem: (item) => item !== '',
   }),
@@ -62,11 +62,11 @@ export const oauthSettings = {
   }),
   oidcInsecure: flagSetting({
     name: 'SONANT_OIDC_INSECURE',
-    help: 'Believe an issuer that is reached without TLS elsewhere than on this machine',
+    help: 'Allow an issuer without TLS on another machine',
   }),
   secret: textSetting({
     name: 'SONANT_SECRET',
-    help: 'What sign-in cookies and tokens are sealed with; the same for all replicas; default: made and kept in the data folder',
+    help: 'Secret that seals sign-in cookies and tokens; the same for all replicas; default: generated and stored in the data folder',
     allowed: `empty, or at least ${secretCharsMin} characters`,
     fallback: '',
     secret: true,

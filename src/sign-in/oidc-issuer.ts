@@ -1,6 +1,6 @@
-// The operator's OpenID Connect issuer: sending people there to sign in (authorization code with PKCE, state and nonce;
-// RFC 6749, RFC 7636, OpenID Connect Core), and believing the tokens that it has signed. What the issuer publishes of
-// itself is asked for when it is first needed, and again after a failure; its keys are looked up anew when they change.
+// The client of the operator's OpenID Connect issuer: signs people in (authorization code with PKCE, state and nonce;
+// RFC 6749, RFC 7636, OpenID Connect Core) and verifies the issuer's tokens. The issuer's metadata is discovered at the
+// first use, and again after a failure; its keys are fetched again when they change.
 import { Failure } from '../errors.ts';
 import type { Claims } from './sign-in-rules.ts';
 
@@ -8,13 +8,13 @@ export interface IssuerOptions {
   issuer: string;
   clientId: string;
   clientSecret: string;
-  /** Whom tokens must be for. */
+  /** The audience that tokens must have. */
   audience: string;
-  /** Believe it without TLS. */
+  /** Allows an issuer without TLS. */
   isInsecure: boolean;
 }
 
-/** What must be remembered until somebody comes back. */
+/** The state of a login between `begin` and `finish`. */
 export interface LoginFacts {
   codeVerifier: string;
   state: string;
@@ -23,17 +23,17 @@ export interface LoginFacts {
 
 export interface Issuer {
   begin(redirectUri: string): Promise<{ url: string; facts: LoginFacts }>;
-  /** Who has come back to `url`; a Failure `invalid_request` if that is not the end of what was begun. */
+  /** The claims of the person redirected to `url`; a Failure `invalid_request` if it does not match the login. */
   finish(url: URL, facts: LoginFacts): Promise<Claims>;
-  /** Whose token this is; a Failure `invalid_token` if it is not a good one of this issuer for us. */
+  /** The claims of a token; a Failure `invalid_token` if it is not a valid one of this issuer for this audience. */
   verify(token: string): Promise<Claims>;
 }
 
 const timeoutSeconds = 10;
 const clockToleranceSeconds = 5;
-/** Keys are asked for again for a token that none of them has signed, but not more often than this. */
-const keysAgainMs = 1_000;
-/** Those with a public key alone. */
+/** Keys are fetched again for a token that none of them has signed, but not more often than this. */
+const keysCooldownMs = 1_000;
+/** Asymmetric algorithms only. */
 const algorithms = [
   'RS256',
   'RS384',
@@ -47,56 +47,38 @@ const algorithms = [
   'EdDSA',
   'Ed25519',
 ];
-/** Access and ID tokens, and nothing else that an issuer signs. */
+/** Access and ID tokens only. */
 const types = /^(application\/)?(at\+)?jwt$/i;
 const tokenCharsMax = 16 * 1024;
 
-const away = (cause: unknown) =>
+const unavailable = (cause: unknown) =>
   new Failure(
     'engine_unavailable',
     { message: 'The issuer where people sign in does not answer; try again.', retryAfterSeconds: 5 },
     cause,
   );
 
-/** Whether it is the issuer's keys that could not be had. */
-const isAway = (cause: unknown) => {
+/** Whether the error means that the issuer did not answer, or not as an issuer does. */
+const isUnavailable = (cause: unknown) => {
   const { code } = (cause ?? {}) as { code?: string };
   return (
     cause instanceof TypeError || code === 'ERR_JWKS_TIMEOUT' || code === 'ERR_JOSE_GENERIC' || code === 'OAUTH_TIMEOUT'
   );
 };
 
-export function createIssuer({ issuer, clientId, clientSecret, audience, isInsecure }: IssuerOptions): Issuer {
-  const open = async () => {
-    const [oidc, jose] = await Promise.all([import('openid-client'), import('jose')]);
-    const authentication = clientSecret === '' ? oidc.None() : oidc.ClientSecretBasic(clientSecret);
-    const execute = isInsecure ? [oidc.allowInsecureRequests] : [];
-    const config = await oidc.discovery(new URL(issuer), clientId, undefined, authentication, {
-      execute,
-      timeout: timeoutSeconds,
-    });
-    // A token's signature counts, however it came here.
-    oidc.enableNonRepudiationChecks(config);
-    const { jwks_uri } = config.serverMetadata();
-    if (!jwks_uri) throw new Error('the issuer names no jwks_uri');
-    const keys = jose.createRemoteJWKSet(new URL(jwks_uri), {
-      timeoutDuration: timeoutSeconds * 1000,
-      cooldownDuration: keysAgainMs,
-    });
-    return { oidc, jose, config, keys };
-  };
-  let opening: ReturnType<typeof open> | undefined;
-  const opened = () => {
-    opening ??= open();
-    return opening.catch((cause: unknown) => {
-      opening = undefined;
-      throw away(cause);
+export function createIssuer(options: IssuerOptions): Issuer {
+  let discovering: Promise<Discovered> | undefined;
+  const discovered = () => {
+    discovering ??= discover(options);
+    return discovering.catch((cause: unknown) => {
+      discovering = undefined;
+      throw unavailable(cause);
     });
   };
 
   return {
     async begin(redirectUri) {
-      const { oidc, config } = await opened();
+      const { oidc, config } = await discovered();
       const facts = {
         codeVerifier: oidc.randomPKCECodeVerifier(),
         state: oidc.randomState(),
@@ -113,27 +95,13 @@ export function createIssuer({ issuer, clientId, clientSecret, audience, isInsec
       return { url: url.href, facts };
     },
 
-    async finish(url, { codeVerifier, state, nonce }) {
-      const { oidc, config } = await opened();
-      const checks = {
-        pkceCodeVerifier: codeVerifier,
-        expectedState: state,
-        expectedNonce: nonce,
-        idTokenExpected: true,
-      };
+    async finish(url, facts) {
+      const issuer = await discovered();
       try {
-        const tokens = await oidc.authorizationCodeGrant(config, url, checks);
-        const claims = tokens.claims()!;
-        if (!config.serverMetadata().userinfo_endpoint || (claims.email && claims.groups)) return claims;
-        // Some issuers tell of a person only where they are asked.
-        const told = oidc.fetchUserInfo(config, tokens.access_token, claims.sub);
-        const more = await told.catch((cause: unknown) => Promise.reject(away(cause)));
-        // An address and its proof are believed from one mouth only.
-        const { email, email_verified } = claims.email === undefined ? more : claims;
-        return { ...more, ...claims, email, email_verified };
+        return await claimsOfLogin(issuer, url, facts);
       } catch (cause) {
         if (cause instanceof Failure) throw cause;
-        if (isAway(cause) || isAway((cause as Error).cause)) throw away(cause);
+        if (isUnavailable(cause) || isUnavailable((cause as Error).cause)) throw unavailable(cause);
         const message = 'The sign-in did not come to a good end; start again at /oauth/get-key.';
         throw new Failure('invalid_request', { message }, cause);
       }
@@ -141,23 +109,58 @@ export function createIssuer({ issuer, clientId, clientSecret, audience, isInsec
 
     async verify(token) {
       if (token.length > tokenCharsMax) throw new Failure('invalid_token');
-      const { jose, config, keys } = await opened();
+      const { jose, config, keys } = await discovered();
       try {
-        const options = {
+        const { payload, protectedHeader } = await jose.jwtVerify(token, keys, {
           issuer: config.serverMetadata().issuer,
-          audience,
+          audience: options.audience,
           algorithms,
           clockTolerance: clockToleranceSeconds,
-        };
-        const { payload, protectedHeader } = await jose.jwtVerify(token, keys, {
-          ...options,
           requiredClaims: ['sub', 'exp'],
         });
         if (!types.test(protectedHeader.typ ?? 'JWT')) throw new Error(`a token of type ${protectedHeader.typ}`);
         return { ...payload, iss: payload.iss!, sub: payload.sub! };
       } catch (cause) {
-        throw isAway(cause) ? away(cause) : new Failure('invalid_token', {}, cause);
+        throw isUnavailable(cause) ? unavailable(cause) : new Failure('invalid_token', {}, cause);
       }
     },
   };
+}
+
+type Discovered = Awaited<ReturnType<typeof discover>>;
+
+async function discover({ issuer, clientId, clientSecret, isInsecure }: IssuerOptions) {
+  const [oidc, jose] = await Promise.all([import('openid-client'), import('jose')]);
+  const authentication = clientSecret === '' ? oidc.None() : oidc.ClientSecretBasic(clientSecret);
+  const config = await oidc.discovery(new URL(issuer), clientId, undefined, authentication, {
+    execute: isInsecure ? [oidc.allowInsecureRequests] : [],
+    timeout: timeoutSeconds,
+  });
+  // ID tokens are verified by signature, even when they come from the token endpoint over TLS.
+  oidc.enableNonRepudiationChecks(config);
+  const { jwks_uri } = config.serverMetadata();
+  if (!jwks_uri) throw new Error('the issuer names no jwks_uri');
+  const keys = jose.createRemoteJWKSet(new URL(jwks_uri), {
+    timeoutDuration: timeoutSeconds * 1000,
+    cooldownDuration: keysCooldownMs,
+  });
+  return { oidc, jose, config, keys };
+}
+
+async function claimsOfLogin({ oidc, config }: Discovered, url: URL, facts: LoginFacts): Promise<Claims> {
+  const tokens = await oidc.authorizationCodeGrant(config, url, {
+    pkceCodeVerifier: facts.codeVerifier,
+    expectedState: facts.state,
+    expectedNonce: facts.nonce,
+    idTokenExpected: true,
+  });
+  const claims = tokens.claims()!;
+  if (!config.serverMetadata().userinfo_endpoint || (claims.email && claims.groups)) return claims;
+  // Some issuers return the claims of a person only from the userinfo endpoint.
+  const more = await oidc.fetchUserInfo(config, tokens.access_token, claims.sub).catch((cause: unknown) => {
+    throw unavailable(cause);
+  });
+  // The address and its verification must come from the same source.
+  const { email, email_verified } = claims.email === undefined ? more : claims;
+  return { ...more, ...claims, email, email_verified };
 }

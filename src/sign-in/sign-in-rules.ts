@@ -1,12 +1,12 @@
-// Who may make keys by signing in: by subject, by the domain of a verified e-mail address, or by group. Without a rule
-// nobody may; and nobody becomes more than others by being first.
+// The rules for who may make keys by signing in: by subject, by the domain of a verified e-mail address, or by group.
+// Without a rule, nobody may. The first person to sign in has no more rights than others.
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import type { KeyCaller } from '../keys/key-verifier.ts';
 import { defaultScopes, isScope, type Scope } from '../keys/scopes.ts';
 import { usualLimits } from '../limits/key-limits.ts';
 
-/** What an issuer says of someone. */
+/** The claims of a person, from the issuer. */
 export interface Claims {
   iss: string;
   sub: string;
@@ -22,7 +22,7 @@ export interface SignInRules {
   groups: readonly string[];
 }
 
-/** A Failure `access_denied` for who may not. */
+/** Fails with `access_denied` for a person whom no rule allows. */
 export function checkSignInRules({ subjects, domains, groups }: SignInRules, claims: Claims): void {
   const { sub, email, email_verified, groups: own } = claims;
   const domain = email_verified === true && typeof email === 'string' ? email.split('@').at(-1)!.toLowerCase() : '';
@@ -32,7 +32,7 @@ export function checkSignInRules({ subjects, domains, groups }: SignInRules, cla
   throw new Failure('access_denied', { message: 'You have signed in, but the operator lets others make keys here.' });
 }
 
-/** The claims that the rules look at, and no more of them than the rules name. */
+/** Only the claims that the rules use, and only the groups that they name. */
 export function claimsOfRules(
   { groups }: SignInRules,
   { iss, sub, email, email_verified, groups: own }: Claims,
@@ -41,7 +41,7 @@ export function claimsOfRules(
   return { iss, sub, email, email_verified, groups: named };
 }
 
-/** Somebody who may manage keys and nothing else. `id` tells them from all others for ever. */
+/** A caller who may manage keys and nothing else. `id` identifies the person or client permanently. */
 export function toKeyHolder(kind: 'user' | 'client', id: string, keyScopes: readonly string[]): KeyCaller {
   const holderId = `${kind === 'user' ? 'usr' : 'cli'}_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
   const given = keyScopes.length > 0 ? keyScopes : [...defaultScopes, 'usage:read'];

@@ -1,5 +1,5 @@
-// Signing in, to manage keys: people through the issuer, machines by client credentials or by exchanging a token of the
-// issuer. There is no table of sessions: a session is a sealed cookie, a bearer token a sealed text, and both end soon.
+// Sign-in for managing keys: people sign in at the issuer, machines use client credentials or exchange a token of the
+// issuer. There is no session table: sessions are sealed cookies, bearer tokens are sealed strings, and both expire soon.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import type { KeyCaller } from '../keys/key-verifier.ts';
@@ -14,37 +14,36 @@ import {
   toUserId,
 } from './sign-in-rules.ts';
 
-/** Someone who has signed in. */
+/** A person who has signed in. */
 export interface Session {
   holder: KeyCaller;
-  /** A name to greet them by. */
+  /** The name that the page shows. */
   name: string;
-  /** Must come with whatever a page of theirs changes. */
+  /** The token that every change from a page must have. */
   csrf: string;
 }
 
 export interface SignIn {
-  /** Whether people can sign in at all. */
   readonly hasIssuer: boolean;
-  /** Where to send somebody, and the cookie to bring back. */
+  /** Returns the address to redirect to, and a cookie for `finish`. */
   begin(redirectUri: string): Promise<{ url: string; cookie: string }>;
-  /** The cookie of the session of who comes back with that cookie to that address. */
+  /** Returns the session cookie of the person redirected to `url` with the cookie of `begin`. */
   finish(url: URL, loginCookie: string | undefined): Promise<string>;
   session(cookie: string | undefined): Promise<Session | undefined>;
-  /** Whom a bearer token is for, or a Failure `invalid_token`. */
+  /** The caller of a bearer token, or a Failure `invalid_token`. */
   verifyToken(token: string): Promise<KeyCaller>;
-  /** A bearer token for a machine that is known here; undefined for one that is not. */
+  /** A bearer token for a client, or undefined if its id or secret is wrong. */
   tokenForClient(id: string, secret: string): Promise<string | undefined>;
-  /** A bearer token for whom the issuer has given its own. */
+  /** A bearer token in exchange for one of the issuer. */
   tokenForToken(token: string): Promise<string>;
 }
 
 export interface SignInOptions {
   seal: Seal;
-  /** Undefined where nobody can sign in. */
+  /** Undefined if none is configured. */
   issuer: Issuer | undefined;
   signInRules: SignInRules;
-  /** Each "id:SHA-256 of its secret". */
+  /** Each as "id:SHA-256 of its secret". */
   clients: readonly string[];
   keyScopes: readonly string[];
 }
@@ -61,16 +60,16 @@ export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: 
       return [id, Buffer.from(hash, 'hex')] as const;
     }),
   );
-  const needIssuer = (): Issuer => {
+  const requireIssuer = (): Issuer => {
     if (!issuer) throw new Failure('oauth_not_configured');
     return issuer;
   };
-  const allowed = (claims: Claims) => {
+  const toSealed = (claims: Claims) => {
     checkSignInRules(signInRules, claims);
     const name = String(claims.name ?? claims.email ?? claims.sub).slice(0, 100);
     return { kind: 'user', name, claims: claimsOfRules(signInRules, claims) };
   };
-  /** The rules are asked each time: what was sealed under others before counts for nothing. */
+  /** Checks the current rules each time: a session sealed under older rules grants nothing. */
   const toHolder = (facts: Readonly<Record<string, unknown>>): KeyCaller => {
     if (facts.kind === 'client') {
       const id = String(facts.id);
@@ -85,18 +84,18 @@ export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: 
   return {
     hasIssuer: issuer !== undefined,
     async begin(redirectUri) {
-      const { url, facts } = await needIssuer().begin(redirectUri);
+      const { url, facts } = await requireIssuer().begin(redirectUri);
       return { url, cookie: await seal.close('login', { ...facts }, loginSeconds) };
     },
     async finish(url, loginCookie) {
-      const known = needIssuer();
+      const knownIssuer = requireIssuer();
       const facts = await seal.open('login', loginCookie);
       if (!facts) {
         const message =
           'There is no sign-in under way in this browser, or it took too long; start again at /oauth/get-key.';
         throw new Failure('invalid_request', { message });
       }
-      const person = allowed(await known.finish(url, facts as unknown as LoginFacts));
+      const person = toSealed(await knownIssuer.finish(url, facts as unknown as LoginFacts));
       return seal.close('session', { ...person, csrf: randomBytes(18).toString('base64url') }, sessionSeconds);
     },
     async session(cookie) {
@@ -109,13 +108,13 @@ export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: 
       return toHolder(facts);
     },
     async tokenForClient(id, secret) {
-      // A client that is unknown takes as long as a wrong secret.
+      // An unknown client takes as long as a wrong secret.
       const hash = hashes.get(id) ?? noHash;
       const isRight = timingSafeEqual(createHash('sha256').update(secret).digest(), hash);
       return isRight && hashes.has(id) ? seal.close('access', { kind: 'client', id }, tokenSeconds) : undefined;
     },
     async tokenForToken(token) {
-      return seal.close('access', allowed(await needIssuer().verify(token)), tokenSeconds);
+      return seal.close('access', toSealed(await requireIssuer().verify(token)), tokenSeconds);
     },
   };
 }

@@ -1,13 +1,13 @@
-// Where voices of people are locked up: what a clone is made of is kept only sealed, under a key made of the operator's
-// master key, and opens only as what it was sealed for. A sealed text is AES-256-GCM (NIST SP 800-38D):
+// Encrypts what clones are spoken from, with a key derived from the operator's master key. It is stored only encrypted,
+// and decrypts only for the clone it was encrypted for: AES-256-GCM (NIST SP 800-38D):
 //
-//     1 (version) | 12 bytes iv | 16 bytes tag | ciphertext        with the clone's id as the data beside it
+//     1 (version) | 12 bytes iv | 16 bytes tag | ciphertext        the clone's id is the associated data
 import { createCipheriv, createDecipheriv, hkdf, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 
 export interface Vault {
   seal(plain: Uint8Array, cloneId: string): Promise<Uint8Array>;
-  /** An error where it was sealed under another master key, for another clone, or was changed. */
+  /** Fails if it was sealed with another master key, for another clone, or was changed. */
   open(sealed: Uint8Array, cloneId: string): Promise<Uint8Array>;
 }
 
@@ -18,7 +18,7 @@ const ivBytes = 12;
 const tagBytes = 16;
 const headBytes = 1 + ivBytes + tagBytes;
 
-/** The master key, asked for when it is needed; undefined where there is none and none may be made. */
+/** Reads the master key when it is first needed; undefined if there is none and none may be made. */
 export type ReadMasterKey = (mayMake: boolean) => Promise<string | undefined>;
 
 export function createVault(readMasterKey: ReadMasterKey): Vault {

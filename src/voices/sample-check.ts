@@ -1,59 +1,59 @@
-// Whether a recording is good enough to clone a person from: long enough, neither cut flat nor buried in noise, neither
-// silence nor a tone; every fault is named, with its figure and what is wanted. The bounds were found on 150 recordings of
-// people and of synthetic voices, clean and spoiled step by step: no clean one is refused, and what is refused one hears.
+// Checks whether a recording is good enough for a clone: length, clipping, noise, silence, tones. Every fault has its value
+// and the required one. The thresholds were found with 150 recordings of people and synthetic voices, clean and degraded
+// step by step: no clean one is rejected, and the faults of rejected ones are audible.
 
 import { toInt16 } from '../audio/level.ts';
-import { gainDbMax, targetLoudnessLufs, measureLoudness } from '../audio/loudness.ts';
+import { gainDbMax, measureLoudness, targetLoudnessLufs } from '../audio/loudness.ts';
 import type { Recording } from '../audio/recording/track.ts';
 import { framesPerSecond, measureFrames, measurePeaks, quantile, type SampleFrames } from './sample-frames.ts';
 
 export interface SampleFault {
   reason: 'audio_decode' | 'audio_too_short' | 'audio_too_long' | 'audio_quality';
-  /** Said of the recording: "lasts ...", "is ...". */
+  /** With the recording as its subject: "lasts ...", "is ...". */
   message: string;
 }
 
 export interface CheckedSample {
   faults: readonly SampleFault[];
-  /** From a breath before the first word to a breath after the last. */
+  /** From shortly before the first word to shortly after the last. */
   trimmed: Recording;
 }
 
-/** Below it there is no room for the hiss of s and f, by which people are told apart, and no engine wants less. */
+/** Lower rates lose the hiss of s and f, which distinguishes speakers, and no engine accepts them. */
 const sampleRateHzMin = 16_000;
-/** Nothing louder than this, and there is nothing: a quiet room through a good microphone. */
+/** A recording that is never louder is silent: a quiet room through a good microphone. */
 const silentDbfs = -60;
-/** The loudest frames of a voice, its 95th percentile, are so much louder than the voice as a whole. */
+/** By how much the loudest frames of a voice, its 95th percentile, exceed its average. */
 const loudestOverVoiceDb = 3;
 /**
- * The voice above the quietest frames. Clean recordings have 22 dB and more even without a pause. White noise 20 dB below
- * the voice leaves 18 to 20 of them, 15 dB below about 15, and is then heard in every clone.
+ * The level of the voice above the quietest frames. Clean recordings have 22 dB and more even without a pause. With white
+ * noise 20 dB below the voice it is 18 to 20 dB; with noise 15 dB below it is about 15 dB, and every clone has the noise.
  */
 const voiceOverNoiseDbMin = 15;
-/** With less than this between its loud and its quiet moments sound is no speech, or as much noise as speech. */
+/** With a smaller range between loud and quiet frames, the sound is not speech, or as much noise as speech. */
 const speechSwingDbMin = 6;
-/** Frames of digital silence say nothing of the noise of the room. */
+/** Frames of digital silence do not show the noise of the room. */
 const digitalSilenceDbfs = -90;
-/** How often the sign changes differs between the frames of a person's speech twofold and more; in a tone it does not. */
+/** Zero-crossing rates differ at least twofold between frames of speech, but not in a tone. */
 const crossingsRatioMin = 1.5;
-/** In clean recordings at most one sample in 8 000 is at full scale; a peak that is cut off now and then is no harm. */
+/** In clean recordings at most one sample in 8 000 is at full scale; a few clipped peaks do no harm. */
 const fullScale = 0.99;
 const fullScaleShareMax = 0.002;
 /**
- * Peaks cut off before they came here, at whatever level, and then perhaps made an MP3: samples within a tenth of the
- * level that only a thousandth is above. At most 0.5 % in clean recordings, 3 % and more where 6 dB are cut off.
+ * Detects peaks that were clipped at any level before the recording was scaled or encoded: samples within a tenth of the
+ * level that only a thousandth exceeds. At most 0.5 % in clean recordings, 3 % and more where 6 dB are clipped.
  */
 const flattenedShareMax = 0.01;
-/** Pauses between sentences are fine: speech fills half of a clean recording or more. */
+/** Allows pauses between sentences: speech fills half of a clean recording or more. */
 const voicedShareMin = 0.3;
 const voicedUnderLoudestDb = 25;
-/** What is worth hearing lies less than this under the loudest, and above the noise. */
+/** Sound is at most this far below the loudest frames, and above the noise. */
 const audibleUnderLoudestDb = 35;
 const aboveNoiseDb = 6;
-const breathSeconds = 0.2;
-/** A sound is so many frames; less is a click. */
+const marginSeconds = 0.2;
+/** A shorter sound is a click. */
 const soundFramesMin = 3;
-/** As many frames are loud in whatever is heard at all, however much silence there is around it. */
+/** Any audible sound has this many loud frames, however much silence is around it. */
 const loudFrames = 15;
 
 export function checkSample(recording: Recording, seconds: { min: number; max: number }): CheckedSample {
@@ -65,15 +65,15 @@ export function checkSample(recording: Recording, seconds: { min: number; max: n
     poor(`was recorded at ${sampleRateHz} samples a second; at least ${sampleRateHzMin} are wanted`);
 
   const { levels, crossingsHz } = measureFrames(centred);
-  // Of so little nothing can be said but that it is too short.
+  // A recording of so few frames can only be checked for its length.
   if (levels.length < loudFrames) return { faults: [...faults, ...lengthFaults(centred, seconds)], trimmed: centred };
   const loudest = levels.toSorted((a, b) => b - a)[loudFrames - 1]!;
   if (loudest < silentDbfs) {
     poor('is silent');
     return { faults, trimmed: centred };
   }
-  const heard = levels.filter((level) => level > digitalSilenceDbfs);
-  const noise = quantile(heard, 0.05);
+  const audible = levels.filter((level) => level > digitalSilenceDbfs);
+  const noise = quantile(audible, 0.05);
   const { from, to } = soundIn(levels, thresholdOf(loudest, noise, audibleUnderLoudestDb));
   const trimmed = cut(centred, from, to);
   faults.push(...lengthFaults(trimmed, seconds));
@@ -82,7 +82,7 @@ export function checkSample(recording: Recording, seconds: { min: number; max: n
   return { faults, trimmed };
 }
 
-/** A steady offset is no sound, and would be heard as a click where the voice begins. */
+/** Removes the DC offset, which would be audible as a click at the beginning. */
 function withoutOffset({ samples, sampleRateHz }: Recording): Recording {
   const offset = samples.reduce((sum, sample) => sum + sample, 0) / samples.length;
   return { samples: samples.map((sample) => sample - offset), sampleRateHz };
@@ -95,7 +95,7 @@ function lengthFaults({ samples, sampleRateHz }: Recording, { min, max }: { min:
   return seconds > max ? [{ reason: 'audio_too_long', message }] : [];
 }
 
-/** Why it is no speech, or none that stands out. */
+/** Why it is not speech, or not clear speech. */
 function speechFault({ levels, crossingsHz }: SampleFrames, noise: number): string | undefined {
   const loudest = quantile(levels, 0.95);
   const overNoise = loudest - loudestOverVoiceDb - noise;
@@ -119,7 +119,7 @@ function levelFaults(recording: Recording): string[] {
   else if (flattened > flattenedShareMax)
     faults.push(`is distorted: its peaks are cut off, in ${percent(flattened)} of it`);
   const loudness = measureLoudness({ samples: toInt16(recording.samples), sampleRateHz: recording.sampleRateHz });
-  // What would need more gain than any voice is given is faulty, not quiet.
+  // A voice needs more gain than the maximum only if the recording is faulty.
   const loudnessMin = targetLoudnessLufs - gainDbMax;
   if (loudness < loudnessMin)
     faults.push(
@@ -130,18 +130,18 @@ function levelFaults(recording: Recording): string[] {
 
 const percent = (share: number): string => `${Number((100 * share).toPrecision(2))} %`;
 
-/** Above it is sound: not far below the loudest, and more than the noise, where that is not nearly as loud itself. */
+/** The level above which a frame counts as sound: above the noise, unless the noise is nearly as loud as the sound. */
 const thresholdOf = (loudest: number, noise: number, underLoudestDb: number): number =>
   Math.max(loudest - underLoudestDb, Math.min(noise + aboveNoiseDb, loudest - aboveNoiseDb));
 
-/** The frames from the first sound to the last, with a breath on either side. */
+/** The frames from the first sound to the last, with a margin on either side. */
 function soundIn(levels: readonly number[], threshold: number): { from: number; to: number } {
   const isSound = (at: number) => levels.slice(at, at + soundFramesMin).every((level) => level >= threshold);
   const starts = levels.flatMap((_, at) => (at + soundFramesMin <= levels.length && isSound(at) ? [at] : []));
-  const breath = breathSeconds * framesPerSecond;
+  const margin = marginSeconds * framesPerSecond;
   const first = starts[0] ?? 0;
   const last = (starts.at(-1) ?? levels.length) + soundFramesMin;
-  return { from: Math.max(0, first - breath), to: Math.min(levels.length, last + breath) };
+  return { from: Math.max(0, first - margin), to: Math.min(levels.length, last + margin) };
 }
 
 function cut({ samples, sampleRateHz }: Recording, from: number, to: number): Recording {

@@ -1,5 +1,5 @@
-// A recording measured in frames of 20 ms, as speech is: short enough to tell a sound from the gap beside it, long enough
-// for a level, in decibels below full scale.
+// Measures a recording in frames of 20 ms: short enough to separate a sound from the gap beside it, long enough for a
+// level, in decibels below full scale.
 import type { Recording } from '../audio/recording/track.ts';
 
 export interface SampleFrames {
@@ -10,7 +10,7 @@ export interface SampleFrames {
 }
 
 export const framesPerSecond = 50;
-/** What digital silence counts as. */
+/** The level of digital silence. */
 const lowestDb = -120;
 
 export function measureFrames({ samples, sampleRateHz }: Recording): SampleFrames {
@@ -33,7 +33,7 @@ export function measureFrames({ samples, sampleRateHz }: Recording): SampleFrame
   return { levels, crossingsHz };
 }
 
-/** The value that so much of them (0 to 1) lie below. */
+/** The value below which this share (0 to 1) of the values lie. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? lowestDb;
@@ -42,8 +42,8 @@ export function quantile(values: readonly number[], share: number): number {
 const bins = 4_096;
 
 /**
- * How much of the sound (0 to 1) is at `level` or above, and how much within a tenth of the level that a thousandth of it
- * is above: little, unless its peaks were cut off.
+ * The share of the samples (0 to 1) at `level` or above, and the share within a tenth of the level that a thousandth of
+ * them exceeds, which is small unless the peaks are clipped.
  */
 export function measurePeaks({ samples }: Recording, level: number): { above: number; flattened: number } {
   const counts = new Uint32Array(bins);
@@ -54,7 +54,7 @@ export function measurePeaks({ samples }: Recording, level: number): { above: nu
     if (size >= level) above++;
     counts[Math.min(bins - 1, Math.floor((size / peak) * bins))]!++;
   }
-  // From the top down, to the level that a thousandth of the sound is above, and on to nine tenths of it.
+  // Counts from the top down to the level that a thousandth exceeds, then on to nine tenths of that level.
   let passed = 0;
   let top = bins;
   while (top > 0 && passed < samples.length / 1_000) passed += counts[--top]!;

@@ -1,6 +1,6 @@
-// Reads what a person sends to be cloned, the reference and the consent: both are recognised, decoded, judged, trimmed and
-// brought to the rate that the engine wants, or every fault of both is told at once. Each is read in a thread of its own,
-// few at a time, that is ended when it takes too long or nobody waits any more: the event loop is never held.
+// Reads the recordings for a clone, the reference and the consent: both are decoded, checked, trimmed and resampled to the
+// rate of the engine, or all faults of both are reported. Each is read in a worker thread, few at a time, which is ended on
+// a timeout or when the caller leaves, so the event loop is never blocked.
 import { Worker } from 'node:worker_threads';
 import type { Pcm } from '../audio/pcm.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -9,11 +9,11 @@ import type { SampleFault } from './sample-check.ts';
 import type { SampleReading, WantedSample } from './sample-reading.ts';
 import type { SampleReadingTask } from './sample-reading-thread.ts';
 
-/** What an engine wants, as its `cloning` has it. */
+/** What an engine needs, from its `cloning`. */
 export interface WantedSamples {
   sampleRateHz: number;
   sampleSeconds: { min: number; max: number };
-  /** Least that a consent may last; a second at least. */
+  /** The shortest allowed consent; default: one second. */
   consentSecondsMin?: number;
 }
 
@@ -28,14 +28,14 @@ export type ReadSamples = (
   signal: AbortSignal,
 ) => Promise<Samples<Pcm>>;
 
-/** To consent takes a sentence, however long a reference the engine wants. */
-const consentSecondsUsual = 1;
+/** A consent is one sentence, however long a reference the engine needs. */
+const consentSecondsMinDefault = 1;
 const consentSecondsMax = 30;
-/** A minute of FLAC, the slowest, is read in a fraction of a second. */
-const readMsUsual = 20_000;
-const readingsUsual = 2;
+/** A minute of FLAC, the slowest format, takes a fraction of a second. */
+const readMsDefault = 20_000;
+const readingsDefault = 2;
 const waitingMax = 32;
-/** Of what the thread makes in JavaScript; sound and decoders come on top, each bounded where it is made. */
+/** The JavaScript heap of a thread; sound and decoders come on top and have limits of their own. */
 const threadMegabytesMax = 128;
 
 export interface SampleReaderOptions {
@@ -44,29 +44,29 @@ export interface SampleReaderOptions {
 }
 
 export function createSampleReader(options: SampleReaderOptions = {}): ReadSamples {
-  const { readMsMax = readMsUsual, readingsMax = readingsUsual } = options;
+  const { readMsMax = readMsDefault, readingsMax = readingsDefault } = options;
   const slots = createSlots({ speakingMax: readingsMax, waitingMax });
 
   const read = async (bytes: Uint8Array, wanted: WantedSample, signal: AbortSignal): Promise<SampleReading> => {
-    const giveBack = await slots.take('samples', signal);
+    const release = await slots.take('samples', signal);
     try {
       return await readInThread({ bytes, wanted }, readMsMax, signal);
     } finally {
-      giveBack();
+      release();
     }
   };
 
-  return async ({ reference, consent }, wanted, callersSignal) => {
-    const { sampleRateHz, sampleSeconds, consentSecondsMin = consentSecondsUsual } = wanted;
+  return async ({ reference, consent }, wanted, callerSignal) => {
+    const { sampleRateHz, sampleSeconds, consentSecondsMin = consentSecondsMinDefault } = wanted;
     const consentSeconds = { min: consentSecondsMin, max: Math.max(sampleSeconds.max, consentSecondsMax) };
-    // Where one cannot be read, nobody waits for the other.
-    const leaving = new AbortController();
-    const signal = AbortSignal.any([callersSignal, leaving.signal]);
+    // When one cannot be read, the other is abandoned.
+    const abandoned = new AbortController();
+    const signal = AbortSignal.any([callerSignal, abandoned.signal]);
     const [ofReference, ofConsent] = await Promise.all([
       read(reference, { sampleRateHz, seconds: sampleSeconds }, signal),
       read(consent, { sampleRateHz, seconds: consentSeconds }, signal),
     ]).catch((error) => {
-      leaving.abort(error);
+      abandoned.abort(error);
       throw error;
     });
     if ('pcm' in ofReference && 'pcm' in ofConsent) return { reference: ofReference.pcm, consent: ofConsent.pcm };
@@ -80,7 +80,7 @@ const toViolations = (field: string, reading: SampleReading): FieldViolation[] =
 
 function readInThread(task: SampleReadingTask, readMsMax: number, signal: AbortSignal): Promise<SampleReading> {
   const worker = new Worker(new URL('./sample-reading-thread.ts', import.meta.url), {
-    // A view is copied with all that lies behind it.
+    // Copied first: a view would be cloned with its whole buffer.
     workerData: { ...task, bytes: task.bytes.slice() },
     resourceLimits: { maxOldGenerationSizeMb: threadMegabytesMax },
   });
@@ -89,12 +89,12 @@ function readInThread(task: SampleReadingTask, readMsMax: number, signal: AbortS
     return { faults: [fault] };
   };
   let timer: NodeJS.Timeout | undefined;
-  let leave = () => {};
+  let abort = () => {};
   return new Promise<SampleReading>((resolve, reject) => {
     timer = setTimeout(() => resolve(unread(`cannot be read within ${readMsMax / 1000} seconds`)), readMsMax);
-    leave = () => reject(signal.reason);
-    signal.addEventListener('abort', leave, { once: true });
-    if (signal.aborted) leave();
+    abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
     worker.on('message', resolve);
     worker.on('error', (error: NodeJS.ErrnoException) =>
       error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? resolve(unread('takes too much memory to be read')) : reject(error),
@@ -102,10 +102,10 @@ function readInThread(task: SampleReadingTask, readMsMax: number, signal: AbortS
     worker.on('exit', () => reject(new Error('the thread that read a recording ended without an answer')));
   }).finally(() => {
     clearTimeout(timer);
-    signal.removeEventListener('abort', leave);
+    signal.removeEventListener('abort', abort);
     return worker.terminate();
   });
 }
 
-/** As the service reads them: two recordings at a time, of all callers. */
+/** The reader of the service: two recordings at a time, of all callers together. */
 export const readSamples = createSampleReader();

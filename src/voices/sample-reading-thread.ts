@@ -1,4 +1,4 @@
-// What runs in the thread of one reading: it reads the recording that it is born with, answers once, and is over.
+// The worker thread that reads one recording: takes it from `workerData`, posts one message, and ends.
 import { parentPort, workerData } from 'node:worker_threads';
 import { readSample, type WantedSample } from './sample-reading.ts';
 
@@ -7,7 +7,7 @@ export interface SampleReadingTask {
   wanted: WantedSample;
 }
 
-// Decoders print what they dislike; whoever sent the recording is told in our words.
+// Decoders print errors; the caller gets them as faults instead.
 console.error = () => {};
 
 const { bytes, wanted } = workerData as SampleReadingTask;

@@ -1,5 +1,5 @@
-// Reads one recording whole: decoded, judged, and brought to the rate that is wanted, 16 bits and one channel. It takes as
-// long as it takes, so it runs in a thread of its own (sample-reading-thread.ts).
+// Reads one recording: decodes, checks and resamples it to 16-bit mono at the wanted rate. This blocks, so it runs in a
+// worker thread (sample-reading-thread.ts).
 
 import { join } from '../audio/join.ts';
 import { toInt16 } from '../audio/level.ts';
@@ -16,7 +16,7 @@ export interface WantedSample {
 
 export type SampleReading = { pcm: Pcm } | { faults: readonly SampleFault[] };
 
-/** Silence before and after the speech that is taken along to be trimmed. */
+/** How much silence around the speech is decoded, to be trimmed. */
 const silenceSecondsMax = 30;
 
 export async function readSample(bytes: Uint8Array, { sampleRateHz, seconds }: WantedSample): Promise<SampleReading> {

@@ -1,4 +1,4 @@
-// What a voice says to let itself be heard: two short sentences in its own language.
+// The text of a voice sample: two short sentences in the language of the voice.
 
 const texts: Readonly<Record<string, string>> = {
   ar: 'مرحبا. هكذا يبدو صوتي.',
@@ -27,7 +27,7 @@ const texts: Readonly<Record<string, string>> = {
   vi: 'Xin chào. Giọng của tôi nghe như thế này.',
   zh: '你好。这就是我的声音。',
 };
-/** Every language reads these aloud. */
+/** For other languages: digits can be read in any language. */
 const digits = '1, 2, 3, 4, 5.';
 
 export const sampleTextFor = (languageCode: string): string =>

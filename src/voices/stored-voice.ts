@@ -1,9 +1,9 @@
-// A kept voice between its row and the heart: what is text in the one is a list, a date or a function in the other.
+// Converts a stored voice from its database row to the form that the speech code uses.
 import { Failure } from '../errors.ts';
 import type { StoredBinding, StoredVoice, VoiceConsent } from '../speech/voice.ts';
 import type { VoiceRow } from '../store/voice-rows.ts';
 
-/** As it stands in the row. */
+/** An element of the column `bindings`. */
 export type BindingRecord =
   | { engine: string; speakerId: string }
   | { engine: string; cloneId: string; gainDb: number; languageCodes: readonly string[] };
@@ -20,13 +20,13 @@ export interface ConsentRecord {
 
 export const bindingsOf = ({ bindings }: Pick<VoiceRow, 'bindings'>): BindingRecord[] => JSON.parse(bindings);
 
-export function toKeptVoice(
+export function toStoredVoice(
   row: VoiceRow,
   ended: AbortSignal,
   openClone: (cloneId: string) => Promise<Uint8Array>,
 ): StoredVoice {
   const { status } = row;
-  if (status === 'deleted') throw new TypeError('a voice that is deleted is not kept');
+  if (status === 'deleted') throw new TypeError('a deleted voice is not offered');
   const toBinding = (bound: BindingRecord): StoredBinding => {
     if ('speakerId' in bound) return bound;
     const { engine, cloneId, gainDb, languageCodes } = bound;
@@ -49,13 +49,13 @@ export function toKeptVoice(
   };
 }
 
-const toConsent = ({ givenAtMs, revokedAtMs, ...told }: ConsentRecord): VoiceConsent => ({
-  ...told,
+const toConsent = ({ givenAtMs, revokedAtMs, ...given }: ConsentRecord): VoiceConsent => ({
+  ...given,
   givenAt: new Date(givenAtMs),
   revokedAt: revokedAtMs === undefined ? undefined : new Date(revokedAtMs),
 });
 
-/** Why requests of a voice end that is gone for good; undefined while it is not. */
+/** The Failure that ends running requests of a voice that is gone for good; undefined while it is not. */
 export function endOf({ status, kind }: VoiceRow): Failure | undefined {
   if (status === 'consent_revoked') {
     return new Failure('voice_not_ready', { message: 'The person whose voice this is has withdrawn consent.' });

@@ -1,4 +1,5 @@
-// Who speaks a kept voice: what is asked of that, checked against what the engines have, and the languages that follow.
+// Bindings of a stored voice to the engines that speak it: checked against the voices that the engines have, and the
+// languages that follow from them.
 import type { Engine, Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { isSpokenBy } from '../speech/voice.ts';
@@ -11,7 +12,7 @@ export const languagesOf = ([first]: readonly BindingRecord[], engines: readonly
   return engine?.voices.find(({ voiceId }) => voiceId === first.speakerId)?.languageCodes ?? ['en'];
 };
 
-/** A language that nobody whom the voice is bound to speaks is none of its own. */
+/** Reports languages that none of the bindings speaks. */
 export function checkSpoken(
   codes: readonly string[],
   bindings: readonly BindingRecord[],
@@ -33,24 +34,25 @@ export function checkSpoken(
 
 export type BindableEngine = Pick<Engine, 'name' | 'voices'>;
 
-/** Voices that engines have here, and all the clones that there were; faults are noted. */
+/** Allows voices that the engines have. The clones of the voice must all stay. */
 export function checkBindings(
-  asked: NonNullable<VoiceFields['bindings']>,
+  requested: NonNullable<VoiceFields['bindings']>,
   before: readonly BindingRecord[],
   engines: readonly BindableEngine[],
   faults: FieldViolation[],
 ): BindingRecord[] {
   const fault = faultTo(faults);
-  if (asked.length < 1 || asked.length > bindingsMax) fault('bindings', 'length', `must be 1 to ${bindingsMax}`);
+  if (requested.length < 1 || requested.length > bindingsMax)
+    fault('bindings', 'length', `must be 1 to ${bindingsMax}`);
   const clones = before.filter((bound) => 'cloneId' in bound);
-  const bindings = asked.flatMap(({ engine: name, voiceId }, i): BindingRecord[] => {
+  const bindings = requested.flatMap(({ engine: name, voiceId }, i): BindingRecord[] => {
     const field = `bindings[${i}]`;
-    const kept = before.find((bound) =>
+    const old = before.find((bound) =>
       'cloneId' in bound
         ? voiceId === '' && bound.engine === name
         : bound.engine === name && bound.speakerId === voiceId,
     );
-    if (kept) return [kept];
+    if (old) return [old];
     const engine = engines.find((each) => each.name === name);
     const names = engines.map((each) => each.name).join(', ');
     if (!engine) fault(`${field}.engine`, 'enum', `must be one of ${names}`);

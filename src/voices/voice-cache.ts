@@ -1,14 +1,14 @@
-// The kept voices at hand: a copy in memory of what the table says, followed from change to change, this process's own at
-// once and any other's within half a second. A clone whose consent is withdrawn ends what is being spoken with it.
+// The stored voices in memory: a copy of the table, updated at once after a change by this process and within half a second
+// after one by another process. Withdrawing consent to a clone ends the running requests that speak with it.
 import { Failure } from '../errors.ts';
 import type { ListStored, StoredVoice } from '../speech/voice.ts';
 import type { VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { Vault } from './clone-vault.ts';
-import { deletedVoice, endOf, toKeptVoice } from './stored-voice.ts';
+import { deletedVoice, endOf, toStoredVoice } from './stored-voice.ts';
 
 export interface VoiceCache {
   list: ListStored;
-  /** Takes in what has changed. */
+  /** Reads the rows that have changed. */
   refresh(): Promise<void>;
   close(): Promise<void>;
 }
@@ -16,86 +16,84 @@ export interface VoiceCache {
 export interface VoiceCacheOptions {
   rows: Pick<VoiceRows, 'listChanged' | 'findClone'>;
   vault: Vault;
-  /** Sees to it that nothing is left to be heard of the voice that was made before then. Called until it has gone well. */
+  /** Deletes the stored audio of the voice from before then. Called again until it succeeds. */
   purge(voiceId: string, madeBeforeMs: number): Promise<void>;
   onFault(fault: unknown): void;
 }
 
-const lookEveryMs = 500;
-const rowsAtOnce = 1_000;
-/** What a voice that ended so long ago has said is gone by itself. */
-const saidKeptMs = 366 * 24 * 3_600_000;
+const pollEveryMs = 500;
+const rowsPerRead = 1_000;
+/** Audio of a voice that ended longer ago has expired. */
+const audioLifeMs = 366 * 24 * 3_600_000;
 
 export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCacheOptions): Promise<VoiceCache> {
-  const kept = new Map<string, StoredVoice>();
-  /** One for a voice as long as it lasts, however often it is changed. */
+  const voices = new Map<string, StoredVoice>();
+  /** One for each voice, from its creation to its end, whatever is changed. */
   const endings = new Map<string, AbortController>();
   let list: readonly StoredVoice[] = [];
   let revision = 0;
+  const openClone = (cloneId: string) => decryptClone(cloneId, rows, vault);
 
-  const openClone = async (cloneId: string): Promise<Uint8Array> => {
-    const sealed = await rows.findClone(cloneId);
-    if (!sealed) throw new Failure('voice_not_ready');
-    return vault.open(sealed, cloneId).catch((cause) => {
-      if (cause instanceof Failure) throw cause;
-      throw new Failure(
-        'voice_not_ready',
-        { message: 'The voice cannot be opened with the master key of here.' },
-        cause,
-      );
-    });
-  };
-
-  /** Voices of which something may still be heard, and how old that is. */
+  /** Voices with stored audio to delete, and from before when. */
   const toPurge = new Map<string, number>();
-  const takeIn = (row: VoiceRow) => {
+  const update = (row: VoiceRow) => {
     const { voiceId, version, createdAtMs, updatedAtMs } = row;
-    const before = kept.get(voiceId);
-    // Under the same id there may be somebody else now.
+    const before = voices.get(voiceId);
+    // After a deletion, the id may belong to another voice.
     const isAnother = before?.createdAt.getTime() !== createdAtMs;
     const end = endOf(row);
     if (end || isAnother) {
       endings.get(voiceId)?.abort(end ?? deletedVoice());
       endings.delete(voiceId);
     }
-    if (end && Date.now() - updatedAtMs < saidKeptMs) toPurge.set(voiceId, Infinity);
+    if (end && Date.now() - updatedAtMs < audioLifeMs) toPurge.set(voiceId, Infinity);
     else if (!end && isAnother && version > 1) toPurge.set(voiceId, createdAtMs);
     const ending = endings.get(voiceId) ?? new AbortController();
-    if (row.status === 'deleted') kept.delete(voiceId);
-    else kept.set(voiceId, toKeptVoice(row, end ? AbortSignal.abort(end) : ending.signal, openClone));
+    if (row.status === 'deleted') voices.delete(voiceId);
+    else voices.set(voiceId, toStoredVoice(row, end ? AbortSignal.abort(end) : ending.signal, openClone));
     if (!end) endings.set(voiceId, ending);
   };
 
-  const look = async () => {
+  const poll = async () => {
     for (;;) {
-      const changed = await rows.listChanged(revision, rowsAtOnce);
-      for (const row of changed) takeIn(row);
+      const changed = await rows.listChanged(revision, rowsPerRead);
+      for (const row of changed) update(row);
       revision = changed.at(-1)?.revision ?? revision;
-      if (changed.length > 0) list = [...kept.values()];
-      if (changed.length < rowsAtOnce) break;
+      if (changed.length > 0) list = [...voices.values()];
+      if (changed.length < rowsPerRead) break;
     }
     for (const [voiceId, madeBeforeMs] of toPurge) {
       await purge(voiceId, madeBeforeMs);
       toPurge.delete(voiceId);
     }
   };
-  let looking: Promise<void> = Promise.resolve();
-  let looks = 0;
+  let polling: Promise<void> = Promise.resolve();
+  let polls = 0;
   const refresh = async () => {
-    looks++;
-    const next = looking.then(look);
-    looking = next.catch(() => {});
-    await next.finally(() => looks--);
+    polls++;
+    const next = polling.then(poll);
+    polling = next.catch(() => {});
+    await next.finally(() => polls--);
   };
-  await look();
-  // A table that takes its time is not asked more often than it answers.
-  const timer = setInterval(() => void (looks === 0 && refresh().catch(onFault)), lookEveryMs).unref();
+  await poll();
+  // While a poll runs, no other is started.
+  const timer = setInterval(() => void (polls === 0 && refresh().catch(onFault)), pollEveryMs).unref();
   return {
     list: () => list,
     refresh,
     async close() {
       clearInterval(timer);
-      await looking;
+      await polling;
     },
   };
+}
+
+async function decryptClone(cloneId: string, rows: Pick<VoiceRows, 'findClone'>, vault: Vault): Promise<Uint8Array> {
+  const sealed = await rows.findClone(cloneId);
+  if (!sealed) throw new Failure('voice_not_ready');
+  return vault.open(sealed, cloneId).catch((cause) => {
+    if (cause instanceof Failure) throw cause;
+    const message = 'The voice cannot be opened with the master key of here.';
+    throw new Failure('voice_not_ready', { message }, cause);
+  });
 }

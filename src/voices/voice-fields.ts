@@ -1,4 +1,5 @@
-// What is asked of a voice, checked: every fault at once. What is left out stays as it is, or as it usually is.
+// The fields of requests that create, clone or change a voice, and their checks, which report every fault at once. An
+// omitted field keeps its value, or has its default in a new voice.
 import type { FieldViolation } from '../errors.ts';
 import { countChars } from '../text/chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
@@ -8,7 +9,7 @@ export interface VoiceFields {
   description?: string | undefined;
   languageCodes?: readonly string[] | undefined;
   labels?: Readonly<Record<string, string>> | undefined;
-  /** An empty `voiceId` is for the clone that the engine has made. */
+  /** An empty `voiceId` means the clone that the engine has made. */
   bindings?: readonly { engine: string; voiceId: string }[] | undefined;
   enabled?: boolean | undefined;
 }
@@ -23,9 +24,9 @@ export interface CloneFields {
   referenceText: string;
   consent: Uint8Array;
   speakerName: string;
-  /** Empty for the engine's own. */
+  /** Empty: the script of the engine. */
   consentScript: string;
-  /** Empty for the first that can. */
+  /** Empty: the first engine that can. */
   engines: readonly string[];
 }
 
@@ -68,7 +69,7 @@ export function checkLabels(labels: Readonly<Record<string, string>>, fault: Fau
   }
 }
 
-/** In canonical form; faults are noted. */
+/** Returns the codes in canonical form. */
 export function checkLanguages(codes: readonly string[], fault: Fault): string[] {
   if (codes.length < 1 || codes.length > languagesMax) {
     fault('language_codes', 'length', `must be 1 to ${languagesMax} BCP-47 language codes`);
@@ -83,7 +84,7 @@ export function checkLanguage(field: string, code: string, fault: Fault): string
   return known;
 }
 
-/** What of it can be checked by itself. */
+/** Checks the fields that depend on nothing else. */
 export function checkVoiceFields({ name, description, labels }: VoiceFields, fault: Fault): void {
   if (name !== undefined) checkName('name', name, fault);
   if (description !== undefined) checkText('description', description, fault);

@@ -1,5 +1,5 @@
-// A kept voice as a file, to be brought to another installation or back to this one. What its clones are made of is in it
-// as it is kept, sealed, so the file is worth nothing without the master key:
+// A stored voice as a file, to be imported into another installation or again into this one. What its clones are spoken
+// from is encrypted in it, so the file is useless without the master key:
 //
 //     { "sonant_voice": 1, "voice_id", "name", "description", "kind", "status", "language_codes", "labels",
 //       "bindings": [{ "engine", "voice_id" } | { "engine", "clone_id", "gain_db", "language_codes", "sealed" }], "consent" }
@@ -9,6 +9,7 @@ import { operator } from '../keys/actor.ts';
 import type { SealedClone, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { Vault } from './clone-vault.ts';
 import { type BindingRecord, bindingsOf, type ConsentRecord } from './stored-voice.ts';
+import { toNewRow } from './voice-changes.ts';
 import { checkLanguages, checkVoiceFields, checkVoiceId, faultTo } from './voice-fields.ts';
 import { toRecordEntry } from './voice-record.ts';
 
@@ -35,14 +36,21 @@ export async function exportVoice(rows: VoiceRows, voiceId: string): Promise<str
     };
   });
   const file = {
-    ...{ sonant_voice: version, voice_id: voiceId, name: row.name, description: row.description },
-    ...{ kind: row.kind, status: row.status, language_codes: row.languageCodes.split(' ') },
-    ...{ labels: JSON.parse(row.labels), bindings, consent: row.consent === null ? null : JSON.parse(row.consent) },
+    sonant_voice: version,
+    voice_id: voiceId,
+    name: row.name,
+    description: row.description,
+    kind: row.kind,
+    status: row.status,
+    language_codes: row.languageCodes.split(' '),
+    labels: JSON.parse(row.labels),
+    bindings,
+    consent: row.consent === null ? null : JSON.parse(row.consent),
   };
   return `${JSON.stringify(file, null, 2)}\n`;
 }
 
-/** Keeps the voice of the file, and answers its id. A file that is not as `exportVoice` writes them changes nothing. */
+/** Stores the voice of the file and returns its id. A file that `exportVoice` has not written changes nothing. */
 export async function importVoiceFile(text: string, rows: VoiceRows, vault: Vault): Promise<string> {
   const file = parseFile(text);
   const { voiceId, name, description, languageCodes, labels } = file;
@@ -70,18 +78,16 @@ export async function importVoiceFile(text: string, rows: VoiceRows, vault: Vaul
     if (before && before.status !== 'deleted') {
       throw new Failure('invalid_request', { message: `There is a voice ${voiceId} already; delete it before.` });
     }
-    const row: Omit<VoiceRow, 'revision'> = {
-      ...{ voiceId, name, description, kind: file.kind, status: file.status, version: (before?.version ?? 0) + 1 },
-      ...{ languageCodes: languageCodes.join(' '), labels: JSON.stringify(labels), bindings: JSON.stringify(bindings) },
-      ...{ consent: file.consent && JSON.stringify(file.consent), createdAtMs: atMs, updatedAtMs: atMs },
-    };
-    const detail = { name, kind: file.kind, consent: file.consent };
+    const { kind, status, consent } = file;
+    const voice = { voiceId, name, description, kind, status, languageCodes, labels, bindings, consent };
+    const row = toNewRow(before, voice, atMs);
+    const detail = { name, kind, consent };
     return { row, clones, entry: toRecordEntry({ action: 'import', voiceId, atMs, detail }, operator) };
   });
   return voiceId;
 }
 
-/** Of the voice itself nothing need be left to tell; the record does. */
+/** Reads the record, because the voice itself may be deleted. */
 async function isWithdrawn({ audioSha256, givenAtMs }: ConsentRecord, rows: VoiceRows): Promise<boolean> {
   for await (const { action, detail } of rows.readRecord()) {
     if (action !== 'revoke_consent') continue;
@@ -125,15 +131,21 @@ function parseFile(text: string): VoiceFile {
     fault('consent', 'required', 'a clone comes with its consent, or not at all');
   if (bindings.some((bound) => bound && 'sealed' in bound) && !isCloned) fault('kind', 'conflict', 'holds a clone');
   if (faults.length > 0) {
-    const told = faults.map(({ field, message }) => `${field} ${message}`).join('; ');
+    const all = faults.map(({ field, message }) => `${field} ${message}`).join('; ');
     throw new Failure('invalid_request', {
-      message: `This is no voice that was exported whole: ${told}.`,
+      message: `This is no voice that was exported whole: ${all}.`,
       details: faults,
     });
   }
   return {
-    ...{ voiceId, name, description, labels, languageCodes, bindings: bindings as FileBinding[] },
-    ...{ kind: kind as 'stock' | 'cloned', status: status as 'ready' | 'disabled' },
+    voiceId,
+    name,
+    description,
+    labels,
+    languageCodes,
+    bindings: bindings as FileBinding[],
+    kind: kind as 'stock' | 'cloned',
+    status: status as 'ready' | 'disabled',
     consent: isCloned ? (file.consent as ConsentRecord) : null,
   };
 }
@@ -143,7 +155,7 @@ function parseObject(text: string): Record<string, unknown> {
     const file = JSON.parse(text);
     if (file?.sonant_voice === version) return file;
   } catch {
-    // It is told like any other file that is none of ours.
+    // Text that is no JSON is rejected like any other foreign file.
   }
   throw new Failure('invalid_request', { message: `This is no voice that was exported by sonant voice export.` });
 }
@@ -164,7 +176,10 @@ function parseBinding(value: unknown): FileBinding | undefined {
   if (typeof clone_id !== 'string' || typeof gain_db !== 'number' || typeof sealed !== 'string') return undefined;
   if (!Array.isArray(language_codes) || language_codes.some((code) => typeof code !== 'string')) return undefined;
   return {
-    ...{ engine, cloneId: clone_id, gainDb: gain_db, languageCodes: language_codes },
+    engine,
+    cloneId: clone_id,
+    gainDb: gain_db,
+    languageCodes: language_codes,
     sealed: Buffer.from(sealed, 'base64'),
   };
 }

@@ -1,4 +1,4 @@
-// Lets hear a voice: a sentence in its own language, spoken once and kept a while for whoever asks next.
+// Plays a sample of a voice: a sentence in its own language, spoken once and cached for all callers.
 import type { Delivery } from '../delivery/delivery.ts';
 import { type Caller, parseSpeechRequest } from '../speech/request.ts';
 import type { Speech } from '../speech/synthesize.ts';
@@ -13,7 +13,7 @@ export interface VoicePreview {
 
 export type PreviewVoice = (voiceId: string, caller: Caller, signal: AbortSignal) => Promise<VoicePreview>;
 
-/** Whom what is kept belongs to: it is nobody's text. */
+/** The owner of all cached samples. */
 const owner: Caller = { callerId: 'preview' };
 
 export interface VoicePreviewOptions {

@@ -1,6 +1,6 @@
-// Of a voice that nobody may hear any more, nothing is left to be heard: its stored audio is gone from the index at once, a
-// batch at a time so that nobody waits for it, and its files by the sweep right after.
-import { setImmediate as breathe } from 'node:timers/promises';
+// Deletes the stored audio of a voice that must not be heard any more: first from the index, in batches so that other
+// queries are not delayed, then the files, by a sweep.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClipSweep } from '../delivery/clip-sweep.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
 
@@ -9,13 +9,13 @@ export interface VoicePurgeOptions {
   sweep: Pick<ClipSweep, 'run'>;
 }
 
-const batch = 500;
+const batchSize = 500;
 
 export const createVoicePurge =
   ({ index, sweep }: VoicePurgeOptions) =>
   async (voiceId: string, madeBeforeMs: number): Promise<void> => {
-    // A time that both databases can hold.
+    // SQLite and PostgreSQL can store this time; `Infinity` they cannot.
     const before = Math.min(madeBeforeMs, Number.MAX_SAFE_INTEGER);
-    while ((await index.expireOfVoice(voiceId, before, batch)) === batch) await breathe();
+    while ((await index.expireOfVoice(voiceId, before, batchSize)) === batchSize) await nextTurn();
     await sweep.run();
   };

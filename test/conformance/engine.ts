@@ -4,7 +4,7 @@
 // are there to end a hang; they say nothing of speed.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { join } from '../../src/audio/join.ts';
-import { gainDbMax, targetLoudnessLufs, measureLoudness } from '../../src/audio/loudness.ts';
+import { gainDbMax, measureLoudness, targetLoudnessLufs } from '../../src/audio/loudness.ts';
 import type { Pcm } from '../../src/audio/pcm.ts';
 import { secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, Voice, WordTime } from '../../src/engines/engine.ts';

@@ -1,8 +1,9 @@
-// What every limiter does: the contract of src/access/limiter.ts, proved by a clock that is set by hand. The limits of a
-// key are exact whatever comes at once, and every wait that they name is true.
+// The conformance suite of limiters, for the contract in src/limits/limiter.ts, with a clock set by hand: limits are exact
+// under concurrency, and every suggested wait is long enough.
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Failure } from '../../src/errors.ts';
-import type { Limiter, LimiterOptions, LimitStatus } from '../../src/limits/limiter.ts';
+import type { LimitStatus } from '../../src/limits/limit-status.ts';
+import type { Limiter, LimiterOptions } from '../../src/limits/limiter.ts';
 
 export interface OpenLimiter {
   limiter: Limiter;
@@ -44,7 +45,7 @@ export function limiterConformance(
       });
       const request = (limits = {}, callerId = 'key') => limiter.takeRequest(caller(limits, callerId), silent);
       const speak = (chars: number, limits = {}, until = signal) =>
-        limiter.takeSynthesis(caller(limits), chars, { signal: until, tell: silent });
+        limiter.takeSynthesis(caller(limits), chars, { signal: until, report: silent });
       const limitStatus = async (limits = {}) => {
         let told: LimitStatus | undefined;
         await limiter.takeRequest(caller(limits), (one) => (told = one)).catch(silent);
@@ -144,7 +145,7 @@ export function limiterConformance(
       });
     });
 
-    test('syntheses at once are exact; who finds no place waits a moment, the first come before the others', async () => {
+    test('syntheses at once are exact; without a free slot a call waits a moment, in the order of arrival', async () => {
       const { speak, limiter } = await openLimiter();
       const limits = { concurrency: 5 };
       const first = await Promise.all(Array.from({ length: 5 }, () => speak(1, limits)));
@@ -169,7 +170,7 @@ export function limiterConformance(
       expect(await limiter.running('key')).toBe(0);
     });
 
-    test('who leaves while waiting for a place takes none', async () => {
+    test('a caller that leaves while waiting takes no slot', async () => {
       const { speak, limiter } = await openLimiter();
       const holder = await speak(1, { concurrency: 1 });
       const leaving = new AbortController();

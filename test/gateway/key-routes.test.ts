@@ -221,5 +221,5 @@ test('over Connect the same keys are managed, by the same rules', async () => {
   const wrong = client.updateApiKey({ keyId, updateMask: { paths: ['key_id'] } }, options);
   expect(await wrong.catch((error) => fromConnectError(error).reason)).toBe('invalid_request');
   await client.revokeApiKey({ keyId }, options);
-  expect((await door.keyVerifier.desk.get(keyId, operator)).status).toBe('revoked');
+  expect((await door.keyVerifier.management.get(keyId, operator)).status).toBe('revoked');
 });

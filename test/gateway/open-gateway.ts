@@ -105,7 +105,7 @@ export async function openTestGateway(
   const realAdmit = admit(createAdmit({ keyVerifier, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
   const operations = createOperations({
     core: { engines, voices, speech },
-    keys: keyVerifier.desk,
+    keys: keyVerifier.management,
     voiceManagement: keeping.createManagement({ engines, voices, guards }),
     store,
     storedClips: { clips, linkTo },

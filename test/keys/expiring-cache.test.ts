@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { ExpiringCache } from '../../src/keys/expiring-cache.ts';
 
 test('what is remembered is forgotten when its time is over', () => {
-  const cache = new ExpiringCache<string>({ entriesMax: 10, keptMs: 500 });
+  const cache = new ExpiringCache<string>({ entriesMax: 10, ttlMs: 500 });
   cache.set('a', 'x', 1_000);
   expect(cache.get('a', 1_499)).toBe('x');
   expect(cache.get('a', 1_500)).toBeUndefined();
@@ -11,7 +11,7 @@ test('what is remembered is forgotten when its time is over', () => {
 });
 
 test('it never holds more than it may; the oldest make room', () => {
-  const cache = new ExpiringCache<number>({ entriesMax: 3, keptMs: 500 });
+  const cache = new ExpiringCache<number>({ entriesMax: 3, ttlMs: 500 });
   for (let i = 0; i < 100; i++) {
     cache.set(`key ${i}`, i, 0);
     expect(cache.size).toBeLessThanOrEqual(3);

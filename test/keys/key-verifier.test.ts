@@ -1,4 +1,4 @@
-// The keyring on a real database: whom it lets in, whom not, how soon it hears of a revocation, what it remembers.
+// The key verifier on a real database: which keys it accepts and rejects, how soon a revocation takes effect, what it caches.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,29 +1,28 @@
-// The keys for a test, as the operator and a caller on this machine have them: made, listed, ended and verified in one.
-
+// Key management and verification in one, as a test needs them: for the operator, and a caller on this machine.
 import { operator } from '../../src/keys/actor.ts';
 import type { KeyFields } from '../../src/keys/key-fields.ts';
 import { type ChangedKey, createKeyManagement } from '../../src/keys/key-management.ts';
 import { createKeyVerifier, type KeyVerifierOptions } from '../../src/keys/key-verifier.ts';
 
 export interface OpenKeysOptions extends KeyVerifierOptions {
-  /** Told of a change besides the keyring. */
+  /** Called after the cache of the verifier is cleared. */
   onChange?: (changed: ChangedKey) => Promise<void>;
 }
 
 export function openKeys({ onChange = async () => {}, ...options }: OpenKeysOptions) {
   const keyVerifier = createKeyVerifier(options);
-  const tell = (changed: ChangedKey) => {
+  const onKeyChange = (changed: ChangedKey) => {
     keyVerifier.forget();
     return onChange(changed);
   };
-  const desk = createKeyManagement({ ...options, onChange: tell });
+  const management = createKeyManagement({ ...options, onChange: onKeyChange });
   return {
     ...keyVerifier,
-    desk,
+    management,
     verify: (presented: string | undefined, address = '127.0.0.1') => keyVerifier.verify(presented, address),
-    create: (asked: KeyFields = {}) => desk.create(asked, operator),
-    list: (beforeKeyId?: string) => desk.list(operator, { size: 1000, beforeKeyId }),
-    revoke: (keyId: string) => desk.revoke(keyId, operator),
+    create: (asked: KeyFields = {}) => management.create(asked, operator),
+    list: (beforeKeyId?: string) => management.list(operator, { size: 1000, beforeKeyId }),
+    revoke: (keyId: string) => management.revoke(keyId, operator),
   };
 }
 

@@ -1,4 +1,4 @@
-// A replica in a process of its own, that takes what it can get at once when it is told to:
+// A replica in a process of its own. On a message it takes all that the limits allow at once:
 //     node limiter-process.ts URL PREFIX NOW_MS
 import { admitted } from '../conformance/limiter.ts';
 import { openReplica } from './open-redis-limiter.ts';
@@ -10,8 +10,8 @@ const many = <T>(take: () => Promise<T>) => admitted(Array.from({ length: 200 },
 process.on('message', async () => {
   const requests = await many(() => replica.request());
   const texts = await many(() => replica.speak(333, { charactersPerMonth: 10_000, concurrency: 10_000 }));
-  const places = await many(() => replica.speak(0, { concurrency: 35 }));
-  process.send!({ requests, texts, places });
+  const slots = await many(() => replica.speak(0, { concurrency: 35 }));
+  process.send!({ requests, texts, slots });
 });
 process.on('disconnect', () => process.exit());
 process.send!('ready');

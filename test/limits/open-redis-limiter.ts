@@ -1,7 +1,8 @@
 // A limiter on a real server, as one of several replicas: with a clock of its own, a ledger that is a number, and somebody
 // to ask as.
 import { createFallbackLimiter } from '../../src/limits/fallback-limiter.ts';
-import type { LimiterOptions, LimitStatus } from '../../src/limits/limiter.ts';
+import type { LimitStatus } from '../../src/limits/limit-status.ts';
+import type { LimiterOptions } from '../../src/limits/limiter.ts';
 import { openRedisLimiter } from '../../src/limits/redis-limiter.ts';
 import type { FallbackName } from '../../src/limits/redis-settings.ts';
 import { openRedis } from '../../src/redis/redis.ts';
@@ -33,7 +34,7 @@ export async function openReplica({ url, prefix, fallback = 'closed', answerMs =
     ...{ redis, limiter, told },
     request: (limits = {}, keyId = 'key') => limiter.takeRequest(caller(limits, keyId), silent),
     speak: (chars: number, limits = {}) =>
-      limiter.takeSynthesis(caller(limits), chars, { signal: never, tell: silent }),
+      limiter.takeSynthesis(caller(limits), chars, { signal: never, report: silent }),
     async limitStatus(limits = {}): Promise<LimitStatus> {
       let found: LimitStatus | undefined;
       await limiter.reportStatus(caller(limits), (one) => (found = one));

@@ -57,12 +57,12 @@ describe.skipIf(!hasRedis)('with a server', () => {
       processes.map(async (child) => {
         child.send('go');
         const [counts] = await once(child, 'message');
-        return counts as { requests: number; texts: number; places: number };
+        return counts as { requests: number; texts: number; slots: number };
       }),
     );
-    const sum = (name: 'requests' | 'texts' | 'places') => taken.reduce((all, one) => all + one[name], 0);
-    // Of 35 places 30 are taken by the texts.
-    expect([sum('requests'), sum('texts'), sum('places')]).toEqual([100, 30, 5]);
+    const sum = (name: 'requests' | 'texts' | 'slots') => taken.reduce((all, one) => all + one[name], 0);
+    // The texts take 30 of the 35 slots.
+    expect([sum('requests'), sum('texts'), sum('slots')]).toEqual([100, 30, 5]);
   });
 
   test('what a replica held that has died is there again when its leases end, and not before', async () => {
@@ -80,7 +80,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
     expect(await other.limiter.running('owner')).toBe(0);
   });
 
-  test('a place that one replica gives back is taken by who waits in another', async () => {
+  test('a slot that one replica frees is taken by a caller that waits in another', async () => {
     const shared = { url, prefix: newPrefix() };
     const [one, other] = [await open(shared), await open(shared)];
     const held = await one.speak(1, { concurrency: 1 });
@@ -98,7 +98,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
     await other.request({}, 'kept');
   });
 
-  test('a key that one replica’s desk revokes, another’s gate refuses at once, though it remembers the key', async () => {
+  test('a key that one replica revokes, another’s gate refuses at once, though it remembers the key', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sonant-revoked-'));
     const store = await openSqlite(join(folder, 'sonant.db'));
     closing.push(async () => {
@@ -109,16 +109,16 @@ describe.skipIf(!hasRedis)('with a server', () => {
     const [one, other] = [await open(shared), await open(shared)];
     const rows = createApiKeyRows(store);
     const onChange = ({ ownerId, keyId }: ChangedKey) => one.limiter.markEnded(ownerId, keyId);
-    const desk = createKeyManagement({ rows, onChange });
+    const management = createKeyManagement({ rows, onChange });
     const addresses = createFailedAttempts({ perMinute: 5 });
     const admit = createAdmit({
       keyVerifier: createKeyVerifier({ rows }),
       limits: { limiter: other.limiter, addresses },
     });
-    const { key, apiKey } = await desk.create({}, operator);
+    const { key, apiKey } = await management.create({}, operator);
     const asked = { key, address: '10.0.0.1' };
     await admit(asked);
-    await desk.revoke(apiKey.keyId, operator);
+    await management.revoke(apiKey.keyId, operator);
     await expect(admit(asked)).rejects.toMatchObject({ reason: 'invalid_api_key' });
   });
 
@@ -188,7 +188,7 @@ describe.skipIf(!hasOwnRedis)('with a server that may be ill-treated', () => {
     expect(replica.limiter.state.isAway).toBe(true);
     server.thaw();
     await expect.poll(() => replica.limiter.state.isAway).toBe(false);
-    // What has begun alone holds its place.
+    // A synthesis that began without Redis holds its slot.
     await expect.poll(() => replica.limiter.running('owner')).toBe(3);
     for (const one of [before, ...alone]) one.end(1);
     await expect.poll(() => replica.limiter.running('owner')).toBe(0);

@@ -94,7 +94,7 @@ describe('others', () => {
 });
 
 describe('who leaves', () => {
-  test('ends the reading, at work or in line, with the reason', async () => {
+  test('ends the reading, at work or in the queue, with the reason', async () => {
     const read = createSampleReader({ readingsMax: 1 });
     const endless = endlessFlac();
     const leaving = new AbortController();

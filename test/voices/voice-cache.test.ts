@@ -1,4 +1,4 @@
-// The kept voices at hand: what ends, ends here too, however it was missed; and nothing of it is left to be heard.
+// The cache of stored voices: a voice that ends also ends here, even if the change was missed, and its audio is deleted.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ let purges: [string, number][];
 let purge: (voiceId: string, madeBeforeMs: number) => Promise<void>;
 
 beforeEach(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-shelf-'));
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-voice-cache-'));
   const store = await openSqlite(join(folder, 'sonant.db'));
   onTestFinished(async () => {
     await store.close();

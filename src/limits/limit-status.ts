@@ -1,0 +1,34 @@
+// How much of its limits a key has left: returned in the rate-limit headers of every response.
+import { type Rate, statusAt } from './gcra.ts';
+import type { KeyLimits } from './key-limits.ts';
+
+export interface LimitStatus {
+  limits: KeyLimits;
+  requests: { remaining: number; fullInSeconds: number };
+  /** Only for a key with a monthly quota. */
+  characters?: { remaining: number; fullInSeconds: number };
+}
+
+/** Receives the status of a key, also when its request is rejected. */
+export type ReportLimitStatus = (limitStatus: LimitStatus) => void;
+
+const burstMax = 100;
+
+export const rateOf = ({ requestsPerMinute }: Pick<KeyLimits, 'requestsPerMinute'>): Rate => ({
+  perMinute: requestsPerMinute,
+  burst: Math.min(burstMax, requestsPerMinute),
+});
+
+/** What is left of a monthly quota, and when the month ends. */
+export interface LeftOfMonth {
+  characters: number;
+  endsMs: number;
+}
+
+export function toLimitStatus(limits: KeyLimits, fullAtUs: number, nowUs: number, left?: LeftOfMonth): LimitStatus {
+  const { remaining, fullInUs } = statusAt(fullAtUs, nowUs, rateOf(limits));
+  const requests = { remaining, fullInSeconds: Math.ceil(fullInUs / 1_000_000) };
+  if (!left) return { limits, requests };
+  const fullInSeconds = Math.ceil((left.endsMs - nowUs / 1000) / 1000);
+  return { limits, requests, characters: { remaining: Math.max(0, left.characters), fullInSeconds } };
+}

@@ -1,0 +1,69 @@
+// The monthly character quota of one key owner, counted in this process. The count of a month starts with what the usage
+// ledger has, and this process then adds what it speaks itself.
+import type { LeftOfMonth } from './limit-status.ts';
+import { monthAt } from './month.ts';
+import { checkFitsQuota, tooManyCharacters } from './rate-limit-failures.ts';
+
+export interface MonthlyQuota {
+  left(quota: number): Promise<LeftOfMonth>;
+  /** Charges the characters, or fails and charges none. Without a quota they are only counted. */
+  take(chars: number, quota: number | undefined): Promise<QuotaCharge>;
+}
+
+export interface QuotaCharge {
+  refund(chars: number): void;
+}
+
+export interface MonthlyQuotaOptions {
+  /** The characters that the ledger has since then. */
+  spentSince(sinceMs: number): Promise<number>;
+  now(): number;
+  /** The part of what is left that this process may use. */
+  share: number;
+}
+
+interface CountedMonth {
+  endsMs: number;
+  /** `before` comes from the ledger; `chars` is the current count, `before` included. */
+  spent: Promise<{ before: number; chars: number }>;
+}
+
+export function createMonthlyQuota({ spentSince, now, share }: MonthlyQuotaOptions): MonthlyQuota {
+  let month: CountedMonth | undefined;
+
+  const currentMonth = (): CountedMonth => {
+    if (month && now() < month.endsMs) return month;
+    const { beginsMs, endsMs } = monthAt(now());
+    const spent = spentSince(beginsMs).then((chars) => ({ before: chars, chars }));
+    // The next call reads the ledger again.
+    spent.catch(() => {
+      month = undefined;
+    });
+    month = { endsMs, spent };
+    return month;
+  };
+  const leftOf = (quota: number, { before, chars }: Awaited<CountedMonth['spent']>) =>
+    before + Math.floor((quota - before) * share) - chars;
+
+  return {
+    async left(quota) {
+      const { endsMs, spent } = currentMonth();
+      return { characters: leftOf(quota, await spent), endsMs };
+    },
+    async take(chars, quota) {
+      if (quota !== undefined) checkFitsQuota(chars, quota);
+      // Without a quota, a month that was counted before still is: the key may get a quota again.
+      const counted = quota === undefined ? month : currentMonth();
+      const spent = await counted?.spent;
+      if (!counted || !spent) return { refund() {} };
+      const left = quota === undefined ? Infinity : leftOf(quota, spent);
+      if (quota !== undefined && chars > left) throw tooManyCharacters(chars, quota, left, counted.endsMs - now());
+      spent.chars += chars;
+      return {
+        refund(refunded) {
+          spent.chars -= refunded;
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,151 @@
+// New stored voices: bound to voices of engines, or cloned from recordings of a person. Of a clone, the consent is stored
+// with the voice, and what engines speak it from is stored encrypted.
+import type { Engine } from '../engines/engine.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
+import { createId } from '../id.ts';
+import type { Actor } from '../keys/actor.ts';
+import { createSlots } from '../speech/slots.ts';
+import type { SealedClone } from '../store/voice-rows.ts';
+import type { MadeClone, MadeClones, MakeClones } from './clone-making.ts';
+import type { Vault } from './clone-vault.ts';
+import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
+import { checkBindings, checkSpoken, languagesOf } from './voice-bindings.ts';
+import { type NewVoice, takenFault, toNewRow, type VoiceChanges } from './voice-changes.ts';
+import {
+  type CloneFields,
+  checkLanguages,
+  checkVoiceFields,
+  checkVoiceId,
+  faultTo,
+  type VoiceFields,
+} from './voice-fields.ts';
+import { toRecordEntry } from './voice-record.ts';
+
+export interface VoiceMaking {
+  /** Both return the id of the new voice. */
+  create(voiceId: string | undefined, fields: VoiceFields, actor: Actor): Promise<string>;
+  clone(fields: CloneFields, actor: Actor, signal: AbortSignal): Promise<string>;
+}
+
+export interface VoiceMakingOptions {
+  changes: VoiceChanges;
+  engines: readonly Engine[];
+  makeClones: MakeClones;
+  vault: Vault;
+}
+
+/** How many clones are made at once; as many again wait. */
+const cloningMax = 4;
+
+export function createVoiceMaking({ changes, engines, makeClones, vault }: VoiceMakingOptions): VoiceMaking {
+  const slots = createSlots({ speakingMax: cloningMax, waitingMax: cloningMax });
+
+  return {
+    async create(requestedId, fields, actor) {
+      checkMayMake(actor);
+      const { bindings, languageCodes } = checkNewVoice(requestedId, fields, engines, changes);
+      const voiceId = changes.chooseId(requestedId);
+      const atMs = Date.now();
+      const { name = '', description = '', labels = {}, enabled = true } = fields;
+      const voice: NewVoice = {
+        voiceId,
+        name,
+        description,
+        kind: 'stock',
+        status: enabled ? 'ready' : 'disabled',
+        languageCodes,
+        labels,
+        bindings,
+        consent: null,
+      };
+      await changes.apply(voiceId, (row) => ({
+        row: toNewRow(row, voice, atMs),
+        entry: toRecordEntry({ action: 'create', voiceId, atMs, detail: fields }, actor),
+      }));
+      return voiceId;
+    },
+
+    async clone(fields, actor, signal) {
+      checkMayMake(actor);
+      const faults = fields.voiceId !== undefined && changes.isTaken(fields.voiceId) ? [takenFault] : [];
+      const release = await slots.take(actor.name, signal);
+      const made = await makeClones(fields, { callerId: actor.name, faults, signal }).finally(release);
+      const voiceId = changes.chooseId(fields.voiceId);
+      const atMs = Date.now();
+      const { name, description, labels } = fields;
+      const consent = toConsentRecord(fields, made, actor, atMs);
+      const sealed = await Promise.all(made.clones.map((clone) => sealClone(clone, vault)));
+      signal.throwIfAborted();
+      const voice: NewVoice = {
+        voiceId,
+        name,
+        description,
+        kind: 'cloned',
+        status: 'ready',
+        languageCodes: [...new Set(made.clones.flatMap(({ languageCodes }) => languageCodes))],
+        labels,
+        bindings: sealed.map(({ binding }) => binding),
+        consent,
+      };
+      const engineNames = made.clones.map(({ engine }) => engine);
+      const evidence = { consent, referenceSha256: made.referenceSha256, engines: engineNames };
+      await changes.apply(voiceId, (row) => ({
+        row: toNewRow(row, voice, atMs),
+        entry: toRecordEntry({ action: 'clone', voiceId, atMs, detail: evidence }, actor),
+        clones: sealed.map(({ clone }) => clone),
+      }));
+      return voiceId;
+    },
+  };
+}
+
+function checkMayMake({ voiceIds }: Actor): void {
+  if (!voiceIds) return;
+  throw new Failure('access_denied', { message: 'This key is limited to some voices, and can make no other.' });
+}
+
+/** Fails with every fault of the fields. */
+function checkNewVoice(
+  requestedId: string | undefined,
+  fields: VoiceFields,
+  engines: readonly Engine[],
+  { isTaken }: VoiceChanges,
+): { bindings: readonly BindingRecord[]; languageCodes: readonly string[] } {
+  const faults: FieldViolation[] = [];
+  const fault = faultTo(faults);
+  if (requestedId !== undefined) checkVoiceId(requestedId, fault);
+  if (!fields.name) fault('name', 'required', 'name the voice');
+  if (!fields.bindings?.length) fault('bindings', 'required', 'tell who speaks it: {"engine", "voice_id"}');
+  checkVoiceFields({ ...fields, name: fields.name || undefined }, fault);
+  const bindings = fields.bindings?.length ? checkBindings(fields.bindings, [], engines, faults) : [];
+  const languageCodes = checkLanguages(fields.languageCodes ?? languagesOf(bindings, engines), fault);
+  checkSpoken(languageCodes, bindings, engines, faults);
+  if (requestedId !== undefined && isTaken(requestedId)) faults.push(takenFault);
+  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+  return { bindings, languageCodes };
+}
+
+const toConsentRecord = (
+  { speakerName }: CloneFields,
+  { consentScript, languageCode, consentSha256 }: MadeClones,
+  actor: Actor,
+  atMs: number,
+): ConsentRecord => ({
+  speakerName,
+  statement: consentScript,
+  languageCode,
+  audioSha256: consentSha256,
+  givenAtMs: atMs,
+  confirmedBy: actor.name,
+});
+
+async function sealClone(
+  { engine, gainDb, languageCodes, plain }: MadeClone,
+  vault: Vault,
+): Promise<{ binding: BindingRecord; clone: SealedClone }> {
+  const cloneId = createId('cln');
+  return {
+    binding: { engine, cloneId, gainDb, languageCodes },
+    clone: { cloneId, sealed: await vault.seal(plain, cloneId) },
+  };
+}
