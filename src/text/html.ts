@@ -1,5 +1,5 @@
-// The HTML and SSML that turns up in text to be spoken: which names are tags, which of them end a paragraph or a table
-// cell, and what the entities stand for (https://html.spec.whatwg.org/#named-character-references, the common ones).
+// HTML and SSML in input text: tag names, the tags that end a paragraph or a table cell, and the common named entities
+// (https://html.spec.whatwg.org/#named-character-references).
 
 const names = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));
 
@@ -9,10 +9,10 @@ export const blockTags = names(`
   hr li main nav ol option p paragraph pre section select summary table tbody tfoot thead title tr ul
 `);
 
-/** Tags between which a reader pauses. */
+/** Tags that become a pause. */
 export const cellTags = names('td th break');
 
-/** The other tags. A name in angle brackets that is none of these is a word: "Dear <name>". */
+/** The other tags. Any other name in angle brackets is a word: "Dear <name>". */
 export const inlineTags = names(`
   a abbr acronym area audio b base bdi bdo big body br button canvas caption center cite code col colgroup data datalist
   del dfn dialog em embed emphasis font frame frameset head html i iframe img input ins kbd label legend lexicon link
@@ -129,7 +129,7 @@ export const entities: Readonly<Record<string, string>> = {
 
 const entityPattern = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([A-Za-z]\w{1,15}));/y;
 
-/** The entity at `at` and how long it is written, or undefined where there is none. */
+/** The entity at `at`: what it stands for and its length in the source; undefined if there is none. */
 export function entityAt(text: string, at: number): { stands: string; length: number } | undefined {
   entityPattern.lastIndex = at;
   const match = entityPattern.exec(text);
