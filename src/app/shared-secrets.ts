@@ -22,7 +22,7 @@ export async function checkSharedSecrets(config: Config, rows: FingerprintRows):
       continue;
     }
     const fingerprint = createHmac('sha256', secret).update(use).digest('hex');
-    if ((await rows.keep(name, fingerprint, config.areSecretsNew)) === fingerprint) continue;
+    if ((await rows.record(name, fingerprint, config.areSecretsNew)) === fingerprint) continue;
     const allowed =
       'is another one than the replicas of this database have; to change it, stop them and set SONANT_NEW_SECRETS=1';
     mistakes.push({ name, source, allowed });

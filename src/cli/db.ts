@@ -1,6 +1,6 @@
 // `sonant db migrate|copy`: the database, brought up to this version by a job of its own, or moved to PostgreSQL.
 import { existsSync } from 'node:fs';
-import { copyDatabase } from '../store/database-copy.ts';
+import { copyDatabase } from '../store/copy-database.ts';
 import { inspectStore, openStore, sqliteFileOf } from '../store/open-store.ts';
 import { openSqlite } from '../store/sqlite.ts';
 import { type Command, type CommandLine, formatTable, parseCommandArgs, UsageError } from './command.ts';
@@ -50,7 +50,7 @@ async function copy({ loadConfig, print }: CommandLine, isJson: boolean): Promis
   const file = sqliteFileOf(config);
   if (!existsSync(file)) throw new UsageError(`there is no ${file} to be moved`);
   await using opened = new AsyncDisposableStack();
-  const from = await openSqlite(file, { isAlone: true });
+  const from = await openSqlite(file, { isExclusive: true });
   opened.defer(() => from.close());
   const to = await openStore(config);
   opened.defer(() => to.close());

@@ -1,14 +1,14 @@
 // The ledger as it is written: what is to be noted at the same moment is added up and written as one, and whoever noted it
 // waits for that. So many syntheses at once cost no more than one, and what is acknowledged is still on the books.
-import type { Spoken, UsageRows } from '../store/usage-rows.ts';
+import type { UsageRow, UsageRows } from '../store/usage-rows.ts';
 
 export interface UsageLedger {
   /** Settles when it is kept. */
-  add(spoken: Spoken): Promise<void>;
+  add(spoken: UsageRow): Promise<void>;
 }
 
 interface Page {
-  sums: Map<string, Spoken>;
+  sums: Map<string, UsageRow>;
   written: Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>): UsageLedger 
   let page: Page | undefined;
 
   const openPage = (): Page => {
-    const sums = new Map<string, Spoken>();
+    const sums = new Map<string, UsageRow>();
     const written = new Promise<void>((resolve, reject) => {
       setImmediate(() => {
         page = undefined;
@@ -38,7 +38,7 @@ export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>): UsageLedger 
   };
 }
 
-const plus = (one: Spoken, other: Spoken): Spoken => ({
+const plus = (one: UsageRow, other: UsageRow): UsageRow => ({
   ...one,
   requests: one.requests + other.requests,
   characters: one.characters + other.characters,
