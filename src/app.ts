@@ -1,17 +1,17 @@
-// Builds the service from a Config: the only file that knows everyone. What it opens, it closes in reverse.
+// Builds the service from a Config: the only file that imports every room. Everything is closed in reverse order.
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { drainDoors } from './app/drain-doors.ts';
 import { logEnd } from './app/log-end.ts';
-import { createMeasuring } from './app/measuring.ts';
 import { openClips } from './app/open-clips.ts';
 import { type OpenedSpeech, openSpeech } from './app/open-speech.ts';
+import { readTls } from './app/read-tls.ts';
+import { createServiceMetrics } from './app/service-metrics.ts';
 import { checkSharedSecrets } from './app/shared-secrets.ts';
-import { openSharing, tellReplicas } from './app/sharing.ts';
+import { openSharedState, publishKeyChange } from './app/shared-state.ts';
 import { signInOptionsOf } from './app/sign-in-options.ts';
-import { blame, readTls } from './app/tls.ts';
-import { openVoiceKeeping, type VoiceKeeping } from './app/voice-keeping.ts';
-import type { Config } from './config.ts';
+import { openStoredVoices, type StoredVoices } from './app/stored-voices.ts';
+import { asConfigError, type Config } from './config.ts';
 import { openClipSweep } from './delivery/clip-sweep.ts';
 import { createDelivery } from './delivery/delivery.ts';
 import { readCaptions } from './delivery/stored-captions.ts';
@@ -45,7 +45,7 @@ import type { VoiceManagement } from './voices/voice-management.ts';
 import { createVoicePreview } from './voices/voice-preview.ts';
 import { createVoicePurge } from './voices/voice-purge.ts';
 
-/** The heart alone, for the command line, with the voices of the database if there is one. */
+/** Speech without listeners, for the command line; with the stored voices if there is a database. */
 export interface App extends Pick<OpenedSpeech, 'voices' | 'speech'> {
   close(): Promise<void>;
 }
@@ -54,8 +54,8 @@ export async function openApp(config: Config, definitions: readonly EngineDefini
   await using opened = new AsyncDisposableStack();
   let listStored: ListStored | undefined;
   if (isStoreThere(config)) {
-    const keeping = await openKeeping(config, opened);
-    listStored = keeping.voiceCache.list;
+    const storedVoices = await openVoicesOfStore(config, opened);
+    listStored = storedVoices.voiceCache.list;
   }
   const { voices, speech, close } = await openSpeech({ config, definitions, listStored });
   opened.defer(close);
@@ -63,10 +63,10 @@ export async function openApp(config: Config, definitions: readonly EngineDefini
   return { voices, speech, close: () => kept.disposeAsync() };
 }
 
-/** The desk of voices, for the command line. */
-export interface OpenedVoiceManagement extends Pick<VoiceKeeping, 'rows' | 'vault'> {
+/** Voice management, for the command line. */
+export interface OpenedVoiceManagement extends Pick<StoredVoices, 'rows' | 'vault'> {
   voices: Voices;
-  desk: VoiceManagement;
+  management: VoiceManagement;
   close(): Promise<void>;
 }
 
@@ -75,26 +75,27 @@ export async function openVoiceManagement(
   definitions: readonly EngineDefinition[],
 ): Promise<OpenedVoiceManagement> {
   await using opened = new AsyncDisposableStack();
-  const keeping = await openKeeping(config, opened);
-  const heart = await openSpeech({ config, definitions, listStored: keeping.voiceCache.list });
-  opened.defer(heart.close);
+  const storedVoices = await openVoicesOfStore(config, opened);
+  const speech = await openSpeech({ config, definitions, listStored: storedVoices.voiceCache.list });
+  opened.defer(speech.close);
   const kept = opened.move();
-  const { rows, vault } = keeping;
-  return { rows, vault, voices: heart.voices, desk: keeping.createManagement(heart), close: () => kept.disposeAsync() };
+  const { rows, vault } = storedVoices;
+  const management = storedVoices.createManagement(speech);
+  return { rows, vault, voices: speech.voices, management, close: () => kept.disposeAsync() };
 }
 
-/** What stored audio there is of a voice that has ended, the service sees to when it finds out. */
-async function openKeeping(config: Config, opened: AsyncDisposableStack): Promise<VoiceKeeping> {
+/** Purges no audio of deleted voices: the service does, when it sees the change. */
+async function openVoicesOfStore(config: Config, opened: AsyncDisposableStack): Promise<StoredVoices> {
   const store = await openStore(config);
   opened.defer(() => store.close());
-  const keeping = await openVoiceKeeping(config, store, { purge: async () => {}, onFault() {} });
-  opened.defer(keeping.close);
-  return keeping;
+  const storedVoices = await openStoredVoices(config, store, { purge: async () => {}, onFault() {} });
+  opened.defer(storedVoices.close);
+  return storedVoices;
 }
 
-/** The keys alone, for the command line. */
+/** Key management, for the command line. */
 export interface Keys {
-  desk: KeyManagement;
+  management: KeyManagement;
   close(): Promise<void>;
 }
 
@@ -102,26 +103,26 @@ export async function openKeys(config: Config): Promise<Keys> {
   await using opened = new AsyncDisposableStack();
   const store = await openStore(config);
   opened.defer(() => store.close());
-  const onChange = (changed: ChangedKey) => tellReplicas(config, changed);
-  const desk = createKeyManagement({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange });
+  const onChange = (changed: ChangedKey) => publishKeyChange(config, changed);
+  const management = createKeyManagement({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange });
   const kept = opened.move();
-  return { desk, close: () => kept.disposeAsync() };
+  return { management, close: () => kept.disposeAsync() };
 }
 
-/** The ledger alone, for the command line. */
+/** The usage table, for the command line. */
 export async function openUsage(config: Config): Promise<{ usage: UsageRows; close(): Promise<void> }> {
   const store = await openStore(config);
   return { usage: createUsageRows(store), close: () => store.close() };
 }
 
-/** All of it, serving. */
+/** The running service. */
 export interface Service {
   httpPort: number;
   grpcPort: number;
   baseUrl: string;
-  /** The key that was made because there was none. */
+  /** The key that was created because there was none. */
   firstKey: FirstKey | undefined;
-  /** Says that it leaves, lets what runs finish for a while, ends the rest, and closes everything. */
+  /** Reports not ready, lets running requests finish for a while, ends the rest, and closes everything. */
   drain(): Promise<void>;
 }
 
@@ -129,7 +130,7 @@ export interface ServiceOptions {
   config: Config;
   definitions: readonly EngineDefinition[];
   log: Log;
-  /** Both doors on the HTTP address. */
+  /** Serve gRPC on the HTTP address too. */
   isSinglePort: boolean;
 }
 
@@ -150,13 +151,13 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     for (const gateway of gateways) gateway.forgetVoice(voiceId);
     return purgeVoice(voiceId, madeBeforeMs);
   };
-  const keeping = await openVoiceKeeping(config, store, { purge, onFault });
-  opened.defer(keeping.close);
-  const measuring = createMeasuring();
-  const listStored = keeping.voiceCache.list;
-  const heart = await openSpeech({ config, definitions, listStored, watch: measuring.engineWatch });
+  const storedVoices = await openStoredVoices(config, store, { purge, onFault });
+  opened.defer(storedVoices.close);
+  const metrics = createServiceMetrics();
+  const listStored = storedVoices.voiceCache.list;
+  const heart = await openSpeech({ config, definitions, listStored, watch: metrics.engineWatch });
   opened.defer(heart.close);
-  measuring.watchHeart(heart);
+  metrics.watchSpeech(heart);
 
   const keyRows = createApiKeyRows(store);
   const pepper = pepperOf(config);
@@ -166,13 +167,13 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   opened.defer(() => keyVerifier.close());
   const usage = createUsageRows(store);
   const spentSince = (ownerId: string, sinceMs: number) => usage.charactersSince(ownerId, dayOf(sinceMs));
-  const sharing = await openSharing({ config, spentSince, log });
-  opened.defer(() => sharing.close());
-  if (sharing.limiterState()) measuring.watchSharing(() => sharing.limiterState()!);
-  const { limiter, addresses } = sharing;
+  const sharedState = await openSharedState({ config, spentSince, log });
+  opened.defer(() => sharedState.close());
+  if (sharedState.limiterState()) metrics.watchRedis(() => sharedState.limiterState()!);
+  const { limiter, addresses } = sharedState;
   const onKeyChange = (changed: ChangedKey) => {
     keyVerifier.forget();
-    return sharing.tellOf(changed);
+    return sharedState.publishKeyChange(changed);
   };
   const desk = createKeyManagement({ rows: keyRows, pepper, onChange: onKeyChange });
   const signing = await signInOptionsOf(config);
@@ -184,14 +185,14 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
   const { engines, voices, speech } = heart;
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
-  const delivery = createDelivery({ speech, voices, clips, index: clipRows, links }, sharing.singleFlight);
+  const delivery = createDelivery({ speech, voices, clips, index: clipRows, links }, sharedState.singleFlight);
   const onCallEnd = (ended: EndedCall) => {
-    measuring.onCallEnd(ended);
+    metrics.onCallEnd(ended);
     const { failure, ...call } = ended;
     logEnd(log, 'info', 'call', call, failure);
   };
   const onRequestEnd = (ended: EndedRequest) => {
-    measuring.onRequestEnd(ended);
+    metrics.onRequestEnd(ended);
     const { failure, ...request } = ended;
     logEnd(log, 'debug', 'request', request, failure);
   };
@@ -200,22 +201,22 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     voicing: {
       voices,
       engines,
-      desk: keeping.createManagement(heart),
+      desk: storedVoices.createManagement(heart),
       preview: createVoicePreview({ voices, delivery }),
     },
     access: { admit, isInForce: keyVerifier.isInForce, desk },
     onCallEnd,
   });
-  // What other processes have changed is heard of at once where the store can tell.
+  // Changes by other processes take effect at once where the store can notify.
   const onKeys = () => {
     keyVerifier.forget();
     services.checkKeys();
   };
   opened.defer(store.listen('keys', onKeys));
-  opened.defer(store.listen('voices', () => void keeping.voiceCache.refresh().catch(onFault)));
+  opened.defer(store.listen('voices', () => void storedVoices.voiceCache.refresh().catch(onFault)));
 
   const { isStrict, allowedOrigins, isBehindProxy } = config;
-  const rpc = await blame(config, 'SONANT_GRPC_ADDR', () =>
+  const rpc = await asConfigError(config, 'SONANT_GRPC_ADDR', () =>
     openRpcServer({
       services,
       onFault,
@@ -224,7 +225,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     }),
   );
   opened.defer(() => rpc.drain(0));
-  const gateway = await blame(config, 'SONANT_HTTP_ADDR', () =>
+  const gateway = await asConfigError(config, 'SONANT_HTTP_ADDR', () =>
     openGateway({
       services,
       admit,
@@ -233,7 +234,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       remembering: {
         idempotency: createIdempotency({ rows: createAnswerRows(store), isAlive: clipRows.isAlive }),
         tickets: createTickets({ rows: createTicketRows(store), seal: signing.seal }),
-        relay: sharing.relay,
+        relay: sharedState.relay,
       },
       files: {
         find: clipRows.find,
@@ -244,7 +245,10 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       },
       settings: {
         ...(!isSinglePort && { address: config.httpAddr, ...(tls && { tls }) }),
-        ...{ baseUrl, isBehindProxy, isStrict, allowedOrigins },
+        baseUrl,
+        isBehindProxy,
+        isStrict,
+        allowedOrigins,
       },
       watch: {
         checks: [
@@ -252,7 +256,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
           { name: 'engines', isReady: async () => voices.list().length > 0 },
         ],
         onRequestEnd,
-        readMetrics: measuring.text,
+        readMetrics: metrics.text,
         onFault,
       },
     }),
@@ -261,7 +265,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   gateways.push(gateway);
   const doors = { toHttp1: gateway.accept, toHttp2: rpc.accept };
   const shared = isSinglePort
-    ? await blame(config, 'SONANT_HTTP_ADDR', () => openSharedPort({ address: config.httpAddr, tls, ...doors }))
+    ? await asConfigError(config, 'SONANT_HTTP_ADDR', () => openSharedPort({ address: config.httpAddr, tls, ...doors }))
     : undefined;
   httpPort = shared?.port ?? gateway.port;
   const kept = opened.move();
@@ -271,13 +275,13 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     baseUrl: baseUrl(),
     firstKey,
     async drain() {
-      // Those who send requests here hear of it before one is refused.
+      // Load balancers see that it is not ready before a request is refused.
       gateway.leave();
       services.health.close();
       await sleep(config.leaveSeconds * 1000);
       shared?.close();
       await drainDoors([rpc, gateway], config.drainSeconds * 1000, onFault);
-      // All that was acknowledged is kept already; what else goes wrong now is for the log.
+      // Everything acknowledged is stored already; further faults are logged.
       await kept.disposeAsync().catch(onFault);
     },
   };
@@ -285,7 +289,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
 
 const pepperOf = ({ keyPepper }: Config) => (keyPepper === '' ? undefined : createPepper(keyPepper));
 
-/** Where this machine itself reaches a listener: one on all addresses is reached on the machine's own. */
+/** The URL of a listener on this machine; one on all addresses is reached through localhost. */
 function localUrl(host: string, port: number, isSecure: boolean): string {
   const isEverywhere = host === '0.0.0.0' || host === '::';
   const name = isEverywhere ? 'localhost' : isIPv6(host) ? `[${host}]` : host;

@@ -1,8 +1,8 @@
-// `sonant config`: the settings in force and where each comes from; with --help, every setting there is.
+// `sonant config`: prints the settings in force and the source of each; with --help, describes all settings.
 
 import { allSettings } from '../config.ts';
 import { registry } from '../engines/registry.ts';
-import { type Command, formatTable, parseCommandArgs } from './command.ts';
+import { type Command, formatTable, parseCommandArgs, toJsonText } from './command.ts';
 
 const options = { json: { type: 'boolean' } } as const;
 
@@ -12,8 +12,8 @@ export const configCommand: Command = {
   options,
   help: () => `Usage: sonant config [--json]
 
-Prints every setting with its value and where the value comes from; secrets are hidden. Settings are read from the
-environment, from .env and from sonant.toml (data_dir = "..." is SONANT_DATA_DIR), the first that has one.
+Prints every setting with its value and source; secrets are hidden. Settings are read from the environment, .env and
+sonant.toml (data_dir = "..." is SONANT_DATA_DIR), in this order of precedence.
 
 ${allSettings(registry)
   .map(
@@ -29,11 +29,7 @@ ${allSettings(registry)
       value: setting.secret && value !== '' ? '(hidden)' : value,
       source,
     }));
-    print(
-      values.json
-        ? JSON.stringify(rows, null, 2)
-        : formatTable(rows.map((row) => [row.name, String(row.value), row.source])),
-    );
+    print(values.json ? toJsonText(rows) : formatTable(rows.map((row) => [row.name, String(row.value), row.source])));
     return 0;
   },
 };
