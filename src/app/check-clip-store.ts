@@ -25,8 +25,8 @@ export async function checkClipStore({ clips, linkTo }: OpenedClips): Promise<vo
     if (!linkTo) return;
     const { url } = await linkTo({ key, contentType, fileName: `${key}.wav`, expiresAtMs: Date.now() + lifeMs });
     await step(`read by links, such as ${url.replace(/\?.*/, '')}`, async () => {
-      const answer = await fetch(url, { signal: AbortSignal.timeout(linkMs) });
-      if (!answer.ok || !bytes.equals(await answer.bytes())) throw new Error(`the response is ${answer.status}`);
+      const response = await fetch(url, { signal: AbortSignal.timeout(linkMs) });
+      if (!response.ok || !bytes.equals(await response.bytes())) throw new Error(`the response is ${response.status}`);
     });
   } finally {
     await step('deleted', () => clips.remove(key));

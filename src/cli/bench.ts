@@ -2,15 +2,7 @@
 // of speech per second, and errors. Prints a row a second while it runs.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  type Command,
-  CommandError,
-  type CommandLine,
-  onlyArgument,
-  parseCommandArgs,
-  toJsonText,
-  UsageError,
-} from './command.ts';
+import { type Command, CommandError, type CommandLine, onlyArgument, parseCommandArgs, UsageError } from './command.ts';
 import { createLoadTally, type LoadReport } from './load/load-tally.ts';
 import { runLoad } from './load/run-load.ts';
 import { type CallerOptions, openCaller, Refusal, type ServiceCaller, ways } from './load/service-caller.ts';
@@ -65,7 +57,7 @@ throttled, not as failed. Exits with 1 if a call failed.
     const stopRows = flags.json ? () => {} : printRows(tally.reportInterval, line.print);
     await runLoad({ ...load, voiceId }, caller, tally, line.signal).finally(stopRows);
     const total = tally.reportTotal();
-    line.print(flags.json ? toJsonText({ ...about, ...total }) : formatTotal(total));
+    line.print(flags.json ? JSON.stringify({ ...about, ...total }, null, 2) : formatTotal(total));
     return total.failed > 0 || total.done === 0 ? 1 : 0;
   },
 };
@@ -114,7 +106,7 @@ async function findVoice(caller: ServiceCaller, url: string): Promise<string> {
   return voiceId;
 }
 
-const columns: readonly (readonly [head: string, cell: (told: LoadReport) => string])[] = [
+const columns: readonly (readonly [head: string, cell: (report: LoadReport) => string])[] = [
   ['DONE', ({ done }) => String(done)],
   ['FAILED', ({ failed }) => String(failed)],
   ['THROTTLED', ({ throttled }) => String(throttled)],

@@ -103,8 +103,6 @@ export async function withOpened<T extends { close(): Promise<void> }, Result>(
   }
 }
 
-export const toJsonText = (value: unknown): string => JSON.stringify(value, null, 2);
-
 const stateColours = {
   ready: 'green',
   active: 'green',

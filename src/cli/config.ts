@@ -2,7 +2,7 @@
 
 import { allSettings } from '../config.ts';
 import { registry } from '../engines/registry.ts';
-import { type Command, formatTable, parseCommandArgs, toJsonText } from './command.ts';
+import { type Command, formatTable, parseCommandArgs } from './command.ts';
 
 const options = { json: { type: 'boolean' } } as const;
 
@@ -29,7 +29,11 @@ ${allSettings(registry)
       value: setting.secret && value !== '' ? '(hidden)' : value,
       source,
     }));
-    print(values.json ? toJsonText(rows) : formatTable(rows.map((row) => [row.name, String(row.value), row.source])));
+    print(
+      values.json
+        ? JSON.stringify(rows, null, 2)
+        : formatTable(rows.map((row) => [row.name, String(row.value), row.source])),
+    );
     return 0;
   },
 };

@@ -10,7 +10,6 @@ import {
   formatTable,
   onlyArgument,
   parseCommandArgs,
-  toJsonText,
   UsageError,
 } from './command.ts';
 
@@ -47,7 +46,7 @@ async function migrate({ loadConfig, print }: CommandLine, isJson: boolean): Pro
   const store = await openStore(config);
   await store.close();
   const found = await inspectStore(config);
-  print(isJson ? toJsonText(found) : found.message);
+  print(isJson ? JSON.stringify(found, null, 2) : found.message);
 }
 
 async function copy({ loadConfig, print }: CommandLine, isJson: boolean): Promise<void> {
@@ -63,5 +62,5 @@ async function copy({ loadConfig, print }: CommandLine, isJson: boolean): Promis
   const copied = await copyDatabase(from, to);
   const rows = copied.map(({ name, rows, sha256 }) => ({ table: name, rows, sha256 }));
   const table = formatTable([['TABLE', 'ROWS', 'SHA-256'], ...rows.map((row) => Object.values(row).map(String))]);
-  print(isJson ? toJsonText(rows) : `${table}\n\nAll rows of ${file} are in PostgreSQL now.`);
+  print(isJson ? JSON.stringify(rows, null, 2) : `${table}\n\nAll rows of ${file} are in PostgreSQL now.`);
 }

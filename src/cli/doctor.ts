@@ -10,7 +10,7 @@ import { registry } from '../engines/registry.ts';
 import type { Failure } from '../errors.ts';
 import { inspectRedis } from '../redis/inspect-redis.ts';
 import { inspectStore, isStoreThere } from '../store/open-store.ts';
-import { type Command, type CommandLine, formatTable, parseCommandArgs, toJsonText, withOpened } from './command.ts';
+import { type Command, type CommandLine, formatTable, parseCommandArgs, withOpened } from './command.ts';
 
 interface Finding {
   what: string;
@@ -57,7 +57,7 @@ anything is broken; an optional engine that is not installed is not an error.
     }
     print(
       values.json
-        ? toJsonText(findings)
+        ? JSON.stringify(findings, null, 2)
         : formatTable(
             findings.map(({ what, state, message }) => [state, what, message]),
             { stateColumn: 0 },

@@ -12,7 +12,6 @@ import {
   formatTable,
   onlyArgument,
   parseCommandArgs,
-  toJsonText,
   UsageError,
   withOpened,
 } from './command.ts';
@@ -81,7 +80,7 @@ const actions: Readonly<Record<string, Action>> = {
       if (page.length < pageSize) break;
       page = await management.list(operator, { size: pageSize, beforeKeyId: page.at(-1)!.keyId });
     }
-    if (json) return toJsonText(keys.map(toJson));
+    if (json) return JSON.stringify(keys.map(toJson), null, 2);
     const heading = ['ID', 'KEY', 'NAME', 'STATUS', 'SCOPES'];
     const rows = keys.map(({ keyId, hint, name, status, scopes }) => [keyId, hint, name, status, scopes.join(',')]);
     return formatTable([heading, ...rows], { stateColumn: 3 });
@@ -94,7 +93,7 @@ const actions: Readonly<Record<string, Action>> = {
   },
   async revoke(management, { json }, rest) {
     const apiKey = await management.revoke(onlyArgument(rest, 'sonant key revoke ID'), operator);
-    return json ? toJsonText(toJson(apiKey)) : `${apiKey.keyId} (${apiKey.name}) is revoked.`;
+    return json ? JSON.stringify(toJson(apiKey), null, 2) : `${apiKey.keyId} (${apiKey.name}) is revoked.`;
   },
 };
 
@@ -119,7 +118,7 @@ function toFields(flags: Flags): KeyFields {
 
 const formatMade = ({ key, apiKey }: MadeKey, { json }: Flags): string =>
   json
-    ? toJsonText({ ...toJson(apiKey), key })
+    ? JSON.stringify({ ...toJson(apiKey), key }, null, 2)
     : `${key}\n\nThis is the only time that it is shown. Its id is ${apiKey.keyId}.`;
 
 const toTime = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());

@@ -12,7 +12,7 @@ import type { Speech } from '../speech/synthesize.ts';
 import { isSpokenBy, type Voices } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { type AudioSink, openAudioFile, openStandardOutput } from './audio-sink.ts';
-import { type Command, parseCommandArgs, toJsonText, UsageError, withOpened } from './command.ts';
+import { type Command, parseCommandArgs, UsageError, withOpened } from './command.ts';
 import { openFifoToRead } from './fifo.ts';
 import { openPlayer, playerNames } from './player.ts';
 import { createProgressBar } from './progress-bar.ts';
@@ -72,7 +72,7 @@ Speaks TEXT, or the file given with -i, or standard input.
     });
     if (spoken.warnings.includes('nothing_spoken'))
       process.stderr.write('sonant: nothing in the text can be spoken; the sound is a short silence\n');
-    if (flags.json) line.print(toJsonText({ output: output ?? null, ...spoken }));
+    if (flags.json) line.print(JSON.stringify({ output: output ?? null, ...spoken }, null, 2));
     return 0;
   },
 };

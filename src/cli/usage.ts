@@ -2,7 +2,7 @@
 
 import { dayOf, isDay } from '../limits/usage-day.ts';
 import { usageGroups } from '../store/usage-rows.ts';
-import { type Command, formatTable, parseCommandArgs, toJsonText, UsageError, withOpened } from './command.ts';
+import { type Command, formatTable, parseCommandArgs, UsageError, withOpened } from './command.ts';
 
 const options = {
   from: { type: 'string' },
@@ -38,7 +38,7 @@ Prints the requests, characters and seconds of audio of all keys. Days are in UT
     const rows = sums.map(({ audioMs, ...sum }) => ({ ...sum, audio_seconds: audioMs / 1000 }));
     const cells = rows.map((row) => [row.group, ...[row.requests, row.characters, row.audio_seconds].map(String)]);
     const heading = [groupBy.toUpperCase(), 'REQUESTS', 'CHARACTERS', 'AUDIO SECONDS'];
-    print(values.json ? toJsonText(rows) : formatTable([heading, ...cells]));
+    print(values.json ? JSON.stringify(rows, null, 2) : formatTable([heading, ...cells]));
     return 0;
   },
 };

@@ -11,7 +11,6 @@ import {
   formatTable,
   onlyArgument,
   parseCommandArgs,
-  toJsonText,
   UsageError,
   withOpened,
 } from './command.ts';
@@ -70,7 +69,11 @@ const actions: Readonly<Record<string, Action>> = {
     if (rest.length > 0) throw new UsageError('the command is sonant voice list [--language CODE] [--json]');
     await withOpened(await openApp(), async (app) => {
       const voices = app.voices.list().filter(({ voice }) => language === undefined || isSpokenBy(voice, language));
-      print(json ? toJsonText(voices.map(toJson)) : formatTable([heading, ...voices.map(toRow)], { stateColumn: 2 }));
+      print(
+        json
+          ? JSON.stringify(voices.map(toJson), null, 2)
+          : formatTable([heading, ...voices.map(toRow)], { stateColumn: 2 }),
+      );
     });
   },
   export: async (line, { output }, rest) =>
@@ -90,13 +93,13 @@ const actions: Readonly<Record<string, Action>> = {
         voiceIds = [await importVoiceFile(await readFile(path, 'utf8'), rows, vault)];
         print(`${voiceIds} is imported.`);
       });
-    if (json) line.print(toJsonText({ voice_ids: voiceIds }));
+    if (json) line.print(JSON.stringify({ voice_ids: voiceIds }, null, 2));
   },
   delete: async (line, { json }, rest) =>
     withOpened(await line.openVoiceManagement(), async ({ management, voices }) => {
       const voiceId = checkStored(voices, onlyArgument(rest, 'sonant voice delete ID'));
       await management.remove(voiceId, operator);
-      line.print(json ? toJsonText({ voice_id: voiceId, deleted: true }) : `${voiceId} is deleted.`);
+      line.print(json ? JSON.stringify({ voice_id: voiceId, deleted: true }, null, 2) : `${voiceId} is deleted.`);
     }),
   revoke: async (line, { json }, rest) =>
     withOpened(await line.openVoiceManagement(), async ({ management, voices }) => {
@@ -104,12 +107,12 @@ const actions: Readonly<Record<string, Action>> = {
       const revoked = await management.revokeConsent(stored, operator);
       const { voiceId, name } = revoked.voice;
       const message = `${voiceId} (${name}) speaks no more, and its clones are destroyed.`;
-      line.print(json ? toJsonText(toJson(revoked)) : message);
+      line.print(json ? JSON.stringify(toJson(revoked), null, 2) : message);
     }),
   record: async (line, { json }) =>
     withOpened(await line.openVoiceManagement(), async ({ rows }) => {
       const entries = await Array.fromAsync(rows.readRecord());
-      if (json) return line.print(toJsonText(entries));
+      if (json) return line.print(JSON.stringify(entries, null, 2));
       const cells = entries.map(({ entry, atMs, actor, action, voiceId }) => [
         String(entry),
         new Date(atMs).toISOString(),

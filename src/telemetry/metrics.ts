@@ -13,7 +13,7 @@ export interface Metrics {
   counter(name: string, help: string): (labels?: Labels, by?: number) => void;
   /** A histogram of durations in seconds; the function that it returns observes one. */
   durations(name: string, help: string): (labels: Labels, seconds: number) => void;
-  /** A counter that is kept elsewhere. */
+  /** A counter whose value is read from elsewhere. */
   total(name: string, help: string, read: () => number): void;
   /** A gauge, read when the metrics are. */
   gauge(name: string, help: string, read: () => Iterable<readonly [Labels, number]>): void;

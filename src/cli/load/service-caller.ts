@@ -52,25 +52,25 @@ function createHttpCaller({ url, apiKey }: CallerOptions, toBody: Body, path: st
   const headers = { 'x-api-key': apiKey, 'content-type': 'application/json', 'cache-control': 'no-cache' };
   return {
     async firstVoice() {
-      const answer = await checked(await fetch(`${url}/api/voices?limit=1`, { headers: { 'x-api-key': apiKey } }));
-      const { voices } = (await answer.json()) as { voices: { voice_id: string }[] };
+      const response = await checked(await fetch(`${url}/api/voices?limit=1`, { headers: { 'x-api-key': apiKey } }));
+      const { voices } = (await response.json()) as { voices: { voice_id: string }[] };
       return voices[0]?.voice_id;
     },
     async speak(voiceId, text, onSound, signal) {
       const sound = { voice_id: voiceId, output_format: 'pcm', sample_rate: sampleRateHz };
       const body = JSON.stringify({ ...sound, ...toBody(text) });
-      const { body: answer } = await checked(await fetch(`${url}${path}`, { method: 'POST', headers, body, signal }));
-      if (path.endsWith('/sse')) return readEvents(answer!, onSound);
-      for await (const { length } of answer!) onSound(length);
+      const { body: response } = await checked(await fetch(`${url}${path}`, { method: 'POST', headers, body, signal }));
+      if (path.endsWith('/sse')) return readEvents(response!, onSound);
+      for await (const { length } of response!) onSound(length);
     },
   };
 }
 
-async function checked(answer: Response): Promise<Response> {
-  if (answer.ok) return answer;
-  const { error } = (await answer.json().catch(() => ({}))) as { error?: string };
-  const retryMs = answer.headers.get('retry-after-ms');
-  throw new Refusal(`${answer.status} ${error ?? 'not a reply of Sonant'}`, retryMs ? Number(retryMs) : undefined);
+async function checked(response: Response): Promise<Response> {
+  if (response.ok) return response;
+  const { error } = (await response.json().catch(() => ({}))) as { error?: string };
+  const retryMs = response.headers.get('retry-after-ms');
+  throw new Refusal(`${response.status} ${error ?? 'not a reply of Sonant'}`, retryMs ? Number(retryMs) : undefined);
 }
 
 /** Fails if the stream ends without the event `speech.audio.done`. */
