@@ -26,7 +26,7 @@ export async function checkClipStore({ clips, linkTo }: OpenedClips): Promise<vo
     const { url } = await linkTo({ key, contentType, fileName: `${key}.wav`, expiresAtMs: Date.now() + lifeMs });
     await step(`read by links, such as ${url.replace(/\?.*/, '')}`, async () => {
       const response = await fetch(url, { signal: AbortSignal.timeout(linkMs) });
-      if (!response.ok || !bytes.equals(await response.bytes())) throw new Error(`the response is ${response.status}`);
+      if (!response.ok || !bytes.equals(await response.bytes())) throw new Error(`it answers with ${response.status}`);
     });
   } finally {
     await step('deleted', () => clips.remove(key));

@@ -108,7 +108,7 @@ async function inspectS3(config: Config): Promise<Omit<Finding, 'what'>> {
   try {
     const opened = await openClips(config);
     await checkClipStore(opened).finally(() => opened.clips.close());
-    return { state: 'ready', message: `audio is stored in ${s3Bucket}/${s3Prefix}, links are ${s3Links}` };
+    return { state: 'ready', message: `audio is kept in ${s3Bucket}/${s3Prefix}, links are ${s3Links}` };
   } catch (error) {
     const { mistakes } = error as Partial<ConfigError>;
     return { state: 'broken', message: mistakes?.map(explainMistake).join('; ') ?? (error as Error).message };
