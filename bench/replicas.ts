@@ -90,7 +90,7 @@ async function openFleets(opened: AsyncDisposableStack): Promise<Fleets> {
   const newFolder = () => mkdtempSync(join(tmpdir(), 'sonant-bench-replica-'));
   const keys = await openKeys(loadConfig({ env: settings, folder: newFolder(), engines: [] }));
   const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000 };
-  const { key } = await keys.desk.create({ scopes: firstKeyScopes, limits }, operator);
+  const { key } = await keys.management.create({ scopes: firstKeyScopes, limits }, operator);
   await keys.close();
   const open = async (more: Parameters<typeof openService>[0]) => {
     const service = await openService(more);

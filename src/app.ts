@@ -1,19 +1,19 @@
-// Builds the service from a Config: the only file that knows everyone. What it opens, it closes in reverse.
+// Builds the service from a Config: the only file that imports every room. Everything is closed in reverse order.
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { drainDoors } from './app/drain-doors.ts';
 import { logEnd } from './app/log-end.ts';
-import { createMeasuring, type Measuring } from './app/measuring.ts';
 import { openClips } from './app/open-clips.ts';
 import { openSpeech } from './app/open-speech.ts';
 import { createOperations } from './app/operations.ts';
 import { pepperOf } from './app/pepper.ts';
+import { readTls } from './app/read-tls.ts';
+import { createServiceMetrics, type ServiceMetrics } from './app/service-metrics.ts';
 import { checkSharedSecrets } from './app/shared-secrets.ts';
-import { openSharing } from './app/sharing.ts';
+import { openSharedState } from './app/shared-state.ts';
 import { signInOptionsOf } from './app/sign-in-options.ts';
-import { blame, readTls } from './app/tls.ts';
-import { openVoiceKeeping } from './app/voice-keeping.ts';
-import type { Config } from './config.ts';
+import { openStoredVoices } from './app/stored-voices.ts';
+import { asConfigError, type Config } from './config.ts';
 import { openClipSweep } from './delivery/clip-sweep.ts';
 import type { EngineDefinition } from './engines/engine.ts';
 import { type Gateway, openGateway } from './gateway/gateway.ts';
@@ -43,9 +43,9 @@ export interface Service {
   httpPort: number;
   grpcPort: number;
   baseUrl: string;
-  /** The key that was made because there was none. */
+  /** The key that was created because there was none. */
   firstKey: FirstKey | undefined;
-  /** Says that it leaves, lets what runs finish for a while, ends the rest, and closes everything. */
+  /** Reports not ready, lets running requests finish for a while, ends the rest, and closes everything. */
   drain(): Promise<void>;
 }
 
@@ -53,21 +53,21 @@ export interface ServiceOptions {
   config: Config;
   definitions: readonly EngineDefinition[];
   log: Log;
-  /** Both doors on the HTTP address. */
+  /** Serve gRPC on the HTTP address too. */
   isSinglePort: boolean;
 }
 
 /** What every stage of opening the service works with. */
 interface Opening extends Pick<ServiceOptions, 'config' | 'definitions' | 'log'> {
   opened: AsyncDisposableStack;
-  measuring: Measuring;
+  metrics: ServiceMetrics;
   onFault(fault: unknown): void;
 }
 
 export async function openService({ config, definitions, log, isSinglePort }: ServiceOptions): Promise<Service> {
   await using opened = new AsyncDisposableStack();
   const onFault = (fault: unknown) => log.error('a fault that no caller was told of', { fault });
-  const opening: Opening = { config, definitions, log, opened, measuring: createMeasuring(), onFault };
+  const opening: Opening = { config, definitions, log, opened, metrics: createServiceMetrics(), onFault };
   const stored = await openStored(opening);
   const speaking = await openSpeaking(opening, stored);
   const access = await openAccess(opening, stored.store);
@@ -101,7 +101,9 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   speaking.gateways.push(gateway);
   const accept = { toHttp1: gateway.accept, toHttp2: rpc.accept };
   const shared = isSinglePort
-    ? await blame(config, 'SONANT_HTTP_ADDR', () => openSharedPort({ address: config.httpAddr, tls, ...accept }))
+    ? await asConfigError(config, 'SONANT_HTTP_ADDR', () =>
+        openSharedPort({ address: config.httpAddr, tls, ...accept }),
+      )
     : undefined;
   httpPort = shared?.port ?? gateway.port;
   const kept = opened.move();
@@ -137,7 +139,7 @@ async function openStored({ config, opened, onFault }: Opening) {
 
 /** The engines, the voices and speech. */
 async function openSpeaking(
-  { config, definitions, opened, measuring, onFault }: Opening,
+  { config, definitions, opened, metrics, onFault }: Opening,
   { store, sweep }: Awaited<ReturnType<typeof openStored>>,
 ) {
   const purgeVoice = createVoicePurge({ index: createClipRows(store), sweep });
@@ -146,17 +148,17 @@ async function openSpeaking(
     for (const gateway of gateways) gateway.forgetVoice(voiceId);
     return purgeVoice(voiceId, madeBeforeMs);
   };
-  const keeping = await openVoiceKeeping(config, store, { purge, onFault });
+  const keeping = await openStoredVoices(config, store, { purge, onFault });
   opened.defer(keeping.close);
   const { voiceCache } = keeping;
-  const core = await openSpeech({ config, definitions, listStored: voiceCache.list, watch: measuring.engineWatch });
+  const core = await openSpeech({ config, definitions, listStored: voiceCache.list, watch: metrics.engineWatch });
   opened.defer(core.close);
-  measuring.watchHeart(core);
+  metrics.watchSpeech(core);
   return { core, voiceCache, voiceManagement: keeping.createManagement(core), gateways };
 }
 
 /** Keys, limits and sign-in: whatever admission needs. */
-async function openAccess({ config, log, opened, measuring }: Opening, store: RowStore) {
+async function openAccess({ config, log, opened, metrics }: Opening, store: RowStore) {
   const rows = createApiKeyRows(store);
   const pepper = pepperOf(config);
   if (config.bootstrapKey !== '') await acceptBootstrapKey({ rows, pepper, key: config.bootstrapKey });
@@ -165,12 +167,12 @@ async function openAccess({ config, log, opened, measuring }: Opening, store: Ro
   opened.defer(() => keyVerifier.close());
   const usage = createUsageRows(store);
   const spentSince = (ownerId: string, sinceMs: number) => usage.charactersSince(ownerId, dayOf(sinceMs));
-  const sharing = await openSharing({ config, spentSince, log });
+  const sharing = await openSharedState({ config, spentSince, log });
   opened.defer(() => sharing.close());
-  if (sharing.limiterState()) measuring.watchSharing(() => sharing.limiterState()!);
+  if (sharing.limiterState()) metrics.watchRedis(() => sharing.limiterState()!);
   const onChange = (changed: ChangedKey) => {
     keyVerifier.forget();
-    return sharing.tellOf(changed);
+    return sharing.publishKeyChange(changed);
   };
   const keys = createKeyManagement({ rows, pepper, onChange });
   const signing = await signInOptionsOf(config);
@@ -182,12 +184,12 @@ async function openAccess({ config, log, opened, measuring }: Opening, store: Ro
 
 type Access = Awaited<ReturnType<typeof openAccess>>;
 
-const openRunner = ({ log, measuring }: Opening, { admit, keyVerifier }: Access): Runner =>
+const openRunner = ({ log, metrics }: Opening, { admit, keyVerifier }: Access): Runner =>
   createRunner({
     admit,
     isInForce: keyVerifier.isInForce,
     onCallEnd(ended) {
-      measuring.onCallEnd(ended);
+      metrics.onCallEnd(ended);
       const { failure, ...call } = ended;
       logEnd(log, 'info', 'call', call, failure);
     },
@@ -203,7 +205,7 @@ async function openRpc({ opening, tls, isSinglePort }: Listeners, services: Serv
   const { config, opened, onFault } = opening;
   const { isBehindProxy, grpcAddr: address } = config;
   const own = isSinglePort ? {} : { address, ...(tls && { tls }) };
-  const rpc = await blame(config, 'SONANT_GRPC_ADDR', () =>
+  const rpc = await asConfigError(config, 'SONANT_GRPC_ADDR', () =>
     openRpcServer({ services, onFault, isBehindProxy, ...own }),
   );
   opened.defer(() => rpc.drain(0));
@@ -220,11 +222,11 @@ interface HttpParts {
 }
 
 async function openHttp({ opening, tls, isSinglePort }: Listeners, parts: HttpParts): Promise<Gateway> {
-  const { config, log, opened, measuring, onFault } = opening;
+  const { config, log, opened, metrics, onFault } = opening;
   const { runner, services, operations, access, core, baseUrl } = parts;
   const { isStrict, allowedOrigins, isBehindProxy, httpAddr: address } = config;
   const own = isSinglePort ? {} : { address, ...(tls && { tls }) };
-  const gateway = await blame(config, 'SONANT_HTTP_ADDR', () =>
+  const gateway = await asConfigError(config, 'SONANT_HTTP_ADDR', () =>
     openGateway({
       runner,
       operations,
@@ -239,11 +241,11 @@ async function openHttp({ opening, tls, isSinglePort }: Listeners, parts: HttpPa
           { name: 'engines', isReady: async () => core.voices.list().length > 0 },
         ],
         onRequestEnd(ended) {
-          measuring.onRequestEnd(ended);
+          metrics.onRequestEnd(ended);
           const { failure, ...request } = ended;
           logEnd(log, 'debug', 'request', request, failure);
         },
-        readMetrics: measuring.text,
+        readMetrics: metrics.text,
         onFault,
       },
     }),
@@ -252,7 +254,7 @@ async function openHttp({ opening, tls, isSinglePort }: Listeners, parts: HttpPa
   return gateway;
 }
 
-/** Where this machine itself reaches a listener: one on all addresses is reached on the machine's own. */
+/** The URL of a listener on this machine; one on all addresses is reached through localhost. */
 function localUrl(host: string, port: number, isSecure: boolean): string {
   const isEverywhere = host === '0.0.0.0' || host === '::';
   const name = isEverywhere ? 'localhost' : isIPv6(host) ? `[${host}]` : host;

@@ -1,18 +1,18 @@
-// One frozen Config from the environment, a `.env` and a `sonant.toml` in the working folder (in that order of weight),
-// or the full list of what is wrong: each mistake with the setting's name, what was given, where, and what is allowed.
-// A name that is no setting is a mistake too, so that a slip of the pen cannot pass for a default.
+// Loads one frozen Config from the environment, `.env` and `sonant.toml` in the working folder (in that order of
+// precedence), or throws all mistakes together: each with the name of the setting, its value and source, and what is
+// allowed. An unknown name is a mistake too, so that a typo cannot go unnoticed.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { parse as parseToml, TomlError } from 'smol-toml';
-import { ownSettings } from './config/own-settings.ts';
+import { serviceSettings } from './config/service-settings.ts';
 import type { EngineDefinition } from './engines/engine.ts';
 import type { Setting, SettingValues } from './setting.ts';
 
-export interface Config extends SettingValues<typeof ownSettings> {
+export interface Config extends SettingValues<typeof serviceSettings> {
   /** The values of each engine's own settings, by the engine's name. */
   engines: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** Every setting with its value, for people to read. */
+  /** Every setting with its value and source, for display. */
   inForce: readonly SettingInForce[];
 }
 
@@ -44,12 +44,22 @@ export class ConfigError extends Error {
   }
 }
 
+/** Runs what a setting configures; an error becomes a ConfigError that names the setting. */
+export async function asConfigError<T>({ inForce }: Config, name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { value, source } = inForce.find(({ setting }) => setting.name === name)!;
+    throw new ConfigError([{ name, given: String(value), source, allowed: (error as Error).message }]);
+  }
+}
+
 export const explainMistake = ({ name, given, source, allowed }: ConfigMistake): string =>
   `${given === undefined ? name : `${name} = ${given}`} (${source}): ${allowed}`;
 
 export interface ConfigSources {
   env: Readonly<Record<string, string | undefined>>;
-  /** Where `.env` and `sonant.toml` are looked for, and what relative paths start from. */
+  /** The folder of `.env` and `sonant.toml`, and the base of relative paths. */
   folder: string;
   engines: readonly EngineDefinition[];
 }
@@ -57,7 +67,7 @@ export interface ConfigSources {
 export function loadConfig({ env, folder, engines }: ConfigSources): Config {
   const mistakes: ConfigMistake[] = [];
   const given = [
-    { source: 'environment', values: onlyOurs(env) },
+    { source: 'environment', values: onlySonant(env) },
     { source: '.env', values: readEnvFile(join(folder, '.env'), mistakes) },
     { source: 'sonant.toml', values: readToml(join(folder, 'sonant.toml'), mistakes) },
   ];
@@ -85,7 +95,7 @@ export function loadConfig({ env, folder, engines }: ConfigSources): Config {
   const values = new Map(inForce.map(({ setting, value }) => [setting, value]));
   const valuesOf = (settings: Readonly<Record<string, Setting>>) =>
     Object.freeze(Object.fromEntries(Object.entries(settings).map(([key, setting]) => [key, values.get(setting)])));
-  const own = valuesOf(ownSettings) as SettingValues<typeof ownSettings>;
+  const own = valuesOf(serviceSettings) as SettingValues<typeof serviceSettings>;
   return Object.freeze({
     ...own,
     dataDir: resolve(folder, own.dataDir),
@@ -94,18 +104,18 @@ export function loadConfig({ env, folder, engines }: ConfigSources): Config {
   });
 }
 
-/** Every setting there is, the engines' after our own. */
+/** All settings: those of the service, then those of the engines. */
 export const allSettings = (engines: readonly EngineDefinition[]): Setting[] =>
-  [ownSettings, ...engines.map(({ settings }) => settings)].flatMap((group) => Object.values<Setting>(group));
+  [serviceSettings, ...engines.map(({ settings }) => settings)].flatMap((group) => Object.values<Setting>(group));
 
-const onlyOurs = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+const onlySonant = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) =>
       name.startsWith('SONANT_') && value !== undefined ? [[name, value]] : [],
     ),
   );
 
-/** Kubernetes puts these beside a service that is named sonant. They are no settings, and no slips of the pen. */
+/** Kubernetes sets these variables for a service that is named sonant; they are not settings. */
 const isInjected = (name: string, value: string): boolean =>
   /^SONANT_(SERVICE_(HOST|PORT)|PORT_\d)/.test(name) || (name === 'SONANT_PORT' && value.includes('://'));
 
@@ -120,7 +130,7 @@ function readIfThere(path: string): string {
 
 function readEnvFile(path: string, mistakes: ConfigMistake[]): Record<string, string> {
   try {
-    return onlyOurs(parseEnv(readIfThere(path)));
+    return onlySonant(parseEnv(readIfThere(path)));
   } catch (error) {
     mistakes.push({ name: '.env', source: path, allowed: `cannot be read: ${(error as Error).message}` });
     return {};
@@ -148,7 +158,7 @@ function readToml(path: string, mistakes: ConfigMistake[]): Record<string, strin
   return values;
 }
 
-/** Words of the parser, and ours; the line itself is not shown, for there may be a secret in it. */
+/** Messages of the parser, and ours; the line itself is not shown, for it may contain a secret. */
 const tomlFaults: readonly (readonly [RegExp, string])[] = [
   [/redefin/, 'this name has been given a value before'],
   [/string|escape/, 'a text in quotes must end on its line, and a \\ in it is written \\\\'],

@@ -1,8 +1,8 @@
-// The one table of failures. Every way in which Sonant says no is a row here: its HTTP status, its gRPC code, whether
-// trying again can help, and the sentence a caller reads when the code that throws has nothing better to say.
-// Code below the doors throws `Failure(reason, facts, cause)`; only the doors turn a row into a reply.
+// The one table of failures. Every error that a caller can get is a row: its HTTP status, its gRPC code, whether a retry
+// can help, and the message if the code that throws gives no better one. Code below the transports throws
+// `Failure(reason, facts, cause)`; only the transports convert a row to a reply.
 
-/** The gRPC codes that the table uses, by their names in google.rpc.Code. */
+/** The gRPC codes in the table, by their names in google.rpc.Code. */
 export type RpcCode =
   | 'INVALID_ARGUMENT'
   | 'UNAUTHENTICATED'
@@ -27,7 +27,7 @@ interface FailureRow {
 const row = (status: number, code: RpcCode, retryable: boolean, sentence: string): FailureRow =>
   Object.freeze({ status, code, retryable, sentence });
 
-/** Reason to row, in the order of the contract. */
+/** Rows by reason, in the order of the API documents. */
 export const failureTable = Object.freeze({
   invalid_request: row(400, 'INVALID_ARGUMENT', false, 'The request is not valid; every fault is listed in details.'),
   text_too_long: row(
@@ -77,27 +77,27 @@ export const failureTable = Object.freeze({
 
 export type Reason = keyof typeof failureTable;
 
-/** One field that is wrong: which, in what way (a stable word), and in a sentence. */
+/** An invalid field: its name, a stable reason, and a sentence. */
 export interface FieldViolation {
   field: string;
   reason: string;
   message: string;
 }
 
-/** What a caller may be told besides the reason. Never a path, a stack or a vendor's own words. */
+/** Details for the caller. Never a path, a stack or a vendor's own message. */
 export interface FailureFacts {
   message?: string;
   details?: readonly FieldViolation[];
   requiredScopes?: readonly string[];
-  /** 0 where nobody knows how long. */
+  /** 0 if the time is unknown. */
   retryAfterSeconds?: number;
   limit?: number;
   actual?: number;
-  /** Which limit refused, for `rate_limit_exceeded`. */
+  /** Which limit was exceeded, for `rate_limit_exceeded`. */
   limitReason?: 'requests' | 'concurrency' | 'characters';
 }
 
-/** A refusal or a fault with a row in the table. `cause` is for the log and stays there. */
+/** An error with a row in the table. `cause` is only logged. */
 export class Failure extends Error {
   readonly reason: Reason;
   readonly facts: FailureFacts;
@@ -110,16 +110,16 @@ export class Failure extends Error {
   }
 }
 
-/** The wait to advise where nobody knows better. */
+/** For failures whose wait is unknown. */
 const retrySecondsDefault = 1;
 
-/** How long to wait before trying again; undefined where that cannot help. */
+/** How long to wait before a retry; undefined if a retry cannot help. */
 export const retrySecondsOf = ({ reason, facts }: Failure): number | undefined => {
   const known = facts.retryAfterSeconds ?? (failureTable[reason].retryable ? 0 : undefined);
   return known === 0 ? retrySecondsDefault : known;
 };
 
-/** The Failure that `error` is, or `internal_error` with it as the cause. */
+/** `error` itself if it is a Failure, else `internal_error` with it as the cause. */
 export function toFailure(error: unknown): Failure {
   return error instanceof Failure ? error : new Failure('internal_error', {}, error);
 }

@@ -1,10 +1,10 @@
-// Makes a folder and those above it, one at a time. Node's own way of making them all never ends where a file system says
-// that the one above is not there although it is, as /proc does.
+// Creates a folder and its parents, one at a time. The recursive mkdir of Node never ends on a file system that reports
+// ENOENT for a parent that exists, as /proc does.
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 export function makeFolder(path: string, mode?: number): void {
-  const make = () => mkdirSync(path, { ...(mode !== undefined && { mode }) });
+  const make = () => mkdirSync(path, mode);
   try {
     make();
   } catch (error) {

@@ -1,16 +1,16 @@
-// Ids: a prefix, an underscore and a ULID (https://github.com/ulid/spec), so that they sort by the time they were made:
+// Ids: a prefix, an underscore and a ULID (https://github.com/ulid/spec), so that they sort by creation time:
 //
 //     aud_01JD3Q8S6V 5W2K9YB4...
-//         |          +-- randomness, 5 bits a character: 16 characters (80 bits) unless more are asked for
+//         |          +-- randomness, 5 bits a character: 16 characters (80 bits) by default
 //         +-- 10 characters: milliseconds since 1970
 //
-// in Crockford's base 32. Ids that are addresses to the public ask for 128 random bits or more.
+// in Crockford's base 32. Ids in public URLs have 128 random bits or more.
 import { randomFillSync } from 'node:crypto';
 
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const timeChars = 10;
 
-/** Asked for in bulk: a call of its own for each id costs more than all the rest of it. */
+/** Filled in bulk: a system call for each id would cost more than the rest of it. */
 const randomBytes = Buffer.alloc(4096);
 let randomBytesUsed = randomBytes.length;
 

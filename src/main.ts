@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// The command line: `sonant COMMAND ...`. One command a file in cli/; here they are found, run, and their failures
-// turned into a sentence on standard error and an exit code: 0 done, 1 failed, 2 wrong usage or configuration,
-// 130 interrupted, 141 nobody reads on.
+// The command line: `sonant COMMAND ...`. Finds and runs a command (one a file in cli/), and converts its failure to a
+// message on standard error and an exit code: 0 done, 1 failed, 2 wrong usage or configuration, 130 interrupted,
+// 141 standard output closed.
 import './node-version.ts';
 import { styleText } from 'node:util';
 import packageFile from '../package.json' with { type: 'json' };
@@ -38,12 +38,12 @@ Usage: sonant COMMAND [options]
 
 ${commands.map(({ name, summary }) => `  ${name.padEnd(12)}${summary}`).join('\n')}
 
-sonant COMMAND --help tells more of a command; sonant --version tells which Sonant this is.
+sonant COMMAND --help describes a command; sonant --version prints the version.
 `;
 
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
-// Standard output may break: its reader has had enough, as head has, which is no fault; or its disk is full.
+// Writing to standard output may fail: its reader has closed the pipe, as head does, or the disk is full.
 let outputFault: NodeJS.ErrnoException | undefined;
 process.stdout.on('error', (error) => {
   outputFault = error;

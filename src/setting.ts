@@ -1,16 +1,16 @@
-// A setting: a name in the environment, what it means with its unit and default, and how its value is read. Rooms
-// declare the settings they need beside the code that needs them; config.ts reads them all at once.
+// A setting: its environment variable, help text with unit, default, and parser. Rooms declare their settings beside the
+// code that needs them; config.ts reads them all at once.
 
 export interface Setting<T = unknown> {
   name: `SONANT_${string}`;
   /** What it does, with the unit. */
   help: string;
-  /** What a value must be, for the message that lists every mistake. */
+  /** Describes the allowed values, for error messages. */
   allowed: string;
   fallback: T;
-  /** Never printed. */
+  /** Its value is never printed. */
   secret?: boolean;
-  /** The value, or undefined where `given` is not allowed. */
+  /** The value; undefined if `given` is not allowed. */
   parse(given: string): T | undefined;
 }
 
@@ -49,7 +49,7 @@ export function choiceSetting<T extends string>(setting: Declared<T> & { choices
   };
 }
 
-/** Off unless told otherwise. */
+/** Default: off. */
 export function flagSetting(setting: Omit<Declared<boolean>, 'fallback'>): Setting<boolean> {
   return {
     ...setting,
@@ -60,7 +60,7 @@ export function flagSetting(setting: Omit<Declared<boolean>, 'fallback'>): Setti
   };
 }
 
-/** Where to listen. Port 0 is any that is free. */
+/** An address to listen on. Port 0 is any free one. */
 export interface Address {
   host: string;
   port: number;
@@ -78,7 +78,7 @@ function parseAddress(given: string): Address | undefined {
   return { host: match[1] ?? (match[2] || '0.0.0.0'), port, toString: () => given };
 }
 
-/** Several texts with commas between them. */
+/** A list separated by commas. */
 export function listSetting(
   setting: Omit<Declared<readonly string[]>, 'fallback'> & { allowed: string; isItem(item: string): boolean },
 ): Setting<readonly string[]> {

@@ -9,10 +9,10 @@ import { createUsageRows, type UsageRows } from '../store/usage-rows.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
 import { type OpenedSpeech, openSpeech } from './open-speech.ts';
 import { pepperOf } from './pepper.ts';
-import { tellReplicas } from './sharing.ts';
-import { openVoiceKeeping, type VoiceKeeping } from './voice-keeping.ts';
+import { publishKeyChange } from './shared-state.ts';
+import { openStoredVoices, type StoredVoices } from './stored-voices.ts';
 
-/** Speech alone, with the voices of the database if there is one. */
+/** Speech without listeners; with the stored voices if there is a database. */
 export interface App extends Pick<OpenedSpeech, 'voices' | 'speech'> {
   close(): Promise<void>;
 }
@@ -21,8 +21,8 @@ export async function openApp(config: Config, definitions: readonly EngineDefini
   await using opened = new AsyncDisposableStack();
   let listStored: ListStored | undefined;
   if (isStoreThere(config)) {
-    const keeping = await openKeeping(config, opened);
-    listStored = keeping.voiceCache.list;
+    const storedVoices = await openVoicesOfStore(config, opened);
+    listStored = storedVoices.voiceCache.list;
   }
   const { voices, speech, close } = await openSpeech({ config, definitions, listStored });
   opened.defer(close);
@@ -30,10 +30,10 @@ export async function openApp(config: Config, definitions: readonly EngineDefini
   return { voices, speech, close: () => kept.disposeAsync() };
 }
 
-/** The management of voices. */
-export interface OpenedVoiceManagement extends Pick<VoiceKeeping, 'rows' | 'vault'> {
+/** Voice management. */
+export interface OpenedVoiceManagement extends Pick<StoredVoices, 'rows' | 'vault'> {
   voices: Voices;
-  desk: VoiceManagement;
+  management: VoiceManagement;
   close(): Promise<void>;
 }
 
@@ -42,26 +42,27 @@ export async function openVoiceManagement(
   definitions: readonly EngineDefinition[],
 ): Promise<OpenedVoiceManagement> {
   await using opened = new AsyncDisposableStack();
-  const keeping = await openKeeping(config, opened);
-  const heart = await openSpeech({ config, definitions, listStored: keeping.voiceCache.list });
-  opened.defer(heart.close);
+  const storedVoices = await openVoicesOfStore(config, opened);
+  const speech = await openSpeech({ config, definitions, listStored: storedVoices.voiceCache.list });
+  opened.defer(speech.close);
   const kept = opened.move();
-  const { rows, vault } = keeping;
-  return { rows, vault, voices: heart.voices, desk: keeping.createManagement(heart), close: () => kept.disposeAsync() };
+  const { rows, vault } = storedVoices;
+  const management = storedVoices.createManagement(speech);
+  return { rows, vault, voices: speech.voices, management, close: () => kept.disposeAsync() };
 }
 
-/** Stored audio of a voice that has ended is removed by the service. */
-async function openKeeping(config: Config, opened: AsyncDisposableStack): Promise<VoiceKeeping> {
+/** Purges no audio of deleted voices: the service does, when it sees the change. */
+async function openVoicesOfStore(config: Config, opened: AsyncDisposableStack): Promise<StoredVoices> {
   const store = await openStore(config);
   opened.defer(() => store.close());
-  const keeping = await openVoiceKeeping(config, store, { purge: async () => {}, onFault() {} });
-  opened.defer(keeping.close);
-  return keeping;
+  const storedVoices = await openStoredVoices(config, store, { purge: async () => {}, onFault() {} });
+  opened.defer(storedVoices.close);
+  return storedVoices;
 }
 
-/** The keys alone. */
+/** Key management. */
 export interface Keys {
-  desk: KeyManagement;
+  management: KeyManagement;
   close(): Promise<void>;
 }
 
@@ -69,13 +70,13 @@ export async function openKeys(config: Config): Promise<Keys> {
   await using opened = new AsyncDisposableStack();
   const store = await openStore(config);
   opened.defer(() => store.close());
-  const onChange = (changed: ChangedKey) => tellReplicas(config, changed);
-  const desk = createKeyManagement({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange });
+  const onChange = (changed: ChangedKey) => publishKeyChange(config, changed);
+  const management = createKeyManagement({ rows: createApiKeyRows(store), pepper: pepperOf(config), onChange });
   const kept = opened.move();
-  return { desk, close: () => kept.disposeAsync() };
+  return { management, close: () => kept.disposeAsync() };
 }
 
-/** The usage rows alone. */
+/** The usage table. */
 export async function openUsage(config: Config): Promise<{ usage: UsageRows; close(): Promise<void> }> {
   const store = await openStore(config);
   return { usage: createUsageRows(store), close: () => store.close() };

@@ -1,5 +1,5 @@
-// Lets the doors of the service drain, all at once, and is over when each has, well or not: what they stand on is closed
-// then.
+// Drains the listeners of the service in parallel, and waits for all of them, even if one fails: what they use is closed
+// afterwards.
 
 interface Door {
   drain(timeoutMs: number): Promise<void>;

@@ -2,7 +2,7 @@
 import { type Failure, failureTable } from '../errors.ts';
 import type { Log } from '../telemetry/log.ts';
 
-/** A failure of Sonant is logged as an error, one of a store or engine as a warning, a caller's mistake at the usual level. */
+/** Logs an internal error as an error, a fault of a store or an engine as a warning, a caller's mistake at the usual level. */
 export function logEnd(
   log: Log,
   usual: 'debug' | 'info',

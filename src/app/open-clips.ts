@@ -1,16 +1,15 @@
-// Where stored audio is kept, by the settings: in the data folder, or in a bucket; and how its readers get at it.
+// Opens the clip store of the settings, the data folder or an S3 bucket, and decides how clients download from it.
 import { join } from 'node:path';
 import type { ClipStore } from '../clips/clip-store.ts';
 import { openLocalClips } from '../clips/local-clips.ts';
 import { openS3Bucket } from '../clips/s3-bucket.ts';
 import { S3Clips } from '../clips/s3-clips.ts';
 import { createPublicLinks, createSignedLinks, type LinkTo } from '../clips/s3-links.ts';
-import { type Config, ConfigError } from '../config.ts';
-import { blame } from './tls.ts';
+import { asConfigError, type Config, ConfigError } from '../config.ts';
 
 export interface OpenedClips {
   clips: ClipStore;
-  /** Leads readers to the store itself; undefined where it comes through us. */
+  /** Creates links to the store itself; undefined if Sonant serves the audio. */
   linkTo: LinkTo | undefined;
 }
 
@@ -22,7 +21,9 @@ export async function openClips(config: Config): Promise<OpenedClips> {
     throw new ConfigError([{ name: 'SONANT_S3_PUBLIC_URL', source: 'for SONANT_S3_LINKS', allowed }]);
   }
   const publicEndpoint = s3Links === 'presigned' ? publicUrl : '';
-  const bucket = await blame(config, 'SONANT_S3_BUCKET', () => openS3Bucket(s3Bucket, { endpoint, publicEndpoint }));
+  const bucket = await asConfigError(config, 'SONANT_S3_BUCKET', () =>
+    openS3Bucket(s3Bucket, { endpoint, publicEndpoint }),
+  );
   const clips = new S3Clips({ bucket, prefix });
   if (s3Links === 'proxy') return { clips, linkTo: undefined };
   const linkTo =

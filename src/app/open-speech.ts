@@ -1,4 +1,4 @@
-// The heart alone: the engines that are there, the voices they bring and those that are kept in the database, and speech.
+// Opens speech: the engines that are available, their voices and the stored ones, and synthesis.
 import type { Config } from '../config.ts';
 import type { Engine, EngineDefinition } from '../engines/engine.ts';
 import { createEngineGuards, type EngineGuards, type EngineWatch } from '../speech/engine-guard.ts';
@@ -44,14 +44,14 @@ export async function openSpeech({ config, definitions, listStored, watch }: Ope
   return { engines, voices, guards, slots, speech, close: () => kept.disposeAsync() };
 }
 
-/** An optional engine that is broken, and that nobody has asked for by a setting, is as good as absent; doctor tells. */
+/** An optional engine that is broken is skipped if none of its settings is set; `sonant doctor` reports it. */
 async function openEngine(config: Config, { name, settings, isOptional, open }: EngineDefinition) {
   try {
     return await open(config.engines[name]!, config.dataDir);
   } catch (error) {
     const own = new Set<unknown>(Object.values(settings));
-    const isAskedFor = config.inForce.some(({ setting, source }) => own.has(setting) && source !== 'default');
-    if (isOptional && !isAskedFor) return undefined;
+    const isConfigured = config.inForce.some(({ setting, source }) => own.has(setting) && source !== 'default');
+    if (isOptional && !isConfigured) return undefined;
     throw error;
   }
 }

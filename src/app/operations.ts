@@ -26,7 +26,7 @@ import { createUsageRows } from '../store/usage-rows.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
 import { createVoicePreview } from '../voices/voice-preview.ts';
 import type { OpenedClips } from './open-clips.ts';
-import type { Sharing } from './sharing.ts';
+import type { SharedState } from './shared-state.ts';
 
 export interface OperationsOptions {
   core: { engines: readonly Engine[]; voices: Voices; speech: Speech };
@@ -36,7 +36,7 @@ export interface OperationsOptions {
   storedClips: OpenedClips;
   links: DeliveryOptions['links'];
   limiter: Pick<Limiter, 'takeSynthesis'>;
-  singleFlight: Sharing['singleFlight'];
+  singleFlight: SharedState['singleFlight'];
   seal: Seal;
 }
 

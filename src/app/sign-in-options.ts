@@ -1,4 +1,4 @@
-// What signing in is built from, out of the configuration; what does not go together there is told all at once.
+// Converts the configuration to the options of sign-in; all settings that contradict each other are reported together.
 
 import { type Config, ConfigError, type ConfigMistake } from '../config.ts';
 import { readDataDirSecret } from '../secrets/data-dir-secret.ts';
@@ -6,7 +6,7 @@ import { createSeal } from '../secrets/seal.ts';
 import { createIssuer } from '../sign-in/oidc-issuer.ts';
 import type { SignInOptions } from '../sign-in/sign-in.ts';
 
-/** With TLS, or on this machine. */
+/** HTTPS, or a loopback address. */
 const isSafeUrl = (url: string) => /^(https:|http:\/\/(localhost|127\.[\d.]+|\[::1\])(:|\/|$))/.test(url);
 
 export async function signInOptionsOf(config: Config): Promise<SignInOptions> {
@@ -14,15 +14,21 @@ export async function signInOptionsOf(config: Config): Promise<SignInOptions> {
   const mistakes: ConfigMistake[] = [];
   const mistake = (name: string, allowed: string) => mistakes.push({ name, source: 'for SONANT_OIDC_ISSUER', allowed });
   if (oidcIssuer !== '') {
-    if (clientId === '') mistake('SONANT_OIDC_CLIENT_ID', 'must be what Sonant is called there');
+    if (clientId === '') mistake('SONANT_OIDC_CLIENT_ID', 'must be the client id of Sonant at the issuer');
     const rules = [config.oidcSubjects, config.oidcDomains, config.oidcGroups];
     if (rules.every((rule) => rule.length === 0))
-      mistake('SONANT_OIDC_SUBJECTS', 'must say who may make keys, or SONANT_OIDC_DOMAINS or SONANT_OIDC_GROUPS must');
+      mistake(
+        'SONANT_OIDC_SUBJECTS',
+        'must list who may create keys; or set SONANT_OIDC_DOMAINS or SONANT_OIDC_GROUPS',
+      );
     if (config.baseUrl !== '' && !isSafeUrl(config.baseUrl))
-      mistake('SONANT_BASE_URL', 'must begin with https: browsers keep no sign-in without TLS, but on this machine');
+      mistake(
+        'SONANT_BASE_URL',
+        'must begin with https:, except on localhost: browsers store no session cookie without TLS',
+      );
   }
   if (oidcIssuer !== '' && config.baseUrl !== '' && new URL(config.baseUrl).pathname !== '/')
-    mistake('SONANT_BASE_URL', 'must have no path: signing in works at the top of a host only');
+    mistake('SONANT_BASE_URL', 'must not have a path: sign-in works only at the root of a host');
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   const isInsecure = oidcInsecure || (oidcIssuer.startsWith('http:') && isSafeUrl(oidcIssuer));
   const issuer = { issuer: oidcIssuer, clientId, clientSecret, audience: config.oidcAudience || clientId, isInsecure };

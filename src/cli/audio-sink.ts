@@ -1,5 +1,5 @@
-// Where `say` puts the sound: a file, which appears whole under its name or not at all, or a pipe, which is written as
-// the sound is made. Both wait for what is slow to take it.
+// The output of `say`: a file, which is written atomically, or a pipe, which is written while the sound is made. Both
+// apply backpressure.
 import { once } from 'node:events';
 import { fstatSync, ftruncateSync, writeSync } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
@@ -11,9 +11,9 @@ import { openFifoToWrite } from './fifo.ts';
 
 export interface AudioSink {
   write(bytes: Uint8Array): Promise<void>;
-  /** All is written: the file gets its name, and `head` in place of its first bytes. */
+  /** Completes the output: `head` replaces the first bytes of the file, and the file gets its name. */
   finish(head: Uint8Array | undefined): Promise<void>;
-  /** Leaves nothing behind, unless finished. */
+  /** Deletes an unfinished file. */
   close(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export async function openAudioFile(path: string, signal: AbortSignal): Promise<
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) throw new UsageError(`${path} is a folder; name a file`);
   if (found?.isFIFO()) return openNamedPipe(path, signal);
-  // A device is written to as it is: it has no beginning to come back to.
+  // A device is written directly: it cannot be renamed or rewound.
   const isPlain = !found || found.isFile();
   const target = found ? await realpath(path) : path;
   const draft = isPlain ? `${target}.part-${process.pid}` : path;
@@ -65,7 +65,7 @@ async function openNamedPipe(path: string, signal: AbortSignal): Promise<AudioSi
   };
 }
 
-/** Standard output. A plain file, as after `>`, gets its true sizes if it holds nothing but this sound. */
+/** Standard output. In a plain file, as after `>`, the header is corrected if the file has no other content. */
 export function openStandardOutput(signal: AbortSignal): AudioSink {
   const { stdout } = process;
   const pipe = openPipe(stdout, signal);
@@ -78,13 +78,13 @@ export function openStandardOutput(signal: AbortSignal): AudioSink {
       if (!head) return;
       const { size } = fstatSync(stdout.fd);
       writeSync(stdout.fd, head, 0, head.length, 0);
-      // After `>>` it was written at the end, as everything is.
+      // After `>>` the header was appended instead.
       if (fstatSync(stdout.fd).size > size) ftruncateSync(stdout.fd, size);
     },
   };
 }
 
-/** Rejects when the reader at its other end has gone. */
+/** Writes fail when the reader has closed the pipe. */
 function openPipe(pipe: Writable, signal: AbortSignal): AudioSink {
   let broken: Error | undefined;
   pipe.once('error', (error) => {

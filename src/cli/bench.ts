@@ -1,9 +1,9 @@
-// `sonant bench URL`: what a running service bears, as its callers see it: calls a second, time to the first sound and
-// to the last, seconds of speech in a second, and what it refuses. A row a second while it runs.
+// `sonant bench URL`: load test of a running service from the outside: throughput, time to first and last sound, seconds
+// of speech per second, and errors. Prints a row a second while it runs.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Command, CommandError, type CommandLine, parseCommandArgs, UsageError } from './command.ts';
-import { createLoadTally, type Told } from './load/load-tally.ts';
+import { type Command, CommandError, type CommandLine, onlyArgument, parseCommandArgs, UsageError } from './command.ts';
+import { createLoadTally, type LoadReport } from './load/load-tally.ts';
 import { runLoad } from './load/run-load.ts';
 import { type CallerOptions, openCaller, Refusal, type ServiceCaller, ways } from './load/service-caller.ts';
 
@@ -21,26 +21,26 @@ const options = {
 type Flags = Partial<Record<Exclude<keyof typeof options, 'json'>, string>> & { json?: boolean };
 
 const limits = { clients: 1_000, seconds: 86_400, requests: 100_000_000 };
-const usualText = 'The kettle had just begun to sing when somebody knocked, twice, at the door of the little house';
+const defaultText = 'The kettle had just begun to sing when somebody knocked, twice, at the door of the little house';
 
 export const benchCommand: Command = {
   name: 'bench',
-  summary: 'load a running service and tell how it bears it',
+  summary: 'load-test a running service',
   options,
   choices: { way: ways },
   help: () => `Usage: sonant bench URL [--clients N] [--seconds N] [options]
 
-Clients ask for speech, each again as soon as its last sound has come to its end, and a row is printed each second.
-Every text is another one and no cache is used, so that all is spoken. Who is told to wait, waits: such answers count as
+Each client requests speech, one call after the other, and a row is printed each second. Every text is different and the
+cache is bypassed, so that everything is synthesized. A client that gets Retry-After waits; such replies count as
 throttled, not as failed. Exits with 1 if a call failed.
 
       --key KEY        an API key; default: SONANT_API_KEY, else the one in first-key in the data folder
       --way WAY        ${ways.join(', ')}; default: ${ways[0]}. For grpc, URL is that of the gRPC port
-  -c, --clients N      default: 4
-  -s, --seconds N      how long new calls begin; default: 10
-  -n, --requests N     how many calls at most; default: no limit
-  -v, --voice ID       who speaks; default: the first that the key may hear
-      --text TEXT      what is spoken, with a number behind it; default: a sentence of ${usualText.length} characters
+  -c, --clients N      concurrent clients; default: 4
+  -s, --seconds N      for how long new calls start; default: 10
+  -n, --requests N     maximum number of calls; default: no limit
+  -v, --voice ID       the voice; default: the first one that the key may use
+      --text TEXT      the text, to which a number is appended; default: a sentence of ${defaultText.length} characters
       --json           print JSON at the end, for programs, and no rows
 `,
   async run(line) {
@@ -54,21 +54,21 @@ throttled, not as failed. Exits with 1 if a call failed.
     const voiceId = flags.voice ?? (await findVoice(caller, url));
     const about = { url, way, clients: load.clients, voice_id: voiceId };
     const tally = createLoadTally();
-    const stopRows = flags.json ? () => {} : printRows(tally.tellSince, line.print);
+    const stopRows = flags.json ? () => {} : printRows(tally.reportInterval, line.print);
     await runLoad({ ...load, voiceId }, caller, tally, line.signal).finally(stopRows);
-    const told = tally.tellAll();
-    line.print(flags.json ? JSON.stringify({ ...about, ...told }, null, 2) : tellEnd(told));
-    return told.failed > 0 || told.done === 0 ? 1 : 0;
+    const total = tally.reportTotal();
+    line.print(flags.json ? JSON.stringify({ ...about, ...total }, null, 2) : formatTotal(total));
+    return total.failed > 0 || total.done === 0 ? 1 : 0;
   },
 };
 
-function toLoad({ text = usualText, ...flags }: Flags) {
-  const count = (name: keyof typeof limits, usual: number): number => {
-    const value = flags[name] === undefined ? usual : Number(flags[name]);
+function toLoad({ text = defaultText, ...flags }: Flags) {
+  const count = (name: keyof typeof limits, fallback: number): number => {
+    const value = flags[name] === undefined ? fallback : Number(flags[name]);
     if (Number.isInteger(value) && value >= 1 && value <= limits[name]) return value;
     throw new UsageError(`--${name} ${flags[name]}: must be a whole number from 1 to ${limits[name]}`);
   };
-  // What a service has spoken before, it may have kept: two loads have no text in common either.
+  // The service may have cached the texts of an earlier run, so each run has its own.
   const first = Date.now() % 1_000_000;
   return {
     clients: count('clients', 4),
@@ -78,10 +78,10 @@ function toLoad({ text = usualText, ...flags }: Flags) {
   };
 }
 
-function toUrl([given, ...rest]: readonly string[]): string {
-  if (given === undefined || rest.length > 0) throw new UsageError('the command is sonant bench URL');
+function toUrl(positionals: readonly string[]): string {
+  const given = onlyArgument(positionals, 'sonant bench URL');
   if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol))
-    throw new UsageError(`${given} is no address such as http://127.0.0.1:8080`);
+    throw new UsageError(`${given} is not a URL such as http://127.0.0.1:8080`);
   return given.replace(/\/+$/, '');
 }
 
@@ -99,14 +99,14 @@ async function findKey({ key }: Flags, { loadConfig }: CommandLine): Promise<Cal
 
 async function findVoice(caller: ServiceCaller, url: string): Promise<string> {
   const voiceId = await caller.firstVoice().catch((error: Error & { cause?: Error }) => {
-    const told = error instanceof Refusal ? error.message : (error.cause?.message ?? error.message);
-    throw new CommandError(`cannot ask ${url} for its voices: ${told}`);
+    const reason = error instanceof Refusal ? error.message : (error.cause?.message ?? error.message);
+    throw new CommandError(`cannot ask ${url} for its voices: ${reason}`);
   });
-  if (voiceId === undefined) throw new CommandError('the key may hear no voice; make one that may');
+  if (voiceId === undefined) throw new CommandError('the key may use no voice; create one that may');
   return voiceId;
 }
 
-const columns: readonly (readonly [head: string, cell: (told: Told) => string])[] = [
+const columns: readonly (readonly [head: string, cell: (report: LoadReport) => string])[] = [
   ['DONE', ({ done }) => String(done)],
   ['FAILED', ({ failed }) => String(failed)],
   ['THROTTLED', ({ throttled }) => String(throttled)],
@@ -129,21 +129,21 @@ const heading = () =>
     'SECOND',
     columns.map(([head]) => head),
   );
-const rowOf = (label: string, told: Told) =>
+const rowOf = (label: string, report: LoadReport) =>
   toRow(
     label,
-    columns.map(([, cell]) => cell(told)),
+    columns.map(([, cell]) => cell(report)),
   );
 
-/** A row each second; answers what ends it. */
-function printRows(tellSince: () => Told, print: (text: string) => void): () => void {
+/** Prints a row each second; returns a function that stops this. */
+function printRows(reportInterval: () => LoadReport, print: (text: string) => void): () => void {
   print(heading());
   let second = 0;
-  const timer = setInterval(() => print(rowOf(String(++second), tellSince())), 1000);
+  const timer = setInterval(() => print(rowOf(String(++second), reportInterval())), 1000);
   return () => clearInterval(timer);
 }
 
-function tellEnd(told: Told): string {
-  const refused = Object.entries(told.refusals).map(([words, count]) => `${String(count).padStart(6)} ${words}`);
-  return [rowOf('all', told), ...(refused.length > 0 ? ['', 'Not answered with sound:', ...refused] : [])].join('\n');
+function formatTotal(report: LoadReport): string {
+  const errors = Object.entries(report.refusals).map(([words, count]) => `${String(count).padStart(6)} ${words}`);
+  return [rowOf('all', report), ...(errors.length > 0 ? ['', 'Errors:', ...errors] : [])].join('\n');
 }

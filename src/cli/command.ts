@@ -1,4 +1,4 @@
-// What a command of the command line is, and what it is given.
+// The interface of a command, and what commands share: parsing of arguments, tables, exit errors.
 import { type ParseArgsOptionsConfig, parseArgs, styleText } from 'node:util';
 import {
   type App,
@@ -17,12 +17,12 @@ import { createLog } from '../telemetry/log.ts';
 
 export interface CommandLine {
   args: string[];
-  /** Aborts when the user interrupts. */
+  /** Aborted when the user interrupts. */
   signal: AbortSignal;
   loadConfig(): Config;
   openApp(): Promise<App>;
   openKeys(): Promise<Keys>;
-  /** Without engines nobody can be cloned there, and all else be done, whatever is wrong with an engine. */
+  /** Without engines, everything but cloning works, even if an engine is broken. */
   openVoiceManagement(engines?: readonly EngineDefinition[]): Promise<OpenedVoiceManagement>;
   openUsage(): ReturnType<typeof openUsage>;
   openService(options: { isSinglePort: boolean }): Promise<Service>;
@@ -32,26 +32,26 @@ export interface CommandLine {
 export interface Command {
   name: string;
   summary: string;
-  /** Its flags, as parseArgs takes them. */
+  /** Its flags, in the form of parseArgs. */
   options: ParseArgsOptionsConfig;
-  /** What may come first, such as `create` and `list`. */
+  /** Its subcommands, such as `create` and `list`. */
   actions?: readonly string[];
-  /** What a flag may be, where that is a list. */
+  /** The allowed values of a flag, if they are a list. */
   choices?: Readonly<Record<string, readonly string[]>>;
   help(): string;
-  /** Does it and answers the exit code. */
+  /** Returns the exit code. */
   run(line: CommandLine): Promise<number>;
 }
 
-/** The command was called wrongly; the message says how to call it. */
+/** Wrong usage; the message says how to call the command. */
 export class UsageError extends Error {}
 
-/** The command was understood and could not be done; the message says why. */
+/** The command failed; the message says why. */
 export class CommandError extends Error {}
 
 const load = () => loadConfig({ env: process.env, folder: process.cwd(), engines: registry });
 
-/** The command line as it really is; tests hand a command one of their own. */
+/** The real command line; tests pass their own to a command. */
 export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   loadConfig: load,
   openApp: () => openApp(load(), registry),
@@ -65,7 +65,7 @@ export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   print: (text) => void process.stdout.write(`${text}\n`),
 };
 
-/** `parseArgs` whose complaints are UsageErrors. */
+/** `parseArgs` that throws a UsageError. */
 export const parseCommandArgs: typeof parseArgs = (config) => {
   try {
     return parseArgs(config);
@@ -73,6 +73,34 @@ export const parseCommandArgs: typeof parseArgs = (config) => {
     throw new UsageError((error as Error).message);
   }
 };
+
+/** The action that the first argument names, and the arguments after it. */
+export function findAction<A>(
+  actions: Readonly<Record<string, A>>,
+  [name = '', ...rest]: readonly string[],
+  usage: string,
+): [action: A, rest: readonly string[]] {
+  if (!Object.hasOwn(actions, name)) throw new UsageError(`the command is ${usage}`);
+  return [actions[name]!, rest];
+}
+
+/** The only argument of an action. */
+export function onlyArgument([argument, ...more]: readonly string[], usage: string): string {
+  if (argument === undefined || more.length > 0) throw new UsageError(`the command is ${usage}`);
+  return argument;
+}
+
+/** Runs `work` with what was opened, and closes it afterwards. */
+export async function withOpened<T extends { close(): Promise<void> }, Result>(
+  opened: T,
+  work: (opened: T) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work(opened);
+  } finally {
+    await opened.close();
+  }
+}
 
 const stateColours = {
   ready: 'green',
@@ -85,13 +113,13 @@ const stateColours = {
   absent: 'gray',
 } as const;
 
-/** In its colour, on a terminal that shows colours. */
+/** Colours a state, on a terminal that supports colours. */
 function paintState(cell: string): string {
   const colour = (stateColours as Record<string, 'green' | 'red' | 'gray'>)[cell.trim()];
   return colour ? styleText(colour, cell, { stream: process.stdout }) : cell;
 }
 
-/** Rows in columns, two spaces apart; one of the columns may tell how things stand. */
+/** Aligns rows in columns, two spaces apart; the states in `stateColumn` are coloured. */
 export function formatTable(
   rows: readonly (readonly string[])[],
   { stateColumn }: { stateColumn?: number } = {},

@@ -1,5 +1,5 @@
-// `sonant completion bash|zsh|fish`: a script by which a shell completes commands, their actions and flags, and what a
-// flag may be. It is made of what the commands say of themselves, so that it cannot lag behind them.
+// `sonant completion bash|zsh|fish`: prints a script that completes commands, their actions and flags, and the values of
+// flags. It is generated from the definitions of the commands.
 import { type Command, parseCommandArgs, UsageError } from './command.ts';
 
 const writers: Readonly<Record<string, (commands: readonly Command[]) => string>> = {
@@ -11,7 +11,7 @@ const shells = Object.keys(writers);
 
 export const createCompletionCommand = (commands: () => readonly Command[]): Command => ({
   name: 'completion',
-  summary: 'print what completes commands in a shell',
+  summary: 'print a completion script for a shell',
   options: {},
   actions: shells,
   help: () => `Usage: sonant completion ${shells.join('|')}
@@ -32,7 +32,7 @@ Prints a script for the shell to read when it starts:
   },
 });
 
-/** As it is written: `--output`, and `-o` where it is short. */
+/** `--output`, and `-o` if it has a short form. */
 const spellingsOf = ({ options }: Command, flag: string): string[] => {
   const { short } = options[flag]!;
   return [`--${flag}`, ...(short ? [`-${short}`] : [])];
@@ -43,7 +43,7 @@ const flagsOf = (command: Command): string[] => [
   '--help',
 ];
 
-/** What may follow a flag, by `COMMAND FLAG`. */
+/** The values of flags, by `COMMAND FLAG`. */
 const choicesOf = (commands: readonly Command[]): { after: string[]; words: readonly string[] }[] =>
   commands.flatMap((command) =>
     Object.entries(command.choices ?? {}).map(([flag, words]) => ({

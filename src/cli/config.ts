@@ -1,4 +1,4 @@
-// `sonant config`: the settings in force and where each comes from; with --help, every setting there is.
+// `sonant config`: prints the settings in force and the source of each; with --help, describes all settings.
 
 import { allSettings } from '../config.ts';
 import { registry } from '../engines/registry.ts';
@@ -12,8 +12,8 @@ export const configCommand: Command = {
   options,
   help: () => `Usage: sonant config [--json]
 
-Prints every setting with its value and where the value comes from; secrets are hidden. Settings are read from the
-environment, from .env and from sonant.toml (data_dir = "..." is SONANT_DATA_DIR), the first that has one.
+Prints every setting with its value and source; secrets are hidden. Settings are read from the environment, .env and
+sonant.toml (data_dir = "..." is SONANT_DATA_DIR), in this order of precedence.
 
 ${allSettings(registry)
   .map(

@@ -1,16 +1,16 @@
-// `sonant doctor`: looks whether everything that Sonant needs here works, and says what to do about what does not.
+// `sonant doctor`: checks that everything Sonant needs on this machine works, and reports what does not.
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { checkClipStore } from '../app/check-clip-store.ts';
 import type { OpenedVoiceManagement } from '../app/command-line.ts';
 import { openClips } from '../app/open-clips.ts';
-import { readTls } from '../app/tls.ts';
-import { tryClips } from '../app/try-clips.ts';
+import { readTls } from '../app/read-tls.ts';
 import { type Config, type ConfigError, explainMistake } from '../config.ts';
 import { registry } from '../engines/registry.ts';
 import type { Failure } from '../errors.ts';
 import { inspectRedis } from '../redis/inspect-redis.ts';
 import { inspectStore, isStoreThere } from '../store/open-store.ts';
-import { type Command, type CommandLine, formatTable, parseCommandArgs } from './command.ts';
+import { type Command, type CommandLine, formatTable, parseCommandArgs, withOpened } from './command.ts';
 
 interface Finding {
   what: string;
@@ -27,7 +27,7 @@ export const doctorCommand: Command = {
   help: () => `Usage: sonant doctor [--json]
 
 Checks Node, the settings, the data folder, the database, Redis, S3, every engine and the voices. Exits with 1 if
-anything is broken; an optional engine that is not installed is no fault.
+anything is broken; an optional engine that is not installed is not an error.
 `,
   async run(line) {
     const { args, loadConfig, print } = line;
@@ -47,12 +47,12 @@ anything is broken; an optional engine that is not installed is no fault.
     for (const { name, inspect } of registry) {
       findings.push({ what: `engine ${name}`, ...(await inspect(engines[name]!, dataDir)) });
     }
-    // Engines that are well by themselves may still offer the same voice.
+    // Two working engines may still offer the same voice.
     if (!findings.some(isBroken)) {
-      // To open a database is to bring it up, which is not for who only looks.
-      const isAsItWas = database.state === 'ready' || !isStoreThere(config);
-      const later = { state: 'absent', message: 'looked at when the database has been brought up' } as const;
-      const voices = isAsItWas ? await inspectVoices(line, database.state === 'ready') : later;
+      // Opening a database migrates it, which a check must not do.
+      const canOpen = database.state === 'ready' || !isStoreThere(config);
+      const later = { state: 'absent', message: 'are checked once the database is migrated' } as const;
+      const voices = canOpen ? await inspectVoices(line, database.state === 'ready') : later;
       findings.push({ what: 'voices', ...voices });
     }
     print(
@@ -71,10 +71,11 @@ const isBroken = ({ state }: Finding) => state === 'broken';
 
 async function inspectFolder(folder: string): Promise<Omit<Finding, 'what'>> {
   try {
-    const there = await closestThere(folder);
-    if (!(await stat(there)).isDirectory()) return { state: 'broken', message: `${there} is a file, not a folder` };
-    await access(there, constants.W_OK);
-    return { state: 'ready', message: there === folder ? folder : `${folder}, made when it is first needed` };
+    const existing = await closestExisting(folder);
+    if (!(await stat(existing)).isDirectory())
+      return { state: 'broken', message: `${existing} is a file, not a folder` };
+    await access(existing, constants.W_OK);
+    return { state: 'ready', message: existing === folder ? folder : `${folder}; is created when it is first needed` };
   } catch (error) {
     return { state: 'broken', message: `${folder} cannot be written: ${(error as Error).message}` };
   }
@@ -94,8 +95,8 @@ async function inspectTls(config: Config): Promise<Omit<Finding, 'what'>> {
   try {
     const isSet = (await readTls(config)) !== undefined;
     return isSet
-      ? { state: 'ready', message: 'certificate and key can be used' }
-      : { state: 'absent', message: 'not set up; fine on this machine alone, or behind a proxy that does it' };
+      ? { state: 'ready', message: 'certificate and key are valid' }
+      : { state: 'absent', message: 'not configured; not needed on loopback or behind a proxy that terminates TLS' };
   } catch (error) {
     return { state: 'broken', message: (error as ConfigError).mistakes.map(explainMistake).join('; ') };
   }
@@ -103,10 +104,10 @@ async function inspectTls(config: Config): Promise<Omit<Finding, 'what'>> {
 
 async function inspectS3(config: Config): Promise<Omit<Finding, 'what'>> {
   const { s3Bucket, s3Prefix, s3Links } = config;
-  if (s3Bucket === '') return { state: 'absent', message: 'not set up; audio is kept in the data folder' };
+  if (s3Bucket === '') return { state: 'absent', message: 'not configured; audio is stored in the data folder' };
   try {
     const opened = await openClips(config);
-    await tryClips(opened).finally(() => opened.clips.close());
+    await checkClipStore(opened).finally(() => opened.clips.close());
     return { state: 'ready', message: `audio is kept in ${s3Bucket}/${s3Prefix}, links are ${s3Links}` };
   } catch (error) {
     const { mistakes } = error as Partial<ConfigError>;
@@ -114,37 +115,34 @@ async function inspectS3(config: Config): Promise<Omit<Finding, 'what'>> {
   }
 }
 
-/** The path itself, or the closest above it that there is. */
-async function closestThere(path: string): Promise<string> {
-  return (await stat(path).catch(() => undefined)) || path === dirname(path) ? path : closestThere(dirname(path));
+/** The path itself, or its closest parent that exists. */
+async function closestExisting(path: string): Promise<string> {
+  return (await stat(path).catch(() => undefined)) || path === dirname(path) ? path : closestExisting(dirname(path));
 }
 
 async function inspectVoices(
   { openApp, openVoiceManagement }: CommandLine,
-  isKept: boolean,
+  hasDatabase: boolean,
 ): Promise<Omit<Finding, 'what'>> {
   try {
-    const opened = isKept ? await openVoiceManagement(registry) : await openApp();
-    try {
-      const message = `${opened.voices.list().length}, each under a name of its own`;
-      return { state: 'ready', message: 'rows' in opened ? `${message}; ${await inspectKept(opened)}` : message };
-    } finally {
-      await opened.close();
-    }
+    return await withOpened(hasDatabase ? await openVoiceManagement(registry) : await openApp(), async (opened) => {
+      const message = `${opened.voices.list().length}, each with a unique id`;
+      return { state: 'ready', message: 'rows' in opened ? `${message}; ${await inspectStored(opened)}` : message };
+    });
   } catch (error) {
     return { state: 'broken', message: (error as Error).message };
   }
 }
 
-/** Whether the record is whole, and every clone opens with the master key of here. */
-async function inspectKept({ rows, vault }: OpenedVoiceManagement): Promise<string> {
+/** Verifies the voice record, and that the master key decrypts every clone. */
+async function inspectStored({ rows, vault }: OpenedVoiceManagement): Promise<string> {
   const entries = await Array.fromAsync(rows.readRecord());
-  const kept = (await rows.listChanged(0)).filter(({ status }) => status !== 'deleted');
-  for (const { voiceId } of kept) {
+  const stored = (await rows.listChanged(0)).filter(({ status }) => status !== 'deleted');
+  for (const { voiceId } of stored) {
     for (const { cloneId, sealed } of await rows.listClones(voiceId)) {
-      const closed = `voice ${voiceId} cannot be opened: SONANT_MASTER_KEY is not the one that it was made with`;
-      await vault.open(sealed, cloneId).catch(() => Promise.reject(new Error(closed)));
+      const message = `voice ${voiceId} cannot be opened: SONANT_MASTER_KEY is not the one that it was made with`;
+      await vault.open(sealed, cloneId).catch(() => Promise.reject(new Error(message)));
     }
   }
-  return `${kept.length} kept here, and their record of ${entries.length} entries is whole`;
+  return `${stored.length} kept here, and their record of ${entries.length} entries is whole`;
 }

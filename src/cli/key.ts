@@ -1,4 +1,4 @@
-// `sonant key create|list|rotate|revoke`: API keys, made, replaced and ended on the machine itself.
+// `sonant key create|list|rotate|revoke`: manages API keys on the machine itself.
 
 import { operator } from '../keys/actor.ts';
 import type { ApiKey } from '../keys/api-key-record.ts';
@@ -6,7 +6,15 @@ import type { KeyFields } from '../keys/key-fields.ts';
 import { graceSecondsUsual, type KeyManagement, type MadeKey } from '../keys/key-management.ts';
 import { defaultScopes, scopes } from '../keys/scopes.ts';
 import { usualLimits } from '../limits/key-limits.ts';
-import { type Command, formatTable, parseCommandArgs, UsageError } from './command.ts';
+import {
+  type Command,
+  findAction,
+  formatTable,
+  onlyArgument,
+  parseCommandArgs,
+  UsageError,
+  withOpened,
+} from './command.ts';
 
 const options = {
   name: { type: 'string' },
@@ -23,7 +31,7 @@ const options = {
 
 export const keyCommand: Command = {
   name: 'key',
-  summary: 'create, list, replace and revoke API keys',
+  summary: 'create, list, rotate and revoke API keys',
   options,
   get actions() {
     return Object.keys(actions);
@@ -33,76 +41,65 @@ export const keyCommand: Command = {
        sonant key rotate ID [--grace-seconds N] [--json]
        sonant key revoke ID [--json]
 
-A key is shown once, when it is made; only a hash of it is kept. Revoking it ends its use within a second, its streams
-included. Rotating makes a key like it, which takes its place.
+A key is shown once, when it is created; only a hash of it is stored. A revoked key stops working within a second, its
+streams included. rotate creates a new key with the same scopes and limits, which replaces the old one.
 
-  --name NAME                what it is for
+  --name NAME                what the key is for
   --scopes A,B               what it may do: ${scopes.slice(0, 6).join(', ')},
                              ${scopes.slice(6).join(', ')};
                              default: ${defaultScopes.join(', ')}
-  --voices A,B               voices that it may speak with; default: all
+  --voices A,B               voices that it may use; default: all
   --allowed-ips A,B          addresses and CIDR blocks that it may be used from; default: any
-  --expires-in-days N        when it ends by itself; default: never
+  --expires-in-days N        when it expires; default: never
   --requests-per-minute N    default: ${usualLimits.requestsPerMinute}
   --concurrency N            syntheses at once; default: ${usualLimits.concurrency}
   --characters-per-month N   default: no limit
-  --grace-seconds N          how long the replaced key stays good; default: ${graceSecondsUsual}, a day
+  --grace-seconds N          how long the old key stays valid; default: ${graceSecondsUsual}, a day
   --json                     print JSON, for programs
 `,
   async run({ args, openKeys, print }) {
     const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
-    const [action, ...rest] = positionals;
-    const act = action !== undefined && Object.hasOwn(actions, action) ? actions[action] : undefined;
-    if (!act) throw new UsageError(`the command is sonant key create, list, rotate ID or revoke ID`);
-    const { desk, close } = await openKeys();
-    try {
-      print(await act(desk, values, rest));
-      return 0;
-    } finally {
-      await close();
-    }
+    const [act, rest] = findAction(actions, positionals, 'sonant key create, list, rotate ID or revoke ID');
+    print(await withOpened(await openKeys(), ({ management }) => act(management, values, rest)));
+    return 0;
   },
 };
 
 type Flags = { [Name in Exclude<keyof typeof options, 'json'>]?: string | undefined } & { json?: boolean | undefined };
-type Action = (desk: KeyManagement, flags: Flags, rest: readonly string[]) => Promise<string>;
+type Action = (management: KeyManagement, flags: Flags, rest: readonly string[]) => Promise<string>;
 
 const actions: Readonly<Record<string, Action>> = {
-  async create(desk, flags, rest) {
+  async create(management, flags, rest) {
     if (rest.length > 0) throw new UsageError('sonant key create takes flags only');
-    return tellMade(await desk.create(toAsked(flags), operator), flags);
+    return formatMade(await management.create(toFields(flags), operator), flags);
   },
-  async list(desk, { json }) {
+  async list(management, { json }) {
     const keys: ApiKey[] = [];
-    for (let page = await desk.list(operator, { size: pageSize }); ; ) {
+    for (let page = await management.list(operator, { size: pageSize }); ; ) {
       keys.push(...page);
       if (page.length < pageSize) break;
-      page = await desk.list(operator, { size: pageSize, beforeKeyId: page.at(-1)!.keyId });
+      page = await management.list(operator, { size: pageSize, beforeKeyId: page.at(-1)!.keyId });
     }
     if (json) return JSON.stringify(keys.map(toJson), null, 2);
     const heading = ['ID', 'KEY', 'NAME', 'STATUS', 'SCOPES'];
     const rows = keys.map(({ keyId, hint, name, status, scopes }) => [keyId, hint, name, status, scopes.join(',')]);
     return formatTable([heading, ...rows], { stateColumn: 3 });
   },
-  async rotate(desk, flags, rest) {
+  async rotate(management, flags, rest) {
     const grace = flags['grace-seconds'];
     const graceSeconds = grace === undefined ? graceSecondsUsual : Number(grace);
-    return tellMade(await desk.rotate(onlyId(rest, 'rotate'), graceSeconds, operator), flags);
+    const keyId = onlyArgument(rest, 'sonant key rotate ID');
+    return formatMade(await management.rotate(keyId, graceSeconds, operator), flags);
   },
-  async revoke(desk, { json }, rest) {
-    const apiKey = await desk.revoke(onlyId(rest, 'revoke'), operator);
+  async revoke(management, { json }, rest) {
+    const apiKey = await management.revoke(onlyArgument(rest, 'sonant key revoke ID'), operator);
     return json ? JSON.stringify(toJson(apiKey), null, 2) : `${apiKey.keyId} (${apiKey.name}) is revoked.`;
   },
 };
 
 const pageSize = 1_000;
 
-function onlyId([keyId, ...rest]: readonly string[], action: string): string {
-  if (keyId === undefined || rest.length > 0) throw new UsageError(`name the key: sonant key ${action} ID`);
-  return keyId;
-}
-
-function toAsked(flags: Flags): KeyFields {
+function toFields(flags: Flags): KeyFields {
   const list = (text: string | undefined) => text?.split(',').map((item) => item.trim());
   const count = (text: string | undefined) => (text === undefined ? undefined : Number(text));
   return {
@@ -119,7 +116,7 @@ function toAsked(flags: Flags): KeyFields {
   };
 }
 
-const tellMade = ({ key, apiKey }: MadeKey, { json }: Flags): string =>
+const formatMade = ({ key, apiKey }: MadeKey, { json }: Flags): string =>
   json
     ? JSON.stringify({ ...toJson(apiKey), key }, null, 2)
     : `${key}\n\nThis is the only time that it is shown. Its id is ${apiKey.keyId}.`;

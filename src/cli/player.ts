@@ -1,5 +1,5 @@
-// Programs of this machine that play a sound while it is being made: the first that is there and can. They read WAV
-// or bare samples from standard input; what they complain of is told when they fail.
+// Plays sound while it is made, through the first player program that is installed. Players read raw samples from
+// standard input; the last line of their standard error is reported when they fail.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
@@ -8,7 +8,7 @@ import { CommandError } from './command.ts';
 
 interface Player {
   program: string;
-  /** To play 16-bit mono samples. */
+  /** Arguments to play 16-bit mono samples. */
   args(sampleRateHz: number): string[];
 }
 
@@ -16,7 +16,7 @@ type Running = ChildProcessByStdio<Writable, null, Readable>;
 
 const raw = (sampleRateHz: number) => ['-t', 'raw', '-r', `${sampleRateHz}`, '-e', 'signed', '-b', '16', '-c', '1'];
 
-/** Those that speak to the desktop's sound server first. */
+/** In order of preference: first the one that uses the sound server of the desktop. */
 const players: readonly Player[] = [
   { program: 'paplay', args: (rate) => ['--raw', '--format=s16le', `--rate=${rate}`, '--channels=1'] },
   { program: 'aplay', args: (rate) => ['-q', '-t', 'raw', '-f', 'S16_LE', '-r', `${rate}`, '-c', '1', '-'] },
@@ -28,17 +28,22 @@ const players: readonly Player[] = [
   {
     program: 'mpv',
     args: (rate) => [
-      ...['--no-terminal', '--no-video', '--demuxer=rawaudio', '--demuxer-rawaudio-format=s16le'],
-      ...[`--demuxer-rawaudio-rate=${rate}`, '--demuxer-rawaudio-channels=1', '-'],
+      '--no-terminal',
+      '--no-video',
+      '--demuxer=rawaudio',
+      '--demuxer-rawaudio-format=s16le',
+      `--demuxer-rawaudio-rate=${rate}`,
+      '--demuxer-rawaudio-channels=1',
+      '-',
     ],
   },
 ];
 
 export const playerNames: readonly string[] = players.map(({ program }) => program);
 
-const complaintCharsMax = 2_000;
+const stderrCharsMax = 2_000;
 
-/** Plays PCM as it is written; `finish` waits until it has been heard. */
+/** Plays PCM as it is written; `finish` waits until playback ends. */
 export async function openPlayer(sampleRateHz: number, signal: AbortSignal): Promise<AudioSink> {
   for (const { program, args } of players) {
     const running = await start(program, args(sampleRateHz));
@@ -47,7 +52,7 @@ export async function openPlayer(sampleRateHz: number, signal: AbortSignal): Pro
   throw new CommandError(`no player is installed here: --play needs one of ${playerNames.join(', ')}`);
 }
 
-/** Undefined where there is no such program. */
+/** Undefined if the program is not installed. */
 function start(program: string, args: string[]): Promise<Running | undefined> {
   const running = spawn(program, args, { stdio: ['pipe', 'ignore', 'pipe'] });
   return new Promise((resolve, reject) => {
@@ -59,15 +64,15 @@ function start(program: string, args: string[]): Promise<Running | undefined> {
 }
 
 function toSink(program: string, running: Running, signal: AbortSignal): AudioSink {
-  let complaint = '';
+  let stderr = '';
   running.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint = (complaint + text).slice(-complaintCharsMax);
+    stderr = (stderr + text).slice(-stderrCharsMax);
   });
-  // That it reads no more is seen by its end, which says why.
+  // A closed pipe is reported when the program ends.
   running.stdin.on('error', () => {});
   const ended = once(running, 'close').then(([code]) => code as number | null);
   const failed = () => {
-    const last = complaint.trim().split('\n').at(-1);
+    const last = stderr.trim().split('\n').at(-1);
     return new CommandError(`the player ${program} has failed: ${last || 'it did not say why'}`);
   };
   signal.addEventListener('abort', () => running.kill(), { once: true });

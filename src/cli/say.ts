@@ -1,5 +1,5 @@
-// `sonant say`: text in, a sound file or a pipe out. Text of any length comes from the argument, a file or standard
-// input; the format from a flag or the file's ending.
+// `sonant say`: speaks a text of any length, from an argument, a file or standard input, into a file, a pipe or a player.
+// The format comes from a flag or the extension of the file.
 import { readFile, stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { addAbortSignal } from 'node:stream';
@@ -13,7 +13,7 @@ import type { Speech } from '../speech/synthesize.ts';
 import { isSpokenBy, type Voices } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { type AudioSink, openAudioFile, openStandardOutput } from './audio-sink.ts';
-import { type Command, parseCommandArgs, UsageError } from './command.ts';
+import { type Command, parseCommandArgs, UsageError, withOpened } from './command.ts';
 import { openFifoToRead } from './fifo.ts';
 import { openPlayer, playerNames } from './player.ts';
 import { createProgressBar } from './progress-bar.ts';
@@ -64,14 +64,14 @@ export const sayCommand: Command = {
   },
   help: () => `Usage: sonant say [TEXT] [-o FILE | --play] [options]
 
-Speaks TEXT, or the file given with -i, or what comes on standard input.
+Speaks TEXT, or the file given with -i, or standard input.
 
-  -o, --output FILE        where the sound goes; - is standard output, the default when that is a pipe
-  -p, --play               play it while it is made, by the first of these that is installed:
+  -o, --output FILE        the sound file; - is standard output, the default when that is a pipe
+  -p, --play               play it while it is made, with the first of these that is installed:
                            ${playerNames.join(', ')}
   -i, --input FILE         read the text from a file; - is standard input
 ${fieldHelp}
-      --json               print what was made as JSON
+      --json               print a description of the result as JSON
 `,
   async run(line) {
     const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
@@ -79,27 +79,21 @@ ${fieldHelp}
     const output = chooseOutput(flags);
     const format = output === undefined ? 'pcm' : chooseFormat(flags.format, output);
     const text = await readText(positionals, flags.input, line.signal);
-    const app = await line.openApp();
-    try {
-      const request = await checkFlags(async () => toRequest(flags, text, format, app.voices));
-      const sink = await openSink(output, request, line.signal);
-      try {
-        const events = app.speech.streamSpeech(request, { callerId: 'command line' }, line.signal);
-        const spoken = await checkFlags(() => pour(events, request, sink));
-        if (spoken.warnings.includes('nothing_spoken'))
-          process.stderr.write('sonant: nothing in the text can be spoken; the sound is a short silence\n');
-        if (flags.json) line.print(JSON.stringify({ output: output ?? null, ...spoken }, null, 2));
-        return 0;
-      } finally {
-        await sink.close();
-      }
-    } finally {
-      await app.close();
-    }
+    const spoken = await withOpened(await line.openApp(), async ({ voices, speech }) => {
+      const request = await checkFlags(async () => toRequest(flags, text, format, voices));
+      return withOpened(await openSink(output, request, line.signal), (sink) => {
+        const events = speech.streamSpeech(request, { callerId: 'command line' }, line.signal);
+        return checkFlags(() => writeSound(events, request, sink));
+      });
+    });
+    if (spoken.warnings.includes('nothing_spoken'))
+      process.stderr.write('sonant: nothing in the text can be spoken; the sound is a short silence\n');
+    if (flags.json) line.print(JSON.stringify({ output: output ?? null, ...spoken }, null, 2));
+    return 0;
   },
 };
 
-/** The file that the sound goes into, or `-`; undefined where it is played. */
+/** The output file, or `-`; undefined if the sound is played. */
 function chooseOutput({ output, play, format, json, timestamps }: Flags): string | undefined {
   if (timestamps && !json) throw new UsageError('--timestamps are printed with --json');
   if (play && (output ?? format) !== undefined) throw new UsageError('--play takes neither --output nor --format');
@@ -115,8 +109,8 @@ async function openSink(output: string | undefined, request: SpeechRequest, sign
   return output === '-' ? openStandardOutput(signal) : openAudioFile(output, signal);
 }
 
-/** Of files that are called otherwise too. */
-const otherEndings: Readonly<Record<string, string>> = { ogg: 'opus' };
+/** Alternative extensions. */
+const otherExtensions: Readonly<Record<string, string>> = { ogg: 'opus' };
 
 function chooseFormat(named: string | undefined, output: string): FormatName {
   const formats = Object.values(audioFormats);
@@ -125,11 +119,11 @@ function chooseFormat(named: string | undefined, output: string): FormatName {
     if (!format) throw new UsageError(`--format ${named}: must be one of ${formatNames.join(', ')}`);
     return format.name;
   }
-  const ending = extname(output).slice(1).toLowerCase();
-  const format = formats.find(({ extension }) => extension === (otherEndings[ending] ?? ending));
-  const endings = [...formats.map(({ extension }) => extension), ...Object.keys(otherEndings)].join(', .');
-  if (!format && ending !== '')
-    throw new UsageError(`no format has the ending .${ending}, but .${endings}; or name one with --format`);
+  const given = extname(output).slice(1).toLowerCase();
+  const format = formats.find(({ extension }) => extension === (otherExtensions[given] ?? given));
+  const extensions = [...formats.map(({ extension }) => extension), ...Object.keys(otherExtensions)].join(', .');
+  if (!format && given !== '')
+    throw new UsageError(`no format has the extension .${given}; use .${extensions}, or --format`);
   return format?.name ?? 'wav';
 }
 
@@ -138,14 +132,14 @@ const flagOf = (field: string): string => {
   return flag ? `--${flag.name}` : field;
 };
 
-/** What is wrong with a request is wrong with the flags it was made of, and is told in their names. */
+/** Reports faults of a request under the names of the flags that it was made from. */
 async function checkFlags<T>(check: () => Promise<T>): Promise<T> {
   try {
     return await check();
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     if (error.reason === 'voice_not_found')
-      throw new UsageError('there is no such voice; sonant voice list tells who there is');
+      throw new UsageError('there is no such voice; sonant voice list prints all voices');
     if (error.reason !== 'invalid_request') throw error;
     const faults = error.facts.details?.map(({ field, message }) => `${flagOf(field)}: ${message}`) ?? [];
     throw new UsageError(faults.join('\n  '));
@@ -191,18 +185,17 @@ function toRequest(flags: Flags, text: string, format: FormatName, voices: Voice
   return parseSpeechRequest(fields, { limits: { charsMax: Infinity } });
 }
 
-/** The first voice, of those that speak the language if one is given. */
+/** The first voice; if a language is given, the first one that speaks it. */
 function chooseVoice(voices: Voices, language: string | undefined): string {
   const code = language === undefined ? undefined : toLanguageCode(language);
   const able = voices.list().filter(({ status, bindings }) => status === 'ready' && bindings.length > 0);
   const chosen = able.find(({ voice }) => code === undefined || isSpokenBy(voice, code));
-  if (!chosen)
-    throw new UsageError(`no voice here speaks ${language}; sonant voice list tells which languages there are`);
+  if (!chosen) throw new UsageError(`no voice here speaks ${language}; sonant voice list prints the languages`);
   return chosen.voice.voiceId;
 }
 
-/** Writes the sound as it comes, and tells what it was. */
-async function pour(events: ReturnType<Speech['streamSpeech']>, { chars }: SpeechRequest, sink: AudioSink) {
+/** Writes the sound as it is made; returns a description of it. */
+async function writeSound(events: ReturnType<Speech['streamSpeech']>, { chars }: SpeechRequest, sink: AudioSink) {
   const bar = createProgressBar(process.stderr);
   const timestamps: SpeechTimestamps[] = [];
   let info: SpeechInfo | undefined;

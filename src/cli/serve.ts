@@ -1,5 +1,5 @@
-// `sonant serve`: the service, until it is told to stop. The first start prints a key and a line that works with it, but
-// only to who sits at the machine: where others can reach the service, it prints where the key is kept.
+// `sonant serve`: runs the service until SIGTERM or SIGINT. The first start prints a key and a curl command with it, but
+// only if the service listens on loopback; otherwise it prints the file of the key, since logs may be collected.
 
 import type { Service } from '../app.ts';
 import type { Config } from '../config.ts';
@@ -13,8 +13,8 @@ export const serveCommand: Command = {
   options,
   help: () => `Usage: sonant serve [--single-port]
 
-Serves HTTP on SONANT_HTTP_ADDR and gRPC on SONANT_GRPC_ADDR until it gets SIGTERM or SIGINT; then it says that it is
-not ready for SONANT_LEAVE_SECONDS, takes nothing new, lets what runs finish for SONANT_DRAIN_SECONDS, and ends. A second
+Serves HTTP on SONANT_HTTP_ADDR and gRPC on SONANT_GRPC_ADDR until SIGTERM or SIGINT. Then it reports not ready for
+SONANT_LEAVE_SECONDS, accepts no new requests, gives running ones SONANT_DRAIN_SECONDS to finish, and exits. A second
 signal ends it at once.
 
   --single-port   serve both on SONANT_HTTP_ADDR
@@ -25,7 +25,7 @@ signal ends it at once.
     const service = await line.openService({ isSinglePort: values['single-port'] ?? false });
     greet(line, config, service);
     const { signal } = line;
-    // It may have come while the service was opening.
+    // The signal may arrive while the service is opening.
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     line.print(toFarewell(config));
     await service.drain();
@@ -50,18 +50,20 @@ function greet({ print }: CommandLine, config: Config, { httpPort, grpcPort, bas
       ? `Sonant serves HTTP and gRPC on ${httpAddr.host}:${httpPort}.`
       : `Sonant serves HTTP on ${httpAddr.host}:${httpPort} and gRPC on ${grpcHost}:${grpcPort}.`,
   );
-  print(`Open ${baseUrl}/console to try it; ${baseUrl}/docs says how it is called.`);
+  print(`Open ${baseUrl}/console to try it; the API is documented at ${baseUrl}/docs.`);
   if (!isLocal && config.baseUrl === '') {
-    print(`Links to audio begin with ${baseUrl}: set SONANT_BASE_URL to where others reach it.`);
+    print(`Links to audio begin with ${baseUrl}: set SONANT_BASE_URL to the URL that clients use.`);
   }
   if (!isLocal && config.tlsCert === '' && !config.isBehindProxy) {
-    print('Warning: others can reach it, and nothing is encrypted. Set SONANT_TLS_CERT and SONANT_TLS_KEY, or put a');
-    print('proxy that does TLS in front and set SONANT_BEHIND_PROXY=1.');
+    print(
+      'Warning: it listens beyond this machine without TLS. Set SONANT_TLS_CERT and SONANT_TLS_KEY, or put a proxy',
+    );
+    print('that terminates TLS in front and set SONANT_BEHIND_PROXY=1.');
   }
   if (!firstKey) return;
-  print(`\nThere was no API key, so one was made. It is kept in ${firstKey.file}.`);
+  print(`\nThere was no API key, so one was created. It is stored in ${firstKey.file}.`);
   if (!isLocal) return;
-  print(`\n  ${firstKey.key}\n\nIt is printed only now. Try it:\n`);
+  print(`\n  ${firstKey.key}\n\nIt is printed only this time. Try it:\n`);
   print(`curl -sSf ${baseUrl}/api/audio/speech -H 'X-API-Key: ${firstKey.key}' -H 'Content-Type: application/json' \\
   -d '{"voice_id":"arthur","text":"Hello. This is Sonant.","return_format":"buffer"}' -o hello.wav\n`);
 }

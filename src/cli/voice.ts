@@ -1,12 +1,20 @@
-// `sonant voice list|export|import|delete|revoke|record`: who can speak here, and what becomes of the voices that are kept.
+// `sonant voice list|export|import|delete|revoke|record`: lists voices and manages the stored ones.
 import { readFile, writeFile } from 'node:fs/promises';
-import type { OpenedVoiceManagement } from '../app/command-line.ts';
 import { Failure } from '../errors.ts';
 import { operator } from '../keys/actor.ts';
 import { isSpokenBy, type OfferedVoice, type Voices } from '../speech/voice.ts';
 import { exportVoice, importVoiceFile } from '../voices/voice-file.ts';
-import { type Command, type CommandLine, formatTable, parseCommandArgs, UsageError } from './command.ts';
-import { importVoice } from './voice-import.ts';
+import {
+  type Command,
+  type CommandLine,
+  findAction,
+  formatTable,
+  onlyArgument,
+  parseCommandArgs,
+  UsageError,
+  withOpened,
+} from './command.ts';
+import { importVoice } from './import-voice.ts';
 
 const options = {
   language: { type: 'string' },
@@ -17,7 +25,7 @@ const options = {
 
 export const voiceCommand: Command = {
   name: 'voice',
-  summary: 'list, import, export and end voices',
+  summary: 'list, import, export and delete voices',
   options,
   get actions() {
     return Object.keys(actions);
@@ -29,22 +37,20 @@ export const voiceCommand: Command = {
        sonant voice revoke ID [--json]
        sonant voice record [--json]
 
-Lists the voices that can speak here, the default one first; writes a voice that is kept here into a file, and takes one
-in; deletes one, or withdraws the consent of the person cloned; prints the record of all that was done, checked.
-A clone in a file is encrypted with SONANT_MASTER_KEY, and can be taken in only where that is the same. Voices that an
-engine speaks by are taken in too, checked and heard: a voice file, or a neural model as a folder or an archive (.tar,
-.tar.gz, .tar.bz2).
+list prints the available voices, the default one first. export writes a stored voice into a file. import adds a voice:
+an exported one; or the voice file of an engine; or a neural model, as a folder or an archive (.tar, .tar.gz, .tar.bz2),
+which is tested before it is added. delete deletes a stored voice; revoke withdraws the consent of the person cloned and
+destroys the clone. record verifies and prints the audit log of voices. The clone in an exported voice is encrypted with
+SONANT_MASTER_KEY, and can be imported only where the key is the same.
 
   --language CODE  only voices that speak this language, such as en-GB
-  -o, --output     where to write; default: standard output
-  --name NAME      what an engine's voice is to be called; default: as its file or folder is
-  --json           JSON, for programs
+  -o, --output     the file to write; default: standard output
+  --name NAME      the name of an imported engine voice; default: that of its file or folder
+  --json           print JSON, for programs
 `,
   async run(line) {
     const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
-    const [action, ...rest] = positionals;
-    const act = action !== undefined && Object.hasOwn(actions, action) ? actions[action] : undefined;
-    if (!act) throw new UsageError(`the command is sonant voice ${this.actions!.join(', ')}`);
+    const [act, rest] = findAction(actions, positionals, `sonant voice ${Object.keys(actions).join(', ')}`);
     await act(line, values, rest);
     return 0;
   },
@@ -60,87 +66,77 @@ type Action = (line: CommandLine, flags: Flags, rest: readonly string[]) => Prom
 
 const actions: Readonly<Record<string, Action>> = {
   async list({ openApp, print }, { language, json }, rest) {
-    if (rest.length > 0) throw new UsageError('the command is: sonant voice list [--language CODE] [--json]');
-    const app = await openApp();
-    try {
+    if (rest.length > 0) throw new UsageError('the command is sonant voice list [--language CODE] [--json]');
+    await withOpened(await openApp(), async (app) => {
       const voices = app.voices.list().filter(({ voice }) => language === undefined || isSpokenBy(voice, language));
       print(
         json
           ? JSON.stringify(voices.map(toJson), null, 2)
           : formatTable([heading, ...voices.map(toRow)], { stateColumn: 2 }),
       );
-    } finally {
-      await app.close();
-    }
+    });
   },
-  export: (line, { output }, rest) =>
-    inOffice(line, async ({ rows }) => {
-      const file = await exportVoice(rows, only(rest, 'export ID'));
+  export: async (line, { output }, rest) =>
+    withOpened(await line.openVoiceManagement(), async ({ rows }) => {
+      const file = await exportVoice(rows, onlyArgument(rest, 'sonant voice export ID'));
       if (output === undefined) line.print(file.trimEnd());
       else await writeFile(output, file, { mode: 0o600 });
     }),
   async import(line, { name, json }, rest) {
-    const path = only(rest, 'import PATH');
+    const path = onlyArgument(rest, 'sonant voice import PATH');
     const { signal } = line;
     const print = json ? () => {} : line.print;
     const { dataDir } = line.loadConfig();
     let voiceIds = await importVoice({ path, dataDir, ...(name !== undefined && { name }), signal, print });
     if (!voiceIds)
-      await inOffice(line, async ({ rows, vault }) => {
+      await withOpened(await line.openVoiceManagement(), async ({ rows, vault }) => {
         voiceIds = [await importVoiceFile(await readFile(path, 'utf8'), rows, vault)];
-        print(`${voiceIds} is kept here now.`);
+        print(`${voiceIds} is imported.`);
       });
     if (json) line.print(JSON.stringify({ voice_ids: voiceIds }, null, 2));
   },
-  delete: (line, { json }, rest) =>
-    inOffice(line, async ({ desk, voices }) => {
-      const voiceId = keptOf(voices, only(rest, 'delete ID'));
-      await desk.remove(voiceId, operator);
+  delete: async (line, { json }, rest) =>
+    withOpened(await line.openVoiceManagement(), async ({ management, voices }) => {
+      const voiceId = checkStored(voices, onlyArgument(rest, 'sonant voice delete ID'));
+      await management.remove(voiceId, operator);
       line.print(json ? JSON.stringify({ voice_id: voiceId, deleted: true }, null, 2) : `${voiceId} is deleted.`);
     }),
-  revoke: (line, { json }, rest) =>
-    inOffice(line, async ({ desk, voices }) => {
-      const revoked = await desk.revokeConsent(keptOf(voices, only(rest, 'revoke ID')), operator);
+  revoke: async (line, { json }, rest) =>
+    withOpened(await line.openVoiceManagement(), async ({ management, voices }) => {
+      const stored = checkStored(voices, onlyArgument(rest, 'sonant voice revoke ID'));
+      const revoked = await management.revokeConsent(stored, operator);
       const { voiceId, name } = revoked.voice;
-      const told = `${voiceId} (${name}) speaks no more, and what it was made of is destroyed.`;
-      line.print(json ? JSON.stringify(toJson(revoked), null, 2) : told);
+      const message = `${voiceId} (${name}) speaks no more, and its clones are destroyed.`;
+      line.print(json ? JSON.stringify(toJson(revoked), null, 2) : message);
     }),
-  record: (line, { json }) =>
-    inOffice(line, async ({ rows }) => {
+  record: async (line, { json }) =>
+    withOpened(await line.openVoiceManagement(), async ({ rows }) => {
       const entries = await Array.fromAsync(rows.readRecord());
       if (json) return line.print(JSON.stringify(entries, null, 2));
-      const told = entries.map(({ entry, atMs, actor, action, voiceId }) => [
-        ...[String(entry), new Date(atMs).toISOString(), actor, action, voiceId],
+      const cells = entries.map(({ entry, atMs, actor, action, voiceId }) => [
+        String(entry),
+        new Date(atMs).toISOString(),
+        actor,
+        action,
+        voiceId,
       ]);
-      line.print(formatTable([['ENTRY', 'TIME', 'BY', 'WHAT', 'VOICE'], ...told]));
+      line.print(formatTable([['ENTRY', 'TIME', 'ACTOR', 'ACTION', 'VOICE'], ...cells]));
     }),
 };
 
-async function inOffice(
-  { openVoiceManagement }: CommandLine,
-  work: (office: OpenedVoiceManagement) => Promise<void>,
-): Promise<void> {
-  const office = await openVoiceManagement();
-  try {
-    await work(office);
-  } finally {
-    await office.close();
-  }
-}
-
-function only([one, ...rest]: readonly string[], usage: string): string {
-  if (one === undefined || rest.length > 0) throw new UsageError(`the command is: sonant voice ${usage}`);
-  return one;
-}
-
-function keptOf(voices: Voices, voiceId: string): string {
+function checkStored(voices: Voices, voiceId: string): string {
   if (voices.list().some(({ voice }) => voice.voiceId === voiceId)) return voiceId;
   throw new Failure('voice_not_found', { message: `No voice ${voiceId} is kept here.` });
 }
 
 const heading = ['VOICE', 'NAME', 'STATUS', 'LANGUAGES', 'ENGINE', 'DESCRIPTION'];
 const toRow = ({ voice: { voiceId, name, languageCodes, engine, description }, status }: OfferedVoice) => [
-  ...[voiceId, name, status, languageCodes.join(','), engine, description],
+  voiceId,
+  name,
+  status,
+  languageCodes.join(','),
+  engine,
+  description,
 ];
 
 const toJson = ({
@@ -148,7 +144,11 @@ const toJson = ({
   status,
 }: OfferedVoice) => ({
   voice_id: voiceId,
-  ...{ name, description, kind, engine, status },
+  name,
+  description,
+  kind,
+  engine,
+  status,
   language_codes: languageCodes,
   labels,
 });

@@ -8,8 +8,8 @@
 
 import type { CaptionKind } from '../speech/fields.ts';
 import type { TimedWord } from '../speech/word-timing.ts';
-import { breath } from '../text/piece.ts';
-import { speakablePieces } from '../text/speakable.ts';
+import { normalizeText } from '../text/normalize-text.ts';
+import { breakStrength } from '../text/spoken-token.ts';
 
 export interface Cue {
   startSeconds: number;
@@ -97,7 +97,7 @@ export function toCaptions(kind: CaptionKind, cues: readonly Cue[]): string {
 function isComplete(group: readonly Token[]): boolean {
   const last = group.at(-1)!;
   const isLong = last.endSeconds - group[0]!.startSeconds >= cueSecondsMin;
-  return last.breath === breath.paragraph || (isLong && last.breath === breath.sentence);
+  return last.breath === breakStrength.paragraph || (isLong && last.breath === breakStrength.sentence);
 }
 
 const fits = (tokens: readonly Token[]): boolean =>
@@ -109,11 +109,11 @@ function splitOf(group: readonly Token[], next: Token): number {
   if (next.line > line) return group.length;
   const afterLast = (rank: number) => group.findLastIndex((token) => token.breath >= rank) + 1;
   const isEnough = (count: number) => count >= group.length / 3;
-  const afterSentence = afterLast(breath.sentence);
+  const afterSentence = afterLast(breakStrength.sentence);
   if (isEnough(afterSentence)) return afterSentence;
   const afterLine = group.findIndex((token) => token.line === line);
   if (afterLine > 0) return afterLine;
-  const afterClause = afterLast(breath.clause);
+  const afterClause = afterLast(breakStrength.clause);
   return isEnough(afterClause) ? afterClause : group.length;
 }
 
@@ -162,7 +162,7 @@ function toTokens({ text, languageCode }: CaptionedText, words: readonly TimedWo
     const to = next === text.length ? next : end + tailOf(gap).length;
     const clean = text.slice(from, to).replace(/[\s\p{Cc}]+/gu, ' ');
     const breaks = text.slice(to, next).match(lineBreak)?.length ?? 0;
-    const after = breaks > 1 ? breath.paragraph : Math.min(breathAt(end), breath.sentence);
+    const after = breaks > 1 ? breakStrength.paragraph : Math.min(breathAt(end), breakStrength.sentence);
     const glued = tokens.length === 0 || !clean.startsWith(' ');
     const column = (tokens.at(-1)?.to ?? 0) + (glued ? 0 : 1);
     const token = { text: clean.trim(), glued, line, breath: after, startSeconds, endSeconds };
@@ -199,11 +199,11 @@ function toWholeWords(words: readonly TimedWord[]): TimedWord[] {
 
 /** The breath after the word that ends at an index; indices must not decrease from call to call. */
 function createBreathAt(text: string, languageCode: string): (end: number) => number {
-  const pieces = [...speakablePieces(text, { languageCode, spellOut: false })];
+  const pieces = [...normalizeText(text, { languageCode, spellOut: false })];
   let next = 0;
   return (end) => {
     while (next < pieces.length && pieces[next]!.from < end) next++;
-    return pieces[next - 1]?.breath ?? breath.word;
+    return pieces[next - 1]?.breakAfter ?? breakStrength.word;
   };
 }
 
@@ -218,7 +218,7 @@ function inLines(token: Omit<Token, 'from' | 'to'>, column: number): Token[] {
     text: chars.slice(n * lineCharsMax, (n + 1) * lineCharsMax).join(''),
     glued: n > 0 || token.glued,
     line: token.line,
-    breath: n === count - 1 ? token.breath : breath.word,
+    breath: n === count - 1 ? token.breath : breakStrength.word,
     from: column + n * lineCharsMax,
     to: column + Math.min((n + 1) * lineCharsMax, chars.length),
     startSeconds: at(n),

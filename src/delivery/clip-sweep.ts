@@ -8,7 +8,7 @@ export interface SweptIndex {
   find(clipId: string): Promise<unknown>;
   listExpired(nowMs: number, limit: number): Promise<string[]>;
   markPurged(clipIds: readonly string[], nowMs: number): Promise<void>;
-  forgetPurged(beforeMs: number, limit: number): Promise<number>;
+  deletePurged(beforeMs: number, limit: number): Promise<number>;
 }
 
 export interface ClipSweep {
@@ -46,7 +46,7 @@ export function openClipSweep(options: {
     for (;;) {
       const purged = await remove(await index.listExpired(Date.now(), batch));
       if (purged.length > 0) await index.markPurged(purged, Date.now());
-      const forgotten = await index.forgetPurged(Date.now() - expiredRowsMs, batch);
+      const forgotten = await index.deletePurged(Date.now() - expiredRowsMs, batch);
       if (isClosed || (purged.length < batch && forgotten < batch)) break;
       await nextTurn();
     }

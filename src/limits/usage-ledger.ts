@@ -1,14 +1,14 @@
 // Writes the usage ledger in batches: entries of the same moment are summed per key, voice and day and written in one
 // transaction. `add` settles after the write, so what a caller knows to be spoken is in the ledger.
-import type { Spoken, UsageRows } from '../store/usage-rows.ts';
+import type { UsageRow, UsageRows } from '../store/usage-rows.ts';
 
 export interface UsageLedger {
   /** Settles when it is written. */
-  add(spoken: Spoken): Promise<void>;
+  add(spoken: UsageRow): Promise<void>;
 }
 
 interface Batch {
-  sums: Map<string, Spoken>;
+  sums: Map<string, UsageRow>;
   written: Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>): UsageLedger 
   let batch: Batch | undefined;
 
   const openBatch = (): Batch => {
-    const sums = new Map<string, Spoken>();
+    const sums = new Map<string, UsageRow>();
     const written = new Promise<void>((resolve, reject) => {
       setImmediate(() => {
         batch = undefined;
@@ -38,7 +38,7 @@ export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>): UsageLedger 
   };
 }
 
-const plus = (one: Spoken, other: Spoken): Spoken => ({
+const plus = (one: UsageRow, other: UsageRow): UsageRow => ({
   ...one,
   requests: one.requests + other.requests,
   characters: one.characters + other.characters,

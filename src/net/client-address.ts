@@ -1,13 +1,8 @@
-// Where a request comes from: the other end of its connection; or, where a proxy stands in front, the address that the
-// proxy has put last into X-Forwarded-For, for what stands before it may be anybody's invention.
+// The address of the client: the remote end of the connection; or behind a proxy, the last address in X-Forwarded-For,
+// the only one that the proxy itself has added and that a client cannot forge.
 import type { NodeRequest } from './request-body.ts';
 
 export function clientAddressOf({ headers, socket }: NodeRequest, isBehindProxy: boolean): string {
-  const told = isBehindProxy
-    ? String(headers['x-forwarded-for'] ?? '')
-        .split(',')
-        .at(-1)!
-        .trim()
-    : '';
-  return told || (socket?.remoteAddress ?? '');
+  const forwarded = isBehindProxy ? String(headers['x-forwarded-for'] ?? '') : '';
+  return forwarded.split(',').at(-1)!.trim() || (socket?.remoteAddress ?? '');
 }

@@ -1,19 +1,19 @@
-// Limits that both doors keep: connections, headers and bodies.
+// Limits of connections, headers and bodies, for both listeners.
 
-/** Of a request, before and after decompression. */
+/** Size of a request body, before and after decompression. */
 export const requestBytesMax = 1 << 20;
-/** Of a request that brings recordings, and how long its body may take to arrive. */
+/** The same for a request with recordings, and the time for its body to arrive. */
 export const uploadBytesMax = 25 << 20;
 export const uploadArrivalMs = 110_000;
-/** How long a request's body may take to arrive. */
+/** The time for a request body to arrive. */
 export const bodyArrivalMs = 30_000;
-/** How long a stream waits for a reader who takes nothing. */
+/** How long a stream waits for a client that reads nothing. */
 export const readerStallMs = 2 * 60_000;
 export const connectionsMax = 4096;
-/** Of headers in one request, and how many there may be. */
+/** Total size and number of the headers of a request. */
 export const headerBytesMax = 16 * 1024;
 export const headersMax = 100;
-/** Until a new connection has spoken HTTP/2. */
+/** The time for a new connection to start its protocol. */
 export const handshakeMs = 10_000;
-/** What calls have, once told that the service is stopping, to say so to their callers. */
+/** The time that calls have to report to their callers that the service is stopping. */
 export const farewellMs = 1_000;

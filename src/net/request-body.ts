@@ -1,5 +1,5 @@
-// The body of a request that holds one message, read whole: so many bytes, in so much time. In one buffer, because what
-// reads it afterwards takes time that grows with the square of the number of pieces, and a caller may send single bytes.
+// Reads the whole body of a request that holds one message, with limits of size and time. It is collected in one buffer:
+// parsing many chunks takes quadratic time, and a caller may send single bytes.
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import { Failure } from '../errors.ts';
@@ -8,22 +8,22 @@ export type NodeRequest = IncomingMessage | Http2ServerRequest;
 
 export interface BodyLimits {
   bytesMax: number;
-  /** What may come besides what is counted. */
+  /** Bytes that are accepted beyond `bytesMax`, such as framing. */
   slackBytes?: number;
   arrivalMs: number;
-  /** Takes a place to read it in, until the function that it answers is called; for bodies of which few may be held. */
+  /** Takes one of few slots for large bodies; the function that it returns releases the slot. */
   takeSlot?: () => () => void;
 }
 
 const firstBytes = 4 * 1024;
 
-/** Nothing is read before the first pull, so a request that the gate refuses is never read. */
+/** Nothing is read before the first pull, so the body of a request that is not admitted is never read. */
 export async function* readBody(request: NodeRequest, limits: BodyLimits): AsyncGenerator<Uint8Array> {
-  const leave = limits.takeSlot?.();
+  const release = limits.takeSlot?.();
   try {
     yield await collect(request, limits);
   } finally {
-    leave?.();
+    release?.();
   }
 }
 
@@ -48,7 +48,7 @@ function collect(request: NodeRequest, { bytesMax, slackBytes = 0, arrivalMs }: 
       piece.copy(bytes, length);
       length = needed;
     };
-    // Node also ends the body of an HTTP/2 request that its caller has reset.
+    // Node also emits 'end' for an HTTP/2 request that its caller has reset.
     const finish = () => (request.aborted ? cut() : settle());
     const cut = () => settle(new Failure('invalid_request', { message: 'The request was cut off.' }));
     const tooLate = () =>
@@ -59,6 +59,6 @@ function collect(request: NodeRequest, { bytesMax, slackBytes = 0, arrivalMs }: 
   });
 }
 
-/** Whether its caller has left: nothing more will happen to it. */
+/** Whether its caller has disconnected: it will emit no more events. */
 const isGone = (request: NodeRequest): boolean =>
   request.destroyed || ('stream' in request && request.stream.destroyed);

@@ -1,10 +1,10 @@
-// Both doors on one port: a connection is told by how it begins. HTTP/2 without TLS begins with a preface (RFC 9113
-// section 3.4), and what is not its beginning is HTTP/1.1:
+// HTTP and gRPC on one port: the first bytes of a connection decide. HTTP/2 without TLS begins with a preface (RFC 9113,
+// section 3.4); everything else is HTTP/1.1:
 //
 //     PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n
 //
-// With TLS, ALPN (RFC 7301) has told already: who can speak both is served HTTP/1.1, since REST has that door, and clients
-// of gRPC offer nothing but HTTP/2. Who says nothing for a while is let go.
+// With TLS, ALPN (RFC 7301) decides: a client that offers both gets HTTP/1.1, which serves REST; gRPC clients offer only
+// HTTP/2. A connection that sends nothing is closed after a while.
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createSecureServer, type TLSSocket } from 'node:tls';
 import { connectionsMax, handshakeMs } from './limits.ts';
@@ -19,12 +19,12 @@ export interface SharedPortOptions {
 
 export interface SharedPort {
   readonly port: number;
-  /** Takes no further connection, and lets go of those that have not said what they speak. */
+  /** Accepts no more connections, and closes those whose protocol is not known yet. */
   close(): void;
 }
 
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-/** PRI is no method of HTTP/1.1, so three letters decide. */
+/** PRI is not a method of HTTP/1.1, so three bytes decide. */
 const decidingBytes = 3;
 
 export async function openSharedPort({ address, tls, toHttp1, toHttp2 }: SharedPortOptions): Promise<SharedPort> {
@@ -41,7 +41,7 @@ export async function openSharedPort({ address, tls, toHttp1, toHttp2 }: SharedP
     : createServer({ noDelay: true }, (socket) => {
         undecided.add(socket);
         socket.once('close', () => undecided.delete(socket));
-        tellApart(socket, take);
+        detectProtocol(socket, take);
       });
   server.maxConnections = connectionsMax;
   const port = await listen(server, address, 'HTTP and gRPC');
@@ -57,11 +57,11 @@ export async function openSharedPort({ address, tls, toHttp1, toHttp2 }: SharedP
 const chooseProtocol = ({ protocols }: { protocols: string[] }): string | undefined =>
   ['http/1.1', 'h2'].find((name) => protocols.includes(name));
 
-function tellApart(socket: Socket, take: (socket: Socket, isHttp2: boolean) => void): void {
+function detectProtocol(socket: Socket, take: (socket: Socket, isHttp2: boolean) => void): void {
   let head = Buffer.alloc(0);
   const silent = setTimeout(() => socket.destroy(), handshakeMs);
   const giveUp = () => clearTimeout(silent);
-  // What is read is kept here until it is decided: put back earlier, it would be read again for ever.
+  // Bytes are collected here until they decide; unshifted earlier, they would be read again at once.
   const read = () => {
     const bytes: Buffer | null = socket.read();
     if (!bytes) return;

@@ -37,10 +37,10 @@ export const createIdempotency = ({ rows, isAlive }: IdempotencyOptions): Idempo
     const fingerprint = createHash('sha256').update(JSON.stringify(request)).digest('base64');
     const nowMs = Date.now();
     const begun = { ownerId: callerId, name: key, fingerprint, answer: null, subject: '', untilMs: nowMs + runningMs };
-    await rows.forgetOver(nowMs, forgottenAtOnce);
+    await rows.deleteExpired(nowMs, forgottenAtOnce);
     let before = await rows.begin(begun, nowMs);
     if (before?.answer && !(await isAlive(before.subject))) {
-      await rows.forgetAbout(callerId, before.subject);
+      await rows.deleteBySubject(callerId, before.subject);
       before = await rows.begin(begun, nowMs);
     }
     if (before) return repeat(before, fingerprint);
@@ -50,11 +50,11 @@ export const createIdempotency = ({ rows, isAlive }: IdempotencyOptions): Idempo
       await rows.finish({ ...begun, answer: JSON.stringify(answer), subject, untilMs });
       return answer;
     } catch (error) {
-      await rows.forget(callerId, key).catch(() => {});
+      await rows.delete(callerId, key).catch(() => {});
       throw error;
     }
   },
-  forgetAbout: (callerId, subject) => rows.forgetAbout(callerId, subject),
+  forgetAbout: (callerId, subject) => rows.deleteBySubject(callerId, subject),
 });
 
 function repeat({ fingerprint, answer }: AnswerRow, asked: string) {

@@ -1,5 +1,5 @@
-// A secret of this service: the operator's, or one that is made when it is first needed and kept in the data folder, for
-// its owner's eyes only. Of processes that start at once, all come to the same.
+// A secret that is generated when it is first needed and stored in the data folder, readable by its owner only. Processes
+// that start at the same time get the same secret.
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { writeOnce } from './write-once.ts';
 
 const secretBytes = 32;
 
-/** The secret if there is one already. */
+/** The secret, if it exists already. */
 export async function findDataDirSecret(dataDir: string, name: string): Promise<string | undefined> {
   return existsSync(join(dataDir, name)) ? readDataDirSecret(dataDir, name) : undefined;
 }

@@ -1,25 +1,22 @@
-// Texts that only this service can make and read, and that end by themselves: sign-in cookies, bearer tokens, tickets. A sealed
-// text is a JWE in compact form (RFC 7516), encrypted directly with A256GCM under a key made of the secret:
+// Encrypted tokens that only this service can create and read, and that expire: sign-in cookies, bearer tokens, tickets.
+// A token is a JWE in compact form (RFC 7516), encrypted directly with A256GCM under a key derived from the secret:
 //
 //     eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0 .. iv . ciphertext . tag        { use, exp, iat, ... }
 //
-// `use` says what it was made for; as anything else it is worth nothing.
+// `use` is the purpose of the token; for any other purpose it is not valid.
 import { createHash } from 'node:crypto';
 
 export type SealUse = 'login' | 'session' | 'access' | 'ticket';
 
 export interface Seal {
-  /** A text that `open` gives the facts of, for so many seconds. */
+  /** Encrypts facts into a token that is valid for so many seconds. */
   close(use: SealUse, facts: Readonly<Record<string, unknown>>, seconds: number): Promise<string>;
-  /** The facts; undefined for what was not sealed here for this use, was changed, or is over. */
+  /** The facts of a token; undefined if it is for another use, was not created here, was changed, or has expired. */
   open(use: SealUse, text: string | undefined): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
-/** What comes back from callers is short; a ticket holds what is to be spoken, and never leaves. */
-const textCharsMax: Readonly<Record<SealUse, number>> = {
-  ...{ login: 4096, session: 4096, access: 4096 },
-  ticket: 1 << 20,
-};
+/** Tokens that clients send are short; a ticket contains the text to speak, and stays in the database. */
+const textCharsMax: Readonly<Record<SealUse, number>> = { login: 4096, session: 4096, access: 4096, ticket: 1 << 20 };
 
 export function createSeal(secret: string): Seal {
   const key = createHash('sha256').update(`sonant seal ${secret}`).digest();

@@ -1,8 +1,8 @@
-// A file that is written once, whole and on the disk, for its owner's eyes only.
+// Writes a file atomically, once, with fsync and mode 0600.
 import { randomBytes } from 'node:crypto';
 import { link, open, rm } from 'node:fs/promises';
 
-/** Says whether it was this text that was put into the file; there may be one already. */
+/** Returns false if the file exists already; it is not changed then. */
 export async function writeOnce(file: string, text: string): Promise<boolean> {
   const draft = `${file}.${randomBytes(4).toString('hex')}`;
   const handle = await open(draft, 'wx', 0o600);

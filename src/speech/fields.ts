@@ -73,7 +73,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       name: 'voice',
       short: 'v',
       value: 'ID',
-      help: 'who speaks; default: the first of sonant voice list, with -l the first that speaks CODE',
+      help: 'the voice; default: the first of sonant voice list, with -l the first that speaks CODE',
     },
     schema: {
       type: 'string',
@@ -121,7 +121,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       name: 'language',
       short: 'l',
       value: 'CODE',
-      help: "language of the text, such as en-GB; default: the voice's own",
+      help: 'language of the text, such as en-GB; default: that of the voice',
     },
     schema: {
       type: 'string',
@@ -157,7 +157,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       name: 'format',
       short: 'f',
       value: 'FORMAT',
-      help: `${formatNames.join(', ')}; default: by the ending of FILE, else wav`,
+      help: `${formatNames.join(', ')}; default: by the extension of FILE, else wav`,
     },
     schema: {
       type: 'string',
@@ -193,7 +193,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
   },
   timestamps: {
     json: 'timestamps',
-    flag: { name: 'timestamps', help: 'with --json: when each word is heard, in seconds' },
+    flag: { name: 'timestamps', help: 'with --json: start and end of each word, in seconds' },
     schema: { type: 'string', enum: ['word'], description: 'Also tell when each word is heard.' },
     parse: (given, report) => oneOf(['word'], undefined)(given, report) !== undefined,
     changesSound: false,

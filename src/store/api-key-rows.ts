@@ -1,19 +1,19 @@
-// The table `api_keys`: who may speak. A row holds no key, only the part of it that finds the row and a hash of the
-// whole. Rows are never removed: a revoked key stays, with the time of its end. A change and its audit record are one
-// transaction.
+// The table `api_keys`. A row does not contain the key, only its public part, by which it is found, and a hash of the
+// whole. Rows are never deleted: a revoked key keeps its row, with the time of revocation. A change and its audit record
+// are one transaction.
 import { type AuditRow, addAudit } from './audit-rows.ts';
 import { createColumns } from './columns.ts';
 import type { RowStore, Rows } from './row-store.ts';
 
 export interface ApiKeyRow {
   keyId: string;
-  /** The open part of the key; no two rows have the same. */
+  /** The public part of the key; unique. */
   idPart: string;
   hash: Uint8Array;
   hashKind: 'sha256' | 'hmac-sha256';
-  /** Whom its audio belongs to: the key itself, or the key that it took the place of. */
+  /** The owner of its audio and usage: the key itself, or the first key of its rotations. */
   ownerId: string;
-  /** Who made it, and who made them, each with a slash behind: "usr_.../key_.../"; empty where the operator did. */
+  /** Its creator and their creators, each followed by a slash: "usr_.../key_.../"; empty if the operator made it. */
   path: string;
   name: string;
   /** Separated by spaces. */
@@ -22,7 +22,7 @@ export interface ApiKeyRow {
   voiceIds: string | null;
   /** Separated by spaces; null for any address. */
   allowedIps: string | null;
-  /** Null for the usual limit. */
+  /** Null for the default limit. */
   requestsPerMinute: number | null;
   concurrency: number | null;
   charactersPerMonth: number | null;
@@ -30,7 +30,7 @@ export interface ApiKeyRow {
   expiresAtMs: number | null;
   revokedAtMs: number | null;
   lastUsedAtMs: number | null;
-  /** The key that has taken its place. */
+  /** The key that replaces it after a rotation. */
   replacedBy: string | null;
 }
 
@@ -39,13 +39,13 @@ export interface ApiKeyUse {
   usedAtMs: number;
 }
 
-/** Whose keys: those whose path begins with it, all of them where it is empty, and one besides. */
+/** Keys whose path begins with `path` (all keys if it is empty), and one more. */
 export interface KeyRange {
   path: string;
   ownKeyId?: string | undefined;
 }
 
-/** What of a row may change. */
+/** The columns that may change. */
 export type ApiKeyChange = Partial<
   Pick<
     ApiKeyRow,
@@ -63,20 +63,20 @@ export type ApiKeyChange = Partial<
 >;
 
 export interface ApiKeyRows {
-  /** Adds the row, unless there is one with its id part; says whether it did. */
+  /** Adds the row; returns false if its id part is taken. */
   add(row: ApiKeyRow, audit: AuditRow): Promise<boolean>;
-  /** Adds the row if it is the first ever; says whether it did. */
+  /** Adds the row if the table is empty; returns whether it did. */
   addFirst(row: ApiKeyRow, audit: AuditRow): Promise<boolean>;
   isEmpty(): Promise<boolean>;
   find(idPart: string): Promise<ApiKeyRow | undefined>;
   findById(keyId: string, range: KeyRange): Promise<ApiKeyRow | undefined>;
-  /** Whether there is such a key, neither revoked nor expired. */
+  /** Whether the key exists and is neither revoked nor expired. */
   isInForce(keyId: string, nowMs: number): Promise<boolean>;
-  /** The newest first; `beforeKeyId` is where the list before this one ended. */
+  /** Newest first; `beforeKeyId` is the last key of the page before. */
   list(range: KeyRange, limit: number, beforeKeyId?: string): Promise<ApiKeyRow[]>;
   /**
-   * Changes a row to what `decide` makes of it as it is then, and adds a row beside it if there is one; answers the row
-   * as it is afterwards, undefined if there is none in the range.
+   * Applies the change that `decide` returns for the current row, and adds a second row if `decide` returns one. Returns
+   * the changed row; undefined if it is not in the range.
    */
   change(keyId: string, range: KeyRange, decide: (row: ApiKeyRow) => ApiKeyDecision): Promise<ApiKeyRow | undefined>;
   noteUses(uses: readonly ApiKeyUse[]): Promise<void>;
@@ -88,7 +88,7 @@ export interface ApiKeyDecision {
   audit: AuditRow;
 }
 
-const columns = createColumns<ApiKeyRow>([
+const columns = createColumns<ApiKeyRow>('api_keys', [
   'keyId',
   'idPart',
   'hash',
@@ -108,11 +108,8 @@ const columns = createColumns<ApiKeyRow>([
   'lastUsedAtMs',
   'replacedBy',
 ]);
-const select = `select ${columns.selected} from api_keys`;
-
 async function insert(rows: Rows, row: ApiKeyRow): Promise<boolean> {
-  const sql = `insert into api_keys (${columns.names}) values (${columns.places})
-    on conflict (id_part) do nothing returning key_id`;
+  const sql = `${columns.insert} on conflict (id_part) do nothing returning key_id`;
   return (await rows.query(sql, ...columns.valuesOf(row))).length > 0;
 }
 
@@ -123,17 +120,18 @@ async function insertAudited(rows: Rows, row: ApiKeyRow, audit: AuditRow): Promi
 }
 
 const anyRow = 'select key_id from api_keys limit 1';
-/** Comes after every key id, whose first digit is at most 7; and after all that begins with a path. */
+/** Sorts after every key id, for the first digit of a ULID is at most 7. */
 const afterAllKeyIds = 'key_Z';
+/** Sorts after everything that begins with the path. */
 const afterPath = (path: string) => `${path}~`;
 
-/** With the three values of a range from that place on. */
+/** A condition on the three parameters of a range, from $n on. */
 const inRange = (n: number) => `(path >= $${n} and path < $${n + 1} or key_id = $${n + 2})`;
 const rangeValues = ({ path, ownKeyId = '' }: KeyRange) => [path, afterPath(path), ownKeyId] as const;
 
 async function findById(rows: Rows, keyId: string, range: KeyRange): Promise<ApiKeyRow | undefined> {
   const [row] = await rows.query<ApiKeyRow>(
-    `${select} where key_id = $1 and ${inRange(2)}`,
+    `${columns.select} where key_id = $1 and ${inRange(2)}`,
     keyId,
     ...rangeValues(range),
   );
@@ -150,7 +148,7 @@ export function createApiKeyRows(store: RowStore): ApiKeyRows {
       }),
     isEmpty: async () => (await store.query(anyRow)).length === 0,
     async find(idPart) {
-      const [row] = await store.query<ApiKeyRow>(`${select} where id_part = $1`, idPart);
+      const [row] = await store.query<ApiKeyRow>(`${columns.select} where id_part = $1`, idPart);
       return row;
     },
     findById: (keyId, range) => findById(store, keyId, range),
@@ -160,10 +158,10 @@ export function createApiKeyRows(store: RowStore): ApiKeyRows {
       return (await store.query(sql, keyId, nowMs)).length > 0;
     },
     list(range, limit, beforeKeyId = afterAllKeyIds) {
-      // Whoever may see all keys is spared the look at their paths.
-      const isWanted = range.path === '' ? '' : `and ${inRange(3)}`;
+      // Without the condition, all keys are listed by the primary key alone.
+      const condition = range.path === '' ? '' : `and ${inRange(3)}`;
       const values = range.path === '' ? [] : rangeValues(range);
-      const sql = `${select} where key_id < $1 ${isWanted} order by key_id desc limit $2`;
+      const sql = `${columns.select} where key_id < $1 ${condition} order by key_id desc limit $2`;
       return store.query(sql, beforeKeyId, limit, ...values);
     },
     change: (keyId, range, decide) =>
@@ -174,8 +172,8 @@ export function createApiKeyRows(store: RowStore): ApiKeyRows {
           const { change, added, audit } = decide(row);
           const properties = Object.keys(change) as (keyof ApiKeyChange)[];
           if (properties.length > 0) {
-            const { names, valuesOf } = createColumns<ApiKeyChange & ApiKeyRow>(properties);
-            const sets = names.split(', ').map((name, i) => `${name} = $${i + 2}`);
+            const { names, valuesOf } = createColumns<ApiKeyChange & ApiKeyRow>('api_keys', properties);
+            const sets = names.map((name, i) => `${name} = $${i + 2}`);
             await rows.query(
               `update api_keys set ${sets.join(', ')} where key_id = $1`,
               keyId,
@@ -184,7 +182,7 @@ export function createApiKeyRows(store: RowStore): ApiKeyRows {
           }
           if (added && !(await insert(rows, added))) throw new Error('two keys were given one id part');
           await addAudit(rows, audit);
-          await rows.announce('keys');
+          await rows.notify('keys');
           return { ...row, ...change };
         },
         { durable },
@@ -194,7 +192,7 @@ export function createApiKeyRows(store: RowStore): ApiKeyRows {
         async (rows) => {
           const sql =
             'update api_keys set last_used_at_ms = $2 where key_id = $1 and coalesce(last_used_at_ms, 0) < $2';
-          // In an order that all keep to, so that none of two waits for the other.
+          // Always in the same order, so that two transactions cannot deadlock.
           const inOrder = uses.toSorted((one, other) => (one.keyId < other.keyId ? -1 : 1));
           for (const { keyId, usedAtMs } of inOrder) await rows.query(sql, keyId, usedAtMs);
         },

@@ -1,5 +1,5 @@
-// The table `audit`: who has changed what of whose key, from where, under which request. Rows are only ever added, each in
-// the transaction of the change that it tells of, so that there is no change without its record. No secret is in it.
+// The table `audit`: changes of API keys, with actor, address and request id. Rows are only added, each in the
+// transaction of the change that it records, so no change is without a record. Rows contain no secrets.
 import { createColumns } from './columns.ts';
 import type { Rows } from './row-store.ts';
 
@@ -12,11 +12,11 @@ export interface AuditRow {
   keyId: string;
   address: string;
   requestId: string;
-  /** What was changed, as JSON. */
+  /** The changed fields, as JSON. */
   detail: string;
 }
 
-const columns = createColumns<AuditRow>([
+const columns = createColumns<AuditRow>('audit', [
   'auditId',
   'atMs',
   'actor',
@@ -28,9 +28,9 @@ const columns = createColumns<AuditRow>([
 ]);
 
 export async function addAudit(rows: Rows, row: AuditRow): Promise<void> {
-  await rows.query(`insert into audit (${columns.names}) values (${columns.places})`, ...columns.valuesOf(row));
+  await rows.query(columns.insert, ...columns.valuesOf(row));
 }
 
-/** What was done to a key, the oldest first. */
+/** The changes of a key, oldest first. */
 export const listAudit = (rows: Rows, keyId: string): Promise<AuditRow[]> =>
-  rows.query(`select ${columns.selected} from audit where key_id = $1 order by at_ms, audit_id`, keyId);
+  rows.query(`${columns.select} where key_id = $1 order by at_ms, audit_id`, keyId);

@@ -1,13 +1,13 @@
-// The table `clips`: the index of stored audio. A clip lives until it expires or its owner deletes it; then its file
-// is purged by the sweep; its row stays a while, so that its address can still say what became of it, and is forgotten.
+// The table `clips`: the index of stored audio. A clip lives until it expires or its owner deletes it. Then the sweep
+// purges its file; its row stays for a while, so that its address can report `audio_expired`, and is deleted later.
 import { createColumns } from './columns.ts';
 import type { RowStore } from './row-store.ts';
 
 export interface ClipRow {
   clipId: string;
-  /** Who asked for it, and may delete it. */
+  /** The owner id of the key that made it and may delete it. */
   ownerId: string;
-  /** What finds it for the same request; null where it is not to be found so. */
+  /** Hash of the request; null if the clip is not cached. */
   cacheKey: string | null;
   format: string;
   byteCount: number;
@@ -20,32 +20,32 @@ export interface ClipRow {
   /** Separated by spaces. */
   warnings: string;
   createdAtMs: number;
-  /** The moment it is gone, by age or by its owner's hand. */
+  /** When it expires by age, or when its owner deleted it. */
   expiresAtMs: number;
   deletedAtMs: number | null;
 }
 
 export interface ClipRows {
   add(clip: Omit<ClipRow, 'deletedAtMs'>): Promise<void>;
-  /** The clip, expired and deleted ones too. */
+  /** Finds expired and deleted clips too. */
   find(clipId: string): Promise<ClipRow | undefined>;
-  /** Whether there is such a clip, neither expired nor deleted. */
+  /** Whether the clip exists and is neither expired nor deleted. */
   isAlive(clipId: string): Promise<boolean>;
-  /** The owner's newest clip for this request that will still be there at `untilMs`. */
+  /** The owner's newest clip with this cache key that does not expire before `untilMs`. */
   findCached(ownerId: string, cacheKey: string, untilMs: number): Promise<ClipRow | undefined>;
-  /** Expires the owner's clip now; undefined if the owner has no such clip, or none any more. */
+  /** Expires the owner's clip now; undefined if the owner has no such live clip. */
   markDeleted(clipId: string, ownerId: string, nowMs: number): Promise<ClipRow | undefined>;
-  /** Expires clips of a voice that were made before then, at most `limit`, and answers how many. */
+  /** Expires at most `limit` clips of a voice that were made before then; returns how many. */
   expireOfVoice(voiceId: string, madeBeforeMs: number, limit: number): Promise<number>;
-  /** Ids of expired clips whose files are still to be removed, the oldest first. */
+  /** Ids of expired clips whose files are not purged yet, oldest first. */
   listExpired(nowMs: number, limit: number): Promise<string[]>;
-  /** Notes that the files are removed. */
+  /** Records that their files are purged. */
   markPurged(clipIds: readonly string[], nowMs: number): Promise<void>;
-  /** Drops rows whose files were removed before then, at most `limit`, and answers how many. */
-  forgetPurged(beforeMs: number, limit: number): Promise<number>;
+  /** Deletes at most `limit` rows whose files were purged before then; returns how many. */
+  deletePurged(beforeMs: number, limit: number): Promise<number>;
 }
 
-const columns = createColumns<ClipRow>([
+const columns = createColumns<ClipRow>('clips', [
   'clipId',
   'ownerId',
   'cacheKey',
@@ -61,16 +61,13 @@ const columns = createColumns<ClipRow>([
   'expiresAtMs',
   'deletedAtMs',
 ]);
-const select = `select ${columns.selected} from clips`;
-
 export function createClipRows(store: RowStore): ClipRows {
   return {
     async add(clip) {
-      const sql = `insert into clips (${columns.names}) values (${columns.places})`;
-      await store.query(sql, ...columns.valuesOf({ ...clip, deletedAtMs: null }));
+      await store.query(columns.insert, ...columns.valuesOf({ ...clip, deletedAtMs: null }));
     },
     async find(clipId) {
-      const [clip] = await store.query<ClipRow>(`${select} where clip_id = $1`, clipId);
+      const [clip] = await store.query<ClipRow>(`${columns.select} where clip_id = $1`, clipId);
       return clip;
     },
     async isAlive(clipId) {
@@ -79,7 +76,7 @@ export function createClipRows(store: RowStore): ClipRows {
     },
     async findCached(ownerId, cacheKey, untilMs) {
       const [clip] = await store.query<ClipRow>(
-        `${select} where owner_id = $1 and cache_key = $2 and expires_at_ms > $3
+        `${columns.select} where owner_id = $1 and cache_key = $2 and expires_at_ms > $3
           order by created_at_ms desc limit 1`,
         ownerId,
         cacheKey,
@@ -90,7 +87,7 @@ export function createClipRows(store: RowStore): ClipRows {
     async markDeleted(clipId, ownerId, nowMs) {
       const [clip] = await store.query<ClipRow>(
         `update clips set deleted_at_ms = $3, expires_at_ms = $3
-          where clip_id = $1 and owner_id = $2 and expires_at_ms > $3 returning ${columns.selected}`,
+          where clip_id = $1 and owner_id = $2 and expires_at_ms > $3 returning ${columns.returned}`,
         clipId,
         ownerId,
         nowMs,
@@ -117,7 +114,7 @@ export function createClipRows(store: RowStore): ClipRows {
         },
         { blind: true },
       ),
-    async forgetPurged(beforeMs, limit) {
+    async deletePurged(beforeMs, limit) {
       const sql = `delete from clips where clip_id in
         (select clip_id from clips where purged_at_ms < $1 limit $2) returning clip_id`;
       return (await store.query(sql, beforeMs, limit)).length;

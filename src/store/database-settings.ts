@@ -1,10 +1,10 @@
-// The settings of the database: where rows are kept, and how PostgreSQL is to be used where that is it.
+// Settings of the database: SQLite or PostgreSQL, and how to connect to PostgreSQL.
 import { flagSetting, integerSetting, textSetting } from '../setting.ts';
 
 export const databaseSettings = {
   databaseUrl: textSetting({
     name: 'SONANT_DATABASE_URL',
-    help: 'PostgreSQL database for rows, as postgres://user:password@host/name; default: the file sonant.db in the data folder',
+    help: 'PostgreSQL database, as postgres://user:password@host/name; default: SQLite, the file sonant.db in the data folder',
     allowed: 'a URL that begins with postgres://',
     fallback: '',
     isAllowed: (given) => given === '' || /^postgres(ql)?:\/\/./.test(given),
@@ -12,20 +12,20 @@ export const databaseSettings = {
   }),
   databasePool: integerSetting({
     name: 'SONANT_DATABASE_POOL',
-    help: 'Connections to PostgreSQL that a process may have, besides one that listens',
+    help: 'Connections to PostgreSQL that a process may open, besides one for LISTEN',
     min: 1,
     max: 1000,
     fallback: 10,
   }),
   databaseStatementMs: integerSetting({
     name: 'SONANT_DATABASE_STATEMENT_MS',
-    help: 'Milliseconds that PostgreSQL may take for a statement',
+    help: 'Time limit of a PostgreSQL statement, in milliseconds',
     min: 100,
     max: 600_000,
     fallback: 5_000,
   }),
   isDatabasePooled: flagSetting({
     name: 'SONANT_DATABASE_PGBOUNCER',
-    help: 'The database is reached through PgBouncer or the like: nothing is kept in a session, and nothing is listened for',
+    help: 'The database is reached through PgBouncer or another transaction pooler: no session state, no LISTEN',
   }),
 };

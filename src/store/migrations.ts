@@ -1,13 +1,12 @@
-// The tables, as the steps that make them. Steps are only ever added at the end, and never changed once released: there is
-// no way back but a backup. Each is an addition that the versions before can live with, so that old and new replicas serve
-// beside each other and an old one may start again in the middle of a roll; one that is not says how many steps a version
-// must know at least. The table `migrations` has the steps that a database has seen, with that number where there is one.
+// The schema, as a list of migrations ("steps"). Steps are only appended and never change after a release; the only way
+// back is a backup. Each must be compatible with older versions, so that old and new replicas run side by side during a
+// rolling update; one that is not sets `stepsKnownMin`. The table `migrations` records the steps of a database.
 import type { Rows } from './row-store.ts';
 
 export interface Migration {
   name: string;
   statements: readonly string[];
-  /** Versions that know fewer are refused from then on. */
+  /** Versions that know fewer steps can no longer use the database. */
   stepsKnownMin?: number;
 }
 
@@ -163,16 +162,15 @@ const migrations: readonly Migration[] = [
   },
 ];
 
-/** How many steps there are. */
 export const schemaSteps = migrations.length;
 
-/** How many steps a database has seen that has the table of them. */
+/** The number of steps that a database with the table `migrations` has. */
 export async function readSteps(rows: Rows): Promise<number> {
   const [seen] = await rows.query<{ steps: number }>('select coalesce(max(step), 0) as steps from migrations');
   return seen!.steps;
 }
 
-/** A database that has seen more steps than there are here was made by a newer version: may this one use it? */
+/** Throws if the database was migrated by a newer version that this one is not compatible with. */
 export async function checkNewer(rows: Rows, stepsKnown = schemaSteps): Promise<void> {
   const sql = 'select coalesce(max(steps_known_min), 0) as min from migrations';
   const [{ min }] = (await rows.query<{ min: number }>(sql)) as [{ min: number }];
@@ -182,7 +180,7 @@ export async function checkNewer(rows: Rows, stepsKnown = schemaSteps): Promise<
     );
 }
 
-/** Takes the steps that are still to be taken, inside a transaction that keeps every other process out. */
+/** Applies the missing steps, inside a transaction that excludes every other process. */
 export async function migrate(rows: Rows, steps: readonly Migration[] = migrations): Promise<void> {
   await rows.query(
     'create table if not exists migrations (step bigint primary key, name text not null, taken_at_ms bigint not null)',

@@ -1,4 +1,4 @@
-// The store that the settings ask for: PostgreSQL where there is a URL for it, or else SQLite in the data folder.
+// Opens the row store of the settings: PostgreSQL if it has a URL, else SQLite in the data folder.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SettingValues } from '../setting.ts';
@@ -14,26 +14,26 @@ export async function openStore(choice: DatabaseChoice): Promise<RowStore> {
   return openPostgres(toPostgresOptions(choice));
 }
 
-/** Whether there is one, or it must be made. */
+/** Whether the database exists already. */
 export const isStoreThere = (choice: DatabaseChoice): boolean =>
   choice.databaseUrl !== '' || existsSync(sqliteFileOf(choice));
 
-/** What can be told of it without changing anything. */
+/** Describes the database without changing it. */
 export async function inspectStore(choice: DatabaseChoice): Promise<{ isReady: boolean; message: string }> {
   const file = sqliteFileOf(choice);
   if (choice.databaseUrl === '') {
     return existsSync(file)
       ? { isReady: true, message: `SQLite, ${file}` }
-      : { isReady: false, message: `SQLite, ${file}, made when it is first needed` };
+      : { isReady: false, message: `SQLite, ${file}; is created when it is first needed` };
   }
   const { inspectPostgres } = await import('./postgres.ts');
-  const { serverVersion, steps, stepsKnown, place } = await inspectPostgres(toPostgresOptions(choice));
-  const told = `${place}, version ${serverVersion}`;
-  if (steps === stepsKnown) return { isReady: true, message: `${told}; its schema (${steps}) is the present one` };
+  const { serverVersion, steps, stepsKnown, name } = await inspectPostgres(toPostgresOptions(choice));
+  const server = `${name}, version ${serverVersion}`;
+  if (steps === stepsKnown) return { isReady: true, message: `${server}; its schema (${steps}) is the present one` };
   if (steps > stepsKnown)
-    return { isReady: true, message: `${told}; its schema (${steps}) is a newer one, and this version may use it` };
-  const todo = 'the next start or sonant db migrate brings it up';
-  return { isReady: false, message: `${told}; its schema is ${steps} of ${stepsKnown}: ${todo}` };
+    return { isReady: true, message: `${server}; its schema (${steps}) is newer, and compatible with this version` };
+  const todo = 'the next start or sonant db migrate migrates it';
+  return { isReady: false, message: `${server}; its schema is ${steps} of ${stepsKnown}: ${todo}` };
 }
 
 export const sqliteFileOf = ({ dataDir }: { dataDir: string }): string => join(dataDir, 'sonant.db');

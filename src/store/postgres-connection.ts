@@ -1,26 +1,26 @@
-// How a connection to PostgreSQL is set up: its limits of time, and the values that it answers. Behind a pooler, which
-// gives each transaction whatever connection is free, nothing may be set for a session; there, transactions set it.
+// Options of a connection to PostgreSQL: timeouts and type parsers. Behind a transaction pooler a session cannot be
+// configured; there, each transaction sets its own timeouts.
 import pg from 'pg';
 
 export interface PostgresOptions {
   url: string;
   connectionsMax?: number;
-  /** How long a statement may take. */
+  /** Timeout of a statement. */
   statementMs?: number;
-  /** Whether a pooler such as PgBouncer stands between. */
+  /** Whether connections go through a pooler such as PgBouncer. */
   isPooled?: boolean;
 }
 
-/** Until a connection is there, or one of the pool is free; never longer than a statement may take. */
+/** Timeout for a new connection, or for a free one of the pool; never longer than that of a statement. */
 const connectMsMax = 3_000;
-/** What the server has to say so by itself when a statement takes too long, before the connection is given up. */
+/** Extra time for the server to report a statement timeout itself, before the connection is dropped. */
 const graceMs = 500;
-/** How long a transaction may hold what it holds while its process does nothing about it. */
+/** How long a transaction may hold its locks while its process is idle. */
 const idleInTransactionMsMax = 10_000;
 const keepAliveAfterMs = 10_000;
 
 const { INT8, NUMERIC } = pg.types.builtins;
-/** Counts, sums and epoch milliseconds are numbers, as SQLite answers them; all stay below 2^53. */
+/** Counts, sums and epoch milliseconds are read as numbers, as in SQLite; all stay below 2^53. */
 const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: string) =>
   oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format as 'text');
 
@@ -32,7 +32,7 @@ export function toClientConfig({ url, statementMs = 5_000, isPooled = false }: P
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveAfterMs,
     connectionTimeoutMillis: Math.min(connectMsMax, statementMs),
-    // For a server that does not even answer.
+    // For a server that does not respond at all.
     query_timeout: statementMs + graceMs,
     ...(!isPooled && {
       statement_timeout: statementMs,
@@ -41,12 +41,12 @@ export function toClientConfig({ url, statementMs = 5_000, isPooled = false }: P
   };
 }
 
-/** What a transaction sets for itself where its session cannot be set up. */
+/** The timeouts that a transaction sets itself behind a pooler. */
 export const toTransactionLimits = ({ statementMs = 5_000 }: PostgresOptions): string =>
   `set local statement_timeout = ${statementMs};
    set local idle_in_transaction_session_timeout = ${idleInTransactionMsMax}`;
 
-/** Which database it is, without who may use it. */
+/** A description of the database, without credentials. */
 export function nameOf({ url }: PostgresOptions): string {
   const { host, port, database } = new pg.Client({ connectionString: url });
   return `PostgreSQL, ${database} at ${host}:${port}`;

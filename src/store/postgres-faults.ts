@@ -1,34 +1,34 @@
-// What goes wrong with PostgreSQL, by its SQLSTATE (PostgreSQL, appendix A): what is the store's fault becomes a Failure,
-// what is the statement's stays what it is. An error that the server did not answer is one of the connection.
+// Classifies errors of PostgreSQL by their SQLSTATE (PostgreSQL, appendix A): faults of the database become a Failure,
+// faults of a statement stay what they are. An error without a SQLSTATE is one of the connection.
 import pg from 'pg';
 import { Failure } from '../errors.ts';
 
-/** A transaction that another one has overtaken: done again, it may well succeed. */
+/** A serialization failure or a deadlock: the transaction may succeed when it is retried. */
 export const isConflict = (error: unknown): boolean => /^40(001|P01)$/.test(stateOf(error) ?? '');
 
-/** Whether the connection is still good after this error. */
-export function isSound(error: unknown): boolean {
+/** Whether the connection can be used after this error. */
+export function isConnectionUsable(error: unknown): boolean {
   const state = stateOf(error);
   return state !== undefined && !breaking.test(state);
 }
 
-/** The server is going, has become a standby, or is broken: others of its connections may do better. */
+/** The server is shutting down, has become a standby, or is broken: the connection must be replaced. */
 const breaking = /^(08|25006|25P03|26|42P05|57P|58|XX)/;
 /**
- * No connection (08, 57P), no more resources (53), no right to be there (28, 42501) or no such place (3D, 3F); a standby
- * (25006); too slow (25P03, 55P03, 57014); always overtaken (40); broken (58, F0, XX); a pooler that forgets what was
- * prepared (26, 42P05).
+ * No connection (08, 57P), no resources (53), no privilege (28, 42501), no such database or schema (3D, 3F), a standby
+ * (25006), a timeout (25P03, 55P03, 57014), repeated conflicts (40), an internal error (58, F0, XX), prepared statements
+ * lost in a pooler (26, 42P05).
  */
 const storageFaults = /^(08|25006|25P03|26|28|3D|3F|40001|40P01|42501|42P05|53|55P03|57|58|F0|XX)/;
 
-/** What the server answers, said as the contract has it. */
+/** Translates an error that the server reported. */
 export function toStorageFailure(error: unknown): unknown {
   const state = stateOf(error);
   if (state === '53100') return new Failure('storage_full', {}, error);
   return state !== undefined && storageFaults.test(state) ? unavailable(error) : error;
 }
 
-/** What goes wrong where the server does not answer. */
+/** Translates an error of the connection. */
 export const toConnectionFailure = (error: unknown): unknown =>
   stateOf(error) === undefined ? unavailable(error) : error;
 

@@ -1,21 +1,21 @@
-// Hears what is announced in a PostgreSQL database (NOTIFY, on the channel `sonant`, with the topic as its payload), on a
-// connection of its own. While that is lost it is opened again, a little later each time; and as what was announced
-// meanwhile is never told, whoever listens is then called for everything.
+// Receives notifications of a PostgreSQL database (LISTEN and NOTIFY, channel `sonant`, payload = topic) on a dedicated
+// connection. A lost connection is reopened with exponential backoff; notifications that were sent meanwhile are lost, so
+// after a reconnect the listeners of every topic are called.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Topic, topics } from './row-store.ts';
 
-export const announcement = `select pg_notify('sonant', $1)`;
+export const notifySql = `select pg_notify('sonant', $1)`;
 
 const reopenMs = { first: 50, max: 5_000 };
-/** How often the connection is tried, for one that is cut without a word is silent as well. */
-const tryEveryMs = 10_000;
+/** Interval of the keep-alive query, which detects a connection that was cut silently. */
+const pingEveryMs = 10_000;
 
 export class PostgresListener {
   readonly #config: pg.ClientConfig;
   readonly #listeners = new Map<Topic, Set<() => void>>(topics.map((topic) => [topic, new Set()]));
   readonly #closing = new AbortController();
-  #following: Promise<void> | undefined;
+  #loop: Promise<void> | undefined;
 
   constructor(config: pg.ClientConfig) {
     this.#config = config;
@@ -25,30 +25,30 @@ export class PostgresListener {
     const listeners = this.#listeners.get(topic)!;
     const listener = () => onChange();
     listeners.add(listener);
-    this.#following ??= this.#follow();
+    this.#loop ??= this.#run();
     return () => void listeners.delete(listener);
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#following;
+    await this.#loop;
   }
 
-  async #follow(): Promise<void> {
+  async #run(): Promise<void> {
     const { signal } = this.#closing;
     let waitMs = reopenMs.first;
     const onOpen = () => {
       waitMs = reopenMs.first;
     };
     while (!signal.aborted) {
-      await this.#hear(signal, onOpen).catch(() => {});
+      await this.#receive(signal, onOpen).catch(() => {});
       await sleep(waitMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {});
       waitMs = Math.min(waitMs * 2, reopenMs.max);
     }
   }
 
-  /** Until the connection is lost. */
-  async #hear(signal: AbortSignal, onOpen: () => void): Promise<void> {
+  /** Runs until the connection is lost. */
+  async #receive(signal: AbortSignal, onOpen: () => void): Promise<void> {
     const client = new pg.Client(this.#config);
     const lost = Promise.withResolvers<void>();
     for (const event of ['error', 'end'] as const) client.on(event, () => lost.resolve());
@@ -60,7 +60,7 @@ export class PostgresListener {
       await client.query('listen sonant');
       onOpen();
       this.#call(() => true);
-      timer = setInterval(() => client.query('select 1').catch(() => lost.resolve()), tryEveryMs);
+      timer = setInterval(() => client.query('select 1').catch(() => lost.resolve()), pingEveryMs);
       await lost.promise;
     } finally {
       clearInterval(timer);
@@ -68,9 +68,9 @@ export class PostgresListener {
     }
   }
 
-  #call(isMeant: (topic: Topic) => boolean): void {
+  #call(matches: (topic: Topic) => boolean): void {
     for (const [topic, listeners] of this.#listeners) {
-      if (isMeant(topic)) for (const listener of listeners) listener();
+      if (matches(topic)) for (const listener of listeners) listener();
     }
   }
 }

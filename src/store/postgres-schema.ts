@@ -1,23 +1,24 @@
-// The schema of a PostgreSQL database, brought up by one process at a time, however many start at once: the steps are taken
-// in one transaction that holds an advisory lock. Where nothing is to be done, nothing is locked and no right is needed.
+// Migrates the schema of a PostgreSQL database, one process at a time: the steps run in one transaction that holds an
+// advisory lock. If the schema is current, nothing is locked and no privilege is needed.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { checkNewer, migrate, readSteps, schemaSteps } from './migrations.ts';
 import { type PostgresOptions, toClientConfig } from './postgres-connection.ts';
 import type { Rows } from './row-store.ts';
 
-/** "SNNT": what the steps are taken under. */
+/** "SNNT": the key of the advisory lock. */
 const lock = 0x534e4e54;
 const versionMin = 13;
-/** A step may have to go through a large table. */
+/** A step may have to rewrite a large table. */
 const migrationMsMax = 15 * 60_000;
-/** How long a step waits for those who use a table, for nobody else gets at it meanwhile. */
+/** How long a step waits for a table lock; all other users of the table wait behind it. */
 const tableLockMsMax = 5_000;
 
 export interface Schema {
   serverVersion: string;
-  /** Steps that the database has seen, of those that there are. */
+  /** Steps that the database has. */
   steps: number;
+  /** Steps that this version has. */
   stepsKnown: number;
 }
 
@@ -29,7 +30,7 @@ export const inspectSchema = (options: PostgresOptions): Promise<Schema> =>
     return { serverVersion: server!.server_version, steps, stepsKnown: schemaSteps };
   });
 
-export const bringUpSchema = (options: PostgresOptions): Promise<void> =>
+export const migrateSchema = (options: PostgresOptions): Promise<void> =>
   onConnection(options, async (rows, client) => {
     const taken = await readSchemaSteps(rows);
     if (taken === schemaSteps) return;
@@ -47,13 +48,13 @@ async function onConnection<Result>(
   work: (rows: Rows, client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
   const client = new pg.Client({ ...toClientConfig(options), query_timeout: migrationMsMax });
-  // What becomes of the connection, its statements tell.
+  // Errors of the connection are reported by its statements.
   client.on('error', () => {});
   try {
     await client.connect();
     return await work({ query: async (sql, ...values) => (await client.query(sql, [...values])).rows }, client);
   } finally {
-    // Without waiting for the answer of a server that may have none.
+    // Not awaited: the server may not respond.
     void client.end();
     await sleep(0);
   }
@@ -74,6 +75,6 @@ async function checkServer(rows: Rows): Promise<void> {
   if (encoding !== 'UTF8') throw new Error(`its encoding must be UTF8, and is ${encoding}`);
 }
 
-/** Texts are ordered by their bytes, as SQLite orders them, whatever the language of the database. */
+/** Texts are sorted by their bytes, as in SQLite, whatever the locale of the database. */
 const inByteOrder = (sql: string): string =>
   /^(create|alter) table/.test(sql) ? sql.replace(/\btext\b/g, 'text collate "C"') : sql;

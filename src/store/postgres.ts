@@ -1,53 +1,57 @@
-// Rows in a PostgreSQL database, for as many processes at once as there are. Transactions are serializable: one that
-// another overtakes is done again, and after a few times stands in line with others of its fate, up to a limit. Every
-// wait has an end: for a connection, for a statement, and for a server that does not answer at all.
-// What `erasing` transactions removed is vacuumed away; its bytes may stay in files, backups and the write-ahead log
-// until they are written over, which is why clones are encrypted with a key that is not in the database.
+// A row store in PostgreSQL, shared by any number of processes. Transactions are serializable: after a conflict one is
+// retried, after several it is queued behind others in the same state, up to a time limit. Connecting, statements and a
+// server that does not respond have timeouts.
+// Rows deleted in `erasing` transactions are vacuumed; their bytes may stay in files, backups and the write-ahead log
+// until they are overwritten, which is why clones are encrypted with a key outside the database.
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Failure } from '../errors.ts';
 import { nameOf, type PostgresOptions, toClientConfig, toTransactionLimits } from './postgres-connection.ts';
-import { isConflict, isSound, toConnectionFailure, toStorageFailure } from './postgres-faults.ts';
-import { announcement, PostgresListener } from './postgres-listener.ts';
-import { bringUpSchema, inspectSchema, type Schema } from './postgres-schema.ts';
+import { isConflict, isConnectionUsable, toConnectionFailure, toStorageFailure } from './postgres-faults.ts';
+import { notifySql, PostgresListener } from './postgres-listener.ts';
+import { inspectSchema, migrateSchema, type Schema } from './postgres-schema.ts';
 import type { RowStore, RowValue, Topic, Transaction, TransactionOptions } from './row-store.ts';
 
-const connectionsUsual = 10;
+const connectionsDefault = 10;
 const idleMsMax = 30_000;
-/** Connections are made anew now and then, so that after a failover all find the way. */
+/** Connections are replaced after this time, so that after a failover all of them reach the new server. */
 const connectionSecondsMax = 30 * 60;
-/** Statements beyond that many are not prepared. */
+/** Further statements are not prepared. */
 const statementsMax = 500;
-/** How long a transaction is done again before its caller is told. */
+/** How long a transaction is retried after conflicts before it fails. */
 const conflictMsMax = 5_000;
 const retryMsMax = 50;
-/** Tries that are left to luck. */
-const luckyTries = 3;
+/** Tries before a transaction takes the lock that serializes retries. */
+const unlockedTries = 3;
 
-/** Opens the database and brings it to the present schema. */
+/** Opens the database and migrates its schema. */
 export const openPostgres = (options: PostgresOptions): Promise<RowStore> =>
-  atPlace(options, async () => {
-    await bringUpSchema(options);
+  withDatabaseName(options, async () => {
+    await migrateSchema(options);
     return new PostgresRows(options);
   });
 
-/** What there is, and where, told without changing anything. */
-export const inspectPostgres = (options: PostgresOptions): Promise<Schema & { place: string }> =>
-  atPlace(options, async (place) => ({ place, ...(await inspectSchema(options)) }));
+/** Describes the database without changing it. */
+export const inspectPostgres = (options: PostgresOptions): Promise<Schema & { name: string }> =>
+  withDatabaseName(options, async (name) => ({ name, ...(await inspectSchema(options)) }));
 
-async function atPlace<Result>(options: PostgresOptions, work: (place: string) => Promise<Result>): Promise<Result> {
-  let place = 'PostgreSQL';
+/** Runs `work`; its errors name the database. */
+async function withDatabaseName<Result>(
+  options: PostgresOptions,
+  work: (name: string) => Promise<Result>,
+): Promise<Result> {
+  let name = 'PostgreSQL';
   try {
-    place = nameOf(options);
-    return await work(place);
+    name = nameOf(options);
+    return await work(name);
   } catch (error) {
-    const why = new Error(`${place}: ${explain(error)}`, { cause: error });
-    throw new Failure('storage_unavailable', { message: 'The database cannot be opened.' }, why);
+    const cause = new Error(`${name}: ${explain(error)}`, { cause: error });
+    throw new Failure('storage_unavailable', { message: 'The database cannot be opened.' }, cause);
   }
 }
 
-/** Where a host has several addresses, there are several errors. */
+/** A host with several addresses gives several errors. */
 const explain = (error: unknown): string =>
   error instanceof AggregateError ? error.errors.map(explain).join('; ') : (error as Error).message;
 
@@ -56,7 +60,7 @@ class PostgresRows implements RowStore {
   readonly #pool: pg.Pool;
   readonly #listener: PostgresListener;
   readonly #names = new Map<string, string>();
-  /** Connections that are of no more use. */
+  /** Connections to be dropped. */
   readonly #lost = new WeakSet<pg.PoolClient>();
   #closed: Promise<unknown> | undefined;
 
@@ -66,31 +70,31 @@ class PostgresRows implements RowStore {
     this.#listener = new PostgresListener(config);
     this.#pool = new pg.Pool({
       ...config,
-      max: options.connectionsMax ?? connectionsUsual,
+      max: options.connectionsMax ?? connectionsDefault,
       idleTimeoutMillis: idleMsMax,
       maxLifetimeSeconds: connectionSecondsMax,
     });
-    // Of connections that are lost, those who use them hear by their statements, and the pool drops the others.
+    // The loss of a connection fails the statements that use it; the pool drops idle connections itself.
     this.#pool.on('error', () => {});
     this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
   async query<Row extends object>(sql: string, ...values: readonly RowValue[]): Promise<Row[]> {
-    return this.#untilDone(() => this.#onClient((client) => this.#run<Row>(client, sql, values)));
+    return this.#retryConflicts(() => this.#onClient((client) => this.#run<Row>(client, sql, values)));
   }
 
   async transaction<Result>(
     work: (rows: Transaction) => Promise<Result>,
     options: TransactionOptions = {},
   ): Promise<Result> {
-    const result = await this.#untilDone((tries) =>
-      this.#onClient((client) => this.#transact(client, this.#beginning(options, tries), work)),
+    const result = await this.#retryConflicts((tries) =>
+      this.#onClient((client) => this.#transact(client, this.#beginSql(options, tries), work)),
     );
     const { erasing = [] } = options;
     if (erasing.length > 0) {
-      // It is done whether this succeeds or not.
+      // The transaction is committed, whether the vacuum succeeds or not.
       const vacuum = { text: `vacuum (skip_locked) ${erasing.join(', ')}` };
-      await this.#onClient((client) => this.#ask(client, vacuum)).catch(() => {});
+      await this.#onClient((client) => this.#send(client, vacuum)).catch(() => {});
     }
     return result;
   }
@@ -104,7 +108,7 @@ class PostgresRows implements RowStore {
     await this.#closed;
   }
 
-  async #untilDone<Result>(work: (tries: number) => Promise<Result>): Promise<Result> {
+  async #retryConflicts<Result>(work: (tries: number) => Promise<Result>): Promise<Result> {
     const until = performance.now() + conflictMsMax;
     for (let tries = 1; ; tries++) {
       try {
@@ -129,7 +133,7 @@ class PostgresRows implements RowStore {
 
   async #transact<Result>(
     client: pg.PoolClient,
-    beginning: string,
+    beginSql: string,
     work: (rows: Transaction) => Promise<Result>,
   ): Promise<Result> {
     let isOver = false;
@@ -143,53 +147,53 @@ class PostgresRows implements RowStore {
         throw error;
       }
     };
-    const announce = async (topic: Topic) => void (await query(announcement, topic));
+    const notify = async (topic: Topic) => void (await query(notifySql, topic));
     try {
-      await this.#ask(client, { text: beginning });
-      const result = await work({ query, announce });
+      await this.#send(client, { text: beginSql });
+      const result = await work({ query, notify });
       if (failed) throw failed.error;
       isOver = true;
-      await this.#ask(client, { text: 'commit' });
+      await this.#send(client, { text: 'commit' });
       return result;
     } catch (error) {
-      if (!this.#lost.has(client)) await this.#ask(client, { text: 'rollback' }).catch(() => {});
+      if (!this.#lost.has(client)) await this.#send(client, { text: 'rollback' }).catch(() => {});
       throw failed && isConflict(failed.error) ? failed.error : error;
     } finally {
       isOver = true;
     }
   }
 
-  /** All that is to be said before the first statement, in one message. */
-  #beginning({ durable = false, blind = false }: TransactionOptions, tries: number): string {
-    const said = [`begin isolation level ${blind ? 'read committed' : 'serializable'}`];
-    if (this.#options.isPooled) said.push(toTransactionLimits(this.#options));
-    // Whoever was overtaken several times lets those in the same case go one after the other. The table is as good as
-    // any to stand in line at; the lock comes before the snapshot, so that the next one sees what the last one did.
-    if (tries > luckyTries) said.push('lock table migrations in exclusive mode');
-    if (durable) said.push(flushing);
-    return said.join('; ');
+  /** Everything before the first statement, in one message. */
+  #beginSql({ durable = false, blind = false }: TransactionOptions, tries: number): string {
+    const statements = [`begin isolation level ${blind ? 'read committed' : 'serializable'}`];
+    if (this.#options.isPooled) statements.push(toTransactionLimits(this.#options));
+    // After several conflicts, transactions run one after the other under a table lock; any table would do. The lock
+    // comes before the snapshot, so that each transaction sees the changes of the one before.
+    if (tries > unlockedTries) statements.push('lock table migrations in exclusive mode');
+    if (durable) statements.push(synchronousCommit);
+    return statements.join('; ');
   }
 
   async #run<Row extends object>(client: pg.PoolClient, text: string, values: readonly RowValue[]): Promise<Row[]> {
     const checked = values.map((value, i) => {
       if (value === undefined) throw new TypeError(`$${i + 1} is undefined`);
-      // PostgreSQL keeps no NUL in a text. None is kept by us; whoever looks for one finds nothing.
+      // PostgreSQL cannot store NUL in a text. Sonant never stores one, so a search for one finds nothing.
       return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value;
     });
     const name = this.#options.isPooled ? undefined : this.#nameStatement(text);
-    return this.#ask<Row>(client, { text, values: checked, ...(name !== undefined && { name }) });
+    return this.#send<Row>(client, { text, values: checked, ...(name !== undefined && { name }) });
   }
 
-  async #ask<Row extends object>(client: pg.PoolClient, query: pg.QueryConfig): Promise<Row[]> {
+  async #send<Row extends object>(client: pg.PoolClient, query: pg.QueryConfig): Promise<Row[]> {
     try {
       return (await client.query<Row>(query)).rows;
     } catch (error) {
-      if (!isSound(error)) this.#lost.add(client);
+      if (!isConnectionUsable(error)) this.#lost.add(client);
       throw toConnectionFailure(error);
     }
   }
 
-  /** The same name for the same text, on whichever connection. */
+  /** The name of a prepared statement: the same for the same text, on every connection. */
   #nameStatement(text: string): string | undefined {
     const known = this.#names.get(text);
     if (known !== undefined || this.#names.size >= statementsMax) return known;
@@ -199,5 +203,5 @@ class PostgresRows implements RowStore {
   }
 }
 
-/** Where the database is set up not to wait for the disk, this transaction does all the same. */
-const flushing = `select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`;
+/** Makes the commit wait for the disk where the database is configured not to. */
+const synchronousCommit = `select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`;

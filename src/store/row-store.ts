@@ -1,49 +1,47 @@
-// Where rows are kept: a contract small enough that SQLite and PostgreSQL both keep it with the same SQL.
-// The SQL of this room holds to what the two have in common: parameters $1, $2, ...; columns of text, bigint, double
-// precision and bytea; `returning`, `on conflict`, partial indexes. Times are epoch milliseconds, flags are times too.
-// What has been answered is kept, even if the process is killed the next moment. A store that is busy, broken or
-// closed fails with `storage_unavailable`, a full one with `storage_full`; wrong SQL is a bug and stays what it is.
-
-// A statement by itself is done whole or not at all; whatever order several need among them, a transaction gives.
+// The contract of a row store, which SQLite and PostgreSQL implement with the same SQL: parameters $1, $2, ...; columns of
+// text, bigint, double precision and bytea; `returning`, `on conflict`, partial indexes. Times are epoch milliseconds;
+// flags are times too. A resolved promise means that the change survives a crash of the process. A store that is busy,
+// broken or closed fails with `storage_unavailable`, a full one with `storage_full`; wrong SQL is a bug and throws as is.
+// A single statement is atomic; statements that belong together need a transaction.
 
 export type RowValue = string | number | Uint8Array | null;
 
-/** What statements are run on: the store itself, or a transaction of it. */
+/** Runs statements: the store itself, or a transaction of it. */
 export interface Rows {
-  /** The rows that a statement answers; for a change without `returning`, none. */
+  /** The rows that a statement returns; none for a change without `returning`. */
   query<Row extends object>(sql: string, ...values: readonly RowValue[]): Promise<Row[]>;
 }
 
-/** What other processes on the same database want to hear of soon. */
+/** Changes that other processes on the same database are notified of. */
 export const topics = ['keys', 'voices'] as const;
 export type Topic = (typeof topics)[number];
 
 export interface Transaction extends Rows {
-  /** Tells whoever listens, in every process, when the transaction is done. */
-  announce(topic: Topic): Promise<void>;
+  /** Notifies the listeners in every process when the transaction is committed. */
+  notify(topic: Topic): Promise<void>;
 }
 
 export interface TransactionOptions {
-  /** Waits for the disk itself, so that what was done outlives a power cut as well as a crash. Default false. */
+  /** Waits for the disk, so that the change survives a power cut too. Default false. */
   durable?: boolean;
-  /** Tables from which what was removed is not to stay behind as free space, as far as the store can see to that. */
+  /** Tables whose deleted rows are erased from the files, as far as the store can do that. */
   erasing?: readonly string[];
-  /** What it changes does not hang on what it reads, so it needs no order among others: all or nothing is enough. */
+  /** Its writes do not depend on its reads, so it must be atomic but not serializable. */
   blind?: boolean;
 }
 
 export interface RowStore extends Rows {
   /**
-   * Does all of `work` or nothing of it, as if transactions ran one after the other; for that, a store may run `work`
-   * again. Statements inside go to the rows that it is given, one after the other, never to the store, and it waits for
-   * nothing but them. One that fails undoes the transaction, whatever `work` makes of it.
+   * Runs `work` in a serializable transaction; after a conflict, `work` may run again. It must send its statements to the
+   * `rows` argument, one after the other, never to the store, and must await nothing else. A statement that fails rolls
+   * the transaction back, even if `work` catches the error.
    */
   transaction<Result>(work: (rows: Transaction) => Promise<Result>, options?: TransactionOptions): Promise<Result>;
   /**
-   * Calls `onChange` soon after a topic was announced, and whenever an announcement may have been missed; what it
-   * answers ends that. A store may hear of nothing, so whoever listens looks by itself now and then.
+   * Calls `onChange` soon after a notification of the topic, and whenever one may have been missed; returns a function
+   * that stops this. A store may receive no notifications, so listeners must also poll.
    */
   listen(topic: Topic, onChange: () => void): () => void;
-  /** Waits for what is open. */
+  /** Waits for open transactions. */
   close(): Promise<void>;
 }

@@ -1,8 +1,8 @@
-// Rows in one SQLite file, in WAL mode: readers never wait, and one process writes at a time, which may be another
-// (the command line beside the service). Waiting for it happens outside the event loop: SQLite itself waits a few
-// milliseconds at most, then the statement is tried again a little later, up to a limit.
-// `synchronous = NORMAL` keeps every acknowledged row through the death of the process, FULL (a durable transaction)
-// through a power cut too. The file must be on a local disk, for WAL does not work over a network.
+// A row store in one SQLite file, in WAL mode: readers never wait, and one process writes at a time, which may be another
+// one (the command line beside the service). SQLite itself blocks for a few milliseconds at most; then the statement is
+// retried from the event loop, up to a time limit.
+// With `synchronous = NORMAL` an acknowledged row survives a crash of the process; with FULL (a durable transaction) a
+// power cut too. The file must be on a local disk, for WAL does not work over a network.
 import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,58 +12,58 @@ import { makeFolder } from '../folder.ts';
 import { migrate } from './migrations.ts';
 import type { RowStore, RowValue, Transaction, TransactionOptions } from './row-store.ts';
 
-/** How long SQLite may hold up the event loop while another process writes. */
+/** How long SQLite may block the event loop while another process writes. */
 const blockingMsMax = 5;
-/** How long a statement is tried again before its caller is told. */
+/** How long a statement is retried before it fails. */
 const busyMsMax = 5_000;
 const retryMs = { first: 2, max: 30 };
 const statementsMax = 200;
-const wipeAgainMs = 200;
+const checkpointAgainMs = 200;
 
-/** "SNNT" in the file's header: whose database it is. */
+/** "SNNT" in the header of the file marks it as a database of Sonant. */
 const applicationId = 0x534e4e54;
 
 export interface SqliteOptions {
-  /** Refused where another process has the file open, and keeps all others out. */
-  isAlone?: boolean;
+  /** Opens the file exclusively; fails if another process has it open. */
+  isExclusive?: boolean;
 }
 
-/** Opens the database in `file`, makes it if it is not there, and brings it to the present schema. */
-export async function openSqlite(file: string, { isAlone = false }: SqliteOptions = {}): Promise<RowStore> {
+/** Opens the database in `file`, creates it if it is missing, and migrates its schema. */
+export async function openSqlite(file: string, { isExclusive = false }: SqliteOptions = {}): Promise<RowStore> {
   let database: Database.Database | undefined;
   try {
-    createPrivately(file);
+    createPrivateFile(file);
     const opened = new Database(file, { timeout: blockingMsMax });
     database = opened;
-    if (isAlone) {
+    if (isExclusive) {
       opened.pragma('locking_mode = EXCLUSIVE');
       claim(opened);
-    } else await patiently(() => claim(opened));
+    } else await retryWhileBusy(() => claim(opened));
     const store = new SqliteRows(opened);
     await store.transaction(migrate, { durable: true });
     return store;
   } catch (error) {
     database?.close();
     const cause = error instanceof Failure ? (error.cause ?? error) : error;
-    const isTaken = isAlone && codeOf(cause).startsWith('SQLITE_BUSY');
-    const told = isTaken ? 'another process has it open' : cause instanceof Error ? cause.message : cause;
-    const why = new Error(`${file}: ${told}`, { cause });
-    throw new Failure('storage_unavailable', { message: 'The database cannot be opened.' }, why);
+    const isTaken = isExclusive && codeOf(cause).startsWith('SQLITE_BUSY');
+    const reason = isTaken ? 'another process has it open' : cause instanceof Error ? cause.message : cause;
+    const named = new Error(`${file}: ${reason}`, { cause });
+    throw new Failure('storage_unavailable', { message: 'The database cannot be opened.' }, named);
   }
 }
 
-/** The file holds hashes of keys: it is its owner's to read, and SQLite gives the files beside it the same mode. */
-function createPrivately(file: string): void {
+/** The file contains hashes of keys, so only its owner may read it; SQLite gives the files beside it the same mode. */
+function createPrivateFile(file: string): void {
   makeFolder(dirname(file));
   try {
-    // Only ever a new file: to open and close one that SQLite has open would let go of SQLite's locks on it.
+    // Only a new file: opening and closing one that SQLite has open would release SQLite's locks on it.
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 
-/** Makes sure that the file is ours, and sets the connection up. May be done again. */
+/** Checks that the file is a database of Sonant, and configures the connection. Can be repeated. */
 function claim(database: Database.Database): void {
   const own = database.transaction(() => {
     if (database.pragma('application_id', { simple: true }) === applicationId) return;
@@ -75,17 +75,17 @@ function claim(database: Database.Database): void {
   if (database.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
     throw new Error('SQLite cannot use WAL mode here; is it on a network disk?');
   }
-  // What is deleted is overwritten, so that nothing of a person's voice is left in the file.
+  // Deleted rows are overwritten, so that nothing of a person's voice stays in the file.
   database.pragma('secure_delete = ON');
 }
 
 class SqliteRows implements RowStore {
   readonly #database: Database.Database;
-  /** In the order of their last use, the oldest first. */
+  /** Least recently used first. */
   readonly #statements = new Map<string, Database.Statement>();
-  /** Resolves when the open transaction is over. There is one connection, so whoever comes meanwhile waits. */
+  /** Resolves when the open transaction ends. There is one connection, so every other call waits for it. */
   #transaction: Promise<void> | undefined;
-  #wiping: NodeJS.Timeout | undefined;
+  #checkpointTimer: NodeJS.Timeout | undefined;
 
   constructor(database: Database.Database) {
     this.#database = database;
@@ -118,13 +118,13 @@ class SqliteRows implements RowStore {
       }
     };
     try {
-      const result = await work({ query, announce: async () => {} });
+      const result = await work({ query, notify: async () => {} });
       if (failed) throw failed.error;
       this.#database.exec('commit');
       isCommitted = true;
       return result;
     } catch (error) {
-      // Some errors have rolled back already.
+      // Some errors roll back by themselves.
       if (this.#database.inTransaction) this.#database.exec('rollback');
       throw toStorageFailure(error);
     } finally {
@@ -132,25 +132,25 @@ class SqliteRows implements RowStore {
       this.#transaction = undefined;
       over.resolve();
       if (durable) this.#database.pragma('synchronous = NORMAL');
-      if (erasing.length > 0 && isCommitted) this.#wipe();
+      if (erasing.length > 0 && isCommitted) this.#emptyWal();
     }
   }
 
-  /** Other processes are not heard of. */
+  /** SQLite does not notify other processes. */
   listen(): () => void {
     return () => {};
   }
 
   async close(): Promise<void> {
     while (this.#transaction) await this.#transaction;
-    clearTimeout(this.#wiping);
+    clearTimeout(this.#checkpointTimer);
     this.#statements.clear();
     this.#database.close();
   }
 
-  /** Takes what was written ahead into the file and empties it, now or when those who read just now have read. */
-  #wipe(): void {
-    clearTimeout(this.#wiping);
+  /** Checkpoints and truncates the write-ahead log, now or when present readers are done. */
+  #emptyWal(): void {
+    clearTimeout(this.#checkpointTimer);
     let isDone = false;
     try {
       const [{ busy }] = this.#database.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }];
@@ -158,7 +158,8 @@ class SqliteRows implements RowStore {
     } catch (error) {
       if (!codeOf(error)) throw error;
     }
-    if (!isDone) this.#wiping = setTimeout(() => this.#transaction ?? this.#wipe(), wipeAgainMs).unref();
+    if (isDone) return;
+    this.#checkpointTimer = setTimeout(() => this.#transaction ?? this.#emptyWal(), checkpointAgainMs).unref();
   }
 
   #whenFree<Result>(work: () => Result): Promise<Result> {
@@ -166,14 +167,14 @@ class SqliteRows implements RowStore {
       if (!this.#database.open) throw new Failure('storage_unavailable', {}, new Error('the database is closed'));
       return work();
     };
-    return patiently(checked, () => this.#transaction);
+    return retryWhileBusy(checked, () => this.#transaction);
   }
 
   #run<Row>(sql: string, values: readonly RowValue[]): Row[] {
     const statement = this.#prepare(sql);
     const named: Record<number, RowValue> = {};
     for (const [i, value] of values.entries()) {
-      // SQLite would take it for null.
+      // SQLite would store null.
       if (value === undefined) throw new TypeError(`$${i + 1} is undefined`);
       named[i + 1] = value;
     }
@@ -192,16 +193,16 @@ class SqliteRows implements RowStore {
 }
 
 /**
- * Does `work` when nothing is in its way, and again while another process is writing; its errors become Failures.
- * Between the look for what is in the way and the work nobody else gets a turn.
+ * Runs `work` when `pending` returns nothing more to wait for, and retries it while another process writes; its errors
+ * become Failures. Nothing else runs between the last call of `pending` and `work`.
  */
-async function patiently<Result>(
+async function retryWhileBusy<Result>(
   work: () => Result,
-  inTheWay: () => Promise<void> | undefined = () => undefined,
+  pending: () => Promise<void> | undefined = () => undefined,
 ): Promise<Result> {
   const until = performance.now() + busyMsMax;
   for (let waitMs = retryMs.first; ; waitMs = Math.min(waitMs * 2, retryMs.max)) {
-    for (let other = inTheWay(); other; other = inTheWay()) await other;
+    for (let other = pending(); other; other = pending()) await other;
     try {
       return work();
     } catch (error) {
@@ -213,7 +214,7 @@ async function patiently<Result>(
 
 const codeOf = (error: unknown): string => (error instanceof Database.SqliteError ? error.code : '');
 
-/** What is the store's fault, not the statement's. */
+/** Faults of the database rather than of a statement. */
 const storageFaults = /^SQLITE_(BUSY|CANTOPEN|CORRUPT|IOERR|LOCKED|NOMEM|NOTADB|PERM|PROTOCOL|READONLY)/;
 
 function toStorageFailure(error: unknown): unknown {

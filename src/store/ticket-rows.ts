@@ -1,25 +1,25 @@
-// The table `tickets`: what may be asked for once, by whoever comes with the ticket, at whichever process. What a ticket is
-// for is sealed; using it takes the row.
+// The table `tickets`: single-use tickets, each for one request, which the bearer may send to any replica. The request is
+// encrypted; using the ticket deletes the row.
 import { createColumns } from './columns.ts';
 import type { RowStore } from './row-store.ts';
 
 export interface TicketRow {
   ticketId: string;
   keyId: string;
-  /** Of the text that it is for, by which it is limited how many there may be. */
+  /** Length of its text; the sum over all tickets is limited. */
   chars: number;
   sealed: string;
   expiresAtMs: number;
 }
 
 export interface TicketRows {
-  /** Adds it unless the unused tickets of its key, or all there are, would then hold more characters. */
+  /** Adds it, unless the unused tickets of its key, or of all keys, would then exceed their limit of characters. */
   add(ticket: TicketRow, limits: { ofKey: number; ofAll: number }, nowMs: number): Promise<'added' | 'key' | 'all'>;
-  /** The ticket, which is then used; undefined if there is none or it is over. */
+  /** Uses the ticket and returns it; undefined if there is none or it has expired. */
   take(ticketId: string, nowMs: number): Promise<TicketRow | undefined>;
 }
 
-const columns = createColumns<TicketRow>(['ticketId', 'keyId', 'chars', 'sealed', 'expiresAtMs']);
+const columns = createColumns<TicketRow>('tickets', ['ticketId', 'keyId', 'chars', 'sealed', 'expiresAtMs']);
 
 export function createTicketRows(store: RowStore): TicketRows {
   return {
@@ -31,12 +31,11 @@ export function createTicketRows(store: RowStore): TicketRows {
         const [held] = await rows.query<{ ofAll: number; ofKey: number }>(sum, ticket.keyId);
         if (Number(held!.ofKey) + ticket.chars > limits.ofKey) return 'key';
         if (Number(held!.ofAll) + ticket.chars > limits.ofAll) return 'all';
-        const insert = `insert into tickets (${columns.names}) values (${columns.places})`;
-        await rows.query(insert, ...columns.valuesOf(ticket));
+        await rows.query(columns.insert, ...columns.valuesOf(ticket));
         return 'added';
       }),
     async take(ticketId, nowMs) {
-      const sql = `delete from tickets where ticket_id = $1 and expires_at_ms > $2 returning ${columns.selected}`;
+      const sql = `delete from tickets where ticket_id = $1 and expires_at_ms > $2 returning ${columns.returned}`;
       const [ticket] = await store.query<TicketRow>(sql, ticketId, nowMs);
       return ticket;
     },

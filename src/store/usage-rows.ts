@@ -1,8 +1,8 @@
-// The table `usage`: what each key has had spoken, by voice and by day (UTC). What is added is added to what is there.
+// The table `usage`: requests, characters and audio of each key, by voice and by day (UTC).
 import type { KeyRange } from './api-key-rows.ts';
 import type { RowStore, Rows } from './row-store.ts';
 
-export interface Spoken {
+export interface UsageRow {
   keyId: string;
   voiceId: string;
   /** Such as "2026-11-21", UTC. */
@@ -15,37 +15,36 @@ export interface Spoken {
 export const usageGroups = ['key', 'voice', 'day'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
-export interface UsageAsked {
-  /** Whose keys. */
+export interface UsageQuery {
   range: KeyRange;
-  /** The first day and the last, both included. */
+  /** The first and the last day, both inclusive. */
   from: string;
   to: string;
   groupBy: UsageGroup;
   limit: number;
 }
 
-export interface UsageSum extends Pick<Spoken, 'requests' | 'characters' | 'audioMs'> {
+export interface UsageSum extends Pick<UsageRow, 'requests' | 'characters' | 'audioMs'> {
   /** The id of the key or the voice, or the day. */
   group: string;
 }
 
 export interface UsageRows {
-  /** All of it or nothing. */
-  addAll(spoken: readonly Spoken[]): Promise<void>;
-  /** Of all keys of the owner, those that have been replaced among them. */
+  /** Adds the numbers to the rows that exist; all or nothing. */
+  addAll(spoken: readonly UsageRow[]): Promise<void>;
+  /** Of all keys of the owner, replaced ones included. */
   charactersSince(ownerId: string, day: string): Promise<number>;
-  /** Days in their order; keys and voices with the most characters first. */
-  sum(asked: UsageAsked): Promise<UsageSum[]>;
+  /** Days in ascending order; keys and voices by characters, most first. */
+  sum(query: UsageQuery): Promise<UsageSum[]>;
 }
 
 const columnOf: Readonly<Record<UsageGroup, string>> = { key: 'u.key_id', voice: 'u.voice_id', day: 'u.day' };
 const sums = `cast(sum(u.requests) as bigint) as "requests", cast(sum(u.characters) as bigint) as "characters",
   cast(sum(u.audio_ms) as bigint) as "audioMs"`;
 
-const orderOf = ({ keyId, day, voiceId }: Spoken) => `${keyId} ${day} ${voiceId}`;
+const orderOf = ({ keyId, day, voiceId }: UsageRow) => `${keyId} ${day} ${voiceId}`;
 
-async function addOne(rows: Rows, spoken: Spoken): Promise<void> {
+async function addOne(rows: Rows, spoken: UsageRow): Promise<void> {
   const { keyId, voiceId, day, requests, characters, audioMs } = spoken;
   const sql = `insert into usage (key_id, voice_id, day, requests, characters, audio_ms)
     values ($1, $2, $3, $4, $5, $6)
@@ -60,7 +59,7 @@ export function createUsageRows(store: RowStore): UsageRows {
       const [first] = all;
       if (!first) return;
       if (all.length === 1) return addOne(store, first);
-      // In an order that all keep to, so that none of two waits for the other.
+      // Always in the same order, so that two transactions cannot deadlock.
       const inOrder = all.toSorted((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1));
       await store.transaction(
         async (rows) => {

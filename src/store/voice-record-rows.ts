@@ -1,5 +1,5 @@
-// The table `voice_record`: what was done to which voice, by whom, and every consent given and withdrawn. It is only ever
-// added to, and each entry holds the hash of the one before: whoever changes or takes out an old one breaks all after it.
+// The table `voice_record`: the audit log of voices: every change, its actor, and every consent given and withdrawn. It is
+// append-only and hash-chained: changing or deleting an old entry invalidates every entry after it.
 //     hash = SHA-256 of the JSON list [entry, atMs, actor, address, requestId, action, voiceId, detail, previousHash]
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
@@ -16,7 +16,7 @@ export interface VoiceRecordRow {
   requestId: string;
   action: 'create' | 'clone' | 'import' | 'update' | 'delete' | 'revoke_consent';
   voiceId: string;
-  /** What was done, as JSON; of a clone, the evidence of consent. */
+  /** The change, as JSON; for a clone, the evidence of consent. */
   detail: string;
   /** Empty for the first. */
   previousHash: string;
@@ -36,8 +36,7 @@ const properties = [
   'detail',
   'previousHash',
 ] as const satisfies readonly (keyof VoiceRecordRow)[];
-const columns = createColumns<VoiceRecordRow>([...properties, 'hash']);
-const select = `select ${columns.selected} from voice_record`;
+const columns = createColumns<VoiceRecordRow>('voice_record', [...properties, 'hash']);
 const page = 1_000;
 
 function hashOf(row: Omit<VoiceRecordRow, 'hash'>): string {
@@ -45,21 +44,20 @@ function hashOf(row: Omit<VoiceRecordRow, 'hash'>): string {
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
 }
 
-/** Adds it to the end, inside the transaction of what it tells of, and answers its number. */
+/** Appends an entry, inside the transaction of the change that it records; returns its number. */
 export async function addVoiceRecord(rows: Rows, entry: VoiceRecordEntry): Promise<number> {
-  const [last] = await rows.query<VoiceRecordRow>(`${select} order by entry desc limit 1`);
+  const [last] = await rows.query<VoiceRecordRow>(`${columns.select} order by entry desc limit 1`);
   const row = { ...entry, entry: (last?.entry ?? 0) + 1, previousHash: last?.hash ?? '' };
-  const sql = `insert into voice_record (${columns.names}) values (${columns.places})`;
-  await rows.query(sql, ...columns.valuesOf({ ...row, hash: hashOf(row) }));
+  await rows.query(columns.insert, ...columns.valuesOf({ ...row, hash: hashOf(row) }));
   return row.entry;
 }
 
-/** The entries in their order, checked: stops with an error at the first that does not follow from those before. */
+/** The entries in order, verified: throws at the first one that does not continue the chain. */
 export async function* readVoiceRecord(rows: Rows): AsyncGenerator<VoiceRecordRow> {
   let before = { entry: 0, hash: '' };
   for (;;) {
     const read = await rows.query<VoiceRecordRow>(
-      `${select} where entry > $1 order by entry limit $2`,
+      `${columns.select} where entry > $1 order by entry limit $2`,
       before.entry,
       page,
     );

@@ -1,6 +1,6 @@
-// The tables `voices` and `clones`: voices that are kept here, who speaks them, and, encrypted, what their clones are made
-// of. A change, the clones it brings or destroys and its entry in the record are one transaction; the entry's number is
-// the row's revision, so whoever knows the last one finds what has changed since. Deleted rows stay, emptied.
+// The tables `voices` and `clones`: stored voices with their engine bindings, and the encrypted data of their clones. A
+// change, the clones that it adds or destroys and its entry in the audit log are one transaction. The entry's number is
+// the revision of the row, so a reader finds everything that changed after a revision. Deleted rows stay, without content.
 import { createColumns } from './columns.ts';
 import type { RowStore, Rows } from './row-store.ts';
 import { addVoiceRecord, readVoiceRecord, type VoiceRecordEntry, type VoiceRecordRow } from './voice-record-rows.ts';
@@ -16,11 +16,11 @@ export interface VoiceRow {
   languageCodes: string;
   /** JSON. */
   labels: string;
-  /** Counts how often it was bound otherwise. */
+  /** Incremented when its bindings change. */
   version: number;
   /** JSON. */
   bindings: string;
-  /** JSON; null where nobody was cloned. */
+  /** JSON; null for a voice that is not cloned. */
   consent: string | null;
   createdAtMs: number;
   updatedAtMs: number;
@@ -35,23 +35,23 @@ export interface VoiceChange {
   row: Omit<VoiceRow, 'revision'>;
   entry: VoiceRecordEntry;
   clones?: readonly SealedClone[];
-  /** Destroys what its clones are made of. */
+  /** Deletes the data of its clones. */
   destroysClones?: boolean;
 }
 
 export interface VoiceRows {
-  /** Those that have changed after that revision, the oldest change first. */
+  /** Voices that changed after that revision, oldest change first. */
   listChanged(afterRevision: number, limit?: number): Promise<VoiceRow[]>;
   find(voiceId: string): Promise<VoiceRow | undefined>;
-  /** Puts in place of the row, if there is one, what `decide` makes of it; answers it as it is then. */
+  /** Replaces or adds the row with the result of `decide`; returns the new row. */
   change(voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange): Promise<VoiceRow>;
   findClone(cloneId: string): Promise<Uint8Array | undefined>;
   listClones(voiceId: string): Promise<SealedClone[]>;
-  /** The record from its beginning; an error where it was tampered with. */
+  /** The audit log from its beginning; throws where it was tampered with. */
   readRecord(): AsyncIterable<VoiceRecordRow>;
 }
 
-const columns = createColumns<VoiceRow>([
+const columns = createColumns<VoiceRow>('voices', [
   'voiceId',
   'revision',
   'name',
@@ -66,22 +66,18 @@ const columns = createColumns<VoiceRow>([
   'createdAtMs',
   'updatedAtMs',
 ]);
-const select = `select ${columns.selected} from voices`;
-const upsert = `insert into voices (${columns.names}) values (${columns.places})
-  on conflict (voice_id) do update set ${columns.names
-    .split(', ')
-    .map((name) => `${name} = excluded.${name}`)
-    .join(', ')}`;
+const updates = columns.names.map((name) => `${name} = excluded.${name}`);
+const upsert = `${columns.insert} on conflict (voice_id) do update set ${updates.join(', ')}`;
 
 async function find(rows: Rows, voiceId: string): Promise<VoiceRow | undefined> {
-  const [row] = await rows.query<VoiceRow>(`${select} where voice_id = $1`, voiceId);
+  const [row] = await rows.query<VoiceRow>(`${columns.select} where voice_id = $1`, voiceId);
   return row;
 }
 
 export function createVoiceRows(store: RowStore): VoiceRows {
   return {
     listChanged: (afterRevision, limit = Number.MAX_SAFE_INTEGER) =>
-      store.query(`${select} where revision > $1 order by revision limit $2`, afterRevision, limit),
+      store.query(`${columns.select} where revision > $1 order by revision limit $2`, afterRevision, limit),
     find: (voiceId) => find(store, voiceId),
     change: (voiceId, decide) =>
       store.transaction(
@@ -92,7 +88,7 @@ export function createVoiceRows(store: RowStore): VoiceRows {
           if (destroysClones) await rows.query('delete from clones where voice_id = $1', voiceId);
           const insert = 'insert into clones (clone_id, voice_id, sealed) values ($1, $2, $3)';
           for (const { cloneId, sealed } of clones) await rows.query(insert, cloneId, voiceId, sealed);
-          await rows.announce('voices');
+          await rows.notify('voices');
           return { ...row, revision };
         },
         { durable: true, erasing: ['clones', 'voices'] },

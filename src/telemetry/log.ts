@@ -1,5 +1,5 @@
-// The log: one JSON object a line, on standard error, with time, level and message first. Secrets never get here: who
-// logs says which facts. Below the level that is asked for, nothing is made.
+// The log: one JSON object a line, on standard error, with time, level and message first. Callers choose the facts, and
+// never pass secrets. Below the configured level nothing is formatted.
 import { inspect } from 'node:util';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -19,7 +19,7 @@ export function createLog(level: LogLevel, write: (line: string) => void = (line
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** A line is written whatever the facts: those that JSON cannot hold, such as what leads back to itself, as one text. */
+/** Facts that JSON cannot represent, such as circular structures, are logged as one text. */
 function toJson(head: LogFacts, facts: LogFacts): string {
   try {
     return JSON.stringify({ ...head, ...facts }, toPlain);
@@ -28,11 +28,11 @@ function toJson(head: LogFacts, facts: LogFacts): string {
   }
 }
 
-/** Errors with their stack and the errors in them, and numbers that JSON cannot hold. */
+/** Converts errors, with their stack and nested errors, and bigints. */
 function toPlain(_key: string, value: unknown): unknown {
   if (value instanceof Error) {
     const { name, stack, cause } = value;
-    // Of an AggregateError, and of a SuppressedError.
+    // Members of AggregateError and SuppressedError.
     const { errors, error, suppressed } = value as { errors?: unknown; error?: unknown; suppressed?: unknown };
     return { name, stack, cause, errors, error, suppressed };
   }

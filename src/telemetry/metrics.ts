@@ -1,23 +1,22 @@
-// Numbers for operators, in the text that Prometheus reads (exposition format 0.0.4):
+// Metrics in the text format of Prometheus (exposition format 0.0.4):
 //
 //     # HELP sonant_calls_total Calls that have ended.
 //     # TYPE sonant_calls_total counter
 //     sonant_calls_total{method="StreamSpeech",status="OK"} 12
 //
-// Labels are few and their values known: names of engines, methods and failures, never of callers, keys or texts.
+// Labels are few and their values bounded: names of engines, methods and failures, never callers, keys or texts.
 
 export type Labels = Readonly<Record<string, string>>;
 
 export interface Metrics {
-  /** Something that only grows. */
+  /** A counter; the function that it returns increments it. */
   counter(name: string, help: string): (labels?: Labels, by?: number) => void;
-  /** What things last, in seconds, counted by how many lasted at most so long. */
+  /** A histogram of durations in seconds; the function that it returns observes one. */
   durations(name: string, help: string): (labels: Labels, seconds: number) => void;
-  /** Something that only grows, counted elsewhere. */
+  /** A counter whose value is read from elsewhere. */
   total(name: string, help: string, read: () => number): void;
-  /** What is so when it is asked. */
+  /** A gauge, read when the metrics are. */
   gauge(name: string, help: string, read: () => Iterable<readonly [Labels, number]>): void;
-  /** All of them. */
   text(): string;
 }
 

@@ -1,13 +1,15 @@
-// The length of a text in Unicode code points.
+// The length of a text in Unicode code points: the one measure of text in limits, offsets and usage.
 
 const surrogate = /[\ud800-\udbff]/;
 
-/** Length in Unicode code points, the one measure of text in limits, offsets and bills. */
-export function countChars(text: string): number {
-  let chars = text.length;
-  // Most texts hold no pair, and that is seen at once.
-  if (!surrogate.test(text)) return chars;
-  for (let i = 0; i < text.length - 1; i++) {
+/** Length in code points. Most texts have no surrogate pair, and then the length in UTF-16 units is right. */
+export const countChars = (text: string): number =>
+  surrogate.test(text) ? countCharsBetween(text, 0, text.length) : text.length;
+
+/** Code points from one UTF-16 index to another. */
+export function countCharsBetween(text: string, from: number, to: number): number {
+  let chars = to - from;
+  for (let i = from; i < to - 1; i++) {
     if ((text.charCodeAt(i) & 0xfc00) === 0xd800 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) {
       chars--;
       i++;

@@ -1,36 +1,36 @@
-// Clean text: a paragraph without its markup, emoji, control characters, colours of a terminal (ESC [ 31 m, by ECMA-48)
-// and lone surrogates, spaces made one, every UTF-16 unit of it knowing where in the source it comes from. Where text
-// will be spelled out, compatibility forms are folded too (full width, ligatures, circled numbers: NFKC), quotes become
-// plain, and the digits and punctuation of every script become those of ASCII.
+// Removes from a paragraph its markup, emoji, control characters, terminal escape sequences (ESC [ 31 m, ECMA-48) and lone
+// surrogates, and collapses white space. Every UTF-16 unit of the result maps back to a range of the source. Text to be
+// verbalized is also folded: compatibility forms (full width, ligatures, circled numbers: NFKC), quotes, and the digits
+// and punctuation of every script become ASCII.
 import anyAscii from 'any-ascii';
 import { entityAt } from './html.ts';
 import { mark } from './markup.ts';
 
 export interface CleanText {
-  /** Words divided by one space each; a line feed where the markup ends a paragraph. */
+  /** Words separated by one space; a line feed where the markup ends a paragraph. */
   text: string;
-  /** For each unit of `text`, the stretch of the source that it stands for. */
+  /** For each unit of `text`, the range of the source that it stands for. */
   from: readonly number[];
   to: readonly number[];
 }
 
-/** How many of one symbol in a row say more than that many less one. */
+/** Further repeats of a symbol are dropped. */
 const symbolRunMax = 3;
 
 const pausePattern = /[\p{P}\n]\s*$/u;
 const letterPattern = /[\p{L}\p{M}]/u;
 const plainPattern = /[\p{L}\p{N}\s]/u;
 const emojiPattern = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}]/u;
-/** Pictographs by the standard, but written as text. */
+/** Pictographs in the standard, but in use as text. */
 const textualPattern = /[©®™‼⁉ℹ↔-↙↩↪♩-♯]/u;
 const markPattern = /\p{M}/u;
 const joinerPattern = /[\u200c\u200d]/;
 const keycapPattern = /[0-9#*]\ufe0f?\u20e3/y;
 const joinedPattern = /\ufe0f/y;
-/** What tells a terminal to change its colour, or to do something else that nobody reads. */
+/** A control sequence of a terminal, such as a colour change. */
 const terminalPattern = /\u001b\[[0-?]{0,40}[ -/]{0,4}[@-~]/y;
 
-/** Cleans the stretch of `chunk` from `from` to `to`, by the marks of its markup. */
+/** Cleans the range of `chunk` from `from` to `to`, with the marks of its markup. */
 export function cleanText(chunk: string, from: number, to: number, marks: Uint8Array | undefined, fold: boolean) {
   const clean = new CleanTextBuilder();
   for (let at = from; at < to; ) {
@@ -83,7 +83,7 @@ function putOther(clean: CleanTextBuilder, chunk: string, at: number, fold: bool
   const char = String.fromCodePoint(chunk.codePointAt(at)!);
   let end = at + char.length;
   if (joinerPattern.test(char)) {
-    // Between letters of many scripts a joiner shapes the word; elsewhere it is noise.
+    // In many scripts a joiner between letters shapes the word; elsewhere it is noise.
     const between = !fold && letterPattern.test(clean.last) && letterPattern.test(chunk[end] ?? '');
     if (between) clean.put(char, at, end);
     return end;
@@ -101,8 +101,8 @@ function putOther(clean: CleanTextBuilder, chunk: string, at: number, fold: bool
 
 const folded = new Map<string, string>();
 const unfolded = new Map<string, string>();
-/** Texts use few characters; a flood of different ones must not stay in memory. */
-const rememberedMax = 20_000;
+/** Bounds the memory of the cache. */
+const cachedCharsMax = 20_000;
 
 /** What stands for `char` in clean text: itself, other characters, or nothing. */
 function replaced(char: string, fold: boolean): string {
@@ -110,7 +110,7 @@ function replaced(char: string, fold: boolean): string {
   let stands = known.get(char);
   if (stands === undefined) {
     stands = replace(char, fold);
-    if (known.size >= rememberedMax) known.clear();
+    if (known.size >= cachedCharsMax) known.clear();
     known.set(char, stands);
   }
   return stands;
@@ -121,24 +121,24 @@ function replace(char: string, fold: boolean): string {
   if (/[\p{C}\p{Variation_Selector}\ufffc\ufffd]|\u20e3/u.test(char)) return '';
   if (emojiPattern.test(char) && !textualPattern.test(char)) return ' ';
   if (fold) return foldings[char] ?? foldByKind(char);
-  // Letters in fancy dress are letters to every reader; what else is folded is the engine's business.
+  // Styled letters and digits become plain ones for every engine; the rest is left to the engine.
   const plain = /[\p{L}\p{Nd}]/u.test(char) ? char.normalize('NFKC') : char;
   return plain.startsWith(' ') ? char : plain;
 }
 
 function foldByKind(char: string): string {
   if (/\p{Nd}/u.test(char)) return anyAscii(char);
-  // The numerals of other scripts, ፴ or 𐄍.
+  // Numerals of other scripts, ፴ or 𐄍.
   if (/[\p{Nl}\p{No}]/u.test(char) && char.normalize('NFKC') === char) return ` ${anyAscii(char) || 'number'} `;
   if (/[\p{L}\p{N}\p{So}\p{Sc}\p{P}\p{Sm}]/u.test(char) && !/[¹²³⁰-⁻ⁿ½-¾⅐-⅟↉©®™℠]/u.test(char)) {
     const plain = char.normalize('NFKC');
-    // A number in a circle stands by itself.
+    // A circled number is a word of its own.
     return plain.startsWith(' ') ? char : /\p{No}/u.test(char) ? `${plain} ` : plain;
   }
   return char;
 }
 
-/** Punctuation of every script in that of English. */
+/** The punctuation of other scripts as ASCII. */
 const foldings: Readonly<Record<string, string>> = {
   ...each('‘’‚‛ʼ＇`´', "'"),
   ...each('“”„‟«»‹›「」『』〝〞＂', '"'),
@@ -176,7 +176,7 @@ class CleanTextBuilder {
   readonly #from: number[] = [];
   readonly #to: number[] = [];
 
-  /** The last character put. */
+  /** The last character written. */
   get last(): string {
     return this.#last;
   }
@@ -187,7 +187,7 @@ class CleanTextBuilder {
     } else if (chars !== '') this.#putOne(chars, from, to);
   }
 
-  /** Makes one character of the last one and a mark on it, if there is one (NFC); answers whether. */
+  /** Composes the last character and a combining mark into one character (NFC); returns false if there is none. */
   compose(sign: string, to: number): boolean {
     const composed = (this.#last + sign).normalize('NFC');
     if (this.#last.length !== 1 || composed.length !== 1) return false;
@@ -197,7 +197,7 @@ class CleanTextBuilder {
     return true;
   }
 
-  /** A pause, where there is not one already. */
+  /** Writes a pause, unless the text already ends with one. */
   pause(from: number, to: number): void {
     if (this.#text !== '' && !pausePattern.test(this.#text.slice(-2))) {
       if (this.#last === ' ') this.#unput();

@@ -1,5 +1,5 @@
-// The HTML and SSML that turns up in text to be spoken: which names are tags, which of them end a paragraph or a table
-// cell, and what the entities stand for (https://html.spec.whatwg.org/#named-character-references, the common ones).
+// HTML and SSML in input text: tag names, the tags that end a paragraph or a table cell, and the common named entities
+// (https://html.spec.whatwg.org/#named-character-references).
 
 const names = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));
 
@@ -9,10 +9,10 @@ export const blockTags = names(`
   hr li main nav ol option p paragraph pre section select summary table tbody tfoot thead title tr ul
 `);
 
-/** Tags between which a reader pauses. */
+/** Tags that become a pause. */
 export const cellTags = names('td th break');
 
-/** The other tags. A name in angle brackets that is none of these is a word: "Dear <name>". */
+/** The other tags. Any other name in angle brackets is a word: "Dear <name>". */
 export const inlineTags = names(`
   a abbr acronym area audio b base bdi bdo big body br button canvas caption center cite code col colgroup data datalist
   del dfn dialog em embed emphasis font frame frameset head html i iframe img input ins kbd label legend lexicon link
@@ -20,122 +20,40 @@ export const inlineTags = names(`
   sentence slot small source span speak strike strong style sub sup svg template textarea time tt u var video voice w wbr
 `);
 
-export const entities: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-  ensp: ' ',
-  emsp: ' ',
-  thinsp: ' ',
-  shy: '',
-  zwj: '',
-  zwnj: '',
-  copy: '©',
-  reg: '®',
-  trade: '™',
-  hellip: '…',
-  mdash: '—',
-  ndash: '–',
-  minus: '−',
-  lsquo: '‘',
-  rsquo: '’',
-  ldquo: '“',
-  rdquo: '”',
-  sbquo: '‚',
-  bdquo: '„',
-  laquo: '«',
-  raquo: '»',
-  bull: '•',
-  middot: '·',
-  deg: '°',
-  plusmn: '±',
-  times: '×',
-  divide: '÷',
-  ne: '≠',
-  le: '≤',
-  ge: '≥',
-  asymp: '≈',
-  infin: '∞',
-  radic: '√',
-  sup1: '¹',
-  sup2: '²',
-  sup3: '³',
-  frac12: '½',
-  frac14: '¼',
-  frac34: '¾',
-  micro: 'µ',
-  permil: '‰',
-  euro: '€',
-  pound: '£',
-  yen: '¥',
-  cent: '¢',
-  curren: '¤',
-  sect: '§',
-  para: '¶',
-  dagger: '†',
-  larr: '←',
-  rarr: '→',
-  uarr: '↑',
-  darr: '↓',
-  harr: '↔',
-  iexcl: '¡',
-  iquest: '¿',
-  ordf: 'ª',
-  ordm: 'º',
-  agrave: 'à',
-  aacute: 'á',
-  acirc: 'â',
-  atilde: 'ã',
-  auml: 'ä',
-  aring: 'å',
-  aelig: 'æ',
-  ccedil: 'ç',
-  egrave: 'è',
-  eacute: 'é',
-  ecirc: 'ê',
-  euml: 'ë',
-  iacute: 'í',
-  icirc: 'î',
-  iuml: 'ï',
-  ntilde: 'ñ',
-  oacute: 'ó',
-  ocirc: 'ô',
-  otilde: 'õ',
-  ouml: 'ö',
-  oslash: 'ø',
-  uacute: 'ú',
-  ucirc: 'û',
-  uuml: 'ü',
-  szlig: 'ß',
-  Auml: 'Ä',
-  Ouml: 'Ö',
-  Uuml: 'Ü',
-  Eacute: 'É',
-  alpha: 'α',
-  beta: 'β',
-  gamma: 'γ',
-  delta: 'δ',
-  lambda: 'λ',
-  mu: 'μ',
-  pi: 'π',
-  sigma: 'σ',
-  omega: 'ω',
-  Delta: 'Δ',
-  Omega: 'Ω',
-};
+/** Pairs of a name and its character. */
+const visibleEntities = `
+  amp & lt < gt > quot " apos ' copy © reg ® trade ™ hellip … mdash — ndash – minus − lsquo ‘ rsquo ’ ldquo “
+  rdquo ” sbquo ‚ bdquo „ laquo « raquo » bull • middot · deg ° plusmn ± times × divide ÷ ne ≠ le ≤ ge ≥ asymp ≈
+  infin ∞ radic √ sup1 ¹ sup2 ² sup3 ³ frac12 ½ frac14 ¼ frac34 ¾ micro µ permil ‰ euro € pound £ yen ¥ cent ¢
+  curren ¤ sect § para ¶ dagger † larr ← rarr → uarr ↑ darr ↓ harr ↔ iexcl ¡ iquest ¿ ordf ª ordm º agrave à
+  aacute á acirc â atilde ã auml ä aring å aelig æ ccedil ç egrave è eacute é ecirc ê euml ë iacute í icirc î iuml ï
+  ntilde ñ oacute ó ocirc ô otilde õ ouml ö oslash ø uacute ú ucirc û uuml ü szlig ß Auml Ä Ouml Ö Uuml Ü Eacute É
+  alpha α beta β gamma γ delta δ lambda λ mu μ pi π sigma σ omega ω Delta Δ Omega Ω
+`;
+
+const entities: ReadonlyMap<string, string> = new Map([
+  ['nbsp', ' '],
+  ['ensp', ' '],
+  ['emsp', ' '],
+  ['thinsp', ' '],
+  ['shy', ''],
+  ['zwj', ''],
+  ['zwnj', ''],
+  ...visibleEntities.matchAll(/(\w+) (\S)/g).map(([, name, char]) => [name!, char!] as const),
+]);
 
 const entityPattern = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([A-Za-z]\w{1,15}));/y;
 
-/** The entity at `at` and how long it is written, or undefined where there is none. */
+/** The entity at `at`: what it stands for and its length in the source; undefined if there is none. */
 export function entityAt(text: string, at: number): { stands: string; length: number } | undefined {
   entityPattern.lastIndex = at;
   const match = entityPattern.exec(text);
   if (!match) return undefined;
   const [{ length }, decimal, hex, name] = match;
-  if (name !== undefined) return Object.hasOwn(entities, name) ? { stands: entities[name]!, length } : undefined;
+  if (name !== undefined) {
+    const stands = entities.get(name);
+    return stands === undefined ? undefined : { stands, length };
+  }
   const code = decimal === undefined ? Number.parseInt(hex!, 16) : Number(decimal);
   return { stands: code > 0x10ffff ? '' : String.fromCodePoint(code), length };
 }

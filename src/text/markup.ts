@@ -1,16 +1,15 @@
-// Finds the markup in a paragraph: Markdown (https://spec.commonmark.org/0.31.2/, section 6) and HTML tags. The answer
-// says of each UTF-16 unit whether it is kept, silent, or stands for a pause; nothing that could be spoken is silenced
-// but what is syntax: delimiters, link targets, tag names and attributes, comments, footnote marks.
-// One pass; each construct is looked for no further than a fixed distance, and no failure is tried again.
+// Finds the markup in a paragraph: Markdown (https://spec.commonmark.org/0.31.2/, section 6) and HTML tags. Each UTF-16
+// unit is marked as kept, silent or a pause. Only syntax is silent: delimiters, link targets, tag names and attributes,
+// comments, footnote marks. One pass: the length of every construct is bounded, and none is scanned twice.
 import { blockTags, cellTags, inlineTags } from './html.ts';
 
-/** What becomes of a unit. `literal` is kept, and is not looked at for entities. */
+/** How a unit is treated. `literal` is kept, and entities in it are not decoded. */
 export const mark = Object.freeze({ keep: 0, silent: 1, space: 2, comma: 3, paragraph: 4, literal: 5 });
 
 const specialPattern = /[\\`<[\]*_~|]/;
 const nextSpecialPattern = /[\\`<[\]*_~|]/g;
 const addressPattern = /(?:\bhttps?:\/\/|\bwww\.)[^\s<>"`*\]|]+/gi;
-/** An attribute has a value, or is one of those that need none: <i am> is no tag. */
+/** An attribute has a value or is a boolean attribute: <i am> is not a tag. */
 const attributeSource = String.raw`\s+(?:[\w:@.-]{1,60}\s{0,3}=\s{0,3}(?:"[^"<]{0,1000}"|'[^'<]{0,1000}'|[^\s"'<>=]{1,1000})|(?:async|autoplay|checked|controls|defer|disabled|hidden|loop|muted|open|readonly|required|selected)(?=[\s/>]))`;
 const tagPattern = new RegExp(`<(/?)([A-Za-z][\\w:-]{0,40})((?:${attributeSource}){0,40})\\s{0,3}(/?)>`, 'y');
 const autolinkPattern = /<(?:[A-Za-z][\w+.-]{1,30}:[^\s<>]{1,2000}|[\w.+-]{1,64}@[\w.-]{1,255})>/y;
@@ -25,20 +24,20 @@ interface Delimiters {
   count: number;
 }
 
-/** The marks of `raw`, or undefined where there is no markup in it. */
+/** One mark a unit of `raw`; undefined if it has no markup. */
 export function markMarkup(raw: string, table: boolean): Uint8Array | undefined {
   return specialPattern.test(raw) ? new MarkupScan(raw, table).run() : undefined;
 }
 
-/** One paragraph's scan; dropped when it has run. */
+/** Scans one paragraph. */
 class MarkupScan {
   readonly #raw: string;
   readonly #table: boolean;
   readonly #marks: Uint8Array;
   readonly #brackets: number[] = [];
   readonly #open: Record<string, Delimiters[]> = { '*': [], _: [], '~': [] };
-  /** Runs of back quotes for which there is no partner further on, by length. */
-  readonly #lonely = new Set<number>();
+  /** Lengths of backquote runs that have no closing run further on. */
+  readonly #unclosed = new Set<number>();
 
   constructor(raw: string, table: boolean) {
     this.#raw = raw;
@@ -47,7 +46,7 @@ class MarkupScan {
   }
 
   run(): Uint8Array {
-    // Underscores and tildes of an address are its own.
+    // Underscores and tildes in a URL are not markup.
     for (const { 0: address, index } of this.#raw.matchAll(addressPattern)) {
       this.#set(index, index + address.length, mark.literal);
     }
@@ -59,7 +58,7 @@ class MarkupScan {
     }
   }
 
-  /** Reads the construct at `at`; answers where to go on. */
+  /** Reads the construct at `at`; returns where to continue. */
   #read(at: number): number {
     switch (this.#raw[at]) {
       case '\\':
@@ -89,7 +88,7 @@ class MarkupScan {
 
   #code(at: number): number {
     const length = this.#runLength(at);
-    if (this.#lonely.has(length)) return at + length;
+    if (this.#unclosed.has(length)) return at + length;
     for (let close = at + length; ; ) {
       close = this.#raw.indexOf('`', close);
       if (close < 0) break;
@@ -102,7 +101,7 @@ class MarkupScan {
       }
       close += closeLength;
     }
-    this.#lonely.add(length);
+    this.#unclosed.add(length);
     return at + length;
   }
 
@@ -146,7 +145,7 @@ class MarkupScan {
 
   #closeBracket(at: number): number {
     const open = this.#brackets.pop();
-    // A bracket after a letter or digit is an index, a[1](x), and not a link.
+    // A bracket after a letter or digit is an index, a[1](x), not a link.
     if (open === undefined || (open > 0 && wordPattern.test(this.#raw[open - 1]!))) return at + 1;
     const target =
       this.#match(targetPattern, at + 1) ??
@@ -159,7 +158,7 @@ class MarkupScan {
     return end;
   }
 
-  /** Delimiters open before a word and close after one; between letters or digits they are arithmetic or a name. */
+  /** Delimiters open before a word and close after one; between letters or digits they are an operator or part of a name. */
   #emphasis(at: number): number {
     const char = this.#raw[at]!;
     const length = this.#runLength(at);

@@ -1,44 +1,43 @@
-// Takes a text apart into paragraphs, from the front and as far as asked: a blank line, a heading, a list item, a table
-// row, a line of code and a change of quotation each start one (https://spec.commonmark.org/0.31.2/, section 4 and 5).
-// No call looks further than `windowCharsMax` ahead, so a text of any size costs the same per character; a paragraph
-// that is longer arrives in parts, each read on from where the caller says.
+// Splits a text into paragraphs, lazily: a blank line, a heading, a list item, a table row, a line of code and a change
+// of quotation each start one (https://spec.commonmark.org/0.31.2/, sections 4 and 5). A call reads at most
+// `windowCharsMax` ahead, so the cost per character does not depend on the size of the text; a longer paragraph is
+// returned in parts, and the caller decides where the next part starts.
 
-/** How far one look reaches. */
 export const windowCharsMax = 2000;
 
 export interface Paragraph {
-  /** Where its text is in the chunk. */
+  /** Range of its text in the chunk. */
   from: number;
   to: number;
-  /** Stretches in it that are layout, not text: list markers, number signs, the fences of a table. */
+  /** Ranges that are layout, not text: list markers, number signs, table borders. */
   markers: readonly (readonly [from: number, to: number])[];
-  /** Code, in which nothing is markup. */
+  /** Code: contains no markup. */
   literal: boolean;
-  /** A row of a table, whose bars divide it. */
+  /** A table row: vertical bars separate cells. */
   table: boolean;
-  /** Whether it ends here; if not, it goes on at `to`. */
+  /** Whether it ends here; if not, it continues at `to`. */
   whole: boolean;
-  /** Where the next one is to be looked for. */
+  /** Where to look for the next one. */
   next: number;
 }
 
-/** What a reader carries from one paragraph to the next. */
+/** State between calls of readParagraph. */
 export interface ReadingState {
-  /** The marks that opened the block of code we are in, or ''. */
+  /** The fence that opened the current code block, or ''. */
   fence: string;
-  /** Whether we are in the middle of a paragraph. */
+  /** Whether the last call ended inside a paragraph. */
   within: boolean;
 }
 
 interface Line {
   from: number;
   to: number;
-  /** Where the line after it starts. */
+  /** Where the next line starts. */
   next: number;
   text: string;
 }
 
-/** A wider indent is blank space. */
+/** A wider indent is ignored. */
 const indentCharsMax = 100;
 
 const fencePattern = /^ {0,3}(`{3,}|~{3,})[^`]*$/;
@@ -53,7 +52,7 @@ const tableRulePattern = /^\s*\|?(?:\s*:?-+:?\s*\|)+\s*(?::?-+:?\s*)?$/;
 const definitionPattern = /^ {0,3}\[[^\]^]{1,200}\]:[ \t]+\S*[/.#]\S*(?:[ \t]+["'(].{0,500})?\s*$/;
 const dialoguePattern = /^\s*[—–][ \t]*(?=\S)/;
 
-/** The paragraph at or after `at`, or undefined at the end of the chunk. Moves `state` on. */
+/** The paragraph at or after `at`; undefined at the end of the chunk. Updates `state`. */
 export function readParagraph(chunk: string, at: number, state: ReadingState): Paragraph | undefined {
   let limit = Math.min(chunk.length, at + windowCharsMax);
   for (let from = at; ; ) {
@@ -132,13 +131,13 @@ function startsBlock(text: string, before: string, listed: boolean): boolean {
   if (headingPattern.test(text) || fencePattern.test(text) || tablePattern.test(text)) return true;
   if (bulletPattern.test(text) || dialoguePattern.test(text)) return true;
   const number = numberPattern.exec(text);
-  // A line of prose may happen to begin with a number and a full stop: believe it only where a list is likely.
+  // Prose may begin with a number and a full stop by chance: it is a list item only where a list is likely.
   return number !== null && (listed || number[1] === '1' || /[.:;!?]["')\]]*\s*$/.test(before.slice(-10)));
 }
 
 /**
- * Whether a first line without punctuation is a title: short or capitalised, above a longer line that begins like a
- * sentence and whose first word would have fitted beside it.
+ * Whether a first line without final punctuation is a title: short or capitalised, followed by a longer line that begins
+ * like a sentence and whose first word would have fitted on the line above.
  */
 function isTitle(line: string, below: string): boolean {
   const title = line.trim();
@@ -158,12 +157,12 @@ function lineAt(chunk: string, from: number, limit: number): Line {
     const wide = window.startsWith('\r\n', end) ? 2 : 1;
     return { from, to: from + end, next: from + end + wide, text: window.slice(0, end) };
   }
-  // The window may end between the halves of a surrogate pair.
+  // The window may end inside a surrogate pair.
   const cut = limit < chunk.length && /[\uD800-\uDBFF]$/.test(window) ? window.length - 1 : window.length;
   return { from, to: from + cut, next: from + cut, text: window.slice(0, cut) };
 }
 
-/** The start of the first line that says something; its indent may belong to a marker. */
+/** The start of the first line that is not blank, with its indent, which may belong to a marker. */
 function skipBlank(chunk: string, at: number): number {
   const blank = /\s*/y;
   blank.lastIndex = at;
@@ -174,7 +173,13 @@ function skipBlank(chunk: string, at: number): number {
 }
 
 const part = (line: Line, so: Partial<Paragraph>): Paragraph => ({
-  ...{ from: line.from, to: line.to, markers: [], literal: false, table: false, whole: true, next: line.next },
+  from: line.from,
+  to: line.to,
+  markers: [],
+  literal: false,
+  table: false,
+  whole: true,
+  next: line.next,
   ...so,
 });
 

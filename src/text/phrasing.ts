@@ -1,16 +1,16 @@
-// Where each language breathes, as tables: the words before which a phrase begins, the words that cling to the next
-// one, the abbreviations whose full stop ends nothing, and the words that begin sentences. A language without a row is
-// read by punctuation alone. Another language is another row.
+// Phrase breaks by language, as tables: words that open a phrase, words that cling to the next word, abbreviations whose
+// full stop does not end a sentence, and words that begin sentences. A language without a row is split at punctuation
+// only. To add a language, add a row.
 import { abbreviations, plainWords } from './english/abbreviations.ts';
 
 export interface Phrasing {
-  /** Conjunctions and relative pronouns: a weak place, before them. */
+  /** Conjunctions and relative pronouns: a weak break comes before them. */
   openers: ReadonlySet<string>;
-  /** Articles and prepositions: a bad place, after them. */
+  /** Articles and prepositions: no break comes after them. */
   clinging: ReadonlySet<string>;
-  /** Abbreviations without their last stop, lower case but for names, and what the stop may mean. */
+  /** Abbreviations without their last stop, in lower case except names, and what the stop may mean. */
   abbreviations: ReadonlyMap<string, 'title' | 'numbered' | 'inner' | 'final'>;
-  /** Words that, capitalised, begin a sentence rather than go on with a name. */
+  /** Capitalised words that begin a sentence rather than continue a name. */
   starters: ReadonlySet<string>;
 }
 

@@ -1,12 +1,12 @@
-// What the readers of English share: a rule looks at one place of the clean text and may answer with what is said there
-// and how much text that stands for. Patterns are sticky and every repetition in them is bounded, so a rule costs the
-// same wherever it is tried.
+// Verbalization rules: a rule is tried at one place in clean text and may return the words to say there and the length
+// of the text that they replace. Patterns are sticky and every repetition in them is bounded, so the cost of a rule does
+// not depend on where it is tried.
 
 /** A place in clean text. */
 export interface Place {
   text: string;
   at: number;
-  /** Whether dates are written with the day first: everywhere but in the United States. */
+  /** Whether dates have the day first, as everywhere but in the United States. */
   dayFirst: boolean;
 }
 
@@ -17,20 +17,20 @@ export interface Reading {
 
 export type Rule = (place: Place) => Reading | undefined;
 
-/** 3 000 and 1 234 567; but in 12 500 the two may be numbers of their own. */
+/** 3 000 and 1 234 567; but 12 500 may be two numbers. */
 const spacedSource = String.raw`[1-9]\d{0,2}(?: 0\d{2}|(?: \d{3}){2,6})(?! ?\d|-\d{4})(?:\.\d{1,40})?`;
-/** A number as people write it: 1,234.50 or 1,00,000 or 3 000 or 3.14. */
+/** A written number: 1,234.50 or 1,00,000 or 3 000 or 3.14. */
 export const numberSource = String.raw`(?:${spacedSource}|(?:\d{1,3}(?:,\d{3}){1,8}|\d{1,2}(?:,\d{2}){1,5},\d{3})(?!\d)(?:\.\d{1,40})?|\d{1,24}(?:\.\d{1,40})?|\.\d{1,40})`;
-/** A dash between two ends of a range; a long one with spaces around it is a pause. */
+/** The dash of a range; an em dash with spaces around it is a pause instead. */
 export const dashSource = String.raw`(?:\s?[-–−~]\s?|—)`;
-/** What a sum comes to: = 2, =x, = ? */
+/** The result of an equation: = 2, =x, = ? */
 export const resultSource = String.raw` ?= ?(?:[-−]?\d|\p{L}(?!\p{L})|\?|$)`;
-/** Nothing more of the same word follows. */
+/** The end of a word. */
 export const endSource = String.raw`(?![\p{L}\p{M}\d])`;
 
 export const sticky = (source: string, flags = ''): RegExp => new RegExp(source, `yu${flags}`);
 
-/** A rule from a pattern. `say` may decline by answering undefined. */
+/** A rule from a pattern. `say` declines by returning undefined. */
 export function rule(pattern: RegExp, say: (match: RegExpExecArray, place: Place) => string | undefined): Rule {
   return (place) => {
     pattern.lastIndex = place.at;
@@ -41,7 +41,7 @@ export function rule(pattern: RegExp, say: (match: RegExpExecArray, place: Place
   };
 }
 
-/** How far around a place its neighbours are looked for. */
+/** How far around a place neighbouring words are searched. */
 const neighbourCharsMax = 40;
 
 /** The word before `at`, without the punctuation between, or ''. */
@@ -55,7 +55,7 @@ export function wordAfter(text: string, at: number): string {
   return /^[ "'(-]{0,3}([\p{L}\p{M}'.\d]+)/u.exec(text.slice(at, at + neighbourCharsMax))?.[1] ?? '';
 }
 
-/** Whether what is around the place is a formula. */
+/** Whether the place is inside a formula. */
 export const isAlgebra = ({ text, at }: Place, length: number): boolean =>
   /[=^+*×÷²³]/.test(text.slice(Math.max(0, at - 6), at)) || /[=^+*×÷²³]/.test(text.slice(at + length, at + length + 6));
 

@@ -1,56 +1,32 @@
-// Which scripts a text is written in, and whether its language is. Letters are counted by Unicode's Script property;
-// digits, symbols and punctuation belong to every script, and Latin is foreign to none: every reader copes with it.
-// One pass, before the first sound.
+// Detects the scripts of a text and whether its language is written in them. Letters are counted by Unicode's Script
+// property; digits, symbols and punctuation belong to every script, and Latin is foreign to no language, for every engine
+// can read it. One pass, before the first sound.
 
 export interface ScriptReport {
-  /** Whether there is a letter or a digit in it. */
+  /** Whether it has a letter or a digit. */
   speakable: boolean;
-  /** The scripts in it that the language is not written in, by their English names, the most used first. */
+  /** Its scripts that the language is not written in, by their English names, the most used first. */
   foreign: readonly string[];
-  /** Whether most of its letters are in such scripts. */
+  /** Whether most of its letters are in foreign scripts. */
   mostlyForeign: boolean;
 }
 
 /** ISO 15924 codes and Unicode's names, roughly by use. */
-const scripts = {
-  ...{
-    Latn: 'Latin',
-    Cyrl: 'Cyrillic',
-    Hani: 'Han',
-    Hira: 'Hiragana',
-    Kana: 'Katakana',
-    Hang: 'Hangul',
-    Arab: 'Arabic',
-  },
-  ...{
-    Deva: 'Devanagari',
-    Grek: 'Greek',
-    Hebr: 'Hebrew',
-    Thai: 'Thai',
-    Beng: 'Bengali',
-    Taml: 'Tamil',
-    Telu: 'Telugu',
-  },
-  ...{ Gujr: 'Gujarati', Guru: 'Gurmukhi', Knda: 'Kannada', Mlym: 'Malayalam', Orya: 'Oriya', Sinh: 'Sinhala' },
-  ...{ Armn: 'Armenian', Geor: 'Georgian', Ethi: 'Ethiopic', Khmr: 'Khmer', Laoo: 'Lao', Mymr: 'Myanmar' },
-  ...{ Tibt: 'Tibetan', Mong: 'Mongolian', Bopo: 'Bopomofo', Yiii: 'Yi', Cher: 'Cherokee', Tfng: 'Tifinagh' },
-  ...{
-    Nkoo: 'Nko',
-    Thaa: 'Thaana',
-    Syrc: 'Syriac',
-    Copt: 'Coptic',
-    Goth: 'Gothic',
-    Java: 'Javanese',
-    Bali: 'Balinese',
-  },
-  ...{ Sund: 'Sundanese', Tglg: 'Tagalog', Vaii: 'Vai', Cans: 'Canadian_Aboriginal', Adlm: 'Adlam', Olck: 'Ol_Chiki' },
-  ...{ Mtei: 'Meetei_Mayek', Runr: 'Runic', Lana: 'Tai_Tham' },
-} as const;
-
-type ScriptCode = keyof typeof scripts;
+const scripts: ReadonlyMap<string, string> = new Map(
+  `Latn Latin, Cyrl Cyrillic, Hani Han, Hira Hiragana, Kana Katakana, Hang Hangul, Arab Arabic, Deva Devanagari,
+  Grek Greek, Hebr Hebrew, Thai Thai, Beng Bengali, Taml Tamil, Telu Telugu, Gujr Gujarati, Guru Gurmukhi, Knda Kannada,
+  Mlym Malayalam, Orya Oriya, Sinh Sinhala, Armn Armenian, Geor Georgian, Ethi Ethiopic, Khmr Khmer, Laoo Lao,
+  Mymr Myanmar, Tibt Tibetan, Mong Mongolian, Bopo Bopomofo, Yiii Yi, Cher Cherokee, Tfng Tifinagh, Nkoo Nko,
+  Thaa Thaana, Syrc Syriac, Copt Coptic, Goth Gothic, Java Javanese, Bali Balinese, Sund Sundanese, Tglg Tagalog,
+  Vaii Vai, Cans Canadian_Aboriginal, Adlm Adlam, Olck Ol_Chiki, Mtei Meetei_Mayek, Runr Runic, Lana Tai_Tham`
+    .split(/,\s+/)
+    .map((row) => row.split(' ') as [code: string, name: string]),
+);
+const codes = [...scripts.keys()];
+const names = [...scripts.values()];
 
 /** Codes that stand for several scripts. */
-const mixtures: Readonly<Record<string, readonly ScriptCode[]>> = {
+const compoundScripts: Readonly<Record<string, readonly string[]>> = {
   Jpan: ['Hani', 'Hira', 'Kana'],
   Kore: ['Hang', 'Hani'],
   Hans: ['Hani', 'Bopo'],
@@ -58,13 +34,12 @@ const mixtures: Readonly<Record<string, readonly ScriptCode[]>> = {
   Hrkt: ['Hira', 'Kana'],
 };
 
-const codes = Object.keys(scripts) as ScriptCode[];
-const patterns = codes.map((code) => new RegExp(`\\p{Script=${scripts[code]}}`, 'u'));
+const patterns = names.map((name) => new RegExp(`\\p{Script=${name}}`, 'u'));
 const letterPattern = /\p{L}/u;
 const speakablePattern = /[\p{L}\p{N}]/u;
 const neutralPattern = /[\p{Script=Common}\p{Script=Inherited}]/u;
 
-/** Of a letter that is in none of the scripts above, and of what is no letter or belongs to all. */
+/** Indices of letters in no script above, and of characters that are not letters or belong to every script. */
 const other = codes.length;
 const none = other + 1;
 
@@ -86,12 +61,12 @@ export function inspectScripts(text: string, languageCode: string): ScriptReport
   const foreignLetters = foreign.reduce((sum, script) => sum + counts[script]!, 0);
   return {
     speakable: letters > 0 || speakablePattern.test(text),
-    foreign: foreign.map((script) => (script === other ? 'Other' : scripts[codes[script]!].replaceAll('_', ' '))),
+    foreign: foreign.map((script) => names[script]?.replaceAll('_', ' ') ?? 'Other'),
     mostlyForeign: foreignLetters * 2 > letters,
   };
 }
 
-/** The script of each character of the basic plane met so far, plus one. */
+/** Cache: the script of each character of the basic plane, plus one. */
 const known = new Uint8Array(0x10000);
 
 function scriptOf(codePoint: number): number {
@@ -112,5 +87,5 @@ function findScript(codePoint: number): number {
 
 function scriptsOf(languageCode: string): ReadonlySet<string> {
   const code = new Intl.Locale(languageCode).maximize().script ?? 'Latn';
-  return new Set<string>(['Latn', ...(mixtures[code] ?? [code])]);
+  return new Set(['Latn', ...(compoundScripts[code] ?? [code])]);
 }

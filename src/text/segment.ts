@@ -1,10 +1,11 @@
-// Cuts a chunk of text into stretches to be spoken one at a time: the first short, to be heard soon, the others as long
-// as sounds natural, each ending where a reader would breathe. Every cut knows which words of the chunk it speaks.
-// Lazy and linear: a cut is made as soon as enough text has been looked at, whatever the length of the chunk.
-import { breath, type Piece } from './piece.ts';
-import { type SpeakableOptions, speakablePieces } from './speakable.ts';
+// Splits a chunk of text into segments ("cuts") for the engine: the first is short, for a low time to first sound; the
+// others are as long as sounds natural, and each ends at the best break that fits. Spans map the words of a cut back to
+// the chunk. Lazy and linear: a cut is yielded as soon as enough text has been read, whatever the length of the chunk.
+import { countCharsBetween } from './chars.ts';
+import { type NormalizeOptions, normalizeText } from './normalize-text.ts';
+import { breakStrength, type SpokenToken } from './spoken-token.ts';
 
-/** Where a stretch of spoken text came from. */
+/** Maps a range of spoken text to the text that it was made from. */
 export interface Span {
   /** UTF-16 range in Cut.text: one spoken token, or the run of tokens that one token of the source is spoken as. */
   from: number;
@@ -14,7 +15,7 @@ export interface Span {
   length: number;
 }
 
-/** The breath after a cut. */
+/** The break after a cut. */
 export type Break = 'paragraph' | 'sentence' | 'clause' | 'word';
 
 export interface Cut {
@@ -23,147 +24,136 @@ export interface Cut {
   breakAfter: Break;
 }
 
-export interface SegmentOptions extends SpeakableOptions {
+export interface SegmentOptions extends NormalizeOptions {
   segmentCharsMax: number;
   /** The first cut is at most this long, the second at most twice. */
   firstCharsMax?: number;
 }
 
-/** A stretch shorter than this at the end of a sentence is not left to a cut of its own. */
+/** The end of a sentence does not become a cut of its own if it is shorter than this. */
 const orphanCharsMax = 20;
 
 export function* segmentText(chunk: string, options: SegmentOptions): Generator<Cut> {
   const { segmentCharsMax, firstCharsMax = segmentCharsMax } = options;
   const limits = [firstCharsMax, firstCharsMax * 2].map((limit) => Math.min(limit, segmentCharsMax));
   const toCut = createCutter(chunk);
-  const waiting: Piece[] = [];
+  const pending: SpokenToken[] = [];
   let limit = limits.shift()!;
   let length = 0;
   const take = (): Cut => {
-    const taken = takePieces(waiting, limit);
-    length = lengthOf(waiting);
+    const taken = takeTokens(pending, limit);
+    length = lengthOf(pending);
     limit = limits.shift() ?? segmentCharsMax;
     return toCut(taken);
   };
-  for (const piece of speakablePieces(chunk, options)) {
-    waiting.push(piece);
-    length += lengthOf([piece]);
-    const ends = piece.breath === breath.paragraph;
-    while (waiting.length > 0 && (ends || length > limit + orphanCharsMax)) yield take();
+  for (const token of normalizeText(chunk, options)) {
+    pending.push(token);
+    length += lengthOf([token]);
+    const ends = token.breakAfter === breakStrength.paragraph;
+    while (pending.length > 0 && (ends || length > limit + orphanCharsMax)) yield take();
   }
-  if (waiting.length > 0) waiting.at(-1)!.breath = breath.paragraph;
-  while (waiting.length > 0) yield take();
+  if (pending.length > 0) pending.at(-1)!.breakAfter = breakStrength.paragraph;
+  while (pending.length > 0) yield take();
 }
 
-/** How long pieces are in a cut, with the spaces before them. */
-const lengthOf = (pieces: readonly Piece[]): number =>
-  pieces.reduce((sum, { say, glued }) => sum + say.length + (glued ? 0 : 1), 0);
+/** Length of the tokens in a cut, with the spaces before them. */
+const lengthOf = (tokens: readonly SpokenToken[]): number =>
+  tokens.reduce((sum, { say, glued }) => sum + say.length + (glued ? 0 : 1), 0);
 
-/** Takes the pieces of the next cut from the front of `waiting`. */
-function takePieces(waiting: Piece[], limit: number): Piece[] {
+/** Removes the tokens of the next cut from the front of `pending`. */
+function takeTokens(pending: SpokenToken[], limit: number): SpokenToken[] {
   const ends: number[] = [];
-  for (let end = waiting[0]!.glued ? 0 : -1; ends.length < waiting.length; ) {
-    end += lengthOf([waiting[ends.length]!]);
+  for (let end = pending[0]!.glued ? 0 : -1; ends.length < pending.length; ) {
+    end += lengthOf([pending[ends.length]!]);
     if (end > limit) break;
     ends.push(end);
   }
   const fits = ends.length;
-  if (fits === waiting.length) return waiting.splice(0);
+  if (fits === pending.length) return pending.splice(0);
   const room = limit - (fits > 0 ? ends[fits - 1]! + 1 : 0);
-  // A piece that is longer than a whole cut is divided, and begins in this one where nothing better offers itself; so is
-  // a number said in groups, where it would leave but a scrap before it.
-  const { say } = waiting[fits]!;
-  const breathes = waiting.slice(0, fits).some((piece) => piece.breath >= breath.clause);
+  // A token longer than a whole cut is split, and so is a number read in groups that would leave this cut almost empty;
+  // but a clause break before it is preferred.
+  const { say } = pending[fits]!;
+  const hasClauseBreak = pending.slice(0, fits).some((token) => token.breakAfter >= breakStrength.clause);
   const isLong = say.length > limit && room >= limit / 4;
-  const leavesScrap = room > limit * 0.75 && say.lastIndexOf(', ', room - 2) > 0;
-  if (fits > 0 && (breathes || !(isLong || leavesScrap))) return waiting.splice(0, choosePlace(waiting, ends, limit));
-  const [front, rest] = dividePiece(waiting[fits]!, room);
-  waiting.splice(fits, 1, ...(hasWord(rest.say) ? [rest] : []));
-  return [...waiting.splice(0, fits), front];
+  const leavesLittle = room > limit * 0.75 && say.lastIndexOf(', ', room - 2) > 0;
+  if (fits > 0 && (hasClauseBreak || !(isLong || leavesLittle)))
+    return pending.splice(0, chooseBreak(pending, ends, limit));
+  const [front, rest] = splitToken(pending[fits]!, room);
+  pending.splice(fits, 1, ...(hasWord(rest.say) ? [rest] : []));
+  return [...pending.splice(0, fits), front];
 }
 
-/** How many pieces to take, of those that fit, for the cut to end where a reader would breathe. */
-function choosePlace(pieces: readonly Piece[], ends: readonly number[], limit: number): number {
-  const last = (rank: number, from: number, to: number): number => {
+/** How many of the tokens that fit to take, for the cut to end at the best break. */
+function chooseBreak(tokens: readonly SpokenToken[], ends: readonly number[], limit: number): number {
+  const last = (strength: number, from: number, to: number): number => {
     let i = ends.length - 1;
-    while (i >= 0 && (pieces[i]!.breath < rank || ends[i]! > to)) i--;
+    while (i >= 0 && (tokens[i]!.breakAfter < strength || ends[i]! > to)) i--;
     return i >= 0 && ends[i]! >= from ? i + 1 : 0;
   };
-  const afterSentence = last(breath.sentence, 0, limit);
+  const afterSentence = last(breakStrength.sentence, 0, limit);
   if (afterSentence > 0) return afterSentence;
-  // What would be left of the sentence is too little for a cut: give it more.
-  const restEnd = pieces.findIndex((piece, i) => i >= ends.length && piece.breath >= breath.sentence);
-  const orphan = restEnd >= 0 && lengthOf(pieces.slice(ends.length, restEnd + 1)) < orphanCharsMax;
+  // The rest of the sentence is too short for a cut: end this one earlier.
+  const restEnd = tokens.findIndex((token, i) => i >= ends.length && token.breakAfter >= breakStrength.sentence);
+  const orphan = restEnd >= 0 && lengthOf(tokens.slice(ends.length, restEnd + 1)) < orphanCharsMax;
   const to = orphan ? limit * 0.75 : limit;
   return (
-    last(breath.clause, limit / 3, to) ||
-    last(breath.phrase, limit / 2, to) ||
-    last(breath.clause, limit / 5, to) ||
-    last(breath.word, limit / 4, to) ||
-    last(breath.clause, 0, limit) ||
-    last(breath.word, 0, limit) ||
+    last(breakStrength.clause, limit / 3, to) ||
+    last(breakStrength.phrase, limit / 2, to) ||
+    last(breakStrength.clause, limit / 5, to) ||
+    last(breakStrength.word, limit / 4, to) ||
+    last(breakStrength.clause, 0, limit) ||
+    last(breakStrength.word, 0, limit) ||
     ends.length
   );
 }
 
 const hasWord = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 
-/** Divides a piece that is longer than a cut may be: after a pause, a word, or where it must be, between letters. */
-function dividePiece(piece: Piece, limit: number): [front: Piece, rest: Piece] {
-  const { say } = piece;
+/** Splits a token that is longer than a cut: after a pause, else after a word, else between letters. */
+function splitToken(token: SpokenToken, limit: number): [front: SpokenToken, rest: SpokenToken] {
+  const { say } = token;
   const pause = say.lastIndexOf(', ', limit - 1);
   const space = pause > limit / 2 ? pause + 1 : say.lastIndexOf(' ', limit);
   const spaced = space > 0 && hasWord(say.slice(0, space));
   let at = spaced ? space : limit;
   if (!spaced) {
-    // A letter stays with its marks, and the halves of a surrogate pair stay together.
+    // Never between a letter and its combining marks, nor inside a surrogate pair.
     while (at > 1 && /^(?:\p{M}|\u200d|[\uDC00-\uDFFF])/u.test(say.slice(at, at + 2))) at--;
     if (at <= 1) at = limit;
     if (/[\uDC00-\uDFFF]/.test(say[at]!)) at = Math.max(at - 1, 2);
   }
   const front = {
-    ...piece,
+    ...token,
     say: say.slice(0, at).trimEnd(),
-    breath: pause > 0 && at === pause + 1 ? breath.clause : breath.word,
+    breakAfter: pause > 0 && at === pause + 1 ? breakStrength.clause : breakStrength.word,
   };
-  return [front, { ...piece, say: say.slice(at).trimStart() }];
+  return [front, { ...token, say: say.slice(at).trimStart() }];
 }
 
-/** Makes cuts of pieces, counting code points as it goes along the chunk. */
-function createCutter(chunk: string): (pieces: readonly Piece[]) => Cut {
+/** Converts tokens to cuts. Offsets are counted in code points, from the end of the cut before. */
+function createCutter(chunk: string): (tokens: readonly SpokenToken[]) => Cut {
   let index = 0;
   let offset = 0;
   const toOffset = (at: number): number => {
-    offset += countCodePoints(chunk, index, at);
+    offset += countCharsBetween(chunk, index, at);
     index = at;
     return offset;
   };
-  return (pieces) => {
+  return (tokens) => {
     let text = '';
-    const spans = pieces.map(({ say, from, to, glued }) => {
+    const spans = tokens.map(({ say, from, to, glued }) => {
       if (text !== '' && !glued) text += ' ';
       const start = text.length;
       text += say;
-      return { from: start, to: text.length, offset: toOffset(from), length: countCodePoints(chunk, from, to) };
+      return { from: start, to: text.length, offset: toOffset(from), length: countCharsBetween(chunk, from, to) };
     });
-    return { text, spans, breakAfter: toBreak(pieces.at(-1)!.breath) };
+    return { text, spans, breakAfter: toBreak(tokens.at(-1)!.breakAfter) };
   };
 }
 
-function countCodePoints(text: string, from: number, to: number): number {
-  let count = 0;
-  for (let i = from; i < to; i++) {
-    count++;
-    if (text.codePointAt(i)! > 0xffff) i++;
-  }
-  return count;
+function toBreak(strength: number): Break {
+  if (strength >= breakStrength.paragraph) return 'paragraph';
+  if (strength === breakStrength.sentence) return 'sentence';
+  return strength === breakStrength.clause ? 'clause' : 'word';
 }
-
-const toBreak = (rank: number): Break =>
-  rank >= breath.paragraph
-    ? 'paragraph'
-    : rank === breath.sentence
-      ? 'sentence'
-      : rank === breath.clause
-        ? 'clause'
-        : 'word';

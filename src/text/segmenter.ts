@@ -1,7 +1,7 @@
-// Intl.Segmenter, which takes long to make and is the same for every text in a language.
+// Cache of Intl.Segmenter objects, which are slow to construct.
 
 const segmenters = new Map<string, Intl.Segmenter>();
-/** Callers may name any language. */
+/** Callers may send any language code. */
 const segmentersMax = 200;
 
 export function segmenterFor(languageCode: string, granularity: 'word' | 'sentence'): Intl.Segmenter {

@@ -9,7 +9,7 @@ import { dbCommand } from '../../src/cli/db.ts';
 import { doctorCommand } from '../../src/cli/doctor.ts';
 import { loadConfig } from '../../src/config.ts';
 import { registry } from '../../src/engines/registry.ts';
-import { tables } from '../../src/store/database-copy.ts';
+import { tables } from '../../src/store/copy-database.ts';
 import { inspectStore } from '../../src/store/open-store.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
 import type { RowStore } from '../../src/store/row-store.ts';

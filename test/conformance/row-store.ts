@@ -151,7 +151,7 @@ export function rowStoreConformance(name: string, { place, open }: RowStoreConfo
             await rows.query(sql, 70);
             await rows.query(sql, 71);
             if (i % 4 === 0) throw new Error('undo');
-            await rows.announce('keys');
+            await rows.notify('keys');
           },
           { blind: true },
         );

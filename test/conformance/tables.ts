@@ -167,9 +167,9 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
       await clips.markPurged(ids.slice(0, 2), 1_000);
       expect(await clips.listExpired(300, 2)).toEqual(ids.slice(2, 3));
       expect(await clips.find(ids[0]!)).toBeDefined();
-      expect(await clips.forgetPurged(1_001, 1)).toBe(1);
-      expect(await clips.forgetPurged(1_001, 10)).toBe(2);
-      expect(await clips.forgetPurged(1_001, 10)).toBe(0);
+      expect(await clips.deletePurged(1_001, 1)).toBe(1);
+      expect(await clips.deletePurged(1_001, 10)).toBe(2);
+      expect(await clips.deletePurged(1_001, 10)).toBe(0);
       expect(await clips.find(ids[1]!)).toBeUndefined();
       expect(await clips.find(ids[2]!)).toBeDefined();
     });

@@ -58,7 +58,7 @@ export async function openReplicas(count: number, onClose: (close: () => Promise
   // One that is in nobody's way.
   const keys = await openKeys(loadConfig({ env, folder, engines: [] }));
   const limits = { requestsPerMinute: 1_000_000, concurrency: 1_000 };
-  const { key } = await keys.desk.create({ scopes: firstKeyScopes, limits }, operator);
+  const { key } = await keys.management.create({ scopes: firstKeyScopes, limits }, operator);
   await keys.close();
   return { replicas, key };
 }

@@ -11,7 +11,7 @@ function openSwept(clipIds: string[], remove: (clipId: string) => Promise<void>)
     find: async () => undefined,
     listExpired: async (_nowMs: number, limit: number) => clipIds.filter((id) => !purged.includes(id)).slice(0, limit),
     markPurged: async (ids: readonly string[]) => void purged.push(...ids),
-    forgetPurged: async () => 0,
+    deletePurged: async () => 0,
   };
   return { sweep: openClipSweep({ clips, index, onFault: (fault) => faults.push(fault) }), purged, faults };
 }

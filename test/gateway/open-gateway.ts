@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openClips } from '../../src/app/open-clips.ts';
 import { createOperations } from '../../src/app/operations.ts';
-import { openSharing } from '../../src/app/sharing.ts';
-import { openVoiceKeeping } from '../../src/app/voice-keeping.ts';
+import { openSharedState } from '../../src/app/shared-state.ts';
+import { openStoredVoices } from '../../src/app/stored-voices.ts';
 import type { ClipStore } from '../../src/clips/clip-store.ts';
 import type { LinkTo } from '../../src/clips/s3-links.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -84,7 +84,7 @@ export async function openTestGateway(
   const onFault = (fault: unknown) => void faults.push(fault);
   const sweep = openClipSweep({ clips, index: rows, onFault });
   const purge = createVoicePurge({ index: rows, sweep });
-  const keeping = await openVoiceKeeping(config, store, { purge, onFault });
+  const keeping = await openStoredVoices(config, store, { purge, onFault });
   const engines = [engine];
   const voices = createVoices(engines, keeping.voiceCache.list);
   const guards = createEngineGuards();
@@ -96,9 +96,9 @@ export async function openTestGateway(
   const usage = createUsageRows(store);
   const spentSince = (keyId: string, sinceMs: number) => usage.charactersSince(keyId, dayOf(sinceMs));
   // Longer than any pause of a busy machine, after which limits would be kept without Redis.
-  const sharing = await openSharing({ config, spentSince, log: createLog('silent'), answerMs: 5_000 });
+  const sharing = await openSharedState({ config, spentSince, log: createLog('silent'), answerMs: 5_000 });
   const { limiter, addresses, singleFlight } = sharing;
-  const keyVerifier = openKeys({ rows: createApiKeyRows(store), onChange: sharing.tellOf });
+  const keyVerifier = openKeys({ rows: createApiKeyRows(store), onChange: sharing.publishKeyChange });
   const seal = createSeal('a secret of the tests');
   const signInRules = { subjects: [], domains: [], groups: [] };
   const signIn = createSignIn({ seal, issuer: undefined, signInRules, clients: [], keyScopes: [], ...signing });

@@ -101,7 +101,7 @@ export async function openInstallation(count: number, { isWired = true } = {}): 
       const keys = await openKeys(
         loadConfig({ env: { ...shared, SONANT_DATA_DIR: folder }, folder, engines: registry }),
       );
-      const made = await keys.desk.create({ scopes: firstKeyScopes, limits: { ...plenty, ...limits } }, operator);
+      const made = await keys.management.create({ scopes: firstKeyScopes, limits: { ...plenty, ...limits } }, operator);
       await keys.close();
       return { key: made.key, keyId: made.apiKey.keyId };
     },

@@ -106,14 +106,14 @@ there(
     });
     await heard(() => keys === 1 && voices === 1);
 
-    await one.transaction((rows) => rows.announce('keys'));
+    await one.transaction((rows) => rows.notify('keys'));
     await heard(() => keys === 2);
     const undone = one.transaction(async (rows) => {
-      await rows.announce('keys');
+      await rows.notify('keys');
       throw new Error('undo');
     });
     await expect(undone).rejects.toThrow('undo');
-    await one.transaction((rows) => rows.announce('voices'));
+    await one.transaction((rows) => rows.notify('voices'));
     await heard(() => voices === 2);
     expect(keys).toBe(2);
 
@@ -121,13 +121,13 @@ there(
     where datname = current_database() and query = 'listen sonant'`;
     await one.query(cut);
     await heard(() => keys === 3 && voices === 3);
-    await one.transaction((rows) => rows.announce('voices'));
+    await one.transaction((rows) => rows.notify('voices'));
     await heard(() => voices === 4);
 
     stop();
     await one.transaction(async (rows) => {
-      await rows.announce('keys');
-      await rows.announce('voices');
+      await rows.notify('keys');
+      await rows.notify('voices');
     });
     await heard(() => voices === 5);
     expect(keys).toBe(3);

@@ -1,10 +1,10 @@
-// What became of the calls of a load: how many, how fast, how much sound, and what was refused with which words.
+// Counts the calls of a load test: results, latencies, audio, and errors by message.
 import { soundBytesPerSecond } from './service-caller.ts';
 
-/** The times of how many calls are kept to tell how they are spread: beyond them, of so many chosen at random. */
+/** Percentiles are computed from the latencies of at most this many calls; of more, from a random sample. */
 export const timesMax = 100_000;
 
-/** Times of calls that ended well, in milliseconds. */
+/** Latency percentiles of successful calls, in milliseconds. */
 interface Times {
   p50: number;
   p95: number;
@@ -12,11 +12,11 @@ interface Times {
   max: number;
 }
 
-export interface Told {
+export interface LoadReport {
   seconds: number;
   done: number;
   failed: number;
-  /** Refused with a wait, which was kept. */
+  /** Rejected with a wait, which the client observed. */
   throttled: number;
   refusals: Readonly<Record<string, number>>;
   done_per_second: number;
@@ -28,10 +28,10 @@ export interface Told {
 export interface LoadTally {
   countDone(firstSoundMs: number, wholeMs: number): void;
   countSound(byteCount: number): void;
-  countRefusal(told: string, isThrottled: boolean): void;
-  /** What happened since it was last asked. */
-  tellSince(): Told;
-  tellAll(): Told;
+  countRefusal(words: string, isThrottled: boolean): void;
+  /** The calls since the last report. */
+  reportInterval(): LoadReport;
+  reportTotal(): LoadReport;
 }
 
 export function createLoadTally(): LoadTally {
@@ -44,18 +44,18 @@ export function createLoadTally(): LoadTally {
     countSound: (byteCount) => {
       for (const each of [all, span]) each.byteCount += byteCount;
     },
-    countRefusal: (told, isThrottled) => {
+    countRefusal: (words, isThrottled) => {
       for (const each of [all, span]) {
-        each.refusals[told] = (each.refusals[told] ?? 0) + 1;
+        each.refusals[words] = (each.refusals[words] ?? 0) + 1;
         each[isThrottled ? 'throttled' : 'failed']++;
       }
     },
-    tellSince() {
-      const told = tell(span);
+    reportInterval() {
+      const report = toReport(span);
       span = createSpan();
-      return told;
+      return report;
     },
-    tellAll: () => tell(all),
+    reportTotal: () => toReport(all),
   };
 }
 
@@ -73,7 +73,7 @@ const createSpan = () => ({
 });
 type Span = ReturnType<typeof createSpan>;
 
-/** A load may go on for a day: each of its calls is as likely to be among the kept ones (Vitter's algorithm R). */
+/** Reservoir sampling (Vitter's algorithm R): every call is equally likely to be in the sample, however long the run. */
 function noteTimes(span: Span, times: CallTimes): void {
   span.done++;
   span.longest = [Math.max(span.longest[0], times[0]), Math.max(span.longest[1], times[1])];
@@ -81,7 +81,7 @@ function noteTimes(span: Span, times: CallTimes): void {
   if (at < timesMax) span.times[at] = times;
 }
 
-function tell({ begunMs, done, times, longest, byteCount, ...counted }: Span): Told {
+function toReport({ begunMs, done, times, longest, byteCount, ...counted }: Span): LoadReport {
   const seconds = (performance.now() - begunMs) / 1000;
   const timesOf = (which: 0 | 1) =>
     toTimes(

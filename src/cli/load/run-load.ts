@@ -1,15 +1,15 @@
-// Clients that call one after the other, each as soon as its last call is over, until so many calls are made or the
-// time is up; what is under way then is heard to its end. A client that is told to wait waits.
+// Runs clients that call one after the other, each as soon as its last call is done, until the number of calls or the
+// time is reached; running calls are finished then. A client that gets a wait observes it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadTally } from './load-tally.ts';
 import { Refusal, type ServiceCaller } from './service-caller.ts';
 
 export interface Load {
   clients: number;
-  /** How many calls in all, and until when new ones begin. */
+  /** The total number of calls, and for how long new ones start. */
   callsMax: number;
   seconds: number;
-  /** The text of a call, each another one. */
+  /** The text of a call, different for each. */
   textOf(call: number): string;
   voiceId: string;
 }
@@ -45,7 +45,7 @@ export async function runLoad(load: Load, caller: ServiceCaller, tally: LoadTall
   await Promise.all(Array.from({ length: load.clients }, client));
 }
 
-/** After a fault that names no wait: not at once, or a service that is down would be flooded. */
+/** The wait after an error without one, so that a service that is down is not flooded. */
 const faultWaitMs = 250;
 
 function countFault(error: unknown, tally: LoadTally): number {

@@ -1,5 +1,5 @@
-// A caller of a running service by each of its ways in: what `sonant bench` asks, and how it reads the answers. All ask
-// for bare samples at 24 kHz, so that bytes tell seconds, and past the cache, so that all is spoken.
+// The clients of `sonant bench`, one for each transport. All request raw samples at 24 kHz, so that seconds can be computed
+// from bytes, and bypass the cache, so that everything is synthesized.
 import { ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { ErrorInfoSchema } from '../../../gen/google/rpc/error_details_pb.ts';
@@ -10,24 +10,24 @@ import { retrySecondsOf } from '../../errors.ts';
 import { fromConnectError } from '../../rpc/status.ts';
 
 export interface ServiceCaller {
-  /** The first voice that the key may hear. */
+  /** The first voice that the key may use. */
   firstVoice(): Promise<string | undefined>;
-  /** Throws a Refusal; otherwise the sound has come to its end. */
+  /** Resolves when the audio is complete; throws a Refusal for an error reply. */
   speak(voiceId: string, text: string, onSound: (byteCount: number) => void, signal: AbortSignal): Promise<void>;
 }
 
 export interface CallerOptions {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   url: string;
   apiKey: string;
 }
 
-/** What the service answers in place of sound. */
+/** An error reply of the service. */
 export class Refusal extends Error {
   readonly retryMs: number | undefined;
 
-  constructor(told: string, retryMs?: number) {
-    super(told);
+  constructor(message: string, retryMs?: number) {
+    super(message);
     this.retryMs = retryMs;
   }
 }
@@ -52,28 +52,28 @@ function createHttpCaller({ url, apiKey }: CallerOptions, toBody: Body, path: st
   const headers = { 'x-api-key': apiKey, 'content-type': 'application/json', 'cache-control': 'no-cache' };
   return {
     async firstVoice() {
-      const answer = await checked(await fetch(`${url}/api/voices?limit=1`, { headers: { 'x-api-key': apiKey } }));
-      const { voices } = (await answer.json()) as { voices: { voice_id: string }[] };
+      const response = await checked(await fetch(`${url}/api/voices?limit=1`, { headers: { 'x-api-key': apiKey } }));
+      const { voices } = (await response.json()) as { voices: { voice_id: string }[] };
       return voices[0]?.voice_id;
     },
     async speak(voiceId, text, onSound, signal) {
       const sound = { voice_id: voiceId, output_format: 'pcm', sample_rate: sampleRateHz };
       const body = JSON.stringify({ ...sound, ...toBody(text) });
-      const { body: answer } = await checked(await fetch(`${url}${path}`, { method: 'POST', headers, body, signal }));
-      if (path.endsWith('/sse')) return readEvents(answer!, onSound);
-      for await (const { length } of answer!) onSound(length);
+      const { body: response } = await checked(await fetch(`${url}${path}`, { method: 'POST', headers, body, signal }));
+      if (path.endsWith('/sse')) return readEvents(response!, onSound);
+      for await (const { length } of response!) onSound(length);
     },
   };
 }
 
-async function checked(answer: Response): Promise<Response> {
-  if (answer.ok) return answer;
-  const { error } = (await answer.json().catch(() => ({}))) as { error?: string };
-  const retryMs = answer.headers.get('retry-after-ms');
-  throw new Refusal(`${answer.status} ${error ?? 'no answer of Sonant'}`, retryMs ? Number(retryMs) : undefined);
+async function checked(response: Response): Promise<Response> {
+  if (response.ok) return response;
+  const { error } = (await response.json().catch(() => ({}))) as { error?: string };
+  const retryMs = response.headers.get('retry-after-ms');
+  throw new Refusal(`${response.status} ${error ?? 'not a reply of Sonant'}`, retryMs ? Number(retryMs) : undefined);
 }
 
-/** Ends well only with the event that says so. */
+/** Fails if the stream ends without the event `speech.audio.done`. */
 async function readEvents(body: ReadableStream<Uint8Array>, onSound: (byteCount: number) => void): Promise<void> {
   let rest = '';
   for await (const text of body.pipeThrough(new TextDecoderStream())) {

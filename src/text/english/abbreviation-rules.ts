@@ -1,5 +1,5 @@
-// How English abbreviations are recognised: with their full stop, without it before names and numbers, and the two that
-// mean two things, St. (Saint, Street) and Dr. (Doctor, Drive).
+// Recognises English abbreviations: with a full stop, without one before names and numbers, and the ambiguous ones such as
+// St. (Saint, Street) and Dr. (Doctor, Drive).
 
 import { charBefore, type Rule, rule, sticky, wordBefore } from '../rule.ts';
 import { abbreviations, afterNumber, plainWords } from './abbreviations.ts';
@@ -61,7 +61,7 @@ function sayPlaceOrTitle(key: string, after: string, before: string): string | u
   }
 }
 
-/** Titles as the British write them, and units of time, without a stop. */
+/** Titles and other abbreviations without a stop, as in British English. */
 const withoutStop = rule(
   sticky(
     String.raw`(Dr|Prof|St|Mt|Rev|Capt|Sgt|Lt|Col|Gen|Gov|Sen|Jr|Sr|No|Fig|Vol|Ch|Inc|Ltd|Corp|Co)(?![\p{L}\d.'-])`,
@@ -97,7 +97,7 @@ const paired = rule(
   sticky(String.raw`(\p{L}{1,3})([/&])(\p{L}{0,3})(?![\p{L}\d/])`),
   ([written, first, sign, second], place) => {
     if (/[\p{L}\d/.]/u.test(charBefore(place))) return undefined;
-    // AT&T and R&D are letters, whatever they would be alone.
+    // AT&T and R&D are spelled, even where each half alone is a word.
     if (sign === '&' && /^[A-Z]{2,6}$/.test(first! + second!)) return [...first!, 'and', ...second!].join(' ');
     return Object.hasOwn(pairs, written) ? pairs[written] : undefined;
   },

@@ -1,8 +1,8 @@
-// English abbreviations that are written with a full stop: what is said for each, and what the stop may mean.
+// English abbreviations that are written with a full stop: the words for each, and what the stop may mean.
 //   title     before a name; its stop never ends a sentence
 //   numbered  an abbreviation only before a number: "No. 5" but "No."
 //   inner     never the last word of a sentence
-//   final     may be; then the next word tells
+//   final     may be the last word; the next word decides
 // Keys are lower case without the last stop.
 
 export type AbbreviationKind = 'title' | 'numbered' | 'inner' | 'final';
@@ -197,12 +197,12 @@ export const abbreviations: ReadonlyMap<string, Abbreviation> = new Map(
   ),
 );
 
-/** Abbreviations of units, which are that only after a number. */
+/** Abbreviations of units; valid only after a number. */
 export const afterNumber: ReadonlySet<string> = new Set(
   'min mins hr hrs wk wks yr yrs mo mos lb lbs oz ft in yd yds gal tbsp tsp'.split(' '),
 );
 
-/** Those that also end sentences as ordinary words: "Come in." */
+/** Abbreviations that are also ordinary words at the end of a sentence: "Come in." */
 export const plainWords: ReadonlySet<string> = new Set([
   ...afterNumber,
   ...'max temp dir pl admin art app tab op par no fig gen col ref ch sec rep hon al'.split(' '),

@@ -1,5 +1,5 @@
-// Addresses in English: URLs, domains, e-mail, @handles and #hashtags, v2.0.1. Each sign in them has a name; the scheme
-// of a URL is not said.
+// Addresses in English: URLs, domains, e-mail, @handles, #hashtags, v2.0.1. Each symbol in them is read by its name; the
+// scheme of a URL is not read.
 
 import { charBefore, type Place, type Reading, type Rule, rule, sticky } from '../rule.ts';
 import { sayCardinal } from './numbers.ts';
@@ -24,7 +24,7 @@ const signNames: Readonly<Record<string, string>> = {
   '*': 'star',
 };
 
-/** Country domains that are spelled, and those that everybody says. */
+/** Top-level domains that are spelled; the others are read as words. */
 const spelledDomain =
   /^(?:uk|us|de|fr|jp|cn|ca|eu|tv|io|ai|ch|nl|se|fi|dk|ru|br|au|nz|kr|tw|hk|sg|za|mx|ar|pl|pt|cz|gr|ie|il|in|ua|ly|gg|fm|tk|xyz)$/i;
 
@@ -43,7 +43,7 @@ function sayAddress(address: string, place: Place): string {
   return words.join(' ');
 }
 
-/** Punctuation after an address is the sentence's; so is a bracket that the address did not open. */
+/** Removes punctuation that belongs to the sentence, and a closing bracket that the address did not open. */
 function trimAddress(written: string): string {
   let end = written.length;
   for (; end > 0; end--) {
@@ -84,14 +84,14 @@ const domainRule = addressRule(
 
 export const addressRules: readonly Rule[] = [urlRule, mailRule, domainRule];
 
-/** The capitals within a tag or handle begin words. */
-const divided = (name: string): string =>
+/** Separates the words of a tag or handle, which begin with capitals. */
+const splitWords = (name: string): string =>
   name
     .replace(/([\p{Ll}\d])(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})/gu, '$1$2 ')
     .replace(/(\p{L})(?=\d)|(\d)(?=\p{L})/gu, '$1$2 ');
 
 const sayName = (name: string, place: Place): string =>
-  divided(name)
+  splitWords(name)
     .split(/(_|-|\.)|\s+/)
     .filter((part) => part)
     .map((part) => signNames[part] ?? sayNamePart(part, place))

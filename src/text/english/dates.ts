@@ -1,5 +1,5 @@
-// English dates and times: 2024-12-25, 12/25/2024, 25 December, Dec 25th, 1990s, 3:45pm, 14:05. What the numbers mean
-// is told by their neighbours; each word of a date stays a word of its own, so that it can be followed as it is heard.
+// English dates and times: 2024-12-25, 12/25/2024, 25 December, Dec 25th, 1990s, 3:45pm, 14:05. Neighbouring words decide
+// what a number means. Each word of a date stays a separate token, so that it has a time of its own in captions.
 
 import { charBefore, endSource, type Place, type Rule, rule, sticky, wordAfter, wordBefore } from '../rule.ts';
 import { sayCardinal, sayDigits, sayMinutes, sayOrdinal, sayYear, toPlural } from './numbers.ts';
@@ -14,11 +14,9 @@ const monthNames: ReadonlyMap<string, string> = new Map([
 ]);
 const dayNames: ReadonlyMap<string, string> = new Map([
   ...days.map((name) => [name.slice(0, 3).toLowerCase(), name] as const),
-  ...([
-    ['tues', 'Tuesday'],
-    ['thur', 'Thursday'],
-    ['thurs', 'Thursday'],
-  ] as const),
+  ['tues', 'Tuesday'],
+  ['thur', 'Thursday'],
+  ['thurs', 'Thursday'],
 ]);
 
 const isMonth = (word: string): boolean =>
@@ -73,7 +71,7 @@ const numericDate = rule(
   },
 );
 
-/** 12/25 is a day where no fraction is written so. */
+/** 12/25 is a date where it cannot be a fraction. */
 const shortDate = rule(sticky(String.raw`(\d{1,2})/(\d{1,2})(?![\d/\p{L}])`), ([, first, second], { dayFirst }) => {
   const [month, day] = dayFirst ? [Number(second), Number(first)] : [Number(first), Number(second)];
   if (Number(first) >= 10 && Number(first) > Number(second)) return sayDate(day, month, undefined, dayFirst);
@@ -187,13 +185,22 @@ const military = rule(sticky(`0(\\d)([0-5]\\d)(?= (?:hours|hrs)\\b)`), ([, hour,
 });
 
 export const dateRules: readonly Rule[] = [
-  ...[isoDate, numericDate, shortDate, clock, hourOfHalf, era, military],
-  ...[daysBeforeMonth, dayBeforeMonth, dayAfterMonth, decade],
+  isoDate,
+  numericDate,
+  shortDate,
+  clock,
+  hourOfHalf,
+  era,
+  military,
+  daysBeforeMonth,
+  dayBeforeMonth,
+  dayAfterMonth,
+  decade,
 ];
 export const yearRule: Rule = year;
 export const shortYearRule: Rule = shortYear;
 
-/** Jan., Mon. and the like; without the stop only beside a number, or in a range. */
+/** Jan., Mon. and so on; without the stop only beside a number or in a range. */
 export const calendarNameRule: Rule = rule(
   sticky(String.raw`([A-Z][a-z]{2,4})(\.?)(?![\p{L}\d])(?:([-–])([A-Z][a-z]{2,4})\.?(?![\p{L}\d]))?`),
   ([written, name, stop, dash, last], place) => {
@@ -210,7 +217,7 @@ export const calendarNameRule: Rule = rule(
   },
 );
 
-/** Whether it is the name of a month or a day, whole or shortened. */
+/** Whether it is the name of a month or a weekday, in full or abbreviated. */
 export const isCalendarName = (word: string): boolean =>
   months.includes(word) ||
   days.includes(word) ||

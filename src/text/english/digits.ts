@@ -1,12 +1,12 @@
-// Digits that are names rather than amounts, in English: telephone numbers, card and account numbers, codes, addresses
-// of machines, versions. They are read digit by digit, in the groups they are written in.
+// Digits in English that are identifiers rather than amounts: telephone, card and account numbers, codes, IP addresses,
+// versions. They are read digit by digit, in the groups in which they are written.
 
 import { charBefore, endSource, type Rule, resultSource, rule, sticky, wordBefore } from '../rule.ts';
 import { cardinalDigitsMax, sayCardinal, sayDigits, sayHundred, sayMinutes } from './numbers.ts';
 
 const isWithin = (text: string): boolean => /[\p{L}\d]/u.test(text);
 
-/** Each run of digits by itself, with a pause between. */
+/** Each run of digits separately, with pauses between. */
 const sayGroups = (written: string): string =>
   (written.match(/\d+/g) ?? [])
     .map((group) => (/^[89]00$/.test(group) ? sayCardinal(group) : sayDigits(group)))
@@ -43,7 +43,7 @@ const card = rule(sticky(String.raw`\d{4}(?:[ -]\d{4}){2,4}(?![\d\p{L}])`), ([wr
 
 const resultPattern = new RegExp(`^${resultSource}`, 'u');
 
-/** 123-45-6789 is named digit by digit; 4-4-2 is three numbers, and 9-4-2=3 a sum. */
+/** 123-45-6789 is read digit by digit; 4-4-2 is three numbers, and 9-4-2=3 is an equation. */
 const hyphenated = rule(sticky(String.raw`\d{1,6}(?:-\d{1,6}){2,10}(?![\d\p{L}])`), ([written], { text, at }) => {
   if (resultPattern.test(text.slice(at + written.length, at + written.length + 5))) return undefined;
   const groups = written.split('-');
@@ -65,7 +65,7 @@ const dotted = rule(sticky(String.raw`\d{1,6}(?:\.\d{1,6}){2,8}(?!\d)`), ([writt
 const codeWords =
   /^(?:pin|zip|code|passcode|password|id|ssn|account|acct|serial|tel|phone|fax|call|dial|extension|ext|isbn|imei|postcode|otp)$/i;
 
-/** After a word for one, or the American state: DC 20500. */
+/** Whether a word for a code, or the abbreviation of an American state (DC 20500), comes before. */
 const isCode = (before: string, digits: string): boolean =>
   codeWords.test(before) || (digits.length === 5 && /^[A-Z]{2}$/.test(before));
 
@@ -75,7 +75,7 @@ const code = rule(sticky(String.raw`(\d{3,9})(?![\d\p{L}%°]|[.,]\d)`), ([, digi
     : undefined,
 );
 
-/** Too long to be counted with, unless it is round; or it begins with zeros. */
+/** Too long to be an amount, unless round. */
 const longDigits: Rule = (place) => {
   const pattern = /\d+/y;
   pattern.lastIndex = place.at;
@@ -116,8 +116,16 @@ const named = rule(sticky(String.raw`(\d{3,4})(-\d{1,4})?(?![\d\p{L}%]|[.,]\d)`)
 
 export const phoneRules: readonly Rule[] = [internationalPhone, nationalPhone, trunkPhone];
 export const digitRules: readonly Rule[] = [
-  ...[nationalPhone, trunkPhone, localPhone, vanityPhone, card],
-  ...[dotted, code, longDigits, lines, named],
+  nationalPhone,
+  trunkPhone,
+  localPhone,
+  vanityPhone,
+  card,
+  dotted,
+  code,
+  longDigits,
+  lines,
+  named,
 ];
-/** After dates have been looked for: 12-25-2024 is one of these too. */
+/** Tried after dates: 12-25-2024 matches too. */
 export const hyphenatedRule: Rule = hyphenated;

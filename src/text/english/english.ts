@@ -1,12 +1,12 @@
-// Reads clean English text aloud, as words: every number, sign and abbreviation becomes what a careful newsreader would
-// say. One pass from left to right; at each place the rules for what begins there are asked in order, and the first to
-// answer says how much it has read. A token of the source becomes one piece, or several tokens do where they are said
-// as one ("$3 billion").
+// Verbalizes clean English text: every number, symbol and abbreviation becomes the words that a newsreader would say.
+// One pass from left to right; at each place the rules for that kind of character are tried in order, and the first match
+// decides how much text is consumed. Each source token becomes one spoken token; several become one where they are read
+// together ("$3 billion").
 
-import { breath, type Piece } from '../piece.ts';
 import type { Place, Reading, Rule } from '../rule.ts';
-import { SpelledToken } from '../spelled-token.ts';
-import type { Token } from '../tokens.ts';
+import { breakStrength, type SpokenToken } from '../spoken-token.ts';
+import type { Token } from '../tokenize.ts';
+import { Verbalization } from '../verbalization.ts';
 import { abbreviationRules } from './abbreviation-rules.ts';
 import { addressRules, handleRule, hashtagRule, versionRule } from './addresses.ts';
 import { calendarNameRule, dateRules, shortYearRule, yearRule } from './dates.ts';
@@ -17,7 +17,7 @@ import { numberRule, powerRule, quantityRules, vulgarRule } from './quantities.t
 import { angleRules, measureRules, perRule } from './units.ts';
 import { elidedAndRule, isSpecialWord, romanRule, wordRule } from './words.ts';
 
-/** Rules by what the text begins with. The order matters: the more a rule wants to see, the earlier it is asked. */
+/** Rules by the first character of the text. The order matters: more specific rules come first. */
 const digitStart: readonly Rule[] = [
   modelRule,
   ...addressRules,
@@ -55,41 +55,41 @@ const signStart: readonly Rule[] = [
 ];
 
 const letterPattern = /[\p{L}\p{M}]/u;
-/** A word that no rule has anything to say about. */
+/** A word that no rule can match. */
 const easyPattern = /^[A-Z]?[a-z]+(?:'[a-z]+)?$/;
 const vowelPattern = /[aeiouyAEIOUY]/;
 
-/** Reads `text`, whose tokens have their breaths. */
-export function readEnglish(text: string, tokens: readonly Token[], languageCode: string): Piece[] {
+/** Verbalizes `text`; its tokens already have their breaks. */
+export function readEnglish(text: string, tokens: readonly Token[], languageCode: string): SpokenToken[] {
   const dayFirst = !/^en(?:-\w{4})?(?:-US)?$/i.test(languageCode);
-  const pieces: Piece[] = [];
+  const spokenTokens: SpokenToken[] = [];
   for (let t = 0; t < tokens.length; t++) {
-    const spoken = new SpelledToken();
+    const spoken = new Verbalization();
     let at = tokens[t]!.from;
     while (at < tokens[t]!.to) {
       const place: Place = { text, at, dayFirst };
       at += readAt(place, spoken, tokens[t]!);
       while (at > tokens[t]!.to && t < tokens.length - 1) t++;
-      // An abbreviation's full stop that also ends the sentence is heard as such.
-      const { breath: after, to } = tokens[t]!;
-      if (spoken.to === at && text[at - 1] === '.' && after >= breath.sentence && endsHere(text, at, to))
+      // The full stop of an abbreviation may also end the sentence.
+      const { breakAfter: after, to } = tokens[t]!;
+      if (spoken.to === at && text[at - 1] === '.' && after >= breakStrength.sentence && endsHere(text, at, to))
         spoken.mark('.');
     }
-    // A token without a word keeps its own place.
+    // A token without a word keeps its own range.
     const { from, to } = spoken.from < 0 ? tokens[t]! : spoken;
     const numbered = t === 0 && tokens.length > 1 && /^\d{1,3}\.$/.test(text.slice(tokens[0]!.from, tokens[0]!.to));
     const say = numbered ? spoken.say.replace('.', ',') : spoken.say;
-    pieces.push({ say, from, to, glued: false, breath: tokens[t]!.breath });
+    spokenTokens.push({ say, from, to, glued: false, breakAfter: tokens[t]!.breakAfter });
   }
-  return pieces;
+  return spokenTokens;
 }
 
 /** Whether nothing but closing punctuation follows in the token. */
 const endsHere = (text: string, at: number, to: number): boolean =>
   to - at < 4 && /^["')\]]*$/.test(text.slice(at, to));
 
-/** Reads what begins at the place into `spoken`; answers how much that was. */
-function readAt(place: Place, spoken: SpelledToken, token: Token): number {
+/** Appends what begins at the place to `spoken`; returns the length that was read. */
+function readAt(place: Place, spoken: Verbalization, token: Token): number {
   const { text, at } = place;
   const char = String.fromCodePoint(text.codePointAt(at)!);
   if (letterPattern.test(char)) {
@@ -117,7 +117,7 @@ function readAt(place: Place, spoken: SpelledToken, token: Token): number {
   return sign.length;
 }
 
-function readRules(rules: readonly Rule[], place: Place, spoken: SpelledToken): number | undefined {
+function readRules(rules: readonly Rule[], place: Place, spoken: Verbalization): number | undefined {
   for (const ask of rules) {
     const reading: Reading | undefined = ask(place);
     if (!reading) continue;
@@ -127,7 +127,7 @@ function readRules(rules: readonly Rule[], place: Place, spoken: SpelledToken): 
   return undefined;
 }
 
-/** Where the plain word that the token is, but for a comma or the like after it, ends; or 0. Most words are. */
+/** Fast path for most tokens: the end of a plain word, without a comma or the like after it; 0 for anything else. */
 function easyWordEnd(text: string, { from, to }: Token): number {
   const end = /[,;:!?]/.test(text[to - 1]!) ? to - 1 : to;
   const word = text.slice(from, end);

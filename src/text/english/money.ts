@@ -97,7 +97,7 @@ const signSource = alternatives(Object.keys(signs));
 const codeSource = alternatives(Object.keys(codes));
 const magnitudeSource = `(?:\\s?(thousand|million|billion|trillion|[kmbt]|mn|mm|bn|tn)${endSource})?`;
 
-/** What a range of money goes up to is money too, not "50 %". */
+/** The upper end of a range of money is not a percentage or the like. */
 const sumEndSource = String.raw`(?!\d|[.,]\d|\s?[%‰°])`;
 
 const currencyOf = (written: string): Currency => signs[written.toUpperCase()] ?? codes[written]!;

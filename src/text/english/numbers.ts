@@ -1,10 +1,10 @@
 // Numbers in English words, as plain functions of strings of ASCII digits: cardinals to the quintillions (beyond, digit
-// by digit), ordinals, decimals, years, digits in groups, Roman numerals. Words are divided by spaces, never hyphens.
+// by digit), ordinals, decimals, years, digits in groups, Roman numerals. Words are separated by spaces, never hyphens.
 
-const ones = [
-  ...['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'],
-  ...['thirteen', 'fourteen', 'fifteen', 'sixteen', 'seventeen', 'eighteen', 'nineteen'],
-];
+const ones =
+  'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'.split(
+    ' ',
+  );
 const tens = ['', '', 'twenty', 'thirty', 'forty', 'fifty', 'sixty', 'seventy', 'eighty', 'ninety'];
 const scales = ['', 'thousand', 'million', 'billion', 'trillion', 'quadrillion', 'quintillion'];
 const irregularOrdinals: Readonly<Record<string, string>> = {
@@ -50,7 +50,7 @@ export const sayOrdinal = (digits: string): string =>
 export const toPlural = (words: string): string =>
   words.replace(/(?:y|([sx]))?$/, (end) => (end === 'y' ? 'ies' : end === '' ? 's' : `${end}es`));
 
-/** Each digit by its name; long runs in groups of three, the last of three or four, with a pause between. */
+/** Digit by digit; long runs in groups of three, the last of three or four, with pauses between. */
 export function sayDigits(digits: string): string {
   const names = [...digits].map((digit) => ones[Number(digit)]!);
   if (names.length <= 5) return names.join(' ');
@@ -74,7 +74,7 @@ export function sayYear(digits: string): string {
   return `${sayCardinal(`${century}`)} ${sayMinutes(rest)}`;
 }
 
-/** Three digits the way of streets, rooms and aeroplanes: "747" as "seven forty seven". */
+/** Three digits as in street, room and aircraft numbers: "747" as "seven forty seven". */
 export function sayHundred(digits: string): string {
   const rest = Number(digits.slice(-2));
   if (digits.length !== 3 || rest === 0 || digits.startsWith('0')) return sayCardinal(digits);

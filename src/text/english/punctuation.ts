@@ -1,5 +1,5 @@
-// Punctuation in English: stops, brackets and quotes, and the dash and the slash, which are also "to", "minus" and
-// "slash". What colours the speech is kept, in its plainest form; other signs are those of english-symbols.ts.
+// Punctuation in English: stops, brackets and quotes; and the dash and the slash, which are also "to", "minus" and "slash".
+// Punctuation that shapes intonation is kept, in its plainest form; other symbols are those of symbols.ts.
 
 import { isAlgebra, type Place, resultSource, wordAfter, wordBefore } from '../rule.ts';
 import { isCalendarName } from './dates.ts';
@@ -8,7 +8,7 @@ import { readSymbol } from './symbols.ts';
 
 const emoticonPattern = /^[:;=][-']?[)(/\\|*\]]{1,3}(?=$|[ \n.,!?])/;
 
-/** The sign at the place, which is neither a letter nor a digit. */
+/** Reads the sign at the place, which is neither a letter nor a digit. */
 export function readSign(place: Place): SignReading {
   const sign = signAt(place);
   const { text, at, char, repeats, before } = sign;
@@ -51,7 +51,7 @@ export function readSign(place: Place): SignReading {
   }
 }
 
-/** A full stop within a name is said; one between a small letter and a capital ends a sentence that lacks its space. */
+/** Whether a full stop is read as "dot": inside a name, but not between a small letter and a capital (a missing space). */
 function isDot({ before, after }: Sign): boolean {
   if (!isLetterOrDigit(after)) return false;
   if (!isLetterOrDigit(before)) return /[ /("]/.test(before);
@@ -81,11 +81,11 @@ function readDash(sign: Sign): SignReading {
   if (isMinus(sign)) return said(sign, 'minus');
   if (isTo(sign)) return said(sign, 'to');
   if (alone) return marked(sign, ',');
-  // A number joined to a word is two words: ten year-old, Covid nineteen.
+  // A hyphen between a number and a word is dropped: ten year-old, Covid nineteen.
   return between && !/\d/.test(before + after) ? joins(sign, char === '–' ? ' ' : '-') : silent(sign);
 }
 
-/** A number, perhaps with its sign and unit, from which a dash leads to another. */
+/** The first quantity of a range, perhaps with a currency sign or a unit. */
 const quantityPattern = /(?:^|[\s($£€¥~<>])[$£€¥]?[\d.,:]+(?:%|°[CF]?|\p{L}{1,3}|[ap]\.m\.)? ?$/u;
 const quantityCharsMax = 20;
 
@@ -97,7 +97,7 @@ function isTo({ text, at, end, before, after }: Sign): boolean {
   return fromDate && isCalendarName(wordAfter(text, end));
 }
 
-/** A number or a letter before the dash of a sum, and all of the sum after it. */
+/** A number or a letter before the minus of an equation, and the rest of the equation after it. */
 const minuendPattern = /(?:^|[\s(+*×÷/=-])(?:\d[\d.,]*\p{L}?|\p{L})\)?$/u;
 const sumRestPattern = new RegExp(String.raw`^(?:\d|\p{L}(?!\p{L}))[\d.,+*×÷/()\p{L}-]{0,20}${resultSource}`, 'u');
 
@@ -111,7 +111,7 @@ function isMinus(sign: Sign): boolean {
     return true;
   }
   if ((before === ' ' && /[\d.$£€(]/.test(after)) || (before === '(' && /[\d.$]/.test(after))) return true;
-  // A mark: B-.
+  // A school grade: B-.
   if (/(?:^|\s)[A-F]$/.test(text.slice(Math.max(0, at - 2), at)) && /[\s.,;!?)]/.test(after)) return true;
   if (char !== '-' || before !== ' ' || after !== ' ') return false;
   return isAlgebra(sign, end - at) || /^ [\d.,]{1,20} ?=/.test(text.slice(end, end + 24));

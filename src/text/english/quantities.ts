@@ -15,13 +15,29 @@ import { sayCardinal, sayHundred, sayNumber, sayOrdinal, toPlural } from './numb
 import { measuredRule } from './units.ts';
 
 const vulgar: Readonly<Record<string, readonly [number, number]>> = {
-  ...{ '½': [1, 2], '⅓': [1, 3], '⅔': [2, 3], '¼': [1, 4], '¾': [3, 4], '⅕': [1, 5], '⅖': [2, 5], '⅗': [3, 5] },
-  ...{ '⅘': [4, 5], '⅙': [1, 6], '⅚': [5, 6], '⅐': [1, 7], '⅛': [1, 8], '⅜': [3, 8], '⅝': [5, 8], '⅞': [7, 8] },
-  ...{ '⅑': [1, 9], '⅒': [1, 10], '↉': [0, 3] },
+  '½': [1, 2],
+  '⅓': [1, 3],
+  '⅔': [2, 3],
+  '¼': [1, 4],
+  '¾': [3, 4],
+  '⅕': [1, 5],
+  '⅖': [2, 5],
+  '⅗': [3, 5],
+  '⅘': [4, 5],
+  '⅙': [1, 6],
+  '⅚': [5, 6],
+  '⅐': [1, 7],
+  '⅛': [1, 8],
+  '⅜': [3, 8],
+  '⅝': [5, 8],
+  '⅞': [7, 8],
+  '⅑': [1, 9],
+  '⅒': [1, 10],
+  '↉': [0, 3],
 };
 
-/** "three quarters"; undefined where nobody would say it so. */
-function sayFraction(over: number, under: number): string | undefined {
+/** "three quarters". */
+function sayFraction(over: number, under: number): string {
   if (under === 2) return over === 1 ? 'one half' : `${sayCardinal(`${over}`)} halves`;
   const part = under === 4 ? 'quarter' : sayOrdinal(`${under}`);
   return `${sayCardinal(`${over}`)} ${over === 1 ? part : toPlural(part)}`;
@@ -38,8 +54,7 @@ const percent = rule(
 /** ½, 3½. */
 export const vulgarRule: Rule = rule(sticky(String.raw`(\d{1,9}(?:,\d{3}){0,6})?\s?([½-¾⅐-⅞↉])`), ([, whole, sign]) => {
   const [over, under] = vulgar[sign!]!;
-  const part =
-    over === 1 && whole !== undefined ? sayFraction(1, under)!.replace('one', 'a') : sayFraction(over, under)!;
+  const part = over === 1 && whole !== undefined ? sayFraction(1, under).replace('one', 'a') : sayFraction(over, under);
   const spoken = part === 'a eighth' ? 'an eighth' : part;
   return whole === undefined ? spoken : `${sayNumber(whole)} and ${spoken}`;
 });
@@ -47,7 +62,7 @@ export const vulgarRule: Rule = rule(sticky(String.raw`(\d{1,9}(?:,\d{3}){0,6})?
 /** 2 1/2 */
 const mixed = rule(sticky(String.raw`(\d{1,4})[ -](\d{1,2})/(\d{1,2})(?![\d/\p{L}])`), ([, whole, over, under]) => {
   if (Number(over) >= Number(under) || Number(over) === 0) return undefined;
-  const part = sayFraction(Number(over), Number(under))!;
+  const part = sayFraction(Number(over), Number(under));
   return `${sayNumber(whole!)} and ${over === '1' ? part.replace('one', under === '8' || under === '11' || under === '18' ? 'an' : 'a') : part}`;
 });
 
@@ -80,7 +95,7 @@ const ratio = rule(
   ([, from, to], place) => `${sayNumber(from!)} ${verseWords.test(wordBefore(place)) ? '' : 'to '}${sayNumber(to!)}`,
 );
 
-/** Books with chapters and verses. */
+/** Books that are cited by chapter and verse. */
 const verseWords =
   /^(?:Gen|Genesis|Ex|Exodus|Leviticus|Numbers|Deut|Deuteronomy|Joshua|Judges|Ruth|Samuel|Kings|Job|Ps|Psalms?|Proverbs|Isaiah|Jeremiah|Ezekiel|Daniel|Matt|Matthew|Mark|Luke|John|Acts|Rom|Romans|Cor|Corinthians|Galatians|Ephesians|Philippians|Timothy|Hebrews|James|Peter|Rev|Revelation|Surah|Quran)$/;
 
@@ -105,7 +120,7 @@ export const powerRule: Rule = rule(sticky('([⁺⁻]?)([⁰¹²³⁴-⁹]{1,12}
   return `to the power of ${sign === '⁻' ? 'minus ' : ''}${raised === 'ⁿ' ? 'N' : sayNumber(digits)}`;
 });
 
-/** Two 747s; but 300s is seconds. */
+/** 747s in the plural; but 300s is seconds. */
 const pluralRule: Rule = rule(sticky(`(\\d{2}[1-9])s${endSource}`), ([, digits]) => toPlural(sayHundred(digits!)));
 
 /** 1.5e-3 */
@@ -115,12 +130,11 @@ const scientificRule: Rule = rule(
     `${sayNumber(amount!)} times ten to the power of ${sign && sign !== '+' ? 'minus ' : ''}${sayNumber(power!)}`,
 );
 
-/** 1.234,50, as on the continent. */
+/** 1.234,50, as written in continental Europe. */
 const continental = rule(sticky(String.raw`(\d{1,3}(?:\.\d{3}){1,6}),(\d{1,2})(?!\d)`), ([, whole, part]) =>
   sayNumber(`${whole!.replaceAll('.', '')}.${part}`),
 );
 
-/** A number as such. */
 export const numberRule: Rule = rule(sticky(numberSource), ([written]) => sayNumber(written));
 
 export const quantityRules: readonly Rule[] = [

@@ -1,10 +1,10 @@
-// A sign: what stands in English text and is neither a letter nor a digit, with what is around it, and how it is read:
-// said as a word, heard as a mark after the word before, opening the word after, or joining the two.
+// A sign: a character of English text that is neither a letter nor a digit, with its context, and how it is read: as a
+// word, as punctuation after the word before, as punctuation before the word after, or as a separator of the two.
 import { charBefore, type Place } from '../rule.ts';
 
 export interface Sign extends Place {
   char: string;
-  /** How often it is repeated, and where that ends. */
+  /** How often it is repeated, and the end of the run. */
   repeats: number;
   end: number;
   /** Its neighbours; a space where there are none. */
@@ -34,5 +34,5 @@ export const said = (sign: Sign, say: string, length = lengthOf(sign)): SignRead
 export const marked = (sign: Sign, say: string): SignReading => ({ kind: 'mark', say, length: lengthOf(sign) });
 export const opens = (sign: Sign, say: string): SignReading => ({ kind: 'open', say, length: lengthOf(sign) });
 export const joins = (sign: Sign, say: string): SignReading => ({ kind: 'join', say, length: lengthOf(sign) });
-/** Nothing is said; the words on its sides are two words. */
+/** Not read; separates the words on both sides. */
 export const silent = (sign: Sign, length = lengthOf(sign)): SignReading => ({ kind: 'open', say: '', length });

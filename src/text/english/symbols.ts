@@ -1,9 +1,9 @@
-// Symbols that English says as words, and where: "2*3" but *note*, "a < b" but <name>, C# but # alone. A symbol for which
-// there is no word here is silent, and so is decoration: three of one symbol, or two that are no operator.
+// Symbols that are read as words, and where: "2*3" but *note*, "a < b" but <name>, C# but # alone. A symbol that is not
+// listed here is silent, and so is decoration: three or more of one symbol, or two that are not an operator.
 import { currencyName } from './money.ts';
 import { isLetterOrDigit, type Sign, type SignReading, said, silent } from './signs.ts';
 
-/** Said wherever they stand. */
+/** Read everywhere. */
 const names: Readonly<Record<string, string>> = {
   '&': 'and',
   '%': 'percent',
@@ -60,7 +60,7 @@ const names: Readonly<Record<string, string>> = {
   '¢': 'cents',
 };
 
-/** Said where they join two things. */
+/** Read between two operands. */
 const operators: Readonly<Record<string, string>> = {
   '&&': 'and',
   '||': 'or',
@@ -78,7 +78,7 @@ const operators: Readonly<Record<string, string>> = {
   '<3': 'heart',
 };
 
-/** What a symbol that is no punctuation is said as. */
+/** Reads a symbol that is not punctuation. */
 export function readSymbol(sign: Sign): SignReading {
   const { text, at, char, repeats } = sign;
   if (repeats > 2) return silent(sign);
@@ -90,11 +90,11 @@ export function readSymbol(sign: Sign): SignReading {
     }
   }
   if (repeats > 1) return silent(sign);
-  const say = names[char] ?? currencyName(char) ?? saySometimes(sign);
+  const say = names[char] ?? currencyName(char) ?? sayInContext(sign);
   return say === undefined ? silent(sign) : say === ',' ? { ...silent(sign), kind: 'mark', say } : said(sign, say);
 }
 
-/** Whether several signs are an operator here and not decoration. */
+/** Whether a run of signs is an operator here, not decoration. */
 function isOperator(operator: string, before: string, after: string): boolean {
   if (operator === '++') return /\p{L}/u.test(before);
   if (operator === '**') return isLetterOrDigit(before) && isLetterOrDigit(after);
@@ -102,8 +102,8 @@ function isOperator(operator: string, before: string, after: string): boolean {
   return (before === ' ') === (after === ' ') || isLetterOrDigit(before) || isLetterOrDigit(after);
 }
 
-/** Symbols that are said in some places only; a comma is a pause. */
-function saySometimes({ char, text, at, before, after }: Sign): string | undefined {
+/** Symbols that are read in some contexts only; a comma is a pause. */
+function sayInContext({ char, text, at, before, after }: Sign): string | undefined {
   const inside = before !== ' ' && after !== ' ';
   const alone = before === ' ' && after === ' ';
   const afterTerm = (inside || alone) && /[\p{L}\p{N})] ?$/u.test(text.slice(Math.max(0, at - 2), at));

@@ -4,7 +4,7 @@ import { dashSource, endSource, isAlgebra, numberSource, type Place, type Rule, 
 import { magnitudes } from './money.ts';
 import { sayNumber, sayYear } from './numbers.ts';
 
-/** Symbol, then singular, then plural where it is not the singular with an s. */
+/** Symbol, singular, and the plural if it is not the singular with an s; `~` is a space. */
 const rows = `
   km kilometer; m meter; cm centimeter; mm millimeter; μm micrometer; nm nanometer; mi mile; yd yard; yds yard
   ft foot feet; in inch inches; kg kilogram; g gram; mg milligram; μg microgram; mcg microgram; lb pound; lbs pound
@@ -47,7 +47,7 @@ const units: ReadonlyMap<string, Unit> = new Map(
 
 /** After a space these are more likely words or names than units. */
 const onlyAttached: ReadonlySet<string> = new Set('in A N J cd ha em rem sr ac AU pt ct rad bar cal'.split(' '));
-/** Letters that are a size or a model after a number, and not a unit: 5G, 3D, 4K. */
+/** Sizes and models that look like a number with a unit. */
 const notUnits: ReadonlySet<string> = new Set(['4K', '8K', '2K', '5A', '3A', '4A', '2A', '1A']);
 
 function unitOf(symbol: string): Unit | undefined {
@@ -59,7 +59,7 @@ const unitPattern = sticky(
   String.raw`([ -]?)(sq\.? |cu\.? |square |cubic )?(°\s?[CFK]${endSource}|°|[A-Za-zμΩ]{1,5})([²³]|(?<=[ckmf][mt]?)[23](?!\d))?(?:\/([A-Za-zμ]{1,5})([²³]|(?<=\/s)[23])?)?(?![\p{L}\d²³])(?:\.(?= \p{Ll}))?`,
 );
 
-/** What the unit at `at` is called after that number, and how long it is written. */
+/** The words for the unit at `at` after that number, and its length in the text. */
 function unitAt({ text }: Place, at: number, amount: string): { say: string; length: number } | undefined {
   unitPattern.lastIndex = at;
   const match = unitPattern.exec(text);
@@ -108,7 +108,7 @@ const magnitudeRule: Rule = rule(
   sticky(`(${numberSource})(?:([kKMB])|(bn|mn|tn))${endSource}`),
   ([written, amount, letter, letters], { text, at }) => {
     if (notUnits.has(`${amount}${letter}`) || /^\d{4}/.test(amount!)) return undefined;
-    // 221B Baker Street is a house.
+    // 221B Baker Street is a house number.
     if (
       letter === 'B' &&
       /^\d+$/.test(amount!) &&
@@ -120,7 +120,7 @@ const magnitudeRule: Rule = rule(
   },
 );
 
-/** 5'11", 6', 12": feet and inches; a quotation mark after a number may also be just that. */
+/** 5'11", 6', 12": feet and inches; but a quotation mark after a number may also close a quotation. */
 const heightRule: Rule = rule(
   sticky(String.raw`(\d{1,3})(?:['′](?:\s?(\d{1,2})(?:["″]|'')?(?![\p{L}\d]))?|(["″]))(?![\p{L}\d])`),
   ([written, first, inches, inch], place) => {
@@ -137,7 +137,7 @@ const heightRule: Rule = rule(
   },
 );
 
-/** What follows "in" where it is no inch: 5 ft 3 in the air. */
+/** What follows "in" as a preposition: 5 ft 3 in the air. */
 const insidePattern =
   / (?:the|an?|this|that|these|those|my|your|his|her|its|our|their|each|every|all|any|some|total|\p{Lu})/uy;
 

@@ -1,13 +1,13 @@
-// Words as English says them: which capitals are spelled (FBI, CPUs) and which are a word (NASA, shouting), Roman
-// numerals by what stands before them (Henry VIII, Chapter IV), names of Greek letters, and words of other scripts,
-// which are transliterated so that they are heard and not dropped.
+// English words: which capitals are spelled (FBI, CPUs) and which are a word (NASA, shouting), Roman numerals by the word
+// before them (Henry VIII, Chapter IV), names of Greek letters, and words of other scripts, which are transliterated
+// rather than dropped.
 import anyAscii from 'any-ascii';
 import { charBefore, type Place, type Rule, rule, sticky, wordAfter, wordBefore } from '../rule.ts';
 import { parseRoman, sayCardinal, sayDigits, sayOrdinal } from './numbers.ts';
 
 const words = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));
 
-/** Written so, said so. */
+/** Words that are read otherwise than they are written. */
 const special: Readonly<Record<string, string>> = {
   vs: 'versus',
   aka: 'A K A',
@@ -55,17 +55,16 @@ const special: Readonly<Record<string, string>> = {
   NET: 'Net',
 };
 
-/** Whether a word of small letters is said otherwise than it is written. */
 export const isSpecialWord = (word: string): boolean => Object.hasOwn(special, word);
 
-/** Capitals that are spelled although they could be said. */
+/** Capitals that are spelled although they are pronounceable. */
 const spelled = words(`
   ASAP UCLA USAF AARP AAA ABC ACLU AI AIG AOL API ATM AT AWS BA BBC CEO CIA CIO CFO COO DIY DOA EA ECB EDM EPA ESA ETA EU EUR FAQ
   FDA GOP HBO HR ICU ID IMF IOC IOU IPA IPO IQ IRA IRS ISO ISS IT IV LA MIT NBA NBC OED OECD PA PR RIP ROI SEO SOS SUV TLA UAE
   UAV UFC UFO UI UK UN UNHCR URI URL US USA USB UX VIP WTO YMCA IDE SDK DNA RNA HIV IBM IKE LED OLED EV ER AC DC PC TV CD DVD
   OEM IPOS ETF EPS EOD AMA ADA ADHD UEI IBD IUD ALS ERP EMEA UPS UTC USDA UPI USSR IATA IPCC IUPAC
 `);
-/** Two or three capitals, or more, that are a word, besides the words of the language below. */
+/** Acronyms that are read as a word. */
 const spoken = words(`
   NASA NATO AIDS SARS LAN WAN RAM ROM SIM PIN GIF ZIP DOS NAS BIOS SCUBA LASER RADAR SONAR OPEC FIFA UEFA UNESCO UNICEF NAFTA
   FEMA OSHA SWAT CAPTCHA MIDI VOIP POTUS SCOTUS FLOTUS WYSIWYG YOLO FOMO SOHO TED MAD CAD CAM JAVA RAID NORAD HIPAA COBRA
@@ -91,7 +90,7 @@ const coda =
 const isPronounceable = (capitals: string): boolean =>
   onset.test(capitals) && coda.test(capitals) && !/[^AEIOUY]{5}/.test(capitals);
 
-/** Whether the neighbours are words in capitals too. */
+/** Whether a neighbour is a word in capitals too. */
 const isShouted = (place: Place, length: number): boolean =>
   [wordBefore(place), wordAfter(place.text, place.at + length)].some(
     (word) =>
@@ -113,12 +112,12 @@ function sayCapitals(capitals: string, place: Place, length: number): string {
   return shouted ? capitals.toLowerCase() : toTitle(capitals);
 }
 
-/** A word of letters that stands by itself or within a longer name. */
+/** Reads a word that stands alone or inside a longer name. */
 function sayWord(word: string, place: Place): string {
   if (Object.hasOwn(special, word) && charBefore(place) !== '/') return special[word]!;
   if (!/^[\p{Script=Latin}\p{M}']*$/u.test(word)) return transliterate(word);
   if (joinedAndPattern.test(word)) return word.replace(joinedAndPattern, ' and ');
-  // Marks that no letter takes up.
+  // Combining marks that have no composed form.
   if (/\p{M}/u.test(word)) return word.replace(/\p{M}/gu, '');
   const match = /^([A-Z]{2,})('?s|S'|'S)?$/.exec(word);
   if (match && word.length <= 24) {
@@ -131,7 +130,7 @@ function sayWord(word: string, place: Place): string {
   return word;
 }
 
-/** Words beside which an n in quotes is a letter, as in "the letter 'n' is": two names are joined by an "and". */
+/** Words beside which an n in quotes is the letter, as in "the letter 'n' is", not "and". */
 const besideLetter = words(`
   a an the of in on to by for from with as and or if let say type press is are was be must where letter letters key keys
   variable character symbol value called named times items
@@ -148,7 +147,7 @@ export const elidedAndRule: Rule = rule(sticky(String.raw`(?:'n'?|n')(?= \p{L})`
 /** drum'n'bass */
 const joinedAndPattern = /(?<=^\p{L}+)'n'(?=\p{L}+$)/iu;
 
-/** Without a vowel, and words all the same. */
+/** Words without a vowel. */
 const interjections = words(`
   hm hmm hmmm mm mmm mhm shh shhh sh psst pst pfft tsk brr brrr grr grrr nth zzz pff phew th st nd rd ll ve d s t m re
 `);
@@ -167,7 +166,7 @@ function transliterate(word: string): string {
   const ascii = anyAscii(word.normalize('NFC'))
     .replace(/[^A-Za-z0-9' ]+/g, '')
     .trim();
-  // Some rare ideographs have no reading that is known here; even so they are not passed over in silence.
+  // Some rare ideographs have no transliteration; they are not dropped.
   return ascii === '' ? 'character' : ascii;
 }
 
@@ -189,7 +188,7 @@ const regnalNames = words(`
   Selim Suleiman Haile Rama Mohammed Hassan Abdullah Hussein King Queen
 `);
 
-/** What a Roman numeral is told by the word before it; a lone letter needs a strong reason. */
+/** The word before a Roman numeral decides how it is read; a single letter is one only after a known word. */
 export const romanRule: Rule = rule(
   sticky(String.raw`([IVXLCDM]{1,9})('s)?(?![\p{L}\d]|\.\p{L})`),
   ([, numeral, ending], place) => {
@@ -199,7 +198,7 @@ export const romanRule: Rule = rule(
     const possessive = ending ?? '';
     if (cardinalNames.has(before)) return `${sayCardinal(`${value}`)}${possessive}`;
     if (regnalNames.has(before) && value < 40) {
-      // "Is Charles I know" is rarer than Charles the First, but a verb after it tells.
+      // Charles the First, unless a verb follows the "I".
       if (numeral === 'I' && /^(?:am|have|think|know|do|see|saw)$/.test(wordAfter(place.text, place.at + 1))) {
         return undefined;
       }
@@ -213,7 +212,7 @@ export const romanRule: Rule = rule(
   },
 );
 
-/** A part of an address or of a file's name: letters said or spelled, digits by twos or one by one. */
+/** Reads a part of an address or a file name: letters as words or spelled, up to two digits as a number, more one by one. */
 export function sayNamePart(part: string, place: Place): string {
   const plain = part.replace(/[^\P{N}\d]/gu, (number) => number.normalize('NFKC'));
   const said = plain.match(/\d+|[\p{L}\p{M}]+/gu)?.map((run) => {

@@ -1,13 +1,13 @@
-// All rows of one database, brought into another that has none: in one transaction, so all or nothing, and read again at its
-// end. What is there then must be as many rows as came, with the same SHA-256 of them all, table by table:
-//     hash = SHA-256 of each row in the order of its key, as a JSON list of its values in the order of their columns' names
+// Copies all rows of one database into another, empty one, in one transaction. Each table is read back before the commit:
+// it must have the same number of rows and the same hash as its source:
+//     hash = SHA-256 of all rows in the order of their key, each as a JSON list of its values in the order of column names
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import type { RowStore, Rows, RowValue } from './row-store.ts';
 
 interface Table {
   name: string;
-  /** What its rows are told apart by. */
+  /** Its primary key. */
   key: readonly string[];
   /** Fewer where rows are large. */
   pageRows?: number;
@@ -35,7 +35,7 @@ export interface CopiedTable {
 
 type Row = Readonly<Record<string, RowValue>>;
 
-/** Nobody may write to either meanwhile. */
+/** Nothing else may write to either database meanwhile. */
 export const copyDatabase = (from: RowStore, to: RowStore): Promise<CopiedTable[]> =>
   to.transaction(
     async (target) => {
@@ -45,18 +45,18 @@ export const copyDatabase = (from: RowStore, to: RowStore): Promise<CopiedTable[
       }
       const copied: CopiedTable[] = [];
       for (const table of tables) {
-        const came = await sumUp(table, from, (rows) => insertAll(target, table, rows));
-        const there = await sumUp(table, target);
-        if (there.rows !== came.rows || there.sha256 !== came.sha256)
+        const source = await hashTable(table, from, (rows) => insertAll(target, table, rows));
+        const copy = await hashTable(table, target);
+        if (copy.rows !== source.rows || copy.sha256 !== source.sha256)
           throw refusal(`The rows of ${table.name} did not arrive as they were.`);
-        copied.push(there);
+        copied.push(copy);
       }
       return copied;
     },
     { durable: true, blind: true },
   );
 
-async function sumUp(
+async function hashTable(
   table: Table,
   from: Rows,
   onPage: (rows: readonly Row[]) => Promise<void> = async () => {},
@@ -73,10 +73,10 @@ async function sumUp(
 
 async function* readPages({ name, key, pageRows = pageRowsUsual }: Table, from: Rows): AsyncGenerator<Row[]> {
   const order = key.join(', ');
-  const places = key.map((_, i) => `$${i + 2}`).join(', ');
+  const parameters = key.map((_, i) => `$${i + 2}`).join(', ');
   let last: Row | undefined;
   do {
-    const after = last ? `where (${order}) > (${places})` : '';
+    const after = last ? `where (${order}) > (${parameters})` : '';
     const values = last ? key.map((column) => last![column]!) : [];
     const page = await from.query<Row>(
       `select * from ${name} ${after} order by ${order} limit $1`,
@@ -90,8 +90,8 @@ async function* readPages({ name, key, pageRows = pageRowsUsual }: Table, from: 
 
 async function insertAll(target: Rows, { name }: Table, rows: readonly Row[]): Promise<void> {
   const columns = Object.keys(rows[0]!);
-  const placesOf = (_: Row, i: number) => `(${columns.map((_, j) => `$${i * columns.length + j + 1}`).join(', ')})`;
-  const sql = `insert into ${name} (${columns.join(', ')}) values ${rows.map(placesOf).join(', ')}`;
+  const parametersOf = (_: Row, i: number) => `(${columns.map((_, j) => `$${i * columns.length + j + 1}`).join(', ')})`;
+  const sql = `insert into ${name} (${columns.join(', ')}) values ${rows.map(parametersOf).join(', ')}`;
   await target.query(sql, ...rows.flatMap((row) => columns.map((column) => row[column]!)));
 }
 

@@ -1,16 +1,17 @@
-// Tokens: clean text taken apart at its spaces, and where a script writes none, between its words (Intl.Segmenter).
-// A token is the smallest stretch that a cut never divides, so numbers, addresses and abbreviations stay whole.
-import { breath } from './piece.ts';
+// Splits clean text into tokens at its spaces, and in scripts without spaces, between words (Intl.Segmenter).
+// Numbers, addresses and abbreviations stay whole.
+
 import { segmenterFor } from './segmenter.ts';
+import { breakStrength } from './spoken-token.ts';
 
 export interface Token {
-  /** Where it is in the clean text. */
+  /** Range in the clean text. */
   from: number;
   to: number;
   /** Whether no space comes before it. */
   glued: boolean;
-  /** The breath after it, once breaths.ts has said. */
-  breath: number;
+  /** A value of `breakStrength`; set by markBreaks. */
+  breakAfter: number;
 }
 
 const runPattern = /[^ \n]+/g;
@@ -18,10 +19,10 @@ const unspacedPattern =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}\p{Script=Yi}]/u;
 const openingPattern = /^[\p{Ps}\p{Pi}'"]+$/u;
 const asciiPattern = /^[!-~]+$/;
-/** A dash or an ellipsis between two words divides them as a space would. */
+/** A dash or an ellipsis between two words separates them as a space would. */
 const divisionPattern = /(?:[—―]|-{2,3}|\.{3}|…)(?=["'“‘«(]?\p{L})/gu;
 
-export function toTokens(text: string, languageCode: string): Token[] {
+export function tokenize(text: string, languageCode: string): Token[] {
   const tokens: Token[] = [];
   const unspaced = unspacedPattern.test(text);
   for (const { 0: run, index } of text.matchAll(runPattern)) {
@@ -33,7 +34,8 @@ export function toTokens(text: string, languageCode: string): Token[] {
   return tokens;
 }
 
-const push = (tokens: Token[], from: number, to: number) => tokens.push({ from, to, glued: true, breath: breath.word });
+const push = (tokens: Token[], from: number, to: number) =>
+  tokens.push({ from, to, glued: true, breakAfter: breakStrength.word });
 
 function pushDivided(tokens: Token[], run: string, at: number): void {
   let from = 0;
@@ -54,7 +56,7 @@ function pushWords(tokens: Token[], run: string, at: number, languageCode: strin
   for (const { segment, index, isWordLike } of segmenterFor(languageCode, 'word').segment(run)) {
     const plain = asciiPattern.test(segment);
     const opens = openingPattern.test(segment);
-    // Punctuation goes with the word before it, brackets that open with the one after, and ASCII (an address) together.
+    // Punctuation joins the word before it, an opening bracket the word after it; a run of ASCII (an address) stays whole.
     const starts = (isWordLike || opens) && !(plain && ascii) && !openingPattern.test(run.slice(from, index));
     if (starts && index > from) {
       push(tokens, at + from, at + index);

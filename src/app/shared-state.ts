@@ -1,5 +1,5 @@
-// What replicas of the service share from moment to moment: the limits of keys, failed attempts by address, keys that have
-// just ended, and speech that is under way. Through Redis or Valkey where one is set up; else this process is alone.
+// The state that replicas share through Redis or Valkey: limits of keys, failed attempts by address, keys that were just
+// revoked, and speech in progress. Without Redis, the state is local to this process.
 
 import { type Config, ConfigError } from '../config.ts';
 import { createSingleFlight, type SingleFlight } from '../delivery/single-flight.ts';
@@ -14,31 +14,36 @@ import { createRedisLock } from '../redis/redis-lock.ts';
 import { createRedisRelay, type Relay } from '../redis/redis-relay.ts';
 import type { Log } from '../telemetry/log.ts';
 
-export interface Sharing {
+export interface SharedState {
   limiter: Limiter;
   addresses: FailedAttempts;
   singleFlight: SingleFlight;
-  /** Where streams of events that another replica speaks are read on; undefined where nothing is shared. */
+  /** Resumes event streams of other replicas; undefined without Redis. */
   relay: Relay | undefined;
-  /** Lets all replicas know of a key that is good for nothing any more. */
-  tellOf(changed: ChangedKey): Promise<void>;
-  /** Undefined where nothing is shared. */
+  /** Tells all replicas that a key has ended; other changes are not published. */
+  publishKeyChange(changed: ChangedKey): Promise<void>;
+  /** Undefined without Redis. */
   limiterState(): LimiterState | undefined;
   close(): Promise<void>;
 }
 
-export interface SharingOptions {
+export interface SharedStateOptions {
   config: Config;
   spentSince: LimiterOptions['spentSince'];
   log: Log;
-  /** How long Redis may take to answer, if not as usual. */
+  /** Timeout of a Redis command, if not the default. */
   answerMs?: number;
 }
 
-/** How long a reader of a stream elsewhere waits for Redis. */
+/** Timeout of Redis for the relay of streams. */
 const relayAnswerMs = 2_000;
 
-export async function openSharing({ config, spentSince, log, ...patience }: SharingOptions): Promise<Sharing> {
+export async function openSharedState({
+  config,
+  spentSince,
+  log,
+  ...timeouts
+}: SharedStateOptions): Promise<SharedState> {
   const { redisUrl, redisPrefix: prefix, redisFallback, replicas, badKeysPerMinute: perMinute } = config;
   if (redisUrl === '') {
     return {
@@ -46,18 +51,19 @@ export async function openSharing({ config, spentSince, log, ...patience }: Shar
       addresses: createFailedAttempts({ perMinute }),
       singleFlight: createSingleFlight(),
       relay: undefined,
-      tellOf: async () => {},
+      publishKeyChange: async () => {},
       limiterState: () => undefined,
       close: async () => {},
     };
   }
   const [redis, relayRedis] = await bothOrNone([
     openConfigured(config, {
-      ...patience,
-      onAway: (cause) => log.warn('Redis is away: limits are kept without it', { fallback: redisFallback, cause }),
-      onBack: () => log.info('Redis is back'),
+      ...timeouts,
+      onAway: (cause) =>
+        log.warn('Redis is unavailable: limits are enforced without it', { fallback: redisFallback, cause }),
+      onBack: () => log.info('Redis is available again'),
     }),
-    // Sound is large: on a connection of its own, nobody's limits wait behind it.
+    // Audio is large: on a connection of its own, it does not delay the commands of the limiter.
     openConfigured(config, { answerMs: relayAnswerMs }),
   ]);
   const fallback = createFallbackLimiter({ fallback: redisFallback, replicas, spentSince });
@@ -69,9 +75,9 @@ export async function openSharing({ config, spentSince, log, ...patience }: Shar
     relay: createRedisRelay({
       redis: relayRedis,
       prefix,
-      onFault: (fault) => log.error('a stream could not be read at another replica', { cause: fault }),
+      onFault: (fault) => log.error('a stream could not be relayed to another replica', { cause: fault }),
     }),
-    tellOf: async ({ ownerId, keyId, isEnded }) => (isEnded ? limiter.markEnded(ownerId, keyId) : undefined),
+    publishKeyChange: async ({ ownerId, keyId, isEnded }) => (isEnded ? limiter.markEnded(ownerId, keyId) : undefined),
     limiterState: () => limiter.state,
     async close() {
       await limiter.close();
@@ -81,7 +87,7 @@ export async function openSharing({ config, spentSince, log, ...patience }: Shar
   };
 }
 
-/** Where one cannot be opened, the other is closed, however late it opens. */
+/** If one fails to open, the other is closed, however late it opens. */
 async function bothOrNone<T extends { close(): void }>(opening: readonly [Promise<T>, Promise<T>]): Promise<[T, T]> {
   const [one, other] = await Promise.allSettled(opening);
   if (one.status === 'fulfilled' && other.status === 'fulfilled') return [one.value, other.value];
@@ -89,12 +95,12 @@ async function bothOrNone<T extends { close(): void }>(opening: readonly [Promis
   throw one.status === 'rejected' ? one.reason : (other as PromiseRejectedResult).reason;
 }
 
-/** The same for who shares nothing else, such as the command line. */
-export async function tellReplicas(config: Config, { ownerId, keyId, isEnded }: ChangedKey): Promise<void> {
+/** The same without the rest of the shared state, for the command line. */
+export async function publishKeyChange(config: Config, { ownerId, keyId, isEnded }: ChangedKey): Promise<void> {
   if (!isEnded || config.redisUrl === '') return;
   const redis = await openConfigured(config, {});
   const accounts = createRedisAccounts({ redis, prefix: config.redisPrefix, replica: '' });
-  // Without it, they find out from the table.
+  // If this fails, the replicas see the change when they next read the table.
   await accounts.markEnded(ownerId, keyId).catch(() => {});
   redis.close();
 }

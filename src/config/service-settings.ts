@@ -1,5 +1,5 @@
-// The settings that are no engine's, in the order in which they are told. A room with several of its own declares them
-// itself, and they are only named here.
+// The settings of the service, without those of the engines, in the order in which they are listed. A room with several
+// settings declares them itself.
 
 import { s3Settings } from '../clips/s3-settings.ts';
 import { parseApiKey } from '../keys/api-key.ts';
@@ -9,20 +9,20 @@ import { oauthSettings } from '../sign-in/oauth-settings.ts';
 import { databaseSettings } from '../store/database-settings.ts';
 import { type LogLevel, logLevels } from '../telemetry/log.ts';
 
-export const ownSettings = {
+export const serviceSettings = {
   httpAddr: addressSetting({
     name: 'SONANT_HTTP_ADDR',
-    help: 'Where REST, SSE, Connect and gRPC-Web are served',
+    help: 'Address of the HTTP listener: REST, SSE, Connect and gRPC-Web',
     fallback: '127.0.0.1:8080',
   }),
   grpcAddr: addressSetting({
     name: 'SONANT_GRPC_ADDR',
-    help: 'Where gRPC is served',
+    help: 'Address of the gRPC listener',
     fallback: '127.0.0.1:50051',
   }),
   baseUrl: textSetting({
     name: 'SONANT_BASE_URL',
-    help: 'What the public addresses of audio begin with; default: the HTTP address',
+    help: 'Public base URL, which links to audio begin with; default: the HTTP address',
     allowed: 'an http or https URL without a slash at its end',
     fallback: '',
     isAllowed: (given) =>
@@ -30,33 +30,33 @@ export const ownSettings = {
   }),
   tlsCert: textSetting({
     name: 'SONANT_TLS_CERT',
-    help: 'File with the TLS certificate chain (PEM); with SONANT_TLS_KEY, both doors speak TLS',
+    help: 'File with the TLS certificate chain (PEM); with SONANT_TLS_KEY, both listeners use TLS',
     allowed: 'a path',
     fallback: '',
   }),
   tlsKey: textSetting({
     name: 'SONANT_TLS_KEY',
-    help: 'File with the key of the TLS certificate (PEM)',
+    help: 'File with the private key of the TLS certificate (PEM)',
     allowed: 'a path',
     fallback: '',
   }),
   isBehindProxy: flagSetting({
     name: 'SONANT_BEHIND_PROXY',
-    help: 'A proxy in front does the TLS: no warning for serving without it',
+    help: 'A proxy terminates TLS: the client address is taken from X-Forwarded-For, and serving without TLS gives no warning',
   }),
   allowedOrigins: listSetting({
     name: 'SONANT_CORS_ORIGINS',
-    help: 'Origins whose pages may call from a browser, with commas between them',
+    help: 'Origins whose pages may call the API from a browser, separated by commas',
     allowed: 'origins such as https://example.com',
     isItem: (item) => URL.canParse(item) && new URL(item).origin === item,
   }),
   isStrict: flagSetting({
     name: 'SONANT_STRICT',
-    help: 'Refuse members of a request that mean nothing, in place of naming them in X-Ignored-Fields',
+    help: 'Reject unknown fields of a request, instead of listing them in X-Ignored-Fields',
   }),
   bootstrapKey: textSetting({
     name: 'SONANT_BOOTSTRAP_KEY',
-    help: 'A well-formed API key that is accepted from the first start on',
+    help: 'An API key, in the form that sonant key create prints, that is accepted from the first start on',
     allowed: 'an API key as sonant key create prints them',
     fallback: '',
     isAllowed: (given) => given === '' || parseApiKey(given) !== undefined,
@@ -64,13 +64,13 @@ export const ownSettings = {
   }),
   keyPepper: textSetting({
     name: 'SONANT_KEY_PEPPER',
-    help: 'Secret that hashes of API keys are made with; keys made with another one end with a change',
+    help: 'Secret for the hashes of API keys (HMAC); a change invalidates the keys that were created with the old one',
     fallback: '',
     secret: true,
   }),
   masterKey: textSetting({
     name: 'SONANT_MASTER_KEY',
-    help: 'Secret that voices of people are encrypted with; default: the file master-key in the data folder, made when it is first needed',
+    help: 'Secret that encrypts cloned voices; default: the file master-key in the data folder, created when it is first needed',
     allowed: 'at least 32 characters',
     fallback: '',
     isAllowed: (given) => given === '' || given.length >= 32,
@@ -78,11 +78,11 @@ export const ownSettings = {
   }),
   areSecretsNew: flagSetting({
     name: 'SONANT_NEW_SECRETS',
-    help: 'On a shared database, the secrets are meant to be others than before',
+    help: 'Accept that the secrets differ from those the shared database was created with',
   }),
   badKeysPerMinute: integerSetting({
     name: 'SONANT_BAD_KEYS_PER_MINUTE',
-    help: 'Attempts without a valid API key that an address may make in a minute; further ones are told to wait',
+    help: 'Attempts without a valid API key per address and minute; further ones are rejected with Retry-After',
     min: 1,
     max: 1_000_000,
     fallback: 60,
@@ -91,7 +91,7 @@ export const ownSettings = {
   ...redisSettings,
   audioKeepHours: integerSetting({
     name: 'SONANT_AUDIO_KEEP_HOURS',
-    help: 'Hours that stored audio is kept',
+    help: 'Hours until stored audio expires',
     min: 1,
     max: 8760,
     fallback: 24,
@@ -99,27 +99,27 @@ export const ownSettings = {
   ...s3Settings,
   leaveSeconds: integerSetting({
     name: 'SONANT_LEAVE_SECONDS',
-    help: 'Seconds that it goes on taking requests when it is told to stop, while /readyz says no, so that balancers hear of it',
+    help: 'Seconds after SIGTERM during which requests are still accepted while /readyz reports not ready, for load balancers',
     min: 0,
     max: 3600,
     fallback: 0,
   }),
   drainSeconds: integerSetting({
     name: 'SONANT_DRAIN_SECONDS',
-    help: 'Seconds that requests may go on when the service is told to stop',
+    help: 'Seconds that running requests have to finish when the service stops',
     min: 0,
     max: 3600,
     fallback: 20,
   }),
   logLevel: choiceSetting<LogLevel>({
     name: 'SONANT_LOG_LEVEL',
-    help: 'The least that is logged, on standard error',
+    help: 'Lowest level that is logged, on standard error',
     choices: logLevels,
     fallback: 'info',
   }),
   dataDir: textSetting({
     name: 'SONANT_DATA_DIR',
-    help: 'Folder for everything that Sonant keeps; your own voices go into its folder voices/',
+    help: 'Folder for everything that Sonant stores; put your own voices into its subfolder voices/',
     allowed: 'a path',
     fallback: './data',
     isAllowed: (given) => given.trim() !== '',
@@ -127,14 +127,14 @@ export const ownSettings = {
   ...databaseSettings,
   speakingMax: integerSetting({
     name: 'SONANT_SPEAKING_MAX',
-    help: 'Requests that speak at once; further ones wait',
+    help: 'Requests that are synthesized at once; further ones wait',
     min: 1,
     max: 10_000,
     fallback: 64,
   }),
   waitingMax: integerSetting({
     name: 'SONANT_WAITING_MAX',
-    help: 'Requests that wait for their turn; further ones are told to come back',
+    help: 'Requests that wait for synthesis; further ones are rejected with Retry-After',
     min: 0,
     max: 100_000,
     fallback: 256,

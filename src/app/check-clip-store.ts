@@ -1,5 +1,5 @@
-// Tries out a bucket as the service will use it: puts a small object, reads it back by the store and by a link if links
-// lead there, and deletes it. Answers what does not work in the store's own words, for the operator.
+// Checks a bucket as the service uses it: writes a small object, reads it back through the store and through a link (if
+// links lead to the store), and deletes it. The error names the step that failed, with the store's own message.
 import { buffer } from 'node:stream/consumers';
 import { createId } from '../id.ts';
 import type { OpenedClips } from './open-clips.ts';
@@ -7,7 +7,7 @@ import type { OpenedClips } from './open-clips.ts';
 const linkMs = 10_000;
 const lifeMs = 60_000;
 
-export async function tryClips({ clips, linkTo }: OpenedClips): Promise<void> {
+export async function checkClipStore({ clips, linkTo }: OpenedClips): Promise<void> {
   const key = createId('aud', 128);
   const bytes = Buffer.from('Sonant was here.');
   const contentType = 'audio/wav';
@@ -19,13 +19,14 @@ export async function tryClips({ clips, linkTo }: OpenedClips): Promise<void> {
   try {
     await step('read', async () => {
       const clip = await clips.open(key);
-      if (!clip || !bytes.equals(await buffer(clip.body))) throw new Error('it is not there as it was written');
+      if (!clip || !bytes.equals(await buffer(clip.body)))
+        throw new Error('it is missing or differs from what was written');
     });
     if (!linkTo) return;
     const { url } = await linkTo({ key, contentType, fileName: `${key}.wav`, expiresAtMs: Date.now() + lifeMs });
     await step(`read by links, such as ${url.replace(/\?.*/, '')}`, async () => {
-      const answer = await fetch(url, { signal: AbortSignal.timeout(linkMs) });
-      if (!answer.ok || !bytes.equals(await answer.bytes())) throw new Error(`it answers with ${answer.status}`);
+      const response = await fetch(url, { signal: AbortSignal.timeout(linkMs) });
+      if (!response.ok || !bytes.equals(await response.bytes())) throw new Error(`it answers with ${response.status}`);
     });
   } finally {
     await step('deleted', () => clips.remove(key));

@@ -1,4 +1,4 @@
-// The voices that are kept in the database, and, once there are engines, the desk where they are made.
+// Opens the voices in the database, and with engines, the management that creates and changes them.
 
 import type { Config } from '../config.ts';
 import type { Engine } from '../engines/engine.ts';
@@ -13,30 +13,29 @@ import { readSamples } from '../voices/sample-reader.ts';
 import { openVoiceCache, type VoiceCache, type VoiceCacheOptions } from '../voices/voice-cache.ts';
 import { createVoiceManagement, type VoiceManagement } from '../voices/voice-management.ts';
 
-export interface VoiceKeeping {
+export interface StoredVoices {
   rows: VoiceRows;
   vault: Vault;
   voiceCache: VoiceCache;
-  createManagement(heart: { engines: readonly Engine[]; voices: Voices; guards: EngineGuards }): VoiceManagement;
+  createManagement(speech: { engines: readonly Engine[]; voices: Voices; guards: EngineGuards }): VoiceManagement;
   close(): Promise<void>;
 }
 
-type Ends = Pick<VoiceCacheOptions, 'purge' | 'onFault'>;
-
 const masterKeyFile = 'master-key';
-/** Whose turn it is at an engine when a clone is tried out. */
+/** The caller under which clones are tested; engines are shared fairly between callers. */
 const callerId = 'cloning';
 
-export async function openVoiceKeeping(
+export async function openStoredVoices(
   config: Pick<Config, 'masterKey' | 'dataDir'>,
   store: RowStore,
-  ends: Ends,
-): Promise<VoiceKeeping> {
+  callbacks: Pick<VoiceCacheOptions, 'purge' | 'onFault'>,
+): Promise<StoredVoices> {
   const rows = createVoiceRows(store);
-  const own = (mayMake: boolean) =>
-    mayMake ? readDataDirSecret(config.dataDir, masterKeyFile) : findDataDirSecret(config.dataDir, masterKeyFile);
-  const vault = createVault(async (mayMake) => config.masterKey || own(mayMake));
-  const voiceCache = await openVoiceCache({ rows, vault, ...ends });
+  const vault = createVault(
+    async (mayMake) =>
+      config.masterKey || (mayMake ? readDataDirSecret : findDataDirSecret)(config.dataDir, masterKeyFile),
+  );
+  const voiceCache = await openVoiceCache({ rows, vault, ...callbacks });
   return {
     rows,
     vault,

@@ -1,13 +1,13 @@
-// Says after each token how good a place for a breath is. Sentences are those of Intl.Segmenter (Unicode Standard Annex
-// 29), put right where it cannot know better: abbreviations, initials, numbers of lists, an ellipsis, the quotation that
-// goes on ("Really?" he said). Clauses end with their punctuation; phrases begin at conjunctions.
+// Sets the strength of the break after each token. Sentence boundaries are those of Intl.Segmenter (Unicode Standard
+// Annex 29), corrected for abbreviations, initials, list numbers, ellipses and quotations that continue ("Really?" he
+// said). Clauses end at punctuation; phrases begin at conjunctions.
 
 import { type Phrasing, phrasingOf } from './phrasing.ts';
-import { breath } from './piece.ts';
 import { segmenterFor } from './segmenter.ts';
-import type { Token } from './tokens.ts';
+import { breakStrength } from './spoken-token.ts';
+import type { Token } from './tokenize.ts';
 
-/** The end of a token that is looked at; no abbreviation is longer. */
+/** Only this much of a token's end is examined; no abbreviation is longer. */
 const tailCharsMax = 40;
 
 const stopPattern = /([.!?…]+)["'”’»)\]}]*$/;
@@ -20,31 +20,31 @@ const listNumberPattern = /^(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})$/;
 /** What may follow "5 p.m." in the same sentence. */
 const timePattern =
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Eastern|Central|Mountain|Pacific|Greenwich|Local)/;
-/** A lower-case word, but not a name like iPhone. */
-const goesOnPattern = /^\p{Ll}(?!\p{L}{0,2}\p{Lu})/u;
+/** A lower-case word, but not a name like iPhone: the sentence continues. */
+const continuesPattern = /^\p{Ll}(?!\p{L}{0,2}\p{Lu})/u;
 const beginsPattern = /^[\p{Lu}\p{Lt}\p{Lo}\p{N}]|^\p{Ll}{1,2}\p{Lu}/u;
 
-export function markBreaths(text: string, tokens: readonly Token[], languageCode: string): void {
+export function markBreaks(text: string, tokens: readonly Token[], languageCode: string): void {
   const phrasing = phrasingOf(languageCode);
   const unicodeEnds = sentenceEnds(text, languageCode);
   let startsSentence = true;
   for (const [i, token] of tokens.entries()) {
     const next = tokens[i + 1];
     if (!next || text[next.from - 1] === '\n') {
-      token.breath = breath.paragraph;
+      token.breakAfter = breakStrength.paragraph;
     } else {
       const tail = text.slice(Math.max(token.from, token.to - tailCharsMax), token.to);
       const head = text.slice(next.from, Math.min(next.to, next.from + tailCharsMax));
       const ends = isSentenceEnd({ tail, head, startsSentence, unicode: unicodeEnds.has(token.to), phrasing });
-      token.breath = ends ? breath.sentence : lesserBreath(tail, head, next.glued, phrasing);
+      token.breakAfter = ends ? breakStrength.sentence : weakerBreak(tail, head, next.glued, phrasing);
     }
-    startsSentence = token.breath >= breath.sentence;
+    startsSentence = token.breakAfter >= breakStrength.sentence;
   }
 }
 
-/** Between two tokens. */
+/** The boundary between two tokens. */
 interface Gap {
-  /** The end of the token before, the beginning of the one after. */
+  /** The end of the token before, and the start of the token after. */
   tail: string;
   head: string;
   /** Whether the token before begins a sentence. */
@@ -56,14 +56,14 @@ interface Gap {
 
 function isSentenceEnd({ tail, head, startsSentence, unicode, phrasing }: Gap): boolean {
   const match = stopPattern.exec(tail);
-  // Unicode takes a bracket that opens after 。 for one that closes.
+  // Unicode treats a bracket that opens after 。 as a closing one.
   if (!match) return unicode || (wideStopPattern.test(tail) && openerPattern.test(head));
   const next = head.replace(openerPattern, '');
-  const goesOn = goesOnPattern.test(next);
+  const continues = continuesPattern.test(next);
   const [closing, stop] = match;
   if (stop !== '.')
-    return goesOn ? unicode && closing === stop && !stop!.endsWith('..') : unicode || beginsPattern.test(next);
-  if (goesOn) return false;
+    return continues ? unicode && closing === stop && !stop!.endsWith('..') : unicode || beginsPattern.test(next);
+  if (continues) return false;
   const stem = tail.slice(0, match.index).replace(openerPattern, '');
   if (startsSentence && listNumberPattern.test(stem)) return false;
   const starts = phrasing.starters.has(/^[\p{L}]+/u.exec(next)?.[0] ?? '');
@@ -81,14 +81,14 @@ function isSentenceEnd({ tail, head, startsSentence, unicode, phrasing }: Gap): 
   }
 }
 
-function lesserBreath(tail: string, head: string, glued: boolean, phrasing: Phrasing): number {
-  if (clausePattern.test(tail) || /^(?:\(|[-—–]+$)/.test(head)) return breath.clause;
-  if (!glued && thaiLikePattern.test(tail)) return breath.clause;
+function weakerBreak(tail: string, head: string, glued: boolean, phrasing: Phrasing): number {
+  if (clausePattern.test(tail) || /^(?:\(|[-—–]+$)/.test(head)) return breakStrength.clause;
+  if (!glued && thaiLikePattern.test(tail)) return breakStrength.clause;
   const last = tail.replace(/\.$/, '').toLowerCase();
   const clings = phrasing.clinging.has(last) || phrasing.openers.has(last);
   const opens = phrasing.openers.has(head.replace(openerPattern, '').toLowerCase());
-  if (opens) return clings ? breath.word : breath.phrase;
-  return clings ? breath.cling : breath.word;
+  if (opens) return clings ? breakStrength.word : breakStrength.phrase;
+  return clings ? breakStrength.cling : breakStrength.word;
 }
 
 function sentenceEnds(text: string, languageCode: string): ReadonlySet<number> {

@@ -1,0 +1,71 @@
+// The metrics of the service and their sources: calls, HTTP requests, segments, retries, circuit breakers and queues of
+// every engine, and outages of Redis.
+import type { Engine } from '../engines/engine.ts';
+import type { EndedRequest } from '../gateway/http/ended-request.ts';
+import type { EndedCall } from '../operations/runner.ts';
+import type { EngineGuards, EngineWatch } from '../speech/engine-guard.ts';
+import type { Slots } from '../speech/slots.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+
+export interface ServiceMetrics {
+  engineWatch: EngineWatch;
+  onCallEnd(call: EndedCall): void;
+  onRequestEnd(request: EndedRequest): void;
+  watchSpeech(speech: { engines: readonly Engine[]; guards: EngineGuards; slots: Slots }): void;
+  watchRedis(state: () => { isAway: boolean; outages: number; decidedAlone: number }): void;
+  text(): string;
+}
+
+const states = ['closed', 'half_open', 'open'] as const;
+
+export function createServiceMetrics(): ServiceMetrics {
+  const metrics = createMetrics();
+  const calls = metrics.counter('sonant_calls_total', 'Finished calls, by method, transport ("door") and status.');
+  const callSeconds = metrics.durations('sonant_call_seconds', 'Duration of calls.');
+  const requests = metrics.counter('sonant_http_requests_total', 'Finished HTTP requests, by route and status.');
+  const segments = metrics.counter('sonant_engine_segments_total', 'Segments sent to an engine, by outcome.');
+  const firstSound = metrics.durations('sonant_engine_first_sound_seconds', 'Time to the first sound of a segment.');
+  const retries = metrics.counter('sonant_engine_retries_total', 'Segments retried before any sound.');
+  metrics.gauge('sonant_process_resident_bytes', 'Resident memory of the process.', () => [
+    [{}, process.memoryUsage.rss()],
+  ]);
+  metrics.total('sonant_process_cpu_seconds_total', 'CPU time of the process, user and system.', () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  });
+
+  return {
+    engineWatch: {
+      onSegment(engine, { outcome, firstSoundMs }) {
+        segments({ engine, outcome });
+        if (firstSoundMs !== undefined) firstSound({ engine }, firstSoundMs / 1000);
+      },
+      onRetry: (engine) => retries({ engine }),
+    },
+    onCallEnd({ method, door, status, durationMs }) {
+      calls({ method, door, status });
+      callSeconds({ method }, durationMs / 1000);
+    },
+    onRequestEnd: ({ method, route, status }) => requests({ method, route, status: String(status) }),
+    watchSpeech({ engines, guards, slots }) {
+      metrics.gauge('sonant_speaking', 'Requests that hold a synthesis slot.', () => [[{}, slots.speaking]]);
+      metrics.gauge('sonant_waiting', 'Requests that wait for a synthesis slot.', () => [[{}, slots.waiting]]);
+      metrics.gauge('sonant_engine_state', '1 for the worst state of the circuit breakers of an engine.', () =>
+        engines.flatMap((engine) =>
+          states.map((state) => [{ engine: engine.name, state }, Number(guards(engine).state === state)] as const),
+        ),
+      );
+      metrics.gauge('sonant_engine_waiting', 'Segments that wait for an engine.', () =>
+        engines.map((engine) => [{ engine: engine.name }, guards(engine).waiting] as const),
+      );
+    },
+    watchRedis(state) {
+      metrics.gauge('sonant_redis_away', '1 while limits are enforced without Redis.', () => [
+        [{}, Number(state().isAway)],
+      ]);
+      metrics.total('sonant_redis_outages_total', 'Outages of Redis.', () => state().outages);
+      metrics.total('sonant_limits_alone_total', 'Limit checks made without Redis.', () => state().decidedAlone);
+    },
+    text: metrics.text,
+  };
+}

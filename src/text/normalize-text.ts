@@ -1,0 +1,109 @@
+// Text normalization: converts a chunk of text to spoken tokens, lazily and paragraph by paragraph. Markup and noise are
+// removed; for engines that need it, numbers, symbols and abbreviations become words. Every letter and digit that is not
+// markup is in some token. To add a language, add a file like english.ts and a row to `readers`.
+
+import { cleanText } from './clean-text.ts';
+import { readEnglish } from './english/english.ts';
+import { markBreaks } from './mark-breaks.ts';
+import { mark, markMarkup } from './markup.ts';
+import { type Paragraph, readParagraph } from './paragraphs.ts';
+import { readPlain } from './plain.ts';
+import { breakStrength, type SpokenToken } from './spoken-token.ts';
+import { type Token, tokenize } from './tokenize.ts';
+
+/** Verbalizes clean text of one language. */
+type Reader = (text: string, tokens: readonly Token[], languageCode: string) => SpokenToken[];
+
+const readers: Readonly<Record<string, Reader>> = {
+  en: readEnglish,
+};
+
+export interface NormalizeOptions {
+  languageCode: string;
+  /** Whether numbers, symbols and abbreviations become words. */
+  spellOut: boolean;
+}
+
+/** The spoken tokens of `chunk` in order; `from` and `to` are indices into it. Reads one window ahead. */
+export function* normalizeText(chunk: string, { languageCode, spellOut }: NormalizeOptions): Generator<SpokenToken> {
+  const reader = spellOut ? readers[languageCode.toLowerCase().split('-', 1)[0]!] : undefined;
+  const state = { fence: '', within: false };
+  for (let at = 0; ; ) {
+    const paragraph = readParagraph(chunk, at, state);
+    if (!paragraph) return;
+    const clean = cleanText(chunk, paragraph.from, paragraph.to, markParagraph(chunk, paragraph), reader !== undefined);
+    const tokens = tokenize(clean.text, languageCode);
+    markBreaks(clean.text, tokens, languageCode);
+    let spoken = reader ? reader(clean.text, tokens, languageCode) : readPlain(clean.text, tokens);
+    if (state.within && spoken[0] && splitsWord(chunk, at)) spoken[0].glued = true;
+    at = paragraph.next;
+    if (!paragraph.whole && tokens.length > 0) {
+      tokens.at(-1)!.breakAfter = spoken.at(-1)!.breakAfter = breakStrength.word;
+      const edge = tokens[certainTokens(tokens)]?.from ?? clean.text.length;
+      spoken = spoken.filter(({ from }) => from < edge);
+      // Tokens that are read as one may reach past the edge.
+      const again = tokens.find(({ from }) => from >= Math.max(edge, spoken.at(-1)!.to));
+      if (again) at = clean.from[again.from]!;
+    }
+    state.within = !paragraph.whole;
+    for (const token of mergePunctuation(spoken)) {
+      const say = token.say.normalize('NFC');
+      yield { ...token, say, from: clean.from[token.from]!, to: clean.to[token.to - 1]! };
+    }
+  }
+}
+
+/** Whether a window ended inside a word that continues at `at`. */
+const splitsWord = (chunk: string, at: number): boolean => /^[\p{L}\p{M}\p{N}]{2}/u.test(chunk.slice(at - 1, at + 1));
+
+function markParagraph(chunk: string, { from, to, markers, literal, table }: Paragraph): Uint8Array | undefined {
+  const marks = literal
+    ? new Uint8Array(to - from).fill(mark.literal)
+    : (markMarkup(chunk.slice(from, to), table) ?? (markers.length > 0 ? new Uint8Array(to - from) : undefined));
+  for (const marker of markers) marks!.fill(mark.silent, marker[0] - from, marker[1] - from);
+  return marks;
+}
+
+/**
+ * How many tokens of a part of a paragraph are final: those up to the strongest break in its second half. The rest is
+ * read again with the text that follows, so that the edge of a window decides nothing.
+ */
+function certainTokens(tokens: readonly Token[]): number {
+  const half = (tokens.at(-1)?.to ?? 0) / 2;
+  let best = tokens.length > 1 ? tokens.length - 1 : 1;
+  let bestBreak = -1;
+  for (let i = tokens.length - 2; i >= 0 && tokens[i]!.to > half; i--) {
+    const after = tokens[i]!.breakAfter;
+    if (after > bestBreak && (after >= breakStrength.clause || bestBreak < 0)) {
+      best = i + 1;
+      bestBreak = after;
+    }
+  }
+  return best;
+}
+
+/** Merges tokens without a word (a lone dash, a closing quote) into the token before, at the start into the one after. */
+function* mergePunctuation(spoken: readonly SpokenToken[]): Generator<SpokenToken> {
+  let held: SpokenToken | undefined;
+  let lead = '';
+  for (const token of spoken) {
+    if (!/[\p{L}\p{N}]/u.test(token.say)) {
+      if (held)
+        held = { ...held, say: attach(held.say, token), breakAfter: Math.max(held.breakAfter, token.breakAfter) };
+      else lead = attach(lead, token);
+      continue;
+    }
+    if (held) yield held;
+    held =
+      lead === ''
+        ? token
+        : { ...token, say: `${lead}${token.glued || lead === '"' || lead === '(' ? '' : ' '}${token.say}` };
+    lead = '';
+  }
+  if (held) yield held;
+}
+
+function attach(before: string, { say, glued }: SpokenToken): string {
+  if (say === '' || (/[,;:.!?]$/.test(before) && /^[,;:.]/.test(say))) return before;
+  return `${before}${glued || before === '' || /^[,;:.!?)"'…]/.test(say) ? '' : ' '}${say}`;
+}
