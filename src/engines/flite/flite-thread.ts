@@ -5,7 +5,7 @@ import { secondsOf } from '../../audio/pcm.ts';
 import type { SpokenPcm, WordTime } from '../engine.ts';
 import { FliteProgram } from './flite-program.ts';
 import type { SpokenToken } from './flite-text.ts';
-import { serveJobs, type Turn } from './thread-work.ts';
+import { type JobControl, serveJobs } from './thread-work.ts';
 import type { WasmModule } from './web-assembly.ts';
 import { WordPhones } from './word-phones.ts';
 import { type ExpectedWord, parsePhones, timeWords } from './word-times.ts';
@@ -36,7 +36,7 @@ serveJobs<FliteThreadData, FliteTask, SpokenPcm>(({ module, voiceFiles: files })
   // The first run makes the instance and has its code compiled.
   program.run({ args: ['-voice', 'rms'], text: 'Oh.' });
 
-  return ({ args, sampleRateHz, parts, timings }, turn) => {
+  return ({ args, sampleRateHz, parts, timings }, control) => {
     let seconds = 0;
     for (const part of parts) {
       const startSeconds = seconds;
@@ -48,10 +48,10 @@ serveJobs<FliteThreadData, FliteTask, SpokenPcm>(({ module, voiceFiles: files })
           ...run,
           onLine: (line) => timer?.hear(line),
           onSound(samples, heardRateHz) {
-            if (turn.isCancelled()) throw new Cancelled();
+            if (control.isCancelled()) throw new Cancelled();
             if (heardRateHz !== (sampleRateHz ?? heardRateHz)) throw new Error('flite spoke with another voice');
             const pcm = { samples, sampleRateHz: heardRateHz };
-            sendPieces(timer ? { ...pcm, words: timer.timesFrom(seconds, secondsOf(pcm)) } : pcm, turn);
+            sendPieces(timer ? { ...pcm, words: timer.timesFrom(seconds, secondsOf(pcm)) } : pcm, control);
             seconds += secondsOf(pcm);
           },
         });
@@ -97,13 +97,13 @@ function toExpectedWords(part: readonly SpokenToken[], wordPhones: WordPhones): 
   return part.map((token, n) => ({ ...token, phones: phones[n]! }));
 }
 
-function sendPieces({ samples, sampleRateHz, words }: SpokenPcm, turn: Turn<SpokenPcm>): void {
+function sendPieces({ samples, sampleRateHz, words }: SpokenPcm, control: JobControl<SpokenPcm>): void {
   const pieces: SpokenPcm[] = [];
   for (let at = 0; at < samples.length; at += pieceSecondsMax * sampleRateHz) {
     pieces.push({ samples: samples.slice(at, at + pieceSecondsMax * sampleRateHz), sampleRateHz });
   }
   if (words && pieces[0]) pieces[0].words = words;
-  turn.send(
+  control.send(
     pieces,
     pieces.map((piece) => piece.samples.buffer as ArrayBuffer),
   );

@@ -64,8 +64,9 @@ function buzz({ modelId, sampleRateHz }: Model): Reference {
 }
 
 async function hear(spokenBy: SpokenBy, pool: ModelPool): Promise<Pcm> {
-  const asked = { request: generationOf(spokenBy), urgent: false };
-  const pieces = await Array.fromAsync(pool.speak(spokenBy.model, asked, AbortSignal.timeout(auditionMsMax)));
+  const pieces = await Array.fromAsync(
+    pool.speak(spokenBy.model, generationOf(spokenBy), AbortSignal.timeout(auditionMsMax)),
+  );
   const samples = joinSamples(
     Int16Array,
     pieces.map((piece) => piece.samples),

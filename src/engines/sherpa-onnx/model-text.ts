@@ -6,14 +6,12 @@ import anyAscii from 'any-ascii';
 import { Failure } from '../../errors.ts';
 import type { Model } from './model-folder.ts';
 
-const textCharsMax = 1_000;
 const anyWord = /[\p{L}\p{N}][\p{L}\p{N}\p{M}'’]*/gu;
 /** The words of lexicons that have been read. */
 const lexicons = new WeakMap<Model, Promise<ReadonlySet<string>>>();
 
 /** What the model is to be given; empty where there is nothing to say. */
 export async function toModelText(text: string, model: Model): Promise<string> {
-  if (text.length > textCharsMax) throw new Failure('engine_error', {}, new Error('far too long for a segment'));
   const plain = text
     .toWellFormed()
     .normalize('NFC')

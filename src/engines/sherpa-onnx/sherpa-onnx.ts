@@ -5,7 +5,6 @@
 import { availableParallelism } from 'node:os';
 import { Failure } from '../../errors.ts';
 import { integerSetting } from '../../setting.ts';
-import { audiblePcm } from '../audible-pcm.ts';
 import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
 import { auditionFault, auditionModel, hearModel } from './audition.ts';
 import { importModel } from './import-model.ts';
@@ -20,7 +19,6 @@ import { createZeroShotCloning } from './zero-shot-cloning.ts';
 
 const name = 'sherpa-onnx';
 const speakingRates = { min: 1, max: 1 };
-const silenceSeconds = 0.2;
 /** A large model may have to be read from a slow disk before it speaks. */
 const patienceMs = { firstSound: 90_000, stall: 60_000 };
 
@@ -73,7 +71,6 @@ function createEngine(heard: readonly HeardModel[], pool: ModelPool, modelsMax: 
       if (!own.has(speaker.voice.voiceId)) own.set(speaker.voice.voiceId, { model, speaker });
   }
   const cloners = heard.map(({ model }) => model).filter(({ zeroShot }) => zeroShot);
-  const closing = new AbortController();
 
   const spokenBy = ({ voice, clone }: Segment): Omit<SpokenBy, 'text'> => {
     if (!clone) {
@@ -102,23 +99,14 @@ function createEngine(heard: readonly HeardModel[], pool: ModelPool, modelsMax: 
       stallMsMax: patienceMs.stall,
     },
     ...(cloners[0] && { cloning: createZeroShotCloning(cloners[0]) }),
-    async *speak(segment, callersSignal): AsyncGenerator<SpokenPcm> {
-      const signal = AbortSignal.any([callersSignal, closing.signal]);
-      signal.throwIfAborted();
+    async *speak(segment, signal): AsyncGenerator<SpokenPcm> {
       const by = spokenBy(segment);
       const text = await toModelText(segment.text, by.model);
-      signal.throwIfAborted();
-      if (text === '') {
-        const { sampleRateHz } = by.model;
-        return yield { samples: new Int16Array(Math.round(silenceSeconds * sampleRateHz)), sampleRateHz };
-      }
-      const asked = { request: generationOf({ ...by, text }), urgent: segment.urgent };
-      yield* audiblePcm(pool.speak(by.model, asked, signal), text);
+      if (text !== '') yield* pool.speak(by.model, generationOf({ ...by, text }), signal);
     },
-    async close() {
-      closing.abort(new Failure('engine_unavailable'));
-      await pool.close();
-    },
+    resourceOf: ({ voice, clone }) =>
+      clone ? parseReference(clone).modelId : (own.get(voice.voiceId)?.model.modelId ?? ''),
+    close: () => pool.close(),
   };
 }
 
