@@ -1,7 +1,7 @@
-// Neural voices of the operator's own: models in folders of `models/` in the data folder, spoken with by sherpa-onnx. Its
-// package is optional, since the program in it contains eSpeak NG, which is GPL; and it is never loaded in our process,
-// since it ends the process it is in at an odd text or a bad model. Each model has a child process of its own, started
-// when it is first needed. A broken model is left out and told of by `sonant doctor`; the others speak.
+// Neural voices that the operator imports: models in folders of `models/` in the data folder, run by sherpa-onnx. Its package
+// is optional, since it contains eSpeak NG, which is GPL. It is never loaded in our process, since it exits the process on
+// odd text or a bad model: each model has a child process of its own, started when it is first needed. A broken model is
+// left out and reported by `sonant doctor`; the others speak.
 import { availableParallelism } from 'node:os';
 import { Failure } from '../../errors.ts';
 import { integerSetting } from '../../setting.ts';
@@ -20,7 +20,7 @@ import { createZeroShotCloning } from './zero-shot-cloning.ts';
 const name = 'sherpa-onnx';
 const speakingRates = { min: 1, max: 1 };
 /** A large model may have to be read from a slow disk before it speaks. */
-const patienceMs = { firstSound: 90_000, stall: 60_000 };
+const timeoutMs = { firstSound: 90_000, stall: 60_000 };
 
 export interface SherpaOnnxOptions {
   dataDir: string;
@@ -29,29 +29,29 @@ export interface SherpaOnnxOptions {
   modelsMax: number;
 }
 
-/** Opens the models there are; undefined where there is none that can speak, or no library to speak by. */
+/** Opens the models; undefined where none can speak, or the library is not installed. */
 export async function openSherpaOnnx({ dataDir, threads, modelsMax }: SherpaOnnxOptions): Promise<Engine | undefined> {
   if (!isLibraryInstalled()) return undefined;
   const read = await readModels(dataDir);
   const whole = read.flatMap(({ model }) => model ?? []);
   if (whole.length === 0) return undefined;
   const pool = new ModelPool({ processesMax: modelsMax, threads });
-  const heard = await hearAll(whole, pool);
+  const heard = await auditionAll(whole, pool);
   const models = heard.filter(({ fault }) => fault === undefined);
   if (models.length > 0) return createEngine(models, pool, modelsMax);
   await pool.close();
   return undefined;
 }
 
-interface HeardModel {
+interface AuditionedModel {
   model: Model;
   speakers: readonly Speaker[];
   fault?: string;
 }
 
-/** One after the other: each may need all cores, and most have been heard before. */
-async function hearAll(models: readonly Model[], pool: ModelPool, isThorough = false): Promise<HeardModel[]> {
-  const heard: HeardModel[] = [];
+/** One after the other: each may need all cores, and most have stored measurements. */
+async function auditionAll(models: readonly Model[], pool: ModelPool, isThorough = false): Promise<AuditionedModel[]> {
+  const heard: AuditionedModel[] = [];
   for (const model of models) {
     try {
       if (isThorough) await hearModel(model, pool);
@@ -64,7 +64,7 @@ async function hearAll(models: readonly Model[], pool: ModelPool, isThorough = f
   return heard;
 }
 
-function createEngine(heard: readonly HeardModel[], pool: ModelPool, modelsMax: number): Engine {
+function createEngine(heard: readonly AuditionedModel[], pool: ModelPool, modelsMax: number): Engine {
   const own = new Map<string, { model: Model; speaker: Speaker }>();
   for (const { model, speakers } of heard) {
     for (const speaker of speakers)
@@ -95,8 +95,8 @@ function createEngine(heard: readonly HeardModel[], pool: ModelPool, modelsMax: 
       segmentsAtOnce: 2,
       speakersFailAlone: true,
       segmentsSpokenMax: Math.min(modelsMax, heard.length),
-      firstSoundMsMax: patienceMs.firstSound,
-      stallMsMax: patienceMs.stall,
+      firstSoundMsMax: timeoutMs.firstSound,
+      stallMsMax: timeoutMs.stall,
     },
     ...(cloners[0] && { cloning: createZeroShotCloning(cloners[0]) }),
     async *speak(segment, signal): AsyncGenerator<SpokenPcm> {
@@ -124,7 +124,7 @@ async function inspect(
       };
     }
     const pool = new ModelPool({ processesMax: modelsMax, threads });
-    const heard = await hearAll(
+    const heard = await auditionAll(
       read.flatMap(({ model }) => model ?? []),
       pool,
       true,
