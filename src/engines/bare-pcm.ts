@@ -1,5 +1,5 @@
-// Sound that comes as bytes, from a speaker that was asked for bare samples (16 bits, one channel, little-endian) at a
-// rate. Should it send a WAV all the same, the rate that this tells is the one that counts.
+// Sound from a speaker that was requested to send raw samples (16 bits, one channel, little-endian) at a known rate. Where
+// it sends a WAV instead, the WAV's rate counts.
 import { Failure } from '../errors.ts';
 import type { SpokenPcm } from './engine.ts';
 import { wavPcm } from './wav-pcm.ts';

@@ -39,10 +39,12 @@ test('each request may have a limit of its own, and nobody overtakes the first',
   const one = await queue.take({ signal, slotsMax: 1 });
   const two = await queue.take({ signal, slotsMax: 2 });
   const order: string[] = [];
-  const waiting = [
-    queue.take({ signal, slotsMax: 1 }).then((release) => (order.push('one'), release())),
-    queue.take({ signal, slotsMax: 3 }).then((release) => (order.push('three'), release())),
-  ];
+  const take = async (name: string, slotsMax: number) => {
+    const release = await queue.take({ signal, slotsMax });
+    order.push(name);
+    release();
+  };
+  const waiting = [take('one', 1), take('three', 3)];
   one();
   two();
   await Promise.all(waiting);

@@ -1,6 +1,6 @@
-// What runs in a thread of flite's pool: it speaks one segment at a time, in as many runs of flite as it has parts, and
-// hands over the sound of each utterance as it is made, with the times of its words. A run that traps is tried once more
-// in a fresh instance, unless some of it was heard.
+// What runs in a thread of flite's pool: it speaks one segment at a time, in one run of flite for each part, and sends the
+// sound of each utterance as it is made, with the times of its words. A run that traps is repeated once in a fresh
+// instance, unless some of its sound was sent.
 import { secondsOf } from '../../audio/pcm.ts';
 import type { SpokenPcm, WordTime } from '../engine.ts';
 import { FliteProgram } from './flite-program.ts';
@@ -12,14 +12,14 @@ import { type ExpectedWord, parsePhones, timeWords } from './word-times.ts';
 
 export interface FliteThreadData {
   module: WasmModule;
-  /** The operator's voices, by the path that `-voice` names. */
+  /** Imported voices, by the path that `-voice` names. */
   voiceFiles: ReadonlyMap<string, Uint8Array>;
 }
 
 /** A segment, ready to be spoken. */
 export interface FliteTask {
   args: readonly string[];
-  /** The voice's own; undefined while it is being found out. */
+  /** The voice's own; undefined while it is not known yet. */
   sampleRateHz: number | undefined;
   parts: readonly (readonly SpokenToken[])[];
   timings: boolean;
@@ -33,7 +33,7 @@ class Cancelled extends Error {}
 serveJobs<FliteThreadData, FliteTask, SpokenPcm>(({ module, voiceFiles: files }) => {
   const program = new FliteProgram(module);
   const wordPhones = new WordPhones(program);
-  // The first run makes the instance and has its code compiled.
+  // The first run creates the instance and compiles its code.
   program.run({ args: ['-voice', 'rms'], text: 'Oh.' });
 
   return ({ args, sampleRateHz, parts, timings }, control) => {

@@ -1,6 +1,6 @@
-// The phones of words said alone, by which word times are found. They come from flite too: one run for all words that
-// are not known yet, each in a paragraph of its own and so in a line of its own, by the cheapest voice in a great hurry.
-// The words asked for last are remembered.
+// The phones of words spoken alone, from which word times are found. flite lists them: one run for all words not known yet,
+// each in a paragraph and so in a line of its own, with the fastest voice at the highest speed. The most recent words are
+// cached.
 import type { FliteProgram } from './flite-program.ts';
 
 const knownWordsMax = 4096;

@@ -1,5 +1,5 @@
-// Several servers that speak alike, as one: each request goes to the one with the fewest under way, of those in health. One
-// that fails is left out for a while, a longer one each time; if all are, the one whose time comes first is tried.
+// Several equal servers as one: each request goes to the healthy server with the fewest requests in progress. A server that
+// fails is skipped for a while, longer each time; when all are skipped, the one that returns first is tried.
 import { Failure } from '../../errors.ts';
 import type { SpeechServer } from './speech-server.ts';
 
