@@ -134,7 +134,7 @@ export interface Engine {
   speak(segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
   /** The name of what speaks one segment at a time, such as a loaded model: segments of the same are never given at once. */
   resourceOf?(segment: Segment): string;
-  /** Frees everything, once every segment was told to stop by its signal. Nothing is spoken afterwards. */
+  /** Frees everything, after the signal of every segment has aborted. Nothing is spoken afterwards. */
   close(): Promise<void>;
 }
 

@@ -6,13 +6,13 @@ import type { Engine, Segment, SpokenPcm } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 
 const usual = { firstSoundMsMax: 60_000, stallMsMax: 30_000 };
-/** How long an engine that was told to stop is waited for before its slot is given to another segment. */
+/** How long to wait for an engine to stop before its slot is given to another segment. */
 const stopMsMax = 5_000;
 const audiblePeak = 64;
 /** No text becomes more sound than this, however slowly it is spoken. */
 const soundSecondsMax = { start: 60, perChar: 1 };
 
-/** Is told what becomes of a run. */
+/** Called as a run goes on. */
 export interface RunObserver {
   onFirstSound?(): void;
   /** All was spoken, or the run failed with the error; neither where the reader left or aborted. */

@@ -46,7 +46,7 @@ serveJobs<FliteThreadData, FliteTask, SpokenPcm>(({ module, voiceFiles: files })
         const timer = words && new UtteranceTimer(words);
         program.run({
           ...run,
-          onLine: (line) => timer?.hear(line),
+          onLine: (line) => timer?.addLine(line),
           onSound(samples, heardRateHz) {
             if (control.isCancelled()) throw new Cancelled();
             if (heardRateHz !== (sampleRateHz ?? heardRateHz)) throw new Error('flite spoke with another voice');
@@ -77,7 +77,7 @@ class UtteranceTimer {
   }
 
   /** Takes the phones of the next utterance. */
-  hear(line: string): void {
+  addLine(line: string): void {
     this.#times = timeWords(this.#words, parsePhones(line));
     this.#words = this.#words.slice(this.#times.length);
   }

@@ -9,7 +9,7 @@ const silence = 'pau';
 
 export class WordPhones {
   readonly #program: FliteProgram;
-  /** The least recently asked for comes first. */
+  /** The least recently used comes first. */
   readonly #known = new Map<string, readonly string[]>();
 
   constructor(program: FliteProgram) {
@@ -39,7 +39,7 @@ export class WordPhones {
     if (words.length === 0) return [];
     const lines: string[] = [];
     this.#program.run({ args, text: words.join('\n\n'), onLine: (line) => lines.push(line) });
-    // Where lines and words do not pair, letters stand in for phones: only their number tells then.
+    // Where lines and words do not pair, letters stand in for phones: only their number counts then.
     if (lines.length !== words.length) return words.map((word) => [...word]);
     return lines.map((line, n) => {
       const phones = line.split(' ').filter((phone) => phone !== silence && phone !== '');

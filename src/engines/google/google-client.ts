@@ -28,9 +28,9 @@ interface SpeechOptions {
 export interface GoogleClient {
   listVoices(signal: AbortSignal): Promise<ListedVoice[]>;
   /** The bytes of a WAV, all at once. */
-  speak(asked: SpeechOptions & { text: string }, signal: AbortSignal): Promise<Buffer>;
+  speak(options: SpeechOptions & { text: string }, signal: AbortSignal): Promise<Buffer>;
   /** The bytes of bare samples as they are made, of all the texts in one call. */
-  stream(asked: SpeechOptions & { texts: readonly string[] }, signal: AbortSignal): AsyncGenerator<Buffer>;
+  stream(options: SpeechOptions & { texts: readonly string[] }, signal: AbortSignal): AsyncGenerator<Buffer>;
   /** Where REST is spoken, and the headers that sign in there. */
   url: string;
   signIn(): Promise<Headers>;
@@ -88,11 +88,11 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin): 
     async speak({ voice, text, speakingRate }, signal) {
       // The sample rate is the voice's own, and the WAV states it.
       const audioConfig = { audioEncoding: 'LINEAR16' as const, speakingRate };
-      const asked = { input: { text }, voice: toSelection(voice), audioConfig };
-      const [{ audioContent }] = await answered(client.synthesizeSpeech(asked, { ...calling, signal }), signal);
+      const options = { input: { text }, voice: toSelection(voice), audioConfig };
+      const [{ audioContent }] = await answered(client.synthesizeSpeech(options, { ...calling, signal }), signal);
       return Buffer.from((audioContent as Uint8Array | null) ?? []);
     },
-    stream: (asked, signal) => streamSpeech(client, asked, signal),
+    stream: (options, signal) => streamSpeech(client, options, signal),
     url,
     signIn: async () => new Headers(await auth.getRequestHeaders(url).catch(loginRefused)),
     close: async () => void (await client.close()),

@@ -111,9 +111,9 @@ function failureOf({ status, headers }: Response, text: string): Failure {
 }
 
 /** Retry-After (RFC 9110): seconds, or the date when they are over; undefined where it says neither. */
-function secondsIn(told: string | null): number | undefined {
-  if (told === null) return undefined;
-  const seconds = /^\d+$/.test(told) ? Number(told) : (Date.parse(told) - Date.now()) / 1000;
+function secondsIn(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
   return seconds > 0 ? Math.ceil(seconds) : undefined;
 }
 

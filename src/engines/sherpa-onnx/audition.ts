@@ -63,7 +63,7 @@ function buzz({ modelId, sampleRateHz }: Model): Reference {
   };
 }
 
-async function hear(spokenBy: SpokenBy, pool: ModelPool): Promise<Pcm> {
+async function speakAll(spokenBy: SpokenBy, pool: ModelPool): Promise<Pcm> {
   const pieces = await Array.fromAsync(
     pool.speak(spokenBy.model, generationOf(spokenBy), AbortSignal.timeout(auditionMsMax)),
   );
@@ -77,7 +77,7 @@ async function hear(spokenBy: SpokenBy, pool: ModelPool): Promise<Pcm> {
 
 async function hearSpeaker(model: Model, speaker: Speaker, pool: ModelPool): Promise<Pcm> {
   const text = await auditionText(model, speaker.voice.languageCodes[0]!);
-  const pcm = await hear({ model, speaker, text }, pool);
+  const pcm = await speakAll({ model, speaker, text }, pool);
   if (pcm.samples.some((sample) => Math.abs(sample) > audiblePeak)) return pcm;
   throw new Failure('engine_error', {}, new Error(`${speaker.voice.voiceId} makes no sound`));
 }
@@ -86,7 +86,7 @@ async function hearSpeaker(model: Model, speaker: Speaker, pool: ModelPool): Pro
 export async function hearModel(model: Model, pool: ModelPool): Promise<void> {
   const [speaker] = speakersOf(model, () => 0);
   if (speaker) await hearSpeaker(model, speaker, pool);
-  else await hear({ model, text: 'Hello there.', reference: buzz(model) }, pool);
+  else await speakAll({ model, text: 'Hello there.', reference: buzz(model) }, pool);
 }
 
 async function hearGains(model: Model, pool: ModelPool): Promise<number[]> {

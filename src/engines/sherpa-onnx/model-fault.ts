@@ -15,8 +15,8 @@ export interface ModelFaults {
 export function createModelFaults(): ModelFaults {
   const all: string[] = [];
   const add = (file: string, fault: string): void => {
-    const told = `${file} ${fault}`;
-    if (!all.includes(told)) all.push(told);
+    const message = `${file} ${fault}`;
+    if (!all.includes(message)) all.push(message);
   };
   return {
     all,

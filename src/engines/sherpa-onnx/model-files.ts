@@ -132,8 +132,8 @@ export function askOnnx({ onnx, faults }: ModelFiles, name: string) {
       const others = inputs.slice(types.length);
       const areNamed = further === 'any' || others.every(({ name: input }, n) => further[n]?.test(input));
       if (areRight && areNamed && outputs.length > 0) return;
-      const told = inputs.map(({ name: input, elementType }) => `${input}:${elementType}`).join(' ') || 'none';
-      fault(`has other inputs than a model of this kind (${told}); it is not what its metadata or its name says`);
+      const found = inputs.map(({ name: input, elementType }) => `${input}:${elementType}`).join(' ') || 'none';
+      fault(`has other inputs than a model of this kind (${found}); it is not what its metadata or its name says`);
     },
     inputs: file?.inputs.map((input) => input.name) ?? [],
     outputs: file?.outputs.map((output) => output.name) ?? [],

@@ -95,8 +95,8 @@ export async function readModel(folder: string): Promise<ReadModel> {
   if (!files || !found) return { modelId, faults: faults.all };
   const { kind, facts } = found;
   const { card } = files;
-  const told = card.languageCodes ?? toLanguageCodes(facts.languageHints);
-  if (told.length === 0) {
+  const stated = card.languageCodes ?? toLanguageCodes(facts.languageHints);
+  if (stated.length === 0) {
     faults.add(
       modelId,
       'does not say which language it speaks; name it in sonant-model.json: {"language_codes": ["en"]}',
@@ -104,7 +104,7 @@ export async function readModel(folder: string): Promise<ReadModel> {
   }
   if (faults.all.length > 0) return { modelId, faults: faults.all };
   const also = card.languageCodes ? [] : (facts.alsoSpeaks ?? []).flatMap(withLanguage);
-  const languageCodes = [...new Set([...told, ...also])];
+  const languageCodes = [...new Set([...stated, ...also])];
   const rules = ruleNames
     .filter((name) => files.sizes.has(name))
     .map((name) => join(folder, name))
@@ -154,8 +154,8 @@ function kindOf(files: ModelFiles, name: string): ModelKind {
     kokoro: 'kokoro',
     'kitten-tts': 'kitten',
   };
-  const told = kinds[askOnnx(files, name).text('model_type')];
-  if (told) return told;
+  const stated = kinds[askOnnx(files, name).text('model_type')];
+  if (stated) return stated;
   return files.sizes.has('voices.bin') ? 'kokoro' : 'vits';
 }
 

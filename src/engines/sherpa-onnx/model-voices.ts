@@ -43,19 +43,19 @@ export function speakersOf(model: Model, gainOf: (sid: number) => number): Speak
 function toSpeaker(model: Model, sid: number, gainDb: number): Speaker {
   const { modelId, kind, card, version, speakers, speakerNames, languageCodes } = model;
   const named = speakerNames[sid];
-  const told = card.speakers[sid];
+  const listed = card.speakers[sid];
   const own: NamedSpeaker = named === undefined ? {} : (model.speakerOf?.(named) ?? {});
-  const ownName = told?.name ?? named ?? String(sid);
+  const ownName = listed?.name ?? named ?? String(sid);
   const modelName = card.name ?? modelId;
-  const description = told?.description ?? card.description ?? `A neural voice of your own (${kindNames[kind]}).`;
+  const description = listed?.description ?? card.description ?? `A neural voice of your own (${kindNames[kind]}).`;
   const voice: Voice = {
-    voiceId: speakers === 1 ? modelId : `${modelId}-${toIdPart(told?.name ?? named) || sid}`,
-    name: speakers === 1 ? (told?.name ?? modelName) : `${modelName} ${ownName}`,
+    voiceId: speakers === 1 ? modelId : `${modelId}-${toIdPart(listed?.name ?? named) || sid}`,
+    name: speakers === 1 ? (listed?.name ?? modelName) : `${modelName} ${ownName}`,
     description,
     kind: 'stock',
     engine: 'sherpa-onnx',
-    languageCodes: told?.languageCodes ?? own.languageCodes ?? languageCodes,
-    labels: { model: kind, ...card.labels, ...own.labels, ...told?.labels },
+    languageCodes: listed?.languageCodes ?? own.languageCodes ?? languageCodes,
+    labels: { model: kind, ...card.labels, ...own.labels, ...listed?.labels },
     version,
     gainDb,
   };
