@@ -34,6 +34,7 @@ const ranks: Record<string, number> = {
   audio: 1,
   text: 1,
   clips: 1,
+  concurrency: 1,
   net: 1,
   secrets: 1,
   telemetry: 1,

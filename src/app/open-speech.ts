@@ -23,11 +23,12 @@ export interface OpenSpeechOptions {
 }
 
 export async function openSpeech({ config, definitions, listStored, watch }: OpenSpeechOptions): Promise<OpenedSpeech> {
+  const guards = createEngineGuards(watch);
   await using opened = new AsyncDisposableStack();
   const results = await Promise.allSettled(
     definitions.map(async (definition) => {
       const engine = await openEngine(config, definition);
-      if (engine) opened.defer(() => engine.close());
+      if (engine) opened.defer(() => guards(engine).close());
       return engine;
     }),
   );
@@ -37,7 +38,6 @@ export async function openSpeech({ config, definitions, listStored, watch }: Ope
   });
   const voices = createVoices(engines, listStored);
   const { speakingMax, waitingMax } = config;
-  const guards = createEngineGuards(watch);
   const slots = createSlots({ speakingMax, waitingMax });
   const speech = createSpeech({ voices, slots, guards });
   const kept = opened.move();

@@ -1,14 +1,14 @@
-// The contract of an engine, something that can speak. It says each Segment whole or throws, never leaving out a word;
-// yields sound as it is made, and stops making it when its reader has stopped; ends within 50 ms of an abort with the
-// signal's reason and leaves nothing running; keeps segments that are spoken at once apart; and fails with Failures:
-// `engine_error`, `engine_timeout`, `engine_unavailable`. It says `retryAfterSeconds` where the same may go well later, 0
-// where it was not told when, and leaves trying again, like waiting, to the heart. test/conformance/engine.ts checks it.
+// The contract of an engine, something that speaks. It speaks each Segment whole or throws, and never leaves out a word;
+// yields sound as it is made; soon after its signal aborts it has stopped, with nothing left running; and it keeps segments
+// that are spoken at once apart. It fails with `engine_error`, `engine_timeout` or `engine_unavailable`, and states
+// `retryAfterSeconds` where the same may succeed later, 0 where it does not know when. All else the guard does for every
+// engine (src/speech/engine-guard.ts): it waits for a turn, retries, watches the clock, refuses overlong segments and
+// silence, answers an abort, and answers for a closed engine. test/conformance/engine.ts checks both together.
 import type { Pcm } from '../audio/pcm.ts';
 import type { Settings, SettingValues } from '../setting.ts';
 
-/** Someone to speak with. */
 export interface Voice {
-  /** What callers ask for: 1 to 128 characters, unique over all engines. */
+  /** What callers send: 1 to 128 characters, unique over all engines. */
   voiceId: string;
   name: string;
   description: string;
@@ -17,19 +17,19 @@ export interface Voice {
   /** BCP-47 ranges: "en" covers "en-US" and "en-GB". The first is the voice's own. */
   languageCodes: readonly string[];
   labels: Readonly<Record<string, string>>;
-  /** Another one where the voice says the same text otherwise than before: what was kept of it is then out of date. */
+  /** Changes when the voice speaks the same text differently: clips of the version before are then out of date. */
   version: string;
   /**
-   * What brings this voice to the house loudness, -21 LUFS; the heart adds it. The engine measures a few sentences of
-   * the voice: `gainDbFor` (audio/loudness.ts) tells the gain of a sound. 0 is for a voice that is right as it is.
+   * The gain that brings this voice to the common loudness of -21 LUFS; it is applied outside the engine. Measure a few
+   * sentences with `gainDbFor` (audio/loudness.ts).
    */
   gainDb: number;
 }
 
-/** A stretch of text to speak in one breath of work: a few sentences at most. */
+/** A stretch of text to speak at once: a few sentences at most. */
 export interface Segment {
   voice: Voice;
-  /** What to say: words and the punctuation that colours them; never markup, never blank. */
+  /** Words and the punctuation that colours them; never markup, never blank, at most `segmentCharsMax`. */
   text: string;
   /** The language of the text, one that the voice covers. */
   languageCode: string;
@@ -37,9 +37,9 @@ export interface Segment {
   speakingRate: number;
   /** Whether word times are wanted. */
   timings: boolean;
-  /** First of its request: someone waits to hear it, so it goes before segments of requests already heard. */
+  /** First of its request, whose caller has heard nothing yet: it is begun before segments that are not. */
   urgent: boolean;
-  /** What the engine's `cloning.make` made, where a clone is to speak; the voice is then not one of `voices`. */
+  /** What the engine's `cloning.make` made, for a voice that is a clone; `voice` is then not one of `voices`. */
   clone?: Uint8Array;
 }
 
@@ -51,47 +51,45 @@ export interface WordTime {
   endSeconds: number;
 }
 
-/** A piece of a segment's sound. Word times may ride on any piece. */
+/** A piece of a segment's sound, all pieces at one rate. Word times may come with any piece. */
 export interface SpokenPcm extends Pcm {
   words?: readonly WordTime[];
 }
 
 export interface EngineCapabilities {
-  /** The speeds it does itself, to within 3 %; the heart does what lies beyond. */
+  /** The speeds that the engine reaches itself, to within 3 %; beyond them the sound is stretched. */
   speakingRates: { min: number; max: number };
-  /** Whether the engine itself times words; where not, the heart estimates. */
+  /** Whether the engine times words; where it does not, word times are estimated. */
   timings: boolean;
-  /** Whether it reads numbers, dates and abbreviations itself; where not, the heart spells them out in words. */
+  /** Whether it reads numbers, dates and abbreviations; where it does not, it is given them spelled out. */
   readsNumbers: boolean;
-  /**
-   * The longest segment it wants, in characters of text (UTF-16 units), at least 40: the heart gives it no longer one.
-   * One that is longer all the same is said whole, or refused with `engine_error` before any of it is heard.
-   */
+  /** The longest segment, in characters of text (UTF-16 units), at least 40. It is never given a longer one. */
   segmentCharsMax: number;
   /**
-   * How long the first segment of a request may be; absent for what people say in four seconds. To be stated by an engine
-   * that sends sound while it is at work on a segment, or is paid by the segment: short ones then gain nothing.
+   * The longest first segment of a request. Default: what people say in four seconds. State it for an engine that sends
+   * sound while it works on a segment, or is paid by the segment: short ones then gain nothing.
    */
   firstSegmentCharsMax?: number;
-  /** How many segments of one request are worth having in the works: the one being read and those begun behind it. */
+  /** How many segments of one request are worth having under way: the one being read and those begun behind it. */
   segmentsAtOnce: number;
-  /** The most segments it may be given in a minute, and the most it speaks at once, of all requests; absent for no limit. */
+  /** The most segments begun in a minute, of all requests. Default: no limit. */
   segmentsPerMinute?: number;
+  /** The most segments spoken at once, of all requests: it is never given more. Default: no limit. */
   segmentsSpokenMax?: number;
-  /** The most segments of clones in a minute, where these are counted apart. */
+  /** The most segments of clones begun in a minute, where these are counted apart. */
   cloneSegmentsPerMinute?: number;
-  /** Whether its speakers fail one by one, each a model of its own: one that does says nothing of the others. */
+  /** Whether each speaker is a model of its own, so that the failure of one says nothing about the others. */
   speakersFailAlone?: boolean;
-  /** How long to wait for the first sound of a segment, and then for more of it; absent for the usual. */
+  /** How long the first sound of a segment may take, and then each further piece. Default: one minute, 30 seconds. */
   firstSoundMsMax?: number;
   stallMsMax?: number;
 }
 
-/** What a person gives to be cloned, checked and brought to the engine's rate. */
+/** Recordings of a person to be cloned, checked and brought to the engine's rate. */
 export interface CloneSample {
   /** The person speaking freely. */
   reference: Pcm;
-  /** What is said in it; empty where that was not told. */
+  /** What is said in it; empty where that is not known. */
   referenceText: string;
   /** The same person saying the consent script. */
   consent: Pcm;
@@ -100,44 +98,47 @@ export interface CloneSample {
   languageCode: string;
 }
 
-/** How an engine makes voices of people. */
+/** How an engine clones voices. */
 export interface Cloning {
   /** BCP-47 ranges that samples may be in. */
   sampleLanguageCodes: readonly string[];
   /** BCP-47 ranges that a clone speaks besides the language of its sample. */
   languageCodesFor(sampleLanguageCode: string): readonly string[];
   sampleRateHz: number;
-  /** How much of a person it wants to hear. */
+  /** How long the reference may be. */
   sampleSeconds: { min: number; max: number };
-  /** How many it makes in a minute; absent for no limit. */
+  /** The most clones made in a minute. Default: no limit. */
   clonesPerMinute?: number;
-  /** Whether it must be told what is said in the reference. */
+  /** Whether it needs a transcript of the reference. */
   needsReferenceText: boolean;
-  /** What a person is to say to consent, by language; empty where the engine does not listen to that. */
+  /** What a person says to consent, by language; empty where the engine does not check that. */
   consentScripts: Readonly<Record<string, string>>;
   /**
-   * Answers what the clone is spoken from, whoever holds it holds the voice: it is kept encrypted, and comes back in
-   * `Segment.clone`. A sample that the engine does not take is `invalid_request`, naming the field.
+   * Returns the clone, from which the voice is spoken. Whoever holds it holds the voice: it is stored encrypted, and comes
+   * back in `Segment.clone`. A sample that the engine does not accept is `invalid_request`, naming the field.
    */
   make(sample: CloneSample, signal: AbortSignal): Promise<Uint8Array>;
 }
 
 export interface Engine {
   name: string;
-  /** Its own voices. Another array when they have become others. */
+  /** Its own voices. A different array after they have changed. */
   readonly voices: readonly Voice[];
   capabilities: EngineCapabilities;
   /** Absent where it cannot clone. */
   cloning?: Cloning;
-  speak(segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
   /**
-   * Ends what is running and frees everything. What was running fails with `engine_unavailable`, unless it was done, and
-   * so does every `speak` after it. To close again does nothing.
+   * Yields the sound of a segment; nothing where there is nothing to say in it. It ends when the engine has finished its
+   * work on the segment, also after an abort: the next segment may be begun then.
    */
+  speak(segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
+  /** The name of what speaks one segment at a time, such as a loaded model: segments of the same are never given at once. */
+  resourceOf?(segment: Segment): string;
+  /** Frees everything, after the signal of every segment has aborted. Nothing is spoken afterwards. */
   close(): Promise<void>;
 }
 
-/** What `sonant doctor` says of an engine: `absent` is fine for an optional one. */
+/** What `sonant doctor` reports of an engine: `absent` is fine for an optional one. */
 export interface EngineReport {
   state: 'ready' | 'absent' | 'broken';
   message: string;
@@ -145,31 +146,31 @@ export interface EngineReport {
 
 export interface EngineDefinition<S extends Settings = Settings> {
   name: string;
-  /** Set where Sonant does well without it. */
+  /** Whether Sonant runs without it. */
   isOptional?: boolean;
   settings: S;
   /** Finds out whether the engine can work here, and leaves nothing open. */
   inspect(settings: SettingValues<S>, dataDir: string): Promise<EngineReport>;
-  /** Opens it, or answers undefined where it is absent (optional and not installed). Throws where it is broken. */
+  /** Opens the engine; undefined where it is absent (optional and not installed). Throws where it is broken. */
   open(settings: SettingValues<S>, dataDir: string): Promise<Engine | undefined>;
   /**
-   * Takes in a voice that the operator brings, whole or not at all, and answers the ids of its voices: none where it only
-   * clones. Undefined where it is nothing of this engine's; `invalid_request` where it is, and cannot be used.
+   * Imports a voice of the operator's, whole or not at all, and returns the ids of its voices: none where it only clones.
+   * Undefined where the file is not for this engine; `invalid_request` where it is, and cannot be used.
    */
   importVoice?(brought: BroughtVoice): Promise<readonly string[] | undefined>;
 }
 
-/** A file or folder with a voice in it, of the operator's own. */
+/** A file or folder of the operator's with a voice in it. */
 export interface BroughtVoice {
   path: string;
   dataDir: string;
-  /** What it is to be called; absent for the name it has. */
+  /** The name of the voice. Default: the one it has. */
   name?: string;
   signal: AbortSignal;
-  /** Tells the operator how it goes. */
+  /** Reports progress to the operator. */
   print(line: string): void;
 }
 
-/** Keeps the types of a definition's settings; the registry forgets them. */
+/** Checks a definition against the types of its own settings, which the registry does not know. */
 export const defineEngine = <S extends Settings>(definition: EngineDefinition<S>): EngineDefinition =>
   definition as unknown as EngineDefinition;

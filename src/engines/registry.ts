@@ -1,4 +1,4 @@
-// What can speak here: one line an engine, the one that speaks by default first. Nothing else in src/ names one.
+// The engines, one line each, the default first. No other file in src/ outside its folder names one.
 import type { EngineDefinition } from './engine.ts';
 import { espeakNg } from './espeak-ng/espeak-ng.ts';
 import { flite } from './flite/flite.ts';

@@ -1,113 +1,87 @@
-// Those who wait for a place that is given back elsewhere too: of all who wait here for one of the same owner's, the
-// first asks for it, again and again, and at once when one is given back here; the others wait behind.
+// Queue for concurrency slots that other replicas can release too. Per owner, only the head of the queue polls for a slot:
+// every 20 ms, and at once when one is given back here or the request before it was answered.
+import { createSlotQueue as createTurns, SlotTimeout, type SlotQueue as Turns } from '../concurrency/slot-queue.ts';
 import { slotWaitMs } from './limiter.ts';
 
 export interface SlotQueue<Answer> {
-  /** Whether anybody waits. */
   isEmpty(owner: string): boolean;
-  /** What `ask` gets that is not undefined, or undefined where the wait is over. Rejects when the signal aborts. */
-  wait(owner: string, signal: AbortSignal, ask: () => Promise<Answer | undefined>): Promise<Answer | undefined>;
-  /** A place was given back here. */
+  /** The first answer of `poll` that is not undefined; undefined after `slotWaitMs`. Rejects when the signal aborts. */
+  wait(owner: string, signal: AbortSignal, poll: () => Promise<Answer | undefined>): Promise<Answer | undefined>;
+  /** A slot was given back here. */
   wake(owner: string): void;
 }
 
-interface Waiter<Answer> {
-  ask(): Promise<Answer | undefined>;
-  settle(answer: Promise<Answer | undefined>): void;
-  /** What ended the wait while its question was under way. */
-  over: Promise<undefined> | undefined;
-}
-
-interface Line<Answer> {
-  waiting: Waiter<Answer>[];
-  /** Who is first asks now. */
-  asking: Waiter<Answer> | undefined;
+interface Polling {
+  turns: Turns;
   isWoken: boolean;
   endPause(): void;
 }
 
-const askEveryMs = 20;
+const pollEveryMs = 20;
 
 export function createSlotQueue<Answer>(): SlotQueue<Answer> {
-  const lines = new Map<string, Line<Answer>>();
-
-  const pause = (line: Line<Answer>) =>
-    new Promise<void>((resolve) => {
-      if (line.isWoken) return resolve();
-      const timer = setTimeout(resolve, askEveryMs);
-      line.endPause = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-
-  const walk = async (owner: string, line: Line<Answer>) => {
-    let hasAnswer = false;
-    while (line.waiting.length > 0) {
-      if (!hasAnswer) await pause(line);
-      line.isWoken = false;
-      const [first] = line.waiting;
-      if (!first) break;
-      line.asking = first;
-      const answer = first.ask();
-      const outcome = await answer.catch(() => null);
-      line.asking = undefined;
-      hasAnswer = outcome !== undefined;
-      if (hasAnswer || first.over) {
-        line.waiting.splice(line.waiting.indexOf(first), 1);
-        first.settle(hasAnswer ? answer : first.over!);
-      }
-    }
-    lines.delete(owner);
-  };
-
-  const lineOf = (owner: string, waiter: Waiter<Answer>): Line<Answer> => {
-    const known = lines.get(owner);
-    if (known) {
-      known.waiting.push(waiter);
-      return known;
-    }
-    const line: Line<Answer> = { waiting: [waiter], asking: undefined, isWoken: false, endPause() {} };
-    lines.set(owner, line);
-    void walk(owner, line);
-    return line;
+  const pollings = new Map<string, Polling>();
+  const pollingOf = (owner: string): Polling => {
+    const known = pollings.get(owner);
+    if (known) return known;
+    const polling: Polling = { turns: createTurns({ slotsMax: 1 }), isWoken: false, endPause() {} };
+    pollings.set(owner, polling);
+    return polling;
   };
 
   return {
-    isEmpty: (owner) => !lines.get(owner)?.waiting.length,
-    wait(owner, signal, ask) {
-      if (signal.aborted) return Promise.reject(signal.reason);
-      return new Promise((resolve) => {
-        const leave = (over: Promise<undefined>) => {
-          // What is under way may still bring a place.
-          waiter.over ??= over;
-          over.catch(() => {});
-          if (line.asking === waiter) return;
-          const at = line.waiting.indexOf(waiter);
-          if (at < 0) return;
-          line.waiting.splice(at, 1);
-          waiter.settle(over);
-        };
-        const abort = () => leave(Promise.reject(signal.reason));
-        const timer = setTimeout(() => leave(Promise.resolve(undefined)), slotWaitMs);
-        const waiter: Waiter<Answer> = {
-          ask,
-          over: undefined,
-          settle(answer) {
-            clearTimeout(timer);
-            signal.removeEventListener('abort', abort);
-            resolve(answer);
-          },
-        };
-        signal.addEventListener('abort', abort, { once: true });
-        const line = lineOf(owner, waiter);
-      });
+    isEmpty: (owner) => !pollings.has(owner),
+    async wait(owner, signal, poll) {
+      const endsMs = performance.now() + slotWaitMs;
+      const polling = pollingOf(owner);
+      const { turns } = polling;
+      try {
+        const release = await turns.take({ signal, waitMsMax: slotWaitMs });
+        return await pollUntil(endsMs, polling, { signal, poll }).finally(release);
+      } catch (error) {
+        if (error instanceof SlotTimeout) return undefined;
+        throw error;
+      } finally {
+        if (turns.held + turns.waiting === 0) pollings.delete(owner);
+      }
     },
     wake(owner) {
-      const line = lines.get(owner);
-      if (!line) return;
-      line.isWoken = true;
-      line.endPause();
+      const polling = pollings.get(owner);
+      if (!polling) return;
+      polling.isWoken = true;
+      polling.endPause();
     },
   };
+}
+
+interface Poll<Answer> {
+  signal: AbortSignal;
+  poll(): Promise<Answer | undefined>;
+}
+
+async function pollUntil<Answer>(endsMs: number, polling: Polling, { signal, poll }: Poll<Answer>) {
+  for (;;) {
+    await pause(polling, Math.min(pollEveryMs, endsMs - performance.now()), signal);
+    signal.throwIfAborted();
+    if (!polling.isWoken && performance.now() >= endsMs) return undefined;
+    polling.isWoken = false;
+    // An answer counts even when the signal has aborted meanwhile: it may be a slot, which the caller then gives back.
+    const answer = await poll();
+    if (answer === undefined) continue;
+    polling.isWoken = true;
+    return answer;
+  }
+}
+
+/** Waits until the time is over, the owner is woken, or the signal aborts. */
+async function pause(polling: Polling, ms: number, signal: AbortSignal): Promise<void> {
+  if (polling.isWoken || ms <= 0 || signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  polling.endPause = resolve;
+  const end = () => resolve();
+  signal.addEventListener('abort', end, { once: true });
+  await promise;
+  clearTimeout(timer);
+  signal.removeEventListener('abort', end);
 }

@@ -1,40 +1,40 @@
-// A circuit breaker: after so many failures in a row its engine is left in peace for a while, a longer one each time, so
-// that callers are told at once instead of waiting for what will not come. Then one segment tries it out, and only if
-// that goes well do the others follow. An engine that says itself how long it wants peace gets it at once.
+// A circuit breaker: after several failures in a row its engine is not called for a while, longer each time, and requests
+// fail at once. Then one segment probes the engine, and only when it succeeds do the others follow. An engine that states
+// itself how long it wants to rest is not called for that time.
 import { Failure } from '../errors.ts';
 
 export interface Breaker {
-  /** How long until the engine may be asked again; 0 for now. */
+  /** How long until the engine may be called again; 0 for now. */
   restMs(): number;
-  /** A Failure `engine_unavailable` with the wait where the engine may not be asked. */
+  /** Throws `engine_unavailable`, with the wait, while the engine may not be called. */
   check(): void;
-  /** Asks for a try, where that may be. Every try has an end. */
+  /** Begins a try, or throws as `check` does. Every try must be ended. */
   begin(): Try;
   readonly state: 'closed' | 'open' | 'half_open';
 }
 
 export interface Try {
-  /** The engine does speak; how it ends is still to come. */
+  /** The first sound has come. */
   isHeard(): void;
   wentWell(): void;
-  /** `peaceMs` is what the engine asks for. */
-  failed(peaceMs?: number): void;
-  /** Nothing was learned from it. */
+  /** `wantedRestMs` is what the engine states. */
+  failed(wantedRestMs?: number): void;
+  /** Cancelled: it shows nothing about the engine. */
   calledOff(): void;
 }
 
 const failuresMax = 5;
 const restMsFirst = 2_000;
 const restMsMax = 60_000;
-/** So that many services do not come back in the same moment. */
+/** So that many services do not return at the same moment. */
 const restJitter = 0.2;
-/** What callers are told while one segment is trying the engine out. */
+/** The wait that is reported while a segment probes the engine. */
 const tryMs = 1_000;
 
 export function createCircuitBreaker(now: () => number = () => performance.now()): Breaker {
   let failures = 0;
   let restMsNext = restMsFirst;
-  /** Until when nobody asks; undefined while it is closed. */
+  /** Until when the engine is not called; undefined while the breaker is closed. */
   let openUntil: number | undefined;
   let probe: object | undefined;
 
@@ -43,9 +43,9 @@ export function createCircuitBreaker(now: () => number = () => performance.now()
     restMsNext = restMsFirst;
     openUntil = undefined;
   };
-  const open = (peaceMs = 0) => {
+  const open = (wantedRestMs = 0) => {
     const restMs = restMsNext * (1 - restJitter * Math.random());
-    openUntil = now() + Math.min(Math.max(restMs, peaceMs), restMsMax);
+    openUntil = now() + Math.min(Math.max(restMs, wantedRestMs), restMsMax);
     restMsNext = Math.min(restMsNext * 2, restMsMax);
   };
   const restMs = () => {
@@ -74,11 +74,11 @@ export function createCircuitBreaker(now: () => number = () => performance.now()
       let isProbe = openUntil !== undefined;
       if (isProbe) probe = own;
       let isOver = false;
-      const end = (learn: () => void) => () => {
+      const end = (report: () => void) => () => {
         if (isOver) return;
         isOver = true;
         if (probe === own) probe = undefined;
-        learn();
+        report();
       };
       return {
         isHeard() {
@@ -88,13 +88,14 @@ export function createCircuitBreaker(now: () => number = () => performance.now()
           close();
         },
         wentWell: end(() => {
-          // One that was begun before the breaker opened says nothing of how it is now.
+          // A try begun before the breaker opened shows nothing about the engine now.
           if (isProbe || openUntil === undefined) close();
         }),
-        failed: (peaceMs = 0) =>
+        failed: (wantedRestMs = 0) =>
           end(() => {
             failures++;
-            if (isProbe || (openUntil === undefined && (failures >= failuresMax || peaceMs > 0))) open(peaceMs);
+            if (isProbe || (openUntil === undefined && (failures >= failuresMax || wantedRestMs > 0)))
+              open(wantedRestMs);
           })(),
         calledOff: end(() => {}),
       };

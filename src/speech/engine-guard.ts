@@ -1,24 +1,27 @@
-// All that stands between the heart and an engine: its quotas (the governor), how long it is waited for, what is tried
-// again, and when it is left in peace (the breaker). Engines do none of it themselves. A segment of which anything was
-// heard is never said again; one of which nothing was may be, after a failure that says that it may pass.
+// Wraps an engine with its concurrency limit and quota, its contract (engine-run.ts), retries and a circuit breaker, and
+// answers for it once it is closed; engines implement none of these. A segment of which any sound was sent is never spoken
+// again; after a failure before the first sound that says that it may pass, the segment is tried again.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PushQueue } from '../concurrency/push-queue.ts';
 import type { Engine, Segment, SpokenPcm } from '../engines/engine.ts';
 import { Failure, type Reason } from '../errors.ts';
 import { type Breaker, createCircuitBreaker, type Try } from './circuit-breaker.ts';
-import { eagerly } from './eager.ts';
-import { createEngineQuota, createSeats, type EngineLimits, type EngineQuota } from './engine-quota.ts';
+import { runEngine } from './engine-run.ts';
+import { createEngineTurns } from './engine-turns.ts';
 
 export interface EngineGuard {
   speak(segment: Segment, callerId: string, signal: AbortSignal): AsyncIterable<SpokenPcm>;
-  /** How long until the engine may be asked again for that voice, a clone or one of its own; 0 for now. */
+  /** How long until the engine may be called again for that voice, a clone or one of its own; 0 for now. */
   restMs(voiceId: string, isClone: boolean): number;
-  /** The worst that any of its breakers is in. */
+  /** Ends what is running, as any later call, with `engine_unavailable`, and closes the engine. */
+  close(): Promise<void>;
+  /** The worst state of its breakers. */
   readonly state: Breaker['state'];
   /** Segments that wait for their turn. */
   readonly waiting: number;
 }
 
-/** What happened at an engine, for whoever counts. */
+/** What metrics are made of. */
 export interface EngineWatch {
   onSegment(engine: string, ended: { outcome: 'spoken' | 'left' | Reason; firstSoundMs: number | undefined }): void;
   onRetry(engine: string): void;
@@ -36,65 +39,45 @@ export function createEngineGuards(watch?: EngineWatch): EngineGuards {
   };
 }
 
-const usual = { firstSoundMsMax: 60_000, stallMsMax: 30_000 };
 const states = ['closed', 'half_open', 'open'] as const;
 const speakersKnownMax = 1_000;
 const attemptsMax = 3;
 const retryMsFirst = 250;
-/** Who is to wait longer than this is told so instead. */
+/** Longer waits fail at once with `retryAfterSeconds`. */
 const retryMsMax = 2_000;
 const retryJitter = 0.5;
 
-/** What is counted together: all of an engine, or its clones apart from its own voices. */
-interface Lane {
-  breaker: Breaker;
-  quota: EngineQuota | undefined;
-}
-
-function openLane(limits: EngineLimits): Lane {
-  const isLimited = Object.values(limits).some((limit) => limit !== undefined);
-  return { breaker: createCircuitBreaker(), quota: isLimited ? createEngineQuota(limits) : undefined };
-}
-
 export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGuard {
-  const { segmentsPerMinute, segmentsSpokenMax, cloneSegmentsPerMinute } = engine.capabilities;
-  const seats = segmentsSpokenMax === undefined ? undefined : createSeats(segmentsSpokenMax);
-  const own = openLane({ segmentsPerMinute, seats });
-  const clones =
-    cloneSegmentsPerMinute === undefined ? own : openLane({ segmentsPerMinute: cloneSegmentsPerMinute, seats });
-  const laneOf = (isClone: boolean) => (isClone ? clones : own);
-  /** Of speakers that fail one by one; the least lately used are forgotten. */
-  const speakerBreakers = new Map<string, Breaker>();
-  const breakerOf = (voiceId: string, isClone: boolean): Breaker => {
-    if (!engine.capabilities.speakersFailAlone) return laneOf(isClone).breaker;
-    const breaker = speakerBreakers.get(voiceId) ?? createCircuitBreaker();
-    speakerBreakers.delete(voiceId);
-    speakerBreakers.set(voiceId, breaker);
-    if (speakerBreakers.size > speakersKnownMax) speakerBreakers.delete(speakerBreakers.keys().next().value!);
-    return breaker;
-  };
-  const breakerFor = ({ voice, clone }: Segment) => breakerOf(voice.voiceId, clone !== undefined);
+  const turns = createEngineTurns(engine);
+  const breakers = createBreakers(engine);
+  const closing = new AbortController();
+  let closed: Promise<void> | undefined;
 
   async function* attempt(segment: Segment, callerId: string, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
-    const { quota } = laneOf(segment.clone !== undefined);
-    const breaker = breakerFor(segment);
-    // Nobody waits for a turn at an engine that is left in peace.
-    if (quota) breaker.check();
-    const giveBack = await quota?.take({ callerId, urgent: segment.urgent, signal });
+    const breaker = breakers.of(segment.voice.voiceId, segment.clone !== undefined);
+    // No segment waits for a turn at an engine that is not called.
+    breaker.check();
+    const endTurn = await turns.take(segment, callerId, signal);
     let trial: Try;
     try {
       trial = breaker.begin();
     } catch (error) {
-      giveBack?.(true);
+      endTurn?.(true);
       throw error;
     }
-    const spoken = watched(engine, segment, { signal, trial, watch });
-    if (giveBack) yield* eagerly(spoken, giveBack);
-    else yield* spoken;
+    const observer = createObserver(engine.name, trial, watch);
+    try {
+      if (endTurn) yield* readEagerly((by) => runEngine(engine, segment, by, { ...observer, onIdle: endTurn }), signal);
+      else yield* runEngine(engine, segment, signal, observer);
+    } finally {
+      observer.leave();
+    }
   }
 
-  async function* speak(segment: Segment, callerId: string, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
-    const breaker = breakerFor(segment);
+  async function* speak(segment: Segment, callerId: string, callersSignal: AbortSignal): AsyncGenerator<SpokenPcm> {
+    const signal = AbortSignal.any([callersSignal, closing.signal]);
+    signal.throwIfAborted();
+    const breaker = breakers.of(segment.voice.voiceId, segment.clone !== undefined);
     for (let attempts = 1; ; attempts++) {
       let isHeard = false;
       try {
@@ -106,7 +89,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
       } catch (error) {
         signal.throwIfAborted();
         const mayTry = attempts < attemptsMax && !isHeard && breaker.restMs() === 0;
-        const waitMs = mayTry ? passesInMs(error, attempts) : undefined;
+        const waitMs = mayTry ? retryWaitMs(error, attempts) : undefined;
         if (waitMs === undefined) throw error;
         watch?.onRetry(engine.name);
         await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
@@ -116,111 +99,113 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
 
   return {
     speak,
-    restMs: (voiceId, isClone) => breakerOf(voiceId, isClone).restMs(),
+    restMs: (voiceId, isClone) => breakers.of(voiceId, isClone).restMs(),
+    close() {
+      closing.abort(new Failure('engine_unavailable'));
+      closed ??= engine.close();
+      return closed;
+    },
     get state() {
-      const breakers = [own.breaker, clones.breaker, ...speakerBreakers.values()];
-      return states.findLast((state) => breakers.some((breaker) => breaker.state === state)) ?? 'closed';
+      return breakers.worst();
     },
     get waiting() {
-      const lanes = new Set([own, clones]);
-      return lanes.values().reduce((count, { quota }) => count + (quota?.waiting ?? 0), 0);
+      return turns.waiting();
+    },
+  };
+}
+
+/** A breaker for the engine's own voices and one for its clones, where these have a quota; or one for each voice. */
+function createBreakers({ capabilities }: Engine) {
+  const own = createCircuitBreaker();
+  const clones = capabilities.cloneSegmentsPerMinute === undefined ? own : createCircuitBreaker();
+  /** Where speakers fail one by one; the least recently used are dropped. */
+  const bySpeaker = new Map<string, Breaker>();
+
+  return {
+    of(voiceId: string, isClone: boolean): Breaker {
+      if (!capabilities.speakersFailAlone) return isClone ? clones : own;
+      const breaker = bySpeaker.get(voiceId) ?? createCircuitBreaker();
+      bySpeaker.delete(voiceId);
+      bySpeaker.set(voiceId, breaker);
+      if (bySpeaker.size > speakersKnownMax) bySpeaker.delete(bySpeaker.keys().next().value!);
+      return breaker;
+    },
+    worst(): Breaker['state'] {
+      const all = [own, clones, ...bySpeaker.values()];
+      return states.findLast((state) => all.some((breaker) => breaker.state === state)) ?? 'closed';
     },
   };
 }
 
 /** How long to wait before another try; undefined where none can help, or not soon. */
-function passesInMs(error: unknown, attempts: number): number | undefined {
-  const askedMs = peaceMsOf(error);
-  if (askedMs === undefined || askedMs > retryMsMax) return undefined;
-  // Not all at once, when the time that was told is over.
-  return askedMs + retryMsFirst * 2 ** (attempts - 1) * (1 - retryJitter * Math.random());
+function retryWaitMs(error: unknown, attempts: number): number | undefined {
+  const afterMs = retryAfterMs(error);
+  if (afterMs === undefined || afterMs > retryMsMax) return undefined;
+  // Jitter, so that requests that failed together are not tried again together.
+  return afterMs + retryMsFirst * 2 ** (attempts - 1) * (1 - retryJitter * Math.random());
 }
 
-/** How long the engine asks for peace, where what failed may go well after it. */
-const peaceMsOf = (error: unknown): number | undefined => {
+const retryAfterMs = (error: unknown): number | undefined => {
   if (!(error instanceof Failure) || error.facts.retryAfterSeconds === undefined) return undefined;
   return error.facts.retryAfterSeconds * 1000;
 };
 
-/** Whether it tells of the engine's state, and not of the text. */
+/** Whether the failure is the engine's, and not that of the text. */
 const isOfEngine = (error: unknown): boolean =>
   !(error instanceof Failure) ||
   error.reason === 'engine_unavailable' ||
   error.reason === 'engine_timeout' ||
   (error.reason === 'engine_error' && error.facts.retryAfterSeconds !== undefined);
 
-interface Watching {
-  signal: AbortSignal;
-  trial: Try;
-  watch: EngineWatch | undefined;
-}
-
-/** The engine's sound, given up when none comes; tells the breaker and whoever counts how it went. */
-async function* watched(
-  engine: Engine,
-  segment: Segment,
-  { signal, trial, watch }: Watching,
-): AsyncGenerator<SpokenPcm> {
-  const { firstSoundMsMax, stallMsMax } = { ...usual, ...engine.capabilities };
+/** Reports to the breaker and the metrics how a run went. */
+function createObserver(engine: string, trial: Try, watch: EngineWatch | undefined) {
   const startedMs = performance.now();
   let firstSoundMs: number | undefined;
-  let outcome: Parameters<EngineWatch['onSegment']>[1]['outcome'] = 'left';
-  const patience = createPatience(firstSoundMsMax);
-  const pieces = engine.speak(segment, AbortSignal.any([signal, patience.signal]))[Symbol.asyncIterator]();
-  try {
-    for (;;) {
-      const { done, value } = await patience.await(pieces.next());
-      if (done) break;
-      if (firstSoundMs === undefined) {
-        firstSoundMs = performance.now() - startedMs;
-        trial.isHeard();
-        patience.last(stallMsMax);
-      }
-      yield value;
-    }
-    trial.wentWell();
-    outcome = 'spoken';
-  } catch (error) {
-    if (!signal.aborted) {
-      outcome = error instanceof Failure ? error.reason : 'internal_error';
-      const peaceMs = peaceMsOf(error) ?? 0;
-      if (isOfEngine(error)) trial.failed(peaceMs > retryMsMax ? peaceMs : 0);
-      else trial.wentWell();
-    }
-    throw error;
-  } finally {
-    trial.calledOff();
-    patience.end();
-    if (outcome === 'left') pieces.return?.()?.catch(() => {});
-    watch?.onSegment(engine.name, { outcome, firstSoundMs });
-  }
-}
-
-/** Waits for so long and no longer, while it is waited for and not between. */
-function createPatience(firstMs: number) {
-  const givenUp = new AbortController();
-  const late = Promise.withResolvers<never>();
-  late.promise.catch(() => {});
-  let ms = firstMs;
-  let timer: NodeJS.Timeout | undefined;
-  const giveUp = () => {
-    const failure = new Failure('engine_timeout', {}, new Error(`no sound for ${ms} ms`));
-    givenUp.abort(failure);
-    late.reject(failure);
+  let isOver = false;
+  const end = (outcome: Parameters<EngineWatch['onSegment']>[1]['outcome']) => {
+    if (!isOver) watch?.onSegment(engine, { outcome, firstSoundMs });
+    isOver = true;
   };
   return {
-    signal: givenUp.signal,
-    last: (nextMs: number) => {
-      ms = nextMs;
+    onFirstSound(): void {
+      firstSoundMs = performance.now() - startedMs;
+      trial.isHeard();
     },
-    async await<T>(work: Promise<T>): Promise<T> {
-      timer = setTimeout(giveUp, ms);
-      try {
-        return await Promise.race([work, late.promise]);
-      } finally {
-        clearTimeout(timer);
-      }
+    onEnd(ended: { error?: unknown }): void {
+      const { error } = ended;
+      const restMs = retryAfterMs(error) ?? 0;
+      if ('error' in ended && isOfEngine(error)) trial.failed(restMs > retryMsMax ? restMs : 0);
+      else trial.wentWell();
+      if (!('error' in ended)) end('spoken');
+      else end(error instanceof Failure ? error.reason : 'internal_error');
     },
-    end: () => clearTimeout(timer),
+    leave(): void {
+      trial.calledOff();
+      end('left');
+    },
   };
+}
+
+/** Reads as fast as the engine speaks, so that a slow reader does not hold its turn. A segment is small enough to wait. */
+async function* readEagerly(
+  run: (signal: AbortSignal) => AsyncIterable<SpokenPcm>,
+  signal: AbortSignal,
+): AsyncGenerator<SpokenPcm> {
+  const queue = new PushQueue<SpokenPcm>();
+  const leaving = new AbortController();
+  const abort = () => queue.abort(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  const read = async () => {
+    for await (const piece of run(AbortSignal.any([signal, leaving.signal]))) queue.push(piece);
+  };
+  read().then(
+    () => queue.end(),
+    (error) => queue.fail(error),
+  );
+  try {
+    yield* queue.pull();
+  } finally {
+    signal.removeEventListener('abort', abort);
+    leaving.abort(new Error('the reader left'));
+  }
 }

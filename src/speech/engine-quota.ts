@@ -1,7 +1,7 @@
-// An engine's own limits: so many segments at once, so many begun a minute, as it states them. First segments go before
-// others, and turns go round the callers, segment by segment, so that one with a hundred requests delays another's
-// first sound by no more than the segment that is being spoken. A request whose first segment would wait too long is told
-// `engine_unavailable`, and when its turn will be; one that is heard already waits as long as it takes.
+// The quota of an engine: how many segments it speaks at once and how many it begins in a minute. Urgent segments, the first
+// of their requests, are begun before others, and turns go round the callers segment by segment. An urgent segment that
+// would wait too long is rejected with `engine_unavailable` and the time of its turn; the others wait as long as it takes.
+import { createSlotQueue, type SlotQueue } from '../concurrency/slot-queue.ts';
 import { Failure } from '../errors.ts';
 
 export interface QuotaRequest {
@@ -11,168 +11,141 @@ export interface QuotaRequest {
   signal: AbortSignal;
 }
 
-/** Ends a turn; one in which the engine was not asked counts for nothing. */
-export type GiveBack = (isUnused?: boolean) => void;
+/** Ends a turn. With `isUnused`, the engine was not called, and the turn does not count. */
+export type EndTurn = (isUnused?: boolean) => void;
 
 export interface EngineQuota {
-  /** Resolves when it may be spoken, with the function that ends the turn. */
-  take(segment: QuotaRequest): Promise<GiveBack>;
+  /** Resolves when the segment may be begun. */
+  take(segment: QuotaRequest): Promise<EndTurn>;
   readonly waiting: number;
-}
-
-/** How long the first segment of a request may wait. */
-const firstWaitMsMax = 10_000;
-const minuteMs = 60_000;
-/** For how many minutes of the engine's work one caller is told times of its own. */
-const minutesToldMax = 3;
-
-interface Waiter {
-  begin(): void;
 }
 
 export interface EngineLimits {
   segmentsPerMinute?: number | undefined;
-  /** How many are spoken at once, by all governors that share them. */
+  /** How many segments are spoken at once, by all quotas that share these seats. */
   seats?: Seats | undefined;
 }
 
-/** Places at an engine. */
+/** Limits what several quotas speak at once together. */
 export interface Seats {
   isFull(): boolean;
-  take(): void;
-  /** Gives one back, and tells those who wait. */
-  leave(): void;
-  onFree(listener: () => void): void;
+  share(queue: SlotQueue): void;
+  /** Admits whoever may begin in a seat that was given back. */
+  admit(): void;
 }
 
+/** How long the first segment of a request may wait. */
+const urgentWaitMsMax = 10_000;
+const minuteMs = 60_000;
+/** For how many minutes of the engine's work one caller is given turns of its own. */
+const bookedMinutesMax = 3;
+
 export function createSeats(max: number): Seats {
-  const listeners: (() => void)[] = [];
-  let taken = 0;
+  const queues: SlotQueue[] = [];
   return {
-    isFull: () => taken >= max,
-    take: () => void taken++,
-    leave() {
-      taken--;
-      for (const listener of listeners) listener();
+    isFull: () => queues.reduce((sum, { held }) => sum + held, 0) >= max,
+    share: (queue) => void queues.push(queue),
+    admit() {
+      for (const queue of queues) queue.admit();
     },
-    onFree: (listener) => void listeners.push(listener),
   };
 }
 
 export function createEngineQuota(limits: EngineLimits, now: () => number = () => performance.now()): EngineQuota {
   const { segmentsPerMinute = Infinity, seats = createSeats(Infinity) } = limits;
-  /** Callers in the order of their turns; each with its segments in the order they came. First segments have their own. */
-  const urgentLines = new Map<string, Waiter[]>();
-  const otherLines = new Map<string, Waiter[]>();
-  /** When those who were sent away were told to come again. */
-  const promises = new Map<string, number[]>();
-  /** When each segment of the last minute was begun, the oldest first. */
-  const begun: number[] = [];
-  let timer: NodeJS.Timeout | undefined;
-
-  /** How long until the engine takes another, with so many before it; what is spoken ends when it ends. */
-  const waitMsFor = (before: number): number => {
-    while (begun.length > 0 && begun[0]! + minuteMs <= now()) begun.shift();
-    const at = begun.length + before - segmentsPerMinute;
-    if (!(at >= 0)) return 0;
-    const rounds = Math.floor(at / segmentsPerMinute);
-    const since = begun[at % segmentsPerMinute] ?? now();
-    return since + (rounds + 1) * minuteMs - now();
-  };
-
-  const goOn = () => {
-    clearTimeout(timer);
-    timer = undefined;
-    while (urgentLines.size + otherLines.size > 0 && !seats.isFull()) {
-      const waitMs = waitMsFor(0);
-      if (waitMs > 0) {
-        timer = setTimeout(goOn, Math.ceil(waitMs));
-        return;
-      }
-      const lines = urgentLines.size > 0 ? urgentLines : otherLines;
-      const [callerId, line] = lines.entries().next().value!;
-      lines.delete(callerId);
-      const next = line.shift()!;
-      if (line.length > 0) lines.set(callerId, line);
-      next.begin();
-    }
-  };
-
-  const begin = (): GiveBack => {
-    seats.take();
-    const atMs = now();
-    if (segmentsPerMinute < Infinity) begun.push(atMs);
-    let isHeld = true;
-    return (isUnused = false) => {
-      if (!isHeld) return;
-      isHeld = false;
-      const at = isUnused ? begun.lastIndexOf(atMs) : -1;
-      if (at >= 0) begun.splice(at, 1);
-      seats.leave();
-    };
-  };
-  seats.onFree(goOn);
-
-  /** How many stand before the caller's next: all of its own, and of each other caller one for each of its own. */
-  const aheadOf = (callerId: string, countOf: (callerId: string) => number): number => {
-    const own = countOf(callerId);
-    let ahead = own;
-    for (const other of new Set([...urgentLines.keys(), ...promises.keys()]))
-      if (other !== callerId) ahead += Math.min(countOf(other), own + 1);
-    return ahead;
-  };
-  const waitingOf = (callerId: string) => urgentLines.get(callerId)?.length ?? 0;
-  /** Those who wait, and those who were told to come and have not yet. */
-  const expectedOf = (callerId: string) => {
-    const told = promises.get(callerId);
-    while (told && told.length > 0 && told[0]! <= now()) told.shift();
-    if (told?.length === 0) promises.delete(callerId);
-    return waitingOf(callerId) + (told?.length ?? 0);
-  };
-
-  /** When a segment that cannot wait is to come again: at a time that nobody else was told. */
-  const promiseMs = (callerId: string): number => {
-    const waitMs = waitMsFor(aheadOf(callerId, expectedOf));
-    const told = promises.get(callerId) ?? [];
-    // Who asks on without waiting is not told to come ever later.
-    if (told.length < minutesToldMax * segmentsPerMinute) promises.set(callerId, [...told, now() + waitMs]);
-    return waitMs;
-  };
-
-  const countIn = (lines: ReadonlyMap<string, Waiter[]>) =>
-    lines.values().reduce((count, line) => count + line.length, 0);
+  const rate = createRateWindow(segmentsPerMinute, now);
+  const queue = createSlotQueue({ delayMs: () => (seats.isFull() ? Infinity : rate.delayMs(0)) });
+  const bookings = createBookings(queue, rate, now);
+  seats.share(queue);
 
   return {
     get waiting() {
-      return countIn(urgentLines) + countIn(otherLines);
+      return queue.waiting;
     },
-    take({ callerId, urgent, signal }) {
-      if (signal.aborted) return Promise.reject(signal.reason);
-      if (urgent && waitMsFor(aheadOf(callerId, waitingOf)) > firstWaitMsMax) {
+    async take({ callerId, urgent, signal }) {
+      signal.throwIfAborted();
+      if (urgent && bookings.waitMs(callerId) > urgentWaitMsMax) {
         const message = 'The speech engine may not be asked so often; try again.';
-        const retryAfterSeconds = Math.ceil(promiseMs(callerId)) / 1000;
-        return Promise.reject(new Failure('engine_unavailable', { message, retryAfterSeconds }));
+        const retryAfterSeconds = Math.ceil(bookings.book(callerId)) / 1000;
+        throw new Failure('engine_unavailable', { message, retryAfterSeconds });
       }
-      const lines = urgent ? urgentLines : otherLines;
-      return new Promise((resolve, reject) => {
-        const leave = () => {
-          const rest = lines.get(callerId)!.filter((other) => other !== waiter);
-          if (rest.length > 0) lines.set(callerId, rest);
-          else lines.delete(callerId);
-          reject(signal.reason);
-        };
-        const waiter: Waiter = {
-          begin() {
-            signal.removeEventListener('abort', leave);
-            resolve(begin());
-          },
-        };
-        signal.addEventListener('abort', leave, { once: true });
-        const line = lines.get(callerId);
-        if (line) line.push(waiter);
-        else lines.set(callerId, [waiter]);
-        goOn();
-      });
+      let uncount = () => {};
+      const onAdmit = () => {
+        uncount = rate.count();
+      };
+      const release = await queue.take({ owner: callerId, isUrgent: urgent, signal, onAdmit });
+      return (isUnused = false) => {
+        if (isUnused) uncount();
+        release();
+        seats.admit();
+      };
+    },
+  };
+}
+
+/** Counts what was begun in the last minute. */
+interface RateWindow {
+  perMinute: number;
+  /** How long until another may be begun, after so many before it. */
+  delayMs(before: number): number;
+  /** Counts one that begins now. The result takes it out of the count. */
+  count(): () => void;
+}
+
+function createRateWindow(perMinute: number, now: () => number): RateWindow {
+  /** When each of the last minute was begun, the oldest first. */
+  const begun: number[] = [];
+  return {
+    perMinute,
+    delayMs(before) {
+      while (begun.length > 0 && begun[0]! + minuteMs <= now()) begun.shift();
+      const at = begun.length + before - perMinute;
+      if (!(at >= 0)) return 0;
+      const rounds = Math.floor(at / perMinute);
+      const since = begun[at % perMinute] ?? now();
+      return since + (rounds + 1) * minuteMs - now();
+    },
+    count() {
+      const atMs = now();
+      if (perMinute < Infinity) begun.push(atMs);
+      return () => {
+        const at = begun.lastIndexOf(atMs);
+        if (at >= 0) begun.splice(at, 1);
+      };
+    },
+  };
+}
+
+/** Turns that rejected callers were given for later: each turn is given to one caller. */
+function createBookings(queue: SlotQueue, rate: RateWindow, now: () => number) {
+  const timesOf = new Map<string, number[]>();
+
+  const waitingOf = (callerId: string) => queue.urgentByOwner.get(callerId)?.length ?? 0;
+  /** How many urgent segments of a caller wait or are booked. */
+  const expectedOf = (callerId: string) => {
+    const times = timesOf.get(callerId);
+    while (times && times.length > 0 && times[0]! <= now()) times.shift();
+    if (times?.length === 0) timesOf.delete(callerId);
+    return waitingOf(callerId) + (times?.length ?? 0);
+  };
+  /** How many are begun before the caller's next: its own, and of each other caller one for each of its own. */
+  const countBefore = (callerId: string, countOf: (callerId: string) => number): number => {
+    const own = countOf(callerId);
+    const others = new Set([...queue.urgentByOwner.keys(), ...timesOf.keys()]);
+    others.delete(callerId);
+    return others.values().reduce((sum, other) => sum + Math.min(countOf(other), own + 1), own);
+  };
+
+  return {
+    /** How long the caller's next urgent segment would wait. */
+    waitMs: (callerId: string) => rate.delayMs(countBefore(callerId, waitingOf)),
+    /** Books the caller's next turn; answers how long until then. */
+    book(callerId: string): number {
+      const waitMs = rate.delayMs(countBefore(callerId, expectedOf));
+      const times = timesOf.get(callerId) ?? [];
+      // A caller that asks again and again without waiting is not sent ever further into the future.
+      if (times.length < bookedMinutesMax * rate.perMinute) timesOf.set(callerId, [...times, now() + waitMs]);
+      return waitMs;
     },
   };
 }

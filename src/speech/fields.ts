@@ -91,17 +91,6 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
     // The cache key has the voice's version and its engine as well: `cacheKeyOf` adds them together.
     changesSound: false,
   },
-  method: {
-    json: 'method',
-    schema: {
-      type: 'string',
-      enum: methods,
-      default: 'rest',
-      description: 'Whether to answer when all is spoken, or as it is.',
-    },
-    parse: oneOf(methods, 'rest'),
-    changesSound: false,
-  },
   sampleRateHz: {
     json: 'sample_rate',
     names: { proto: 'sample_rate_hz' },
@@ -136,6 +125,17 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       return code ?? '';
     },
     changesSound: true,
+  },
+  method: {
+    json: 'method',
+    schema: {
+      type: 'string',
+      enum: methods,
+      default: 'rest',
+      description: 'Whether to answer when all is spoken, or as it is.',
+    },
+    parse: oneOf(methods, 'rest'),
+    changesSound: false,
   },
   returnFormat: {
     json: 'return_format',

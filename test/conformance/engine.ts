@@ -1,4 +1,5 @@
-// What every engine does: the contract of src/engines/engine.ts, proved on the engine itself. An engine's whole test is
+// What every engine does: the contract of src/engines/engine.ts, proved on the engine in its guard, which answers for part
+// of it. An engine's whole test is
 //     engineConformance('tone', async () => openTone());
 // Where `open` answers undefined (not installed here), one line says so and the tests are skipped. The bounds on time
 // are there to end a hang; they say nothing of speed.
@@ -9,6 +10,7 @@ import type { Pcm } from '../../src/audio/pcm.ts';
 import { secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, Voice, WordTime } from '../../src/engines/engine.ts';
 import { Failure } from '../../src/errors.ts';
+import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
 import { oddTexts } from './odd-texts.ts';
 
 export interface EngineConformanceOptions {
@@ -65,6 +67,12 @@ async function hear(pieces: AsyncIterable<SpokenPcm>): Promise<Heard> {
   return { samples: join(Int16Array, heard), sampleRateHz: sampleRateHz ?? 0, words };
 }
 
+/** The engine as the service has it, without the limits of a vendor that is not there. */
+function guardOf(engine: Engine): EngineGuard {
+  const { segmentsPerMinute: _, cloneSegmentsPerMinute: __, ...capabilities } = engine.capabilities;
+  return createEngineGuard({ ...engine, capabilities });
+}
+
 const peakOf = (pcm: Pcm): number => pcm.samples.reduce((peak, sample) => Math.max(peak, Math.abs(sample)), 0);
 
 /** Pulls until the sound ends or is refused: what it was refused with, or undefined. */
@@ -98,16 +106,18 @@ export function engineConformance(
 ): void {
   describe(`the ${name} engine keeps the contract`, { timeout: testMsMax }, () => {
     let engine: Engine;
+    let guard: EngineGuard;
     let voice: Voice;
 
     beforeAll(async () => {
       const opened = await open();
       if (!opened) return console.log(`${name}: its tests are skipped, since ${needs} was not found here`);
       engine = opened;
+      guard = guardOf(engine);
       voice = engine.voices.find(({ languageCodes }) => languageCodes.includes('en')) ?? engine.voices[0]!;
     });
     beforeEach((context) => context.skip(engine === undefined, 'not found here'));
-    afterAll(() => engine?.close());
+    afterAll(() => guard?.close());
 
     const segment = (text: string, asked: Partial<Segment> = {}): Segment => {
       const speaker = asked.voice ?? voice;
@@ -115,7 +125,7 @@ export function engineConformance(
       return { voice: speaker, text, languageCode, speakingRate: 1, timings: false, urgent: false, ...asked };
     };
     const speak = (text: string, asked?: Partial<Segment>, signal = new AbortController().signal) =>
-      engine.speak(segment(text, asked), signal);
+      guard.speak(segment(text, asked), 'conformance', signal);
     const say = async (text: string, asked?: Partial<Segment>) => hear(speak(text, asked));
 
     const expectSame = (heard: Heard, before: Heard) => {
@@ -264,15 +274,17 @@ export function engineConformance(
     });
 
     test('closing ends what runs, may be done twice, and leaves an engine that is unavailable', async () => {
-      const closing = (await open())!;
+      const closing = guardOf((await open())!);
       const signal = new AbortController().signal;
-      const running = Array.from({ length: 4 }, () => refusalOf(closing.speak(segment(longText), signal)));
+      const running = Array.from({ length: 4 }, () =>
+        refusalOf(closing.speak(segment(longText), 'conformance', signal)),
+      );
       await within(testMsMax / 2, closing.close());
       await within(abortMsMax, closing.close());
       for (const refusal of await within(abortMsMax, Promise.all(running))) {
         if (refusal !== undefined) expect(refusal).toMatchObject({ reason: 'engine_unavailable' });
       }
-      const refusal = await within(abortMsMax, refusalOf(closing.speak(segment(shortText), signal)));
+      const refusal = await within(abortMsMax, refusalOf(closing.speak(segment(shortText), 'conformance', signal)));
       expect(refusal).toBeInstanceOf(Failure);
       expect(refusal).toMatchObject({ reason: 'engine_unavailable' });
     });

@@ -10,6 +10,7 @@ import type { Engine, Segment } from '../../src/engines/engine.ts';
 import type { EspeakNgOptions } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { espeakNg, openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { parseEspeakVoices } from '../../src/engines/espeak-ng/espeak-voices.ts';
+import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
 import { engineConformance } from '../conformance/engine.ts';
 
 engineConformance('espeak-ng', () => openEspeakNg({ program: 'espeak-ng' }), { needs: 'the program espeak-ng' });
@@ -56,7 +57,7 @@ describe('the table of voices', () => {
 
 describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
   let folder: string;
-  let opened: Engine[] = [];
+  const guards = new Map<Engine, EngineGuard>();
 
   const inFolder = (name: string): string => join(folder, name);
   const textOf = async (name: string): Promise<string> => (await readFile(inFolder(name), 'utf8')).trim();
@@ -70,9 +71,9 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
     return inFolder(name);
   };
   const openWith = async (does: string, options: Partial<EspeakNgOptions> = {}): Promise<Engine> => {
-    const program = await write(`program-${opened.length}`, does);
+    const program = await write(`program-${guards.size}`, does);
     const engine = (await openEspeakNg({ program, waitMsMax: 5_000, ...options }))!;
-    opened.push(engine);
+    guards.set(engine, createEngineGuard(engine));
     return engine;
   };
 
@@ -80,7 +81,7 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
     return { voice: engine.voices[0]!, text, languageCode: 'en-US', speakingRate: 1, timings: false, urgent };
   };
   const speak = (engine: Engine, text = 'Good morning.', signal = new AbortController().signal, urgent = false) =>
-    engine.speak(segmentFor(engine, text, urgent), signal);
+    guards.get(engine)!.speak(segmentFor(engine, text, urgent), 'caller', signal);
   /** How many samples come, if the sound comes to a good end. */
   const hear = async (...asked: Parameters<typeof speak>): Promise<number> => {
     let samples = 0;
@@ -135,8 +136,7 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
     await writeFile(inFolder('stereo.wav'), wav);
   });
   afterAll(async () => {
-    await Promise.all(opened.map((engine) => engine.close()));
-    opened = [];
+    await Promise.all(guards.values().map((guard) => guard.close()));
     await rm(folder, { recursive: true });
   });
 
@@ -204,7 +204,7 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
     const engine = await openWith('cat good.wav; head -c 6000000 /dev/zero; touch ended; sleep 100', {
       waitMsMax: 400,
     });
-    for await (const piece of speak(engine)) {
+    for await (const piece of engine.speak(segmentFor(engine, 'Good morning.'), new AbortController().signal)) {
       expect(piece.samples.length).toBeGreaterThan(0);
       await sleep(800);
       break;
@@ -244,7 +244,7 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
     await sleep(100);
     leaving.abort('left');
     expect(await left).toBe('left');
-    await engine.close();
+    await guards.get(engine)!.close();
     await expectNoneAlive();
     for (const failure of await Promise.all(others)) expect(failure).toMatchObject({ reason: 'engine_unavailable' });
   });

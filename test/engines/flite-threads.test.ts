@@ -2,19 +2,23 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
-import { ThreadPool, type ThreadPoolOptions } from '../../src/engines/flite/thread-pool.ts';
+import { type JobOptions, ThreadPool, type ThreadPoolOptions } from '../../src/engines/flite/thread-pool.ts';
 import { counts, type FaultyTask } from './faulty-thread.ts';
+import { guardWork } from './guarded-work.ts';
 
 const thread = new URL('./faulty-thread.ts', import.meta.url);
 let pool: ThreadPool<FaultyTask, string>;
+let work: ReturnType<typeof guardWork<JobOptions<FaultyTask>, string>>;
 let shared: Int32Array;
 
 const open = (threadsMax: number, options: Partial<ThreadPoolOptions> = {}) => {
   shared = new Int32Array(new SharedArrayBuffer(8));
   pool = new ThreadPool({ file: thread, data: Promise.resolve(shared), threadsMax, ...options });
+  const run = (job: JobOptions<FaultyTask>, signal: AbortSignal) => pool.run(job, signal);
+  work = guardWork({ run, capabilities: { segmentsSpokenMax: threadsMax } });
 };
 const run = (task: FaultyTask, { urgent = false, timeoutMs = 30_000, signal = new AbortController().signal } = {}) =>
-  Array.fromAsync(pool.run({ task, urgent, timeoutMs }, signal));
+  Array.fromAsync(work({ task, timeoutMs }, signal, urgent));
 const reasonOf = (work: Promise<unknown>) =>
   work.then(
     () => 'none',
@@ -32,9 +36,10 @@ afterEach(() => pool.close());
 test('a job yields its pieces in order, and jobs are done in the order they came, urgent ones first', async () => {
   open(1);
   const ended: string[] = [];
+  const before = run({ does: 'end' });
   const say = (name: string, urgent: boolean) =>
     run({ does: 'end', pieces: [name, name] }, { urgent }).then((pieces) => ended.push(pieces.join()));
-  await Promise.all([say('a', false), say('b', false), say('c', true), say('d', true), say('e', false)]);
+  await Promise.all([say('a', false), say('b', false), say('c', true), say('d', true), say('e', false), before]);
   expect(ended).toEqual(['c,c', 'd,d', 'a,a', 'b,b', 'e,e']);
 });
 
@@ -70,10 +75,7 @@ test('a thread that throws between jobs is replaced', async () => {
 test('a thread that dies after its job was heard fails it: nothing is said twice', async () => {
   open(1);
   const heard: string[] = [];
-  const pieces = pool.run(
-    { task: { does: 'exit', pieces: ['once'] }, urgent: false, timeoutMs: 30_000 },
-    new AbortController().signal,
-  );
+  const pieces = work({ task: { does: 'exit', pieces: ['once'] }, timeoutMs: 30_000 }, new AbortController().signal);
   const reading = (async () => {
     for await (const piece of pieces) heard.push(piece);
   })();
@@ -126,10 +128,10 @@ test('a waiting job that is aborted leaves the line and is never begun', async (
 });
 
 test('a job at work that listens stops when aborted, and its thread lives on', async () => {
-  open(1, { answerMsMax: 20_000 });
+  open(1, { stopMsMax: 20_000 });
   const [before] = await run({ does: 'end', pieces: ['{thread}'] });
   const abort = new AbortController();
-  const pieces = pool.run({ task: { does: 'listen', pieces: ['a'] }, urgent: false, timeoutMs: 30_000 }, abort.signal);
+  const pieces = work({ task: { does: 'listen', pieces: ['a'] }, timeoutMs: 30_000 }, abort.signal);
   expect(await pieces.next()).toEqual({ value: 'a', done: false });
   abort.abort('enough');
   await expect(pieces.next()).rejects.toBe('enough');
@@ -140,10 +142,7 @@ test('a job at work that listens stops when aborted, and its thread lives on', a
 test('a job at work that does not listen is ended with its thread, and another takes its place', async () => {
   open(1);
   const abort = new AbortController();
-  const pieces = pool.run(
-    { task: { does: 'hang', pieces: ['{thread}'] }, urgent: false, timeoutMs: 30_000 },
-    abort.signal,
-  );
+  const pieces = work({ task: { does: 'hang', pieces: ['{thread}'] }, timeoutMs: 30_000 }, abort.signal);
   const { value: before } = await pieces.next();
   abort.abort('enough');
   await expect(pieces.next()).rejects.toBe('enough');
@@ -155,7 +154,7 @@ test('a job at work that does not listen is ended with its thread, and another t
 test('a reader who leaves ends the job', async () => {
   open(1);
   const task: FaultyTask = { does: 'hang', pieces: ['a'] };
-  for await (const _ of pool.run({ task, urgent: false, timeoutMs: 30_000 }, new AbortController().signal)) break;
+  for await (const _ of work({ task, timeoutMs: 30_000 }, new AbortController().signal)) break;
   await isStill();
   expect(await run({ does: 'end', pieces: ['next'] })).toEqual(['next']);
 });
@@ -187,7 +186,7 @@ test('jobs and closing keep the process alive, and idle threads do not', async (
     const { ThreadPool } = await import(${JSON.stringify(poolFile.href)});
     const data = Promise.resolve(new Int32Array(new SharedArrayBuffer(8)));
     const pool = new ThreadPool({ file: new URL(${JSON.stringify(thread.href)}), data, threadsMax: 1 });
-    const job = { task: { does: 'end', pieces: ['spoken'] }, urgent: false, timeoutMs: 30000 };
+    const job = { task: { does: 'end', pieces: ['spoken'] }, timeoutMs: 30000 };
     for await (const piece of pool.run(job, new AbortController().signal)) console.log(piece);
     if (process.argv[1] === 'close') await pool.close().then(() => console.log('closed'));
   })()`;

@@ -4,6 +4,7 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { type GoogleOptions, openGoogle } from '../../src/engines/google/google-engine.ts';
 import { Failure } from '../../src/errors.ts';
+import { runEngine } from '../../src/speech/engine-run.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { type GoogleTrouble, openGoogleServer, wavHeader } from './google-server.ts';
 import { googleVoice } from './google-truths.ts';
@@ -39,7 +40,10 @@ const segment = (engine: Engine, text: string, voiceId: string): Segment => {
   return { voice, text, languageCode: voice.languageCodes[0]!, speakingRate: 1, timings: false, urgent: true };
 };
 const listen = (engine: Engine, text: string, voiceId: string, signal = new AbortController().signal) =>
-  Array.fromAsync(engine.speak(segment(engine, text, voiceId), signal));
+  Array.fromAsync(runEngine(takingLongText(engine), segment(engine, text, voiceId), signal));
+const takingLongText = (engine: Engine): Engine => {
+  return { ...engine, capabilities: { ...engine.capabilities, segmentCharsMax: 10_000 } };
+};
 const hear = async (engine: Engine, text = 'One two three.', voiceId = charon) =>
   (await listen(engine, text, voiceId)).flatMap(({ samples }) => [...samples]);
 const refusalOf = async (promise: Promise<unknown>): Promise<Failure> => {
@@ -185,7 +189,7 @@ describe('the sound', () => {
     const { engine, state } = await open({ wavRateHz: 16_000 });
     const changing = (async () => {
       const text = 'a'.repeat(800);
-      for await (const _ of engine.speak(segment(engine, text, neural), new AbortController().signal)) {
+      for await (const _ of runEngine(engine, segment(engine, text, neural), new AbortController().signal)) {
         state.trouble = {};
       }
     })();
@@ -244,7 +248,7 @@ describe('where Google fails', () => {
     let heard = 0;
     const hearing = (async () => {
       const signal = new AbortController().signal;
-      for await (const { samples } of engine.speak(segment(engine, 'One two three.', charon), signal)) {
+      for await (const { samples } of runEngine(engine, segment(engine, 'One two three.', charon), signal)) {
         heard += samples.length;
       }
     })();

@@ -7,6 +7,7 @@ import {
   openOpenAiCompatible,
 } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { Failure, type Reason } from '../../src/errors.ts';
+import { runEngine } from '../../src/speech/engine-run.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { openOpenAiServer, type ServerTrouble, wavHeader } from './openai-server.ts';
 
@@ -41,7 +42,7 @@ async function open(trouble: ServerTrouble = {}) {
   return { ...server, engine: await openOpenAiCompatible(options(server.url)) };
 }
 const hear = async (engine: Engine, text?: string) =>
-  (await Array.fromAsync(engine.speak(segment(engine, text), signal))).flatMap(({ samples }) => [...samples]);
+  (await Array.fromAsync(runEngine(engine, segment(engine, text), signal))).flatMap(({ samples }) => [...samples]);
 const refusalOf = (promise: Promise<unknown>): Promise<Failure> =>
   promise.then(
     () => {
@@ -165,7 +166,7 @@ describe('a server that fails', () => {
   ])('%s is left as soon as it is given up', async (_, trouble) => {
     const { engine, asked, state } = await open(trouble);
     const leaving = new AbortController();
-    const speaking = refusalOf(Array.fromAsync(engine.speak(segment(engine), leaving.signal)));
+    const speaking = refusalOf(Array.fromAsync(runEngine(engine, segment(engine), leaving.signal)));
     await expect.poll(() => asked.length).toBe(1);
     leaving.abort(new Failure('engine_timeout'));
     expect(await speaking).toBe(leaving.signal.reason);
@@ -196,7 +197,9 @@ describe('a server that fails', () => {
   test('is told when nobody listens any more', async () => {
     const { engine, state } = await open({ pieceBytes: 1000, pieceDelayMs: 20 });
     const leaving = new AbortController();
-    const heard = refusalOf(Array.fromAsync(engine.speak(segment(engine, 'One two three four five.'), leaving.signal)));
+    const heard = refusalOf(
+      Array.fromAsync(runEngine(engine, segment(engine, 'One two three four five.'), leaving.signal)),
+    );
     await new Promise((resolve) => setTimeout(resolve, 100));
     leaving.abort(new Error('gone'));
     expect((await heard).message).toBe('gone');

@@ -57,11 +57,8 @@ export interface ToneEngine extends Engine {
   readonly segments: readonly Segment[];
 }
 
-/** What is longer is no segment, and is refused. */
-const textCharsMax = 2_000;
 const gapSeconds = 0.06;
 const wordSecondsMax = 1;
-const silenceSeconds = 0.2;
 const rampSeconds = 0.005;
 /** Measured to come to -21 LUFS. */
 const level = 0.15 * 32_768;
@@ -113,10 +110,9 @@ function writeTone(samples: Int16Array, sampleRateHz: number, frequencyHz: numbe
   }
 }
 
-/** The segment's pieces: a word, its tone and the gap behind it; or a short silence where there is no word. */
+/** The segment's pieces: a word, its tone and the gap behind it. */
 function* tonesOf({ text, voice, speakingRate, timings, clone }: Segment, sampleRateHz: number): Generator<SpokenPcm> {
   const words = wordsOf(text);
-  if (words.length === 0) yield { samples: new Int16Array(silenceSeconds * sampleRateHz), sampleRateHz };
   // Times are rounded from the segment's start, so that nothing drifts.
   const sampleAt = (seconds: number): number => Math.round((seconds / speakingRate) * sampleRateHz);
   let seconds = 0;
@@ -144,7 +140,6 @@ export function openTone(options: ToneOptions = {}): ToneEngine {
   const { name = 'tone', sampleRateHz = 16_000, languageCodes = ['en', 'de'] } = options;
   const counts: ToneCounts = { begun: 0, finished: 0, aborted: 0, failed: 0, running: 0, pieces: 0 };
   const segments: Segment[] = [];
-  const closed = new AbortController();
 
   const voice = (pitch: 'low' | 'high'): Voice => ({
     voiceId: `${name}-${pitch}`,
@@ -160,7 +155,6 @@ export function openTone(options: ToneOptions = {}): ToneEngine {
 
   async function* tonesOrTrouble(segment: Segment, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
     const { failure = new Failure('engine_error'), ...trouble } = engine.trouble;
-    if (segment.text.length > textCharsMax) throw new Failure('engine_error');
     if (counts.begun > (trouble.failsAfterSegments ?? Infinity)) throw failure;
     let pieces = 0;
     for (const piece of tonesOf(segment, sampleRateHz)) {
@@ -174,9 +168,7 @@ export function openTone(options: ToneOptions = {}): ToneEngine {
     }
   }
 
-  async function* speak(segment: Segment, callersSignal: AbortSignal): AsyncGenerator<SpokenPcm> {
-    const signal = AbortSignal.any([callersSignal, closed.signal]);
-    signal.throwIfAborted();
+  async function* speak(segment: Segment, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
     counts.begun++;
     counts.running++;
     segments.push(segment);
@@ -185,9 +177,7 @@ export function openTone(options: ToneOptions = {}): ToneEngine {
       yield* tonesOrTrouble(segment, signal);
       end = 'finished';
     } catch (error) {
-      // `sleep` throws an AbortError of its own; callers are promised the signal's reason.
-      signal.throwIfAborted();
-      end = 'failed';
+      if (!signal.aborted) end = 'failed';
       throw error;
     } finally {
       counts.running--;
@@ -211,9 +201,7 @@ export function openTone(options: ToneOptions = {}): ToneEngine {
     counts,
     segments,
     speak,
-    async close() {
-      closed.abort(new Failure('engine_unavailable'));
-    },
+    close: async () => {},
   };
   return engine;
 }

@@ -1,6 +1,7 @@
 // The tone engine keeps the contract, and misbehaves as it is told to.
 import { expect, test } from 'vitest';
 import type { Segment } from '../../src/engines/engine.ts';
+import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import type { ToneEngine } from './tone-engine.ts';
 import { defineTone, openTone } from './tone-engine.ts';
@@ -18,7 +19,17 @@ const counted = (counts: object) => ({
   ...counts,
 });
 
-function speak(tone: ToneEngine, signal = new AbortController().signal) {
+interface GuardedTone {
+  tone: ToneEngine;
+  guard: EngineGuard;
+}
+
+function openGuarded(...options: Parameters<typeof openTone>): GuardedTone {
+  const tone = openTone(...options);
+  return { tone, guard: createEngineGuard(tone) };
+}
+
+function speak({ tone, guard }: GuardedTone, signal = new AbortController().signal) {
   const voice = tone.voices[0]!;
   const segment: Segment = {
     voice,
@@ -28,7 +39,7 @@ function speak(tone: ToneEngine, signal = new AbortController().signal) {
     timings: true,
     urgent: true,
   };
-  return tone.speak(segment, signal);
+  return guard.speak(segment, 'caller', signal);
 }
 
 async function heardOf(...asked: Parameters<typeof speak>) {
@@ -42,33 +53,37 @@ async function heardOf(...asked: Parameters<typeof speak>) {
 }
 
 test('counts what it does', async () => {
-  const tone = openTone();
-  expect(await heardOf(tone)).toEqual(['0-3', '4-7', '8-13']);
-  for await (const _ of speak(tone)) break;
+  const opened = openGuarded();
+  const { tone } = opened;
+  expect(await heardOf(opened)).toEqual(['0-3', '4-7', '8-13']);
+  for await (const _ of speak(opened)) break;
   expect(tone.counts).toEqual(counted({ begun: 2, finished: 1, aborted: 1, pieces: 4 }));
   expect(tone.segments.map(({ text }) => text)).toEqual(['One two three.', 'One two three.']);
 });
 
 test('fails when told to: from a segment on, after pieces, with an error of choice', async () => {
-  const tone = openTone({ trouble: { failsAfterSegments: 1 } });
-  expect([await heardOf(tone), await heardOf(tone)]).toEqual([['0-3', '4-7', '8-13'], ['Failure']]);
+  const opened = openGuarded({ trouble: { failsAfterSegments: 1 } });
+  const { tone } = opened;
+  expect([await heardOf(opened), await heardOf(opened)]).toEqual([['0-3', '4-7', '8-13'], ['Failure']]);
   tone.trouble = { failsAfterPieces: 2, failure: new RangeError('of choice') };
-  expect(await heardOf(tone)).toEqual(['0-3', '4-7', 'RangeError']);
+  expect(await heardOf(opened)).toEqual(['0-3', '4-7', 'RangeError']);
   tone.trouble = {};
-  expect(await heardOf(tone)).toEqual(['0-3', '4-7', '8-13']);
+  expect(await heardOf(opened)).toEqual(['0-3', '4-7', '8-13']);
   expect(tone.counts).toEqual(counted({ begun: 4, finished: 2, failed: 2, pieces: 8 }));
 });
 
 test('hangs or is slow when told to, until it is aborted or closed', async () => {
-  const tone = openTone({ trouble: { hangsAfterPieces: 1 } });
+  const opened = openGuarded({ trouble: { hangsAfterPieces: 1 } });
+  const { tone } = opened;
   const caller = new AbortController();
-  const hanging = [heardOf(tone, caller.signal), heardOf(tone)];
+  const hanging = [heardOf(opened, caller.signal), heardOf(opened)];
+  await expect.poll(() => tone.counts.pieces).toBe(2);
   tone.trouble = { pieceDelayMs: 5 };
-  expect(await heardOf(tone)).toEqual(['0-3', '4-7', '8-13']);
+  expect(await heardOf(opened)).toEqual(['0-3', '4-7', '8-13']);
   expect(tone.counts).toMatchObject({ running: 2, finished: 1 });
   caller.abort('left');
   expect(await hanging[0]).toEqual(['0-3', 'left']);
-  await tone.close();
+  await opened.guard.close();
   expect(await hanging[1]).toEqual(['0-3', 'Failure']);
   expect(tone.counts).toEqual(counted({ begun: 3, finished: 1, aborted: 2, pieces: 5 }));
 });

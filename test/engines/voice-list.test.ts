@@ -12,7 +12,7 @@ test('comes late where it cannot be had at the start, follows changes, and survi
   const answers = [away, [low], [], away, [low], [low, high]];
   const seen: (readonly Voice[])[] = [];
   const list = await openVoiceList({
-    async ask() {
+    async load() {
       const answer = answers.length > 1 ? answers.shift()! : answers[0]!;
       if (answer instanceof Failure) throw answer;
       return answer;
@@ -30,7 +30,7 @@ test('comes late where it cannot be had at the start, follows changes, and survi
 });
 
 test('fails at the start where it is needed then, or where waiting will not help', async () => {
-  await expect(openVoiceList({ ask: () => Promise.reject(away), isNeededNow: true })).rejects.toBe(away);
+  await expect(openVoiceList({ load: () => Promise.reject(away), isNeededNow: true })).rejects.toBe(away);
   const refused = new Failure('engine_unavailable');
-  await expect(openVoiceList({ ask: () => Promise.reject(refused) })).rejects.toBe(refused);
+  await expect(openVoiceList({ load: () => Promise.reject(refused) })).rejects.toBe(refused);
 });

@@ -5,16 +5,16 @@
 // and languages that BCP-47 has no tag for ("piqd").
 import type { Voice } from '../engine.ts';
 
-/** A voice of the table, which does not tell the version of the program. */
+/** A voice of the table, which does not state the version of the program. */
 export interface EspeakVoice extends Omit<Voice, 'version'> {
-  /** What eSpeak NG knows it by; its language is not enough, since some have two. */
+  /** Names the voice to eSpeak NG; its language does not, since some languages have two voices. */
   file: string;
 }
 
 const voicesMax = 1_000;
-/** Brings most of them, at the amplitude they are spoken with, to the house loudness within 2.5 LU. */
+/** Brings most voices to -21 LUFS within 2.5 LU, at the amplitude they are spoken with. */
 const usualGainDb = 1;
-/** Those that are far from the rest, measured with version 1.51. */
+/** The exceptions, measured with version 1.51. */
 const gainsDb: Readonly<Record<string, number>> = { 'chr-us-qaaa-x-west': 6, haw: -3, mi: -8.5, 'ru-lv': 4 };
 
 const languageNames = new Intl.DisplayNames('en', { type: 'language', languageDisplay: 'standard', fallback: 'none' });
@@ -27,7 +27,7 @@ function toCanonical(languageCode: string): string | undefined {
   }
 }
 
-/** The BCP-47 tag for eSpeak NG's own code. What does not fit behind a good beginning becomes private: en-US-x-nyc. */
+/** The BCP-47 tag for eSpeak NG's own code. Subtags that are not valid become private: en-US-x-nyc. */
 function toLanguageTag(code: string): string | undefined {
   const subtags = code.split('-');
   for (let length = subtags.length; length > 0; length--) {
@@ -67,7 +67,7 @@ function parseRow(row: string): EspeakVoice | undefined {
   };
 }
 
-/** The voices of the table, each id once; none where it is no such table. */
+/** The voices of the table, each id once; none where the text is no such table. */
 export function parseEspeakVoices(table: string): EspeakVoice[] {
   const voices = new Map<string, EspeakVoice>();
   for (const row of table.split('\n')) {

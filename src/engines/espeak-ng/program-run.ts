@@ -1,19 +1,19 @@
 // One run of a program that is not trusted to behave: bytes in, bytes out, and no process left behind. It promises that
-// - the program sees its arguments, its input and three variables of the environment, nothing else;
-// - at most `readAheadBytes` wait in memory for a reader who has stopped, and then the program waits too;
-// - it is killed when it keeps a reader waiting for longer than `waitMsMax` in all, and with it whatever it started;
-// - what it says on stderr is kept for the log, the beginning of it, and printed nowhere.
+// - the program sees its arguments, its input and three environment variables, nothing else;
+// - at most `bufferedBytesMax` are buffered for a reader that has stopped, and then the program blocks;
+// - a program that keeps its reader waiting for longer than `waitMsMax` in all is killed, with all processes it started;
+// - the beginning of its stderr goes into the cause of the failure, and nowhere else.
 import { spawn } from 'node:child_process';
 import { PassThrough, pipeline } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../../errors.ts';
 
-/** About 24 s of sound at 22 050 Hz: nearly every segment, so that a slow reader seldom holds up a run. */
-const readAheadBytes = 1_048_576;
-const complaintCharsMax = 500;
-const complaintWaitMsMax = 30;
+/** About 24 s of sound at 22 050 Hz, so that a slow reader seldom blocks a run. */
+const bufferedBytesMax = 1_048_576;
+const stderrCharsMax = 500;
+const stderrWaitMsMax = 30;
 
-export interface ProgramAsked {
+export interface ProgramOptions {
   program: string;
   args: readonly string[];
   input: string;
@@ -21,12 +21,10 @@ export interface ProgramAsked {
 }
 
 export interface ProgramRun {
-  /** What it writes, to be read once. Throws `engine_error` or `engine_timeout` unless it comes to a good end. */
+  /** What it writes, to be read once. Throws `engine_error` or `engine_timeout` unless the program exits with 0. */
   output(): AsyncGenerator<Buffer>;
-  /** Ends it at once; fulfilled when it is gone. */
+  /** Kills the program; fulfilled when it has exited. */
   kill(): Promise<void>;
-  /** Fulfilled when it is gone, by itself or killed. */
-  gone: Promise<void>;
 }
 
 const environment = (): NodeJS.ProcessEnv => {
@@ -34,35 +32,35 @@ const environment = (): NodeJS.ProcessEnv => {
   return { PATH, HOME, ESPEAK_DATA_PATH };
 };
 
-/** A process group outlives its leader while one of its processes does, and its number is not given out again before. */
+/** A process group lasts as long as any of its processes, and its number is not reused before. */
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // None of it is left.
+    // No process of the group is left.
   }
 }
 
-export function startProgram({ program, args, input, waitMsMax }: ProgramAsked): ProgramRun {
+export function startProgram({ program, args, input, waitMsMax }: ProgramOptions): ProgramRun {
   const child = spawn(program, args, { detached: true, env: environment(), stdio: 'pipe' });
   let unstarted: Error | undefined;
   child.once('error', (error) => {
     unstarted = error;
   });
-  // With no descriptor to spare, there is a child without streams, whatever its type says.
-  if (!child.stdout) throw new Error(`${program} could not be started: no file descriptors are left`);
-  let complaint = '';
-  child.stderr.setEncoding('utf8').on('data', (said: string) => {
-    complaint = (complaint + said).slice(0, complaintCharsMax);
+  // When file descriptors run out, the child has no streams, whatever its type says.
+  if (!child.stdout) throw new Failure('engine_error', {}, new Error(`${program}: no file descriptors are left`));
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr = (stderr + text).slice(0, stderrCharsMax);
   });
-  // A program that ends before it has read its input is judged by its exit code.
+  // A program that exits before it has read its input is judged by its exit code.
   child.stdin.on('error', () => {});
   child.stdin.end(input);
-  const ahead = new PassThrough({ readableHighWaterMark: readAheadBytes });
-  // A break shows where `ahead` is read, if it is.
-  ahead.on('error', () => {});
-  pipeline(child.stdout, ahead, () => {});
+  const buffered = new PassThrough({ readableHighWaterMark: bufferedBytesMax });
+  // An error is thrown where `buffered` is read, if it is.
+  buffered.on('error', () => {});
+  pipeline(child.stdout, buffered, () => {});
 
   const gone = new Promise<void>((resolve) => {
     child.once('error', () => resolve());
@@ -74,23 +72,23 @@ export function startProgram({ program, args, input, waitMsMax }: ProgramAsked):
   const closed = new Promise((resolve) => child.once('close', resolve));
   const isGone = (): boolean => unstarted !== undefined || child.exitCode !== null || child.signalCode !== null;
 
-  /** What is wrong with how it ended, if anything is. */
+  /** Undefined after exit code 0. */
   const fault = (): Error | undefined => {
     if (unstarted || child.exitCode === 0) return unstarted;
-    return new Error(`${program} ended with ${child.signalCode ?? child.exitCode}: ${complaint}`);
+    return new Error(`${program} ended with ${child.signalCode ?? child.exitCode}: ${stderr}`);
   };
 
   const kill = async (): Promise<void> => {
     if (!isGone()) killGroup(child.pid);
-    ahead.destroy(new Error(`${program} was ended`));
+    buffered.destroy(new Error(`${program} was ended`));
     await gone;
-    // The last of a complaint may still be under way; but what holds stderr open now has got away, and is not listened to.
-    await Promise.race([closed, sleep(complaintWaitMsMax, undefined, { ref: false })]);
+    // The last of stderr may still arrive; a process that escaped and holds it open is not waited for.
+    await Promise.race([closed, sleep(stderrWaitMsMax, undefined, { ref: false })]);
     child.stderr.destroy();
   };
 
   async function* output(): AsyncGenerator<Buffer> {
-    const chunks: AsyncIterator<Buffer> = ahead[Symbol.asyncIterator]();
+    const chunks: AsyncIterator<Buffer> = buffered[Symbol.asyncIterator]();
     let late = false;
     let waitedMs = 0;
     const waitFor = async <T>(work: Promise<T>): Promise<T> => {
@@ -118,5 +116,5 @@ export function startProgram({ program, args, input, waitMsMax }: ProgramAsked):
     }
   }
 
-  return { output, kill, gone };
+  return { output, kill };
 }

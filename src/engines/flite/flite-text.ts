@@ -1,7 +1,6 @@
-// The last guard between any text and flite, which traps on long runs of punctuation, makes half an hour of sound out of
-// a line of dollar signs, and breaks a word at every letter that is not ASCII. What leaves here is printable ASCII in
-// tokens of bounded length, each with its place in the original text. It is a guard, not a reader: the heart has already
-// put into words what it can.
+// Prepares text for flite, which traps on long runs of punctuation, makes half an hour of sound out of a line of dollar
+// signs, and breaks a word at every letter that is not ASCII. The result is printable ASCII in tokens of bounded length,
+// each with its range in the original text. Numbers and dates are spelled out before, outside the engine.
 import anyAscii from 'any-ascii';
 
 /** What is spoken for a stretch of the original text without white space: always a letter or a digit in it. */
@@ -11,12 +10,12 @@ export interface SpokenToken {
   spoken: string;
 }
 
-/** Longer stretches are cut, so that no number and no word without an end reaches flite whole. */
+/** Longer stretches are cut, so that no endless number or word reaches flite. */
 const tokenCharsMax = 40;
 const punctuationRunMax = 3;
 /** Signs read out in one token; the rest of them are silent. */
 const signsPerTokenMax = 3;
-/** The most that one run of flite is given. */
+/** The longest text of one run of flite. */
 const partCharsMax = 240;
 
 const signs = new Map([
@@ -54,7 +53,7 @@ export function toSpokenTokens(text: string): SpokenToken[] {
   return tokens;
 }
 
-/** The tokens in groups that flite can be given at once. */
+/** The tokens in groups, one for each run of flite. */
 export function toParts(tokens: readonly SpokenToken[]): SpokenToken[][] {
   const parts: SpokenToken[][] = [];
   let length = Number.POSITIVE_INFINITY;

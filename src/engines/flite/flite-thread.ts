@@ -1,25 +1,25 @@
-// What runs in a thread of flite's pool: it speaks one segment at a time, in as many runs of flite as it has parts, and
-// hands over the sound of each utterance as it is made, with the times of its words. A run that traps is tried once more
-// in a fresh instance, unless some of it was heard.
+// What runs in a thread of flite's pool: it speaks one segment at a time, in one run of flite for each part, and sends the
+// sound of each utterance as it is made, with the times of its words. A run that traps is repeated once in a fresh
+// instance, unless some of its sound was sent.
 import { secondsOf } from '../../audio/pcm.ts';
 import type { SpokenPcm, WordTime } from '../engine.ts';
 import { FliteProgram } from './flite-program.ts';
 import type { SpokenToken } from './flite-text.ts';
-import { serveJobs, type Turn } from './thread-work.ts';
+import { type JobControl, serveJobs } from './thread-work.ts';
 import type { WasmModule } from './web-assembly.ts';
 import { WordPhones } from './word-phones.ts';
 import { type ExpectedWord, parsePhones, timeWords } from './word-times.ts';
 
 export interface FliteThreadData {
   module: WasmModule;
-  /** The operator's voices, by the path that `-voice` names. */
+  /** Imported voices, by the path that `-voice` names. */
   voiceFiles: ReadonlyMap<string, Uint8Array>;
 }
 
 /** A segment, ready to be spoken. */
 export interface FliteTask {
   args: readonly string[];
-  /** The voice's own; undefined while it is being found out. */
+  /** The voice's own; undefined while it is not known yet. */
   sampleRateHz: number | undefined;
   parts: readonly (readonly SpokenToken[])[];
   timings: boolean;
@@ -33,10 +33,10 @@ class Cancelled extends Error {}
 serveJobs<FliteThreadData, FliteTask, SpokenPcm>(({ module, voiceFiles: files }) => {
   const program = new FliteProgram(module);
   const wordPhones = new WordPhones(program);
-  // The first run makes the instance and has its code compiled.
+  // The first run creates the instance and compiles its code.
   program.run({ args: ['-voice', 'rms'], text: 'Oh.' });
 
-  return ({ args, sampleRateHz, parts, timings }, turn) => {
+  return ({ args, sampleRateHz, parts, timings }, control) => {
     let seconds = 0;
     for (const part of parts) {
       const startSeconds = seconds;
@@ -46,12 +46,12 @@ serveJobs<FliteThreadData, FliteTask, SpokenPcm>(({ module, voiceFiles: files })
         const timer = words && new UtteranceTimer(words);
         program.run({
           ...run,
-          onLine: (line) => timer?.hear(line),
+          onLine: (line) => timer?.addLine(line),
           onSound(samples, heardRateHz) {
-            if (turn.isCancelled()) throw new Cancelled();
+            if (control.isCancelled()) throw new Cancelled();
             if (heardRateHz !== (sampleRateHz ?? heardRateHz)) throw new Error('flite spoke with another voice');
             const pcm = { samples, sampleRateHz: heardRateHz };
-            sendPieces(timer ? { ...pcm, words: timer.timesFrom(seconds, secondsOf(pcm)) } : pcm, turn);
+            sendPieces(timer ? { ...pcm, words: timer.timesFrom(seconds, secondsOf(pcm)) } : pcm, control);
             seconds += secondsOf(pcm);
           },
         });
@@ -77,7 +77,7 @@ class UtteranceTimer {
   }
 
   /** Takes the phones of the next utterance. */
-  hear(line: string): void {
+  addLine(line: string): void {
     this.#times = timeWords(this.#words, parsePhones(line));
     this.#words = this.#words.slice(this.#times.length);
   }
@@ -97,13 +97,13 @@ function toExpectedWords(part: readonly SpokenToken[], wordPhones: WordPhones): 
   return part.map((token, n) => ({ ...token, phones: phones[n]! }));
 }
 
-function sendPieces({ samples, sampleRateHz, words }: SpokenPcm, turn: Turn<SpokenPcm>): void {
+function sendPieces({ samples, sampleRateHz, words }: SpokenPcm, control: JobControl<SpokenPcm>): void {
   const pieces: SpokenPcm[] = [];
   for (let at = 0; at < samples.length; at += pieceSecondsMax * sampleRateHz) {
     pieces.push({ samples: samples.slice(at, at + pieceSecondsMax * sampleRateHz), sampleRateHz });
   }
   if (words && pieces[0]) pieces[0].words = words;
-  turn.send(
+  control.send(
     pieces,
     pieces.map((piece) => piece.samples.buffer as ArrayBuffer),
   );

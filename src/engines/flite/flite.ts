@@ -1,6 +1,6 @@
-// flite, the engine that is always there: English in seven voices, small, quick and the same on every machine, and the
-// voices that the operator brings. It is a WebAssembly program that runs in threads of its own, so that the rest of the
-// service goes on while it works. A segment is spoken by one thread.
+// flite, the engine that is always present: English in seven voices, small, fast and the same on every machine, and voices
+// that the operator imports. It is a WebAssembly program that runs in worker threads, so that the event loop is never held.
+// A segment is spoken by one thread.
 import { availableParallelism } from 'node:os';
 import { Failure } from '../../errors.ts';
 import { integerSetting } from '../../setting.ts';
@@ -14,14 +14,11 @@ import { ThreadPool } from './thread-pool.ts';
 import { programPath, readVoiceFiles, VoiceFileError } from './voice-files.ts';
 import { type Speaker, stockSpeakers } from './voices.ts';
 
-/** Beyond 2, sounds of one frame cannot get shorter, and texts come out slower than asked for by up to 15 %. */
+/** Above 2, sounds of one frame cannot get shorter, and speech is up to 15 % slower than requested. */
 const speakingRates = { min: 0.25, max: 2 };
 const segmentCharsMax = 160;
-/** Of text as it is spoken; far above what a segment can become. */
-const spokenCharsMax = 1000;
-const silenceSeconds = 0.2;
 const threadsMax = 64;
-/** A busy machine may take a hundred times as long as an idle one, and no longer. */
+/** A busy machine may take a hundred times as long as an idle one. */
 const timeoutMs = { start: 10_000, perChar: 100 };
 
 export interface FliteOptions {
@@ -39,7 +36,7 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
 
   const audition = (args: readonly string[]) => {
     const task = { args, sampleRateHz: undefined, parts: [toSpokenTokens(auditionText)], timings: false };
-    return pool.run({ task, urgent: false, timeoutMs: timeoutMs.start }, new AbortController().signal);
+    return pool.run({ task, timeoutMs: timeoutMs.start }, new AbortController().signal);
   };
   const openSpeakers = async () => [...stockSpeakers, ...(await openOwnSpeakers((await reading)[1], audition))];
   const all = await openSpeakers().catch(async (error: unknown) => {
@@ -56,7 +53,7 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
       timings: true,
       readsNumbers: false,
       segmentCharsMax,
-      // While one is read, the next is made, but never in the last thread: that one is for whoever comes next.
+      // The next segment is made while one is read, but the last thread is left to other requests.
       segmentsAtOnce: threads > 2 ? 2 : 1,
       segmentsSpokenMax: threads,
     },
@@ -64,29 +61,26 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
       const speaker = speakers.get(segment.voice.voiceId);
       if (!speaker) throw new Failure('engine_error', {}, new Error(`flite has no voice ${segment.voice.voiceId}`));
       const job = toJob(segment, speaker);
-      signal.throwIfAborted();
       if (job.task.parts.length > 0) yield* pool.run(job, signal);
-      else yield { samples: new Int16Array(silenceSeconds * speaker.sampleRateHz), sampleRateHz: speaker.sampleRateHz };
     },
     close: () => pool.close(),
   };
 }
 
-function toJob({ text, speakingRate, timings, urgent }: Segment, speaker: Speaker) {
+function toJob({ text, speakingRate, timings }: Segment, speaker: Speaker) {
   const tokens = toSpokenTokens(text);
   const chars = tokens.reduce((sum, { spoken }) => sum + spoken.length + 1, 0);
-  if (chars > spokenCharsMax) throw new Failure('engine_error', {}, new Error(`${chars} characters are no segment`));
   const stretch = `duration_stretch=${speaker.stretch / speakingRate}`;
   const args = [...speaker.args, '--setf', stretch];
   const task: FliteTask = { args, sampleRateHz: speaker.sampleRateHz, parts: toParts(tokens), timings };
-  return { task, urgent, timeoutMs: timeoutMs.start + (timeoutMs.perChar * chars) / Math.min(1, speakingRate) };
+  return { task, timeoutMs: timeoutMs.start + (timeoutMs.perChar * chars) / Math.min(1, speakingRate) };
 }
 
 async function inspect(dataDir: string): Promise<EngineReport> {
   try {
     await readWasm();
     const { length } = await readVoiceFiles(dataDir);
-    // Whether the operator's voices can speak, only hearing them tells.
+    // Imported voices are checked by having them speak.
     if (length > 0) await (await openFlite({ threads: 1, dataDir })).close();
     const own = length === 0 ? '' : ` and ${length} of your own`;
     return { state: 'ready', message: `${stockSpeakers.length} voices${own}, English` };

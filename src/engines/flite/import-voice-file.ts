@@ -1,4 +1,4 @@
-// Takes in a voice file that the operator brings: heard in a folder of its own, then moved to the others.
+// Imports a voice file: it speaks in a staging folder, and is then moved to the other voices.
 import { copyFile, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../../errors.ts';
@@ -6,10 +6,10 @@ import { makeFolder } from '../../folder.ts';
 import type { BroughtVoice } from '../engine.ts';
 import { voiceFileEnding } from './voice-files.ts';
 
-/** `hear` opens the engine on a data folder and throws where a voice in it cannot be used. */
+/** `tryOut` opens the engine on a data folder and throws where a voice in it cannot be used. */
 export async function importVoiceFile(
   { path, dataDir, name = basename(path, voiceFileEnding), signal, print }: BroughtVoice,
-  hear: (dataDir: string) => Promise<void>,
+  tryOut: (dataDir: string) => Promise<void>,
 ): Promise<readonly string[] | undefined> {
   if (!path.endsWith(voiceFileEnding) || !(await stat(path)).isFile()) return undefined;
   const folder = join(dataDir, 'voices');
@@ -26,7 +26,7 @@ export async function importVoiceFile(
     makeFolder(join(stage, 'voices'));
     await copyFile(path, join(stage, 'voices', file));
     print(`${name} is heard`);
-    await hear(stage);
+    await tryOut(stage);
     signal.throwIfAborted();
     await rename(join(stage, 'voices', file), join(folder, file));
   } finally {

@@ -1,28 +1,28 @@
-// The operator's voices, each heard once before it is offered: what flite cannot read makes it trap, fall silent or speak
-// with another voice, and how loud a voice is, only its sound can tell.
+// Voices that the operator imported. Each speaks a phrase before it is offered: a file that flite cannot read makes it trap,
+// stay silent or speak with another voice, and the loudness of a voice is measured on its sound.
 import { gainDbFor } from '../../audio/loudness.ts';
 import type { SpokenPcm } from '../engine.ts';
 import { programPath, type VoiceFile, VoiceFileError } from './voice-files.ts';
 import { type Speaker, stockSpeakers, toName } from './voices.ts';
 
-/** Speaks the phrase by which voices are judged, with the voice that flite is told of by `args`. */
+/** Speaks the phrase by which voices are checked, with the voice that `args` name. */
 export type Audition = (args: readonly string[]) => AsyncIterable<SpokenPcm>;
 
 export const auditionText =
   'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it.';
 
-/** flite speaks at 8 kHz where it falls back on another voice; no voice worth having is so low. */
+/** flite falls back on a voice of 8 kHz; no voice worth importing has so low a rate. */
 const sampleRateHzMin = 16_000;
 const audiblePeak = 300;
 
 export async function openOwnSpeakers(files: readonly VoiceFile[], audition: Audition): Promise<Speaker[]> {
-  return Promise.all(
-    files.map(async (file) => {
-      const taken = stockSpeakers.some(({ voice }) => voice.voiceId === file.voiceId);
-      if (taken) throw new VoiceFileError(file.path, 'has the name of a voice that is there already; rename it');
-      return toSpeaker(file, audition);
-    }),
-  );
+  const speakers: Speaker[] = [];
+  for (const file of files) {
+    const taken = stockSpeakers.some(({ voice }) => voice.voiceId === file.voiceId);
+    if (taken) throw new VoiceFileError(file.path, 'has the name of a voice that is there already; rename it');
+    speakers.push(await toSpeaker(file, audition));
+  }
+  return speakers;
 }
 
 async function toSpeaker(
@@ -67,7 +67,7 @@ const languageCodesOf = (country = ''): string[] => {
   return ['en'];
 };
 
-/** The feature as a label, where its maker gave it. */
+/** The feature as a label, where the voice file states it. */
 const labelOf = (name: string, features: ReadonlyMap<string, string>): Record<string, string> => {
   const value = features.get(name);
   return value === undefined || value === 'unknown' || value === 'none' ? {} : { [name]: value.toLowerCase() };

@@ -1,54 +1,57 @@
-// A pool of worker threads for work that never pauses to listen. Each thread does one job at a time; jobs wait in one
-// line, urgent ones first. It promises that
-// - a job called off leaves the line at once, and if it is at work is over within moments, its thread ended if need be;
-// - a thread that crashes or hangs is replaced, and its job tried once more if nothing of it was heard yet;
+// A pool of worker threads for work that never yields to the event loop. Each thread does one job at a time; there are
+// never more jobs than threads, which the caller sees to. It promises that
+// - a job ends when its thread is free or gone: after an abort within moments, the thread terminated if need be;
+// - a thread that crashes or hangs fails its job, as something that may succeed again, and the next job gets another;
 // - idle threads do not keep the process alive, and jobs do.
 import { Worker } from 'node:worker_threads';
+import { PushQueue } from '../../concurrency/push-queue.ts';
 import { Failure } from '../../errors.ts';
-import { PoolJob } from './pool-job.ts';
-import type { ThreadBirth, ThreadReply } from './thread-work.ts';
+import type { ThreadReply, ThreadStart } from './thread-work.ts';
 
-/** How long a thread has to answer that it heard of an abort, before it is ended. */
-const answerMsUsual = 25;
-const attemptsMax = 2;
-/** Threads that die one after the other before they are ready: something is wrong with all of them. */
-const deadStartsMax = 3;
+/** How long a thread may take to react to an abort before it is terminated. */
+const stopMsUsual = 25;
 /** An id is shared with threads as a 32-bit integer. */
 const jobIdMax = 0x7fff_ffff;
+/** Another thread may succeed as soon as it is there. */
+const retryAfterSeconds = 0;
 
 export interface ThreadPoolOptions {
   /** A module that calls `serveJobs`. */
   file: URL;
-  /** What every thread is given. It may come later: a thread takes a while to start. */
+  /** What every thread is given. It may arrive later than the thread starts. */
   data: Promise<unknown>;
   threadsMax: number;
-  answerMsMax?: number;
+  stopMsMax?: number;
 }
 
 export interface JobOptions<Task> {
   task: Task;
-  urgent: boolean;
   /** How long it may take from when a thread begins it. */
   timeoutMs: number;
+}
+
+interface Job<Task, Piece> extends JobOptions<Task> {
+  id: number;
+  pieces: PushQueue<Piece>;
+  /** Settles when its thread is free or gone. */
+  over: PromiseWithResolvers<void>;
 }
 
 interface Thread<Task, Piece> {
   worker: Worker;
   cancelledJob: Int32Array;
   isReady: boolean;
-  job: PoolJob<Task, Piece> | undefined;
+  job: Job<Task, Piece> | undefined;
   timer: NodeJS.Timeout | undefined;
-  /** Why it is to end. */
+  /** Why it is terminated. */
   fault: unknown;
+  isHung: boolean;
 }
 
 export class ThreadPool<Task, Piece> {
   readonly #options: ThreadPoolOptions;
   readonly #threads = new Set<Thread<Task, Piece>>();
-  readonly #jobs = new Set<PoolJob<Task, Piece>>();
-  #waiting: PoolJob<Task, Piece>[] = [];
   #jobCount = 0;
-  #deadStarts = 0;
   #isClosed = false;
 
   constructor(options: ThreadPoolOptions) {
@@ -56,84 +59,67 @@ export class ThreadPool<Task, Piece> {
     this.#addThread();
   }
 
-  /** The pieces of a job's result. It begins when the first is asked for, and ends when the reader stops. */
-  async *run({ task, urgent, timeoutMs }: JobOptions<Task>, signal: AbortSignal): AsyncGenerator<Piece> {
+  /** The pieces of a job's result. The job begins with the first read, and ends when the reader stops. */
+  async *run(options: JobOptions<Task>, signal: AbortSignal): AsyncGenerator<Piece> {
     signal.throwIfAborted();
-    if (this.#isClosed) throw new Failure('engine_unavailable');
+    const thread = this.#freeThread();
     this.#jobCount = (this.#jobCount % jobIdMax) + 1;
-    const job = new PoolJob<Task, Piece>({ id: this.#jobCount, task, urgent, timeoutMs });
-    const callOff = () => this.#callOff(job, signal.reason);
-    signal.addEventListener('abort', callOff, { once: true });
-    this.#jobs.add(job);
-    this.#enqueue(job);
+    const job = { ...options, id: this.#jobCount, pieces: new PushQueue<Piece>(), over: Promise.withResolvers<void>() };
+    thread.job = job;
+    if (thread.isReady) this.#begin(thread, job);
+    this.#updateRefs();
+    const abort = () => job.pieces.abort(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
     try {
-      yield* job.pieces();
+      yield* job.pieces.pull();
     } finally {
-      signal.removeEventListener('abort', callOff);
-      this.#callOff(job, undefined);
+      signal.removeEventListener('abort', abort);
+      if (thread.job === job) this.#cancel(thread, job);
+      await job.over.promise;
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const job of [...this.#jobs]) this.#end(job, new Failure('engine_unavailable'));
-    this.#waiting = [];
-    for (const { worker } of this.#threads) worker.ref();
+    for (const { worker, job } of this.#threads) {
+      job?.pieces.abort(new Failure('engine_unavailable'));
+      worker.ref();
+    }
     await Promise.all([...this.#threads].map(({ worker }) => worker.terminate()));
   }
 
-  /** Puts a job in line: urgent ones before the others, and one that has been tried before ahead of its kind. */
-  #enqueue(job: PoolJob<Task, Piece>): void {
-    const isNext = (other: PoolJob<Task, Piece>) => job.attempts > 0 || (job.urgent && !other.urgent);
-    const at = this.#waiting.findIndex(isNext);
-    this.#waiting.splice(at < 0 ? this.#waiting.length : at, 0, job);
-    this.#assign();
+  #freeThread(): Thread<Task, Piece> {
+    const free = [...this.#threads].filter(({ job, fault }) => !job && !fault);
+    const thread = free.find(({ isReady }) => isReady) ?? free[0];
+    if (thread) return thread;
+    if (!this.#isClosed && this.#threads.size < this.#options.threadsMax) return this.#addThread();
+    throw new Failure('engine_unavailable', { retryAfterSeconds }, new Error('every thread is busy'));
   }
 
-  #assign(): void {
-    const idle = [...this.#threads].filter(({ isReady, job, fault }) => isReady && !job && !fault);
-    for (const thread of idle) {
-      const job = this.#waiting.shift();
-      if (!job) break;
-      this.#begin(thread, job);
+  #begin(thread: Thread<Task, Piece>, { id, task, timeoutMs }: Job<Task, Piece>): void {
+    thread.timer = setTimeout(() => {
+      thread.isHung = true;
+      this.#terminate(thread, new Error(`no end after ${timeoutMs} ms`));
+    }, timeoutMs);
+    thread.worker.postMessage({ jobId: id, task });
+  }
+
+  /** The rest of the job is not wanted. */
+  #cancel(thread: Thread<Task, Piece>, job: Job<Task, Piece>): void {
+    if (!thread.isReady) {
+      this.#free(thread);
+      return;
     }
-    const starting = [...this.#threads].filter(({ isReady }) => !isReady).length;
-    const room = this.#options.threadsMax - this.#threads.size;
-    for (let n = Math.min(room, this.#waiting.length - starting); n > 0; n--) this.#addThread();
-    this.#stayAlive();
-  }
-
-  #begin(thread: Thread<Task, Piece>, job: PoolJob<Task, Piece>): void {
-    thread.job = job;
-    job.attempts++;
-    thread.timer = setTimeout(() => this.#endThread(thread, new Failure('engine_timeout')), job.timeoutMs);
-    thread.worker.postMessage({ jobId: job.id, task: job.task });
-  }
-
-  /** Nobody wants the rest of the job. */
-  #callOff(job: PoolJob<Task, Piece>, reason: unknown): void {
-    if (!this.#jobs.has(job)) return;
-    this.#waiting = this.#waiting.filter((other) => other !== job);
-    this.#end(job, reason);
-    const thread = [...this.#threads].find((each) => each.job === job);
-    if (!thread) return;
-    const { answerMsMax = answerMsUsual } = this.#options;
     Atomics.store(thread.cancelledJob, 0, job.id);
     clearTimeout(thread.timer);
-    thread.timer = setTimeout(() => this.#endThread(thread, new Error('did not stop when told to')), answerMsMax);
-    thread.timer.unref();
+    const { stopMsMax = stopMsUsual } = this.#options;
+    thread.timer = setTimeout(() => this.#terminate(thread, new Error('did not stop when cancelled')), stopMsMax);
   }
 
-  #end(job: PoolJob<Task, Piece>, error?: unknown): void {
-    this.#jobs.delete(job);
-    job.end(error);
-    this.#stayAlive();
-  }
-
-  #addThread(): void {
+  #addThread(): Thread<Task, Piece> {
     const { file, data } = this.#options;
     const cancelledJob = new Int32Array(new SharedArrayBuffer(4));
-    const workerData: ThreadBirth = { cancelledJob };
+    const workerData: ThreadStart = { cancelledJob };
     const worker = new Worker(file, { workerData });
     data.then(
       (given) => worker.postMessage(given),
@@ -146,64 +132,55 @@ export class ThreadPool<Task, Piece> {
       job: undefined,
       timer: undefined,
       fault: undefined,
+      isHung: false,
     };
     this.#threads.add(thread);
-    worker.on('message', (reply: ThreadReply<Piece>) => this.#hear(thread, reply));
+    worker.on('message', (reply: ThreadReply<Piece>) => this.#onReply(thread, reply));
     worker.on('error', (error) => {
       thread.fault ??= error;
     });
-    worker.on('exit', () => this.#mourn(thread));
-    this.#stayAlive();
+    worker.on('exit', () => this.#onExit(thread));
+    this.#updateRefs();
+    return thread;
   }
 
-  #hear(thread: Thread<Task, Piece>, reply: ThreadReply<Piece>): void {
+  #onReply(thread: Thread<Task, Piece>, reply: ThreadReply<Piece>): void {
+    const { job } = thread;
     if (reply.kind === 'ready') {
       thread.isReady = true;
-      this.#deadStarts = 0;
-      this.#assign();
-    } else if (reply.jobId === thread.job?.id) {
-      if (reply.kind === 'pieces') thread.job.put(reply.pieces);
-      else this.#finish(thread, reply.kind === 'failed' ? new Error(reply.message) : undefined);
+      if (job) this.#begin(thread, job);
+    } else if (job && reply.jobId === job.id) {
+      if (reply.kind === 'pieces') job.pieces.push(...reply.pieces);
+      if (reply.kind === 'done') job.pieces.end();
+      if (reply.kind === 'failed') job.pieces.fail(new Failure('engine_error', {}, new Error(reply.message)));
+      if (reply.kind !== 'pieces') this.#free(thread);
     }
   }
 
-  /** A thread is done with its job, and free for the next. */
-  #finish(thread: Thread<Task, Piece>, error: Error | undefined): void {
+  #free(thread: Thread<Task, Piece>): void {
     clearTimeout(thread.timer);
-    this.#end(thread.job!, error && new Failure('engine_error', {}, error));
+    thread.job?.over.resolve();
     thread.job = undefined;
-    this.#assign();
+    this.#updateRefs();
   }
 
-  /** Ends a thread that is no good; `#mourn` does the rest. */
-  #endThread(thread: Thread<Task, Piece>, fault: unknown): void {
+  #terminate(thread: Thread<Task, Piece>, fault: Error): void {
     thread.fault = fault;
     void thread.worker.terminate();
   }
 
-  /** A thread is gone: its job is tried once more or failed, and another takes its place. */
-  #mourn(thread: Thread<Task, Piece>): void {
+  #onExit(thread: Thread<Task, Piece>): void {
     this.#threads.delete(thread);
-    clearTimeout(thread.timer);
-    if (this.#isClosed) return;
-    const { job, fault = new Error('the thread ended itself') } = thread;
-    const failure = fault instanceof Failure ? fault : new Failure('engine_error', {}, fault);
-    if (!thread.isReady && ++this.#deadStarts >= deadStartsMax) {
-      this.#deadStarts = 0;
-      if ([...this.#threads].some(({ isReady }) => isReady)) return;
-      for (const each of this.#waiting) this.#end(each, new Failure('engine_unavailable', {}, fault));
-      this.#waiting = [];
-      return;
-    }
-    this.#addThread();
-    if (!job || !this.#jobs.has(job)) return;
-    if (job.attempts < attemptsMax && !job.isHeard) this.#enqueue(job);
-    else this.#end(job, failure);
+    const { job, isReady, isHung, fault = new Error('the thread exited') } = thread;
+    const reason = isHung ? 'engine_timeout' : isReady ? 'engine_error' : 'engine_unavailable';
+    job?.pieces.fail(new Failure(reason, { retryAfterSeconds }, fault));
+    this.#free(thread);
   }
 
-  #stayAlive(): void {
-    // Those who wait for the end of the threads are kept waiting, not cut off.
+  #updateRefs(): void {
+    // Closing keeps the process alive until the threads have exited.
     if (this.#isClosed) return;
-    for (const { worker } of this.#threads) this.#jobs.size > 0 ? worker.ref() : worker.unref();
+    const isBusy = [...this.#threads].some(({ job }) => job);
+    for (const { worker } of this.#threads) isBusy ? worker.ref() : worker.unref();
   }
 }

@@ -1,11 +1,11 @@
-// What a thread of a ThreadPool runs, and the words between the two: one job at a time, pieces of its result as they are
-// made, and an end. A job that is called off is told through shared memory, since a thread at work reads no messages:
-// whoever works asks `isCancelled` whenever it can.
+// What a thread of a ThreadPool runs, and the messages between the two: one job at a time, pieces of its result as they are
+// made, and an end. A job is cancelled through shared memory, since a busy thread reads no messages: the work calls
+// `isCancelled` whenever it can.
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** What a thread is born with. The first message that it gets is its data; every other is a job. */
-export interface ThreadBirth {
-  /** The id of the job that is called off. */
+/** What a thread starts with. The first message it receives is its data; every other is a job. */
+export interface ThreadStart {
+  /** The id of the job that is cancelled. */
   cancelledJob: Int32Array;
 }
 
@@ -20,19 +20,19 @@ export type ThreadReply<Piece> =
   | { kind: 'done'; jobId: number }
   | { kind: 'failed'; jobId: number; message: string };
 
-export interface Turn<Piece> {
+export interface JobControl<Piece> {
   isCancelled(): boolean;
-  /** Hands over pieces, and with them the memory of `buffers`. */
+  /** Sends pieces, and transfers the memory of `buffers`. */
   send(pieces: Piece[], buffers: ArrayBuffer[]): void;
 }
 
-/** Takes jobs until the thread is ended. `work` throws where it fails; of a job that is called off nobody minds the end. */
+/** Does jobs until the thread is terminated. `work` throws when it fails; how a cancelled job ends does not matter. */
 export function serveJobs<Data, Task, Piece>(
-  createWork: (data: Data) => (task: Task, turn: Turn<Piece>) => void,
+  createWork: (data: Data) => (task: Task, control: JobControl<Piece>) => void,
 ): void {
   const port = parentPort!;
-  const { cancelledJob } = workerData as ThreadBirth;
-  const reply = (words: ThreadReply<Piece>, buffers: ArrayBuffer[] = []) => port.postMessage(words, buffers);
+  const { cancelledJob } = workerData as ThreadStart;
+  const reply = (message: ThreadReply<Piece>, buffers: ArrayBuffer[] = []) => port.postMessage(message, buffers);
   port.once('message', (data: Data) => {
     const work = createWork(data);
     port.on('message', ({ jobId, task }: ThreadJob<Task>) => {

@@ -1,9 +1,9 @@
-// The operator's own voices: every `voices/*.flitevox` in the data folder. Such a file opens with
+// Imported voices: every `voices/*.flitevox` in the data folder. Such a file opens with
 //     "CMU_FLITE_CG_VOXDATA-v2.0\0"  the mark of the format
 //     u32 1                          in the byte order of all numbers; little-endian is all that is read here
 //     (name, value)*                 texts: u32 length, then so many bytes, the last of them NUL
 //     "end_of_features" twice, then the name of the voice, likewise
-// flite itself speaks with some other voice where it cannot read one, and so each is looked at here before it is used.
+// flite falls back on another voice where it cannot read a file, so each file is checked here before it is used.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export interface VoiceFile {
   /** Of its contents. */
   version: string;
   features: ReadonlyMap<string, string>;
-  /** What its makers called it. */
+  /** The name that its makers gave it. */
   ownName: string;
 }
 
@@ -30,7 +30,7 @@ const featuresMax = 100;
 const textBytesMax = 4096;
 const versionChars = 16;
 
-/** The path by which flite is told of a voice. */
+/** The path by which flite finds a voice. */
 export const programPath = (voiceId: string): string => `voices/${voiceId}${voiceFileEnding}`;
 
 /** What is wrong with a voice file. */

@@ -1,5 +1,5 @@
-// Who speaks without being asked to bring anything: the four voices that flite carries, and three that are these at
-// another pitch. Their gains bring them to -21 LUFS, measured with ffmpeg's ebur128 over twelve sentences.
+// The voices that are always there: the four of flite, and three that are these at another pitch. Their gains bring them to
+// -21 LUFS, measured with ffmpeg's ebur128 over twelve sentences.
 import type { Voice } from '../engine.ts';
 
 /** A voice, and what flite needs to speak with it. */

@@ -1,5 +1,5 @@
 // The few parts of the WebAssembly interface that flite needs. Node has it, but TypeScript knows it only together with a
-// browser's whole world, which this program has no other use for.
+// browser's DOM, which this program does not use.
 
 /** Compiled code; threads share it. */
 export interface WasmModule {

@@ -1,6 +1,6 @@
-// The phones of words said alone, by which word times are found. They come from flite too: one run for all words that
-// are not known yet, each in a paragraph of its own and so in a line of its own, by the cheapest voice in a great hurry.
-// The words asked for last are remembered.
+// The phones of words spoken alone, from which word times are found. flite lists them: one run for all words not known yet,
+// each in a paragraph and so in a line of its own, with the fastest voice at the highest speed. The most recent words are
+// cached.
 import type { FliteProgram } from './flite-program.ts';
 
 const knownWordsMax = 4096;
@@ -9,7 +9,7 @@ const silence = 'pau';
 
 export class WordPhones {
   readonly #program: FliteProgram;
-  /** The least recently asked for comes first. */
+  /** The least recently used comes first. */
   readonly #known = new Map<string, readonly string[]>();
 
   constructor(program: FliteProgram) {
@@ -39,7 +39,7 @@ export class WordPhones {
     if (words.length === 0) return [];
     const lines: string[] = [];
     this.#program.run({ args, text: words.join('\n\n'), onLine: (line) => lines.push(line) });
-    // Where lines and words do not pair, letters stand in for phones: only their number tells then.
+    // Where lines and words do not pair, letters stand in for phones: only their number counts then.
     if (lines.length !== words.length) return words.map((word) => [...word]);
     return lines.map((line, n) => {
       const phones = line.split(' ').filter((phone) => phone !== silence && phone !== '');

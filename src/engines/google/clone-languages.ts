@@ -1,4 +1,4 @@
-// The languages that Google clones voices in, and what a person says in each to consent; Google listens to it. The words
+// The languages that Google clones voices in, and what a person says in each to consent; Google checks it. The words
 // are Google's and to be said to the letter: "Chirp 3: Instant Custom Voice", "Available languages", as of June 2026
 // (https://docs.cloud.google.com/text-to-speech/docs/chirp3-instant-custom-voice). Of a language's regions, the one that
 // a bare language stands for comes first.
@@ -10,7 +10,7 @@ const french =
 const spanish =
   'Soy el propietario de esta voz y doy mi consentimiento para que Google la utilice para crear un modelo de voz sintética.';
 
-/** What a clone made in en-US speaks besides, and no other does. */
+/** What a clone made in en-US speaks besides; other clones do not. */
 export const languagesOfAmericans: readonly string[] = ['de-DE', 'es-US', 'es-ES', 'fr-CA', 'fr-FR', 'pt-BR'];
 
 /** By language, in canonical form. */

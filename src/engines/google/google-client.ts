@@ -1,6 +1,5 @@
-// Google's own client, in as few words as the engine needs: it is imported here, once it is wanted, and signs in here.
-// What it does by itself is turned off: it neither tries again nor gives up before long. Making a cloning key is not in
-// it, and is asked for by REST, with the login that the client has.
+// Google's client, reduced to what the engine needs: it is imported when the engine opens, and signs in. Its own retries and
+// timeouts are turned off. It has no method for cloning keys; these are requested by REST, with the client's login.
 import { readFile } from 'node:fs/promises';
 import type { TextToSpeechClient } from '@google-cloud/text-to-speech';
 import { Failure } from '../../errors.ts';
@@ -21,7 +20,7 @@ export interface GoogleVoice {
   cloningKey?: string;
 }
 
-interface SpeechAsked {
+interface SpeechOptions {
   voice: GoogleVoice;
   speakingRate: number;
 }
@@ -29,9 +28,9 @@ interface SpeechAsked {
 export interface GoogleClient {
   listVoices(signal: AbortSignal): Promise<ListedVoice[]>;
   /** The bytes of a WAV, all at once. */
-  speak(asked: SpeechAsked & { text: string }, signal: AbortSignal): Promise<Buffer>;
+  speak(options: SpeechOptions & { text: string }, signal: AbortSignal): Promise<Buffer>;
   /** The bytes of bare samples as they are made, of all the texts in one call. */
-  stream(asked: SpeechAsked & { texts: readonly string[] }, signal: AbortSignal): AsyncGenerator<Buffer>;
+  stream(options: SpeechOptions & { texts: readonly string[] }, signal: AbortSignal): AsyncGenerator<Buffer>;
   /** Where REST is spoken, and the headers that sign in there. */
   url: string;
   signIn(): Promise<Headers>;
@@ -41,7 +40,7 @@ export interface GoogleClient {
 export const streamRateHz = 24_000;
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
 const usualPort = 443;
-/** Longer than any segment takes that somebody listens to; for those whom nobody does, there are signals. */
+/** Longer than any segment takes; segments are ended by their signals. */
 const timeout = 15 * 60_000;
 const calling = { timeout, retry: null };
 
@@ -73,7 +72,7 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin): 
     port: Number(port) || usualPort,
     ...(isOpen && { sslCreds: google.grpc.credentials.createInsecure() }),
   });
-  // Awaited here, or else a login that fails would reject where nobody looks.
+  // Awaited here, or a login that fails would be an unhandled rejection.
   await client.initialize().catch((cause) => {
     const message = 'SONANT_GOOGLE_CREDENTIALS: there is no such login here';
     throw new Failure('engine_unavailable', { message }, new Error((cause as Error).message));
@@ -87,13 +86,13 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin): 
       });
     },
     async speak({ voice, text, speakingRate }, signal) {
-      // The rate is the voice's own, and the WAV tells it.
+      // The sample rate is the voice's own, and the WAV states it.
       const audioConfig = { audioEncoding: 'LINEAR16' as const, speakingRate };
-      const asked = { input: { text }, voice: toSelection(voice), audioConfig };
-      const [{ audioContent }] = await answered(client.synthesizeSpeech(asked, { ...calling, signal }), signal);
+      const options = { input: { text }, voice: toSelection(voice), audioConfig };
+      const [{ audioContent }] = await answered(client.synthesizeSpeech(options, { ...calling, signal }), signal);
       return Buffer.from((audioContent as Uint8Array | null) ?? []);
     },
-    stream: (asked, signal) => streamSpeech(client, asked, signal),
+    stream: (options, signal) => streamSpeech(client, options, signal),
     url,
     signIn: async () => new Headers(await auth.getRequestHeaders(url).catch(loginRefused)),
     close: async () => void (await client.close()),
@@ -110,7 +109,7 @@ async function findLogin({ GoogleAuth, JWT }: Loaded, credentials: string) {
   });
   const authClient = new JWT({ scopes: [scope] });
   try {
-    // What is wrong with it is not told: the words would have parts of the private key in them.
+    // The parser's message is dropped: it would quote parts of the private key.
     authClient.fromJSON(JSON.parse(file));
   } catch {
     throw broken('is not the file of a service account, as Google gives it out in JSON');
@@ -140,7 +139,7 @@ async function answered<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> 
 
 async function* streamSpeech(
   client: TextToSpeechClient,
-  { voice, texts, speakingRate }: SpeechAsked & { texts: readonly string[] },
+  { voice, texts, speakingRate }: SpeechOptions & { texts: readonly string[] },
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
   const call = client.streamingSynthesize(calling);
@@ -151,7 +150,7 @@ async function* streamSpeech(
     isLeft = true;
     call.destroy();
   };
-  // Once it is left, what it still has to say of that is of no interest.
+  // After cancellation, its errors do not matter.
   call.on('error', () => undefined);
   signal.addEventListener('abort', leave, { once: true });
   try {

@@ -1,4 +1,4 @@
-// Instant custom voice: a key that a person's voice is spoken from, made of two recordings. It has a method by REST only,
+// Instant custom voice: a cloning key, made of two recordings, with which a voice is spoken. There is a REST method only,
 // in v1beta1, open to projects that Google has admitted:
 //     POST /v1beta1/voices:generateVoiceCloningKey
 //     {"reference_audio": {"audio_config": {"audio_encoding": "LINEAR16", "sample_rate_hertz"}, "content": base64 of WAV},
@@ -72,7 +72,7 @@ async function askForKey(client: GoogleClient, sample: CloneSample, signal: Abor
   return key;
 }
 
-/** Signing in listens to no signal of ours. */
+/** Signing in takes no signal. */
 async function unlessLeft<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const left = Promise.withResolvers<never>();
   const leave = () => left.reject(signal.reason);
@@ -105,7 +105,7 @@ function toAudio({ samples, sampleRateHz }: Pcm) {
   return { audio_config, content: Buffer.from(file).toString('base64') };
 }
 
-/** That the recordings are not taken is for the caller to mend, all else is not. */
+/** Only rejected recordings are the caller's to correct. */
 function refusalOf(httpStatus: number, answer: unknown): Failure {
   const failure = googleFailure(toGoogleStatus(httpStatus, answer));
   if (httpStatus !== 400) return failure;

@@ -1,20 +1,20 @@
-// The engine: Google's stock voices, listed again from time to time, and clones of people.
+// The engine: Google's stock voices, whose list is refreshed from time to time, and clones.
 import { Failure } from '../../errors.ts';
 import type { Engine } from '../engine.ts';
 import { openVoiceList } from '../voice-list.ts';
 import { type GoogleLogin, openGoogleClient } from './google-client.ts';
 import { createCloning } from './google-cloning.ts';
-import { saySegment, segmentCharsMax } from './google-speech.ts';
+import { segmentCharsMax, speakSegment } from './google-speech.ts';
 import { toVoices } from './google-voices.ts';
 
 export interface GoogleOptions extends GoogleLogin {
-  /** Names of voices, or how they begin; empty for all that stream. */
+  /** Names of voices, or prefixes of names; empty for all voices that stream. */
   voices: readonly string[];
   segmentsPerMinute: number;
   cloneSegmentsPerMinute: number;
   segmentsSpokenMax: number;
   refreshMs?: number;
-  /** Whether to fail where the list cannot be had now. */
+  /** Whether to fail when the list is not available now. */
   isListNeeded?: boolean;
 }
 
@@ -25,7 +25,7 @@ export async function openGoogle(options: GoogleOptions): Promise<Engine> {
   const client = await openGoogleClient(options);
   const closing = new AbortController();
   const list = await openVoiceList({
-    async ask(signal) {
+    async load(signal) {
       const voices = toVoices(await client.listVoices(signal), options.voices, engineName);
       if (voices.length > 0) return voices;
       throw new Failure('engine_unavailable', { message: 'Google lists none of the voices wanted' });
@@ -47,7 +47,7 @@ export async function openGoogle(options: GoogleOptions): Promise<Engine> {
       timings: false,
       readsNumbers: true,
       segmentCharsMax,
-      // A call is a call, however short, and its sound comes while it is made.
+      // Each call counts in full, however short, and its sound arrives as it is made.
       firstSegmentCharsMax: segmentCharsMax,
       segmentsAtOnce: 2,
       segmentsSpokenMax,
@@ -55,11 +55,7 @@ export async function openGoogle(options: GoogleOptions): Promise<Engine> {
       cloneSegmentsPerMinute,
     },
     cloning: createCloning(client, closing.signal),
-    async *speak(segment, callersSignal) {
-      const signal = AbortSignal.any([callersSignal, closing.signal]);
-      signal.throwIfAborted();
-      yield* saySegment(client, segment, signal);
-    },
+    speak: (segment, signal) => speakSegment(client, segment, signal),
     async close() {
       closing.abort(new Failure('engine_unavailable'));
       list.close();

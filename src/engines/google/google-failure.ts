@@ -1,6 +1,6 @@
-// What Google's refusals mean to Sonant. By gRPC or by REST, each is a google.rpc.Status (https://google.aip.dev/193): a
-// code, a sentence, and details, RetryInfo among them. The sentence goes into the cause, for the operator, without
-// anything that could be a cloning key; nothing else of Google's error is kept.
+// Google's errors as Failures. By gRPC or by REST, each is a google.rpc.Status (https://google.aip.dev/193): a code, a
+// sentence, and details, RetryInfo among them. The sentence goes into the cause, for the operator, without anything that
+// could be a cloning key; the rest of Google's error is dropped.
 import { Failure } from '../../errors.ts';
 
 export interface GoogleStatus {
@@ -45,11 +45,11 @@ const codeOfHttp: Readonly<Record<number, string>> = {
 
 /** Quotas are counted by the minute; where Google does not say how much of it is left, half of one is waited for. */
 const quotaSeconds = 30;
-/** It may pass, and nobody says when. */
+/** It may pass, at an unknown time. */
 const passingSeconds = 0;
-const toldMax = 500;
+const sentenceCharsMax = 500;
 const tooLong = /sentences? that (?:is|are) too long/i;
-/** A call that had no login to go with: refused, or not to be had at the moment. */
+/** A call without a login: refused, or not available at the moment. */
 const loginFailed = /metadata from plugin failed/i;
 const unreachable = /ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|socket hang up|network|timeout/i;
 
@@ -57,13 +57,13 @@ const unreachable = /ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|socket hang up|network|
 export function googleFailure(error: unknown, secret = ''): Failure {
   if (error instanceof Failure) return error;
   const { code, details, message, statusDetails = [] } = error as GoogleStatus;
-  const told = withoutSecret(String(details ?? message ?? error).slice(0, toldMax), secret);
+  const sentence = withoutSecret(String(details ?? message ?? error).slice(0, sentenceCharsMax), secret);
   const codeName = code === undefined ? undefined : codeNames[code];
-  const cause = new Error(codeName ? `Google answers ${codeName}: ${told}` : told);
-  if (loginFailed.test(told)) {
+  const cause = new Error(codeName ? `Google answers ${codeName}: ${sentence}` : sentence);
+  if (loginFailed.test(sentence)) {
     return new Failure(
       'engine_unavailable',
-      unreachable.test(told) ? { retryAfterSeconds: passingSeconds } : {},
+      unreachable.test(sentence) ? { retryAfterSeconds: passingSeconds } : {},
       cause,
     );
   }
@@ -101,7 +101,7 @@ export function toGoogleStatus(httpStatus: number, answer: unknown): GoogleStatu
   };
 }
 
-/** Whether Google would say the same text in shorter sentences. */
+/** Whether Google would speak the same text in shorter sentences. */
 export const isSentenceTooLong = (error: unknown): boolean =>
   error instanceof Failure && error.cause instanceof Error && tooLong.test(error.cause.message);
 
@@ -120,8 +120,10 @@ function delaySecondsOf(details: readonly unknown[]): number | undefined {
 }
 
 /** Google may quote what it refuses, or the beginning of it. */
-function withoutSecret(told: string, secret: string): string {
-  if (secret === '') return told;
+function withoutSecret(sentence: string, secret: string): string {
+  if (secret === '') return sentence;
   const hidden = '(cloning key)';
-  return told.replaceAll(secret, hidden).replace(/[\w+/=-]{6,}/g, (word) => (secret.includes(word) ? hidden : word));
+  return sentence
+    .replaceAll(secret, hidden)
+    .replace(/[\w+/=-]{6,}/g, (word) => (secret.includes(word) ? hidden : word));
 }

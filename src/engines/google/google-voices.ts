@@ -4,7 +4,7 @@
 // speaking rate.
 import type { Voice } from '../engine.ts';
 
-/** As ListVoices tells of one. */
+/** As ListVoices returns it. */
 export interface ListedVoice {
   name: string;
   languageCodes: readonly string[];
@@ -27,13 +27,13 @@ function parseName(name: string): NameParts | undefined {
   return languageCode && kind && speaker ? { languageCode, kind, speaker } : undefined;
 }
 
-/** Whether it says its sound while it makes it. */
+/** Whether Google streams the sound as it is made. */
 export const isStreaming = ({ voiceId }: Voice): boolean => parseName(voiceId)?.kind === streamingKind;
 
-/** The language of a stock voice, as Google calls it: it wants to be told again what the name says. */
+/** The language of a stock voice in Google's code, which requests must repeat. */
 export const languageOf = ({ voiceId }: Voice): string => parseName(voiceId)!.languageCode;
 
-/** Those whose names are, or begin with, one of `wanted`; all that stream where nobody is. */
+/** The voices whose names are, or begin with, one of `wanted`; all that stream where `wanted` is empty. */
 export function toVoices(listed: readonly ListedVoice[], wanted: readonly string[], engine: string): Voice[] {
   const voices = new Map<string, Voice>();
   for (const { name, languageCodes, gender } of listed.slice(0, voicesMax)) {

@@ -1,5 +1,5 @@
-// Google Cloud Text-to-Speech: its voices, and clones of people. It is there for those who name a login; until then,
-// nothing of Google's client is loaded.
+// Google Cloud Text-to-Speech: its voices, and clones. It is enabled by naming a login; without one, Google's client is not
+// loaded.
 import { Failure, toFailure } from '../../errors.ts';
 import { integerSetting, listSetting, textSetting } from '../../setting.ts';
 import type { EngineReport } from '../engine.ts';
@@ -11,7 +11,7 @@ const isHere = (given: string) => /^http:\/\/(localhost|127\.0\.0\.1|\[::1\]):\d
 
 const isWanted = ({ credentials, endpoint }: GoogleOptions): boolean => credentials !== '' || isHere(endpoint);
 
-/** What keeps it from working, for the operator: never a word of the credentials. */
+/** Why it does not work, for the operator: never a word of the credentials. */
 function whyNot(error: unknown, { endpoint }: GoogleOptions): string {
   const { message, facts, cause } = toFailure(error);
   return facts.message ?? `${endpoint}: ${(cause as Error | undefined)?.message ?? message}`;

@@ -1,9 +1,8 @@
-// Any server that speaks OpenAI's HTTP interface for speech: OpenAI itself, or one of your own with open models behind it
-// (Kokoro-FastAPI, vLLM-Omni, speaches, LocalAI). It is asked for bare samples, 16 bits and one channel, as they are made;
-// speed, rate and format are the heart's, since such servers do them each in a way of its own, or not at all.
+// Any server with OpenAI's HTTP interface for speech: OpenAI itself, or a server of your own with open models (Kokoro-FastAPI,
+// vLLM-Omni, speaches, LocalAI). It is requested to send raw samples, 16 bits and one channel, as they are made; speed,
+// sample rate and format are applied outside the engine, since such servers differ in them.
 import { Failure, toFailure } from '../../errors.ts';
 import { integerSetting, listSetting, textSetting } from '../../setting.ts';
-import { audiblePcm } from '../audible-pcm.ts';
 import type { Engine, EngineReport, Voice } from '../engine.ts';
 import { defineEngine } from '../engine.ts';
 import { barePcm } from '../pcm-stream.ts';
@@ -12,16 +11,14 @@ import { createServerGroup } from './server-group.ts';
 import { createSpeechServer, type ListedVoice, type SpeechServer } from './speech-server.ts';
 
 const name = 'openai-compatible';
-const askMs = 10_000;
+const inspectMsMax = 10_000;
 const segmentCharsMax = 600;
-const textCharsMax = 4_000;
-/** A model on one processor, with others before us in line, takes its time over the first sound. */
 
 export interface OpenAiCompatibleOptions {
   url: string;
   apiKey: string;
   model: string;
-  /** Who is offered; empty asks the server. */
+  /** The voices to offer; empty for those that the server lists. */
   voices: readonly string[];
   languages: readonly string[];
   sampleRateHz: number;
@@ -30,9 +27,9 @@ export interface OpenAiCompatibleOptions {
   requestsAtOnce: number;
 }
 
-const toVoice = ({ id, name: told }: ListedVoice, { model, languages }: OpenAiCompatibleOptions): Voice => ({
+const toVoice = ({ id, name: listedName }: ListedVoice, { model, languages }: OpenAiCompatibleOptions): Voice => ({
   voiceId: id,
-  name: told,
+  name: listedName,
   description: `Speaks by the model ${model}.`,
   kind: 'stock',
   engine: name,
@@ -46,9 +43,8 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Pr
   const { sampleRateHz, requestsPerMinute, requestsAtOnce } = options;
   const server = createServerGroup(serversOf(options));
   const list = await openVoiceList({
-    ask: async (signal) => (await findVoices(server, options, signal)).map((voice) => toVoice(voice, options)),
+    load: async (signal) => (await findVoices(server, options, signal)).map((voice) => toVoice(voice, options)),
   });
-  const closing = new AbortController();
 
   return {
     name,
@@ -64,23 +60,8 @@ export async function openOpenAiCompatible(options: OpenAiCompatibleOptions): Pr
       segmentsSpokenMax: requestsAtOnce,
       ...(requestsPerMinute > 0 && { segmentsPerMinute: requestsPerMinute }),
     },
-    async *speak({ voice, text }, callersSignal) {
-      const signal = AbortSignal.any([callersSignal, closing.signal]);
-      signal.throwIfAborted();
-      if (text.length > textCharsMax) throw new Failure('engine_error', {}, new Error('far too long for a segment'));
-      const bytes = server.speak({ voice: voice.voiceId, text }, signal);
-      let isHeard = false;
-      for await (const pcm of audiblePcm(barePcm(bytes, sampleRateHz), text)) {
-        isHeard = true;
-        yield pcm;
-        signal.throwIfAborted();
-      }
-      if (!isHeard) yield { samples: new Int16Array(Math.round(sampleRateHz / 5)), sampleRateHz };
-    },
-    async close() {
-      list.close();
-      closing.abort(new Failure('engine_unavailable'));
-    },
+    speak: ({ voice, text }, signal) => barePcm(server.speak({ voice: voice.voiceId, text }, signal), sampleRateHz),
+    close: async () => list.close(),
   };
 }
 
@@ -88,7 +69,7 @@ const urlsOf = (url: string) => url.split(',').map((one) => one.trim());
 const serversOf = ({ url, ...options }: OpenAiCompatibleOptions) =>
   urlsOf(url).map((one) => createSpeechServer({ ...options, url: one }));
 
-/** Those that are configured, or those that the server lists. */
+/** The voices that are configured, or else those that the server lists. */
 async function findVoices(
   server: SpeechServer,
   { url, voices }: OpenAiCompatibleOptions,
@@ -101,12 +82,12 @@ async function findVoices(
   throw new Failure('engine_unavailable', { message });
 }
 
-/** What keeps it from working, for the operator. */
+/** Why it does not work, for the operator. */
 function whyNot(error: unknown, { url }: OpenAiCompatibleOptions): string {
   const { facts, message, cause } = toFailure(error);
-  // Of a server that is not reached, `fetch` tells why only in the cause of its error.
-  const told = cause instanceof Error ? ((cause.cause as Error | undefined)?.message ?? cause.message) : message;
-  return facts.message ?? `${url}: ${told}`;
+  // When a server is not reached, `fetch` has the reason in the cause of its error.
+  const detail = cause instanceof Error ? ((cause.cause as Error | undefined)?.message ?? cause.message) : message;
+  return facts.message ?? `${url}: ${detail}`;
 }
 
 async function open(options: OpenAiCompatibleOptions): Promise<Engine> {
@@ -120,10 +101,10 @@ async function open(options: OpenAiCompatibleOptions): Promise<Engine> {
 async function inspect(options: OpenAiCompatibleOptions): Promise<EngineReport> {
   if (options.url === '') return { state: 'absent', message: 'SONANT_OPENAI_URL names no server' };
   try {
-    const signal = AbortSignal.timeout(askMs);
+    const signal = AbortSignal.timeout(inspectMsMax);
     let voices = options.voices;
     for (const server of serversOf(options)) {
-      // Voices may be configured, but whether the server is there only it can tell.
+      // Even where voices are configured, only the server's answer shows that it is there.
       const listed = await server.listVoices(signal);
       if (options.voices.length === 0) voices = (listed ?? []).map(({ id }) => id);
       if (voices.length === 0) await findVoices(server, options, signal);

@@ -1,5 +1,5 @@
-// Several servers that speak alike, as one: each request goes to the one with the fewest under way, of those in health. One
-// that fails is left out for a while, a longer one each time; if all are, the one whose time comes first is tried.
+// Several equal servers as one: each request goes to the healthy server with the fewest requests in progress. A server that
+// fails is skipped for a while, longer each time; when all are skipped, the one that returns first is tried.
 import { Failure } from '../../errors.ts';
 import type { SpeechServer } from './speech-server.ts';
 
@@ -35,11 +35,11 @@ export function createServerGroup(
   };
 
   return {
-    async *speak(asked, signal) {
+    async *speak(request, signal) {
       const member = choose();
       member.underWay++;
       try {
-        yield* member.server.speak(asked, signal);
+        yield* member.server.speak(request, signal);
         member.failures = 0;
       } catch (error) {
         if (!signal.aborted || signal.reason instanceof Failure) note(member, error);
@@ -60,7 +60,7 @@ export function createServerGroup(
   };
 }
 
-/** Whether it tells of the server, and not of what it was asked: it is away, too slow, or breaks off. */
+/** Whether the failure is the server's, and not that of the request: it is away, too slow, or breaks off. */
 const isOfServer = (error: unknown): boolean =>
   error instanceof Failure &&
   (error.reason === 'engine_unavailable' ||

@@ -1,7 +1,7 @@
-// A server that speaks OpenAI's HTTP interface: POST /v1/audio/speech with a JSON body answers the sound as it is made,
-// GET /v1/audio/voices tells who speaks there (not at OpenAI itself, which has no such list). What it answers is not
-// taken on trust: a status of 200 may come with no sound, with an error in JSON, or with an MP3 where bare samples were
-// asked for. Every request is made once; a failure says whether the same may go well a moment later.
+// A server with OpenAI's HTTP interface: POST /v1/audio/speech with a JSON body returns sound as it is made, GET
+// /v1/audio/voices lists the voices (OpenAI itself has no such list). Responses are checked: a status of 200 may come with
+// no sound, with an error in JSON, or with an MP3 where raw samples were requested. Every request is made once; a failure
+// states whether the same request may succeed later.
 import { Failure } from '../../errors.ts';
 
 export interface SpeechServerOptions {
@@ -24,11 +24,11 @@ export interface SpeechServer {
 }
 
 const listBytesMax = 1 << 20;
-/** How much of an error is kept for the log. */
-const toldBytesMax = 500;
-/** It may pass, and nobody says when. */
+/** How much of an error goes into the log. */
+const errorBytesMax = 500;
+/** It may pass, at an unknown time. */
 const retrySecondsUnknown = 0;
-/** What is no sound, or sound in a coding that was not asked for. */
+/** No sound, or sound in a coding that was not requested. */
 const otherTypes = /json|html|xml|mpeg|mp3|mp4|aac|ogg|opus|flac|webm/i;
 
 export function createSpeechServer({ url, apiKey, model }: SpeechServerOptions): SpeechServer {
@@ -41,12 +41,12 @@ export function createSpeechServer({ url, apiKey, model }: SpeechServerOptions):
       const answer = await reach(`${url}/audio/speech`, { method: 'POST', headers: all, body, signal }, signal);
       const type = answer.headers.get('content-type') ?? '';
       if (!answer.ok || otherTypes.test(type))
-        throw failureOf(answer, `${type} ${await startOf(answer, toldBytesMax, signal)}`);
+        throw failureOf(answer, `${type} ${await startOf(answer, errorBytesMax, signal)}`);
       let isBegun = false;
       try {
         for await (const piece of answer.body ?? []) {
           const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
-          if (!isBegun && isText(bytes)) throw failureOf(answer, bytes.toString('utf8', 0, toldBytesMax));
+          if (!isBegun && isText(bytes)) throw failureOf(answer, bytes.toString('utf8', 0, errorBytesMax));
           isBegun = true;
           yield bytes;
         }
@@ -61,13 +61,13 @@ export function createSpeechServer({ url, apiKey, model }: SpeechServerOptions):
       const answer = await reach(`${url}/audio/voices`, { headers, signal }, signal);
       const text = await startOf(answer, listBytesMax, signal);
       if (answer.status === 404 || answer.status === 405) return undefined;
-      if (!answer.ok) throw failureOf(answer, text.slice(0, toldBytesMax));
+      if (!answer.ok) throw failureOf(answer, text.slice(0, errorBytesMax));
       return parseVoices(text);
     },
   };
 }
 
-/** An answer, whatever it says; a Failure where there is none. */
+/** A response of any status; a Failure where there is none. */
 async function reach(url: string, request: RequestInit, signal: AbortSignal): Promise<Response> {
   try {
     return await fetch(url, request);
@@ -81,7 +81,7 @@ async function reach(url: string, request: RequestInit, signal: AbortSignal): Pr
 const isText = (bytes: Buffer): boolean =>
   bytes.length >= 16 && /^[\x20-\x7e\s]{16}/.test(bytes.toString('latin1', 0, 16));
 
-/** What an answer says, or the first so many bytes of it; as much as there is, where it is cut off. */
+/** The first bytes of a response, or as many as arrived before it was cut off. */
 async function startOf(answer: Response, bytesMax: number, signal: AbortSignal): Promise<string> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
@@ -92,28 +92,28 @@ async function startOf(answer: Response, bytesMax: number, signal: AbortSignal):
       if (bytes >= bytesMax) break;
     }
   } catch {
-    // For the log, or to be missed by who reads the list, this is enough.
+    // A partial body is enough for the log; a partial list does not parse.
     signal.throwIfAborted();
   }
   return Buffer.concat(pieces).toString('utf8', 0, bytesMax);
 }
 
-/** What is the server's fault, what is ours, and what will pass. */
+/** Tells apart the server's faults, ours, and what will pass. */
 function failureOf({ status, headers }: Response, text: string): Failure {
   const cause = new Error(`the server answers ${status}: ${text}`);
   const retryAfterSeconds = secondsIn(headers.get('retry-after')) ?? retrySecondsUnknown;
   if (status === 429 || (status >= 502 && status <= 504))
     return new Failure('engine_unavailable', { retryAfterSeconds }, cause);
-  // A key that is wrong or spent is the operator's to mend.
+  // Only the operator can replace a key that is wrong or has no credit left.
   if (status === 401 || status === 402 || status === 403) return new Failure('engine_unavailable', {}, cause);
   const mayPass = status >= 500 && status !== 501;
   return new Failure('engine_error', mayPass ? { retryAfterSeconds } : {}, cause);
 }
 
 /** Retry-After (RFC 9110): seconds, or the date when they are over; undefined where it says neither. */
-function secondsIn(told: string | null): number | undefined {
-  if (told === null) return undefined;
-  const seconds = /^\d+$/.test(told) ? Number(told) : (Date.parse(told) - Date.now()) / 1000;
+function secondsIn(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
   return seconds > 0 ? Math.ceil(seconds) : undefined;
 }
 

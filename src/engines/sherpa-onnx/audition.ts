@@ -1,5 +1,5 @@
-// A model is heard before it is offered: whether it loads and speaks only its process can tell, and how loud each of its
-// speakers is only their sound. What was measured is kept in the model's folder, so that a start is quick:
+// A model speaks before it is offered: that it loads and speaks shows only in its process, and how loud its speakers are
+// only in their sound. The measured gains are stored in the model's folder, so that the next start is fast:
 //     sonant-gain.json   { "version": "<of the model>", "gains_db": [-1.5, 0.3, ...] }
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,8 +15,8 @@ import { type Speaker, speakersOf } from './model-voices.ts';
 import type { Reference } from './reference.ts';
 
 const gainName = 'sonant-gain.json';
-/** Further speakers of a model get the mean gain of these. */
-const heardMax = 200;
+/** So many speakers are measured; further ones get their mean gain. */
+const measuredMax = 200;
 const audiblePeak = 300;
 const auditionMsMax = 120_000;
 
@@ -31,14 +31,14 @@ const sentences: Readonly<Record<string, string>> = {
   zh: '天还没亮，那条船就早早地离开了港口。',
 };
 
-/** A sentence in the language; where there is none, or the model lacks a word of it, words that the model surely has. */
+/** A sentence in the language; where there is none, or the model lacks a word of it, words that the model has. */
 async function auditionText(model: Model, languageCode: string): Promise<string> {
   const sentence = sentences[new Intl.Locale(languageCode).language];
   const text = sentence === undefined ? '' : await toModelText(sentence, model).catch(() => '');
   return text === '' ? toModelText(await ownWords(model), model) : text;
 }
 
-/** The gains of a model's speakers as they were measured; undefined where they were not, or with another version. */
+/** The stored gains of a model's speakers; undefined where there are none for this version. */
 async function readGains({ folder, version, speakers }: Model): Promise<number[] | undefined> {
   try {
     const { version: measured, gains_db: gains } = JSON.parse(await readFile(join(folder, gainName), 'utf8'));
@@ -49,7 +49,7 @@ async function readGains({ folder, version, speakers }: Model): Promise<number[]
   }
 }
 
-/** Something like a voice, for models that speak with another's: a buzz that comes and goes. */
+/** A reference that resembles a voice, for models that clone: a buzz that comes and goes. */
 function buzz({ modelId, sampleRateHz }: Model): Reference {
   const sampleAt = (_: unknown, i: number) => {
     const seconds = i / sampleRateHz;
@@ -63,9 +63,10 @@ function buzz({ modelId, sampleRateHz }: Model): Reference {
   };
 }
 
-async function hear(spokenBy: SpokenBy, pool: ModelPool): Promise<Pcm> {
-  const asked = { request: generationOf(spokenBy), urgent: false };
-  const pieces = await Array.fromAsync(pool.speak(spokenBy.model, asked, AbortSignal.timeout(auditionMsMax)));
+async function speakAll(spokenBy: SpokenBy, pool: ModelPool): Promise<Pcm> {
+  const pieces = await Array.fromAsync(
+    pool.speak(spokenBy.model, generationOf(spokenBy), AbortSignal.timeout(auditionMsMax)),
+  );
   const samples = joinSamples(
     Int16Array,
     pieces.map((piece) => piece.samples),
@@ -76,36 +77,36 @@ async function hear(spokenBy: SpokenBy, pool: ModelPool): Promise<Pcm> {
 
 async function hearSpeaker(model: Model, speaker: Speaker, pool: ModelPool): Promise<Pcm> {
   const text = await auditionText(model, speaker.voice.languageCodes[0]!);
-  const pcm = await hear({ model, speaker, text }, pool);
+  const pcm = await speakAll({ model, speaker, text }, pool);
   if (pcm.samples.some((sample) => Math.abs(sample) > audiblePeak)) return pcm;
   throw new Failure('engine_error', {}, new Error(`${speaker.voice.voiceId} makes no sound`));
 }
 
-/** Has the model say a sentence. Throws where it cannot. */
+/** Has the model speak a sentence. Throws where it cannot. */
 export async function hearModel(model: Model, pool: ModelPool): Promise<void> {
   const [speaker] = speakersOf(model, () => 0);
   if (speaker) await hearSpeaker(model, speaker, pool);
-  else await hear({ model, text: 'Hello there.', reference: buzz(model) }, pool);
+  else await speakAll({ model, text: 'Hello there.', reference: buzz(model) }, pool);
 }
 
 async function hearGains(model: Model, pool: ModelPool): Promise<number[]> {
   if (model.zeroShot) await hearModel(model, pool);
   const gains: number[] = [];
-  for (const speaker of speakersOf(model, () => 0).slice(0, heardMax)) {
+  for (const speaker of speakersOf(model, () => 0).slice(0, measuredMax)) {
     gains.push(Math.round(10 * gainDbFor(await hearSpeaker(model, speaker, pool))) / 10);
   }
   const mean = gains.reduce((sum, gain) => sum + gain, 0) / (gains.length || 1);
   return Array.from({ length: model.speakers }, (_, sid) => gains[sid] ?? mean);
 }
 
-/** Has every speaker of the model say a sentence, unless that was done before. Throws where one cannot. */
+/** Has every speaker of the model speak a sentence, unless gains are stored. Throws where one cannot. */
 export async function auditionModel(model: Model, pool: ModelPool): Promise<readonly number[]> {
   const known = await readGains(model);
   if (known) return known;
   const gains = await hearGains(model, pool);
   const path = join(model.folder, gainName);
   const text = `${JSON.stringify({ version: model.version, gains_db: gains })}\n`;
-  // Where the folder cannot be written, the next start measures again.
+  // Where the folder is not writable, the next start measures again.
   await writeFile(`${path}.new`, text).then(
     () => rename(`${path}.new`, path),
     () => undefined,
@@ -113,7 +114,7 @@ export async function auditionModel(model: Model, pool: ModelPool): Promise<read
   return gains;
 }
 
-/** What kept a model from being heard, for people. */
+/** Why a model does not speak, for operators. */
 export function auditionFault(model: Model, error: unknown): string {
   const { cause, message } = error as Error;
   return `${model.modelId} cannot be loaded or does not speak: ${cause instanceof Error ? cause.message : message}`;

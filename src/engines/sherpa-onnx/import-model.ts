@@ -1,5 +1,5 @@
-// Takes in a model that the operator brings: put into a folder of its own beside the others, checked, heard, and only
-// then given its place and its name, at once. Of a model that is refused, nothing is left behind.
+// Imports a model: copied into a staging folder beside the others, checked, made to speak, and only then moved under its
+// name. Of a model that is refused, nothing is left behind.
 import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
@@ -33,7 +33,7 @@ export async function importModel(brought: BroughtVoice): Promise<readonly strin
   }
 }
 
-/** The one folder of an archive, or all of it. */
+/** The only folder of an archive, or else the whole archive. */
 async function findRoot(unpacked: string): Promise<string> {
   const entries = (await readdir(unpacked, { withFileTypes: true })).filter(({ name }) => !name.startsWith('.'));
   return entries.length === 1 && entries[0]!.isDirectory() ? join(unpacked, entries[0]!.name) : unpacked;
@@ -63,7 +63,7 @@ async function takeIn({ path, name, signal, print, models, stage, root }: Unpack
   const staged = join(stage, 'checked', modelId);
   makeFolder(join(stage, 'checked'));
   await rename(root, staged);
-  // What another Sonant has measured is measured again here.
+  // Gains measured elsewhere are measured again here.
   await rm(join(staged, 'sonant-gain.json'), { force: true });
   const { model, faults } = await readModel(staged);
   if (!model) throw refuse(`${path} is not taken in:\n  ${faults.join('\n  ')}`);

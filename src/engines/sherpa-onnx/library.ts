@@ -1,4 +1,4 @@
-// Whether the package is installed, and with it the program for this kind of machine. Neither is loaded to find out.
+// Whether the package is installed, with the binary for this platform. Neither is loaded to find out.
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 

@@ -7,7 +7,7 @@ import type { ModelFacts } from './model-folder.ts';
 const { float, int64 } = elementTypes;
 const vocoderTypes = ['vocos', 'matcha-tts vocos', 'hifigan'];
 
-/** Whether an ONNX file makes sound of what another one makes. */
+/** Whether an ONNX file is a vocoder. */
 export const isVocoder = (files: ModelFiles, name: string): boolean =>
   vocoderTypes.includes(askOnnx(files, name).text('model_type')) || /^(vocos|hifigan|vocoder)/.test(name);
 

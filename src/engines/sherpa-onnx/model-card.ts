@@ -1,4 +1,4 @@
-// What an operator writes of a model where its files do not tell, sonant-model.json in its folder; nothing in it is needed:
+// What an operator states about a model where its files do not, sonant-model.json in its folder. Every field is optional:
 //     { "name": "Amy", "description": "...", "language_codes": ["en-GB"], "labels": {"gender": "female"},
 //       "kind": "vits", "model": "model.onnx", "speakers": [{"name": "Amy", "language_codes": ["en-GB"], "labels": {}}] }
 // `speakers` are in the order of the model's own; further ones keep their numbers.
@@ -86,7 +86,7 @@ function toLanguageCodes(given: unknown): string[] {
     const codes = Intl.getCanonicalLocales(given as string[]);
     if (Array.isArray(given) && codes.length > 0) return codes;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new ModelFault('must have language codes such as ["en-GB", "en"]');
 }

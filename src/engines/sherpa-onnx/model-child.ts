@@ -1,9 +1,9 @@
-// The child process in which one model lives, because the library ends the process it is in at what it does not like. It
-// is forked by model-process.ts, and messages go both ways:
+// The child process in which one model is loaded, because the library exits its process on input that it rejects. It is
+// forked by model-process.ts, and messages go both ways:
 //     to it      {do:'load', config}   {do:'speak', id, request}   {do:'stop', id}
 //     from it    {is:'ready'}   {is:'piece', id, samples, sampleRateHz}*   {is:'done', id}   {is:'failed', id, message}
-// One request at a time; after 'stop' no piece follows, and 'done' as soon as the library can be stopped. It ends when
-// the process that forked it is gone.
+// One request at a time; after 'stop' no piece follows, and 'done' as soon as the library can be stopped. The child exits
+// when its parent is gone.
 import { createHook } from 'node:async_hooks';
 import { createRequire } from 'node:module';
 
@@ -35,13 +35,13 @@ interface LoadedModel {
   ): Promise<{ samples: Float32Array }>;
 }
 
-/** A sample at full scale is taken for a clipped one. */
+/** A sample at full scale would count as clipped. */
 const peak = 32_766;
 
-/** How long after its work has ended the library may take to say so. */
+/** How long after the end of its work the library may take to settle its promise. */
 const settleMsMax = 500;
 
-const tell = (message: FromChild): void => void process.send?.(message);
+const send = (message: FromChild): void => void process.send?.(message);
 
 function toSamples(floats: Float32Array): Int16Array {
   const samples = new Int16Array(floats.length);
@@ -55,7 +55,7 @@ let running = 0;
 
 const end = (): void => void process.kill(process.pid, 'SIGKILL');
 
-/** Where the model itself fails, the library's work ends and its promise never does. That the work has ended, Node knows. */
+/** When the model itself fails, the library's promise never settles; an async hook sees that its work has ended. */
 function watchWork(): void {
   const works = new Set<number>();
   createHook({
@@ -75,25 +75,25 @@ function watchWork(): void {
 async function load(config: object): Promise<LoadedModel> {
   const library = createRequire(import.meta.url)('sherpa-onnx-node') as Library;
   const model = await library.OfflineTts.createAsync(config);
-  tell({ is: 'ready' });
+  send({ is: 'ready' });
   return model;
 }
 
 async function speak(id: number, request: ModelRequest): Promise<void> {
   const model = await loaded!;
-  if (stopped === id) return tell({ is: 'done', id });
+  if (stopped === id) return send({ is: 'done', id });
   running = id;
   await model.generateAsync({
     ...request,
     enableExternalBuffer: false,
     onProgress({ samples }) {
       if (stopped === id) return 0;
-      tell({ is: 'piece', id, samples: toSamples(samples), sampleRateHz: model.sampleRate });
+      send({ is: 'piece', id, samples: toSamples(samples), sampleRateHz: model.sampleRate });
       return 1;
     },
   });
   running = 0;
-  tell({ is: 'done', id });
+  send({ is: 'done', id });
 }
 
 process.on('message', (message: ToChild) => {
@@ -109,10 +109,10 @@ process.on('message', (message: ToChild) => {
     const { id, request } = message;
     speak(id, request).catch((error: Error) => {
       running = 0;
-      tell({ is: 'failed', id, message: error.message });
+      send({ is: 'failed', id, message: error.message });
     });
   }
 });
-// There may be threads at work that no exit would wait for in peace.
+// Killed, not exited: an exit would wait for the library's threads.
 process.on('disconnect', end);
 watchWork();

@@ -1,22 +1,22 @@
-// What is wrong with a model, told to the operator: in which file, and what to do about it. Faults are gathered, so that
-// all are told at once.
+// Faults of a model, reported to the operator: in which file, and what to do about it. Faults are collected, so that all are
+// reported at once.
 
-/** What is wrong with one file; the message goes on from the file's name: "is damaged". */
+/** A fault of one file; the message continues the file's name: "is damaged". */
 export class ModelFault extends Error {}
 
-/** Gathers what is wrong with a model. */
+/** Collects the faults of a model. */
 export interface ModelFaults {
   all: readonly string[];
   add(file: string, fault: string): void;
-  /** What `read` answers; undefined, and the fault gathered, where there is one. */
+  /** The result of `read`; undefined, with the fault collected, where it throws one. */
   catch<T>(file: string, read: () => Promise<T>): Promise<T | undefined>;
 }
 
 export function createModelFaults(): ModelFaults {
   const all: string[] = [];
   const add = (file: string, fault: string): void => {
-    const told = `${file} ${fault}`;
-    if (!all.includes(told)) all.push(told);
+    const message = `${file} ${fault}`;
+    if (!all.includes(message)) all.push(message);
   };
   return {
     all,

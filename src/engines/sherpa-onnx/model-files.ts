@@ -1,6 +1,6 @@
-// The files of a model's folder, as far as they must be known to tell what it is and whether it is whole: names and sizes,
-// the headers of its ONNX files, the operator's card. And the questions that the kinds of models ask of them, whose
-// answer is what was asked for, or a fault gathered.
+// The files of a model's folder, as far as needed to recognise and check the model: names and sizes, the headers of its ONNX
+// files, the operator's card. The kinds of models check them with the functions here, which return what was looked up, or
+// collect a fault.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cardName, type ModelCard, readModelCard } from './model-card.ts';
@@ -14,7 +14,7 @@ export interface ModelFiles {
   /** Bytes of each file, by name. */
   sizes: ReadonlyMap<string, number>;
   onnx: ReadonlyMap<string, OnnxFile>;
-  /** Every ONNX file there is, readable or not. */
+  /** Every ONNX file, readable or not. */
   onnxNames: readonly string[];
   faults: ModelFaults;
 }
@@ -46,13 +46,13 @@ export async function readModelFiles(folder: string, faults: ModelFaults): Promi
   return { folder, card: card ?? { speakers: [] }, sizes, onnx, onnxNames, faults };
 }
 
-/** The path of a file that must be there. */
+/** The path of a required file. */
 export function needFile({ folder, sizes, faults }: ModelFiles, name: string): string {
   if (!sizes.has(name)) faults.add(name, 'is missing');
   return join(folder, name);
 }
 
-/** The folder with eSpeak NG's data, that must be there and whole. */
+/** The folder with eSpeak NG's data, which is required and must be complete. */
 export async function needEspeakData({ folder, faults }: ModelFiles): Promise<string> {
   for (const name of espeakFiles) {
     await faults.catch(`${espeakFolder}/${name}`, () => stat(join(folder, espeakFolder, name)));
@@ -87,18 +87,18 @@ export async function readJson(files: ModelFiles, name: string): Promise<Record<
       const given: unknown = JSON.parse(await readFile(path, 'utf8'));
       if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Record<string, unknown>;
     } catch {
-      // Said below.
+      // Reported below.
     }
     throw new ModelFault('is not a JSON object');
   });
 }
 
-/** Asks one ONNX file, of which `name` is the name. */
+/** Checks on one ONNX file. */
 export function askOnnx({ onnx, faults }: ModelFiles, name: string) {
   const file = onnx.get(name);
   const text = (key: string): string => file?.metadata.get(key) ?? '';
   const fault = (what: string) => {
-    // What cannot be read has been told of already.
+    // A file that cannot be read has been reported already.
     if (file) faults.add(name, what);
   };
   const integer = (key: string, min: number, max: number, fallback?: number): number => {
@@ -125,15 +125,15 @@ export function askOnnx({ onnx, faults }: ModelFiles, name: string) {
       if (text(key) === '') integer(key, 0, 0);
       return text(key);
     },
-    /** Its inputs must be of these types, and further ones have these names: those the library has nothing for end it. */
+    /** Its inputs must be of these types, and further ones have these names: others make the library exit. */
     needInputs(types: readonly number[], further: readonly RegExp[] | 'any' = []): void {
       const { inputs = [], outputs = [] } = file ?? {};
       const areRight = types.every((type, n) => inputs[n]?.elementType === type);
       const others = inputs.slice(types.length);
       const areNamed = further === 'any' || others.every(({ name: input }, n) => further[n]?.test(input));
       if (areRight && areNamed && outputs.length > 0) return;
-      const told = inputs.map(({ name: input, elementType }) => `${input}:${elementType}`).join(' ') || 'none';
-      fault(`has other inputs than a model of this kind (${told}); it is not what its metadata or its name says`);
+      const found = inputs.map(({ name: input, elementType }) => `${input}:${elementType}`).join(' ') || 'none';
+      fault(`has other inputs than a model of this kind (${found}); it is not what its metadata or its name says`);
     },
     inputs: file?.inputs.map((input) => input.name) ?? [],
     outputs: file?.outputs.map((output) => output.name) ?? [],

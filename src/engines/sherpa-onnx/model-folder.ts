@@ -1,6 +1,6 @@
-// A model in a folder of its own, as sherpa-onnx releases them: told from its files what it is, and checked before it is
-// loaded, because the library ends its process at the first thing that it does not like. Everything wrong is told at
-// once, by file. Nothing of the weights is read but their size and their two ends.
+// A model in a folder of its own, as sherpa-onnx releases them. It is recognised by its files and checked before it is
+// loaded, because the library exits its process on input that it rejects. All faults are reported at once, by file. Of the
+// weights, only the size and both ends are read.
 import { createHash } from 'node:crypto';
 import { open, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -14,19 +14,19 @@ import { readKittenModel, readKokoroModel } from './style-models.ts';
 import { readVitsModel } from './vits-model.ts';
 import { findPart, readPocketModel, readZipvoiceModel } from './zero-shot-models.ts';
 
-/** How the library makes tokens of text, as far as we must know to give it none that it cannot read. */
+/** How the library makes tokens of text: what must be known to give it only text that it can read. */
 export type Reading =
   | { by: 'characters'; tokens: ReadonlySet<string> }
   | { by: 'lexicon'; path: string }
-  /** By eSpeak NG or bytes, which read anything. */
+  /** By eSpeak NG or bytes, which read any text. */
   | { by: 'phonemes' };
 
-/** What a kind of model tells of one of its kind. */
+/** What a kind of model finds in a folder. */
 export interface ModelFacts {
-  /** What the library is told, by its own names. */
+  /** The library's configuration, in its own names. */
   config: Readonly<Record<string, Readonly<Record<string, string>>>>;
   sampleRateHz: number;
-  /** 0 where it speaks with the voice of a reference. */
+  /** 0 for a model that clones the voice of a reference. */
   speakers: number;
   speakerNames: readonly string[];
   speakerOf?(name: string): NamedSpeaker;
@@ -39,7 +39,7 @@ export interface ModelFacts {
 
 export interface ZeroShot {
   needsReferenceText: boolean;
-  /** How often the sound is gone over: more is better and slower. */
+  /** Steps of refinement: more is better and slower. */
   steps: number;
   extra: Readonly<Record<string, number | string>>;
 }
@@ -63,7 +63,7 @@ export interface ReadModel {
   faults: readonly string[];
 }
 
-/** In the order in which they are to be gone by. They come with Chinese models. */
+/** In the order in which they are applied. They come with Chinese models. */
 const ruleNames = ['phone.fst', 'date.fst', 'number.fst', 'new_heteronym.fst'];
 const versionChars = 16;
 const hashedEndBytes = 65_536;
@@ -73,7 +73,7 @@ export const modelsFolder = (dataDir: string): string => join(dataDir, 'models')
 /** A name that a model may have, and so its voices. */
 export const isModelId = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/.test(name);
 
-/** Every model in the data folder, whole or not; none where there is no such folder. */
+/** Every model in the data folder, complete or not; none where there is no such folder. */
 export async function readModels(dataDir: string): Promise<ReadModel[]> {
   const folder = modelsFolder(dataDir);
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
@@ -95,8 +95,8 @@ export async function readModel(folder: string): Promise<ReadModel> {
   if (!files || !found) return { modelId, faults: faults.all };
   const { kind, facts } = found;
   const { card } = files;
-  const told = card.languageCodes ?? toLanguageCodes(facts.languageHints);
-  if (told.length === 0) {
+  const stated = card.languageCodes ?? toLanguageCodes(facts.languageHints);
+  if (stated.length === 0) {
     faults.add(
       modelId,
       'does not say which language it speaks; name it in sonant-model.json: {"language_codes": ["en"]}',
@@ -104,7 +104,7 @@ export async function readModel(folder: string): Promise<ReadModel> {
   }
   if (faults.all.length > 0) return { modelId, faults: faults.all };
   const also = card.languageCodes ? [] : (facts.alsoSpeaks ?? []).flatMap(withLanguage);
-  const languageCodes = [...new Set([...told, ...also])];
+  const languageCodes = [...new Set([...stated, ...also])];
   const rules = ruleNames
     .filter((name) => files.sizes.has(name))
     .map((name) => join(folder, name))
@@ -113,7 +113,7 @@ export async function readModel(folder: string): Promise<ReadModel> {
   return { modelId, model: { ...facts, modelId, folder, kind, card, languageCodes, rules, version }, faults: [] };
 }
 
-/** What it is, as its card, the names of its files or their metadata tell. */
+/** The kind of a model, by its card, the names of its files or their metadata. */
 async function identify(files: ModelFiles): Promise<{ kind: ModelKind; facts: ModelFacts } | undefined> {
   const { card, faults } = files;
   const isPocket = findPart(files, 'lm_main') !== undefined || findPart(files, 'lm_flow') !== undefined;
@@ -129,7 +129,7 @@ async function identify(files: ModelFiles): Promise<{ kind: ModelKind; facts: Mo
     return undefined;
   }
   const found = kind ?? kindOf(files, name);
-  // Of a file that cannot be read nothing more can be said.
+  // A file that cannot be read is not checked further.
   if (!files.onnx.has(name)) return undefined;
   if (found === 'matcha') return { kind: found, facts: await readMatchaModel(files, name) };
   if (found === 'kokoro') return { kind: found, facts: await readKokoroModel(files, name) };
@@ -154,12 +154,12 @@ function kindOf(files: ModelFiles, name: string): ModelKind {
     kokoro: 'kokoro',
     'kitten-tts': 'kitten',
   };
-  const told = kinds[askOnnx(files, name).text('model_type')];
-  if (told) return told;
+  const stated = kinds[askOnnx(files, name).text('model_type')];
+  if (stated) return stated;
   return files.sizes.has('voices.bin') ? 'kokoro' : 'vits';
 }
 
-/** Of names and sizes, and of both ends of every file: weights that are others differ there, their metadata being last. */
+/** A hash of names, sizes and both ends of every file: different weights differ there, since their metadata is last. */
 async function hash({ folder, sizes }: ModelFiles): Promise<string> {
   const sum = createHash('sha256');
   for (const [name, size] of sizes) {

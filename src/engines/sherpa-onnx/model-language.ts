@@ -1,5 +1,5 @@
-// Which languages a model speaks, from what its files tell: a code as BCP-47, Piper ("en_US") or eSpeak NG ("en-us") write
-// it, or the English names of languages ("Chinese + English").
+// Which languages a model speaks, from its files: a code as BCP-47, Piper ("en_US") or eSpeak NG ("en-us") write it, or
+// English names of languages ("Chinese + English").
 
 const englishNames = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' });
 const letters = [...'abcdefghijklmnopqrstuvwxyz'];

@@ -1,9 +1,8 @@
-// The processes of the models that are in use: each model has one at most, there are so many at most, and one that has had
-// nothing to say for a while is ended. Requests for a model wait in its line, urgent ones first. A model whose process
-// dies again and again before it has loaded it is left alone for a while.
+// The processes of loaded models: one for each model at most, so many in all, ended after a time without requests. Requests
+// come one at a time for a model, and no more at once than there may be processes; the caller sees to that. A model whose
+// process exits again and again while it loads is not started for a while.
 import { Failure } from '../../errors.ts';
 import type { SpokenPcm } from '../engine.ts';
-import { createWaitingLine, type WaitingLine } from '../waiting-line.ts';
 import type { ModelRequest } from './model-child.ts';
 import type { Model } from './model-folder.ts';
 import { ModelProcess, type ModelProcessOptions } from './model-process.ts';
@@ -17,126 +16,94 @@ export interface ModelPoolOptions {
   start?(options: ModelProcessOptions): ModelProcess;
 }
 
-export interface AskedOfModel {
-  request: ModelRequest;
-  urgent: boolean;
-}
-
 const idleMsUsual = 600_000;
-/** Processes that die one after the other before their model is loaded. */
+/** So many processes in a row may exit before they have loaded the model. */
 const deadStartsMax = 3;
 const restMs = 60_000;
 
-/** What a model has here. */
-interface Place {
-  line: WaitingLine;
+/** The state of one model. */
+interface Entry {
   process: ModelProcess | undefined;
   isBusy: boolean;
-  usedAt: number;
+  usedAtMs: number;
   deadStarts: number;
-  restsUntil: number;
+  restsUntilMs: number;
   idleTimer: NodeJS.Timeout | undefined;
 }
 
 export class ModelPool {
   readonly #options: ModelPoolOptions;
-  readonly #places = new Map<string, Place>();
-  /** Before so many as may be at work at once, of all models. */
-  readonly #line: WaitingLine;
-  readonly #closing = new AbortController();
+  readonly #entries = new Map<string, Entry>();
+  #isClosed = false;
 
   constructor(options: ModelPoolOptions) {
     this.#options = options;
-    this.#line = createWaitingLine(options.processesMax);
   }
 
-  async *speak(model: Model, { request, urgent }: AskedOfModel, callersSignal: AbortSignal): AsyncGenerator<SpokenPcm> {
-    const signal = AbortSignal.any([callersSignal, this.#closing.signal]);
-    signal.throwIfAborted();
-    const place = this.#placeOf(model);
-    const leave = await this.#enter(place, urgent, signal);
-    let process: ModelProcess | undefined;
-    let sound: AsyncGenerator<SpokenPcm>;
+  async *speak(model: Model, request: ModelRequest, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
+    const entry = this.#entryOf(model);
+    clearTimeout(entry.idleTimer);
+    entry.isBusy = true;
     try {
+      const process = await this.#processOf(model, entry);
       signal.throwIfAborted();
-      process = await this.#processOf(model, place);
-      signal.throwIfAborted();
-      sound = process.speak(request, signal);
+      yield* process.speak(request, signal);
     } finally {
-      // The place is given back when the work is done, not when all of it is heard.
-      void this.#release(place, process, leave);
+      this.#release(entry);
     }
-    yield* sound;
   }
 
-  /** Ends every process. What was running, and what is asked later, fails with `engine_unavailable`. */
+  /** Ends every process. */
   async close(): Promise<void> {
-    this.#closing.abort(new Failure('engine_unavailable'));
-    for (const { idleTimer } of this.#places.values()) clearTimeout(idleTimer);
-    await Promise.all([...this.#places.values()].map(({ process }) => process?.kill()));
+    this.#isClosed = true;
+    for (const { idleTimer } of this.#entries.values()) clearTimeout(idleTimer);
+    await Promise.all([...this.#entries.values()].map(({ process }) => process?.kill()));
   }
 
-  #placeOf({ folder }: Model): Place {
-    const line = createWaitingLine(1);
-    const unused = { line, process: undefined, isBusy: false, usedAt: 0, deadStarts: 0, restsUntil: 0 };
-    const place = this.#places.get(folder) ?? { ...unused, idleTimer: undefined };
-    this.#places.set(folder, place);
-    return place;
+  #entryOf({ folder }: Model): Entry {
+    const unused = { process: undefined, isBusy: false, usedAtMs: 0, deadStarts: 0, restsUntilMs: 0 };
+    const entry = this.#entries.get(folder) ?? { ...unused, idleTimer: undefined };
+    this.#entries.set(folder, entry);
+    return entry;
   }
 
-  async #enter(place: Place, urgent: boolean, signal: AbortSignal): Promise<() => void> {
-    const leaveOwn = await place.line.enter(urgent, signal);
-    try {
-      const leaveAll = await this.#line.enter(urgent, signal);
-      clearTimeout(place.idleTimer);
-      place.isBusy = true;
-      return () => {
-        leaveAll();
-        leaveOwn();
-      };
-    } catch (error) {
-      leaveOwn();
-      throw error;
-    }
-  }
-
-  /** The model's process, in the place of one that has been idle longest where there are too many. */
-  async #processOf(model: Model, place: Place): Promise<ModelProcess> {
-    if (place.process && !place.process.isGone) return place.process;
-    const restMsLeft = place.restsUntil - Date.now();
+  /** The model's process, started if need be, after the process that has been idle longest was ended to make room. */
+  async #processOf(model: Model, entry: Entry): Promise<ModelProcess> {
+    if (entry.process && !entry.process.isGone) return entry.process;
+    const restMsLeft = entry.restsUntilMs - Date.now();
     if (restMsLeft > 0) {
       const cause = new Error(
-        `the process of ${model.modelId} died ${place.deadStarts} times while it loaded the model`,
+        `the process of ${model.modelId} died ${entry.deadStarts} times while it loaded the model`,
       );
       throw new Failure('engine_unavailable', { retryAfterSeconds: Math.ceil(restMsLeft / 1000) }, cause);
     }
-    place.process = undefined;
+    entry.process = undefined;
     const { processesMax, threads, start = (options) => new ModelProcess(options) } = this.#options;
-    const alive = [...this.#places.values()].filter(({ process }) => process && !process.isGone);
-    const idle = alive.filter(({ isBusy }) => !isBusy).sort((one, other) => one.usedAt - other.usedAt);
+    const alive = [...this.#entries.values()].filter(({ process }) => process && !process.isGone);
+    const idle = alive.filter(({ isBusy }) => !isBusy).sort((one, other) => one.usedAtMs - other.usedAtMs);
     for (const each of idle.slice(0, Math.max(0, alive.length + 1 - processesMax))) await this.#endIdle(each);
-    this.#closing.signal.throwIfAborted();
-    place.process = start({ config: toLibraryConfig(model, threads) });
-    return place.process;
+    if (this.#isClosed) throw new Failure('engine_unavailable');
+    entry.process = start({ config: toLibraryConfig(model, threads) });
+    return entry.process;
   }
 
-  async #endIdle(place: Place): Promise<void> {
-    const { process } = place;
-    place.process = undefined;
+  async #endIdle(entry: Entry): Promise<void> {
+    const { process } = entry;
+    entry.process = undefined;
     await process?.kill();
   }
 
-  async #release(place: Place, process: ModelProcess | undefined, leave: () => void): Promise<void> {
-    await process?.settled();
-    if (process?.wasReady) place.deadStarts = 0;
-    else if (process?.isGone && !this.#closing.signal.aborted) {
-      place.deadStarts++;
-      if (place.deadStarts >= deadStartsMax) place.restsUntil = Date.now() + restMs;
+  #release(entry: Entry): void {
+    const { process } = entry;
+    if (process?.wasReady) entry.deadStarts = 0;
+    else if (process?.isGone && !this.#isClosed) {
+      entry.deadStarts++;
+      if (entry.deadStarts >= deadStartsMax) entry.restsUntilMs = Date.now() + restMs;
     }
-    place.isBusy = false;
-    place.usedAt = performance.now();
-    place.idleTimer = setTimeout(() => void this.#endIdle(place), this.#options.idleMsMax ?? idleMsUsual);
-    place.idleTimer.unref();
-    leave();
+    entry.isBusy = false;
+    entry.usedAtMs = performance.now();
+    if (this.#isClosed) return;
+    entry.idleTimer = setTimeout(() => void this.#endIdle(entry), this.#options.idleMsMax ?? idleMsUsual);
+    entry.idleTimer.unref();
   }
 }

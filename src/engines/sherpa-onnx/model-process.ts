@@ -1,25 +1,32 @@
-// A model in a child process, seen from ours. It promises that
-// - the child sees its messages and three variables of the environment, and prints nothing anywhere;
-// - a request that nobody wants any more ends for its reader at once, and in the child soon, or the child is killed;
-// - whoever waits on a child that dies is told how it ended, in a Failure.
+// A model in a child process, seen from the parent. It promises that
+// - the child sees its messages and three environment variables, and prints nothing anywhere;
+// - a cancelled request ends when the child has stopped work on it, or was killed since it did not stop soon;
+// - a request whose child exits fails with how it exited as the cause.
 import { type ChildProcess, fork } from 'node:child_process';
+import { PushQueue } from '../../concurrency/push-queue.ts';
 import { Failure } from '../../errors.ts';
 import type { SpokenPcm } from '../engine.ts';
 import type { FromChild, ModelRequest, ToChild } from './model-child.ts';
-import { ModelJob } from './model-job.ts';
 
 const stopMsUsual = 3_000;
 /** A large model on a slow disk takes a minute. */
 const loadMsMax = 180_000;
-const complaintChars = 500;
-/** Another process may do better, as soon as it is there. */
+const stderrCharsMax = 500;
+/** Another process may succeed as soon as it is there. */
 const retrySeconds = 0;
 
 export interface ModelProcessOptions {
-  /** What the library is told of the model. */
+  /** The library's configuration of the model. */
   config: object;
-  /** How long a request that was called off may go on. */
+  /** How long a cancelled request may go on. */
   stopMsMax?: number;
+}
+
+interface Job {
+  id: number;
+  pieces: PushQueue<SpokenPcm>;
+  /** Settles when the child does no more work on it. */
+  over: PromiseWithResolvers<void>;
 }
 
 export class ModelProcess {
@@ -27,11 +34,11 @@ export class ModelProcess {
   readonly #stopMsMax: number;
   readonly #exited: Promise<void>;
   readonly #loaded = Promise.withResolvers<void>();
-  #complaint = '';
+  #stderr = '';
   #isReady = false;
   #isGone = false;
   #count = 0;
-  #job: ModelJob | undefined;
+  #job: Job | undefined;
 
   constructor({ config, stopMsMax = stopMsUsual }: ModelProcessOptions) {
     const { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH } = process.env;
@@ -42,17 +49,17 @@ export class ModelProcess {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
-    this.#child.stderr?.setEncoding('utf8').on('data', (said: string) => {
-      const plain = said.replace(/\u001b\[[\d;]*m/g, '');
-      this.#complaint = (this.#complaint + plain).slice(-complaintChars);
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      const plain = text.replace(/\u001b\[[\d;]*m/g, '');
+      this.#stderr = (this.#stderr + plain).slice(-stderrCharsMax);
     });
-    this.#child.on('message', (message: FromChild) => this.#hear(message));
+    this.#child.on('message', (message: FromChild) => this.#onMessage(message));
     const loading = setTimeout(() => void this.kill(), loadMsMax);
     void this.#loaded.promise.then(() => clearTimeout(loading));
     this.#exited = new Promise((resolve) => {
       const leave = (how: string) => {
         clearTimeout(loading);
-        this.#leave(how);
+        this.#onExit(how);
         resolve();
       };
       this.#child.once('error', (error) => leave(error.message));
@@ -61,56 +68,52 @@ export class ModelProcess {
     this.#send({ do: 'load', config });
   }
 
-  /** Whether it has died, or is about to. */
+  /** Whether it has exited, or is about to. */
   get isGone(): boolean {
     return this.#isGone || this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Whether its model was loaded, be it dead since. */
+  /** Whether it loaded its model, even if it has exited since. */
   get wasReady(): boolean {
     return this.#isReady;
   }
 
-  /** Fulfilled when nothing is at work in it, which may be long before all of it is read, or after its reader has left. */
-  async settled(): Promise<void> {
-    await this.#job?.settled;
-  }
-
-  /** Begins with the request, when it is settled with the one before; answers its sound as it is made. */
-  speak(request: ModelRequest, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
-    const job = new ModelJob(++this.#count);
+  /** The sound of a request as it is made. One request at a time: it ends when the child is free for the next, or gone. */
+  async *speak(request: ModelRequest, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
+    const job = { id: ++this.#count, pieces: new PushQueue<SpokenPcm>(), over: Promise.withResolvers<void>() };
+    this.#job?.over.resolve();
     this.#job = job;
     this.#send({ do: 'speak', id: job.id, request });
-    return this.#read(job, signal);
+    const abort = () => job.pieces.abort(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      yield* job.pieces.pull();
+    } finally {
+      signal.removeEventListener('abort', abort);
+      this.#cancel(job);
+      await job.over.promise;
+    }
   }
 
-  /** Ends it; fulfilled when it is gone. */
+  /** Kills the child; fulfilled when it has exited. */
   async kill(): Promise<void> {
     this.#isGone = true;
     this.#child.kill('SIGKILL');
     await this.#exited;
   }
 
-  async *#read(job: ModelJob, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
-    try {
-      yield* job.pieces(signal);
-    } finally {
-      this.#callOff(job);
-    }
-  }
-
-  /** A message that finds no child is answered by its end. */
+  /** A message that does not reach the child is answered by its exit. */
   #send(message: ToChild): void {
     this.#child.send(message, () => {});
   }
 
-  #hear(message: FromChild): void {
+  #onMessage(message: FromChild): void {
     if (message.is === 'ready') {
       this.#isReady = true;
       this.#loaded.resolve();
     } else if (message.id === this.#job?.id) {
       const { samples, sampleRateHz } = message.is === 'piece' ? message : {};
-      if (samples && sampleRateHz) this.#job.add({ samples, sampleRateHz });
+      if (samples && sampleRateHz) this.#job.pieces.push({ samples, sampleRateHz });
       else this.#end(message.is === 'failed' ? new Failure('engine_error', {}, new Error(message.message)) : undefined);
     }
   }
@@ -118,23 +121,25 @@ export class ModelProcess {
   #end(fault?: Failure): void {
     const job = this.#job;
     this.#job = undefined;
-    job?.end(fault);
+    if (fault) job?.pieces.fail(fault);
+    else job?.pieces.end();
+    job?.over.resolve();
   }
 
-  #leave(how: string): void {
+  #onExit(how: string): void {
     this.#isGone = true;
-    const cause = new Error(`the model's process ended with ${how}: ${this.#complaint.trim()}`);
+    const cause = new Error(`the model's process ended with ${how}: ${this.#stderr.trim()}`);
     const reason = this.#isReady ? 'engine_error' : 'engine_unavailable';
     this.#end(new Failure(reason, { retryAfterSeconds: retrySeconds }, cause));
   }
 
-  /** Nobody wants the rest. What is still being loaded is not ended for that: the next request will want it. */
-  #callOff(job: ModelJob): void {
+  /** A model that is still being loaded is not killed: the next request will need it. */
+  #cancel(job: Job): void {
     if (this.#job !== job) return;
     this.#send({ do: 'stop', id: job.id });
     void this.#loaded.promise.then(() => {
       const timer = setTimeout(() => void this.kill(), this.#stopMsMax);
-      void job.settled.then(() => clearTimeout(timer));
+      void job.over.promise.then(() => clearTimeout(timer));
     });
   }
 }

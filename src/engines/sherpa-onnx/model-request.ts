@@ -1,6 +1,6 @@
-// What a model's process is told: the model, once, and what to say, for each segment. Speed is always 1: most models round the length of each sound to whole
-// frames, so that twice the speed comes out as 1.8 times; the heart does it exactly. Pauses stay as the model makes them,
-// which the library would shorten to a fifth.
+// What a model's process is sent: the model's configuration, once, and each segment. Speed is always 1: most models round
+// each sound to whole frames, so that twice the speed is 1.8 times; the sound is stretched outside the engine. Pauses stay
+// as the model makes them; the library would shorten them to a fifth.
 import type { ModelRequest } from './model-child.ts';
 import type { Model } from './model-folder.ts';
 import type { Speaker } from './model-voices.ts';
@@ -10,11 +10,11 @@ export interface SpokenBy {
   model: Model;
   text: string;
   speaker?: Speaker;
-  /** Whose voice it is, where the model has none of its own. */
+  /** The voice to clone, for a model that has no voices. */
   reference?: Reference;
 }
 
-/** Sentence by sentence, so that the first is heard while the next is made. */
+/** Sentence by sentence, so that the first is sent while the next is made. */
 export const toLibraryConfig = ({ config, rules }: Model, threads: number): object => ({
   model: { ...config, numThreads: threads, provider: 'cpu', debug: false },
   maxNumSentences: 1,

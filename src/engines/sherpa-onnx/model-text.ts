@@ -1,19 +1,17 @@
-// The last guard between any text and a model. What a model cannot read it leaves out, in silence, and where that is all of
-// it, its process may end: so each character that the model has no token for is written with others that it has, and a
-// text with a word in it that cannot be said is refused.
+// Prepares text for a model. A model silently drops characters that it has no token for, and when nothing is left its process
+// may exit: so each such character is written with others that the model has, and text with a word that cannot be written
+// is refused.
 import { readFile } from 'node:fs/promises';
 import anyAscii from 'any-ascii';
 import { Failure } from '../../errors.ts';
 import type { Model } from './model-folder.ts';
 
-const textCharsMax = 1_000;
 const anyWord = /[\p{L}\p{N}][\p{L}\p{N}\p{M}'’]*/gu;
-/** The words of lexicons that have been read. */
+/** Lexicons that have been read. */
 const lexicons = new WeakMap<Model, Promise<ReadonlySet<string>>>();
 
-/** What the model is to be given; empty where there is nothing to say. */
+/** The text for the model; empty where there is nothing to say. */
 export async function toModelText(text: string, model: Model): Promise<string> {
-  if (text.length > textCharsMax) throw new Failure('engine_error', {}, new Error('far too long for a segment'));
   const plain = text
     .toWellFormed()
     .normalize('NFC')
@@ -29,7 +27,7 @@ export async function toModelText(text: string, model: Model): Promise<string> {
 const ownWordsMax = 12;
 const lettersMax = 40;
 
-/** Some words that the model can say: of its lexicon, of its letters, or numbers, which eSpeak NG has words for. */
+/** Some words that the model can speak: of its lexicon, of its letters, or numbers, which eSpeak NG spells out. */
 export async function ownWords(model: Model): Promise<string> {
   const { reading } = model;
   if (reading.by === 'phonemes') return '1, 2, 3, 4, 5, 6, 7, 8, 9, 10.';

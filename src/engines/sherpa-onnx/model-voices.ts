@@ -1,17 +1,17 @@
-// The voices of a model: one a speaker. They are called after the model's folder, "amy" where it has one speaker, else
-// "kokoro-af_bella" where the speaker has a name and "vctk-12" where it has a number only.
+// The voices of a model, one for each speaker. They are named after the model's folder: "amy" where it has one speaker, else
+// "kokoro-af_bella" where the speaker has a name and "vctk-12" where it has only a number.
 import type { Voice } from '../engine.ts';
 import type { Model } from './model-folder.ts';
 
-/** Who a voice of a model is to the library. */
+/** A voice of a model, as the library addresses it. */
 export interface Speaker {
   voice: Voice;
   sid: number;
-  /** What the library is told besides. */
+  /** Further options for the library. */
   extra: Readonly<Record<string, string | number>>;
 }
 
-/** What the name of a speaker tells of it. */
+/** What the name of a speaker states about it. */
 export interface NamedSpeaker {
   languageCodes?: readonly string[];
   labels?: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ const kindNames = {
   pocket: 'Pocket',
 };
 
-/** All speakers, with the gain that each has been measured to need. */
+/** All speakers, with the measured gain of each. */
 export function speakersOf(model: Model, gainOf: (sid: number) => number): Speaker[] {
   const taken = new Set<string>();
   return Array.from({ length: model.speakers }, (_, sid) => {
@@ -43,19 +43,19 @@ export function speakersOf(model: Model, gainOf: (sid: number) => number): Speak
 function toSpeaker(model: Model, sid: number, gainDb: number): Speaker {
   const { modelId, kind, card, version, speakers, speakerNames, languageCodes } = model;
   const named = speakerNames[sid];
-  const told = card.speakers[sid];
+  const listed = card.speakers[sid];
   const own: NamedSpeaker = named === undefined ? {} : (model.speakerOf?.(named) ?? {});
-  const ownName = told?.name ?? named ?? String(sid);
+  const ownName = listed?.name ?? named ?? String(sid);
   const modelName = card.name ?? modelId;
-  const description = told?.description ?? card.description ?? `A neural voice of your own (${kindNames[kind]}).`;
+  const description = listed?.description ?? card.description ?? `A neural voice of your own (${kindNames[kind]}).`;
   const voice: Voice = {
-    voiceId: speakers === 1 ? modelId : `${modelId}-${toIdPart(told?.name ?? named) || sid}`,
-    name: speakers === 1 ? (told?.name ?? modelName) : `${modelName} ${ownName}`,
+    voiceId: speakers === 1 ? modelId : `${modelId}-${toIdPart(listed?.name ?? named) || sid}`,
+    name: speakers === 1 ? (listed?.name ?? modelName) : `${modelName} ${ownName}`,
     description,
     kind: 'stock',
     engine: 'sherpa-onnx',
-    languageCodes: told?.languageCodes ?? own.languageCodes ?? languageCodes,
-    labels: { model: kind, ...card.labels, ...own.labels, ...told?.labels },
+    languageCodes: listed?.languageCodes ?? own.languageCodes ?? languageCodes,
+    labels: { model: kind, ...card.labels, ...own.labels, ...listed?.labels },
     version,
     gainDb,
   };

@@ -1,16 +1,16 @@
-// What a model file tells of itself, read without its weights. An ONNX file is one protobuf message (onnx.proto):
+// The header of a model file, read without its weights. An ONNX file is one protobuf message (onnx.proto):
 //     ModelProto    1 ir_version   7 graph   8 opset_import*   14 metadata_props*
 //     GraphProto    1 node*   5 initializer* (the weights)   11 input*   12 output*
 //     ValueInfo     1 name   2 type { 1 tensor_type { 1 elem_type } }
 //     StringEntry   1 key   2 value
 // A field is a varint, number << 3 | wire type, and what it holds: 0 a varint, 1 eight bytes, 2 a length and as many
-// bytes, 5 four bytes. What is not wanted is stepped over, so that of 300 MB of weights a few pages are read.
+// bytes, 5 four bytes. Other fields are skipped, so that of 300 MB of weights a few pages are read.
 import { type FileHandle, open } from 'node:fs/promises';
 import { ModelFault } from './model-fault.ts';
 
 export interface OnnxValue {
   name: string;
-  /** Of TensorProto.DataType: 1 is float, 7 is int64. 0 where it is not told. */
+  /** Of TensorProto.DataType: 1 is float, 7 is int64. 0 where it is not stated. */
   elementType: number;
 }
 

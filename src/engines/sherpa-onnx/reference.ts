@@ -1,4 +1,4 @@
-// A person's voice as zero-shot models take it: how they sound, and what they say there. As the bytes of a clone:
+// The recording of a voice and its transcript, as zero-shot models take it. As the bytes of a clone:
 //     "SNTR"  u8 1 (version)  u8 length, model id  u32 sample rate  u32 length, text  u32 count, i16 samples
 // Texts are UTF-8, lengths in bytes, and all numbers little-endian. The bytes are a person's voice: whoever has them can
 // speak with it.
@@ -9,7 +9,7 @@ import { Failure } from '../../errors.ts';
 export interface Reference extends Pcm {
   /** The model that the clone was made for. */
   modelId: string;
-  /** What is said; empty where that is not known. */
+  /** The transcript; empty where it is not known. */
   text: string;
 }
 
@@ -34,7 +34,7 @@ export function packReference({ modelId, samples, sampleRateHz, text }: Referenc
   return new Uint8Array(Buffer.concat([head, id, rate, said, sound]));
 }
 
-/** Throws `engine_error` where the bytes are none that this engine made. */
+/** Throws `engine_error` where this engine did not make the bytes. */
 export function parseReference(packed: Uint8Array): Reference {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
   let at = 0;

@@ -1,11 +1,10 @@
-// Neural voices of the operator's own: models in folders of `models/` in the data folder, spoken with by sherpa-onnx. Its
-// package is optional, since the program in it contains eSpeak NG, which is GPL; and it is never loaded in our process,
-// since it ends the process it is in at an odd text or a bad model. Each model has a child process of its own, started
-// when it is first needed. A broken model is left out and told of by `sonant doctor`; the others speak.
+// Neural voices that the operator imports: models in folders of `models/` in the data folder, run by sherpa-onnx. Its package
+// is optional, since it contains eSpeak NG, which is GPL. It is never loaded in our process, since it exits the process on
+// odd text or a bad model: each model has a child process of its own, started when it is first needed. A broken model is
+// left out and reported by `sonant doctor`; the others speak.
 import { availableParallelism } from 'node:os';
 import { Failure } from '../../errors.ts';
 import { integerSetting } from '../../setting.ts';
-import { audiblePcm } from '../audible-pcm.ts';
 import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
 import { auditionFault, auditionModel, hearModel } from './audition.ts';
 import { importModel } from './import-model.ts';
@@ -20,9 +19,8 @@ import { createZeroShotCloning } from './zero-shot-cloning.ts';
 
 const name = 'sherpa-onnx';
 const speakingRates = { min: 1, max: 1 };
-const silenceSeconds = 0.2;
 /** A large model may have to be read from a slow disk before it speaks. */
-const patienceMs = { firstSound: 90_000, stall: 60_000 };
+const timeoutMs = { firstSound: 90_000, stall: 60_000 };
 
 export interface SherpaOnnxOptions {
   dataDir: string;
@@ -31,29 +29,29 @@ export interface SherpaOnnxOptions {
   modelsMax: number;
 }
 
-/** Opens the models there are; undefined where there is none that can speak, or no library to speak by. */
+/** Opens the models; undefined where none can speak, or the library is not installed. */
 export async function openSherpaOnnx({ dataDir, threads, modelsMax }: SherpaOnnxOptions): Promise<Engine | undefined> {
   if (!isLibraryInstalled()) return undefined;
   const read = await readModels(dataDir);
   const whole = read.flatMap(({ model }) => model ?? []);
   if (whole.length === 0) return undefined;
   const pool = new ModelPool({ processesMax: modelsMax, threads });
-  const heard = await hearAll(whole, pool);
+  const heard = await auditionAll(whole, pool);
   const models = heard.filter(({ fault }) => fault === undefined);
   if (models.length > 0) return createEngine(models, pool, modelsMax);
   await pool.close();
   return undefined;
 }
 
-interface HeardModel {
+interface AuditionedModel {
   model: Model;
   speakers: readonly Speaker[];
   fault?: string;
 }
 
-/** One after the other: each may need all cores, and most have been heard before. */
-async function hearAll(models: readonly Model[], pool: ModelPool, isThorough = false): Promise<HeardModel[]> {
-  const heard: HeardModel[] = [];
+/** One after the other: each may need all cores, and most have stored measurements. */
+async function auditionAll(models: readonly Model[], pool: ModelPool, isThorough = false): Promise<AuditionedModel[]> {
+  const heard: AuditionedModel[] = [];
   for (const model of models) {
     try {
       if (isThorough) await hearModel(model, pool);
@@ -66,14 +64,13 @@ async function hearAll(models: readonly Model[], pool: ModelPool, isThorough = f
   return heard;
 }
 
-function createEngine(heard: readonly HeardModel[], pool: ModelPool, modelsMax: number): Engine {
+function createEngine(heard: readonly AuditionedModel[], pool: ModelPool, modelsMax: number): Engine {
   const own = new Map<string, { model: Model; speaker: Speaker }>();
   for (const { model, speakers } of heard) {
     for (const speaker of speakers)
       if (!own.has(speaker.voice.voiceId)) own.set(speaker.voice.voiceId, { model, speaker });
   }
   const cloners = heard.map(({ model }) => model).filter(({ zeroShot }) => zeroShot);
-  const closing = new AbortController();
 
   const spokenBy = ({ voice, clone }: Segment): Omit<SpokenBy, 'text'> => {
     if (!clone) {
@@ -98,27 +95,18 @@ function createEngine(heard: readonly HeardModel[], pool: ModelPool, modelsMax: 
       segmentsAtOnce: 2,
       speakersFailAlone: true,
       segmentsSpokenMax: Math.min(modelsMax, heard.length),
-      firstSoundMsMax: patienceMs.firstSound,
-      stallMsMax: patienceMs.stall,
+      firstSoundMsMax: timeoutMs.firstSound,
+      stallMsMax: timeoutMs.stall,
     },
     ...(cloners[0] && { cloning: createZeroShotCloning(cloners[0]) }),
-    async *speak(segment, callersSignal): AsyncGenerator<SpokenPcm> {
-      const signal = AbortSignal.any([callersSignal, closing.signal]);
-      signal.throwIfAborted();
+    async *speak(segment, signal): AsyncGenerator<SpokenPcm> {
       const by = spokenBy(segment);
       const text = await toModelText(segment.text, by.model);
-      signal.throwIfAborted();
-      if (text === '') {
-        const { sampleRateHz } = by.model;
-        return yield { samples: new Int16Array(Math.round(silenceSeconds * sampleRateHz)), sampleRateHz };
-      }
-      const asked = { request: generationOf({ ...by, text }), urgent: segment.urgent };
-      yield* audiblePcm(pool.speak(by.model, asked, signal), text);
+      if (text !== '') yield* pool.speak(by.model, generationOf({ ...by, text }), signal);
     },
-    async close() {
-      closing.abort(new Failure('engine_unavailable'));
-      await pool.close();
-    },
+    resourceOf: ({ voice, clone }) =>
+      clone ? parseReference(clone).modelId : (own.get(voice.voiceId)?.model.modelId ?? ''),
+    close: () => pool.close(),
   };
 }
 
@@ -136,7 +124,7 @@ async function inspect(
       };
     }
     const pool = new ModelPool({ processesMax: modelsMax, threads });
-    const heard = await hearAll(
+    const heard = await auditionAll(
       read.flatMap(({ model }) => model ?? []),
       pool,
       true,

@@ -2,7 +2,7 @@
 //     _ 0
 //     a 14        a token, white space, its number
 //     3           a number alone is that of the space
-// The library ends its process at a line of another form, and at a token that is there twice where each is one character.
+// The library exits at a line of another form, and at a token that occurs twice where each is one character.
 import { readFile, stat } from 'node:fs/promises';
 import { ModelFault } from './model-fault.ts';
 

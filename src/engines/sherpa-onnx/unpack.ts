@@ -1,5 +1,5 @@
-// A model that the operator brings, as a folder or an archive, put into a folder of our own: files and folders only, not
-// too many and not too large. Archives are unpacked by the system's tar, after it has listed what is in them.
+// Copies a model that the operator imports, a folder or an archive, into a folder of our own: files and folders only, within
+// limits of count and size. Archives are unpacked by the system's tar, after it has listed their entries.
 import { execFile } from 'node:child_process';
 import { constants, copyFile, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,10 +1,10 @@
-// Cloning with a model that speaks with the voice of a reference: the clone is the reference itself, packed.
+// Cloning with a model that imitates the voice of a reference: the clone is the reference itself, packed.
 import { Failure } from '../../errors.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
 import type { Model } from './model-folder.ts';
 import { packReference } from './reference.ts';
 
-/** Models listen to ten seconds at most, and to a text of as long. */
+/** Models use at most ten seconds, and the text of as long. */
 const sampleSeconds = { min: 3, max: 10 };
 const textCharsMax = 500;
 

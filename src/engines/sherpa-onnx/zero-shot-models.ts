@@ -1,5 +1,5 @@
-// Models that speak with the voice of a reference: ZipVoice, which must be told what is said in it, and Pocket. They have
-// no voices of their own.
+// Models that clone the voice of a reference: ZipVoice, which needs its transcript, and Pocket. They have no voices of their
+// own.
 import { join } from 'node:path';
 import { needVocoder } from './matcha-model.ts';
 import {

@@ -1,5 +1,7 @@
 // What OpenAI's clients ask of POST /v1/audio/speech, in the members of our own body. `model` and `instructions` mean nothing
 // here: every voice speaks by its own engine, as it does.
+import { formatNames } from '../../audio/formats.ts';
+import type { FieldViolation } from '../../errors.ts';
 import { speechFieldRows } from '../../speech/fields.ts';
 import { parseSpeechRequest } from '../../speech/request.ts';
 import { type Fields, sortFields } from '../http/known-fields.ts';
@@ -18,18 +20,15 @@ const ownLanguage = 'und';
 
 export function parseOpenAiFields(given: Fields, isStrict: boolean): ParsedOpenAi {
   const { fields, ignored, faults: violations } = sortFields(given, known, isStrict);
-  const { voice, input, response_format = 'mp3', stream_format } = fields;
-  const format = stream_format ?? 'audio';
-  if (!streamFormats.includes(format as string)) {
-    const message = `must be one of ${streamFormats.join(', ')}`;
-    violations.push({ field: 'stream_format', reason: 'enum', message });
-  }
+  const { voice, input, response_format, stream_format } = fields;
+  const format = oneOf('response_format', response_format ?? 'mp3', formatNames, violations);
+  const isEvents = oneOf('stream_format', stream_format ?? 'audio', streamFormats, violations) === 'sse';
   const speech = {
     ...Object.fromEntries(ours.map(({ json, name }) => [json, fields[name]])),
     voice_id: typeof voice === 'object' && voice !== null ? (voice as Fields).id : voice,
     text: input,
     text_chunks: undefined,
-    output_format: response_format ?? 'mp3',
+    output_format: format,
     sample_rate: sampleRateHz,
     language_code: ownLanguage,
     method: 'streaming',
@@ -37,5 +36,11 @@ export function parseOpenAiFields(given: Fields, isStrict: boolean): ParsedOpenA
   const request = parseSpeechRequest(speech, { violations, allowsSingleText: true });
   // OpenAI's voices heed instructions; ours do not, and the reply says so.
   const unheeded = fields.instructions === undefined ? [] : ['instructions'];
-  return { request, ignored: [...ignored, ...unheeded], isEvents: format === 'sse' };
+  return { request, ignored: [...ignored, ...unheeded], isEvents };
+}
+
+function oneOf(field: string, value: unknown, allowed: readonly string[], violations: FieldViolation[]): string {
+  if (typeof value === 'string' && allowed.includes(value)) return value;
+  violations.push({ field, reason: 'enum', message: `must be one of ${allowed.join(', ')}` });
+  return allowed[0]!;
 }

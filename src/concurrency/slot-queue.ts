@@ -1,0 +1,172 @@
+// A queue for slots, the one way to wait for a turn. Urgent requests are admitted first; then slots go round the owners,
+// one each, and each owner's requests are admitted in the order they came. A wait ends with a slot, an abort, a timeout, or
+// a refusal when the queue is full; then an owner with fewer waiting requests replaces the newest of the owner with the most.
+
+/** Gives a slot back. Only the first call counts. */
+export type Release = () => void;
+
+export interface SlotRequest {
+  signal: AbortSignal;
+  /** Slots go round the owners. Default: one owner for all. */
+  owner?: string;
+  isUrgent?: boolean;
+  /** How many slots may be held once this request is admitted. Default: the queue's limit. */
+  slotsMax?: number;
+  /** After this wait the request is rejected with `SlotTimeout`. */
+  waitMsMax?: number;
+  /** Called when the request is admitted, before any other is. */
+  onAdmit?(): void;
+}
+
+export interface SlotQueueOptions {
+  slotsMax?: number;
+  waitingMax?: number;
+  /** What a request is rejected with when the queue is full. */
+  refusal?(): Error;
+  /** How long until another request may be admitted: 0 for now, Infinity for not before `admit` is called. */
+  delayMs?(): number;
+}
+
+export interface SlotQueue {
+  take(request: SlotRequest): Promise<Release>;
+  /** Admits every request that may be admitted now. */
+  admit(): void;
+  /** The urgent requests that wait, by owner. */
+  readonly urgentByOwner: ReadonlyMap<string, { length: number }>;
+  readonly held: number;
+  readonly waiting: number;
+}
+
+export class SlotTimeout extends Error {}
+
+interface Waiter {
+  request: SlotRequest;
+  resolve(release: Release): void;
+  reject(error: unknown): void;
+}
+
+export function createSlotQueue(options: SlotQueueOptions = {}): SlotQueue {
+  const { slotsMax: slotsUsual = Infinity, waitingMax = Infinity, delayMs = () => 0 } = options;
+  const refusal = options.refusal ?? (() => new Error('the queue is full'));
+  const waiters = new Waiters();
+  let held = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  const hasSlot = ({ slotsMax = slotsUsual }: SlotRequest) => held < slotsMax;
+  const hold = ({ onAdmit }: SlotRequest): Release => {
+    held++;
+    onAdmit?.();
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      held--;
+      admit();
+    };
+  };
+
+  const admit = (): void => {
+    clearTimeout(timer);
+    for (let next = waiters.first(); next && hasSlot(next.request); next = waiters.first()) {
+      const ms = delayMs();
+      if (ms > 0) {
+        if (ms < Infinity) timer = setTimeout(admit, Math.ceil(ms));
+        return;
+      }
+      waiters.remove(next);
+      next.resolve(hold(next.request));
+    }
+  };
+
+  const wait = (request: SlotRequest): Promise<Release> => {
+    const { promise, resolve, reject } = Promise.withResolvers<Release>();
+    const { signal, waitMsMax } = request;
+    const waiter = { request, resolve, reject };
+    const leave = (reason: unknown) => {
+      waiters.remove(waiter);
+      if (waiters.count === 0) clearTimeout(timer);
+      reject(reason);
+    };
+    const abort = () => leave(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    const timeout = waitMsMax === undefined ? undefined : setTimeout(() => leave(new SlotTimeout()), waitMsMax);
+    waiters.add(waiter);
+    admit();
+    return promise.finally(() => {
+      signal.removeEventListener('abort', abort);
+      clearTimeout(timeout);
+    });
+  };
+
+  return {
+    take(request) {
+      if (request.signal.aborted) return Promise.reject(request.signal.reason);
+      if (waiters.count === 0 && hasSlot(request) && delayMs() <= 0) return Promise.resolve(hold(request));
+      if (waiters.count >= waitingMax && !waiters.refuseNewest(request, refusal)) return Promise.reject(refusal());
+      return wait(request);
+    },
+    admit,
+    urgentByOwner: waiters.urgent,
+    get held() {
+      return held;
+    },
+    get waiting() {
+      return waiters.count;
+    },
+  };
+}
+
+const ownerOf = ({ owner = '' }: SlotRequest): string => owner;
+
+/** The requests that wait: by owner, in the order of the owners' turns. */
+class Waiters {
+  readonly urgent = new Map<string, Waiter[]>();
+  readonly #others = new Map<string, Waiter[]>();
+  count = 0;
+
+  add(waiter: Waiter): void {
+    const byOwner = this.#byOwner(waiter);
+    const owner = ownerOf(waiter.request);
+    const own = byOwner.get(owner);
+    if (own) own.push(waiter);
+    else byOwner.set(owner, [waiter]);
+    this.count++;
+  }
+
+  first(): Waiter | undefined {
+    const byOwner = this.urgent.size > 0 ? this.urgent : this.#others;
+    return byOwner.values().next().value?.[0];
+  }
+
+  /** Removes a request that waits. Where it was its owner's first, the other owners' turns come next. */
+  remove(waiter: Waiter): void {
+    const byOwner = this.#byOwner(waiter);
+    const owner = ownerOf(waiter.request);
+    const own = byOwner.get(owner);
+    const at = own?.indexOf(waiter) ?? -1;
+    if (!own || at < 0) return;
+    own.splice(at, 1);
+    this.count--;
+    if (at === 0 || own.length === 0) byOwner.delete(owner);
+    if (at === 0 && own.length > 0) byOwner.set(owner, own);
+  }
+
+  /** Refuses the newest request of the owner with the most, unless the owner of `request` would then have as many. */
+  refuseNewest(request: SlotRequest, refusal: () => Error): boolean {
+    const all = [...this.urgent.values(), ...this.#others.values()];
+    const longest = all.reduce((a, b) => (b.length > a.length ? b : a), []);
+    if (longest.length <= this.#countOf(ownerOf(request)) + 1) return false;
+    const newest = longest.at(-1)!;
+    this.remove(newest);
+    newest.reject(refusal());
+    return true;
+  }
+
+  #countOf(owner: string): number {
+    return (this.urgent.get(owner)?.length ?? 0) + (this.#others.get(owner)?.length ?? 0);
+  }
+
+  #byOwner({ request }: Waiter): Map<string, Waiter[]> {
+    return request.isUrgent ? this.urgent : this.#others;
+  }
+}

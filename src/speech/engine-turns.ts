@@ -1,0 +1,57 @@
+// Turns at an engine: one segment at a time for each resource, such as a loaded model, and all of them within the quota.
+// Clones may have a quota of their own per minute; the limit of what is spoken at once is one for all.
+import { createSlotQueue, type SlotQueue, type SlotRequest } from '../concurrency/slot-queue.ts';
+import type { Engine, Segment } from '../engines/engine.ts';
+import { createEngineQuota, createSeats, type EndTurn, type EngineLimits, type EngineQuota } from './engine-quota.ts';
+
+export interface EngineTurns {
+  /** Resolves when the segment may be begun; undefined where nothing is limited. */
+  take(segment: Segment, callerId: string, signal: AbortSignal): Promise<EndTurn | undefined>;
+  waiting(): number;
+}
+
+export function createEngineTurns({ capabilities, resourceOf }: Engine): EngineTurns {
+  const { segmentsPerMinute, segmentsSpokenMax, cloneSegmentsPerMinute } = capabilities;
+  const seats = segmentsSpokenMax === undefined ? undefined : createSeats(segmentsSpokenMax);
+  const own = openQuota({ segmentsPerMinute, seats });
+  const clones =
+    cloneSegmentsPerMinute === undefined ? own : openQuota({ segmentsPerMinute: cloneSegmentsPerMinute, seats });
+  const resources = new Map<string, SlotQueue>();
+
+  const takeResource = async (resource: string, request: SlotRequest) => {
+    const queue = resources.get(resource) ?? createSlotQueue({ slotsMax: 1 });
+    resources.set(resource, queue);
+    const release = await queue.take(request);
+    return () => {
+      release();
+      if (queue.held + queue.waiting === 0) resources.delete(resource);
+    };
+  };
+
+  return {
+    async take(segment, callerId, signal) {
+      const { urgent } = segment;
+      const resource = resourceOf?.(segment);
+      const release = resource && (await takeResource(resource, { owner: callerId, isUrgent: urgent, signal }));
+      const quota = segment.clone ? clones : own;
+      try {
+        const endTurn = await quota?.take({ callerId, urgent, signal });
+        if (!release) return endTurn;
+        return (isUnused) => {
+          endTurn?.(isUnused);
+          release();
+        };
+      } catch (error) {
+        if (release) release();
+        throw error;
+      }
+    },
+    waiting: () =>
+      [...new Set([own, clones, ...resources.values()])].reduce((count, queue) => count + (queue?.waiting ?? 0), 0),
+  };
+}
+
+function openQuota(limits: EngineLimits): EngineQuota | undefined {
+  const isLimited = Object.values(limits).some((limit) => limit !== undefined);
+  return isLimited ? createEngineQuota(limits) : undefined;
+}

@@ -1,0 +1,39 @@
+// Work of any kind in the guard of an engine, for the tests of pools: the guard waits for a turn and tries again, so that a
+// pool need not.
+import type { Engine, EngineCapabilities, Segment, SpokenPcm, Voice } from '../../src/engines/engine.ts';
+import { createEngineGuard } from '../../src/speech/engine-guard.ts';
+
+export interface GuardedWork<Task, Piece> {
+  run(task: Task, signal: AbortSignal): AsyncIterable<Piece>;
+  resourceOf?(task: Task): string;
+  capabilities: Partial<EngineCapabilities>;
+}
+
+export function guardWork<Task, Piece>({ run, resourceOf, capabilities }: GuardedWork<Task, Piece>) {
+  const taskOf = (segment: Segment) => (segment as Segment & { task: Task }).task;
+  const engine: Engine = {
+    name: 'work',
+    voices: [],
+    capabilities: {
+      speakingRates: { min: 1, max: 1 },
+      timings: false,
+      readsNumbers: false,
+      segmentCharsMax: 40,
+      segmentsAtOnce: 1,
+      ...capabilities,
+    },
+    async *speak(segment, signal): AsyncGenerator<SpokenPcm> {
+      for await (const piece of run(taskOf(segment), signal)) {
+        yield { samples: new Int16Array(), sampleRateHz: 8_000, piece } as SpokenPcm;
+      }
+    },
+    ...(resourceOf && { resourceOf: (segment: Segment) => resourceOf(taskOf(segment)) }),
+    close: async () => {},
+  };
+  const guard = createEngineGuard(engine);
+  const voice = { voiceId: 'work' } as Voice;
+  return async function* work(task: Task, signal: AbortSignal, urgent = false): AsyncGenerator<Piece, void> {
+    const segment = { voice, text: '', languageCode: 'en', speakingRate: 1, timings: false, urgent, task };
+    for await (const pcm of guard.speak(segment, 'caller', signal)) yield (pcm as unknown as { piece: Piece }).piece;
+  };
+}
