@@ -92,7 +92,7 @@ test('without a reader it goes on, but not far ahead, and is given up after ten 
   // What was made can be read for a minute more, and then that there is no more of it.
   const made = done.made + 1;
   expect(await stream.at(made - 1)).toMatchObject({ type: 'audio' });
-  expect(await stream.at(made)).toMatchObject({ case: 'broken', value: { failure: { reason: 'stream_expired' } } });
+  expect(await stream.at(made)).toMatchObject({ type: 'failed', failure: { reason: 'stream_expired' } });
   expect(stream.stateOf(made + 1)).toBe('over');
   await vi.advanceTimersByTimeAsync(59_000);
   expect(streams.find('aud_1', key)).toBe(stream);
