@@ -66,7 +66,7 @@ const contractBroken = (message: string) => new Failure('engine_error', {}, new 
 function createSoundCheck({ text, speakingRate }: Segment) {
   const secondsMax = soundSecondsMax.start + (soundSecondsMax.perChar * text.length) / speakingRate;
   // Letters that nobody can transliterate may stay silent.
-  let isAudible = !/[A-Za-z0-9]/.test(anyAscii(text));
+  let isAudible = !(/[\p{L}\p{N}]/u.test(text) && /[A-Za-z0-9]/.test(anyAscii(text)));
   let seconds = 0;
   let rateHz: number | undefined;
   return {

@@ -33,7 +33,7 @@ export interface ParseOptions {
   limits?: Partial<TextLimits>;
   /** Whether a stream may be given one `text` in place of `text_chunks`. */
   allowsSingleText?: boolean;
-  /** Violations that were found before, reported before those of the fields. */
+  /** Violations that were found before, reported after those of the fields. */
   violations?: readonly FieldViolation[];
 }
 
@@ -101,7 +101,7 @@ class Violations {
   throwIfAny(others: readonly FieldViolation[]): void {
     const [first] = this.#tooLong;
     const tooLong = this.#tooLong.map(({ field, message }) => ({ field, reason: 'too_long', message }));
-    const details = [...others, ...this.#violations, ...tooLong];
+    const details = [...this.#violations, ...tooLong, ...others];
     if (first && details.length === tooLong.length) {
       const message = `${first.field} ${first.message}; split it, or send it in streaming mode as text_chunks`;
       throw new Failure('text_too_long', { message, limit: first.limit, actual: first.actual, details });

@@ -1,9 +1,9 @@
 // What OpenAI's clients ask of POST /v1/audio/speech, in the members of our own body. `model` and `instructions` mean nothing
 // here: every voice speaks by its own engine, as it does.
 import { formatNames } from '../../audio/formats.ts';
-import type { FieldViolation } from '../../errors.ts';
+import { Failure, type FieldViolation } from '../../errors.ts';
 import { speechFieldRows } from '../../speech/fields.ts';
-import { parseSpeechRequest } from '../../speech/request.ts';
+import { parseSpeechRequest, type SpeechRequest } from '../../speech/request.ts';
 import { type Fields, sortFields } from '../http/known-fields.ts';
 import type { ParsedSpeech } from '../speech/fields.ts';
 
@@ -33,10 +33,22 @@ export function parseOpenAiFields(given: Fields, isStrict: boolean): ParsedOpenA
     language_code: ownLanguage,
     method: 'streaming',
   };
-  const request = parseSpeechRequest(speech, { violations, allowsSingleText: true });
+  const request = parseAfter(violations, speech);
   // OpenAI's voices heed instructions; ours do not, and the reply says so.
   const unheeded = fields.instructions === undefined ? [] : ['instructions'];
   return { request, ignored: [...ignored, ...unheeded], isEvents };
+}
+
+/** OpenAI's clients read the first violation: those found before come first. */
+function parseAfter(violations: readonly FieldViolation[], speech: Fields): SpeechRequest {
+  try {
+    const request = parseSpeechRequest(speech, { allowsSingleText: true });
+    if (violations.length > 0) throw new Failure('invalid_request', { details: [] });
+    return request;
+  } catch (error) {
+    if (!(error instanceof Failure) || violations.length === 0) throw error;
+    throw new Failure('invalid_request', { details: [...violations, ...(error.facts.details ?? [])] });
+  }
 }
 
 function oneOf(field: string, value: unknown, allowed: readonly string[], violations: FieldViolation[]): string {
