@@ -2,6 +2,7 @@
 // full stop does not end a sentence, and words that begin sentences. A language without a row is split at punctuation
 // only. To add a language, add a row.
 import { abbreviations, plainWords } from './english/abbreviations.ts';
+import { wordSet } from './word-table.ts';
 
 export interface Phrasing {
   /** Conjunctions and relative pronouns: a weak break comes before them. */
@@ -14,17 +15,15 @@ export interface Phrasing {
   starters: ReadonlySet<string>;
 }
 
-const words = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));
-
 const innerAbbreviations = (list: string): Phrasing['abbreviations'] =>
-  new Map([...words(list)].map((word) => [word, 'inner'] as const));
+  new Map([...wordSet(list)].map((word) => [word, 'inner'] as const));
 
 const english: Phrasing = {
-  openers: words(`
+  openers: wordSet(`
     and but or nor so yet because although though since unless until while whereas when whenever where wherever which
     who whom whose that if after before as than whether like with without for from into through during including
   `),
-  clinging: words(`
+  clinging: wordSet(`
     a an the of to in on at by for from with my your his her its our their this that these those no every each some any
     very more most mr mrs ms dr prof is are was were be been not and or but
   `),
@@ -33,11 +32,11 @@ const english: Phrasing = {
       .filter(([key, { kind }]) => kind !== 'final' || !plainWords.has(key))
       .map(([key, { kind }]) => [key, kind] as const),
     ['Ft', 'title'],
-    ...[...words('Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun')].map(
+    ...[...wordSet('Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun')].map(
       (key) => [key, 'final'] as const,
     ),
   ]),
-  starters: words(`
+  starters: wordSet(`
     The This That These Those He She It They We You I But And So Then There Here When While After Before However Although
     If On At For What Who Why How Where Yes No My His Her Our Their Its Some Many Most All Meanwhile Later Now Today
     Yesterday Tomorrow Once Still Perhaps Maybe Such Each Every Both Another Since Because Let Please Is Are Was Were Do
@@ -48,57 +47,59 @@ const english: Phrasing = {
 const rows: Readonly<Record<string, Phrasing>> = {
   en: english,
   de: {
-    openers: words(
+    openers: wordSet(
       'und aber oder denn sondern weil dass wenn als ob obwohl während nachdem bevor damit die der das wo wie',
     ),
-    clinging: words(
+    clinging: wordSet(
       'der die das den dem des ein eine einen einem einer in im an am auf mit von vom zu zum zur für bei',
     ),
     abbreviations: innerAbbreviations(`
       z b z.b d h d.h u a u.a bzw ca dr prof hr fr frl nr str st tel evtl ggf inkl max min abb s bd sog vgl dipl ing jh
       jan feb mär apr jun jul aug sep sept okt nov dez
     `),
-    starters: words('Der Die Das Ein Eine Er Sie Es Wir Ich Und Aber Dann Wenn Als In Im Am Auf Doch So Dies Diese'),
+    starters: wordSet('Der Die Das Ein Eine Er Sie Es Wir Ich Und Aber Dann Wenn Als In Im Am Auf Doch So Dies Diese'),
   },
   fr: {
-    openers: words(
+    openers: wordSet(
       "et mais ou donc car que qui dont où quand lorsque puisque si comme parce pour avec sans qu'il qu'elle",
     ),
-    clinging: words(
+    clinging: wordSet(
       'le la les un une des de du d à au aux en dans sur par pour avec mon ma mes son sa ses ce cette ces',
     ),
     abbreviations: innerAbbreviations(
       'm mm mme mlle dr pr me st ste p pp no art chap cf ex env av bd etc janv févr juil sept oct nov déc',
     ),
-    starters: words('Le La Les Un Une Il Elle Ils Elles On Nous Vous Je Et Mais Ce Cette Ces Dans En Pour Puis'),
+    starters: wordSet('Le La Les Un Une Il Elle Ils Elles On Nous Vous Je Et Mais Ce Cette Ces Dans En Pour Puis'),
   },
   es: {
-    openers: words('y e o u pero sino que porque cuando donde como si aunque mientras quien cuyo para con sin'),
-    clinging: words('el la los las un una unos unas de del a al en por para con mi tu su mis tus sus este esta'),
+    openers: wordSet('y e o u pero sino que porque cuando donde como si aunque mientras quien cuyo para con sin'),
+    clinging: wordSet('el la los las un una unos unas de del a al en por para con mi tu su mis tus sus este esta'),
     abbreviations: innerAbbreviations(
       'sr sra srta dr dra d dña ud uds pág págs núm art av avda c cía ee.uu ej p.ej aprox tel st sto sta',
     ),
-    starters: words('El La Los Las Un Una Él Ella Ellos Nosotros Yo Y Pero En Por Para Este Esta Es Entonces'),
+    starters: wordSet('El La Los Las Un Una Él Ella Ellos Nosotros Yo Y Pero En Por Para Este Esta Es Entonces'),
   },
   it: {
-    openers: words('e ed ma o oppure che perché quando dove come se mentre anche cui quale per con senza'),
-    clinging: words('il lo la i gli le un uno una di del della dei delle a al alla in nel nella da dal su sul per con'),
+    openers: wordSet('e ed ma o oppure che perché quando dove come se mentre anche cui quale per con senza'),
+    clinging: wordSet(
+      'il lo la i gli le un uno una di del della dei delle a al alla in nel nella da dal su sul per con',
+    ),
     abbreviations: innerAbbreviations(
       'sig sigg sig.ra dott dott.ssa prof ing avv on pag pagg art cap n ecc es p.es tel',
     ),
-    starters: words('Il Lo La I Gli Le Un Una Egli Lei Loro Noi Io E Ma In Per Questo Questa Poi'),
+    starters: wordSet('Il Lo La I Gli Le Un Una Egli Lei Loro Noi Io E Ma In Per Questo Questa Poi'),
   },
   pt: {
-    openers: words('e mas ou que porque quando onde como se embora enquanto quem cujo para com sem'),
-    clinging: words('o a os as um uma uns umas de do da dos das em no na nos nas por para com ao à'),
+    openers: wordSet('e mas ou que porque quando onde como se embora enquanto quem cujo para com sem'),
+    clinging: wordSet('o a os as um uma uns umas de do da dos das em no na nos nas por para com ao à'),
     abbreviations: innerAbbreviations('sr sra srs dr dra prof profa pág págs n art av r tel ex p.ex aprox'),
-    starters: words('O A Os As Um Uma Ele Ela Eles Nós Eu E Mas Em No Na Para Este Esta'),
+    starters: wordSet('O A Os As Um Uma Ele Ela Eles Nós Eu E Mas Em No Na Para Este Esta'),
   },
   nl: {
-    openers: words('en maar of want omdat dat die wanneer als toen terwijl hoewel waar wie zodat voor met zonder'),
-    clinging: words('de het een van in op aan met voor te bij mijn jouw zijn haar ons hun dit dat'),
+    openers: wordSet('en maar of want omdat dat die wanneer als toen terwijl hoewel waar wie zodat voor met zonder'),
+    clinging: wordSet('de het een van in op aan met voor te bij mijn jouw zijn haar ons hun dit dat'),
     abbreviations: innerAbbreviations('dhr mevr dr prof mr ir drs nr blz bijv bv d.w.z enz ca o.a m.b.t t.a.v tel st'),
-    starters: words('De Het Een Hij Zij Ze Wij We Ik En Maar Dat Dit In Op Toen'),
+    starters: wordSet('De Het Een Hij Zij Ze Wij We Ik En Maar Dat Dit In Op Toen'),
   },
 };
 
