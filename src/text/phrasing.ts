@@ -1,7 +1,7 @@
 // Phrase breaks by language, as tables: words that open a phrase, words that cling to the next word, abbreviations whose
 // full stop does not end a sentence, and words that begin sentences. A language without a row is split at punctuation
 // only. To add a language, add a row.
-import { abbreviations, plainWords } from './english/abbreviations.ts';
+import { type AbbreviationKind, abbreviations, plainWords } from './english/abbreviations.ts';
 import { wordSet } from './word-table.ts';
 
 export interface Phrasing {
@@ -10,13 +10,21 @@ export interface Phrasing {
   /** Articles and prepositions: no break comes after them. */
   clinging: ReadonlySet<string>;
   /** Abbreviations without their last stop, in lower case except names, and what the stop may mean. */
-  abbreviations: ReadonlyMap<string, 'title' | 'numbered' | 'inner' | 'final'>;
+  abbreviations: ReadonlyMap<string, AbbreviationKind>;
   /** Capitalised words that begin a sentence rather than continue a name. */
   starters: ReadonlySet<string>;
 }
 
-const innerAbbreviations = (list: string): Phrasing['abbreviations'] =>
-  new Map([...wordSet(list)].map((word) => [word, 'inner'] as const));
+const toAbbreviations = (list: string, kind: AbbreviationKind): Phrasing['abbreviations'] =>
+  new Map([...wordSet(list)].map((word) => [word, kind]));
+
+/** Phrasing from lists of words. */
+const toPhrasing = (lists: Record<'openers' | 'clinging' | 'inner' | 'starters', string>): Phrasing => ({
+  openers: wordSet(lists.openers),
+  clinging: wordSet(lists.clinging),
+  abbreviations: toAbbreviations(lists.inner, 'inner'),
+  starters: wordSet(lists.starters),
+});
 
 const english: Phrasing = {
   openers: wordSet(`
@@ -32,9 +40,8 @@ const english: Phrasing = {
       .filter(([key, { kind }]) => kind !== 'final' || !plainWords.has(key))
       .map(([key, { kind }]) => [key, kind] as const),
     ['Ft', 'title'],
-    ...[...wordSet('Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun')].map(
-      (key) => [key, 'final'] as const,
-    ),
+    ...toAbbreviations('Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec', 'final'),
+    ...toAbbreviations('Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun', 'final'),
   ]),
   starters: wordSet(`
     The This That These Those He She It They We You I But And So Then There Here When While After Before However Although
@@ -46,61 +53,45 @@ const english: Phrasing = {
 
 const rows: Readonly<Record<string, Phrasing>> = {
   en: english,
-  de: {
-    openers: wordSet(
-      'und aber oder denn sondern weil dass wenn als ob obwohl während nachdem bevor damit die der das wo wie',
-    ),
-    clinging: wordSet(
-      'der die das den dem des ein eine einen einem einer in im an am auf mit von vom zu zum zur für bei',
-    ),
-    abbreviations: innerAbbreviations(`
+  de: toPhrasing({
+    openers: 'und aber oder denn sondern weil dass wenn als ob obwohl während nachdem bevor damit die der das wo wie',
+    clinging: 'der die das den dem des ein eine einen einem einer in im an am auf mit von vom zu zum zur für bei',
+    inner: `
       z b z.b d h d.h u a u.a bzw ca dr prof hr fr frl nr str st tel evtl ggf inkl max min abb s bd sog vgl dipl ing jh
       jan feb mär apr jun jul aug sep sept okt nov dez
-    `),
-    starters: wordSet('Der Die Das Ein Eine Er Sie Es Wir Ich Und Aber Dann Wenn Als In Im Am Auf Doch So Dies Diese'),
-  },
-  fr: {
-    openers: wordSet(
-      "et mais ou donc car que qui dont où quand lorsque puisque si comme parce pour avec sans qu'il qu'elle",
-    ),
-    clinging: wordSet(
-      'le la les un une des de du d à au aux en dans sur par pour avec mon ma mes son sa ses ce cette ces',
-    ),
-    abbreviations: innerAbbreviations(
-      'm mm mme mlle dr pr me st ste p pp no art chap cf ex env av bd etc janv févr juil sept oct nov déc',
-    ),
-    starters: wordSet('Le La Les Un Une Il Elle Ils Elles On Nous Vous Je Et Mais Ce Cette Ces Dans En Pour Puis'),
-  },
-  es: {
-    openers: wordSet('y e o u pero sino que porque cuando donde como si aunque mientras quien cuyo para con sin'),
-    clinging: wordSet('el la los las un una unos unas de del a al en por para con mi tu su mis tus sus este esta'),
-    abbreviations: innerAbbreviations(
-      'sr sra srta dr dra d dña ud uds pág págs núm art av avda c cía ee.uu ej p.ej aprox tel st sto sta',
-    ),
-    starters: wordSet('El La Los Las Un Una Él Ella Ellos Nosotros Yo Y Pero En Por Para Este Esta Es Entonces'),
-  },
-  it: {
-    openers: wordSet('e ed ma o oppure che perché quando dove come se mentre anche cui quale per con senza'),
-    clinging: wordSet(
-      'il lo la i gli le un uno una di del della dei delle a al alla in nel nella da dal su sul per con',
-    ),
-    abbreviations: innerAbbreviations(
-      'sig sigg sig.ra dott dott.ssa prof ing avv on pag pagg art cap n ecc es p.es tel',
-    ),
-    starters: wordSet('Il Lo La I Gli Le Un Una Egli Lei Loro Noi Io E Ma In Per Questo Questa Poi'),
-  },
-  pt: {
-    openers: wordSet('e mas ou que porque quando onde como se embora enquanto quem cujo para com sem'),
-    clinging: wordSet('o a os as um uma uns umas de do da dos das em no na nos nas por para com ao à'),
-    abbreviations: innerAbbreviations('sr sra srs dr dra prof profa pág págs n art av r tel ex p.ex aprox'),
-    starters: wordSet('O A Os As Um Uma Ele Ela Eles Nós Eu E Mas Em No Na Para Este Esta'),
-  },
-  nl: {
-    openers: wordSet('en maar of want omdat dat die wanneer als toen terwijl hoewel waar wie zodat voor met zonder'),
-    clinging: wordSet('de het een van in op aan met voor te bij mijn jouw zijn haar ons hun dit dat'),
-    abbreviations: innerAbbreviations('dhr mevr dr prof mr ir drs nr blz bijv bv d.w.z enz ca o.a m.b.t t.a.v tel st'),
-    starters: wordSet('De Het Een Hij Zij Ze Wij We Ik En Maar Dat Dit In Op Toen'),
-  },
+    `,
+    starters: 'Der Die Das Ein Eine Er Sie Es Wir Ich Und Aber Dann Wenn Als In Im Am Auf Doch So Dies Diese',
+  }),
+  fr: toPhrasing({
+    openers: "et mais ou donc car que qui dont où quand lorsque puisque si comme parce pour avec sans qu'il qu'elle",
+    clinging: 'le la les un une des de du d à au aux en dans sur par pour avec mon ma mes son sa ses ce cette ces',
+    inner: 'm mm mme mlle dr pr me st ste p pp no art chap cf ex env av bd etc janv févr juil sept oct nov déc',
+    starters: 'Le La Les Un Une Il Elle Ils Elles On Nous Vous Je Et Mais Ce Cette Ces Dans En Pour Puis',
+  }),
+  es: toPhrasing({
+    openers: 'y e o u pero sino que porque cuando donde como si aunque mientras quien cuyo para con sin',
+    clinging: 'el la los las un una unos unas de del a al en por para con mi tu su mis tus sus este esta',
+    inner: 'sr sra srta dr dra d dña ud uds pág págs núm art av avda c cía ee.uu ej p.ej aprox tel st sto sta',
+    starters: 'El La Los Las Un Una Él Ella Ellos Nosotros Yo Y Pero En Por Para Este Esta Es Entonces',
+  }),
+  it: toPhrasing({
+    openers: 'e ed ma o oppure che perché quando dove come se mentre anche cui quale per con senza',
+    clinging: 'il lo la i gli le un uno una di del della dei delle a al alla in nel nella da dal su sul per con',
+    inner: 'sig sigg sig.ra dott dott.ssa prof ing avv on pag pagg art cap n ecc es p.es tel',
+    starters: 'Il Lo La I Gli Le Un Una Egli Lei Loro Noi Io E Ma In Per Questo Questa Poi',
+  }),
+  pt: toPhrasing({
+    openers: 'e mas ou que porque quando onde como se embora enquanto quem cujo para com sem',
+    clinging: 'o a os as um uma uns umas de do da dos das em no na nos nas por para com ao à',
+    inner: 'sr sra srs dr dra prof profa pág págs n art av r tel ex p.ex aprox',
+    starters: 'O A Os As Um Uma Ele Ela Eles Nós Eu E Mas Em No Na Para Este Esta',
+  }),
+  nl: toPhrasing({
+    openers: 'en maar of want omdat dat die wanneer als toen terwijl hoewel waar wie zodat voor met zonder',
+    clinging: 'de het een van in op aan met voor te bij mijn jouw zijn haar ons hun dit dat',
+    inner: 'dhr mevr dr prof mr ir drs nr blz bijv bv d.w.z enz ca o.a m.b.t t.a.v tel st',
+    starters: 'De Het Een Hij Zij Ze Wij We Ik En Maar Dat Dit In Op Toen',
+  }),
 };
 
 const unknown: Phrasing = { openers: new Set(), clinging: new Set(), abbreviations: new Map(), starters: new Set() };
