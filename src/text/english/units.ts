@@ -115,7 +115,7 @@ const magnitudeRule: Rule = rule(
 const foot = toNoun('foot, feet');
 const inch = toNoun('inch, inches');
 
-/** What follows a measure that describes it, as in a 12" disc. */
+/** A noun that the measure describes, as in a 12" disc. */
 const nounPattern = /^ ?(?!(?:long|wide|tall|high|deep|thick|of|in|by|and|or|to|from|is|are)\b)\p{Ll}{3}/u;
 
 /** 5'11", 6', 12": feet and inches; but a quotation mark after a number may also close a quotation. */
