@@ -5,6 +5,7 @@
 import anyAscii from 'any-ascii';
 import { entityAt } from './html.ts';
 import { mark } from './markup.ts';
+import { matchAt } from './sticky.ts';
 
 export interface CleanText {
   /** Words separated by one space; a line feed where the markup ends a paragraph. */
@@ -26,7 +27,6 @@ const textualPattern = /[©®™‼⁉ℹ↔-↙↩↪♩-♯]/u;
 const markPattern = /\p{M}/u;
 const joinerPattern = /[\u200c\u200d]/;
 const keycapPattern = /[0-9#*]\ufe0f?\u20e3/y;
-const joinedPattern = /\ufe0f/y;
 /** A control sequence of a terminal, such as a colour change. */
 const terminalPattern = /\u001b\[[0-?]{0,40}[ -/]{0,4}[@-~]/y;
 
@@ -53,8 +53,7 @@ function putAscii(clean: CleanTextBuilder, chunk: string, at: number, literal: b
   const char = chunk[at]!;
   const afterCode = chunk.charCodeAt(at + 1);
   if (afterCode === 0xfe0f || afterCode === 0x20e3) {
-    keycapPattern.lastIndex = at;
-    const keycap = keycapPattern.exec(chunk);
+    const keycap = matchAt(keycapPattern, chunk, at);
     if (keycap) {
       const end = at + keycap[0].length;
       if (char >= '0' && char <= '9') clean.put(char, at, end);
@@ -70,10 +69,7 @@ function putAscii(clean: CleanTextBuilder, chunk: string, at: number, literal: b
       return end;
     }
   }
-  if (char === '\u001b') {
-    terminalPattern.lastIndex = at;
-    return at + (terminalPattern.exec(chunk)?.[0].length ?? 1);
-  }
+  if (char === '\u001b') return at + (matchAt(terminalPattern, chunk, at)?.[0].length ?? 1);
   if (char > ' ' && char !== '\u007f') clean.put(char, at, at + 1);
   else if (/\s/.test(char)) clean.put(' ', at, at + 1);
   return at + 1;
@@ -89,13 +85,9 @@ function putOther(clean: CleanTextBuilder, chunk: string, at: number, fold: bool
     return end;
   }
   if (markPattern.test(char) && clean.compose(char, end)) return end;
-  joinedPattern.lastIndex = end;
-  if (joinedPattern.test(chunk)) {
-    end++;
-    clean.put(emojiPattern.test(char) ? ' ' : replaced(char, fold), at, end);
-  } else {
-    clean.put(replaced(char, fold), at, end);
-  }
+  const isEmoji = chunk[end] === '\ufe0f' && emojiPattern.test(char);
+  if (chunk[end] === '\ufe0f') end++;
+  clean.put(isEmoji ? ' ' : replaced(char, fold), at, end);
   return end;
 }
 
@@ -120,7 +112,7 @@ function replace(char: string, fold: boolean): string {
   if (/[\p{Z}\s\u0085]/u.test(char)) return ' ';
   if (/[\p{C}\p{Variation_Selector}\ufffc\ufffd]|\u20e3/u.test(char)) return '';
   if (emojiPattern.test(char) && !textualPattern.test(char)) return ' ';
-  if (fold) return foldings[char] ?? foldByKind(char);
+  if (fold) return foldings.get(char) ?? foldByKind(char);
   // Styled letters and digits become plain ones for every engine; the rest is left to the engine.
   const plain = /[\p{L}\p{Nd}]/u.test(char) ? char.normalize('NFKC') : char;
   return plain.startsWith(' ') ? char : plain;
@@ -139,35 +131,32 @@ function foldByKind(char: string): string {
 }
 
 /** The punctuation of other scripts as ASCII. */
-const foldings: Readonly<Record<string, string>> = {
-  ...each('‘’‚‛ʼ＇`´', "'"),
-  ...each('“”„‟«»‹›「」『』〝〞＂', '"'),
-  ...each('‐‑﹣－', '-'),
-  ...each('―⸺⸻﹘', '—'),
-  ...each('。｡।॥።։။៕۔', '. '),
-  ...each('、，､،՝', ', '),
-  ...each('！', '! '),
-  ...each('？؟՞', '? '),
-  ...each('；؛', '; '),
-  ...each('：', ': '),
-  ...each('・･‧', ' '),
-  ...each('【〔〖《〈', '('),
-  ...each('】〕〗》〉', ')'),
-  ...each('〜～', '~'),
-  ...each('⁄∕', '/'),
-  ...each('∗⁎', '*'),
-  '∶': ':',
-  '″': '″',
-  '…': '...',
-  '⋯': '...',
-  '‥': '..',
-  '№': 'No. ',
-  '℅': 'c/o',
-};
-
-function each(chars: string, stands: string): Record<string, string> {
-  return Object.fromEntries([...chars].map((char) => [char, stands]));
-}
+const foldings: ReadonlyMap<string, string> = new Map(
+  [
+    ['‘’‚‛ʼ＇`´', "'"],
+    ['“”„‟«»‹›「」『』〝〞＂', '"'],
+    ['‐‑﹣－', '-'],
+    ['―⸺⸻﹘', '—'],
+    ['。｡।॥።։။៕۔', '. '],
+    ['、，､،՝', ', '],
+    ['！', '! '],
+    ['？؟՞', '? '],
+    ['；؛', '; '],
+    ['：', ': '],
+    ['・･‧', ' '],
+    ['【〔〖《〈', '('],
+    ['】〕〗》〉', ')'],
+    ['〜～', '~'],
+    ['⁄∕', '/'],
+    ['∗⁎', '*'],
+    ['∶', ':'],
+    ['″', '″'],
+    ['…⋯', '...'],
+    ['‥', '..'],
+    ['№', 'No. '],
+    ['℅', 'c/o'],
+  ].flatMap(([chars, stands]) => [...chars!].map((char) => [char, stands!] as const)),
+);
 
 class CleanTextBuilder {
   #text = '';

@@ -1,19 +1,19 @@
 // HTML and SSML in input text: tag names, the tags that end a paragraph or a table cell, and the common named entities
 // (https://html.spec.whatwg.org/#named-character-references).
-
-const names = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));
+import { matchAt } from './sticky.ts';
+import { wordSet } from './word-table.ts';
 
 /** Tags that end a paragraph. */
-export const blockTags = names(`
+export const blockTags = wordSet(`
   address article aside blockquote dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header
   hr li main nav ol option p paragraph pre section select summary table tbody tfoot thead title tr ul
 `);
 
 /** Tags that become a pause. */
-export const cellTags = names('td th break');
+export const cellTags = wordSet('td th break');
 
 /** The other tags. Any other name in angle brackets is a word: "Dear <name>". */
-export const inlineTags = names(`
+export const inlineTags = wordSet(`
   a abbr acronym area audio b base bdi bdo big body br button canvas caption center cite code col colgroup data datalist
   del dfn dialog em embed emphasis font frame frameset head html i iframe img input ins kbd label legend lexicon link
   mark map meta meter noscript object output param phoneme picture progress prosody q rp rt ruby s samp say-as script
@@ -46,8 +46,7 @@ const entityPattern = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([A-Za-z]\w{1,15}))
 
 /** The entity at `at`: what it stands for and its length in the source; undefined if there is none. */
 export function entityAt(text: string, at: number): { stands: string; length: number } | undefined {
-  entityPattern.lastIndex = at;
-  const match = entityPattern.exec(text);
+  const match = matchAt(entityPattern, text, at);
   if (!match) return undefined;
   const [{ length }, decimal, hex, name] = match;
   if (name !== undefined) {

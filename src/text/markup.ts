@@ -2,6 +2,7 @@
 // unit is marked as kept, silent or a pause. Only syntax is silent: delimiters, link targets, tag names and attributes,
 // comments, footnote marks. One pass: the length of every construct is bounded, and none is scanned twice.
 import { blockTags, cellTags, inlineTags } from './html.ts';
+import { matchAt } from './sticky.ts';
 
 /** How a unit is treated. `literal` is kept, and entities in it are not decoded. */
 export const mark = Object.freeze({ keep: 0, silent: 1, space: 2, comma: 3, paragraph: 4, literal: 5 });
@@ -112,14 +113,14 @@ class MarkupScan {
       this.#set(at, end + 3, mark.silent);
       return end + 3;
     }
-    const autolink = this.#match(autolinkPattern, at);
+    const autolink = matchAt(autolinkPattern, this.#raw, at);
     if (autolink) {
       const end = at + autolink[0].length;
       this.#set(at, end, mark.literal);
       this.#marks[at] = this.#marks[end - 1] = mark.space;
       return end;
     }
-    const tag = this.#match(tagPattern, at);
+    const tag = matchAt(tagPattern, this.#raw, at);
     if (!tag) return at + 1;
     const [{ length }, closing, name, attributes, closed] = tag;
     const known = name!.toLowerCase();
@@ -134,7 +135,7 @@ class MarkupScan {
   }
 
   #openBracket(at: number): number {
-    const footnote = this.#match(footnotePattern, at);
+    const footnote = matchAt(footnotePattern, this.#raw, at);
     if (footnote) {
       this.#set(at, at + footnote[0].length, mark.silent);
       return at + footnote[0].length;
@@ -148,8 +149,10 @@ class MarkupScan {
     // A bracket after a letter or digit is an index, a[1](x), not a link.
     if (open === undefined || (open > 0 && wordPattern.test(this.#raw[open - 1]!))) return at + 1;
     const target =
-      this.#match(targetPattern, at + 1) ??
-      (/\p{L}/u.test(this.#raw.slice(open, Math.min(at, open + 200))) ? this.#match(referencePattern, at + 1) : null);
+      matchAt(targetPattern, this.#raw, at + 1) ??
+      (/\p{L}/u.test(this.#raw.slice(open, Math.min(at, open + 200)))
+        ? matchAt(referencePattern, this.#raw, at + 1)
+        : null);
     if (!target) return at + 1;
     if (this.#raw[open - 1] === '!') this.#marks[open - 1] = mark.silent;
     const end = at + 1 + target[0].length;
@@ -185,11 +188,6 @@ class MarkupScan {
     let end = at + 1;
     while (this.#raw[end] === this.#raw[at]) end++;
     return end - at;
-  }
-
-  #match(pattern: RegExp, at: number): RegExpExecArray | null {
-    pattern.lastIndex = at;
-    return pattern.exec(this.#raw);
   }
 
   #set(from: number, to: number, value: number): void {

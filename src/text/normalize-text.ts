@@ -7,7 +7,6 @@ import { readEnglish } from './english/english.ts';
 import { markBreaks } from './mark-breaks.ts';
 import { mark, markMarkup } from './markup.ts';
 import { type Paragraph, readParagraph } from './paragraphs.ts';
-import { readPlain } from './plain.ts';
 import { breakStrength, type SpokenToken } from './spoken-token.ts';
 import { type Token, tokenize } from './tokenize.ts';
 
@@ -24,6 +23,17 @@ export interface NormalizeOptions {
   spellOut: boolean;
 }
 
+const edgePattern = /^[\p{P}\p{Z}]+|[\p{P}\p{Z}]+$/gu;
+
+/** Reads every token as it is written, for an engine that normalizes by itself. */
+const readPlain: Reader = (text, tokens) =>
+  tokens.map(({ from, to, glued, breakAfter }) => {
+    const say = text.slice(from, to);
+    const core = say.replace(edgePattern, '');
+    const start = core === '' ? from : from + say.indexOf(core);
+    return { say, from: start, to: core === '' ? to : start + core.length, glued, breakAfter };
+  });
+
 /** The spoken tokens of `chunk` in order; `from` and `to` are indices into it. Reads one window ahead. */
 export function* normalizeText(chunk: string, { languageCode, spellOut }: NormalizeOptions): Generator<SpokenToken> {
   const reader = spellOut ? readers[languageCode.toLowerCase().split('-', 1)[0]!] : undefined;
@@ -34,7 +44,7 @@ export function* normalizeText(chunk: string, { languageCode, spellOut }: Normal
     const clean = cleanText(chunk, paragraph.from, paragraph.to, markParagraph(chunk, paragraph), reader !== undefined);
     const tokens = tokenize(clean.text, languageCode);
     markBreaks(clean.text, tokens, languageCode);
-    let spoken = reader ? reader(clean.text, tokens, languageCode) : readPlain(clean.text, tokens);
+    let spoken = (reader ?? readPlain)(clean.text, tokens, languageCode);
     if (state.within && spoken[0] && splitsWord(chunk, at)) spoken[0].glued = true;
     at = paragraph.next;
     if (!paragraph.whole && tokens.length > 0) {

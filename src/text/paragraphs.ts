@@ -3,6 +3,8 @@
 // `windowCharsMax` ahead, so the cost per character does not depend on the size of the text; a longer paragraph is
 // returned in parts, and the caller decides where the next part starts.
 
+import { matchAt } from './sticky.ts';
+
 export const windowCharsMax = 2000;
 
 export interface Paragraph {
@@ -50,6 +52,7 @@ const numberPattern = /^\s*(?:(\d{1,3})[.)]|[a-zA-Z]\))[ \t]+(?=\S)/;
 const tablePattern = /^\s*\|/;
 const tableRulePattern = /^\s*\|?(?:\s*:?-+:?\s*\|)+\s*(?::?-+:?\s*)?$/;
 const definitionPattern = /^ {0,3}\[[^\]^]{1,200}\]:[ \t]+\S*[/.#]\S*(?:[ \t]+["'(].{0,500})?\s*$/;
+const blankPattern = /\s*/y;
 const dialoguePattern = /^\s*[—–][ \t]*(?=\S)/;
 
 /** The paragraph at or after `at`; undefined at the end of the chunk. Updates `state`. */
@@ -113,13 +116,14 @@ function gather(
   let last = first;
   while (last.next < chunk.length && last.next < limit) {
     const line = lineAt(chunk, last.next, limit);
-    if (line.text.trim() === '') return join(first, last, line.next, markers);
-    if (underlinePattern.test(line.text) || isLayout(line.text)) return join(first, last, line.next, markers);
+    const isBlank = line.text.trim() === '';
+    if (isBlank || underlinePattern.test(line.text) || isLayout(line.text))
+      return join(first, last, line.next, markers);
     const quote = quotePattern.exec(line.text);
-    if (!so.within && (quote !== null) !== quoted) return join(first, last, line.from, markers);
     const text = quote ? line.text.slice(quote[0].length) : line.text;
-    if (startsBlock(text, last.text, so.listed)) return join(first, last, line.from, markers);
-    if (last === first && !so.within && isTitle(first.text, text)) return join(first, last, line.from, markers);
+    const isTitled = last === first && isTitle(first.text, text);
+    const isOther = !so.within && ((quote !== null) !== quoted || isTitled);
+    if (isOther || startsBlock(text, last.text, so.listed)) return join(first, last, line.from, markers);
     if (quote) markers.push([line.from, line.from + quote[0].length]);
     last = line;
   }
@@ -164,9 +168,7 @@ function lineAt(chunk: string, from: number, limit: number): Line {
 
 /** The start of the first line that is not blank, with its indent, which may belong to a marker. */
 function skipBlank(chunk: string, at: number): number {
-  const blank = /\s*/y;
-  blank.lastIndex = at;
-  const end = at + (blank.exec(chunk)?.[0].length ?? 0);
+  const end = at + matchAt(blankPattern, chunk, at)![0].length;
   if (end >= chunk.length) return end;
   const indent = /[^\n\r\u2028\u2029]*$/.exec(chunk.slice(Math.max(at, end - indentCharsMax), end))![0].length;
   return end - indent;

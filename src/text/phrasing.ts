@@ -1,7 +1,8 @@
 // Phrase breaks by language, as tables: words that open a phrase, words that cling to the next word, abbreviations whose
 // full stop does not end a sentence, and words that begin sentences. A language without a row is split at punctuation
 // only. To add a language, add a row.
-import { abbreviations, plainWords } from './english/abbreviations.ts';
+import { type AbbreviationKind, abbreviations, plainWords } from './english/abbreviations.ts';
+import { wordSet } from './word-table.ts';
 
 export interface Phrasing {
   /** Conjunctions and relative pronouns: a weak break comes before them. */
@@ -9,22 +10,28 @@ export interface Phrasing {
   /** Articles and prepositions: no break comes after them. */
   clinging: ReadonlySet<string>;
   /** Abbreviations without their last stop, in lower case except names, and what the stop may mean. */
-  abbreviations: ReadonlyMap<string, 'title' | 'numbered' | 'inner' | 'final'>;
+  abbreviations: ReadonlyMap<string, AbbreviationKind>;
   /** Capitalised words that begin a sentence rather than continue a name. */
   starters: ReadonlySet<string>;
 }
 
-const words = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));
+const toAbbreviations = (list: string, kind: AbbreviationKind): Phrasing['abbreviations'] =>
+  new Map([...wordSet(list)].map((word) => [word, kind]));
 
-const innerAbbreviations = (list: string): Phrasing['abbreviations'] =>
-  new Map([...words(list)].map((word) => [word, 'inner'] as const));
+/** Phrasing from lists of words. */
+const toPhrasing = (lists: Record<'openers' | 'clinging' | 'inner' | 'starters', string>): Phrasing => ({
+  openers: wordSet(lists.openers),
+  clinging: wordSet(lists.clinging),
+  abbreviations: toAbbreviations(lists.inner, 'inner'),
+  starters: wordSet(lists.starters),
+});
 
 const english: Phrasing = {
-  openers: words(`
+  openers: wordSet(`
     and but or nor so yet because although though since unless until while whereas when whenever where wherever which
     who whom whose that if after before as than whether like with without for from into through during including
   `),
-  clinging: words(`
+  clinging: wordSet(`
     a an the of to in on at by for from with my your his her its our their this that these those no every each some any
     very more most mr mrs ms dr prof is are was were be been not and or but
   `),
@@ -33,11 +40,10 @@ const english: Phrasing = {
       .filter(([key, { kind }]) => kind !== 'final' || !plainWords.has(key))
       .map(([key, { kind }]) => [key, kind] as const),
     ['Ft', 'title'],
-    ...[...words('Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun')].map(
-      (key) => [key, 'final'] as const,
-    ),
+    ...toAbbreviations('Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec', 'final'),
+    ...toAbbreviations('Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun', 'final'),
   ]),
-  starters: words(`
+  starters: wordSet(`
     The This That These Those He She It They We You I But And So Then There Here When While After Before However Although
     If On At For What Who Why How Where Yes No My His Her Our Their Its Some Many Most All Meanwhile Later Now Today
     Yesterday Tomorrow Once Still Perhaps Maybe Such Each Every Both Another Since Because Let Please Is Are Was Were Do
@@ -47,59 +53,45 @@ const english: Phrasing = {
 
 const rows: Readonly<Record<string, Phrasing>> = {
   en: english,
-  de: {
-    openers: words(
-      'und aber oder denn sondern weil dass wenn als ob obwohl während nachdem bevor damit die der das wo wie',
-    ),
-    clinging: words(
-      'der die das den dem des ein eine einen einem einer in im an am auf mit von vom zu zum zur für bei',
-    ),
-    abbreviations: innerAbbreviations(`
+  de: toPhrasing({
+    openers: 'und aber oder denn sondern weil dass wenn als ob obwohl während nachdem bevor damit die der das wo wie',
+    clinging: 'der die das den dem des ein eine einen einem einer in im an am auf mit von vom zu zum zur für bei',
+    inner: `
       z b z.b d h d.h u a u.a bzw ca dr prof hr fr frl nr str st tel evtl ggf inkl max min abb s bd sog vgl dipl ing jh
       jan feb mär apr jun jul aug sep sept okt nov dez
-    `),
-    starters: words('Der Die Das Ein Eine Er Sie Es Wir Ich Und Aber Dann Wenn Als In Im Am Auf Doch So Dies Diese'),
-  },
-  fr: {
-    openers: words(
-      "et mais ou donc car que qui dont où quand lorsque puisque si comme parce pour avec sans qu'il qu'elle",
-    ),
-    clinging: words(
-      'le la les un une des de du d à au aux en dans sur par pour avec mon ma mes son sa ses ce cette ces',
-    ),
-    abbreviations: innerAbbreviations(
-      'm mm mme mlle dr pr me st ste p pp no art chap cf ex env av bd etc janv févr juil sept oct nov déc',
-    ),
-    starters: words('Le La Les Un Une Il Elle Ils Elles On Nous Vous Je Et Mais Ce Cette Ces Dans En Pour Puis'),
-  },
-  es: {
-    openers: words('y e o u pero sino que porque cuando donde como si aunque mientras quien cuyo para con sin'),
-    clinging: words('el la los las un una unos unas de del a al en por para con mi tu su mis tus sus este esta'),
-    abbreviations: innerAbbreviations(
-      'sr sra srta dr dra d dña ud uds pág págs núm art av avda c cía ee.uu ej p.ej aprox tel st sto sta',
-    ),
-    starters: words('El La Los Las Un Una Él Ella Ellos Nosotros Yo Y Pero En Por Para Este Esta Es Entonces'),
-  },
-  it: {
-    openers: words('e ed ma o oppure che perché quando dove come se mentre anche cui quale per con senza'),
-    clinging: words('il lo la i gli le un uno una di del della dei delle a al alla in nel nella da dal su sul per con'),
-    abbreviations: innerAbbreviations(
-      'sig sigg sig.ra dott dott.ssa prof ing avv on pag pagg art cap n ecc es p.es tel',
-    ),
-    starters: words('Il Lo La I Gli Le Un Una Egli Lei Loro Noi Io E Ma In Per Questo Questa Poi'),
-  },
-  pt: {
-    openers: words('e mas ou que porque quando onde como se embora enquanto quem cujo para com sem'),
-    clinging: words('o a os as um uma uns umas de do da dos das em no na nos nas por para com ao à'),
-    abbreviations: innerAbbreviations('sr sra srs dr dra prof profa pág págs n art av r tel ex p.ex aprox'),
-    starters: words('O A Os As Um Uma Ele Ela Eles Nós Eu E Mas Em No Na Para Este Esta'),
-  },
-  nl: {
-    openers: words('en maar of want omdat dat die wanneer als toen terwijl hoewel waar wie zodat voor met zonder'),
-    clinging: words('de het een van in op aan met voor te bij mijn jouw zijn haar ons hun dit dat'),
-    abbreviations: innerAbbreviations('dhr mevr dr prof mr ir drs nr blz bijv bv d.w.z enz ca o.a m.b.t t.a.v tel st'),
-    starters: words('De Het Een Hij Zij Ze Wij We Ik En Maar Dat Dit In Op Toen'),
-  },
+    `,
+    starters: 'Der Die Das Ein Eine Er Sie Es Wir Ich Und Aber Dann Wenn Als In Im Am Auf Doch So Dies Diese',
+  }),
+  fr: toPhrasing({
+    openers: "et mais ou donc car que qui dont où quand lorsque puisque si comme parce pour avec sans qu'il qu'elle",
+    clinging: 'le la les un une des de du d à au aux en dans sur par pour avec mon ma mes son sa ses ce cette ces',
+    inner: 'm mm mme mlle dr pr me st ste p pp no art chap cf ex env av bd etc janv févr juil sept oct nov déc',
+    starters: 'Le La Les Un Une Il Elle Ils Elles On Nous Vous Je Et Mais Ce Cette Ces Dans En Pour Puis',
+  }),
+  es: toPhrasing({
+    openers: 'y e o u pero sino que porque cuando donde como si aunque mientras quien cuyo para con sin',
+    clinging: 'el la los las un una unos unas de del a al en por para con mi tu su mis tus sus este esta',
+    inner: 'sr sra srta dr dra d dña ud uds pág págs núm art av avda c cía ee.uu ej p.ej aprox tel st sto sta',
+    starters: 'El La Los Las Un Una Él Ella Ellos Nosotros Yo Y Pero En Por Para Este Esta Es Entonces',
+  }),
+  it: toPhrasing({
+    openers: 'e ed ma o oppure che perché quando dove come se mentre anche cui quale per con senza',
+    clinging: 'il lo la i gli le un uno una di del della dei delle a al alla in nel nella da dal su sul per con',
+    inner: 'sig sigg sig.ra dott dott.ssa prof ing avv on pag pagg art cap n ecc es p.es tel',
+    starters: 'Il Lo La I Gli Le Un Una Egli Lei Loro Noi Io E Ma In Per Questo Questa Poi',
+  }),
+  pt: toPhrasing({
+    openers: 'e mas ou que porque quando onde como se embora enquanto quem cujo para com sem',
+    clinging: 'o a os as um uma uns umas de do da dos das em no na nos nas por para com ao à',
+    inner: 'sr sra srs dr dra prof profa pág págs n art av r tel ex p.ex aprox',
+    starters: 'O A Os As Um Uma Ele Ela Eles Nós Eu E Mas Em No Na Para Este Esta',
+  }),
+  nl: toPhrasing({
+    openers: 'en maar of want omdat dat die wanneer als toen terwijl hoewel waar wie zodat voor met zonder',
+    clinging: 'de het een van in op aan met voor te bij mijn jouw zijn haar ons hun dit dat',
+    inner: 'dhr mevr dr prof mr ir drs nr blz bijv bv d.w.z enz ca o.a m.b.t t.a.v tel st',
+    starters: 'De Het Een Hij Zij Ze Wij We Ik En Maar Dat Dit In Op Toen',
+  }),
 };
 
 const unknown: Phrasing = { openers: new Set(), clinging: new Set(), abbreviations: new Map(), starters: new Set() };

@@ -1,6 +1,7 @@
 // Verbalization rules: a rule is tried at one place in clean text and may return the words to say there and the length
 // of the text that they replace. Patterns are sticky and every repetition in them is bounded, so the cost of a rule does
 // not depend on where it is tried.
+import { matchAt, sticky } from './sticky.ts';
 
 /** A place in clean text. */
 export interface Place {
@@ -25,16 +26,15 @@ export const numberSource = String.raw`(?:${spacedSource}|(?:\d{1,3}(?:,\d{3}){1
 export const dashSource = String.raw`(?:\s?[-–−~]\s?|—)`;
 /** The result of an equation: = 2, =x, = ? */
 export const resultSource = String.raw` ?= ?(?:[-−]?\d|\p{L}(?!\p{L})|\?|$)`;
-/** The end of a word. */
+/** The start and the end of a word. */
+export const startSource = String.raw`(?<![\p{L}\d])`;
 export const endSource = String.raw`(?![\p{L}\p{M}\d])`;
 
-export const sticky = (source: string, flags = ''): RegExp => new RegExp(source, `yu${flags}`);
-
-/** A rule from a pattern. `say` declines by returning undefined. */
-export function rule(pattern: RegExp, say: (match: RegExpExecArray, place: Place) => string | undefined): Rule {
+/** A rule from the source of a pattern. `say` declines by returning undefined. */
+export function rule(source: string, say: (match: RegExpExecArray, place: Place) => string | undefined): Rule {
+  const pattern = sticky(source);
   return (place) => {
-    pattern.lastIndex = place.at;
-    const match = pattern.exec(place.text);
+    const match = matchAt(pattern, place.text, place.at);
     if (!match) return undefined;
     const said = say(match, place);
     return said === undefined ? undefined : { say: said, length: match[0].length };
@@ -45,8 +45,8 @@ export function rule(pattern: RegExp, say: (match: RegExpExecArray, place: Place
 const neighbourCharsMax = 40;
 
 /** The word before `at`, without the punctuation between, or ''. */
-export function wordBefore({ text, at }: { text: string; at: number }): string {
-  const head = text.slice(Math.max(0, at - neighbourCharsMax), at);
+export function wordBefore(place: Place): string {
+  const head = textBefore(place, neighbourCharsMax);
   return /[\p{L}\p{M}\d.']*[\p{L}\p{M}\d](?=[^\p{L}\d]*$)/u.exec(head.slice(head.lastIndexOf('\n') + 1))?.[0] ?? '';
 }
 
@@ -55,9 +55,16 @@ export function wordAfter(text: string, at: number): string {
   return /^[ "'(-]{0,3}([\p{L}\p{M}'.\d]+)/u.exec(text.slice(at, at + neighbourCharsMax))?.[1] ?? '';
 }
 
+/** At most `chars` characters of the text before the place. */
+export const textBefore = ({ text, at }: Place, chars: number): string => text.slice(Math.max(0, at - chars), at);
+
+/** At most `chars` characters of the text after `length` characters at the place. */
+export const textAfter = ({ text, at }: Place, length: number, chars: number): string =>
+  text.slice(at + length, at + length + chars);
+
 /** Whether the place is inside a formula. */
-export const isAlgebra = ({ text, at }: Place, length: number): boolean =>
-  /[=^+*×÷²³]/.test(text.slice(Math.max(0, at - 6), at)) || /[=^+*×÷²³]/.test(text.slice(at + length, at + length + 6));
+export const isAlgebra = (place: Place, length: number): boolean =>
+  /[=^+*×÷²³]/.test(textBefore(place, 6)) || /[=^+*×÷²³]/.test(textAfter(place, length, 6));
 
 /** The character before the place; a space where there is none. */
 export function charBefore({ text, at }: Place): string {

@@ -45,6 +45,7 @@ foo() => foo
 me@example.com => me at example dot com
 john.smith42@gmail.com => john dot smith forty two at gmail dot com
 https://www.example.com/a/b?c=d => W W W dot example dot com slash a slash b question mark c equals d
+www.a.constructor => W W W dot a dot constructor
 www.example.com. => W W W dot example dot com.
 visit github.com/user/repo today => visit github dot com slash user slash repo today
 /usr/local/bin => slash usr slash local slash bin

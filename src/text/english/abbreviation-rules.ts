@@ -1,27 +1,26 @@
 // Recognises English abbreviations: with a full stop, without one before names and numbers, and the ambiguous ones such as
 // St. (Saint, Street) and Dr. (Doctor, Drive).
 
-import { charBefore, type Rule, rule, sticky, wordBefore } from '../rule.ts';
+import { charBefore, type Rule, rule, startSource, textAfter, wordBefore } from '../rule.ts';
+import { wordTable } from '../word-table.ts';
 import { abbreviations, afterNumber, plainWords } from './abbreviations.ts';
 
-const initialsPattern = sticky(String.raw`(?:\p{Lu}\.){2,12}(?:\p{Lu}(?![\p{L}\d.]))?`);
-
 /** U.S.A., J.R.R. */
-const initials = rule(initialsPattern, ([written], place) => {
-  if (/[\p{L}\d]/u.test(charBefore(place))) return undefined;
+const initials = rule(String.raw`${startSource}(?:\p{Lu}\.){2,12}(?:\p{Lu}(?![\p{L}\d.]))?`, ([written]) => {
   const known = abbreviations.get(written.replace(/\.$/, '').toLowerCase());
   return known?.say ?? written.replace(/\./g, ' ').trim();
 });
 
+/** How far after an abbreviation a name or a number is searched. */
+const followingCharsMax = 12;
 const nameFollows = /^ ?["']?\p{Lu}[\p{L}.']/u;
 const numberFollows = /^ ?(?:[#(]?\d|[IVXLC]{2,}\b)/;
 
 const withStop = rule(
-  sticky(String.raw`(\p{L}{1,6}(?:\.\p{L}{1,3}){0,3})\.(?![\p{L}\d])`),
+  String.raw`(?<!\p{L})(\p{L}{1,6}(?:\.\p{L}{1,3}){0,3})\.(?![\p{L}\d])`,
   ([written, stem], place) => {
-    if (/[\p{L}\d]/u.test(charBefore(place)) && !/\d/.test(charBefore(place))) return undefined;
     const key = stem!.toLowerCase();
-    const after = place.text.slice(place.at + written.length, place.at + written.length + 12);
+    const after = textAfter(place, written.length, followingCharsMax);
     if (key === 'st' || key === 'dr' || key === 'ft' || key === 'mt')
       return sayPlaceOrTitle(key, after, wordBefore(place));
     const known = abbreviations.get(key);
@@ -63,11 +62,9 @@ function sayPlaceOrTitle(key: string, after: string, before: string): string | u
 
 /** Titles and other abbreviations without a stop, as in British English. */
 const withoutStop = rule(
-  sticky(
-    String.raw`(Dr|Prof|St|Mt|Rev|Capt|Sgt|Lt|Col|Gen|Gov|Sen|Jr|Sr|No|Fig|Vol|Ch|Inc|Ltd|Corp|Co)(?![\p{L}\d.'-])`,
-  ),
+  String.raw`(Dr|Prof|St|Mt|Rev|Capt|Sgt|Lt|Col|Gen|Gov|Sen|Jr|Sr|No|Fig|Vol|Ch|Inc|Ltd|Corp|Co)(?![\p{L}\d.'-])`,
   ([written, stem], place) => {
-    const after = place.text.slice(place.at + written.length, place.at + written.length + 12);
+    const after = textAfter(place, written.length, followingCharsMax);
     const key = stem!.toLowerCase();
     const known = abbreviations.get(key)!;
     if (key === 'st') return sayPlaceOrTitle(key, after, wordBefore(place));
@@ -77,29 +74,17 @@ const withoutStop = rule(
   },
 );
 
-const pairs: Readonly<Record<string, string>> = {
-  'and/or': 'and or',
-  'he/she': 'he or she',
-  'she/he': 'she or he',
-  's/he': 'he or she',
-  'his/her': 'his or her',
-  'him/her': 'him or her',
-  'w/o': 'without',
-  'w/': 'with',
-  'c/o': 'care of',
-  'b/c': 'because',
-  'n/a': 'not applicable',
-  'N/A': 'not applicable',
-  'km/h': 'kilometers per hour',
-  'm/s': 'meters per second',
-};
+const pairs = wordTable(`
+  and/or and or; he/she he or she; she/he she or he; s/he he or she; his/her his or her; him/her him or her
+  w/o without; w/ with; c/o care of; b/c because; n/a not applicable; N/A not applicable; km/h kilometers per hour
+  m/s meters per second
+`);
 const paired = rule(
-  sticky(String.raw`(\p{L}{1,3})([/&])(\p{L}{0,3})(?![\p{L}\d/])`),
-  ([written, first, sign, second], place) => {
-    if (/[\p{L}\d/.]/u.test(charBefore(place))) return undefined;
+  String.raw`(?<![\p{L}\d/.])(\p{L}{1,3})([/&])(\p{L}{0,3})(?![\p{L}\d/])`,
+  ([written, first, sign, second]) => {
     // AT&T and R&D are spelled, even where each half alone is a word.
     if (sign === '&' && /^[A-Z]{2,6}$/.test(first! + second!)) return [...first!, 'and', ...second!].join(' ');
-    return Object.hasOwn(pairs, written) ? pairs[written] : undefined;
+    return pairs.get(written);
   },
 );
 

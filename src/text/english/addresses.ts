@@ -1,28 +1,16 @@
 // Addresses in English: URLs, domains, e-mail, @handles, #hashtags, v2.0.1. Each symbol in them is read by its name; the
 // scheme of a URL is not read.
 
-import { charBefore, type Place, type Reading, type Rule, rule, sticky } from '../rule.ts';
+import { type Place, type Rule, rule, startSource } from '../rule.ts';
+import { matchAt, sticky } from '../sticky.ts';
+import { wordTable } from '../word-table.ts';
 import { sayCardinal } from './numbers.ts';
 import { sayNamePart } from './words.ts';
 
-const signNames: Readonly<Record<string, string>> = {
-  '.': 'dot',
-  '/': 'slash',
-  '\\': 'backslash',
-  '-': 'dash',
-  _: 'underscore',
-  ':': 'colon',
-  '?': 'question mark',
-  '=': 'equals',
-  '&': 'and',
-  '#': 'hash',
-  '%': 'percent',
-  '~': 'tilde',
-  '+': 'plus',
-  '@': 'at',
-  $: 'dollar',
-  '*': 'star',
-};
+const signNames = wordTable(`
+  . dot; / slash; \\ backslash; - dash; _ underscore; : colon; ? question mark; = equals; & and; # hash; % percent
+  ~ tilde; + plus; @ at; $ dollar; * star
+`);
 
 /** Top-level domains that are spelled; the others are read as words. */
 const spelledDomain =
@@ -31,7 +19,7 @@ const spelledDomain =
 function sayAddress(address: string, place: Place): string {
   const words: string[] = [];
   for (const part of address.match(/[\p{L}\p{M}\d]+|[^\p{L}\p{M}\d]/gu) ?? []) {
-    const name = signNames[part];
+    const name = signNames.get(part);
     if (name !== undefined) {
       if (words.at(-1) !== name) words.push(name);
     } else if (/[\p{L}\p{N}]/u.test(part)) {
@@ -54,12 +42,10 @@ function trimAddress(written: string): string {
   return written.slice(0, end);
 }
 
-function addressRule(pattern: RegExp, strip = /^$/): Rule {
-  return (place): Reading | undefined => {
-    if (/[\p{L}\d@._-]/u.test(charBefore(place))) return undefined;
-    pattern.lastIndex = place.at;
-    const written = trimAddress(pattern.exec(place.text)?.[0] ?? '');
-    if (written === '') return undefined;
+function addressRule(source: string, strip = /^$/): Rule {
+  const pattern = sticky(String.raw`(?<![\p{L}\d@._-])${source}`);
+  return (place) => {
+    const written = trimAddress(matchAt(pattern, place.text, place.at)?.[0] ?? '');
     const say = sayAddress(written.replace(strip, ''), place);
     return say === '' ? undefined : { say, length: written.length };
   };
@@ -69,17 +55,15 @@ const topDomains =
   'com|org|net|edu|gov|mil|int|io|ai|app|dev|info|biz|co|uk|us|de|fr|jp|cn|ca|eu|tv|ch|nl|se|ru|br|au|nz|kr|xyz|tech|online|site|cloud|ly|gg|fm|example|test';
 
 const urlRule = addressRule(
-  sticky(String.raw`(?:(?:https?|ftps?|wss?|file|ssh|git|s3|redis|postgres(?:ql)?):\/\/|www\.)[^\s<>"]{1,2000}`, 'i'),
+  String.raw`(?i:(?:https?|ftps?|wss?|file|ssh|git|s3|redis|postgres(?:ql)?):\/\/|www\.)[^\s<>"]{1,2000}`,
   /^[a-z0-9]+:\/+/i,
 );
 const mailRule = addressRule(
-  sticky(String.raw`(?:mailto:)?[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\p{L}\d@])`),
+  String.raw`(?:mailto:)?[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\p{L}\d@])`,
   /^mailto:/,
 );
 const domainRule = addressRule(
-  sticky(
-    String.raw`(?:[A-Za-z0-9-]{1,63}\.){1,8}(?:${topDomains})(?![\p{L}\d-]|\.[\p{L}\d])(?:[/?#:](?=[\w~%.])[^\s<>",;]{1,2000}|/)?`,
-  ),
+  String.raw`(?:[A-Za-z0-9-]{1,63}\.){1,8}(?:${topDomains})(?![\p{L}\d-]|\.[\p{L}\d])(?:[/?#:](?=[\w~%.])[^\s<>",;]{1,2000}|/)?`,
 );
 
 export const addressRules: readonly Rule[] = [urlRule, mailRule, domainRule];
@@ -94,28 +78,22 @@ const sayName = (name: string, place: Place): string =>
   splitWords(name)
     .split(/(_|-|\.)|\s+/)
     .filter((part) => part)
-    .map((part) => signNames[part] ?? sayNamePart(part, place))
+    .map((part) => signNames.get(part) ?? sayNamePart(part, place))
     .join(' ');
 
-const within = (place: Place): boolean => /[\p{L}\d]/u.test(charBefore(place));
-
 export const handleRule: Rule = rule(
-  sticky(String.raw`@([\p{L}\d_]{1,64}(?:[.-][\p{L}\d_]{1,64}){0,4})`),
-  ([, name], place) => (within(place) ? undefined : `at ${sayName(name!, place)}`),
+  String.raw`${startSource}@([\p{L}\d_]{1,64}(?:[.-][\p{L}\d_]{1,64}){0,4})`,
+  ([, name], place) => `at ${sayName(name!, place)}`,
 );
 
 export const hashtagRule: Rule = rule(
-  sticky(String.raw`#(?=[\d_]*\p{L})([\p{L}\p{M}\d_]{1,140})`),
+  String.raw`${startSource}#(?=[\d_]*\p{L})([\p{L}\p{M}\d_]{1,140})`,
   ([, name], place) =>
-    within(place)
-      ? undefined
-      : `${/^[A-Z]{1,3}\d/.test(name!) ? 'number' : 'hashtag'} ${sayName(name!.replaceAll('_', ' '), place)}`,
+    `${/^[A-Z]{1,3}\d/.test(name!) ? 'number' : 'hashtag'} ${sayName(name!.replaceAll('_', ' '), place)}`,
 );
 
 export const versionRule: Rule = rule(
-  sticky(String.raw`[vV](?:er(?:sion)?)?\.? ?(\d{1,6}(?:\.\d{1,6}){0,6})(?![\d%]|\p{Ll}{2})`),
-  ([written, number], place) =>
-    within(place) || /^[vV]\.? /.test(written)
-      ? undefined
-      : `version ${number!.split('.').map(sayCardinal).join(' point ')}`,
+  String.raw`${startSource}[vV](?:er(?:sion)?)?\.? ?(\d{1,6}(?:\.\d{1,6}){0,6})(?![\d%]|\p{Ll}{2})`,
+  ([written, number]) =>
+    /^[vV]\.? /.test(written) ? undefined : `version ${number!.split('.').map(sayCardinal).join(' point ')}`,
 );

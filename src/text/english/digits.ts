@@ -1,10 +1,8 @@
 // Digits in English that are identifiers rather than amounts: telephone, card and account numbers, codes, IP addresses,
 // versions. They are read digit by digit, in the groups in which they are written.
 
-import { charBefore, endSource, type Rule, resultSource, rule, sticky, wordBefore } from '../rule.ts';
+import { charBefore, endSource, type Rule, resultSource, rule, startSource, textAfter, wordBefore } from '../rule.ts';
 import { cardinalDigitsMax, sayCardinal, sayDigits, sayHundred, sayMinutes } from './numbers.ts';
-
-const isWithin = (text: string): boolean => /[\p{L}\d]/u.test(text);
 
 /** Each run of digits separately, with pauses between. */
 const sayGroups = (written: string): string =>
@@ -13,52 +11,50 @@ const sayGroups = (written: string): string =>
     .join(', ');
 
 const internationalPhone = rule(
-  sticky(String.raw`\+\d{1,3}(?:[ .-]?\(?\d{1,5}\)?){1,6}(?![\d\p{L}])`),
-  ([written], place) => {
+  String.raw`${startSource}\+\d{1,3}(?:[ .-]?\(?\d{1,5}\)?){1,6}(?![\d\p{L}])`,
+  ([written]) => {
     const digits = written.replace(/\D/g, '').length;
-    return digits < 8 || digits > 15 || isWithin(charBefore(place)) ? undefined : `plus ${sayGroups(written)}`;
+    return digits < 8 || digits > 15 ? undefined : `plus ${sayGroups(written)}`;
   },
 );
 
 const nationalPhone = rule(
-  sticky(String.raw`(?:\+?1[-. ])?(?:\(\d{3}\)\s?|\d{3}[-. ])\d{3}[-. ]\d{4}(?![\d\p{L}])`),
-  ([written], place) => (isWithin(charBefore(place)) ? undefined : sayGroups(written)),
+  String.raw`${startSource}(?:\+?1[-. ])?(?:\(\d{3}\)\s?|\d{3}[-. ])\d{3}[-. ]\d{4}(?![\d\p{L}])`,
+  ([written]) => sayGroups(written),
 );
 
 /** 020 7946 0958 and 0171-555-1234. */
-const trunkPhone = rule(sticky(String.raw`\(?0\d{2,4}\)?[ -]\d{3,4}[ -]?\d{3,4}(?![\d\p{L}])`), ([written]) =>
+const trunkPhone = rule(String.raw`\(?0\d{2,4}\)?[ -]\d{3,4}[ -]?\d{3,4}(?![\d\p{L}])`, ([written]) =>
   sayGroups(written),
 );
 
 const phoneWords = /^(?:call|dial|phone|tel|telephone|fax|ring|text|mobile|cell|number)$/i;
 
-const localPhone = rule(sticky(String.raw`([2-9]\d{2})-(\d{4})(?![\d\p{L}]|-\d)`), ([written, exchange], place) =>
+const localPhone = rule(String.raw`([2-9]\d{2})-(\d{4})(?![\d\p{L}]|-\d)`, ([written, exchange], place) =>
   exchange === '555' || phoneWords.test(wordBefore(place)) ? sayGroups(written) : undefined,
 );
 
 /** 1-800-FLOWERS: the digits; the word that follows is a word. */
-const vanityPhone = rule(sticky(String.raw`1-([89]\d{2})-(?=[A-Z])`), ([, area]) => `one, ${sayCardinal(area!)},`);
+const vanityPhone = rule(String.raw`1-([89]\d{2})-(?=[A-Z])`, ([, area]) => `one, ${sayCardinal(area!)},`);
 
-const card = rule(sticky(String.raw`\d{4}(?:[ -]\d{4}){2,4}(?![\d\p{L}])`), ([written]) => sayGroups(written));
+const card = rule(String.raw`\d{4}(?:[ -]\d{4}){2,4}(?![\d\p{L}])`, ([written]) => sayGroups(written));
 
 const resultPattern = new RegExp(`^${resultSource}`, 'u');
 
 /** 123-45-6789 is read digit by digit; 4-4-2 is three numbers, and 9-4-2=3 is an equation. */
-const hyphenated = rule(sticky(String.raw`\d{1,6}(?:-\d{1,6}){2,10}(?![\d\p{L}])`), ([written], { text, at }) => {
-  if (resultPattern.test(text.slice(at + written.length, at + written.length + 5))) return undefined;
+const hyphenated = rule(String.raw`\d{1,6}(?:-\d{1,6}){2,10}(?![\d\p{L}])`, ([written], place) => {
+  if (resultPattern.test(textAfter(place, written.length, 5))) return undefined;
   const groups = written.split('-');
   return groups.some((group) => group.length > 2) ? sayGroups(written) : groups.map(sayCardinal).join(' ');
 });
 
 /** 192.168.1.1 and 2.0.1. */
-const dotted = rule(sticky(String.raw`\d{1,6}(?:\.\d{1,6}){2,8}(?!\d)`), ([written]) => {
+const dotted = rule(String.raw`\d{1,6}(?:\.\d{1,6}){2,8}(?!\d)`, ([written]) => {
   const parts = written.split('.');
   if (parts.length < 4 && /^\d{1,3}(?:\.\d{3})+$/.test(written)) return sayCardinal(parts.join(''));
   const address = parts.length === 4 && parts.every((part) => Number(part) < 256);
   return parts
-    .map((part) =>
-      address && part.length === 3 ? sayDigits(part) : part.length > 3 ? sayDigits(part) : sayCardinal(part),
-    )
+    .map((part) => (part.length > (address ? 2 : 3) ? sayDigits(part) : sayCardinal(part)))
     .join(address ? ' dot ' : ' point ');
 });
 
@@ -69,24 +65,19 @@ const codeWords =
 const isCode = (before: string, digits: string): boolean =>
   codeWords.test(before) || (digits.length === 5 && /^[A-Z]{2}$/.test(before));
 
-const code = rule(sticky(String.raw`(\d{3,9})(?![\d\p{L}%°]|[.,]\d)`), ([, digits], place) =>
-  isCode(wordBefore(place), digits!) && !/^[-–]\d/.test(place.text.slice(place.at + digits!.length, place.at + 12))
+const code = rule(String.raw`(\d{3,9})(?![\d\p{L}%°]|[.,]\d)`, ([, digits], place) =>
+  isCode(wordBefore(place), digits!) && !/^[-–]\d/.test(textAfter(place, digits!.length, 2))
     ? sayDigits(digits!)
     : undefined,
 );
 
 /** Too long to be an amount, unless round. */
-const longDigits: Rule = (place) => {
-  const pattern = /\d+/y;
-  pattern.lastIndex = place.at;
-  const digits = pattern.exec(place.text)?.[0];
-  if (digits === undefined) return undefined;
-  if (digits.length <= cardinalDigitsMax && (digits.length < 10 || /0{6}$/.test(digits))) return undefined;
-  return { say: sayDigits(digits), length: digits.length };
-};
+const longDigits = rule(String.raw`\d{10,}`, ([digits]) =>
+  digits.length <= cardinalDigitsMax && digits.endsWith('000000') ? undefined : sayDigits(digits),
+);
 
 /** Digits after letters: the 380 of A380, the 4090 of RTX4090, the 12345 of AB12345. */
-export const modelRule: Rule = rule(sticky(String.raw`(\d{1,24})(?!\d|[.,]\d)`), ([, digits], place) => {
+export const modelRule: Rule = rule(String.raw`(\d{1,24})(?!\d|[.,]\d)`, ([, digits], place) => {
   if (!/\p{L}/u.test(charBefore(place))) return undefined;
   if (digits!.startsWith('0') || digits!.length > 4) return sayDigits(digits!);
   return digits!.length === 4 ? sayTwoPairs(digits!) : sayHundred(digits!);
@@ -99,7 +90,7 @@ const sayTwoPairs = (digits: string): string =>
     : `${sayCardinal(digits.slice(0, 2))} ${sayMinutes(Number(digits.slice(2)))}`;
 
 /** 1080p */
-const lines = rule(sticky(`(\\d{3,4})([pi])${endSource}`), ([, digits, letter]) => {
+const lines = rule(`(\\d{3,4})([pi])${endSource}`, ([, digits, letter]) => {
   return `${digits!.length === 3 ? sayHundred(digits!) : sayTwoPairs(digits!)} ${letter!.toUpperCase()}`;
 });
 
@@ -107,7 +98,7 @@ const planes = /^(?:Boeing|Airbus|Route|Flight|Highway|Interstate|Room|Bus|Area|
 
 const standards = /^(?:ISO|RFC|ANSI|DIN|BS|EN|RTX|GTX|RX|Model|Intel|Ryzen)$/;
 
-const named = rule(sticky(String.raw`(\d{3,4})(-\d{1,4})?(?![\d\p{L}%]|[.,]\d)`), ([, digits, model], place) => {
+const named = rule(String.raw`(\d{3,4})(-\d{1,4})?(?![\d\p{L}%]|[.,]\d)`, ([, digits, model], place) => {
   const before = wordBefore(place);
   const variant = model ? `, ${sayHundred(model.slice(1))}` : '';
   if (digits!.length === 3) return planes.test(before) ? `${sayHundred(digits!)}${variant}` : undefined;

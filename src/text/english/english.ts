@@ -3,7 +3,7 @@
 // decides how much text is consumed. Each source token becomes one spoken token; several become one where they are read
 // together ("$3 billion").
 
-import type { Place, Reading, Rule } from '../rule.ts';
+import type { Place, Rule } from '../rule.ts';
 import { breakStrength, type SpokenToken } from '../spoken-token.ts';
 import type { Token } from '../tokenize.ts';
 import { Verbalization } from '../verbalization.ts';
@@ -93,12 +93,10 @@ function readAt(place: Place, spoken: Verbalization, token: Token): number {
   const { text, at } = place;
   const char = String.fromCodePoint(text.codePointAt(at)!);
   if (letterPattern.test(char)) {
-    if (at === token.from) {
-      const easy = easyWordEnd(text, token);
-      if (easy > at) {
-        spoken.word(text.slice(at, easy), at, easy);
-        return easy - at;
-      }
+    const easy = at === token.from ? easyWordEnd(text, token) : 0;
+    if (easy > 0) {
+      spoken.word(text.slice(at, easy), at, easy);
+      return easy - at;
     }
     return readRules(letterStart, place, spoken) ?? 1;
   }
@@ -109,17 +107,13 @@ function readAt(place: Place, spoken: Verbalization, token: Token): number {
   const length = readRules(signStart, place, spoken);
   if (length !== undefined) return length;
   const sign = readSign(place);
-  const end = at + sign.length;
-  if (sign.kind === 'said') spoken.word(sign.say, at, end);
-  else if (sign.kind === 'mark') spoken.mark(sign.say);
-  else if (sign.kind === 'join') spoken.join(sign.say);
-  else spoken.open(sign.say);
+  spoken[sign.kind](sign.say, at, at + sign.length);
   return sign.length;
 }
 
 function readRules(rules: readonly Rule[], place: Place, spoken: Verbalization): number | undefined {
-  for (const ask of rules) {
-    const reading: Reading | undefined = ask(place);
+  for (const rule of rules) {
+    const reading = rule(place);
     if (!reading) continue;
     spoken.word(reading.say, place.at, place.at + reading.length);
     return reading.length;

@@ -1,27 +1,24 @@
 // Numbers in English words, as plain functions of strings of ASCII digits: cardinals to the quintillions (beyond, digit
 // by digit), ordinals, decimals, years, digits in groups, Roman numerals. Words are separated by spaces, never hyphens.
 
+import { wordTable } from '../word-table.ts';
+
 const ones =
   'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'.split(
     ' ',
   );
 const tens = ['', '', 'twenty', 'thirty', 'forty', 'fifty', 'sixty', 'seventy', 'eighty', 'ninety'];
 const scales = ['', 'thousand', 'million', 'billion', 'trillion', 'quadrillion', 'quintillion'];
-const irregularOrdinals: Readonly<Record<string, string>> = {
-  one: 'first',
-  two: 'second',
-  three: 'third',
-  five: 'fifth',
-  eight: 'eighth',
-  nine: 'ninth',
-  twelve: 'twelfth',
-};
+const irregularOrdinals = wordTable(`
+  one first; two second; three third; five fifth; eight eighth; nine ninth; twelve twelfth
+`);
 
 /** The longest number that has a name. */
 export const cardinalDigitsMax = scales.length * 3;
 
-/** "1905" as "one thousand nine hundred five". */
-export function sayCardinal(digits: string): string {
+/** 1905 as "one thousand nine hundred five". */
+export function sayCardinal(written: string | number): string {
+  const digits = `${written}`;
   const number = digits.replace(/^0+(?=\d)/, '');
   if (number.length > cardinalDigitsMax) return sayDigits(digits);
   if (number === '0') return 'zero';
@@ -43,8 +40,8 @@ function sayBelowThousand(number: number): string {
 }
 
 /** "21" as "twenty first". */
-export const sayOrdinal = (digits: string): string =>
-  sayCardinal(digits).replace(/\w+$/, (last) => irregularOrdinals[last] ?? `${last.replace(/y$/, 'ie')}th`);
+export const sayOrdinal = (digits: string | number): string =>
+  sayCardinal(digits).replace(/\w+$/, (last) => irregularOrdinals.get(last) ?? `${last.replace(/y$/, 'ie')}th`);
 
 /** "twenty" as "twenties": the last word in the plural. */
 export const toPlural = (words: string): string =>
@@ -70,8 +67,8 @@ export function sayYear(digits: string): string {
   const century = Math.floor(year / 100);
   const rest = year % 100;
   if (year < 1000 || digits.length > 4 || (century % 10 === 0 && rest < 10)) return sayCardinal(digits);
-  if (rest === 0) return `${sayCardinal(`${century}`)} hundred`;
-  return `${sayCardinal(`${century}`)} ${sayMinutes(rest)}`;
+  if (rest === 0) return `${sayCardinal(century)} hundred`;
+  return `${sayCardinal(century)} ${sayMinutes(rest)}`;
 }
 
 /** Three digits as in street, room and aircraft numbers: "747" as "seven forty seven". */
@@ -82,7 +79,7 @@ export function sayHundred(digits: string): string {
 }
 
 /** "05" as "oh five". */
-export const sayMinutes = (rest: number): string => (rest < 10 ? `oh ${ones[rest]}` : sayCardinal(`${rest}`));
+export const sayMinutes = (rest: number): string => (rest < 10 ? `oh ${ones[rest]}` : sayCardinal(rest));
 
 /** A number as written: "1,234.50", "3 000", "007", ".5". */
 export function sayNumber(written: string): string {
@@ -92,6 +89,25 @@ export function sayNumber(written: string): string {
   if (fraction === undefined || fraction === '') return words;
   return `${words} point ${[...fraction].map((digit) => ones[Number(digit)]!).join(' ')}`.trimStart();
 }
+
+/** "two" or "one to two". */
+export const sayRange = (from: string, to: string | undefined): string =>
+  to === undefined ? sayNumber(from) : `${sayNumber(from)} to ${sayNumber(to)}`;
+
+export interface Noun {
+  one: string;
+  many: string;
+}
+
+/** A noun from "meter", or with an irregular plural from "foot, feet". */
+export function toNoun(words: string): Noun {
+  const [one = '', many = `${one}s`] = words.split(', ');
+  return { one, many };
+}
+
+/** "1 foot" as "one foot", "6 feet" as "six feet". */
+export const countNoun = (digits: string, { one, many }: Noun): string =>
+  `${sayNumber(digits)} ${digits === '1' ? one : many}`;
 
 /** The value of a Roman numeral in its canonical form below 4000, or undefined. */
 export function parseRoman(numeral: string): number | undefined {

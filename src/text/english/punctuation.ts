@@ -1,7 +1,7 @@
 // Punctuation in English: stops, brackets and quotes; and the dash and the slash, which are also "to", "minus" and "slash".
 // Punctuation that shapes intonation is kept, in its plainest form; other symbols are those of symbols.ts.
 
-import { isAlgebra, type Place, resultSource, wordAfter, wordBefore } from '../rule.ts';
+import { isAlgebra, type Place, resultSource, textAfter, textBefore, wordAfter, wordBefore } from '../rule.ts';
 import { isCalendarName } from './dates.ts';
 import { isLetterOrDigit, joins, marked, opens, type Sign, type SignReading, said, signAt, silent } from './signs.ts';
 import { readSymbol } from './symbols.ts';
@@ -59,13 +59,12 @@ function isDot({ before, after }: Sign): boolean {
 }
 
 /** The bracket of "1) eggs, 2) milk". */
-const isItemNumber = ({ text, at }: Sign): boolean =>
-  /(?:^|\s)(?:\d{1,3}|[A-Za-z])$/.test(text.slice(Math.max(0, at - 4), at)) &&
-  !/\([^)]*$/.test(text.slice(Math.max(0, at - 60), at));
+const isItemNumber = (sign: Sign): boolean =>
+  /(?:^|\s)(?:\d{1,3}|[A-Za-z])$/.test(textBefore(sign, 4)) && !/\([^)]*$/.test(textBefore(sign, 60));
 
 /** An apostrophe that stands for a letter is part of its word: 'tis, rock 'n' roll. */
-const isElision = ({ text, at, before }: Sign): boolean =>
-  !isLetterOrDigit(before) && /^'(?:tis|twas|twere|em|til|cause|bout|n)\b/i.test(text.slice(at, at + 8));
+const isElision = (sign: Sign): boolean =>
+  !isLetterOrDigit(sign.before) && /^'(?:tis|twas|twere|em|til|cause|bout|n)\b/i.test(textAfter(sign, 0, 8));
 
 function readTilde(sign: Sign): SignReading {
   if (/[\d$€£.]/.test(sign.after) && !isLetterOrDigit(sign.before)) return said(sign, 'about');
@@ -89,11 +88,12 @@ function readDash(sign: Sign): SignReading {
 const quantityPattern = /(?:^|[\s($£€¥~<>])[$£€¥]?[\d.,:]+(?:%|°[CF]?|\p{L}{1,3}|[ap]\.m\.)? ?$/u;
 const quantityCharsMax = 20;
 
-function isTo({ text, at, end, before, after }: Sign): boolean {
+function isTo(sign: Sign): boolean {
+  const { text, end, before, after } = sign;
   if ((before === ' ') !== (after === ' ')) return false;
-  const head = text.slice(Math.max(0, at - quantityCharsMax), at);
+  const head = textBefore(sign, quantityCharsMax);
   if (/^ ?[\d$£€.]/.test(text.slice(end, end + 2)) && quantityPattern.test(head)) return true;
-  const fromDate = /\d ?$/.test(head) || isCalendarName(wordBefore({ text, at }));
+  const fromDate = /\d ?$/.test(head) || isCalendarName(wordBefore(sign));
   return fromDate && isCalendarName(wordAfter(text, end));
 }
 
@@ -103,16 +103,12 @@ const sumRestPattern = new RegExp(String.raw`^(?:\d|\p{L}(?!\p{L}))[\d.,+*×÷/(
 
 function isMinus(sign: Sign): boolean {
   const { text, at, end, char, before, after } = sign;
-  if (
-    char === '-' &&
-    sumRestPattern.test(text.slice(end, end + 28)) &&
-    minuendPattern.test(text.slice(Math.max(0, at - quantityCharsMax), at))
-  ) {
-    return true;
-  }
+  const isSum =
+    sumRestPattern.test(text.slice(end, end + 28)) && minuendPattern.test(textBefore(sign, quantityCharsMax));
+  if (char === '-' && isSum) return true;
   if ((before === ' ' && /[\d.$£€(]/.test(after)) || (before === '(' && /[\d.$]/.test(after))) return true;
   // A school grade: B-.
-  if (/(?:^|\s)[A-F]$/.test(text.slice(Math.max(0, at - 2), at)) && /[\s.,;!?)]/.test(after)) return true;
+  if (/(?:^|\s)[A-F]$/.test(textBefore(sign, 2)) && /[\s.,;!?)]/.test(after)) return true;
   if (char !== '-' || before !== ' ' || after !== ' ') return false;
   return isAlgebra(sign, end - at) || /^ [\d.,]{1,20} ?=/.test(text.slice(end, end + 24));
 }

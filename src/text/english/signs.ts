@@ -13,7 +13,8 @@ export interface Sign extends Place {
 }
 
 export interface SignReading {
-  kind: 'said' | 'mark' | 'open' | 'join';
+  /** The method of Verbalization that takes it. */
+  kind: 'word' | 'mark' | 'open' | 'join';
   say: string;
   length: number;
 }
@@ -28,11 +29,13 @@ export function signAt(place: Place): Sign {
 
 export const isLetterOrDigit = (char: string): boolean => /[\p{L}\p{N}]/u.test(char);
 
-const lengthOf = ({ at, end }: Sign): number => end - at;
+const toReading =
+  (kind: SignReading['kind']) =>
+  ({ at, end }: Sign, say: string, length = end - at): SignReading => ({ kind, say, length });
 
-export const said = (sign: Sign, say: string, length = lengthOf(sign)): SignReading => ({ kind: 'said', say, length });
-export const marked = (sign: Sign, say: string): SignReading => ({ kind: 'mark', say, length: lengthOf(sign) });
-export const opens = (sign: Sign, say: string): SignReading => ({ kind: 'open', say, length: lengthOf(sign) });
-export const joins = (sign: Sign, say: string): SignReading => ({ kind: 'join', say, length: lengthOf(sign) });
+export const said = toReading('word');
+export const marked = toReading('mark');
+export const opens = toReading('open');
+export const joins = toReading('join');
 /** Not read; separates the words on both sides. */
-export const silent = (sign: Sign, length = lengthOf(sign)): SignReading => ({ kind: 'open', say: '', length });
+export const silent = (sign: Sign, length?: number): SignReading => opens(sign, '', length);

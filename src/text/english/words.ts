@@ -2,76 +2,37 @@
 // before them (Henry VIII, Chapter IV), names of Greek letters, and words of other scripts, which are transliterated
 // rather than dropped.
 import anyAscii from 'any-ascii';
-import { charBefore, type Place, type Rule, rule, sticky, wordAfter, wordBefore } from '../rule.ts';
+import { charBefore, type Place, rule, startSource, textBefore, wordAfter, wordBefore } from '../rule.ts';
+import { wordSet, wordTable } from '../word-table.ts';
 import { parseRoman, sayCardinal, sayDigits, sayOrdinal } from './numbers.ts';
 
-const words = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));
-
 /** Words that are read otherwise than they are written. */
-const special: Readonly<Record<string, string>> = {
-  vs: 'versus',
-  aka: 'A K A',
-  approx: 'approximately',
-  etc: 'et cetera',
-  OK: 'okay',
-  Ok: 'Okay',
-  ok: 'okay',
-  JSON: 'Jason',
-  JPEG: 'J peg',
-  MPEG: 'M peg',
-  ASCII: 'Askey',
-  SCSI: 'Scuzzy',
-  IEEE: 'I triple E',
-  NAACP: 'N double A C P',
-  WWI: 'World War One',
-  WWII: 'World War Two',
-  PhD: 'P H D',
-  PhDs: "P H D's",
-  BSc: 'B S C',
-  MSc: 'M S C',
-  iOS: 'I O S',
-  macOS: 'mac O S',
-  HTTPS: 'H T T P S',
-  COVID: 'Covid',
-  LaTeX: 'Lay tech',
-  eg: 'for example',
-  ie: 'that is',
-  Mr: 'Mister',
-  Mrs: 'Missus',
-  Ms: 'Miz',
-  Mx: 'Mix',
-  IPv: 'I P version',
-  DIY: 'D I Y',
-  pH: 'P H',
-  YoY: 'year over year',
-  QoQ: 'quarter over quarter',
-  thx: 'thanks',
-  Thx: 'Thanks',
-  pls: 'please',
-  plz: 'please',
-  btw: 'by the way',
-  tmrw: 'tomorrow',
-  ppl: 'people',
-  NET: 'Net',
-};
+const special = wordTable(`
+  vs versus; aka A K A; approx approximately; etc et cetera; OK okay; Ok Okay; ok okay; JSON Jason; JPEG J peg
+  MPEG M peg; ASCII Askey; SCSI Scuzzy; IEEE I triple E; NAACP N double A C P; WWI World War One; WWII World War Two
+  PhD P H D; PhDs P H D's; BSc B S C; MSc M S C; iOS I O S; macOS mac O S; HTTPS H T T P S; COVID Covid
+  LaTeX Lay tech; eg for example; ie that is; Mr Mister; Mrs Missus; Ms Miz; Mx Mix; IPv I P version; DIY D I Y
+  pH P H; YoY year over year; QoQ quarter over quarter; thx thanks; Thx Thanks; pls please; plz please
+  btw by the way; tmrw tomorrow; ppl people; NET Net
+`);
 
-export const isSpecialWord = (word: string): boolean => Object.hasOwn(special, word);
+export const isSpecialWord = (word: string): boolean => special.has(word);
 
 /** Capitals that are spelled although they are pronounceable. */
-const spelled = words(`
+const spelled = wordSet(`
   ASAP UCLA USAF AARP AAA ABC ACLU AI AIG AOL API ATM AT AWS BA BBC CEO CIA CIO CFO COO DIY DOA EA ECB EDM EPA ESA ETA EU EUR FAQ
   FDA GOP HBO HR ICU ID IMF IOC IOU IPA IPO IQ IRA IRS ISO ISS IT IV LA MIT NBA NBC OED OECD PA PR RIP ROI SEO SOS SUV TLA UAE
   UAV UFC UFO UI UK UN UNHCR URI URL US USA USB UX VIP WTO YMCA IDE SDK DNA RNA HIV IBM IKE LED OLED EV ER AC DC PC TV CD DVD
   OEM IPOS ETF EPS EOD AMA ADA ADHD UEI IBD IUD ALS ERP EMEA UPS UTC USDA UPI USSR IATA IPCC IUPAC
 `);
 /** Acronyms that are read as a word. */
-const spoken = words(`
+const spoken = wordSet(`
   NASA NATO AIDS SARS LAN WAN RAM ROM SIM PIN GIF ZIP DOS NAS BIOS SCUBA LASER RADAR SONAR OPEC FIFA UEFA UNESCO UNICEF NAFTA
   FEMA OSHA SWAT CAPTCHA MIDI VOIP POTUS SCOTUS FLOTUS WYSIWYG YOLO FOMO SOHO TED MAD CAD CAM JAVA RAID NORAD HIPAA COBRA
   EBITDA NASDAQ DARPA CERN GDPR-like REST CRUD SAP BASIC COBOL FORTRAN LISP PERL RUBY IKEA ASEAN NIMBY SPAC MOMA
 `);
 /** Common words of two and three letters, for text in capitals. */
-const common = words(`
+const common = wordSet(`
   AM AN AS AT BE BY DO GO HE IF IN IS ME MY NO OF ON OR SO TO UP WE OH HI AH US IT ALL AND ANY ARE ASK BAD BAG BED BIG BOX BOY
   BUS BUT BUY CAN CAR CAT CUT DAD DAY DID DOG DRY DUE EAT END EYE FAR FEW FIT FLY FOR FUN GET GOD GOT GUN GUY HAD HAS HAT HER
   HEY HIM HIS HIT HOT HOW ICE ILL ITS JOB JOY KEY KID LAW LAY LET LIE LOT LOW MAN MAY MEN MET MOM NEW NOR NOT NOW ODD OFF OIL
@@ -79,7 +40,7 @@ const common = words(`
   VIA WAR WAS WAY WHO WHY WIN WON YES YET YOU
 `);
 /** Common words that, in capitals amid small letters, are more likely initials. */
-const initials = words('US IT WHO AM');
+const initials = wordSet('US IT WHO AM');
 
 const onset =
   /^(?:[AEIOUY]|QU[AEIOU]|[BCDFGHJKLMNPRSTVWXZ][AEIOUY]|(?:BL|BR|CH|CL|CR|DR|DW|FL|FR|GH|GL|GN|GR|KN|KR|PH|PL|PR|PS|SC|SH|SK|SL|SM|SN|SP|SQ|ST|SW|TH|TR|TW|WH|WR|CHR|PHR|SCH|SCR|SHR|SPL|SPR|SQU|STR|THR)[AEIOUY])/;
@@ -114,7 +75,7 @@ function sayCapitals(capitals: string, place: Place, length: number): string {
 
 /** Reads a word that stands alone or inside a longer name. */
 function sayWord(word: string, place: Place): string {
-  if (Object.hasOwn(special, word) && charBefore(place) !== '/') return special[word]!;
+  if (special.has(word) && charBefore(place) !== '/') return special.get(word)!;
   if (!/^[\p{Script=Latin}\p{M}']*$/u.test(word)) return transliterate(word);
   if (joinedAndPattern.test(word)) return word.replace(joinedAndPattern, ' and ');
   // Combining marks that have no composed form.
@@ -131,16 +92,16 @@ function sayWord(word: string, place: Place): string {
 }
 
 /** Words beside which an n in quotes is the letter, as in "the letter 'n' is", not "and". */
-const besideLetter = words(`
+const besideLetter = wordSet(`
   a an the of in on to by for from with as and or if let say type press is are was be must where letter letters key keys
   variable character symbol value called named times items
 `);
 
 /** rock 'n' roll, Guns N' Roses */
-export const elidedAndRule: Rule = rule(sticky(String.raw`(?:'n'?|n')(?= \p{L})`, 'i'), ([written], place) => {
+export const elidedAndRule = rule(String.raw`(?i:(?:'n'?|n')(?= \p{L}))`, ([written], place) => {
   const { text, at } = place;
   const sides = [wordBefore(place), wordAfter(text, at + written.length)];
-  const isBetween = /\p{L} $/u.test(text.slice(Math.max(0, at - 2), at));
+  const isBetween = /\p{L} $/u.test(textBefore(place, 2));
   return isBetween && !sides.some((side) => besideLetter.has(side.toLowerCase())) ? 'and' : undefined;
 });
 
@@ -148,21 +109,18 @@ export const elidedAndRule: Rule = rule(sticky(String.raw`(?:'n'?|n')(?= \p{L})`
 const joinedAndPattern = /(?<=^\p{L}+)'n'(?=\p{L}+$)/iu;
 
 /** Words without a vowel. */
-const interjections = words(`
+const interjections = wordSet(`
   hm hmm hmmm mm mmm mhm shh shhh sh psst pst pfft tsk brr brrr grr grrr nth zzz pff phew th st nd rd ll ve d s t m re
 `);
 
-const greek: Readonly<Record<string, string>> = Object.fromEntries(
-  'αalpha βbeta γgamma δdelta εepsilon ζzeta ηeta θtheta ιiota κkappa λlambda μmu νnu ξxi οomicron πpi ρrho σsigma ςsigma τtau υupsilon φphi χchi ψpsi ωomega'
-    .split(' ')
-    .flatMap((row) => [
-      [row[0]!, row.slice(1)],
-      [row[0]!.toUpperCase(), row.slice(1)],
-    ]),
-);
+const greek = wordTable(`
+  α alpha; β beta; γ gamma; δ delta; ε epsilon; ζ zeta; η eta; θ theta; ι iota; κ kappa; λ lambda; μ mu; ν nu; ξ xi
+  ο omicron; π pi; ρ rho; σ sigma; ς sigma; τ tau; υ upsilon; φ phi; χ chi; ψ psi; ω omega
+`);
 
 function transliterate(word: string): string {
-  if (Object.hasOwn(greek, word)) return greek[word]!;
+  const letter = greek.get(word.toLowerCase());
+  if (letter !== undefined) return letter;
   const ascii = anyAscii(word.normalize('NFC'))
     .replace(/[^A-Za-z0-9' ]+/g, '')
     .trim();
@@ -170,16 +128,14 @@ function transliterate(word: string): string {
   return ascii === '' ? 'character' : ascii;
 }
 
-export const wordRule: Rule = rule(sticky(String.raw`[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*`), ([word], place) =>
-  sayWord(word, place),
-);
+export const wordRule = rule(String.raw`[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*`, ([word], place) => sayWord(word, place));
 
-const cardinalNames = words(`
+const cardinalNames = wordSet(`
   Chapter Part Volume Vol Book Act Scene Section Phase Type Grade Class Title Article Appendix Figure Table Level Stage Page Episode
   Season Mark Group Region Division Schedule Annex Canto Corps War Bowl Olympics Games Factor Apollo Gemini Saturn Windows
   chapter part volume book act scene section phase type grade class title article appendix figure table level stage verse
 `);
-const regnalNames = words(`
+const regnalNames = wordSet(`
   Henry Louis Charles George Edward James William Richard Philip Philippe Ferdinand Frederick Friedrich Wilhelm Nicholas
   Alexander Peter Paul Pius John Benedict Gregory Leo Innocent Clement Urban Boniface Elizabeth Catherine Mary Anne Victoria
   Francis Napoleon Ivan Otto Leopold Ludwig Gustav Carl Karl Christian Haakon Olaf Harald Juan Carlos Alfonso Felipe Pedro
@@ -189,26 +145,24 @@ const regnalNames = words(`
 `);
 
 /** The word before a Roman numeral decides how it is read; a single letter is one only after a known word. */
-export const romanRule: Rule = rule(
-  sticky(String.raw`([IVXLCDM]{1,9})('s)?(?![\p{L}\d]|\.\p{L})`),
-  ([, numeral, ending], place) => {
+export const romanRule = rule(
+  String.raw`${startSource}([IVXLCDM]{1,9})('s)?(?![\p{L}\d]|\.\p{L})`,
+  ([, numeral, possessive = ''], place) => {
     const value = parseRoman(numeral!);
-    if (value === undefined || /[\p{L}\d]/u.test(charBefore(place))) return undefined;
-    const before = /\S ["'(]?$/.test(place.text.slice(Math.max(0, place.at - 3), place.at)) ? wordBefore(place) : '';
-    const possessive = ending ?? '';
-    if (cardinalNames.has(before)) return `${sayCardinal(`${value}`)}${possessive}`;
+    if (value === undefined) return undefined;
+    const before = /\S ["'(]?$/.test(textBefore(place, 3)) ? wordBefore(place) : '';
+    if (cardinalNames.has(before)) return `${sayCardinal(value)}${possessive}`;
     if (regnalNames.has(before) && value < 40) {
       // Charles the First, unless a verb follows the "I".
-      if (numeral === 'I' && /^(?:am|have|think|know|do|see|saw)$/.test(wordAfter(place.text, place.at + 1))) {
-        return undefined;
-      }
-      return `the ${sayOrdinal(`${value}`)}${possessive}`;
+      const isPronoun =
+        numeral === 'I' && /^(?:am|have|think|know|do|see|saw)$/.test(wordAfter(place.text, place.at + 1));
+      return isPronoun ? undefined : `the ${sayOrdinal(value)}${possessive}`;
     }
     if (numeral!.length < 2 || !/^[IVX]+$/.test(numeral!)) return undefined;
     if (numeral === 'IV' || numeral === 'XX' || numeral === 'XI') {
-      return /^\p{Lu}\p{Ll}/u.test(before) ? sayCardinal(`${value}`) : undefined;
+      return /^\p{Lu}\p{Ll}/u.test(before) ? sayCardinal(value) : undefined;
     }
-    return `${sayCardinal(`${value}`)}${possessive}`;
+    return `${sayCardinal(value)}${possessive}`;
   },
 );
 
