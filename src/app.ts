@@ -20,7 +20,7 @@ import { type Gateway, openGateway } from './gateway/gateway.ts';
 import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './keys/first-key.ts';
 import { type ChangedKey, createKeyManagement } from './keys/key-management.ts';
 import { createKeyVerifier } from './keys/key-verifier.ts';
-import { dayOf } from './limits/usage-day.ts';
+import { dayOf } from './limits/usage-period.ts';
 import type { Tls } from './net/listen.ts';
 import { openSharedPort } from './net/shared-port.ts';
 import { createAdmit } from './operations/admit.ts';

@@ -1,8 +1,8 @@
 // The monthly character quota of one key owner, counted in this process. The count of a month starts with what the usage
 // ledger has, and this process then adds what it speaks itself.
 import type { LeftOfMonth } from './limit-status.ts';
-import { monthAt } from './month.ts';
 import { checkFitsQuota, tooManyCharacters } from './rate-limit-failures.ts';
+import { monthAt } from './usage-period.ts';
 
 export interface MonthlyQuota {
   left(quota: number): Promise<LeftOfMonth>;

@@ -15,7 +15,7 @@ import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { type GatewayOptions, openGateway } from '../../src/gateway/gateway.ts';
 import type { EndedRequest } from '../../src/gateway/http/ended-request.ts';
-import { dayOf } from '../../src/limits/usage-day.ts';
+import { dayOf } from '../../src/limits/usage-period.ts';
 import { type Admit, createAdmit } from '../../src/operations/admit.ts';
 import { createRunner, type EndedCall } from '../../src/operations/runner.ts';
 import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
