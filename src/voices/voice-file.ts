@@ -9,9 +9,8 @@ import { operator } from '../keys/actor.ts';
 import type { SealedClone, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { Vault } from './clone-vault.ts';
 import { type BindingRecord, bindingsOf, type ConsentRecord } from './stored-voice.ts';
-import { toNewRow } from './voice-changes.ts';
+import { toNewRow, toRecordEntry } from './voice-changes.ts';
 import { checkLanguages, checkVoiceFields, checkVoiceId, faultTo } from './voice-fields.ts';
-import { toRecordEntry } from './voice-record.ts';
 
 const version = 1;
 

@@ -10,7 +10,7 @@ import type { MadeClone, MadeClones, MakeClones } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
 import { checkBindings, checkSpoken, languagesOf } from './voice-bindings.ts';
-import { type NewVoice, takenFault, toNewRow, type VoiceChanges } from './voice-changes.ts';
+import { type NewVoice, takenFault, toNewRow, toRecordEntry, type VoiceChanges } from './voice-changes.ts';
 import {
   type CloneFields,
   checkLanguages,
@@ -19,13 +19,6 @@ import {
   faultTo,
   type VoiceFields,
 } from './voice-fields.ts';
-import { toRecordEntry } from './voice-record.ts';
-
-export interface VoiceMaking {
-  /** Both return the id of the new voice. */
-  create(voiceId: string | undefined, fields: VoiceFields, actor: Actor): Promise<string>;
-  clone(fields: CloneFields, actor: Actor, signal: AbortSignal): Promise<string>;
-}
 
 export interface VoiceMakingOptions {
   changes: VoiceChanges;
@@ -37,11 +30,14 @@ export interface VoiceMakingOptions {
 /** How many clones are made at once; as many again wait. */
 const cloningMax = 4;
 
-export function createVoiceMaking({ changes, engines, makeClones, vault }: VoiceMakingOptions): VoiceMaking {
+export type VoiceMaking = ReturnType<typeof createVoiceMaking>;
+
+export function createVoiceMaking({ changes, engines, makeClones, vault }: VoiceMakingOptions) {
   const slots = createSlots({ speakingMax: cloningMax, waitingMax: cloningMax });
 
   return {
-    async create(requestedId, fields, actor) {
+    /** Both return the id of the new voice. */
+    async create(requestedId: string | undefined, fields: VoiceFields, actor: Actor): Promise<string> {
       checkMayMake(actor);
       const { bindings, languageCodes } = checkNewVoice(requestedId, fields, engines, changes);
       const voiceId = changes.chooseId(requestedId);
@@ -65,7 +61,7 @@ export function createVoiceMaking({ changes, engines, makeClones, vault }: Voice
       return voiceId;
     },
 
-    async clone(fields, actor, signal) {
+    async clone(fields: CloneFields, actor: Actor, signal: AbortSignal): Promise<string> {
       checkMayMake(actor);
       const faults = fields.voiceId !== undefined && changes.isTaken(fields.voiceId) ? [takenFault] : [];
       const release = await slots.take(actor.name, signal);

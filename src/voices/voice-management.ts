@@ -10,10 +10,9 @@ import type { Vault } from './clone-vault.ts';
 import { bindingsOf, type ConsentRecord } from './stored-voice.ts';
 import { type BindableEngine, checkBindings, checkSpoken } from './voice-bindings.ts';
 import type { VoiceCache } from './voice-cache.ts';
-import { createVoiceChanges, invalidVoiceId, type RowDraft, toNewRow } from './voice-changes.ts';
+import { createVoiceChanges, invalidVoiceId, type RowDraft, toNewRow, toRecordEntry } from './voice-changes.ts';
 import { type CloneFields, checkLanguages, checkVoiceFields, faultTo, type VoiceFields } from './voice-fields.ts';
 import { createVoiceMaking } from './voice-making.ts';
-import { toRecordEntry } from './voice-record.ts';
 
 export interface VoiceManagement {
   create(voiceId: string | undefined, fields: VoiceFields, actor: Actor): Promise<OfferedVoice>;

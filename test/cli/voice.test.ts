@@ -9,7 +9,7 @@ import { readDataDirSecret } from '../../src/secrets/data-dir-secret.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createVoiceRows, type SealedClone } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
-import { toRecordEntry } from '../../src/voices/voice-record.ts';
+import { toRecordEntry } from '../../src/voices/voice-changes.ts';
 import { type Ended, runSonant } from './sonant-program.ts';
 
 let folder: string;

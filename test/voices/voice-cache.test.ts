@@ -8,7 +8,7 @@ import { openSqlite } from '../../src/store/sqlite.ts';
 import { createVoiceRows, type VoiceRow, type VoiceRows } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
 import { openVoiceCache } from '../../src/voices/voice-cache.ts';
-import { toRecordEntry } from '../../src/voices/voice-record.ts';
+import { toRecordEntry } from '../../src/voices/voice-changes.ts';
 
 const vault = createVault(async () => 'a master key of thirty-two chars.');
 let rows: VoiceRows;

@@ -9,7 +9,7 @@ import { openSqlite } from '../../src/store/sqlite.ts';
 import { createVoiceRows, type VoiceRows } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
 import { exportVoice, importVoiceFile } from '../../src/voices/voice-file.ts';
-import { toRecordEntry } from '../../src/voices/voice-record.ts';
+import { toRecordEntry } from '../../src/voices/voice-changes.ts';
 
 const vault = createVault(async () => 'a master key of thirty-two chars.');
 const secret = Buffer.from('what ada is made of');
