@@ -2,14 +2,8 @@
 // without a row. One sweep runs at a time, in small batches, so that requests do not wait for it.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClipStore } from '../clips/clip-store.ts';
+import type { ClipRows } from '../store/clip-rows.ts';
 import { audioOf, removeClip } from './stored-captions.ts';
-
-export interface SweptIndex {
-  find(clipId: string): Promise<unknown>;
-  listExpired(nowMs: number, limit: number): Promise<string[]>;
-  markPurged(clipIds: readonly string[], nowMs: number): Promise<void>;
-  deletePurged(beforeMs: number, limit: number): Promise<number>;
-}
 
 export interface ClipSweep {
   /** Sweeps now, after the sweep that is running. */
@@ -25,7 +19,7 @@ const batch = 100;
 
 export function openClipSweep(options: {
   clips: ClipStore;
-  index: SweptIndex;
+  index: Pick<ClipRows, 'find' | 'listExpired' | 'markPurged' | 'deletePurged'>;
   onFault(fault: unknown): void;
 }): ClipSweep {
   const { clips, index, onFault } = options;
