@@ -7,7 +7,7 @@ import { createApiKeyRows } from '../store/api-key-rows.ts';
 import { isStoreThere, openStore } from '../store/open-store.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
 import { openSpeech } from './open-speech.ts';
-import { pepperOf } from './pepper.ts';
+import { pepperOf } from './shared-secrets.ts';
 import { publishKeyChange } from './shared-state.ts';
 import { openStoredVoices, type StoredVoices } from './stored-voices.ts';
 

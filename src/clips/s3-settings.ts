@@ -2,8 +2,6 @@
 // region from its own variables (AWS_ACCESS_KEY_ID, AWS_REGION, ...), files and roles.
 import { choiceSetting, textSetting } from '../setting.ts';
 
-export type S3Links = 'proxy' | 'presigned' | 'public';
-
 /** A base URL that paths are appended to: no query, no fragment, no slash at the end. */
 const isBaseUrl = (given: string) =>
   /^https?:\/\/[^/?#]+(\/[^?#]*)?$/.test(given) && !given.endsWith('/') && URL.canParse(given);
@@ -27,7 +25,7 @@ export const s3Settings = {
     allowed: 'letters, digits, - _ . and /, with a / at its end and none at its beginning',
     isAllowed: (given) => /^([\w-][\w.-]*\/){1,20}$/.test(given),
   }),
-  s3Links: choiceSetting<S3Links>({
+  s3Links: choiceSetting<'proxy' | 'presigned' | 'public'>({
     name: 'SONANT_S3_LINKS',
     help: 'How audio URLs are served: proxy streams through Sonant, presigned and public redirect to the store',
     choices: ['proxy', 'presigned', 'public'],

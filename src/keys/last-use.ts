@@ -4,8 +4,6 @@ import type { ApiKeyUse } from '../store/api-key-rows.ts';
 /** Batches, so that other statements can run in between. */
 const usesAtOnceMax = 500;
 
-export type LastUse = ReturnType<typeof createLastUse>;
-
 export function createLastUse(write: (uses: readonly ApiKeyUse[]) => Promise<void>, everyMs: number) {
   let noted = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;

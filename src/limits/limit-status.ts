@@ -39,9 +39,11 @@ export function toLimitStatus(limits: KeyLimits, fullAtUs: number, nowUs: number
 
 const monthSeconds = 30 * 24 * 3600;
 
-export type RateLimitHeaders = Readonly<Record<'RateLimit-Policy' | 'RateLimit', string>>;
-
-export function toRateLimitHeaders({ limits, requests, characters }: LimitStatus): RateLimitHeaders {
+export function toRateLimitHeaders({
+  limits,
+  requests,
+  characters,
+}: LimitStatus): Record<'RateLimit-Policy' | 'RateLimit', string> {
   const { requestsPerMinute, concurrency, charactersPerMonth } = limits;
   const policies = [
     `"requests";q=${requestsPerMinute};w=60`,

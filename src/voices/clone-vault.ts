@@ -12,12 +12,10 @@ const ivBytes = 12;
 const tagBytes = 16;
 const headBytes = 1 + ivBytes + tagBytes;
 
-/** Reads the master key when it is first needed; undefined if there is none and none may be made. */
-export type ReadMasterKey = (mayMake: boolean) => Promise<string | undefined>;
-
 export type Vault = ReturnType<typeof createVault>;
 
-export function createVault(readMasterKey: ReadMasterKey) {
+/** `readMasterKey` is called when the key is first needed; it returns undefined if there is none and none may be made. */
+export function createVault(readMasterKey: (mayMake: boolean) => Promise<string | undefined>) {
   let derived: Buffer | undefined;
   const key = async (mayMake: boolean) => {
     if (derived) return derived;

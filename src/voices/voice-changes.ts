@@ -2,9 +2,7 @@
 // the call returns. The ids of engines' own voices count as taken too.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
-import type { Actor } from '../keys/actor.ts';
 import type { Voices } from '../speech/voice.ts';
-import type { VoiceRecordEntry } from '../store/voice-record-rows.ts';
 import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
 import type { VoiceCache } from './voice-cache.ts';
@@ -77,11 +75,3 @@ export const invalidVoiceId = ({ reason, message }: Pick<FieldViolation, 'reason
     message: `voice_id ${message}.`,
     details: [{ field: 'voice_id', reason, message }],
   });
-
-type VoiceEvent = Pick<VoiceRecordEntry, 'action' | 'voiceId' | 'atMs'> & { detail: object };
-
-/** The entry of a change in the record of voices. */
-export const toRecordEntry = (
-  { action, voiceId, atMs, detail }: VoiceEvent,
-  { name, address, requestId }: Actor,
-): VoiceRecordEntry => ({ atMs, actor: name, action, voiceId, address, requestId, detail: JSON.stringify(detail) });

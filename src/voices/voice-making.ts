@@ -3,14 +3,14 @@
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
-import type { Actor } from '../keys/actor.ts';
+import { type Actor, toRecordEntry } from '../keys/actor.ts';
 import { createSlots } from '../speech/slots.ts';
 import type { SealedClone } from '../store/voice-rows.ts';
 import type { MadeClone, MadeClones, MakeClones } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
 import { checkBindings, checkSpoken, languagesOf } from './voice-bindings.ts';
-import { type NewVoice, takenFault, toNewRow, toRecordEntry, type VoiceChanges } from './voice-changes.ts';
+import { type NewVoice, takenFault, toNewRow, type VoiceChanges } from './voice-changes.ts';
 import {
   type CloneFields,
   checkLanguages,
@@ -29,8 +29,6 @@ export interface VoiceMakingOptions {
 
 /** How many clones are made at once; as many again wait. */
 const cloningMax = 4;
-
-export type VoiceMaking = ReturnType<typeof createVoiceMaking>;
 
 export function createVoiceMaking({ changes, engines, makeClones, vault }: VoiceMakingOptions) {
   const slots = createSlots({ speakingMax: cloningMax, waitingMax: cloningMax });

@@ -83,7 +83,7 @@ export async function openTestGateway(
   const faults: unknown[] = [];
   const onFault = (fault: unknown) => void faults.push(fault);
   const sweep = openClipSweep({ clips, index: rows, onFault });
-  const purge = createVoicePurge({ index: rows, sweep });
+  const purge = createVoicePurge(rows, sweep);
   const keeping = await openStoredVoices(config, store, { purge, onFault });
   const engines = [engine];
   const voices = createVoices(engines, keeping.voiceCache.list);

@@ -9,7 +9,7 @@ const sentences = 'The boat left the harbour early, long before the sun came up.
 
 /** Five seconds or six of each of so many voices. */
 export async function speakSamples(voices = 3): Promise<Recording[]> {
-  const engine = await openFlite({ threads: 2, dataDir: '/nowhere' });
+  const engine = await openFlite({ threads: voices, dataDir: '/nowhere' });
   const segment = { text: sentences, languageCode: 'en', speakingRate: 1, timings: false, urgent: true };
   const samples = await Promise.all(
     engine.voices.slice(0, voices).map(async (voice) => {
