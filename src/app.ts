@@ -6,10 +6,9 @@ import { logEnd } from './app/log-end.ts';
 import { openClips } from './app/open-clips.ts';
 import { openSpeech } from './app/open-speech.ts';
 import { createOperations } from './app/operations.ts';
-import { pepperOf } from './app/pepper.ts';
 import { readTls } from './app/read-tls.ts';
 import { createServiceMetrics, type ServiceMetrics } from './app/service-metrics.ts';
-import { checkSharedSecrets } from './app/shared-secrets.ts';
+import { checkSharedSecrets, pepperOf } from './app/shared-secrets.ts';
 import { openSharedState } from './app/shared-state.ts';
 import { signInOptionsOf } from './app/sign-in-options.ts';
 import { openStoredVoices } from './app/stored-voices.ts';
@@ -20,7 +19,7 @@ import { type Gateway, openGateway } from './gateway/gateway.ts';
 import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './keys/first-key.ts';
 import { type ChangedKey, createKeyManagement } from './keys/key-management.ts';
 import { createKeyVerifier } from './keys/key-verifier.ts';
-import { dayOf } from './limits/usage-day.ts';
+import { dayOf } from './limits/usage-period.ts';
 import type { Tls } from './net/listen.ts';
 import { openSharedPort } from './net/shared-port.ts';
 import { createAdmit } from './operations/admit.ts';
@@ -142,7 +141,7 @@ async function openSpeaking(
   { config, definitions, opened, metrics, onFault }: Opening,
   { store, sweep }: Awaited<ReturnType<typeof openStored>>,
 ) {
-  const purgeVoice = createVoicePurge({ index: createClipRows(store), sweep });
+  const purgeVoice = createVoicePurge(createClipRows(store), sweep);
   const gateways: Gateway[] = [];
   const purge = (voiceId: string, madeBeforeMs: number) => {
     for (const gateway of gateways) gateway.forgetVoice(voiceId);

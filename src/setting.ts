@@ -33,11 +33,16 @@ export function integerSetting(setting: Declared<number> & { min: number; max: n
   };
 }
 
-export function textSetting(
-  setting: Declared<string> & { allowed?: string; isAllowed?: (given: string) => boolean },
-): Setting<string> {
-  const { isAllowed = () => true, ...rest } = setting;
-  return { allowed: 'any text', ...rest, parse: (given) => (isAllowed(given) ? given : undefined) };
+interface TextChecks {
+  allowed?: string;
+  fallback?: string;
+  isAllowed?: (given: string) => boolean;
+}
+
+/** The default, which is always allowed, is empty where none is given. */
+export function textSetting(setting: Omit<Declared<string>, 'fallback'> & TextChecks): Setting<string> {
+  const { isAllowed = () => true, fallback = '', allowed = 'any text', ...rest } = setting;
+  return { ...rest, fallback, allowed, parse: (given) => (given === fallback || isAllowed(given) ? given : undefined) };
 }
 
 export function choiceSetting<T extends string>(setting: Declared<T> & { choices: readonly T[] }): Setting<T> {

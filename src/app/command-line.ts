@@ -1,23 +1,20 @@
 // Opens the parts of Sonant that the commands work on, without the service.
 import type { Config } from '../config.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
-import { type ChangedKey, createKeyManagement, type KeyManagement } from '../keys/key-management.ts';
-import type { ListStored, Voices } from '../speech/voice.ts';
+import { type ChangedKey, createKeyManagement } from '../keys/key-management.ts';
+import type { ListStored } from '../speech/voice.ts';
 import { createApiKeyRows } from '../store/api-key-rows.ts';
 import { isStoreThere, openStore } from '../store/open-store.ts';
-import { createUsageRows, type UsageRows } from '../store/usage-rows.ts';
-import type { VoiceManagement } from '../voices/voice-management.ts';
-import { type OpenedSpeech, openSpeech } from './open-speech.ts';
-import { pepperOf } from './pepper.ts';
+import { createUsageRows } from '../store/usage-rows.ts';
+import { openSpeech } from './open-speech.ts';
+import { pepperOf } from './shared-secrets.ts';
 import { publishKeyChange } from './shared-state.ts';
 import { openStoredVoices, type StoredVoices } from './stored-voices.ts';
 
-/** Speech without listeners; with the stored voices if there is a database. */
-export interface App extends Pick<OpenedSpeech, 'voices' | 'speech'> {
-  close(): Promise<void>;
-}
+export type App = Awaited<ReturnType<typeof openApp>>;
 
-export async function openApp(config: Config, definitions: readonly EngineDefinition[]): Promise<App> {
+/** Speech without listeners; with the stored voices if there is a database. */
+export async function openApp(config: Config, definitions: readonly EngineDefinition[]) {
   await using opened = new AsyncDisposableStack();
   let listStored: ListStored | undefined;
   if (isStoreThere(config)) {
@@ -30,17 +27,9 @@ export async function openApp(config: Config, definitions: readonly EngineDefini
   return { voices, speech, close: () => kept.disposeAsync() };
 }
 
-/** Voice management. */
-export interface OpenedVoiceManagement extends Pick<StoredVoices, 'rows' | 'vault'> {
-  voices: Voices;
-  management: VoiceManagement;
-  close(): Promise<void>;
-}
+export type OpenedVoiceManagement = Awaited<ReturnType<typeof openVoiceManagement>>;
 
-export async function openVoiceManagement(
-  config: Config,
-  definitions: readonly EngineDefinition[],
-): Promise<OpenedVoiceManagement> {
+export async function openVoiceManagement(config: Config, definitions: readonly EngineDefinition[]) {
   await using opened = new AsyncDisposableStack();
   const storedVoices = await openVoicesOfStore(config, opened);
   const speech = await openSpeech({ config, definitions, listStored: storedVoices.voiceCache.list });
@@ -60,13 +49,9 @@ async function openVoicesOfStore(config: Config, opened: AsyncDisposableStack): 
   return storedVoices;
 }
 
-/** Key management. */
-export interface Keys {
-  management: KeyManagement;
-  close(): Promise<void>;
-}
+export type Keys = Awaited<ReturnType<typeof openKeys>>;
 
-export async function openKeys(config: Config): Promise<Keys> {
+export async function openKeys(config: Config) {
   await using opened = new AsyncDisposableStack();
   const store = await openStore(config);
   opened.defer(() => store.close());
@@ -76,8 +61,7 @@ export async function openKeys(config: Config): Promise<Keys> {
   return { management, close: () => kept.disposeAsync() };
 }
 
-/** The usage table. */
-export async function openUsage(config: Config): Promise<{ usage: UsageRows; close(): Promise<void> }> {
+export async function openUsage(config: Config) {
   const store = await openStore(config);
   return { usage: createUsageRows(store), close: () => store.close() };
 }

@@ -1,19 +1,12 @@
 // Opens speech: the engines that are available, their voices and the stored ones, and synthesis.
 import type { Config } from '../config.ts';
-import type { Engine, EngineDefinition } from '../engines/engine.ts';
-import { createEngineGuards, type EngineGuards, type EngineWatch } from '../speech/engine-guard.ts';
-import { createSlots, type Slots } from '../speech/slots.ts';
-import { createSpeech, type Speech } from '../speech/synthesize.ts';
-import { createVoices, type ListStored, type Voices } from '../speech/voice.ts';
+import type { EngineDefinition } from '../engines/engine.ts';
+import { createEngineGuards, type EngineWatch } from '../speech/engine-guard.ts';
+import { createSlots } from '../speech/slots.ts';
+import { createSpeech } from '../speech/synthesize.ts';
+import { createVoices, type ListStored } from '../speech/voice.ts';
 
-export interface OpenedSpeech {
-  engines: readonly Engine[];
-  voices: Voices;
-  guards: EngineGuards;
-  slots: Slots;
-  speech: Speech;
-  close(): Promise<void>;
-}
+export type OpenedSpeech = Awaited<ReturnType<typeof openSpeech>>;
 
 export interface OpenSpeechOptions {
   config: Config;
@@ -22,7 +15,7 @@ export interface OpenSpeechOptions {
   watch?: EngineWatch;
 }
 
-export async function openSpeech({ config, definitions, listStored, watch }: OpenSpeechOptions): Promise<OpenedSpeech> {
+export async function openSpeech({ config, definitions, listStored, watch }: OpenSpeechOptions) {
   const guards = createEngineGuards(watch);
   await using opened = new AsyncDisposableStack();
   const results = await Promise.allSettled(

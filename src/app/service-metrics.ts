@@ -7,18 +7,11 @@ import type { EngineGuards, EngineWatch } from '../speech/engine-guard.ts';
 import type { Slots } from '../speech/slots.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 
-export interface ServiceMetrics {
-  engineWatch: EngineWatch;
-  onCallEnd(call: EndedCall): void;
-  onRequestEnd(request: EndedRequest): void;
-  watchSpeech(speech: { engines: readonly Engine[]; guards: EngineGuards; slots: Slots }): void;
-  watchRedis(state: () => { isAway: boolean; outages: number; decidedAlone: number }): void;
-  text(): string;
-}
-
 const states = ['closed', 'half_open', 'open'] as const;
 
-export function createServiceMetrics(): ServiceMetrics {
+export type ServiceMetrics = ReturnType<typeof createServiceMetrics>;
+
+export function createServiceMetrics() {
   const metrics = createMetrics();
   const calls = metrics.counter('sonant_calls_total', 'Finished calls, by method, transport ("door") and status.');
   const callSeconds = metrics.durations('sonant_call_seconds', 'Duration of calls.');
@@ -33,21 +26,23 @@ export function createServiceMetrics(): ServiceMetrics {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   });
+  const engineWatch: EngineWatch = {
+    onSegment(engine, { outcome, firstSoundMs }) {
+      segments({ engine, outcome });
+      if (firstSoundMs !== undefined) firstSound({ engine }, firstSoundMs / 1000);
+    },
+    onRetry: (engine) => retries({ engine }),
+  };
 
   return {
-    engineWatch: {
-      onSegment(engine, { outcome, firstSoundMs }) {
-        segments({ engine, outcome });
-        if (firstSoundMs !== undefined) firstSound({ engine }, firstSoundMs / 1000);
-      },
-      onRetry: (engine) => retries({ engine }),
-    },
-    onCallEnd({ method, door, status, durationMs }) {
+    engineWatch,
+    onCallEnd({ method, door, status, durationMs }: EndedCall): void {
       calls({ method, door, status });
       callSeconds({ method }, durationMs / 1000);
     },
-    onRequestEnd: ({ method, route, status }) => requests({ method, route, status: String(status) }),
-    watchSpeech({ engines, guards, slots }) {
+    onRequestEnd: ({ method, route, status }: EndedRequest): void =>
+      requests({ method, route, status: String(status) }),
+    watchSpeech({ engines, guards, slots }: { engines: readonly Engine[]; guards: EngineGuards; slots: Slots }): void {
       metrics.gauge('sonant_speaking', 'Requests that hold a synthesis slot.', () => [[{}, slots.speaking]]);
       metrics.gauge('sonant_waiting', 'Requests that wait for a synthesis slot.', () => [[{}, slots.waiting]]);
       metrics.gauge('sonant_engine_state', '1 for the worst state of the circuit breakers of an engine.', () =>
@@ -59,7 +54,7 @@ export function createServiceMetrics(): ServiceMetrics {
         engines.map((engine) => [{ engine: engine.name }, guards(engine).waiting] as const),
       );
     },
-    watchRedis(state) {
+    watchRedis(state: () => { isAway: boolean; outages: number; decidedAlone: number }): void {
       metrics.gauge('sonant_redis_away', '1 while limits are enforced without Redis.', () => [
         [{}, Number(state().isAway)],
       ]);

@@ -3,7 +3,12 @@
 // fingerprint in the database; a start with another secret fails, unless the operator declares it as new.
 import { createHmac } from 'node:crypto';
 import { type Config, ConfigError, type ConfigMistake } from '../config.ts';
+import { createPepper, type Pepper } from '../keys/api-key.ts';
 import type { FingerprintRows } from '../store/fingerprint-rows.ts';
+
+/** The pepper for the hashes of keys. */
+export const pepperOf = ({ keyPepper }: Config): Pepper | undefined =>
+  keyPepper === '' ? undefined : createPepper(keyPepper);
 
 const use = 'sonant replicas share this secret';
 

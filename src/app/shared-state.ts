@@ -7,7 +7,7 @@ import type { ChangedKey } from '../keys/key-management.ts';
 import { createFailedAttempts, type FailedAttempts } from '../limits/failed-attempts.ts';
 import { createFallbackLimiter } from '../limits/fallback-limiter.ts';
 import { createLimiter, type Limiter, type LimiterOptions } from '../limits/limiter.ts';
-import { createRedisAccounts } from '../limits/redis-account.ts';
+import { markEnded } from '../limits/redis-account.ts';
 import { type LimiterState, openRedisLimiter } from '../limits/redis-limiter.ts';
 import { openRedis, type RedisOptions } from '../redis/redis.ts';
 import { createRedisLock } from '../redis/redis-lock.ts';
@@ -99,9 +99,7 @@ async function bothOrNone<T extends { close(): void }>(opening: readonly [Promis
 export async function publishKeyChange(config: Config, { ownerId, keyId, isEnded }: ChangedKey): Promise<void> {
   if (!isEnded || config.redisUrl === '') return;
   const redis = await openConfigured(config, {});
-  const accounts = createRedisAccounts({ redis, prefix: config.redisPrefix, replica: '' });
-  // If this fails, the replicas see the change when they next read the table.
-  await accounts.markEnded(ownerId, keyId).catch(() => {});
+  await markEnded({ redis, prefix: config.redisPrefix }, ownerId, keyId);
   redis.close();
 }
 

@@ -3,23 +3,16 @@
 import type { Config } from '../config.ts';
 import type { Engine } from '../engines/engine.ts';
 import { findDataDirSecret, readDataDirSecret } from '../secrets/data-dir-secret.ts';
-import type { EngineGuards } from '../speech/engine-guard.ts';
-import type { Voices } from '../speech/voice.ts';
 import type { RowStore } from '../store/row-store.ts';
-import { createVoiceRows, type VoiceRows } from '../store/voice-rows.ts';
+import { createVoiceRows } from '../store/voice-rows.ts';
 import { createCloneMaking } from '../voices/clone-making.ts';
-import { createVault, type Vault } from '../voices/clone-vault.ts';
+import { createVault } from '../voices/clone-vault.ts';
 import { readSamples } from '../voices/sample-reader.ts';
-import { openVoiceCache, type VoiceCache, type VoiceCacheOptions } from '../voices/voice-cache.ts';
-import { createVoiceManagement, type VoiceManagement } from '../voices/voice-management.ts';
+import { openVoiceCache, type VoiceCacheOptions } from '../voices/voice-cache.ts';
+import { createVoiceManagement } from '../voices/voice-management.ts';
+import type { OpenedSpeech } from './open-speech.ts';
 
-export interface StoredVoices {
-  rows: VoiceRows;
-  vault: Vault;
-  voiceCache: VoiceCache;
-  createManagement(speech: { engines: readonly Engine[]; voices: Voices; guards: EngineGuards }): VoiceManagement;
-  close(): Promise<void>;
-}
+export type StoredVoices = Awaited<ReturnType<typeof openStoredVoices>>;
 
 const masterKeyFile = 'master-key';
 /** The caller under which clones are tested; engines are shared fairly between callers. */
@@ -29,7 +22,7 @@ export async function openStoredVoices(
   config: Pick<Config, 'masterKey' | 'dataDir'>,
   store: RowStore,
   callbacks: Pick<VoiceCacheOptions, 'purge' | 'onFault'>,
-): Promise<StoredVoices> {
+) {
   const rows = createVoiceRows(store);
   const vault = createVault(
     async (mayMake) =>
@@ -40,7 +33,7 @@ export async function openStoredVoices(
     rows,
     vault,
     voiceCache,
-    createManagement({ engines, voices, guards }) {
+    createManagement({ engines, voices, guards }: Pick<OpenedSpeech, 'engines' | 'voices' | 'guards'>) {
       const speak = (engine: Engine, ...[segment, signal]: Parameters<Engine['speak']>) =>
         guards(engine).speak(segment, callerId, signal);
       const makeClones = createCloneMaking({ engines, readSamples, speak });

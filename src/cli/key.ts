@@ -1,5 +1,6 @@
 // `sonant key create|list|rotate|revoke`: manages API keys on the machine itself.
 
+import { toKeyJson } from '../gateway/keys/routes.ts';
 import { operator } from '../keys/actor.ts';
 import type { ApiKey } from '../keys/api-key-record.ts';
 import type { KeyFields } from '../keys/key-fields.ts';
@@ -80,7 +81,7 @@ const actions: Readonly<Record<string, Action>> = {
       if (page.length < pageSize) break;
       page = await management.list(operator, { size: pageSize, beforeKeyId: page.at(-1)!.keyId });
     }
-    if (json) return JSON.stringify(keys.map(toJson), null, 2);
+    if (json) return JSON.stringify(keys.map(toKeyJson), null, 2);
     const heading = ['ID', 'KEY', 'NAME', 'STATUS', 'SCOPES'];
     const rows = keys.map(({ keyId, hint, name, status, scopes }) => [keyId, hint, name, status, scopes.join(',')]);
     return formatTable([heading, ...rows], { stateColumn: 3 });
@@ -93,7 +94,7 @@ const actions: Readonly<Record<string, Action>> = {
   },
   async revoke(management, { json }, rest) {
     const apiKey = await management.revoke(onlyArgument(rest, 'sonant key revoke ID'), operator);
-    return json ? JSON.stringify(toJson(apiKey), null, 2) : `${apiKey.keyId} (${apiKey.name}) is revoked.`;
+    return json ? JSON.stringify(toKeyJson(apiKey), null, 2) : `${apiKey.keyId} (${apiKey.name}) is revoked.`;
   },
 };
 
@@ -118,28 +119,5 @@ function toFields(flags: Flags): KeyFields {
 
 const formatMade = ({ key, apiKey }: MadeKey, { json }: Flags): string =>
   json
-    ? JSON.stringify({ ...toJson(apiKey), key }, null, 2)
+    ? JSON.stringify({ ...toKeyJson(apiKey), key }, null, 2)
     : `${key}\n\nThis is the only time that it is shown. Its id is ${apiKey.keyId}.`;
-
-const toTime = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
-
-const toJson = ({ keyId, hint, name, scopes, status, limits, ...key }: ApiKey) => ({
-  id: keyId,
-  hint,
-  name,
-  scopes,
-  status,
-  created_at: toTime(key.createdAtMs),
-  expires_at: toTime(key.expiresAtMs),
-  revoked_at: toTime(key.revokedAtMs),
-  last_used_at: toTime(key.lastUsedAtMs),
-  voice_ids: key.voiceIds ?? null,
-  allowed_ips: key.allowedIps ?? null,
-  limits: {
-    requests_per_minute: limits.requestsPerMinute,
-    concurrency: limits.concurrency,
-    characters_per_month: limits.charactersPerMonth ?? null,
-  },
-  replaced_by: key.replacedBy ?? null,
-  made_by: key.madeBy ?? null,
-});

@@ -12,11 +12,6 @@ export interface StoredObject {
   body?: { stream: Readable; byteCount: number };
 }
 
-export interface FoundObject {
-  path: string;
-  modifiedAtMs: number;
-}
-
 /** A multipart upload. */
 export interface Upload {
   path: string;
@@ -83,7 +78,7 @@ export class S3Bucket {
     await call((limit) => client.send(new sdk.DeleteObjectCommand(this.#at(path)), limit));
   }
 
-  async *list(prefix: string): AsyncGenerator<FoundObject> {
+  async *list(prefix: string): AsyncGenerator<{ path: string; modifiedAtMs: number }> {
     const { sdk, client, call } = this.#s3;
     let more: { ContinuationToken?: string } | undefined = {};
     while (more) {

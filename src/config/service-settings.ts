@@ -24,21 +24,17 @@ export const serviceSettings = {
     name: 'SONANT_BASE_URL',
     help: 'Public base URL, which links to audio begin with; default: the HTTP address',
     allowed: 'an http or https URL without a slash at its end',
-    fallback: '',
-    isAllowed: (given) =>
-      given === '' || (/^https?:\/\/[^/]/.test(given) && !given.endsWith('/') && URL.canParse(given)),
+    isAllowed: (given) => /^https?:\/\/[^/]/.test(given) && !given.endsWith('/') && URL.canParse(given),
   }),
   tlsCert: textSetting({
     name: 'SONANT_TLS_CERT',
     help: 'File with the TLS certificate chain (PEM); with SONANT_TLS_KEY, both listeners use TLS',
     allowed: 'a path',
-    fallback: '',
   }),
   tlsKey: textSetting({
     name: 'SONANT_TLS_KEY',
     help: 'File with the private key of the TLS certificate (PEM)',
     allowed: 'a path',
-    fallback: '',
   }),
   isBehindProxy: flagSetting({
     name: 'SONANT_BEHIND_PROXY',
@@ -58,22 +54,19 @@ export const serviceSettings = {
     name: 'SONANT_BOOTSTRAP_KEY',
     help: 'An API key, in the form that sonant key create prints, that is accepted from the first start on',
     allowed: 'an API key as sonant key create prints them',
-    fallback: '',
-    isAllowed: (given) => given === '' || parseApiKey(given) !== undefined,
+    isAllowed: (given) => parseApiKey(given) !== undefined,
     secret: true,
   }),
   keyPepper: textSetting({
     name: 'SONANT_KEY_PEPPER',
     help: 'Secret for the hashes of API keys (HMAC); a change invalidates the keys that were created with the old one',
-    fallback: '',
     secret: true,
   }),
   masterKey: textSetting({
     name: 'SONANT_MASTER_KEY',
     help: 'Secret that encrypts cloned voices; default: the file master-key in the data folder, created when it is first needed',
     allowed: 'at least 32 characters',
-    fallback: '',
-    isAllowed: (given) => given === '' || given.length >= 32,
+    isAllowed: (given) => given.length >= 32,
     secret: true,
   }),
   areSecretsNew: flagSetting({

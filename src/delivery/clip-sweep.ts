@@ -2,20 +2,8 @@
 // without a row. One sweep runs at a time, in small batches, so that requests do not wait for it.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClipStore } from '../clips/clip-store.ts';
+import type { ClipRows } from '../store/clip-rows.ts';
 import { audioOf, removeClip } from './stored-captions.ts';
-
-export interface SweptIndex {
-  find(clipId: string): Promise<unknown>;
-  listExpired(nowMs: number, limit: number): Promise<string[]>;
-  markPurged(clipIds: readonly string[], nowMs: number): Promise<void>;
-  deletePurged(beforeMs: number, limit: number): Promise<number>;
-}
-
-export interface ClipSweep {
-  /** Sweeps now, after the sweep that is running. */
-  run(): Promise<void>;
-  close(): Promise<void>;
-}
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
@@ -23,11 +11,13 @@ const dayMs = 24 * 60 * minuteMs;
 const expiredRowsMs = 7 * dayMs;
 const batch = 100;
 
+export type ClipSweep = ReturnType<typeof openClipSweep>;
+
 export function openClipSweep(options: {
   clips: ClipStore;
-  index: SweptIndex;
+  index: Pick<ClipRows, 'find' | 'listExpired' | 'markPurged' | 'deletePurged'>;
   onFault(fault: unknown): void;
-}): ClipSweep {
+}) {
   const { clips, index, onFault } = options;
   let sweptLeftoversAt = 0;
   let isClosed = false;
@@ -56,7 +46,8 @@ export function openClipSweep(options: {
   };
 
   let running = Promise.resolve();
-  const run = () => {
+  /** Sweeps now, after the sweep that is running. */
+  const run = (): Promise<void> => {
     running = running.then(sweep).catch(onFault);
     return running;
   };
@@ -65,7 +56,7 @@ export function openClipSweep(options: {
   timer.unref();
   return {
     run,
-    async close() {
+    async close(): Promise<void> {
       isClosed = true;
       clearInterval(timer);
       await running;

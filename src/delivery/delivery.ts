@@ -11,6 +11,7 @@ import type { PlannedSpeech } from '../speech/plan.ts';
 import type { Caller, SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
+import type { ClipRows } from '../store/clip-rows.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 import { removeClip } from './stored-captions.ts';
 import { type ClipRecord, storeClip } from './stored-clip.ts';
@@ -44,17 +45,10 @@ export interface Delivered {
   open(): AsyncIterable<Uint8Array>;
 }
 
-/** The index of clips, as far as it is needed here. */
-export interface ClipIndex {
-  add(clip: ClipRecord): Promise<void>;
-  findCached(ownerId: string, cacheKey: string, untilMs: number): Promise<ClipRecord | undefined>;
-  markDeleted(clipId: string, ownerId: string, nowMs: number): Promise<ClipRecord | undefined>;
-}
-
 export interface DeliveryOptions {
   speech: Pick<Speech, 'speak' | 'restMs'>;
   clips: ClipStore;
-  index: ClipIndex;
+  index: Pick<ClipRows, 'add' | 'findCached' | 'markDeleted'>;
   /** Where clips are served, and how long they are kept. */
   links: { baseUrl(): string; keepMs: number };
 }

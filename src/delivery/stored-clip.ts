@@ -4,35 +4,16 @@ import type { ClipDraft, ClipStore } from '../clips/clip-store.ts';
 import type { Caller } from '../speech/request.ts';
 import type { SpeechDone, SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { TimedWord } from '../speech/word-timing.ts';
+import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
 import { type CaptionedText, toCues } from './captions.ts';
 import { removeClip, storeCaptions } from './stored-captions.ts';
 
 /** The row of a clip in the index. */
-export interface ClipRecord {
-  clipId: string;
-  /** The caller that requested it, who may delete it. */
-  ownerId: string;
-  /** Finds the clip for an equal request; null for a clip that is not cached. */
-  cacheKey: string | null;
-  format: string;
-  byteCount: number;
-  seconds: number;
-  chars: number;
-  sampleRateHz: number;
-  voiceId: string;
-  voiceName: string;
-  /** Separated by spaces. */
-  warnings: string;
-  createdAtMs: number;
-  expiresAtMs: number;
-}
+export type ClipRecord = Omit<ClipRow, 'deletedAtMs'>;
 
 export interface StoreClipOptions {
   clips: ClipStore;
-  index: {
-    add(clip: ClipRecord): Promise<void>;
-    markDeleted(clipId: string, ownerId: string, nowMs: number): Promise<unknown>;
-  };
+  index: Pick<ClipRows, 'add' | 'markDeleted'>;
   keepMs: number;
   caller: Caller;
   /** The cache key of the clip; null where it is not cached. */

@@ -30,18 +30,13 @@ export const toActor = (
   { address, requestId }: { address: string; requestId: string },
 ): Actor => ({ name: actorName, address, requestId, grant, voiceIds });
 
-type KeyEvent = Pick<AuditRow, 'action' | 'keyId' | 'atMs'> & { detail: object };
+/** A change with its actor, as it is recorded. */
+export const toRecordEntry = <const Change extends { detail: object }>(
+  { detail, ...change }: Change,
+  { name, address, requestId }: Actor,
+) => ({ ...change, actor: name, address, requestId, detail: JSON.stringify(detail) });
 
 export const toAuditRow = (
-  { action, keyId, atMs, detail }: KeyEvent,
-  { name, address, requestId }: Actor,
-): AuditRow => ({
-  auditId: createId('adt'),
-  atMs,
-  actor: name,
-  action,
-  keyId,
-  address,
-  requestId,
-  detail: JSON.stringify(detail),
-});
+  change: Pick<AuditRow, 'action' | 'keyId' | 'atMs'> & { detail: object },
+  actor: Actor,
+): AuditRow => ({ auditId: createId('adt'), ...toRecordEntry(change, actor) });

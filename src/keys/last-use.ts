@@ -1,15 +1,10 @@
 // Records when each key was last used: in memory at each request, written in batches once a minute and on close.
 import type { ApiKeyUse } from '../store/api-key-rows.ts';
 
-export interface LastUse {
-  note(keyId: string, nowMs: number): void;
-  close(): Promise<void>;
-}
-
 /** Batches, so that other statements can run in between. */
 const usesAtOnceMax = 500;
 
-export function createLastUse(write: (uses: readonly ApiKeyUse[]) => Promise<void>, everyMs: number): LastUse {
+export function createLastUse(write: (uses: readonly ApiKeyUse[]) => Promise<void>, everyMs: number) {
   let noted = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
@@ -22,14 +17,14 @@ export function createLastUse(write: (uses: readonly ApiKeyUse[]) => Promise<voi
   };
 
   return {
-    note(keyId, nowMs) {
+    note(keyId: string, nowMs: number): void {
       noted.set(keyId, nowMs);
       timer ??= setTimeout(() => {
         // A lost time of last use does no harm; the next use is recorded again.
         writing = flush().catch(() => {});
       }, everyMs).unref();
     },
-    async close() {
+    async close(): Promise<void> {
       clearTimeout(timer);
       await writing;
       await flush();

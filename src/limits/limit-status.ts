@@ -1,4 +1,8 @@
-// How much of its limits a key has left: returned in the rate-limit headers of every response.
+// How much of its limits a key has left, and the headers of every response that report it
+// (draft-ietf-httpapi-ratelimit-headers):
+//
+//     RateLimit-Policy: "requests";q=600;w=60, "concurrency";q=20;qu="concurrent-requests"
+//     RateLimit: "requests";r=87;t=2                r: how many may come now; t: seconds until all may again
 import { type Rate, statusAt } from './gcra.ts';
 import type { KeyLimits } from './key-limits.ts';
 
@@ -31,4 +35,23 @@ export function toLimitStatus(limits: KeyLimits, fullAtUs: number, nowUs: number
   if (!left) return { limits, requests };
   const fullInSeconds = Math.ceil((left.endsMs - nowUs / 1000) / 1000);
   return { limits, requests, characters: { remaining: Math.max(0, left.characters), fullInSeconds } };
+}
+
+const monthSeconds = 30 * 24 * 3600;
+
+export function toRateLimitHeaders({
+  limits,
+  requests,
+  characters,
+}: LimitStatus): Record<'RateLimit-Policy' | 'RateLimit', string> {
+  const { requestsPerMinute, concurrency, charactersPerMonth } = limits;
+  const policies = [
+    `"requests";q=${requestsPerMinute};w=60`,
+    `"concurrency";q=${concurrency};qu="concurrent-requests"`,
+    ...(charactersPerMonth === undefined ? [] : [`"characters";q=${charactersPerMonth};w=${monthSeconds}`]),
+  ];
+  const item = (name: string, { remaining, fullInSeconds }: LimitStatus['requests']) =>
+    `"${name}";r=${remaining};t=${fullInSeconds}`;
+  const items = [item('requests', requests), ...(characters ? [item('characters', characters)] : [])];
+  return { 'RateLimit-Policy': policies.join(', '), RateLimit: items.join(', ') };
 }

@@ -1,9 +1,9 @@
 // The limits of API keys: requests per minute, characters per month, syntheses at once. Here is the contract, and the
 // limiter of a single process. The limits are checked in that order, and a rejected call is charged nothing.
+import { createSlotQueue, type Release, type SlotQueue, SlotTimeout } from '../concurrency/slot-queue.ts';
 import { Failure } from '../errors.ts';
 import { intervalOf, takeOne } from './gcra.ts';
 import type { KeyLimits } from './key-limits.ts';
-import { createKeySlots, type KeySlots } from './key-slots.ts';
 import { type LimitStatus, type ReportLimitStatus, rateOf, toLimitStatus } from './limit-status.ts';
 import { createMonthlyQuota, type MonthlyQuota, type QuotaCharge } from './monthly-quota.ts';
 import { tooManyAtOnce, tooManyRequests } from './rate-limit-failures.ts';
@@ -52,7 +52,7 @@ export interface LimiterOptions {
 interface Account {
   fullAtUs: number;
   quota: MonthlyQuota;
-  slots: KeySlots;
+  slots: SlotQueue;
 }
 
 /** How long a synthesis waits for a slot. */
@@ -97,15 +97,14 @@ export function createLimiter(options: LimiterOptions): Limiter {
       const account = accounts.open(caller.callerId);
       const limits = limitsHere(caller);
       let charge: QuotaCharge | undefined;
-      let hasSlot = false;
+      let release: Release | undefined;
       try {
         charge = await account.quota.take(chars, limits.charactersPerMonth);
-        hasSlot = await account.slots.take(limits.concurrency, slotWaitMs, signal);
-        if (!hasSlot) throw tooManyAtOnce(limits);
+        release = await takeSlot(account.slots, limits, signal);
         report(await statusOf(limits, account));
       } catch (error) {
         charge?.refund(chars);
-        if (hasSlot) account.slots.giveBack();
+        release?.();
         // The request is refunded where a limit rejects it, but not where its caller aborts it.
         if (error instanceof Failure && error.reason === 'rate_limit_exceeded') {
           account.fullAtUs -= intervalOf(rateOf(limits));
@@ -113,16 +112,16 @@ export function createLimiter(options: LimiterOptions): Limiter {
         }
         throw error;
       }
-      return toSynthesis(account, charge, chars);
+      return toSynthesis(charge, chars, release);
     },
 
-    running: async (callerId) => accounts.find(callerId)?.slots.running ?? 0,
+    running: async (callerId) => accounts.find(callerId)?.slots.held ?? 0,
   };
 }
 
 function createAccounts({ spentSince, now, share }: Required<LimiterOptions>, nowUs: () => number) {
   const accounts = new Map<string, Account>();
-  const isIdle = ({ fullAtUs, slots }: Account) => fullAtUs <= nowUs() && slots.running === 0;
+  const isIdle = ({ fullAtUs, slots }: Account) => fullAtUs <= nowUs() && slots.held === 0;
   return {
     find: (callerId: string) => accounts.get(callerId),
     open(callerId: string): Account {
@@ -132,21 +131,26 @@ function createAccounts({ spentSince, now, share }: Required<LimiterOptions>, no
         for (const [id, account] of accounts) if (isIdle(account)) accounts.delete(id);
       }
       const quota = createMonthlyQuota({ spentSince: (sinceMs) => spentSince(callerId, sinceMs), now, share });
-      const account = { fullAtUs: 0, quota, slots: createKeySlots() };
+      const account = { fullAtUs: 0, quota, slots: createSlotQueue() };
       accounts.set(callerId, account);
       return account;
     },
   };
 }
 
-function toSynthesis({ slots }: Account, charge: QuotaCharge, chars: number): Synthesis {
+const takeSlot = (slots: SlotQueue, limits: KeyLimits, signal: AbortSignal): Promise<Release> =>
+  slots.take({ slotsMax: limits.concurrency, waitMsMax: slotWaitMs, signal }).catch((error: unknown) => {
+    throw error instanceof SlotTimeout ? tooManyAtOnce(limits) : error;
+  });
+
+function toSynthesis(charge: QuotaCharge, chars: number, release: Release): Synthesis {
   let isOver = false;
   return {
     end(spokenChars) {
       if (isOver) return;
       isOver = true;
       charge.refund(chars - spokenChars);
-      slots.giveBack();
+      release();
     },
   };
 }

@@ -1,14 +1,8 @@
 // The monthly character quota of one key owner, counted in this process. The count of a month starts with what the usage
 // ledger has, and this process then adds what it speaks itself.
 import type { LeftOfMonth } from './limit-status.ts';
-import { monthAt } from './month.ts';
 import { checkFitsQuota, tooManyCharacters } from './rate-limit-failures.ts';
-
-export interface MonthlyQuota {
-  left(quota: number): Promise<LeftOfMonth>;
-  /** Charges the characters, or fails and charges none. Without a quota they are only counted. */
-  take(chars: number, quota: number | undefined): Promise<QuotaCharge>;
-}
+import { monthAt } from './usage-period.ts';
 
 export interface QuotaCharge {
   refund(chars: number): void;
@@ -28,7 +22,9 @@ interface CountedMonth {
   spent: Promise<{ before: number; chars: number }>;
 }
 
-export function createMonthlyQuota({ spentSince, now, share }: MonthlyQuotaOptions): MonthlyQuota {
+export type MonthlyQuota = ReturnType<typeof createMonthlyQuota>;
+
+export function createMonthlyQuota({ spentSince, now, share }: MonthlyQuotaOptions) {
   let month: CountedMonth | undefined;
 
   const currentMonth = (): CountedMonth => {
@@ -46,11 +42,12 @@ export function createMonthlyQuota({ spentSince, now, share }: MonthlyQuotaOptio
     before + Math.floor((quota - before) * share) - chars;
 
   return {
-    async left(quota) {
+    async left(quota: number): Promise<LeftOfMonth> {
       const { endsMs, spent } = currentMonth();
       return { characters: leftOf(quota, await spent), endsMs };
     },
-    async take(chars, quota) {
+    /** Charges the characters, or fails and charges none. Without a quota they are only counted. */
+    async take(chars: number, quota: number | undefined): Promise<QuotaCharge> {
       if (quota !== undefined) checkFitsQuota(chars, quota);
       // Without a quota, a month that was counted before still is: the key may get a quota again.
       const counted = quota === undefined ? month : currentMonth();

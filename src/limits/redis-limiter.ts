@@ -8,8 +8,7 @@ import { type Rate, takeOne } from './gcra.ts';
 import { rateOf } from './limit-status.ts';
 import type { Limiter, LimiterOptions } from './limiter.ts';
 import { tooManyRequests } from './rate-limit-failures.ts';
-import { createRedisAccounts } from './redis-account.ts';
-import { createRedisQuota } from './redis-quota.ts';
+import { createRedisAccounts, markEnded } from './redis-account.ts';
 import { createRedisSyntheses } from './redis-syntheses.ts';
 import { openSlotLeases } from './slot-leases.ts';
 
@@ -39,10 +38,9 @@ export interface RedisLimiterOptions extends Omit<LimiterOptions, 'share'> {
 }
 
 export function openRedisLimiter({ redis, prefix, fallback, spentSince, now }: RedisLimiterOptions): RedisLimiter {
-  const accounts = createRedisAccounts({ redis, prefix, replica: createId('rep'), now });
+  const accounts = createRedisAccounts({ redis, prefix, replica: createId('rep'), spentSince, now });
   const leases = openSlotLeases(redis, accounts);
-  const quota = createRedisQuota(accounts, spentSince);
-  const syntheses = createRedisSyntheses({ accounts, leases, quota });
+  const syntheses = createRedisSyntheses(accounts, leases);
   let decidedAlone = 0;
 
   const orFallback = async <T>(shared: () => Promise<T>, alone: (limiter: Limiter) => Promise<T>): Promise<T> => {
@@ -62,7 +60,7 @@ export function openRedisLimiter({ redis, prefix, fallback, spentSince, now }: R
           const rate = rateOf(caller.limits);
           const reply = await accounts.takeRequest(caller.callerId, caller.keyId, rate);
           if (reply.outcome === 'ended') throw new Failure('invalid_api_key');
-          report(await quota.statusOf(caller, reply));
+          report(await accounts.statusOf(caller, reply));
           if (reply.outcome === 'taken') return;
           throw tooManyRequests(caller.limits, takeOne(reply.fullAtUs, reply.nowUs, rate).waitUs);
         },
@@ -71,7 +69,7 @@ export function openRedisLimiter({ redis, prefix, fallback, spentSince, now }: R
 
     reportStatus: (caller, report) =>
       orFallback(
-        async () => report(await quota.statusOf(caller, await accounts.read(caller.callerId))),
+        async () => report(await accounts.statusOf(caller, await accounts.read(caller.callerId))),
         (alone) => alone.reportStatus(caller, report),
       ),
 
@@ -90,10 +88,7 @@ export function openRedisLimiter({ redis, prefix, fallback, spentSince, now }: R
         (alone) => alone.running(owner),
       ),
 
-    async markEnded(ownerId, keyId) {
-      // Without Redis, the other replicas read it from the database within half a second.
-      await accounts.markEnded(ownerId, keyId).catch(() => {});
-    },
+    markEnded: (ownerId, keyId) => markEnded({ redis, prefix }, ownerId, keyId),
     async takeAttempt(address, rate) {
       const { fullAtUs, nowUs } = await accounts.takeRequest(`address ${address}`, '', rate);
       return fullAtUs - nowUs;

@@ -9,9 +9,8 @@ export const redisSettings = {
     name: 'SONANT_REDIS_URL',
     help: 'Redis or Valkey where replicas share limits, revocations and running syntheses; default: nothing is shared',
     allowed: 'a URL such as redis://host:6379/0, rediss://user:password@host:6380 or unix:///run/redis.sock',
-    fallback: '',
     secret: true,
-    isAllowed: (given) => given === '' || (/^(rediss?:\/\/[^/]|unix:\/\/.*\/)/.test(given) && URL.canParse(given)),
+    isAllowed: (given) => /^(rediss?:\/\/[^/]|unix:\/\/.*\/)/.test(given) && URL.canParse(given),
   }),
   redisPrefix: textSetting({
     name: 'SONANT_REDIS_PREFIX',

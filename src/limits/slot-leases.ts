@@ -4,17 +4,6 @@
 import type { Redis } from '../redis/redis.ts';
 import type { RedisAccounts, Slot } from './redis-account.ts';
 
-export interface SlotLeases {
-  /** Renews the lease of the slot from now on. */
-  hold(owner: string, slot: Slot): void;
-  /** Frees a slot of which it is unknown whether Redis holds it. */
-  drop(owner: string, slot: Slot): void;
-  /** Settles when Redis has freed the slot, or is away. */
-  end(owner: string, slot: Slot, spokenChars: number): Promise<void>;
-  /** Settles when Redis has freed all slots that have ended. */
-  close(): Promise<void>;
-}
-
 interface OwnerSlots {
   held: Set<Slot>;
   /** Freed here, but not yet in Redis. */
@@ -27,7 +16,9 @@ const renewEveryMs = 10_000;
 const slotsAtOnce = 500;
 const ownersAtOnce = 20;
 
-export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts: RedisAccounts): SlotLeases {
+export type SlotLeases = ReturnType<typeof openSlotLeases>;
+
+export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts: RedisAccounts) {
   const owners = new Map<string, OwnerSlots>();
   const pending = new Set<Promise<unknown>>();
 
@@ -64,6 +55,7 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
   const timer = setInterval(() => track(synchronizeAll()), renewEveryMs).unref();
   redis.onBack(() => track(synchronizeAll()));
 
+  /** Frees a slot of which it is unknown whether Redis holds it. */
   const drop = (owner: string, slot: Slot) => {
     const { held, dropped } = slotsOf(owner);
     held.delete(slot);
@@ -72,13 +64,12 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
   };
 
   return {
-    hold: (owner, slot) => void slotsOf(owner).held.add(slot),
+    /** Renews the lease of the slot from now on. */
+    hold: (owner: string, slot: Slot) => void slotsOf(owner).held.add(slot),
     drop,
-    end(owner, slot, spokenChars) {
-      if (redis.isAway) {
-        drop(owner, slot);
-        return Promise.resolve();
-      }
+    /** Settles when Redis has freed the slot, or is away. */
+    async end(owner: string, slot: Slot, spokenChars: number): Promise<void> {
+      if (redis.isAway) return drop(owner, slot);
       slotsOf(owner).held.delete(slot);
       removeIdle(owner);
       const ended = accounts.endSlot(owner, slot, spokenChars).then(
@@ -86,8 +77,9 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
         () => drop(owner, slot),
       );
       track(ended);
-      return ended;
+      await ended;
     },
+    /** Settles when Redis has freed all slots that have ended. */
     async close() {
       clearInterval(timer);
       await Promise.all(pending);

@@ -2,17 +2,14 @@
 // transaction. `add` settles after the write, so what a caller knows to be spoken is in the ledger.
 import type { UsageRow, UsageRows } from '../store/usage-rows.ts';
 
-export interface UsageLedger {
-  /** Settles when it is written. */
-  add(spoken: UsageRow): Promise<void>;
-}
-
 interface Batch {
   sums: Map<string, UsageRow>;
   written: Promise<void>;
 }
 
-export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>): UsageLedger {
+export type UsageLedger = ReturnType<typeof createUsageLedger>;
+
+export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>) {
   let batch: Batch | undefined;
 
   const openBatch = (): Batch => {
@@ -27,7 +24,8 @@ export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>): UsageLedger 
   };
 
   return {
-    add(spoken) {
+    /** Settles when it is written. */
+    add(spoken: UsageRow): Promise<void> {
       batch ??= openBatch();
       const { keyId, voiceId, day } = spoken;
       const name = JSON.stringify([keyId, voiceId, day]);

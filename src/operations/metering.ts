@@ -6,8 +6,8 @@
 import { audioFormats } from '../audio/formats.ts';
 import type { Delivered } from '../delivery/delivery.ts';
 import type { Limiter } from '../limits/limiter.ts';
-import { dayOf } from '../limits/usage-day.ts';
 import type { UsageLedger } from '../limits/usage-ledger.ts';
+import { dayOf } from '../limits/usage-period.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import { countChars } from '../text/chars.ts';

@@ -2,7 +2,7 @@
 // descend from it.
 
 import { Failure, type FieldViolation } from '../errors.ts';
-import { dayOf, isDay } from '../limits/usage-day.ts';
+import { dayOf, isDay } from '../limits/usage-period.ts';
 import { type UsageGroup, type UsageRows, type UsageSum, usageGroups } from '../store/usage-rows.ts';
 import type { Call } from './call.ts';
 

@@ -11,16 +11,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../errors.ts';
 import { type Redis, RedisAway, toScript } from './redis.ts';
 
-export interface Relay {
-  /** Questions about the resource are sent to this replica until it is withdrawn. */
-  offer(resource: string): void;
-  withdraw(resource: string): void;
-  /** Answers the questions of other replicas. Where `answer` throws, the asking replica gets no answer. */
-  serve(answer: (question: string) => Promise<Answer>): void;
-  /** Asks the replica that has the resource; undefined where none has. A Failure where it cannot be asked now. */
-  ask(resource: string, question: string): Promise<Answer | undefined>;
-}
-
 export interface Answer {
   head: string;
   /** Throws where the stream is cut off. */
@@ -69,7 +59,9 @@ const cut: Entry = ['cut', ''];
 /** The reader has deleted its stream, or let it expire. */
 class ReaderGone extends Error {}
 
-export function createRedisRelay({ redis, prefix, onFault, askMs = usualAskMs }: RedisRelayOptions): Relay {
+export type Relay = ReturnType<typeof createRedisRelay>;
+
+export function createRedisRelay({ redis, prefix, onFault, askMs = usualAskMs }: RedisRelayOptions) {
   const replica = randomUUID();
   const channelOf = (other: string) => `${prefix}relay:${other}`;
   const resourceKey = (resource: string) => `${prefix}relay:has:${resource}`;
@@ -99,13 +91,15 @@ export function createRedisRelay({ redis, prefix, onFault, askMs = usualAskMs }:
   };
 
   return {
-    // While Redis is away, the resource can be read at this replica only.
-    offer: (resource) => void redis.run(set, [resourceKey(resource)], [replica, offerMs]).catch(() => {}),
-    withdraw: (resource) => void redis.run(del, [resourceKey(resource)], []).catch(() => {}),
-    serve(open) {
+    /** Questions about the resource are sent to this replica until it is withdrawn; none are while Redis is away. */
+    offer: (resource: string): void => void redis.run(set, [resourceKey(resource)], [replica, offerMs]).catch(() => {}),
+    withdraw: (resource: string): void => void redis.run(del, [resourceKey(resource)], []).catch(() => {}),
+    /** Answers the questions of other replicas. Where `answer` throws, the asking replica gets no answer. */
+    serve(open: (question: string) => Promise<Answer>): void {
       answer = open;
     },
-    async ask(resource, question) {
+    /** Asks the replica that has the resource; undefined where none has. A Failure where it cannot be asked now. */
+    async ask(resource: string, question: string): Promise<Answer | undefined> {
       if (asks >= asksMax) throw new Failure('overloaded');
       asks++;
       try {

@@ -4,21 +4,6 @@
 import { createHash } from 'node:crypto';
 import type { Redis as Client, RedisOptions as ClientOptions } from 'ioredis';
 
-export interface Redis {
-  /** Returns the result of the script. A call that rejects may have run all the same. */
-  run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
-  /** Receives what is published on the channel, except while the connection is down. */
-  listen(channel: string, receive: (message: string) => void): void;
-  /** A connection of its own, for commands that block for less than `silenceMs`. It does not reconnect. */
-  connect(options: { silenceMs: number }): RedisConnection;
-  readonly isAway: boolean;
-  /** How often it went away since it was opened. */
-  readonly outages: number;
-  /** `callback` runs when the server is back, before any call is let through. */
-  onBack(callback: () => void): void;
-  close(): void;
-}
-
 export interface RedisConnection {
   /** Rejects with `RedisAway` where the connection fails or is closed. */
   call(command: string, ...args: (string | number)[]): Promise<unknown>;
@@ -63,13 +48,14 @@ const openMs = 500;
 export const toScript = (lua: string): RedisScript => ({ lua, sha: createHash('sha1').update(lua).digest('hex') });
 
 export async function openRedis(options: RedisOptions): Promise<Redis> {
-  const redis = new SharedRedis(await connectRedis(options.url), options);
+  const redis = new Redis(await connectRedis(options.url), options);
   await redis.open();
   return redis;
 }
 
-class SharedRedis implements Redis {
+export class Redis {
   isAway = true;
+  /** How often it went away since it was opened. */
   outages = 0;
   readonly #client: Client;
   readonly #options: RedisOptions;
@@ -105,6 +91,7 @@ class SharedRedis implements Redis {
     if (onBack) this.onBack(onBack);
   }
 
+  /** Returns the result of the script. A call that rejects may have run all the same. */
   async run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     if (this.isAway) throw new RedisAway(this.#cause);
     try {
@@ -115,6 +102,7 @@ class SharedRedis implements Redis {
     }
   }
 
+  /** Receives what is published on the channel, except while the connection is down. */
   listen(channel: string, receive: (message: string) => void): void {
     this.#listener ??= this.#duplicate({ maxRetriesPerRequest: null });
     this.#listener.on('message', (from, message) => {
@@ -123,6 +111,7 @@ class SharedRedis implements Redis {
     this.#listener.subscribe(channel).catch(() => {});
   }
 
+  /** A connection of its own, for commands that block for less than `silenceMs`. It does not reconnect. */
   connect({ silenceMs }: { silenceMs: number }): RedisConnection {
     // RESP3 would return maps, such as the reply of XREAD, in another form.
     const client = this.#duplicate({ protocol: 2, socketTimeout: silenceMs, retryStrategy: () => null });
@@ -138,6 +127,7 @@ class SharedRedis implements Redis {
     };
   }
 
+  /** `callback` runs when the server is back, before any call is let through. */
   onBack(callback: () => void): void {
     this.#onBack.push(callback);
   }

@@ -3,7 +3,7 @@
 import type { DescService } from '@bufbuild/protobuf';
 import { Code, ConnectError, type HandlerContext, type Interceptor } from '@connectrpc/connect';
 import { Failure, toFailure } from '../errors.ts';
-import { toRateLimitHeaders } from '../limits/rate-limit-headers.ts';
+import { toRateLimitHeaders } from '../limits/limit-status.ts';
 import { requestBytesMax } from '../net/limits.ts';
 import { apiVersion, toRequestId } from '../net/request-id.ts';
 import { callerLeft } from '../operations/call.ts';

@@ -8,20 +8,16 @@ import { createHash } from 'node:crypto';
 
 export type SealUse = 'login' | 'session' | 'access' | 'ticket';
 
-export interface Seal {
-  /** Encrypts facts into a token that is valid for so many seconds. */
-  close(use: SealUse, facts: Readonly<Record<string, unknown>>, seconds: number): Promise<string>;
-  /** The facts of a token; undefined if it is for another use, was not created here, was changed, or has expired. */
-  open(use: SealUse, text: string | undefined): Promise<Readonly<Record<string, unknown>> | undefined>;
-}
-
 /** Tokens that clients send are short; a ticket contains the text to speak, and stays in the database. */
 const textCharsMax: Readonly<Record<SealUse, number>> = { login: 4096, session: 4096, access: 4096, ticket: 1 << 20 };
 
-export function createSeal(secret: string): Seal {
+export type Seal = ReturnType<typeof createSeal>;
+
+export function createSeal(secret: string) {
   const key = createHash('sha256').update(`sonant seal ${secret}`).digest();
   return {
-    async close(use, facts, seconds) {
+    /** Encrypts facts into a token that is valid for so many seconds. */
+    async close(use: SealUse, facts: Readonly<Record<string, unknown>>, seconds: number): Promise<string> {
       const { EncryptJWT } = await import('jose');
       return new EncryptJWT({ ...facts, use })
         .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
@@ -29,7 +25,8 @@ export function createSeal(secret: string): Seal {
         .setExpirationTime(`${seconds}s`)
         .encrypt(key);
     },
-    async open(use, text) {
+    /** The facts of a token; undefined if it is for another use, was not created here, was changed, or has expired. */
+    async open(use: SealUse, text: string | undefined): Promise<Readonly<Record<string, unknown>> | undefined> {
       if (!text || text.length > textCharsMax[use]) return undefined;
       const { jwtDecrypt } = await import('jose');
       const options = { contentEncryptionAlgorithms: ['A256GCM'], keyManagementAlgorithms: ['dir'] };

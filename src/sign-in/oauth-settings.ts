@@ -11,24 +11,20 @@ export const oauthSettings = {
     name: 'SONANT_OIDC_ISSUER',
     help: 'OpenID Connect issuer where people sign in at /oauth/get-key; without it, keys are made with sonant key',
     allowed: 'an https URL (http on this machine alone)',
-    fallback: '',
-    isAllowed: (given) => given === '' || isWebUrl(given),
+    isAllowed: isWebUrl,
   }),
   oidcClientId: textSetting({
     name: 'SONANT_OIDC_CLIENT_ID',
     help: 'Id that Sonant has at the issuer; its redirect URI is SONANT_BASE_URL/oauth/callback',
-    fallback: '',
   }),
   oidcClientSecret: textSetting({
     name: 'SONANT_OIDC_CLIENT_SECRET',
     help: 'Secret that Sonant has at the issuer; empty for a public client',
-    fallback: '',
     secret: true,
   }),
   oidcAudience: textSetting({
     name: 'SONANT_OIDC_AUDIENCE',
     help: "Audience that the issuer's tokens must name to be exchanged; default: the client id",
-    fallback: '',
   }),
   oidcSubjects: listSetting({
     name: 'SONANT_OIDC_SUBJECTS',
@@ -68,8 +64,7 @@ export const oauthSettings = {
     name: 'SONANT_SECRET',
     help: 'Secret that seals sign-in cookies and tokens; the same for all replicas; default: generated and stored in the data folder',
     allowed: `empty, or at least ${secretCharsMin} characters`,
-    fallback: '',
     secret: true,
-    isAllowed: (given) => given === '' || given.length >= secretCharsMin,
+    isAllowed: (given) => given.length >= secretCharsMin,
   }),
 };

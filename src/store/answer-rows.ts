@@ -16,21 +16,14 @@ export interface AnswerRow {
   untilMs: number;
 }
 
-export interface AnswerRows {
-  /** Adds the row, unless an unexpired row with its owner and name exists; returns that row then. */
-  begin(row: AnswerRow, nowMs: number): Promise<AnswerRow | undefined>;
-  finish(row: AnswerRow): Promise<void>;
-  delete(ownerId: string, name: string): Promise<void>;
-  deleteBySubject(ownerId: string, subject: string): Promise<void>;
-  /** Deletes at most `limit` expired rows. */
-  deleteExpired(nowMs: number, limit: number): Promise<void>;
-}
-
 const columns = createColumns<AnswerRow>('answers', ['ownerId', 'name', 'fingerprint', 'answer', 'subject', 'untilMs']);
 
-export function createAnswerRows(store: RowStore): AnswerRows {
+export type AnswerRows = ReturnType<typeof createAnswerRows>;
+
+export function createAnswerRows(store: RowStore) {
   return {
-    async begin(row, nowMs) {
+    /** Adds the row, unless an unexpired row with its owner and name exists; returns that row then. */
+    async begin(row: AnswerRow, nowMs: number): Promise<AnswerRow | undefined> {
       const begin = `${columns.insert} on conflict (owner_id, name) do update set fingerprint = $3, answer = $4, subject = $5, until_ms = $6
         where answers.until_ms <= $7 returning owner_id`;
       const sql = `${columns.select} where owner_id = $1 and name = $2`;
@@ -42,17 +35,18 @@ export function createAnswerRows(store: RowStore): AnswerRows {
         if (before) return before;
       }
     },
-    async finish({ ownerId, name, answer, subject, untilMs }) {
+    async finish({ ownerId, name, answer, subject, untilMs }: AnswerRow): Promise<void> {
       const sql = 'update answers set answer = $3, subject = $4, until_ms = $5 where owner_id = $1 and name = $2';
       await store.query(sql, ownerId, name, answer, subject, untilMs);
     },
-    async delete(ownerId, name) {
+    async delete(ownerId: string, name: string): Promise<void> {
       await store.query('delete from answers where owner_id = $1 and name = $2', ownerId, name);
     },
-    async deleteBySubject(ownerId, subject) {
+    async deleteBySubject(ownerId: string, subject: string): Promise<void> {
       await store.query('delete from answers where owner_id = $1 and subject = $2', ownerId, subject);
     },
-    async deleteExpired(nowMs, limit) {
+    /** Deletes at most `limit` expired rows. */
+    async deleteExpired(nowMs: number, limit: number): Promise<void> {
       const expired = 'select owner_id, name from answers where until_ms <= $1 limit $2';
       await store.query(`delete from answers where (owner_id, name) in (${expired})`, nowMs, limit);
     },

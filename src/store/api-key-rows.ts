@@ -3,7 +3,7 @@
 // are one transaction.
 import { type AuditRow, addAudit } from './audit-rows.ts';
 import { createColumns } from './columns.ts';
-import type { RowStore, Rows } from './row-store.ts';
+import type { RowStore, Rows, Transaction } from './row-store.ts';
 
 export interface ApiKeyRow {
   keyId: string;
@@ -62,31 +62,13 @@ export type ApiKeyChange = Partial<
   >
 >;
 
-export interface ApiKeyRows {
-  /** Adds the row; returns false if its id part is taken. */
-  add(row: ApiKeyRow, audit: AuditRow): Promise<boolean>;
-  /** Adds the row if the table is empty; returns whether it did. */
-  addFirst(row: ApiKeyRow, audit: AuditRow): Promise<boolean>;
-  isEmpty(): Promise<boolean>;
-  find(idPart: string): Promise<ApiKeyRow | undefined>;
-  findById(keyId: string, range: KeyRange): Promise<ApiKeyRow | undefined>;
-  /** Whether the key exists and is neither revoked nor expired. */
-  isInForce(keyId: string, nowMs: number): Promise<boolean>;
-  /** Newest first; `beforeKeyId` is the last key of the page before. */
-  list(range: KeyRange, limit: number, beforeKeyId?: string): Promise<ApiKeyRow[]>;
-  /**
-   * Applies the change that `decide` returns for the current row, and adds a second row if `decide` returns one. Returns
-   * the changed row; undefined if it is not in the range.
-   */
-  change(keyId: string, range: KeyRange, decide: (row: ApiKeyRow) => ApiKeyDecision): Promise<ApiKeyRow | undefined>;
-  noteUses(uses: readonly ApiKeyUse[]): Promise<void>;
-}
-
 export interface ApiKeyDecision {
   change: ApiKeyChange;
   added?: ApiKeyRow;
   audit: AuditRow;
 }
+
+type Decide = (row: ApiKeyRow) => ApiKeyDecision;
 
 const columns = createColumns<ApiKeyRow>('api_keys', [
   'keyId',
@@ -138,56 +120,68 @@ async function findById(rows: Rows, keyId: string, range: KeyRange): Promise<Api
   return row;
 }
 
-export function createApiKeyRows(store: RowStore): ApiKeyRows {
+async function applyChange(
+  rows: Transaction,
+  keyId: string,
+  range: KeyRange,
+  decide: Decide,
+): Promise<ApiKeyRow | undefined> {
+  const row = await findById(rows, keyId, range);
+  if (!row) return undefined;
+  const { change, added, audit } = decide(row);
+  const properties = Object.keys(change) as (keyof ApiKeyChange)[];
+  if (properties.length > 0) {
+    const { names, valuesOf } = createColumns<ApiKeyChange & ApiKeyRow>('api_keys', properties);
+    const sets = names.map((name, i) => `${name} = $${i + 2}`);
+    const sql = `update api_keys set ${sets.join(', ')} where key_id = $1`;
+    await rows.query(sql, keyId, ...valuesOf({ ...row, ...change }));
+  }
+  if (added && !(await insert(rows, added))) throw new Error('two keys were given one id part');
+  await addAudit(rows, audit);
+  await rows.notify('keys');
+  return { ...row, ...change };
+}
+
+export type ApiKeyRows = ReturnType<typeof createApiKeyRows>;
+
+export function createApiKeyRows(store: RowStore) {
   const durable = true;
   return {
-    add: (row, audit) => store.transaction((rows) => insertAudited(rows, row, audit), { durable }),
-    addFirst: (row, audit) =>
+    /** Adds the row; returns false if its id part is taken. */
+    add: (row: ApiKeyRow, audit: AuditRow): Promise<boolean> =>
+      store.transaction((rows) => insertAudited(rows, row, audit), { durable }),
+    /** Adds the row if the table is empty; returns whether it did. */
+    addFirst: (row: ApiKeyRow, audit: AuditRow): Promise<boolean> =>
       store.transaction(async (rows) => (await rows.query(anyRow)).length === 0 && insertAudited(rows, row, audit), {
         durable,
       }),
-    isEmpty: async () => (await store.query(anyRow)).length === 0,
-    async find(idPart) {
+    isEmpty: async (): Promise<boolean> => (await store.query(anyRow)).length === 0,
+    async find(idPart: string): Promise<ApiKeyRow | undefined> {
       const [row] = await store.query<ApiKeyRow>(`${columns.select} where id_part = $1`, idPart);
       return row;
     },
-    findById: (keyId, range) => findById(store, keyId, range),
-    async isInForce(keyId, nowMs) {
+    findById: (keyId: string, range: KeyRange): Promise<ApiKeyRow | undefined> => findById(store, keyId, range),
+    /** Whether the key exists and is neither revoked nor expired. */
+    async isInForce(keyId: string, nowMs: number): Promise<boolean> {
       const sql = `select key_id from api_keys
         where key_id = $1 and revoked_at_ms is null and (expires_at_ms is null or expires_at_ms > $2)`;
       return (await store.query(sql, keyId, nowMs)).length > 0;
     },
-    list(range, limit, beforeKeyId = afterAllKeyIds) {
+    /** Newest first; `beforeKeyId` is the last key of the page before. */
+    list(range: KeyRange, limit: number, beforeKeyId = afterAllKeyIds): Promise<ApiKeyRow[]> {
       // Without the condition, all keys are listed by the primary key alone.
       const condition = range.path === '' ? '' : `and ${inRange(3)}`;
       const values = range.path === '' ? [] : rangeValues(range);
       const sql = `${columns.select} where key_id < $1 ${condition} order by key_id desc limit $2`;
       return store.query(sql, beforeKeyId, limit, ...values);
     },
-    change: (keyId, range, decide) =>
-      store.transaction(
-        async (rows) => {
-          const row = await findById(rows, keyId, range);
-          if (!row) return undefined;
-          const { change, added, audit } = decide(row);
-          const properties = Object.keys(change) as (keyof ApiKeyChange)[];
-          if (properties.length > 0) {
-            const { names, valuesOf } = createColumns<ApiKeyChange & ApiKeyRow>('api_keys', properties);
-            const sets = names.map((name, i) => `${name} = $${i + 2}`);
-            await rows.query(
-              `update api_keys set ${sets.join(', ')} where key_id = $1`,
-              keyId,
-              ...valuesOf({ ...row, ...change }),
-            );
-          }
-          if (added && !(await insert(rows, added))) throw new Error('two keys were given one id part');
-          await addAudit(rows, audit);
-          await rows.notify('keys');
-          return { ...row, ...change };
-        },
-        { durable },
-      ),
-    noteUses: (uses) =>
+    /**
+     * Applies the change that `decide` returns for the current row, and adds a second row if `decide` returns one. Returns
+     * the changed row; undefined if it is not in the range.
+     */
+    change: (keyId: string, range: KeyRange, decide: Decide): Promise<ApiKeyRow | undefined> =>
+      store.transaction((rows) => applyChange(rows, keyId, range, decide), { durable }),
+    noteUses: (uses: readonly ApiKeyUse[]): Promise<void> =>
       store.transaction(
         async (rows) => {
           const sql =

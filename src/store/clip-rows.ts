@@ -25,26 +25,6 @@ export interface ClipRow {
   deletedAtMs: number | null;
 }
 
-export interface ClipRows {
-  add(clip: Omit<ClipRow, 'deletedAtMs'>): Promise<void>;
-  /** Finds expired and deleted clips too. */
-  find(clipId: string): Promise<ClipRow | undefined>;
-  /** Whether the clip exists and is neither expired nor deleted. */
-  isAlive(clipId: string): Promise<boolean>;
-  /** The owner's newest clip with this cache key that does not expire before `untilMs`. */
-  findCached(ownerId: string, cacheKey: string, untilMs: number): Promise<ClipRow | undefined>;
-  /** Expires the owner's clip now; undefined if the owner has no such live clip. */
-  markDeleted(clipId: string, ownerId: string, nowMs: number): Promise<ClipRow | undefined>;
-  /** Expires at most `limit` clips of a voice that were made before then; returns how many. */
-  expireOfVoice(voiceId: string, madeBeforeMs: number, limit: number): Promise<number>;
-  /** Ids of expired clips whose files are not purged yet, oldest first. */
-  listExpired(nowMs: number, limit: number): Promise<string[]>;
-  /** Records that their files are purged. */
-  markPurged(clipIds: readonly string[], nowMs: number): Promise<void>;
-  /** Deletes at most `limit` rows whose files were purged before then; returns how many. */
-  deletePurged(beforeMs: number, limit: number): Promise<number>;
-}
-
 const columns = createColumns<ClipRow>('clips', [
   'clipId',
   'ownerId',
@@ -61,20 +41,25 @@ const columns = createColumns<ClipRow>('clips', [
   'expiresAtMs',
   'deletedAtMs',
 ]);
-export function createClipRows(store: RowStore): ClipRows {
+export type ClipRows = ReturnType<typeof createClipRows>;
+
+export function createClipRows(store: RowStore) {
   return {
-    async add(clip) {
+    async add(clip: Omit<ClipRow, 'deletedAtMs'>): Promise<void> {
       await store.query(columns.insert, ...columns.valuesOf({ ...clip, deletedAtMs: null }));
     },
-    async find(clipId) {
+    /** Finds expired and deleted clips too. */
+    async find(clipId: string): Promise<ClipRow | undefined> {
       const [clip] = await store.query<ClipRow>(`${columns.select} where clip_id = $1`, clipId);
       return clip;
     },
-    async isAlive(clipId) {
+    /** Whether the clip exists and is neither expired nor deleted. */
+    async isAlive(clipId: string): Promise<boolean> {
       const sql = 'select clip_id from clips where clip_id = $1 and expires_at_ms > $2';
       return (await store.query(sql, clipId, Date.now())).length > 0;
     },
-    async findCached(ownerId, cacheKey, untilMs) {
+    /** The owner's newest clip with this cache key that does not expire before `untilMs`. */
+    async findCached(ownerId: string, cacheKey: string, untilMs: number): Promise<ClipRow | undefined> {
       const [clip] = await store.query<ClipRow>(
         `${columns.select} where owner_id = $1 and cache_key = $2 and expires_at_ms > $3
           order by created_at_ms desc limit 1`,
@@ -84,7 +69,8 @@ export function createClipRows(store: RowStore): ClipRows {
       );
       return clip;
     },
-    async markDeleted(clipId, ownerId, nowMs) {
+    /** Expires the owner's clip now; undefined if the owner has no such live clip. */
+    async markDeleted(clipId: string, ownerId: string, nowMs: number): Promise<ClipRow | undefined> {
       const [clip] = await store.query<ClipRow>(
         `update clips set deleted_at_ms = $3, expires_at_ms = $3
           where clip_id = $1 and owner_id = $2 and expires_at_ms > $3 returning ${columns.returned}`,
@@ -94,19 +80,22 @@ export function createClipRows(store: RowStore): ClipRows {
       );
       return clip;
     },
-    async expireOfVoice(voiceId, madeBeforeMs, limit) {
+    /** Expires at most `limit` clips of a voice that were made before then; returns how many. */
+    async expireOfVoice(voiceId: string, madeBeforeMs: number, limit: number): Promise<number> {
       const sql = `update clips set deleted_at_ms = $3, expires_at_ms = $3 where clip_id in
         (select clip_id from clips where voice_id = $1 and purged_at_ms is null and expires_at_ms > $3
           and created_at_ms < $2 limit $4) returning clip_id`;
       return (await store.query(sql, voiceId, madeBeforeMs, Date.now(), limit)).length;
     },
-    async listExpired(nowMs, limit) {
+    /** Ids of expired clips whose files are not purged yet, oldest first. */
+    async listExpired(nowMs: number, limit: number): Promise<string[]> {
       const sql = `select clip_id as "clipId" from clips where purged_at_ms is null and expires_at_ms <= $1
         order by expires_at_ms limit $2`;
       const clips = await store.query<{ clipId: string }>(sql, nowMs, limit);
       return clips.map(({ clipId }) => clipId);
     },
-    markPurged: (clipIds, nowMs) =>
+    /** Records that their files are purged. */
+    markPurged: (clipIds: readonly string[], nowMs: number): Promise<void> =>
       store.transaction(
         async (rows) => {
           const sql = 'update clips set purged_at_ms = $2 where clip_id = $1 and purged_at_ms is null';
@@ -114,7 +103,8 @@ export function createClipRows(store: RowStore): ClipRows {
         },
         { blind: true },
       ),
-    async deletePurged(beforeMs, limit) {
+    /** Deletes at most `limit` rows whose files were purged before then; returns how many. */
+    async deletePurged(beforeMs: number, limit: number): Promise<number> {
       const sql = `delete from clips where clip_id in
         (select clip_id from clips where purged_at_ms < $1 limit $2) returning clip_id`;
       return (await store.query(sql, beforeMs, limit)).length;

@@ -6,8 +6,7 @@ export const databaseSettings = {
     name: 'SONANT_DATABASE_URL',
     help: 'PostgreSQL database, as postgres://user:password@host/name; default: SQLite, the file sonant.db in the data folder',
     allowed: 'a URL that begins with postgres://',
-    fallback: '',
-    isAllowed: (given) => given === '' || /^postgres(ql)?:\/\/./.test(given),
+    isAllowed: (given) => /^postgres(ql)?:\/\/./.test(given),
     secret: true,
   }),
   databasePool: integerSetting({

@@ -2,13 +2,11 @@
 // the same secret, and reveals nothing of it.
 import type { RowStore } from './row-store.ts';
 
-export interface FingerprintRows {
-  /** Stores it if there is none yet, or if `replaces` is set; returns the one that is stored. */
-  record(name: string, fingerprint: string, replaces: boolean): Promise<string>;
-}
+export type FingerprintRows = ReturnType<typeof createFingerprintRows>;
 
-export const createFingerprintRows = (store: RowStore): FingerprintRows => ({
-  async record(name, fingerprint, replaces) {
+export const createFingerprintRows = (store: RowStore) => ({
+  /** Stores it if there is none yet, or if `replaces` is set; returns the one that is stored. */
+  async record(name: string, fingerprint: string, replaces: boolean): Promise<string> {
     const onConflict = replaces ? 'do update set fingerprint = excluded.fingerprint' : 'do nothing';
     const insert = `insert into fingerprints (name, fingerprint) values ($1, $2) on conflict (name) ${onConflict}`;
     await store.query(insert, name, fingerprint);

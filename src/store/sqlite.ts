@@ -23,13 +23,11 @@ const checkpointAgainMs = 200;
 /** "SNNT" in the header of the file marks it as a database of Sonant. */
 const applicationId = 0x534e4e54;
 
-export interface SqliteOptions {
-  /** Opens the file exclusively; fails if another process has it open. */
-  isExclusive?: boolean;
-}
-
-/** Opens the database in `file`, creates it if it is missing, and migrates its schema. */
-export async function openSqlite(file: string, { isExclusive = false }: SqliteOptions = {}): Promise<RowStore> {
+/**
+ * Opens the database in `file`, creates it if it is missing, and migrates its schema. With `isExclusive` it fails if
+ * another process has the file open.
+ */
+export async function openSqlite(file: string, { isExclusive = false } = {}): Promise<RowStore> {
   let database: Database.Database | undefined;
   try {
     createPrivateFile(file);

@@ -12,18 +12,18 @@ export interface TicketRow {
   expiresAtMs: number;
 }
 
-export interface TicketRows {
-  /** Adds it, unless the unused tickets of its key, or of all keys, would then exceed their limit of characters. */
-  add(ticket: TicketRow, limits: { ofKey: number; ofAll: number }, nowMs: number): Promise<'added' | 'key' | 'all'>;
-  /** Uses the ticket and returns it; undefined if there is none or it has expired. */
-  take(ticketId: string, nowMs: number): Promise<TicketRow | undefined>;
-}
-
 const columns = createColumns<TicketRow>('tickets', ['ticketId', 'keyId', 'chars', 'sealed', 'expiresAtMs']);
 
-export function createTicketRows(store: RowStore): TicketRows {
+export type TicketRows = ReturnType<typeof createTicketRows>;
+
+export function createTicketRows(store: RowStore) {
   return {
-    add: (ticket, limits, nowMs) =>
+    /** Adds it, unless the unused tickets of its key, or of all keys, would then exceed their limit of characters. */
+    add: (
+      ticket: TicketRow,
+      limits: { ofKey: number; ofAll: number },
+      nowMs: number,
+    ): Promise<'added' | 'key' | 'all'> =>
       store.transaction(async (rows) => {
         await rows.query('delete from tickets where expires_at_ms <= $1', nowMs);
         const sum = `select coalesce(sum(chars), 0) as "ofAll",
@@ -34,7 +34,8 @@ export function createTicketRows(store: RowStore): TicketRows {
         await rows.query(columns.insert, ...columns.valuesOf(ticket));
         return 'added';
       }),
-    async take(ticketId, nowMs) {
+    /** Uses the ticket and returns it; undefined if there is none or it has expired. */
+    async take(ticketId: string, nowMs: number): Promise<TicketRow | undefined> {
       const sql = `delete from tickets where ticket_id = $1 and expires_at_ms > $2 returning ${columns.returned}`;
       const [ticket] = await store.query<TicketRow>(sql, ticketId, nowMs);
       return ticket;

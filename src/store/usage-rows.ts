@@ -29,15 +29,6 @@ export interface UsageSum extends Pick<UsageRow, 'requests' | 'characters' | 'au
   group: string;
 }
 
-export interface UsageRows {
-  /** Adds the numbers to the rows that exist; all or nothing. */
-  addAll(spoken: readonly UsageRow[]): Promise<void>;
-  /** Of all keys of the owner, replaced ones included. */
-  charactersSince(ownerId: string, day: string): Promise<number>;
-  /** Days in ascending order; keys and voices by characters, most first. */
-  sum(query: UsageQuery): Promise<UsageSum[]>;
-}
-
 const columnOf: Readonly<Record<UsageGroup, string>> = { key: 'u.key_id', voice: 'u.voice_id', day: 'u.day' };
 const sums = `cast(sum(u.requests) as bigint) as "requests", cast(sum(u.characters) as bigint) as "characters",
   cast(sum(u.audio_ms) as bigint) as "audioMs"`;
@@ -53,9 +44,12 @@ async function addOne(rows: Rows, spoken: UsageRow): Promise<void> {
   await rows.query(sql, keyId, voiceId, day, requests, characters, audioMs);
 }
 
-export function createUsageRows(store: RowStore): UsageRows {
+export type UsageRows = ReturnType<typeof createUsageRows>;
+
+export function createUsageRows(store: RowStore) {
   return {
-    async addAll(all) {
+    /** Adds the numbers to the rows that exist; all or nothing. */
+    async addAll(all: readonly UsageRow[]): Promise<void> {
       const [first] = all;
       if (!first) return;
       if (all.length === 1) return addOne(store, first);
@@ -68,13 +62,15 @@ export function createUsageRows(store: RowStore): UsageRows {
         { blind: true },
       );
     },
-    async charactersSince(ownerId, day) {
+    /** Of all keys of the owner, replaced ones included. */
+    async charactersSince(ownerId: string, day: string): Promise<number> {
       const sql = `select coalesce(sum(u.characters), 0) as characters from usage u
         join api_keys k on k.key_id = u.key_id where k.owner_id = $1 and u.day >= $2`;
       const [row] = await store.query<{ characters: number }>(sql, ownerId, day);
       return Number(row!.characters);
     },
-    sum({ range, from, to, groupBy, limit }) {
+    /** Days in ascending order; keys and voices by characters, most first. */
+    sum({ range, from, to, groupBy, limit }: UsageQuery): Promise<UsageSum[]> {
       const column = columnOf[groupBy];
       const order = groupBy === 'day' ? '1' : '3 desc, 1';
       const sql = `select ${column} as "group", ${sums} from usage u join api_keys k on k.key_id = u.key_id

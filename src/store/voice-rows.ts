@@ -39,18 +39,6 @@ export interface VoiceChange {
   destroysClones?: boolean;
 }
 
-export interface VoiceRows {
-  /** Voices that changed after that revision, oldest change first. */
-  listChanged(afterRevision: number, limit?: number): Promise<VoiceRow[]>;
-  find(voiceId: string): Promise<VoiceRow | undefined>;
-  /** Replaces or adds the row with the result of `decide`; returns the new row. */
-  change(voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange): Promise<VoiceRow>;
-  findClone(cloneId: string): Promise<Uint8Array | undefined>;
-  listClones(voiceId: string): Promise<SealedClone[]>;
-  /** The audit log from its beginning; throws where it was tampered with. */
-  readRecord(): AsyncIterable<VoiceRecordRow>;
-}
-
 const columns = createColumns<VoiceRow>('voices', [
   'voiceId',
   'revision',
@@ -74,12 +62,16 @@ async function find(rows: Rows, voiceId: string): Promise<VoiceRow | undefined> 
   return row;
 }
 
-export function createVoiceRows(store: RowStore): VoiceRows {
+export type VoiceRows = ReturnType<typeof createVoiceRows>;
+
+export function createVoiceRows(store: RowStore) {
   return {
-    listChanged: (afterRevision, limit = Number.MAX_SAFE_INTEGER) =>
+    /** Voices that changed after that revision, oldest change first. */
+    listChanged: (afterRevision: number, limit = Number.MAX_SAFE_INTEGER): Promise<VoiceRow[]> =>
       store.query(`${columns.select} where revision > $1 order by revision limit $2`, afterRevision, limit),
-    find: (voiceId) => find(store, voiceId),
-    change: (voiceId, decide) =>
+    find: (voiceId: string): Promise<VoiceRow | undefined> => find(store, voiceId),
+    /** Replaces or adds the row with the result of `decide`; returns the new row. */
+    change: (voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange): Promise<VoiceRow> =>
       store.transaction(
         async (rows) => {
           const { row, entry, clones = [], destroysClones = false } = decide(await find(rows, voiceId));
@@ -93,12 +85,13 @@ export function createVoiceRows(store: RowStore): VoiceRows {
         },
         { durable: true, erasing: ['clones', 'voices'] },
       ),
-    async findClone(cloneId) {
+    async findClone(cloneId: string): Promise<Uint8Array | undefined> {
       const [clone] = await store.query<SealedClone>('select sealed from clones where clone_id = $1', cloneId);
       return clone?.sealed;
     },
-    listClones: (voiceId) =>
+    listClones: (voiceId: string): Promise<SealedClone[]> =>
       store.query('select clone_id as "cloneId", sealed from clones where voice_id = $1 order by clone_id', voiceId),
-    readRecord: () => readVoiceRecord(store),
+    /** The audit log from its beginning; throws where it was tampered with. */
+    readRecord: (): AsyncIterable<VoiceRecordRow> => readVoiceRecord(store),
   };
 }

@@ -5,12 +5,6 @@
 import { createCipheriv, createDecipheriv, hkdf, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 
-export interface Vault {
-  seal(plain: Uint8Array, cloneId: string): Promise<Uint8Array>;
-  /** Fails if it was sealed with another master key, for another clone, or was changed. */
-  open(sealed: Uint8Array, cloneId: string): Promise<Uint8Array>;
-}
-
 const version = 1;
 const algorithm = 'aes-256-gcm';
 const keyBytes = 32;
@@ -18,10 +12,10 @@ const ivBytes = 12;
 const tagBytes = 16;
 const headBytes = 1 + ivBytes + tagBytes;
 
-/** Reads the master key when it is first needed; undefined if there is none and none may be made. */
-export type ReadMasterKey = (mayMake: boolean) => Promise<string | undefined>;
+export type Vault = ReturnType<typeof createVault>;
 
-export function createVault(readMasterKey: ReadMasterKey): Vault {
+/** `readMasterKey` is called when the key is first needed; it returns undefined if there is none and none may be made. */
+export function createVault(readMasterKey: (mayMake: boolean) => Promise<string | undefined>) {
   let derived: Buffer | undefined;
   const key = async (mayMake: boolean) => {
     if (derived) return derived;
@@ -31,13 +25,14 @@ export function createVault(readMasterKey: ReadMasterKey): Vault {
     return derived;
   };
   return {
-    async seal(plain, cloneId) {
+    async seal(plain: Uint8Array, cloneId: string): Promise<Uint8Array> {
       const iv = randomBytes(ivBytes);
       const cipher = createCipheriv(algorithm, await key(true), iv).setAAD(Buffer.from(cloneId));
       const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
       return Buffer.concat([Buffer.of(version), iv, cipher.getAuthTag(), sealed]);
     },
-    async open(sealed, cloneId) {
+    /** Fails if it was sealed with another master key, for another clone, or was changed. */
+    async open(sealed: Uint8Array, cloneId: string): Promise<Uint8Array> {
       if (sealed[0] !== version || sealed.length < headBytes) throw new Error('it is not sealed in a way known here');
       const iv = sealed.subarray(1, 1 + ivBytes);
       const decipher = createDecipheriv(algorithm, await key(false), iv, { authTagLength: tagBytes });

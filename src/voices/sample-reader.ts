@@ -6,8 +6,7 @@ import type { Pcm } from '../audio/pcm.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createSlots } from '../speech/slots.ts';
 import type { SampleFault } from './sample-check.ts';
-import type { SampleReading, WantedSample } from './sample-reading.ts';
-import type { SampleReadingTask } from './sample-reading-thread.ts';
+import type { SampleReading, SampleReadingTask, WantedSample } from './sample-reading-thread.ts';
 
 /** What an engine needs, from its `cloning`. */
 export interface WantedSamples {

@@ -1,10 +1,57 @@
-// The worker thread that reads one recording: takes it from `workerData`, posts one message, and ends.
+// The worker thread that reads one recording: takes it from `workerData`, decodes, checks and resamples it to 16-bit mono
+// at the wanted rate, which blocks, posts one message, and ends.
 import { parentPort, workerData } from 'node:worker_threads';
-import { readSample, type WantedSample } from './sample-reading.ts';
+import { join } from '../audio/join.ts';
+import { toInt16 } from '../audio/level.ts';
+import type { Pcm } from '../audio/pcm.ts';
+import { decodeRecording } from '../audio/recording/recording.ts';
+import { type Recording, RecordingFault } from '../audio/recording/track.ts';
+import { Resampler } from '../audio/resample.ts';
+import { checkSample, type SampleFault } from './sample-check.ts';
+
+export interface WantedSample {
+  sampleRateHz: number;
+  seconds: { min: number; max: number };
+}
 
 export interface SampleReadingTask {
   bytes: Uint8Array;
   wanted: WantedSample;
+}
+
+export type SampleReading = { pcm: Pcm } | { faults: readonly SampleFault[] };
+
+/** How much silence around the speech is decoded, to be trimmed. */
+const silenceSecondsMax = 30;
+
+async function readSample(bytes: Uint8Array, { sampleRateHz, seconds }: WantedSample): Promise<SampleReading> {
+  try {
+    const { faults, trimmed } = checkSample(
+      await decodeRecording(bytes, { secondsMax: seconds.max + silenceSecondsMax }),
+      seconds,
+    );
+    return faults.length > 0 ? { faults } : { pcm: toPcm(trimmed, sampleRateHz) };
+  } catch (error) {
+    if (!(error instanceof RecordingFault)) throw error;
+    const { reason, message } = error;
+    const wanted = reason === 'audio_too_long' ? `; ${seconds.min} to ${seconds.max} are wanted` : '';
+    return { faults: [{ reason, message: message + wanted }] };
+  }
+}
+
+function toPcm({ samples, sampleRateHz: inRateHz }: Recording, sampleRateHz: number): Pcm {
+  const resampler = openResampler(inRateHz, sampleRateHz);
+  const sound = [resampler.process(samples), resampler.flush()];
+  return { samples: toInt16(join(Float32Array, sound)), sampleRateHz };
+}
+
+function openResampler(inRateHz: number, outRateHz: number): Resampler {
+  try {
+    return new Resampler({ inRateHz, outRateHz });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new RecordingFault('audio_decode', `has a sample rate of ${inRateHz} Hz, which no recording has`, error);
+  }
 }
 
 // Decoders print errors; the caller gets them as faults instead.

@@ -1,17 +1,10 @@
 // The stored voices in memory: a copy of the table, updated at once after a change by this process and within half a second
 // after one by another process. Withdrawing consent to a clone ends the running requests that speak with it.
 import { Failure } from '../errors.ts';
-import type { ListStored, StoredVoice } from '../speech/voice.ts';
+import type { StoredVoice } from '../speech/voice.ts';
 import type { VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { Vault } from './clone-vault.ts';
 import { deletedVoice, endOf, toStoredVoice } from './stored-voice.ts';
-
-export interface VoiceCache {
-  list: ListStored;
-  /** Reads the rows that have changed. */
-  refresh(): Promise<void>;
-  close(): Promise<void>;
-}
 
 export interface VoiceCacheOptions {
   rows: Pick<VoiceRows, 'listChanged' | 'findClone'>;
@@ -26,7 +19,9 @@ const rowsPerRead = 1_000;
 /** Audio of a voice that ended longer ago has expired. */
 const audioLifeMs = 366 * 24 * 3_600_000;
 
-export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCacheOptions): Promise<VoiceCache> {
+export type VoiceCache = Awaited<ReturnType<typeof openVoiceCache>>;
+
+export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCacheOptions) {
   const voices = new Map<string, StoredVoice>();
   /** One for each voice, from its creation to its end, whatever is changed. */
   const endings = new Map<string, AbortController>();
@@ -69,6 +64,7 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
   };
   let polling: Promise<void> = Promise.resolve();
   let polls = 0;
+  /** Reads the rows that have changed. */
   const refresh = async () => {
     polls++;
     const next = polling.then(poll);
@@ -79,9 +75,9 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
   // While a poll runs, no other is started.
   const timer = setInterval(() => void (polls === 0 && refresh().catch(onFault)), pollEveryMs).unref();
   return {
-    list: () => list,
+    list: (): readonly StoredVoice[] => list,
     refresh,
-    async close() {
+    async close(): Promise<void> {
       clearInterval(timer);
       await polling;
     },

@@ -7,31 +7,27 @@ import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
 import type { VoiceCache } from './voice-cache.ts';
 
-export interface VoiceChanges {
-  apply(voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange): Promise<void>;
-  isTaken(voiceId: string): boolean;
-  /** Returns the requested id or a new one; fails if it is taken or there are too many voices. */
-  chooseId(requested: string | undefined): string;
-}
-
 export type RowDraft = Omit<VoiceRow, 'revision'>;
 
 /** Limited because all stored voices are in memory. */
 const storedVoicesMax = 10_000;
 
+export type VoiceChanges = ReturnType<typeof createVoiceChanges>;
+
 export function createVoiceChanges(
   rows: Pick<VoiceRows, 'change'>,
   voiceCache: Pick<VoiceCache, 'refresh'>,
   voices: Voices,
-): VoiceChanges {
-  const isTaken = (voiceId: string) => voices.list().some(({ voice }) => voice.voiceId === voiceId);
+) {
+  const isTaken = (voiceId: string): boolean => voices.list().some(({ voice }) => voice.voiceId === voiceId);
   return {
-    async apply(voiceId, decide) {
+    async apply(voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange): Promise<void> {
       await rows.change(voiceId, decide);
       await voiceCache.refresh();
     },
     isTaken,
-    chooseId(requested) {
+    /** Returns the requested id or a new one; fails if it is taken or there are too many voices. */
+    chooseId(requested: string | undefined): string {
       if (voices.list().filter(({ kept }) => kept).length >= storedVoicesMax) {
         throw new Failure('invalid_request', { message: `There are ${storedVoicesMax} voices; delete some before.` });
       }

@@ -5,13 +5,12 @@
 //       "bindings": [{ "engine", "voice_id" } | { "engine", "clone_id", "gain_db", "language_codes", "sealed" }], "consent" }
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
-import { operator } from '../keys/actor.ts';
+import { operator, toRecordEntry } from '../keys/actor.ts';
 import type { SealedClone, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { Vault } from './clone-vault.ts';
 import { type BindingRecord, bindingsOf, type ConsentRecord } from './stored-voice.ts';
 import { toNewRow } from './voice-changes.ts';
 import { checkLanguages, checkVoiceFields, checkVoiceId, faultTo } from './voice-fields.ts';
-import { toRecordEntry } from './voice-record.ts';
 
 const version = 1;
 

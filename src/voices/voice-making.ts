@@ -3,7 +3,7 @@
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
-import type { Actor } from '../keys/actor.ts';
+import { type Actor, toRecordEntry } from '../keys/actor.ts';
 import { createSlots } from '../speech/slots.ts';
 import type { SealedClone } from '../store/voice-rows.ts';
 import type { MadeClone, MadeClones, MakeClones } from './clone-making.ts';
@@ -19,13 +19,6 @@ import {
   faultTo,
   type VoiceFields,
 } from './voice-fields.ts';
-import { toRecordEntry } from './voice-record.ts';
-
-export interface VoiceMaking {
-  /** Both return the id of the new voice. */
-  create(voiceId: string | undefined, fields: VoiceFields, actor: Actor): Promise<string>;
-  clone(fields: CloneFields, actor: Actor, signal: AbortSignal): Promise<string>;
-}
 
 export interface VoiceMakingOptions {
   changes: VoiceChanges;
@@ -37,11 +30,12 @@ export interface VoiceMakingOptions {
 /** How many clones are made at once; as many again wait. */
 const cloningMax = 4;
 
-export function createVoiceMaking({ changes, engines, makeClones, vault }: VoiceMakingOptions): VoiceMaking {
+export function createVoiceMaking({ changes, engines, makeClones, vault }: VoiceMakingOptions) {
   const slots = createSlots({ speakingMax: cloningMax, waitingMax: cloningMax });
 
   return {
-    async create(requestedId, fields, actor) {
+    /** Both return the id of the new voice. */
+    async create(requestedId: string | undefined, fields: VoiceFields, actor: Actor): Promise<string> {
       checkMayMake(actor);
       const { bindings, languageCodes } = checkNewVoice(requestedId, fields, engines, changes);
       const voiceId = changes.chooseId(requestedId);
@@ -65,7 +59,7 @@ export function createVoiceMaking({ changes, engines, makeClones, vault }: Voice
       return voiceId;
     },
 
-    async clone(fields, actor, signal) {
+    async clone(fields: CloneFields, actor: Actor, signal: AbortSignal): Promise<string> {
       checkMayMake(actor);
       const faults = fields.voiceId !== undefined && changes.isTaken(fields.voiceId) ? [takenFault] : [];
       const release = await slots.take(actor.name, signal);

@@ -2,7 +2,7 @@
 // has an entry in the record. An engine's own voice that is changed becomes a stored voice with the same id.
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import type { Actor } from '../keys/actor.ts';
+import { type Actor, toRecordEntry } from '../keys/actor.ts';
 import type { OfferedVoice, Voices } from '../speech/voice.ts';
 import type { VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { MakeClones } from './clone-making.ts';
@@ -13,7 +13,6 @@ import type { VoiceCache } from './voice-cache.ts';
 import { createVoiceChanges, invalidVoiceId, type RowDraft, toNewRow } from './voice-changes.ts';
 import { type CloneFields, checkLanguages, checkVoiceFields, faultTo, type VoiceFields } from './voice-fields.ts';
 import { createVoiceMaking } from './voice-making.ts';
-import { toRecordEntry } from './voice-record.ts';
 
 export interface VoiceManagement {
   create(voiceId: string | undefined, fields: VoiceFields, actor: Actor): Promise<OfferedVoice>;

@@ -4,15 +4,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClipSweep } from '../delivery/clip-sweep.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
 
-export interface VoicePurgeOptions {
-  index: Pick<ClipRows, 'expireOfVoice'>;
-  sweep: Pick<ClipSweep, 'run'>;
-}
-
 const batchSize = 500;
 
 export const createVoicePurge =
-  ({ index, sweep }: VoicePurgeOptions) =>
+  (index: Pick<ClipRows, 'expireOfVoice'>, sweep: Pick<ClipSweep, 'run'>) =>
   async (voiceId: string, madeBeforeMs: number): Promise<void> => {
     // SQLite and PostgreSQL can store this time; `Infinity` they cannot.
     const before = Math.min(madeBeforeMs, Number.MAX_SAFE_INTEGER);

@@ -4,12 +4,11 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { operator } from '../../src/keys/actor.ts';
+import { operator, toRecordEntry } from '../../src/keys/actor.ts';
 import { readDataDirSecret } from '../../src/secrets/data-dir-secret.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createVoiceRows, type SealedClone } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
-import { toRecordEntry } from '../../src/voices/voice-record.ts';
 import { type Ended, runSonant } from './sonant-program.ts';
 
 let folder: string;

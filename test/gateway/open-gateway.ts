@@ -15,7 +15,7 @@ import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { type GatewayOptions, openGateway } from '../../src/gateway/gateway.ts';
 import type { EndedRequest } from '../../src/gateway/http/ended-request.ts';
-import { dayOf } from '../../src/limits/usage-day.ts';
+import { dayOf } from '../../src/limits/usage-period.ts';
 import { type Admit, createAdmit } from '../../src/operations/admit.ts';
 import { createRunner, type EndedCall } from '../../src/operations/runner.ts';
 import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
@@ -83,7 +83,7 @@ export async function openTestGateway(
   const faults: unknown[] = [];
   const onFault = (fault: unknown) => void faults.push(fault);
   const sweep = openClipSweep({ clips, index: rows, onFault });
-  const purge = createVoicePurge({ index: rows, sweep });
+  const purge = createVoicePurge(rows, sweep);
   const keeping = await openStoredVoices(config, store, { purge, onFault });
   const engines = [engine];
   const voices = createVoices(engines, keeping.voiceCache.list);

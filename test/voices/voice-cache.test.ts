@@ -3,12 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { operator } from '../../src/keys/actor.ts';
+import { operator, toRecordEntry } from '../../src/keys/actor.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createVoiceRows, type VoiceRow, type VoiceRows } from '../../src/store/voice-rows.ts';
 import { createVault } from '../../src/voices/clone-vault.ts';
 import { openVoiceCache } from '../../src/voices/voice-cache.ts';
-import { toRecordEntry } from '../../src/voices/voice-record.ts';
 
 const vault = createVault(async () => 'a master key of thirty-two chars.');
 let rows: VoiceRows;

@@ -25,37 +25,31 @@ export interface LoadReport {
   whole_ms: Times | null;
 }
 
-export interface LoadTally {
-  countDone(firstSoundMs: number, wholeMs: number): void;
-  countSound(byteCount: number): void;
-  countRefusal(words: string, isThrottled: boolean): void;
-  /** The calls since the last report. */
-  reportInterval(): LoadReport;
-  reportTotal(): LoadReport;
-}
+export type LoadTally = ReturnType<typeof createLoadTally>;
 
-export function createLoadTally(): LoadTally {
+export function createLoadTally() {
   const all = createSpan();
   let span = createSpan();
   return {
-    countDone: (...times) => {
+    countDone: (...times: CallTimes): void => {
       for (const each of [all, span]) noteTimes(each, times);
     },
-    countSound: (byteCount) => {
+    countSound: (byteCount: number): void => {
       for (const each of [all, span]) each.byteCount += byteCount;
     },
-    countRefusal: (words, isThrottled) => {
+    countRefusal: (words: string, isThrottled: boolean): void => {
       for (const each of [all, span]) {
         each.refusals[words] = (each.refusals[words] ?? 0) + 1;
         each[isThrottled ? 'throttled' : 'failed']++;
       }
     },
-    reportInterval() {
+    /** The calls since the last report. */
+    reportInterval(): LoadReport {
       const report = toReport(span);
       span = createSpan();
       return report;
     },
-    reportTotal: () => toReport(all),
+    reportTotal: (): LoadReport => toReport(all),
   };
 }
 

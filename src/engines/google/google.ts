@@ -44,7 +44,6 @@ export const google = defineEngine({
     credentials: textSetting({
       name: 'SONANT_GOOGLE_CREDENTIALS',
       help: 'File of a Google Cloud service account, or adc for the login of the environment',
-      fallback: '',
     }),
     endpoint: textSetting({
       name: 'SONANT_GOOGLE_ENDPOINT',

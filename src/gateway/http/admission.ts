@@ -1,7 +1,7 @@
 // Admits requests before a byte of the body is read. A route names the operations that it may come to call: the key must
 // have the scopes of one of them. Which one is called is known when the body is read; the runner checks that one's.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { toRateLimitHeaders } from '../../limits/rate-limit-headers.ts';
+import { toRateLimitHeaders } from '../../limits/limit-status.ts';
 import type { Presented } from '../../operations/admit.ts';
 import { type Call, callerLeft } from '../../operations/call.ts';
 import type { Operation } from '../../operations/operation.ts';

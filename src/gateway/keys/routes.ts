@@ -60,7 +60,7 @@ function addKeyCollection(app: FastifyInstance, { keys, admitTo, isStrict, baseU
       if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
       const list = (call: Call) => keys.listApiKeys(call, page);
       const { items, nextPageToken } = await runUncached(request, reply, listApiKeys, list);
-      return { api_keys: items.map(toJson), next_cursor: nextPageToken || null };
+      return { api_keys: items.map(toKeyJson), next_cursor: nextPageToken || null };
     },
   });
 }
@@ -72,7 +72,7 @@ function addOwnKey(app: FastifyInstance, { keys, admitTo }: KeyRoutesOptions): v
     ...documented(keyDocs.getOwn),
     onRequest: admitTo(getOwnApiKey),
     handler: async (request, reply) =>
-      toJson(await runUncached(request, reply, getOwnApiKey, (call) => keys.getOwnApiKey(call))),
+      toKeyJson(await runUncached(request, reply, getOwnApiKey, (call) => keys.getOwnApiKey(call))),
   });
 
   addWithoutBody(app, (scope) => {
@@ -96,7 +96,7 @@ function addKeyItem(app: FastifyInstance, { keys, admitTo, isStrict, baseUrl }: 
     ...documented(keyDocs.get),
     onRequest: admitTo(getApiKey),
     handler: async (request: WithId, reply) =>
-      toJson(await runUncached(request, reply, getApiKey, (call) => keys.getApiKey(call, request.params.id))),
+      toKeyJson(await runUncached(request, reply, getApiKey, (call) => keys.getApiKey(call, request.params.id))),
   });
 
   app.route({
@@ -109,7 +109,7 @@ function addKeyItem(app: FastifyInstance, { keys, admitTo, isStrict, baseUrl }: 
       if (isEmpty(fields)) throw new Failure('invalid_request', { message: 'The body names nothing to change.' });
       const update = (call: Call) => keys.updateApiKey(call, request.params.id, fields);
       const key = await runUncached(request, reply, updateApiKey, update);
-      return reply.headers(ignoredHeader(ignored)).send(toJson(key));
+      return reply.headers(ignoredHeader(ignored)).send(toKeyJson(key));
     },
   });
 
@@ -154,7 +154,7 @@ const sendMade = (reply: FastifyReply, baseUrl: string, { key, apiKey }: MadeKey
   reply
     .code(201)
     .header('Location', `${baseUrl}${url}/${apiKey.keyId}`)
-    .send({ ...toJson(apiKey), key });
+    .send({ ...toKeyJson(apiKey), key });
 
 /** A limit is named by its own member: `limits: {}` names nothing. */
 const isEmpty = ({ limits, ...fields }: object & { limits?: object | undefined }) =>
@@ -172,7 +172,7 @@ function parseRotation(request: FastifyRequest, isStrict: boolean) {
 
 const toTime = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
 
-function toJson(key: ApiKey) {
+export function toKeyJson(key: ApiKey) {
   const { requestsPerMinute, concurrency, charactersPerMonth = null } = key.limits;
   return {
     id: key.keyId,

@@ -1,43 +1,36 @@
 // Queue for concurrency slots that other replicas can release too. Per owner, only the head of the queue polls for a slot:
 // every 20 ms, and at once when one is given back here or the request before it was answered.
-import { createSlotQueue as createTurns, SlotTimeout, type SlotQueue as Turns } from '../concurrency/slot-queue.ts';
+import { createSlotQueue, type SlotQueue, SlotTimeout } from '../concurrency/slot-queue.ts';
 import { slotWaitMs } from './limiter.ts';
 
-export interface SlotQueue<Answer> {
-  isEmpty(owner: string): boolean;
-  /** The first answer of `poll` that is not undefined; undefined after `slotWaitMs`. Rejects when the signal aborts. */
-  wait(owner: string, signal: AbortSignal, poll: () => Promise<Answer | undefined>): Promise<Answer | undefined>;
-  /** A slot was given back here. */
-  wake(owner: string): void;
-}
-
 interface Polling {
-  turns: Turns;
+  turns: SlotQueue;
   isWoken: boolean;
   endPause(): void;
 }
 
 const pollEveryMs = 20;
 
-export function createSlotQueue<Answer>(): SlotQueue<Answer> {
+export function createSlotPolling<Answer>() {
   const pollings = new Map<string, Polling>();
   const pollingOf = (owner: string): Polling => {
     const known = pollings.get(owner);
     if (known) return known;
-    const polling: Polling = { turns: createTurns({ slotsMax: 1 }), isWoken: false, endPause() {} };
+    const polling: Polling = { turns: createSlotQueue({ slotsMax: 1 }), isWoken: false, endPause() {} };
     pollings.set(owner, polling);
     return polling;
   };
 
   return {
-    isEmpty: (owner) => !pollings.has(owner),
-    async wait(owner, signal, poll) {
+    isEmpty: (owner: string) => !pollings.has(owner),
+    /** The first answer of `poll` that is not undefined; undefined after `slotWaitMs`. Rejects when the signal aborts. */
+    async wait(owner: string, signal: AbortSignal, poll: Poll<Answer>): Promise<Answer | undefined> {
       const endsMs = performance.now() + slotWaitMs;
       const polling = pollingOf(owner);
       const { turns } = polling;
       try {
         const release = await turns.take({ signal, waitMsMax: slotWaitMs });
-        return await pollUntil(endsMs, polling, { signal, poll }).finally(release);
+        return await pollUntil(endsMs, { polling, signal }, poll).finally(release);
       } catch (error) {
         if (error instanceof SlotTimeout) return undefined;
         throw error;
@@ -45,7 +38,8 @@ export function createSlotQueue<Answer>(): SlotQueue<Answer> {
         if (turns.held + turns.waiting === 0) pollings.delete(owner);
       }
     },
-    wake(owner) {
+    /** A slot was given back here. */
+    wake(owner: string): void {
       const polling = pollings.get(owner);
       if (!polling) return;
       polling.isWoken = true;
@@ -54,12 +48,13 @@ export function createSlotQueue<Answer>(): SlotQueue<Answer> {
   };
 }
 
-interface Poll<Answer> {
-  signal: AbortSignal;
-  poll(): Promise<Answer | undefined>;
-}
+type Poll<Answer> = () => Promise<Answer | undefined>;
 
-async function pollUntil<Answer>(endsMs: number, polling: Polling, { signal, poll }: Poll<Answer>) {
+async function pollUntil<Answer>(
+  endsMs: number,
+  { polling, signal }: { polling: Polling; signal: AbortSignal },
+  poll: Poll<Answer>,
+) {
   for (;;) {
     await pause(polling, Math.min(pollEveryMs, endsMs - performance.now()), signal);
     signal.throwIfAborted();
