@@ -19,13 +19,6 @@ export function readJsonBodies(app: FastifyInstance): void {
   });
 }
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** How large a body may be where it may be larger than usual. */
-    bodyBytesMax?: number;
-  }
-}
-
 /** Refuses a body that says itself that it is too large, before anything else is asked. */
 export function checkBodySize({ headers, routeOptions }: FastifyRequest): void {
   const { bodyBytesMax: limit = requestBytesMax } = routeOptions.config;

@@ -45,35 +45,17 @@ export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptio
     return reply;
   };
 
-  app.route({
-    method: 'POST',
-    url: '/v1/audio/speech',
-    ...documented(openAiDocs.speak),
-    onRequest: admitTo(streamSpeech),
-    handler: speak,
+  app.post('/v1/audio/speech', documented(openAiDocs.speak, admitTo(streamSpeech)), speak);
+
+  app.get('/v1/audio/voices', documented(openAiDocs.listVoices, admitTo(listVoices)), async (request, reply) => {
+    const ready = await run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
+    return { voices: ready.map(({ voice }) => ({ id: voice.voiceId, name: voice.name })) };
   });
 
-  app.route({
-    method: 'GET',
-    url: '/v1/audio/voices',
-    ...documented(openAiDocs.listVoices),
-    onRequest: admitTo(listVoices),
-    async handler(request, reply) {
-      const ready = await run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
-      return { voices: ready.map(({ voice }) => ({ id: voice.voiceId, name: voice.name })) };
-    },
-  });
-
-  app.route({
-    method: 'GET',
-    url: '/v1/models',
-    ...documented(openAiDocs.listModels),
-    onRequest: admitTo(listVoices),
-    handler: async () => ({
-      object: 'list',
-      data: modelIds.map((id) => ({ id, object: 'model', created: modelsSince, owned_by: 'sonant' })),
-    }),
-  });
+  app.get('/v1/models', documented(openAiDocs.listModels, admitTo(listVoices)), async () => ({
+    object: 'list',
+    data: modelIds.map((id) => ({ id, object: 'model', created: modelsSince, owned_by: 'sonant' })),
+  }));
 }
 
 /** Characters are what is counted here: they stand where OpenAI counts tokens. */

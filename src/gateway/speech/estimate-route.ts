@@ -18,17 +18,11 @@ export interface EstimateRouteOptions {
 const { estimateSpeech } = speechOperations;
 
 export function addEstimateRoute(app: FastifyInstance, { speech, admitTo, isStrict }: EstimateRouteOptions): void {
-  app.route({
-    method: 'POST',
-    url: '/api/audio/estimate',
-    ...documented(estimateDocs),
-    onRequest: admitTo(estimateSpeech),
-    async handler(request, reply) {
-      const parsed = parseSpeechFields(fieldsOf(request), { isStrict, isEvents: false });
-      const estimate = await run(request, reply, estimateSpeech, (call) => speech.estimateSpeech(call, parsed.request));
-      const { chars, seconds, byteCount, segmentCount, warnings } = estimate;
-      const body = { chars, duration: roundSeconds(seconds), bytes: byteCount, segments: segmentCount, warnings };
-      return reply.headers(ignoredHeader(parsed.ignored)).send(body);
-    },
+  app.post('/api/audio/estimate', documented(estimateDocs, admitTo(estimateSpeech)), async (request, reply) => {
+    const parsed = parseSpeechFields(fieldsOf(request), { isStrict, isEvents: false });
+    const estimate = await run(request, reply, estimateSpeech, (call) => speech.estimateSpeech(call, parsed.request));
+    const { chars, seconds, byteCount, segmentCount, warnings } = estimate;
+    const body = { chars, duration: roundSeconds(seconds), bytes: byteCount, segments: segmentCount, warnings };
+    return reply.headers(ignoredHeader(parsed.ignored)).send(body);
   });
 }

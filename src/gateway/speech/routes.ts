@@ -92,12 +92,10 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
     return reply;
   };
 
-  app.route({
-    method: 'POST',
-    url: '/api/audio/speech',
-    ...documented(speechDocs),
-    onRequest: admitTo(synthesizeSpeech, streamSpeech),
-    async handler(request, reply) {
+  app.post(
+    '/api/audio/speech',
+    documented(speechDocs, admitTo(synthesizeSpeech, streamSpeech)),
+    async (request, reply) => {
       const fields = fieldsOf(request);
       const isStream = fields.method === 'streaming';
       request.call!.narrow(isStream ? streamSpeech : synthesizeSpeech);
@@ -108,18 +106,16 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
       const send = parsed.request.returnFormat === 'buffer' ? sendSound : sendLink;
       return send(request, reply, parsed);
     },
-  });
+  );
 
-  app.route({
-    method: 'DELETE',
-    url: '/api/audio/:id',
-    ...documented(deleteDocs),
-    onRequest: admitTo(deleteAudio),
-    async handler(request: FastifyRequest<{ Params: { id: string } }>, reply) {
+  app.delete(
+    '/api/audio/:id',
+    documented(deleteDocs, admitTo(deleteAudio)),
+    async (request: FastifyRequest<{ Params: { id: string } }>, reply) => {
       await run(request, reply, deleteAudio, (call) => speech.deleteAudio(call, request.params.id));
       return reply.code(204).send();
     },
-  });
+  );
 }
 
 const isFreshWanted = ({ headers }: FastifyRequest) => /\bno-cache\b/i.test(headers['cache-control'] ?? '');
