@@ -12,7 +12,7 @@ import type { Runner } from '../operations/runner.ts';
 import type { RunningCall } from '../operations/running-call.ts';
 import { renameFields } from '../speech/fields.ts';
 import { addressKey, callKey, runningCallKey } from './call-context.ts';
-import { fromConnectError, toConnectError } from './status.ts';
+import { reasonOfCode, toConnectError } from './status.ts';
 
 const apiKeyHeader = 'x-api-key';
 const requestIdHeader = 'x-request-id';
@@ -135,8 +135,14 @@ function fromCallError(error: unknown): unknown {
     case Code.Internal:
       return theirFault.test(error.rawMessage) ? unreadable(error) : error;
     default:
-      return fromConnectError(error);
+      return toLibraryFailure(error);
   }
+}
+
+/** For the log; the caller gets Connect's own error. */
+function toLibraryFailure(error: ConnectError): Failure {
+  const reason = reasonOfCode[error.code] ?? 'internal_error';
+  return new Failure(reason, reason === 'internal_error' ? {} : { message: error.rawMessage }, error);
 }
 
 const unreadable = (error: ConnectError) => new Failure('invalid_request', { message: error.rawMessage }, error);

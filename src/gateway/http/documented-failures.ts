@@ -76,7 +76,7 @@ const example = (reason: Reason) => {
   };
   return new Failure(reason, facts[reason]);
 };
-const listener = { requestId: exampleRequestId, accept: 'application/problem+json' };
+const recipient = { requestId: exampleRequestId, accept: 'application/problem+json' };
 const reasons = Object.keys(failureTable) as Reason[];
 const examplesOf = (toValue: (failure: Failure) => unknown, ending = '') =>
   Object.fromEntries(
@@ -86,8 +86,8 @@ const examplesOf = (toValue: (failure: Failure) => unknown, ending = '') =>
 /** An example of each failure in each format. */
 export const failureExamples: Readonly<Record<string, { summary: string; value: unknown }>> = {
   ...examplesOf((failure) => toFailureBody(failure, exampleRequestId)),
-  ...examplesOf((failure) => JSON.parse(toFailureReply(failure, listener).body), '.problem'),
-  ...examplesOf((failure) => JSON.parse(toOpenAiReply(failure, listener).body), '.openai'),
+  ...examplesOf((failure) => JSON.parse(toFailureReply(failure, recipient).body), '.problem'),
+  ...examplesOf((failure) => JSON.parse(toOpenAiReply(failure, recipient).body), '.openai'),
 };
 
 /** Whether the operation counts against the limits of a key. */
