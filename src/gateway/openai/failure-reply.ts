@@ -1,4 +1,4 @@
-// A Failure as OpenAI's clients expect one: `{"error": {"message", "type", "param", "code"}}`, the same statuses and headers.
+// Renders a Failure as OpenAI's API does: `{"error": {"message", "type", "param", "code"}}`, the same statuses and headers.
 import { type Failure, failureTable } from '../../errors.ts';
 import { renameFields } from '../../speech/fields.ts';
 import { type FailureReply, type Recipient, toFailureReply } from '../http/failure-reply.ts';

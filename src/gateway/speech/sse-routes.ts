@@ -1,6 +1,5 @@
-// /api/audio/speech/sse: speech as events, asked for by POST, by GET, or by GET on a ticket that was asked for before;
-// and GET .../{audio id}, which reads on in a stream whose connection broke; DELETE of it leaves the stream for good.
-
+// /api/audio/speech/sse: speech as events, by POST, by GET, or by GET with a ticket; GET .../{audio id} resumes a stream
+// after its connection broke, and DELETE ends it.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { speechOperations } from '../../operations/operation.ts';

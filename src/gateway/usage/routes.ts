@@ -1,4 +1,4 @@
-// GET /api/usage: what the caller's keys had spoken, between two days, by key, voice or day.
+// GET /api/usage: the usage of the caller's keys between two days, by key, voice or day.
 import type { FastifyInstance } from 'fastify';
 import type { FieldViolation } from '../../errors.ts';
 import { getUsageOperation } from '../../operations/operation.ts';
@@ -19,8 +19,8 @@ export function addUsageRoute(app: FastifyInstance, { getUsage, admitTo }: Usage
     const violations: FieldViolation[] = [];
     const take = (name: string) => takeText(request.query as Readonly<Record<string, unknown>>, name, violations);
     const query = { from: take('from'), to: take('to'), groupBy: take('group_by') };
-    const asked = parseUsageQuery(query, violations);
-    const report = await run(request, reply, getUsageOperation, (call) => getUsage(call, asked));
+    const usageQuery = parseUsageQuery(query, violations);
+    const report = await run(request, reply, getUsageOperation, (call) => getUsage(call, usageQuery));
     const { from, to, groupBy, total, groups } = report;
     reply.header('cache-control', 'no-store');
     const toGroup = (sum: UsageSum) => ({ group: sum.group, ...toJson(sum) });

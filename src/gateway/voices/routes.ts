@@ -1,5 +1,4 @@
-// /api/voices: the voices that a key may speak with, filtered and a page at a time; how one sounds; and where they are
-// made, cloned, changed and deleted, and consent is withdrawn.
+// /api/voices: lists, previews, creates, clones, updates and deletes voices, and withdraws consent.
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure, type FieldViolation } from '../../errors.ts';
@@ -61,7 +60,7 @@ function addVoiceReading(app: FastifyInstance, { voices, admitTo }: VoiceRoutesO
     async (request: WithId, reply) => {
       const preview = run(request, reply, previewVoice, (call) => voices.previewVoice(call, request.params.id));
       const { audio, contentType } = await preview;
-      // The voice may be another one the next time, or gone.
+      // The voice may change or be deleted.
       const etag = `"${createHash('sha256').update(audio).digest('base64url')}"`;
       reply.headers({ ETag: etag, 'cache-control': 'private, no-cache' });
       if (request.headers['if-none-match'] === etag) return reply.code(304).send();
