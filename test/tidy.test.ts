@@ -2,6 +2,7 @@
 // they are, engines stay behind their registry, and nothing lies about unused.
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
+import { parseSync, Visitor } from 'vite';
 import { expect, test } from 'vitest';
 import { registry } from '../src/engines/registry.ts';
 
@@ -11,7 +12,9 @@ const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.en
 const tests = globSync('{test,bench,examples}/**/*.ts', { cwd: root });
 /** What runs in a browser, as it stands there. */
 const browserModules = globSync('src/console/browser/*.js', { cwd: root });
-const everything = [...sources, ...browserModules, ...tests];
+/** All that runs in production. */
+const modules = [...sources, ...browserModules];
+const everything = [...modules, ...tests];
 
 const ranks: Record<string, number> = {
   main: 13,
@@ -50,6 +53,10 @@ const importsOf = (file: string) =>
     (match) => normalize(join(dirname(file), (match[1] ?? match[2] ?? match[3])!)),
   );
 
+const visitSyntax = (file: string, visitor: ConstructorParameters<typeof Visitor>[0]) =>
+  new Visitor(visitor).visit(parseSync(file, read(file)).program);
+const lineOf = (file: string, offset: number) => read(file).slice(0, offset).split('\n').length;
+
 test('every room has a rank', () => {
   expect(sources.filter((file) => ranks[roomOf(file)] === undefined)).toEqual([]);
 });
@@ -62,6 +69,47 @@ test('imports go down, and rooms of equal rank do not know each other', () => {
       .map((target) => `${file} -> ${target}`),
   );
   expect(upward).toEqual([]);
+});
+
+test('no files import each other in a circle, types included', () => {
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]) => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' -> '));
+    if (path.includes(file) || done.has(file)) return;
+    for (const target of importsOf(file)) if (modules.includes(target)) visit(target, [...path, file]);
+    done.add(file);
+  };
+  for (const file of modules) visit(file, []);
+  expect(circles).toEqual([]);
+});
+
+test('no function is longer than 70 lines', () => {
+  const linesMax = 70;
+  const long = modules.flatMap((file) => {
+    const found: string[] = [];
+    const check = ({ start, end }: { start: number; end: number }) => {
+      const lines = read(file).slice(start, end).split('\n').length;
+      if (lines > linesMax) found.push(`${file}:${lineOf(file, start)} has ${lines}`);
+    };
+    visitSyntax(file, { FunctionDeclaration: check, FunctionExpression: check, ArrowFunctionExpression: check });
+    return found;
+  });
+  expect(long).toEqual([]);
+});
+
+test('no literal spreads a literal: its members are written out', () => {
+  const spreads = modules.flatMap((file) => {
+    const found: string[] = [];
+    visitSyntax(file, {
+      SpreadElement({ argument, start }) {
+        if (['ObjectExpression', 'ArrayExpression'].includes(argument.type))
+          found.push(`${file}:${lineOf(file, start)}`);
+      },
+    });
+    return found;
+  });
+  expect(spreads).toEqual([]);
 });
 
 test('names are kebab-case nouns of the problem', () => {
@@ -133,7 +181,7 @@ test('what runs in a browser imports nothing from elsewhere', () => {
 
 test('what a file exports, another file uses', () => {
   const words = new Map(everything.map((file) => [file, new Set(read(file).match(/\w+/g))]));
-  const unused = [...sources, ...browserModules].flatMap((file) =>
+  const unused = modules.flatMap((file) =>
     [...read(file).matchAll(/^export (?:async )?(?:const|function\*?|class|interface|type) (\w+)/gm)]
       .map((match) => match[1]!)
       .filter((name) => !everything.some((other) => other !== file && words.get(other)!.has(name)))

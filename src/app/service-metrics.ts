@@ -2,7 +2,7 @@
 // every engine, and outages of Redis.
 import type { Engine } from '../engines/engine.ts';
 import type { EndedRequest } from '../gateway/http/ended-request.ts';
-import type { EndedCall } from '../operations/runner.ts';
+import type { EndedCall } from '../operations/running-call.ts';
 import type { EngineGuards, EngineWatch } from '../speech/engine-guard.ts';
 import type { Slots } from '../speech/slots.ts';
 import { createMetrics } from '../telemetry/metrics.ts';

@@ -59,27 +59,8 @@ const cachedLifeMin = 0.5;
 /** `singleFlight` spans the replicas, where there are several. */
 export function createDelivery(options: DeliveryOptions, singleFlight: SingleFlight = createSingleFlight()): Delivery {
   const { speech, clips, index, links } = options;
-  const fileUrl = (clipId: string, extension: string) => `${links.baseUrl()}/audio/${clipId}.${extension}`;
-  const urlOf = ({ clipId, format }: Pick<ClipRecord, 'clipId' | 'format'>) =>
-    fileUrl(clipId, audioFormats[format as FormatName].extension);
-
+  const { urlOf, toDelivered } = createAnswers(options);
   const storeOptions = { clips, index, keepMs: links.keepMs };
-
-  const toDelivered = (clip: ClipRecord, voice: Voice, cached: boolean, request: SpeechRequest): Delivered => ({
-    audioId: clip.clipId,
-    voice,
-    chars: clip.chars,
-    format: clip.format as FormatName,
-    sampleRateHz: clip.sampleRateHz,
-    seconds: clip.seconds,
-    byteCount: clip.byteCount,
-    cached,
-    warnings: clip.warnings === '' ? [] : clip.warnings.split(' '),
-    audioUrl: request.returnFormat === 'url' ? urlOf(clip) : '',
-    captionUrls: Object.fromEntries(request.captions.map((kind) => [kind, fileUrl(clip.clipId, kind)])),
-    expiresAt: new Date(clip.expiresAtMs),
-    open: () => readClip(clips, clip.clipId),
-  });
 
   const findCached = async (ownerId: string, cacheKey: string): Promise<ClipRecord | undefined> => {
     const clip = await index.findCached(ownerId, cacheKey, Date.now() + Math.round(links.keepMs * cachedLifeMin));
@@ -144,6 +125,29 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       await removeClip(clips, audioId);
     },
   };
+}
+
+/** A clip as the answer to a request, with the addresses of its files. */
+function createAnswers({ clips, links }: Pick<DeliveryOptions, 'clips' | 'links'>) {
+  const fileUrl = (clipId: string, extension: string) => `${links.baseUrl()}/audio/${clipId}.${extension}`;
+  const urlOf = ({ clipId, format }: Pick<ClipRecord, 'clipId' | 'format'>) =>
+    fileUrl(clipId, audioFormats[format as FormatName].extension);
+  const toDelivered = (clip: ClipRecord, voice: Voice, cached: boolean, request: SpeechRequest): Delivered => ({
+    audioId: clip.clipId,
+    voice,
+    chars: clip.chars,
+    format: clip.format as FormatName,
+    sampleRateHz: clip.sampleRateHz,
+    seconds: clip.seconds,
+    byteCount: clip.byteCount,
+    cached,
+    warnings: clip.warnings === '' ? [] : clip.warnings.split(' '),
+    audioUrl: request.returnFormat === 'url' ? urlOf(clip) : '',
+    captionUrls: Object.fromEntries(request.captions.map((kind) => [kind, fileUrl(clip.clipId, kind)])),
+    expiresAt: new Date(clip.expiresAtMs),
+    open: () => readClip(clips, clip.clipId),
+  });
+  return { urlOf, toDelivered };
 }
 
 /** Everything that the sound depends on, and whether there are captions with it. */

@@ -1,6 +1,6 @@
-// The HTTP/JSON API, with Connect and gRPC-Web on the same port. A route turns a request into a domain request, runs an
-// operation, and turns its result into a reply. `leave` makes it report that it is not ready; drained, it takes nothing
-// new, lets running requests finish, and then ends them.
+// The HTTP/JSON API, with Connect and gRPC-Web on the same port. A route parses a request into a domain request, runs an
+// operation, and renders its result. `leave` makes readiness fail; `drain` accepts nothing new, lets running requests
+// finish, and then ends them.
 import type { RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -33,7 +33,6 @@ import { createHttpServer } from './http/http-server.ts';
 import { addKeyRoutes } from './keys/routes.ts';
 import { addOpenAiRoutes } from './openai/routes.ts';
 import { addOauthRoutes } from './sign-in/routes.ts';
-import { addEstimateRoute } from './speech/estimate-route.ts';
 import { createEventSender, type EventSender } from './speech/event-sender.ts';
 import { ResumableStreams } from './speech/resumable-streams.ts';
 import { addSpeechRoutes } from './speech/routes.ts';
@@ -45,10 +44,10 @@ export interface GatewaySettings {
   /** Where to listen. Without it, only sockets handed to `accept` are served. */
   address?: ListenAddress;
   tls?: Tls;
-  /** What public addresses begin with, without a slash at its end; known once all doors are open. */
+  /** Prefix of public URLs, without a trailing slash; known once all listeners are open. */
   baseUrl(): string;
   isBehindProxy?: boolean;
-  /** Refuse members that mean nothing, in place of naming them. */
+  /** Reject unknown members instead of ignoring and reporting them. */
   isStrict: boolean;
   /** Origins whose pages may read replies, such as "https://example.com". */
   allowedOrigins: readonly string[];
@@ -61,7 +60,7 @@ export interface GatewayOptions {
   addRpcRoutes(app: FastifyInstance): void;
   admit: Admit;
   signing: { signIn: SignIn; addresses: FailedAttempts };
-  /** Reads streams on that another replica speaks. */
+  /** Resumes streams that another replica speaks. */
   relay?: Relay | undefined;
   settings: GatewaySettings;
   watch: {
@@ -69,7 +68,7 @@ export interface GatewayOptions {
     onRequestEnd: OnRequestEnd;
     /** The metrics, in the text format of Prometheus. */
     readMetrics?: () => string;
-    /** Called with faults that no caller is told of. */
+    /** Called with faults that are not reported to a caller. */
     onFault(fault: unknown): void;
   };
 }
@@ -89,29 +88,27 @@ export interface Gateway {
   readonly port: number;
   /** Serves a connection that another listener has taken. */
   accept(socket: Socket): void;
-  /** Holds nothing more that was spoken by that voice. */
+  /** Discards the held events of that voice. */
   forgetVoice(voiceId: string): void;
-  /** Takes requests as before, but is not ready for them any more, and each is the last of its connection. */
+  /** Fails readiness checks; requests are still served, each as the last of its connection. */
   leave(): void;
   /** Lets the requests that run finish within `timeoutMs`, then ends them with `overloaded`, and closes. */
   drain(timeoutMs: number): Promise<void>;
 }
 
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
-  const { runner, settings, watch } = options;
-  const { onRequestEnd, onFault } = watch;
+  const { runner, relay, settings, watch } = options;
   let isLeaving = false;
   let isDraining = false;
-  const hasAsked = new WeakSet<Socket>();
+  const hasRequested = new WeakSet<Socket>();
   const cors = createCors(settings.allowedOrigins);
   const toServer = (listener: RequestListener): Server => {
-    const take: RequestListener = (request, response) => {
-      // A connection whose last reply was under way when draining began would else wait for its next request.
+    const server = createHttpServer((request, response) => {
+      // Without this, a connection whose reply was being sent when draining began would wait for its next request.
       response.once('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
-      hasAsked.add(request.socket);
+      hasRequested.add(request.socket);
       if (!cors(request, response)) listener(request, response);
-    };
-    const server = createHttpServer(take, settings.tls);
+    }, settings.tls);
     return server;
   };
   const app = createHttpApp({
@@ -120,42 +117,38 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     isSecure: () => settings.baseUrl().startsWith('https:'),
     isLeaving: () => isLeaving,
     isDraining: () => isDraining,
-    onRequestEnd,
+    onRequestEnd: watch.onRequestEnd,
   });
-  const { relay } = options;
   const streams = new ResumableStreams(relay && { opened: relay.offer, gone: relay.withdraw });
   const checks = [...watch.checks, { name: 'it is stopping', isReady: async () => !isLeaving }];
   const { untilReadElsewhere } = addRoutes(app, streams, { ...options, watch: { ...watch, checks } });
   await app.ready();
 
   const { server } = app;
-  const connections = new Set<Socket>();
-  keepOpen(connections, server, 'connection');
-  // With TLS, HTTP begins where the handshake is done.
-  const callers = new Set<Socket>();
-  keepOpen(callers, server, settings.tls ? 'secureConnection' : 'connection');
-  const port = settings.address ? await listen(server, settings.address, 'HTTP') : 0;
-  // Node watches over slow requests from when it listens on.
-  if (!settings.address) server.emit('listening');
-  server.on('error', onFault);
+  const connections = trackOpen(server, 'connection');
+  // With TLS, HTTP starts after the handshake.
+  const callers = trackOpen(server, settings.tls ? 'secureConnection' : 'connection');
+  const port = await startServer(server, settings.address);
+  server.on('error', watch.onFault);
 
   const drain = async (timeoutMs: number) => {
     isLeaving = true;
     isDraining = true;
-    const gone = Promise.all([...callers].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
+    const gone = untilClosed(callers);
     server.close();
     server.closeIdleConnections();
     const timers = [
-      // Who has asked for nothing yet has a moment left to do so.
-      setTimeout(() => destroyAll(callers, (socket) => !hasAsked.has(socket)), farewellMs),
+      // Connections without a request so far get a moment to send one.
+      setTimeout(() => destroyAll(callers, (socket) => !hasRequested.has(socket)), farewellMs),
       setTimeout(() => runner.stop(), timeoutMs),
       setTimeout(() => destroyAll(callers), timeoutMs + farewellMs),
     ];
-    // What is read at another replica is read through no socket of this one.
-    await Promise.all([
-      gone,
-      Promise.race([untilReadElsewhere(), sleep(timeoutMs + farewellMs, undefined, { ref: false })]),
+    // Readers at other replicas have no socket here.
+    const readElsewhere = Promise.race([
+      untilReadElsewhere(),
+      sleep(timeoutMs + farewellMs, undefined, { ref: false }),
     ]);
+    await Promise.all([gone, readElsewhere]);
     timers.forEach(clearTimeout);
     destroyAll(connections);
     streams.close(callerLeft);
@@ -174,12 +167,26 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-function keepOpen(open: Set<Socket>, server: Server, event: string): void {
+/** Returns the port; 0 without an address. */
+async function startServer(server: Server, address: ListenAddress | undefined): Promise<number> {
+  if (address) return listen(server, address, 'HTTP');
+  // Node enforces its timeouts on requests only from this event on.
+  server.emit('listening');
+  return 0;
+}
+
+/** The open sockets of the server. */
+function trackOpen(server: Server, event: string): ReadonlySet<Socket> {
+  const open = new Set<Socket>();
   server.on(event, (socket: Socket) => {
     open.add(socket);
     socket.once('close', () => open.delete(socket));
   });
+  return open;
 }
+
+const untilClosed = (sockets: Iterable<Socket>) =>
+  Promise.all(Array.from(sockets, (socket) => new Promise((resolve) => socket.once('close', resolve))));
 
 function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolean = () => true): void {
   for (const socket of sockets) if (which(socket)) socket.destroy();
@@ -195,7 +202,6 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   const readOpenApi = addOpenApi(app, baseUrl);
   addSpeechRoutes(app, { speech, admitTo, eventSender, idempotency, isStrict });
   addSseRoutes(app, { admitTo, eventSender, tickets, isStrict, baseUrl });
-  addEstimateRoute(app, { speech, admitTo, isStrict });
   addAudioRoutes(app, audio);
   addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });

@@ -1,6 +1,6 @@
 // Decides whether a call is admitted, in the order of the contract: the key is well formed (no look-up), known and in
 // force, allowed from this address, has every scope that the call needs, and is within its request rate. Operations that
-// manage keys also take a bearer token or a session; these are good for nothing else.
+// manage keys also accept a bearer token or a session; other operations do not.
 import { Failure, type Reason } from '../errors.ts';
 import type { KeyCaller, KeyVerifier } from '../keys/key-verifier.ts';
 import type { FailedAttempts } from '../limits/failed-attempts.ts';
@@ -13,17 +13,17 @@ export interface Presented {
   key: string | undefined;
   /** The header of that name. */
   authorization?: string | undefined;
-  /** The cookie of somebody who has signed in, and the proof that their own page asks. */
+  /** The session cookie, and the CSRF token of the key page. */
   session?: { cookie: string; csrf: string } | undefined;
-  /** Where the call comes from. */
+  /** The IP address of the caller. */
   address: string;
-  /** Called with the state of the key's limits, also where the call is refused. */
+  /** Called with the state of the key's limits, also if the call is rejected. */
   reportLimits?: ((status: LimitStatus) => void) | undefined;
 }
 
 /**
  * The caller who holds the key, or a Failure `invalid_api_key`, `invalid_token`, `access_denied` or
- * `insufficient_scope`. The key must hold all scopes of one of the choices; where there is none, any key will do.
+ * `insufficient_scope`. The key must hold all scopes of one of the choices; without a choice, any key will do.
  */
 export type Admit = (presented: Presented, ...choices: readonly (readonly string[])[]) => Promise<KeyCaller>;
 

@@ -1,7 +1,7 @@
 // Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): the same request under the same key of the same caller
 // gets the same answer for a day, from any replica and after a restart, so that a client whose connection broke may simply
-// ask again. Another request under that key, or the same one while it still runs, is refused. A request that failed leaves
-// no trace: it may be repeated.
+// retry. A different request under that key, or the same one while it still runs, is rejected. The key of a failed request
+// can be used again.
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import type { AnswerRow, AnswerRows } from '../store/answer-rows.ts';
@@ -10,25 +10,25 @@ import { idempotencyKeyCharsMax, idempotencyMs, unaryCallMs } from './limits.ts'
 export interface Once<Answer> {
   key: string;
   callerId: string;
-  /** What makes two requests the same. */
+  /** Requests with equal values are the same. */
   request: unknown;
-  /** Answers, says what its answer is about, and until when it is worth repeating. */
+  /** Returns the answer, the id of its subject, and until when the answer is valid. */
   work(): Promise<{ answer: Answer; subject: string; usefulUntilMs: number }>;
 }
 
 export interface Idempotency {
   once<Answer>(once: Once<Answer>): Promise<Answer>;
-  /** Answers about what is no more are forgotten: the next request under their keys is a new one. */
+  /** Deletes the answers about a deleted subject: the next request under their keys is a new one. */
   forgetAbout(callerId: string, subject: string): Promise<void>;
 }
 
-/** How long a request is taken to run whose process has died. */
+/** After this, a request without an answer counts as dead with its process. */
 const runningMs = unaryCallMs + 60_000;
-const forgottenAtOnce = 20;
+const deletedAtOnce = 20;
 
 export interface IdempotencyOptions {
   rows: AnswerRows;
-  /** Whether what an answer is about is still there. */
+  /** Whether the subject of an answer still exists. */
   isAlive(subject: string): Promise<boolean>;
 }
 
@@ -37,7 +37,7 @@ export const createIdempotency = ({ rows, isAlive }: IdempotencyOptions): Idempo
     const fingerprint = createHash('sha256').update(JSON.stringify(request)).digest('base64');
     const nowMs = Date.now();
     const begun = { ownerId: callerId, name: key, fingerprint, answer: null, subject: '', untilMs: nowMs + runningMs };
-    await rows.deleteExpired(nowMs, forgottenAtOnce);
+    await rows.deleteExpired(nowMs, deletedAtOnce);
     let before = await rows.begin(begun, nowMs);
     if (before?.answer && !(await isAlive(before.subject))) {
       await rows.deleteBySubject(callerId, before.subject);
@@ -57,8 +57,8 @@ export const createIdempotency = ({ rows, isAlive }: IdempotencyOptions): Idempo
   forgetAbout: (callerId, subject) => rows.deleteBySubject(callerId, subject),
 });
 
-function repeat({ fingerprint, answer }: AnswerRow, asked: string) {
-  if (fingerprint !== asked) {
+function repeat({ fingerprint, answer }: AnswerRow, expected: string) {
+  if (fingerprint !== expected) {
     throw new Failure('idempotency_conflict', { message: 'This Idempotency-Key was used for another request.' });
   }
   if (answer === null) {
@@ -68,7 +68,7 @@ function repeat({ fingerprint, answer }: AnswerRow, asked: string) {
   return JSON.parse(answer);
 }
 
-/** The key that a request carries, if any, or a Failure if it cannot be one. */
+/** The key of a request, if any; a Failure if malformed. */
 export function parseIdempotencyKey(given: string | string[] | undefined): string | undefined {
   if (given === undefined) return undefined;
   const key = String(given);

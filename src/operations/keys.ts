@@ -1,35 +1,25 @@
 // API keys: made, listed, changed, replaced and revoked by callers, within what each may do with keys.
-
-import type { ApiKey } from '../keys/api-key-record.ts';
 import type { KeyFields } from '../keys/key-fields.ts';
-import type { KeyManagement, MadeKey } from '../keys/key-management.ts';
+import type { KeyManagement } from '../keys/key-management.ts';
 import { actorOf, type Call } from './call.ts';
-import { type Page, type PageOf, toPage } from './page.ts';
+import { type Page, toPage } from './page.ts';
 
-export interface KeyOperations {
-  createApiKey(call: Call, fields: KeyFields): Promise<MadeKey>;
-  listApiKeys(call: Call, page: Page): Promise<PageOf<ApiKey>>;
-  getApiKey(call: Call, keyId: string): Promise<ApiKey>;
-  updateApiKey(call: Call, keyId: string, fields: KeyFields): Promise<ApiKey>;
-  rotateApiKey(call: Call, keyId: string, graceSeconds?: number): Promise<MadeKey>;
-  revokeApiKey(call: Call, keyId: string): Promise<ApiKey>;
-  getOwnApiKey(call: Call): Promise<ApiKey>;
-  revokeOwnApiKey(call: Call): Promise<ApiKey>;
-}
+export type KeyOperations = ReturnType<typeof createKeyOperations>;
 
-export const createKeyOperations = (keys: KeyManagement): KeyOperations => ({
-  createApiKey: (call, fields) => keys.create(fields, actorOf(call)),
-  async listApiKeys(call, { size, after }) {
+const graceSecondsDefault = 24 * 3600;
+
+export const createKeyOperations = (keys: KeyManagement) => ({
+  createApiKey: (call: Call, fields: KeyFields) => keys.create(fields, actorOf(call)),
+  async listApiKeys(call: Call, { size, after }: Page) {
     // One more shows whether there is a next page.
     const found = await keys.list(actorOf(call), { size: size + 1, beforeKeyId: after });
     return toPage(found, size, ({ keyId }) => keyId);
   },
-  getApiKey: (call, keyId) => keys.get(keyId, actorOf(call)),
-  updateApiKey: (call, keyId, fields) => keys.update(keyId, fields, actorOf(call)),
-  rotateApiKey: (call, keyId, graceSeconds = graceSecondsDefault) => keys.rotate(keyId, graceSeconds, actorOf(call)),
-  revokeApiKey: (call, keyId) => keys.revoke(keyId, actorOf(call)),
-  getOwnApiKey: (call) => keys.get(call.caller.keyId, actorOf(call)),
-  revokeOwnApiKey: (call) => keys.revoke(call.caller.keyId, actorOf(call)),
+  getApiKey: (call: Call, keyId: string) => keys.get(keyId, actorOf(call)),
+  updateApiKey: (call: Call, keyId: string, fields: KeyFields) => keys.update(keyId, fields, actorOf(call)),
+  rotateApiKey: (call: Call, keyId: string, graceSeconds = graceSecondsDefault) =>
+    keys.rotate(keyId, graceSeconds, actorOf(call)),
+  revokeApiKey: (call: Call, keyId: string) => keys.revoke(keyId, actorOf(call)),
+  getOwnApiKey: (call: Call) => keys.get(call.caller.keyId, actorOf(call)),
+  revokeOwnApiKey: (call: Call) => keys.revoke(call.caller.keyId, actorOf(call)),
 });
-
-const graceSecondsDefault = 24 * 3600;

@@ -1,12 +1,12 @@
-// Limits of calls, whichever door they come through.
+// Limits of calls through any API.
 
-/** Of audio inside a message; the rest of the message fits beside it. */
+/** Of audio inside a message; leaves room for the rest of the message. */
 export const inlineBytesMax = 4_000_000;
-/** How long a call with one answer may take, whatever its deadline says. */
+/** How long a unary call may take, whatever its deadline. */
 export const unaryCallMs = 5 * 60_000;
-/** The same for a stream: the longest text, slowly spoken and read as fast as it is heard. */
+/** The same for a stream: the longest text, spoken slowly and read in real time. */
 export const streamCallMs = 6 * 3_600_000;
-/** How often the keys of running streams are looked at again; a revocation must hold within a second. */
+/** How often the keys of running calls are checked; a revocation must take effect within a second. */
 export const keyCheckMs = 500;
 export const pageSizeDefault = 100;
 export const pageSizeMax = 1000;
@@ -14,8 +14,8 @@ export const pageSizeMax = 1000;
 export const idempotencyMs = 24 * 3_600_000;
 export const idempotencyKeyCharsMax = 255;
 /**
- * How long a ticket for a stream is good; the characters of text that all of them, and those of a key, may hold; and the
- * least that each counts for.
+ * How long a ticket for a stream is valid; the characters of text in all tickets and in those of a key; and the least that
+ * each counts for.
  */
 export const ticketMs = 60_000;
 export const ticketCharsMax = 16_000_000;

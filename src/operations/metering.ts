@@ -66,7 +66,7 @@ export function createMetering({ limiter, ledger }: MeteringOptions): Metering {
           yield event;
         }
       } finally {
-        // Its reader has left, or it failed: what was sent of the last chunk counts.
+        // The caller left or the stream failed: the part of the last chunk that was sent counts.
         const settled = account.settle().catch(() => undefined);
         synthesis.end(account.spokenChars);
         await settled;
@@ -78,7 +78,7 @@ export function createMetering({ limiter, ledger }: MeteringOptions): Metering {
 /** Stores usage. */
 type Note = (requests: number, characters: number, seconds: number) => Promise<void>;
 
-/** What of a stream was spoken, and how much of that is stored. */
+/** Counts what a stream has spoken, and how much of it is recorded as usage. */
 class StreamAccount {
   readonly #request: SpeechRequest;
   readonly #note: Note;

@@ -9,11 +9,11 @@ import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 export interface Operation {
   /** For logs and metrics, such as "sonant.v1.SpeechService/StreamSpeech". */
   name: string;
-  /** A key needs all of them; where there is none, any valid key will do. */
+  /** A key needs all of them; without scopes, any valid key will do. */
   scopes: readonly string[];
-  /** Whether a key may end itself in it, and is to hear that it did. */
+  /** Whether it can revoke the key of its own call, which must not end the call. */
   managesKeys: boolean;
-  /** Set for those that need no key. */
+  /** Whether it needs no key. */
   isOpen?: true;
 }
 
@@ -35,9 +35,9 @@ const operationsOf = <Service extends DescService>({ method }: Service) =>
     Object.entries(method as Readonly<Record<string, DescMethod>>).map(([name, each]) => [name, operationOf(each)]),
   ) as { readonly [Name in keyof Service['method']]: Operation };
 
-/** Those that every API has, under the names of their RPCs. */
+/** By the names of their RPCs. */
 export const speechOperations = operationsOf(SpeechService);
 export const voiceOperations = operationsOf(VoiceService);
 export const keyOperations = operationsOf(ApiKeyService);
-/** Served over HTTP alone. */
+/** Only in the HTTP API. */
 export const getUsageOperation: Operation = { name: 'GetUsage', scopes: ['usage:read'], managesKeys: false };

@@ -1,5 +1,5 @@
-// Pages of a list. A page token holds the id of the last item before the page, so that items which come and go meanwhile
-// make no page skip or repeat another.
+// Pages of a list. A page token holds the id of the last item before the page, so that items which are added or deleted
+// meanwhile cause no gaps and no duplicates.
 import type { FieldViolation } from '../errors.ts';
 import { pageSizeDefault, pageSizeMax } from './limits.ts';
 
@@ -15,7 +15,7 @@ export interface PageOf<Item> {
   nextPageToken: string;
 }
 
-/** What an API calls the fields of a page. */
+/** The names of the page fields in an API. */
 export interface PageNames {
   size: string;
   token: string;
@@ -24,7 +24,7 @@ export interface PageNames {
 
 const tokenPrefix = 'after:';
 
-/** The page that is asked for; violations are added to those found before. */
+/** The requested page; violations are added to those found before. */
 export function parsePage(
   { pageSize = pageSizeDefault, pageToken }: { pageSize?: number | undefined; pageToken: string },
   names: PageNames,

@@ -3,34 +3,11 @@
 // exactly once, for the log and the metrics. A call ends at once when its signal aborts, whether or not the operation
 // watches the signal.
 import { Failure } from '../errors.ts';
-import type { LimitStatus } from '../limits/limit-status.ts';
 import { readerStallMs } from '../net/limits.ts';
 import type { Admit } from './admit.ts';
-import type { callerLeft } from './call.ts';
 import { type IsInForce, openKeyWatch } from './key-watch.ts';
 import { streamCallMs, unaryCallMs } from './limits.ts';
-import { RunningCall, type Shared } from './running-call.ts';
-
-export interface EndedCall {
-  requestId: string;
-  /** The name of the operation. */
-  method: string;
-  /** The API or protocol, such as "grpc", "connect", "rest", "sse". */
-  door: string;
-  callerId: string | undefined;
-  /** The name of the gRPC status: "OK", "CANCELLED" where the caller left, or that of the failure. */
-  status: string;
-  /** Its cause is for the log only. */
-  failure: Failure | undefined;
-  durationMs: number;
-  messageCount: number;
-}
-
-export interface TimeLimits {
-  unaryCallMs: number;
-  streamCallMs: number;
-  readerStallMs: number;
-}
+import { type EndedCall, type Incoming, RunningCall, type Shared, type TimeLimits } from './running-call.ts';
 
 export interface RunnerOptions {
   admit: Admit;
@@ -38,16 +15,6 @@ export interface RunnerOptions {
   /** Called once for every call. Must not throw. */
   onCallEnd(call: EndedCall): void;
   timeLimits?: TimeLimits | undefined;
-}
-
-/** What is known of a call when its headers have come. */
-export interface Incoming {
-  door: string;
-  requestId: string;
-  address: string;
-  reportLimits(status: LimitStatus): void;
-  /** For an API whose library has errors of its own: how they are read, and how a failure is thrown to it. */
-  errors?: { read(error: unknown): unknown; write(failure: Failure | typeof callerLeft): unknown };
 }
 
 export interface Runner {

@@ -3,14 +3,47 @@
 import { Failure, failureTable, toFailure } from '../errors.ts';
 import type { KeyCaller } from '../keys/key-verifier.ts';
 import { usualLimits as usualKeyLimits } from '../limits/key-limits.ts';
-import { checkScopes, type Presented } from './admit.ts';
+import type { LimitStatus } from '../limits/limit-status.ts';
+import { type Admit, checkScopes, type Presented } from './admit.ts';
 import { type Call, callerLeft } from './call.ts';
 import type { KeyWatch } from './key-watch.ts';
 import type { Operation } from './operation.ts';
-import type { Incoming, RunnerOptions, TimeLimits } from './runner.ts';
+
+export interface EndedCall {
+  requestId: string;
+  /** The name of the operation. */
+  method: string;
+  /** The API or protocol, such as "grpc", "connect", "rest", "sse". */
+  door: string;
+  callerId: string | undefined;
+  /** The name of the gRPC status: "OK", "CANCELLED" where the caller left, or that of the failure. */
+  status: string;
+  /** Its cause is for the log only. */
+  failure: Failure | undefined;
+  durationMs: number;
+  messageCount: number;
+}
+
+export interface TimeLimits {
+  unaryCallMs: number;
+  streamCallMs: number;
+  readerStallMs: number;
+}
+
+/** What is known of a call when its headers have come. */
+export interface Incoming {
+  door: string;
+  requestId: string;
+  address: string;
+  reportLimits(status: LimitStatus): void;
+  /** For an API whose library has errors of its own: how they are read, and how a failure is thrown to it. */
+  errors?: { read(error: unknown): unknown; write(failure: Failure | typeof callerLeft): unknown };
+}
 
 /** What all calls of a runner share. */
-export interface Shared extends Required<Pick<RunnerOptions, 'admit' | 'onCallEnd'>> {
+export interface Shared {
+  admit: Admit;
+  onCallEnd(call: EndedCall): void;
   timeLimits: TimeLimits;
   keyWatch: KeyWatch;
   running: Set<RunningCall>;

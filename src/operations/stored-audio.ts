@@ -1,4 +1,4 @@
-// Stored audio by its address, which needs no key: what is stored there, in which file, and where its bytes are.
+// Finds stored audio by its file name, which needs no key.
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { ClipStore } from '../clips/clip-store.ts';
 import type { LinkTo } from '../clips/s3-links.ts';
@@ -12,14 +12,14 @@ export interface StoredAudioOptions {
   open: ClipStore['open'];
   /** The captions of a clip, if it has any. */
   captionsOf(clipId: string): Promise<readonly Cue[] | undefined>;
-  /** Where the store itself serves audio. */
+  /** Set if the store itself serves audio. */
   linkTo?: LinkTo | undefined;
-  /** Whether it may have to fall silent before it expires: a clone whose person can withdraw consent. */
+  /** Whether it may be deleted before it expires: of a clone, whose person can withdraw consent. */
   isRevocable(clip: ClipRow): boolean;
 }
 
 export interface StoredAudio extends Omit<StoredAudioOptions, 'findClip'> {
-  /** The clip of a file such as "aud_01JD....wav", or whose captions it is; a Failure if there is none, or none any more. */
+  /** The clip of an audio or caption file such as "aud_01JD....wav"; a Failure if there is none or it has expired. */
   find(file: string): Promise<{ row: ClipRow; captions?: CaptionKind | undefined }>;
 }
 

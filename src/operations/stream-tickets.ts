@@ -1,7 +1,6 @@
-// Tickets: a browser's EventSource can send no API key, so a page asks for a stream beforehand and gets an address that
-// begins it, once, within a minute, at whichever replica. The same address read again with the Last-Event-ID of its stream
-// reads on, as EventSource does by itself when a connection breaks; without one it begins nothing.
-
+// Tickets: a browser's EventSource cannot send an API key, so a page first gets a URL that starts its stream, once, within a
+// minute, at any replica. The same URL with a Last-Event-ID resumes the stream, as EventSource does by itself when a
+// connection breaks.
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
 import type { Seal } from '../secrets/seal.ts';
@@ -13,7 +12,7 @@ export interface Ticket {
   ticketId: string;
   expiresAtMs: number;
   request: SpeechRequest;
-  /** The key that asked; it is presented when the ticket is used, so that one revoked meanwhile begins nothing. */
+  /** The key that the ticket was issued to; it is verified again when the ticket is used. */
   apiKey: string;
 }
 
@@ -29,7 +28,7 @@ export interface Tickets {
 const ticketIdBits = 128;
 const limits = { ofKey: ticketCharsPerKeyMax, ofAll: ticketCharsMax };
 
-/** A ticket for a single letter takes room too. */
+/** A ticket for a single letter takes memory too. */
 const charsHeldBy = ({ chars }: SpeechRequest) => Math.max(chars, ticketCharsMin);
 
 export const createTickets = ({ rows, seal }: { rows: TicketRows; seal: Seal }): Tickets => ({

@@ -1,6 +1,4 @@
-// Usage: what the caller's keys had spoken between two days, by key, voice or day. A caller sees its own key and all that
-// descend from it.
-
+// Usage of the caller's keys between two days, by key, voice or day. A caller sees its own key and its descendants.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { dayOf, isDay } from '../limits/usage-period.ts';
 import { type UsageGroup, type UsageRows, type UsageSum, usageGroups } from '../store/usage-rows.ts';
@@ -35,7 +33,7 @@ export const createGetUsage =
     return { from, to, groupBy, total: totalOf(days), groups };
   };
 
-/** The query that the texts stand for; an empty text is a default. Violations are added to those found before. */
+/** An empty string is the default. Violations are added to those found before. */
 export function parseUsageQuery(
   given: Readonly<Record<'from' | 'to' | 'groupBy', string>>,
   violations: FieldViolation[],

@@ -1,11 +1,11 @@
 // Voices: listed, previewed, made, cloned, changed and ended by callers, among those that they may use.
-import type { Cloning, Engine, Voice } from '../engines/engine.ts';
-import { isSpokenBy, type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
+import type { Engine, Voice } from '../engines/engine.ts';
+import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
 import type { CloneFields, VoiceFields } from '../voices/voice-fields.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
-import type { PreviewVoice, VoicePreview } from '../voices/voice-preview.ts';
+import type { PreviewVoice } from '../voices/voice-preview.ts';
 import { actorOf, type Call } from './call.ts';
-import { type Page, type PageOf, toPage } from './page.ts';
+import { type Page, toPage } from './page.ts';
 
 export interface VoiceFilter {
   /** Canonical BCP-47. */
@@ -15,19 +15,7 @@ export interface VoiceFilter {
   text?: string | undefined;
 }
 
-export interface VoiceOperations {
-  listVoices(call: Call, filter: VoiceFilter, page: Page): Promise<PageOf<OfferedVoice>>;
-  /** All that can speak now, in the order of their ids. */
-  listReadyVoices(call: Call): Promise<readonly OfferedVoice[]>;
-  getVoice(call: Call, voiceId: string): Promise<OfferedVoice>;
-  previewVoice(call: Call, voiceId: string): Promise<VoicePreview>;
-  describeCloning(call: Call): Promise<readonly { engine: string; cloning: Cloning }[]>;
-  createVoice(call: Call, voiceId: string | undefined, fields: VoiceFields): Promise<OfferedVoice>;
-  cloneVoice(call: Call, fields: CloneFields): Promise<OfferedVoice>;
-  updateVoice(call: Call, voiceId: string, fields: VoiceFields): Promise<OfferedVoice>;
-  deleteVoice(call: Call, voiceId: string): Promise<void>;
-  revokeVoiceConsent(call: Call, voiceId: string): Promise<OfferedVoice>;
-}
+export type VoiceOperations = ReturnType<typeof createVoiceOperations>;
 
 export interface VoiceOperationsOptions {
   voices: Voices;
@@ -36,27 +24,30 @@ export interface VoiceOperationsOptions {
   preview: PreviewVoice;
 }
 
-export function createVoiceOperations(options: VoiceOperationsOptions): VoiceOperations {
-  const { voices, engines, management, preview } = options;
+export function createVoiceOperations({ voices, engines, management, preview }: VoiceOperationsOptions) {
   const listFor = ({ caller }: Call) =>
     voicesFor(voices, caller)
       .list()
       .toSorted(({ voice: a }, { voice: b }) => (a.voiceId < b.voiceId ? -1 : 1));
   return {
-    async listVoices(call, filter, { size, after = '' }) {
+    async listVoices(call: Call, filter: VoiceFilter, { size, after = '' }: Page) {
       const isWanted = toPredicate(filter);
       const following = listFor(call).filter(({ voice }) => voice.voiceId > after && isWanted(voice));
       return toPage(following, size, ({ voice }) => voice.voiceId);
     },
-    listReadyVoices: async (call) => listFor(call).filter(({ status }) => status === 'ready'),
-    getVoice: async ({ caller }, voiceId) => voicesFor(voices, caller).find(voiceId),
-    previewVoice: ({ caller, signal }, voiceId) => preview(voiceId, caller, signal),
-    describeCloning: async () => engines.flatMap(({ name, cloning }) => (cloning ? [{ engine: name, cloning }] : [])),
-    createVoice: (call, voiceId, fields) => management.create(voiceId, withoutEmpty(fields), actorOf(call)),
-    cloneVoice: (call, fields) => management.clone(fields, actorOf(call), call.signal),
-    updateVoice: (call, voiceId, fields) => management.update(voiceId, fields, actorOf(call)),
-    deleteVoice: (call, voiceId) => management.remove(voiceId, actorOf(call)),
-    revokeVoiceConsent: (call, voiceId) => management.revokeConsent(voiceId, actorOf(call)),
+    /** All that can speak now, ordered by id. */
+    listReadyVoices: async (call: Call) => listFor(call).filter(({ status }) => status === 'ready'),
+    getVoice: async ({ caller }: Call, voiceId: string) => voicesFor(voices, caller).find(voiceId),
+    previewVoice: ({ caller, signal }: Call, voiceId: string) => preview(voiceId, caller, signal),
+    describeCloning: async (_call: Call) =>
+      engines.flatMap(({ name, cloning }) => (cloning ? [{ engine: name, cloning }] : [])),
+    createVoice: (call: Call, voiceId: string | undefined, fields: VoiceFields) =>
+      management.create(voiceId, withoutEmpty(fields), actorOf(call)),
+    cloneVoice: (call: Call, fields: CloneFields) => management.clone(fields, actorOf(call), call.signal),
+    updateVoice: (call: Call, voiceId: string, fields: VoiceFields) =>
+      management.update(voiceId, fields, actorOf(call)),
+    deleteVoice: (call: Call, voiceId: string) => management.remove(voiceId, actorOf(call)),
+    revokeVoiceConsent: (call: Call, voiceId: string) => management.revokeConsent(voiceId, actorOf(call)),
   };
 }
 

@@ -1,4 +1,4 @@
-// sonant.v1.ApiKeyService: the messages of the proto into what is asked of keys, and keys into messages.
+// sonant.v1.ApiKeyService: converts messages to calls of the key operations, and their results to messages.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
@@ -72,7 +72,7 @@ const toKeyFields = (spec: ApiKeySpec | undefined): KeyFields => ({
 
 const toNumber = (count: bigint | undefined) => (count === undefined ? undefined : Number(count));
 
-/** What each path of the mask stands for, where its field is set and where it is not. */
+/** The change for each path of the mask; a field that is not set is reset to its default. */
 const changes: Readonly<Record<string, (fields: KeyFields) => KeyFields>> = {
   name: ({ name = 'unnamed' }) => ({ name }),
   scopes: ({ scopes = defaultScopes }) => ({ scopes }),

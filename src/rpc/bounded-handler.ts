@@ -1,6 +1,6 @@
-// Connect's handlers as every door mounts them: a request that holds one message is read whole, so large and in so much
-// time; no deadline is longer than a timer can hold; and a client who leaves ends the call, whatever closed first.
-// A door puts Node's own request into the context, since only that can be read without being closed when it is refused.
+// Wraps Connect's handlers with limits: the body of a request with one message is read whole, within limits of size and
+// time; deadlines are capped at what a timer can hold; and a client that leaves ends the call. Listeners put Node's own
+// request into the context, since only that can be rejected without closing its connection.
 import type { DescMethod } from '@bufbuild/protobuf';
 import {
   Code,
@@ -19,7 +19,7 @@ import { toConnectError } from './status.ts';
 
 export type Handler = ConnectRouter['handlers'][number];
 
-/** What may stand beside the message: its envelope. */
+/** For the envelope of the message. */
 const envelopeBytesMax = 1024;
 const nodeRequestKey = createContextKey<NodeRequest | undefined>(undefined);
 
@@ -37,11 +37,11 @@ export function boundHandler(handler: Handler, limitsOf: (method: DescMethod) =>
     shortenDeadline(call.header);
     return handler({ ...call, body, signal: toLeaving(call.signal) });
   };
-  // A function has a name of its own, and what else a handler is goes over to the guarded one.
+  // A handler is a function with properties, which are copied.
   return Object.assign(guarded, { ...handler });
 }
 
-/** Connect writes out what a body fails with only where it is an error of its own. */
+/** Connect reports an error of a body only if it is a ConnectError. */
 async function* bodyOf(request: NodeRequest, limits: BodyLimits): AsyncGenerator<Uint8Array> {
   try {
     yield* readBody(request, limits);
@@ -50,10 +50,10 @@ async function* bodyOf(request: NodeRequest, limits: BodyLimits): AsyncGenerator
   }
 }
 
-/** One for all calls saves making one at the end of each. */
+/** Shared by all calls, since every call would create one at its end. */
 const callerLeft = new ConnectError('the caller has left', Code.Canceled);
 
-/** Whatever the reason that a connection closed, to the call it is that its caller has left. */
+/** Whatever the reason for which the connection closed, the caller has left. */
 function toLeaving(closed: AbortSignal): AbortSignal {
   const left = new AbortController();
   const leave = () => left.abort(callerLeft);
@@ -62,7 +62,7 @@ function toLeaving(closed: AbortSignal): AbortSignal {
   return left.signal;
 }
 
-/** A timer that is set to more than it can hold goes off at once. */
+/** A timer beyond its maximum would fire at once. */
 function shortenDeadline(headers: Headers): void {
   const millisecondsOf: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1000 };
   const [, count, unit] = /^(\d{1,8})([HMS])$/.exec(headers.get('grpc-timeout') ?? '') ?? [];

@@ -1,5 +1,4 @@
-// The call that an RPC is, in Connect's context values: put there before its handler runs. Nothing of it comes over the
-// wire.
+// Connect's context values for the call of an operation, set before the handler runs.
 import { type ContextKey, createContextKey, type HandlerContext } from '@connectrpc/connect';
 import type { Call } from '../operations/call.ts';
 import type { Operation } from '../operations/operation.ts';

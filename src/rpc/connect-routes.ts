@@ -6,7 +6,7 @@ import { type Handler, toContextValues } from './bounded-handler.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether it is an RPC, and answered in the terms of its own protocol. */
+    /** Whether it is an RPC, whose replies follow its own protocol. */
     isRpc?: boolean;
   }
 }
@@ -23,7 +23,7 @@ export function addRpcRoutes(app: FastifyInstance, handlers: readonly Handler[])
       // The request and the call have one id.
       raw.headers['x-request-id'] = id;
     });
-    // The plugin brings its own ways of reading, JSON among them.
+    // The plugin adds parsers of its own, one for JSON among them.
     scope.removeAllContentTypeParsers();
     scope.register(fastifyConnectPlugin, {
       routes: (router) => router.handlers.push(...handlers),

@@ -8,7 +8,7 @@ import { type ServedService, serve } from './served-service.ts';
 
 export interface Health {
   served: ServedService;
-  /** Not serving any more; whoever watches is told so, and then that it is over. */
+  /** Reports NOT_SERVING to all watchers, and then ends their streams. */
   close(): void;
 }
 
@@ -33,11 +33,11 @@ export function openHealth(services: readonly DescService[]): Health {
     });
 
   async function* watch(name: string, signal: AbortSignal) {
-    let told: Status | undefined;
+    let reported: Status | undefined;
     while (!signal.aborted) {
       const status = statusOf(name);
-      if (status !== told) {
-        told = status;
+      if (status !== reported) {
+        reported = status;
         yield { status };
       } else if (!isServing) throw new Failure('overloaded', { message: 'The service is stopping.' });
       else await changed(signal);

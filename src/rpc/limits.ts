@@ -1,20 +1,20 @@
-// Limits of the gRPC door alone.
+// Limits of the gRPC API.
 
-/** Of a request that needs no key: health and reflection ask for names. */
+/** Size of a request without a key: those of health and reflection hold only names. */
 export const openRequestBytesMax = 4 * 1024;
-/** Of a message that is sent: what common gRPC clients read. */
+/** Size of a response message: the default limit of common gRPC clients. */
 export const messageBytesMax = 4 << 20;
-/** Of the details of a failure: encoded they travel in a trailer, and common clients read 8 KiB of those. */
+/** Size of the details of a failure: they are encoded in a trailer, and common clients read 8 KiB of trailers. */
 export const detailBytesMax = 3 * 1024;
 export const failureMessageCharsMax = 1000;
-/** The longest deadline that a timer can keep; longer ones are shortened to it. */
+/** The longest deadline that a timer can hold; longer ones are shortened. */
 export const deadlineMsMax = 2 ** 31 - 1;
 export const streamsPerConnectionMax = 100;
-/** Calls that one connection may begin and take back at once, and after that in a second; one that does more is cut. */
+/** Calls that a connection may cancel at once, and then per second; beyond that, it is closed. */
 export const resetBurst = 200;
 export const resetsPerSecond = 33;
-/** What one connection may hold in memory, sound that waits to be read included. */
+/** Memory of a connection, including audio that waits to be read. */
 export const connectionMemoryMiB = 64;
-/** A connection is pinged this often, and cut if no answer comes in time. */
+/** A connection is pinged at this interval, and closed if no answer arrives in time. */
 export const pingEveryMs = 20_000;
 export const pingAnswerMs = 10_000;

@@ -1,6 +1,6 @@
-// Connect's handlers on Node's HTTP/2 server, in place of connect-node's own adapter: that one prints twenty lines for
-// each client who leaves while its answer waits to be read. Here a client who leaves makes no noise and ends the call;
-// sound is produced as fast as it is read; and what is wrong with a request is answered to the one who sent it.
+// Serves Connect's handlers on Node's HTTP/2 server. It replaces connect-node's adapter, which prints twenty lines for each
+// client that leaves while its response waits to be read. Here a client that leaves only ends its call, and audio is
+// produced as fast as it is read.
 import type { ServerResponse } from 'node:http';
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { Code, ConnectError } from '@connectrpc/connect';
@@ -13,21 +13,21 @@ export type NodeAdapter = (request: Http2ServerRequest, response: Http2ServerRes
 
 export interface NodeAdapterOptions {
   handlers: readonly Handler[];
-  /** Believe what the proxy in front says of where calls come from. */
+  /** Trust the X-Forwarded-For of the proxy in front. */
   isBehindProxy: boolean;
-  /** Hears of what should not happen; whatever it is, one request fails and no more. */
+  /** Called with unexpected errors; each fails one request only. */
   onFault(fault: unknown): void;
 }
 
-const theyLeft = new ConnectError('the caller has left', Code.Canceled);
+const callerLeft = new ConnectError('the caller has left', Code.Canceled);
 
 export function createNodeAdapter({ handlers, isBehindProxy, onFault }: NodeAdapterOptions): NodeAdapter {
   const byPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
   return (request, response) => {
-    // What goes wrong with either also closes it, and is dealt with there.
+    // An error also closes the stream, which is handled below.
     request.on('error', ignore);
     response.on('error', ignore);
-    // A call that was taken back with the very bytes that brought it costs no more than this.
+    // A call that is cancelled in the same packet costs no more than this.
     setImmediate(() => {
       if (response.stream?.destroyed ?? true) return;
       const handler = byPath.get(request.url?.split('?', 1)[0] ?? '');
@@ -49,13 +49,13 @@ async function answer(
   isBehindProxy: boolean,
 ): Promise<void> {
   const left = new AbortController();
-  response.once('close', () => left.abort(theyLeft));
+  response.once('close', () => left.abort(callerLeft));
   const universal = toUniversalRequest(request, clientAddressOf(request, isBehindProxy));
   if (!universal) return end(request, response, 400);
   await send(await handler({ ...universal, signal: left.signal }), request, response, left.signal);
 }
 
-/** Undefined for one that names no host, or whose address is none. */
+/** Undefined if the request names no host or its path is malformed. */
 function toUniversalRequest(request: Http2ServerRequest, address: string): UniversalServerRequest | undefined {
   try {
     return universalRequestFromNodeRequest(request, undefined, toContextValues(request, address));
@@ -72,7 +72,7 @@ async function send(
 ): Promise<void> {
   const pieces = answer.body?.[Symbol.asyncIterator]();
   try {
-    // The first piece is awaited before the headers go, so that a handler may still set some.
+    // The headers wait for the first piece, so that a handler can still set some.
     let piece = await pieces?.next();
     if (left.aborted) return;
     writeHead(request, response, answer.status, Object.fromEntries(answer.header ?? []));
@@ -87,7 +87,7 @@ async function send(
   }
 }
 
-/** Connect escapes more of a message than gRPC does, and some clients take back only what gRPC escapes. */
+/** Connect escapes more of a message than gRPC does, and some clients unescape only what gRPC escapes. */
 function toTrailers(trailer: Headers): Record<string, string> {
   const trailers = Object.fromEntries(trailer);
   const message = trailers['grpc-message'];
@@ -104,7 +104,7 @@ async function end(request: Http2ServerRequest, response: Http2ServerResponse, s
   response.end();
 }
 
-/** gRPC clients are told in their own terms that there is no such method. */
+/** gRPC clients get the status UNIMPLEMENTED, others a 404. */
 async function refuse(request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
   const isGrpc = /^application\/grpc(\+|;|$)/.test(request.headers['content-type'] ?? '');
   if (!isGrpc) return end(request, response, 404);
@@ -113,7 +113,7 @@ async function refuse(request: Http2ServerRequest, response: Http2ServerResponse
   response.end();
 }
 
-/** Whoever is answered before having sent everything is told to stop. */
+/** A client that is still sending when the response ends is stopped with NO_ERROR. */
 function writeHead(
   request: Http2ServerRequest,
   response: Http2ServerResponse,
@@ -125,15 +125,15 @@ function writeHead(
   const stop = () => {
     if (!request.complete) stream.close(constants.NGHTTP2_NO_ERROR);
   };
-  // By then the trailers, with the status in them, are on their way.
+  // The trailers with the status are sent by then.
   stream.once('wantTrailers', () => setImmediate(stop));
 }
 
-/** The compatible response takes bytes as every stream does; its types know only of text. */
+/** The response accepts bytes; its types declare only strings. */
 const write = (response: Http2ServerResponse, bytes: Uint8Array): boolean =>
   (response as unknown as ServerResponse).write(bytes);
 
-/** Resolves when there is room to write again, or nobody to write to. */
+/** Resolves when there is room to write, or the caller has left. */
 function drained(response: Http2ServerResponse, left: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -1,5 +1,5 @@
-// grpc.reflection.v1 and v1alpha (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md): tells clients such
-// as `buf curl` what is served here, from the descriptors in gen/. The two versions differ in nothing but their name.
+// grpc.reflection.v1 and v1alpha (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md): describes the
+// served protos to clients such as `grpcurl`, from the descriptors in gen/. The two versions differ only in name.
 import {
   createRegistry,
   type DescFile,
@@ -23,7 +23,7 @@ type Question = ServerReflectionRequest['messageRequest'];
 
 export const reflectionServices: readonly DescService[] = [ServerReflection, ServerReflectionAlpha];
 
-/** Tells of `services` and of reflection itself. */
+/** Describes `services` and reflection itself. */
 export function createReflection(services: readonly DescService[]): ServedService[] {
   const answer = createAnswer([...services, ...reflectionServices]);
   async function* serverReflectionInfo(requests: AsyncIterable<ServerReflectionRequest>) {
@@ -32,8 +32,8 @@ export function createReflection(services: readonly DescService[]): ServedServic
       yield { validHost, originalRequest, messageResponse: answer(messageRequest) };
     }
   }
-  const sameButForTheName = { serverReflectionInfo } as unknown as ServiceImpl<typeof ServerReflectionAlpha>;
-  return [serve(ServerReflection, { serverReflectionInfo }), serve(ServerReflectionAlpha, sameButForTheName)];
+  const alphaImplementation = { serverReflectionInfo } as unknown as ServiceImpl<typeof ServerReflectionAlpha>;
+  return [serve(ServerReflection, { serverReflectionInfo }), serve(ServerReflectionAlpha, alphaImplementation)];
 }
 
 function createAnswer(services: readonly DescService[]): (question: Question) => Answer {
@@ -41,8 +41,8 @@ function createAnswer(services: readonly DescService[]): (question: Question) =>
   for (const { file } of services) for (const needed of closureOf(file)) files.set(needed.proto.name, needed);
   const registry = createRegistry(...files.values());
 
-  return ({ case: asked, value }) => {
-    switch (asked) {
+  return ({ case: kind, value }) => {
+    switch (kind) {
       case 'listServices':
         return {
           case: 'listServicesResponse',
@@ -74,7 +74,7 @@ function closureOf(file: DescFile, seen = new Set<DescFile>()): Set<DescFile> {
   return seen.add(file);
 }
 
-/** A method, field or enum value is in the file of what it belongs to. */
+/** A method, field or enum value is in the file of its parent. */
 function fileOfSymbol(registry: Registry, symbol: string): DescFile | undefined {
   const name = symbol.replace(/^\./, '');
   return (registry.get(name) ?? registry.get(name.slice(0, Math.max(0, name.lastIndexOf('.')))))?.file;
@@ -92,7 +92,7 @@ const notFound = toError(Code.NotFound, 'there is no such thing here');
 
 function toFiles(file: DescFile | undefined): Answer {
   if (!file) return notFound;
-  // The file asked for comes first: some clients take it to be that.
+  // Some clients expect the requested file first.
   const wanted = [...closureOf(file)].reverse();
   const fileDescriptorProto = wanted.map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
   return { case: 'fileDescriptorResponse', value: { fileDescriptorProto } };

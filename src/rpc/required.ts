@@ -1,4 +1,4 @@
-// What a message must say: the id of what it is about, and what of it is to change.
+// Checks of required fields: ids and update masks.
 import type { FieldMask } from '@bufbuild/protobuf/wkt';
 import { Failure } from '../errors.ts';
 
@@ -8,7 +8,7 @@ export function requireText(field: string, value: string, message: string): stri
   throw new Failure('invalid_request', { details: [{ field, reason: 'required', message }] });
 }
 
-/** The paths of the mask, at least one, each of which has a place in `known`. */
+/** The paths of the mask: at least one, each a key of `known`. */
 export function requirePaths(mask: FieldMask | undefined, known: object): readonly string[] {
   const paths = mask?.paths ?? [];
   if (paths.length > 0 && paths.every((path) => Object.hasOwn(known, path))) return paths;
@@ -16,5 +16,5 @@ export function requirePaths(mask: FieldMask | undefined, known: object): readon
   throw new Failure('invalid_request', { details: [{ field: 'update_mask', reason: 'enum', message }] });
 }
 
-/** What the protos call the fields of a page. */
+/** The names of the page fields in the protos. */
 export const pageNames = { size: 'page_size', token: 'page_token', next: 'next_page_token' };

@@ -1,6 +1,6 @@
-// The listener of the core: HTTP/2 (RFC 9113) without TLS, or with it where there is a certificate, for gRPC and for
-// Connect and gRPC-Web besides. It promises to stay up whatever a client does, to notice clients that are gone, and to
-// let go gently: when drained, it takes no new call, lets those that run finish for a while, and then ends them.
+// The HTTP/2 listener (RFC 9113) for gRPC, Connect and gRPC-Web, with or without TLS. It stays up whatever a client does,
+// and detects dead connections. Drained, it accepts no new calls, lets running calls finish for a while, and then ends
+// them.
 import { createSecureServer, createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { connectionsMax, farewellMs, handshakeMs, headerBytesMax, headersMax } from '../net/limits.ts';
@@ -23,7 +23,7 @@ export interface RpcServerOptions {
   isBehindProxy?: boolean;
   /** PEM. */
   tls?: { cert: string; key: string };
-  /** Hears of faults that no caller is told of. */
+  /** Called with faults that are not reported to a caller. */
   onFault(fault: unknown): void;
 }
 
@@ -55,14 +55,14 @@ export async function openRpcServer(options: RpcServerOptions): Promise<RpcServe
     if (isDraining) session.close();
   });
   const port = address ? await listen(server, address, 'gRPC') : 0;
-  // From here on an error is one of accepting a connection, such as too many open files.
+  // Later errors are of accepting connections, such as too many open files.
   server.on('error', onFault);
 
   const drain = async (timeoutMs: number) => {
     isDraining = true;
     services.health.close();
     if (address) server.close();
-    // Sends GOAWAY: whoever calls now is told to call elsewhere.
+    // Sends GOAWAY, so that clients send new calls elsewhere.
     for (const session of sessions) session.close();
     const late = setTimeout(() => services.stop(), timeoutMs);
     await within(timeoutMs + farewellMs, allClosed(streams));
@@ -102,7 +102,7 @@ function keep<T extends Closing>(set: Set<T>, one: T): void {
 const allClosed = (all: Iterable<Closing>): Promise<unknown> =>
   Promise.all(Array.from(all, (one) => new Promise<void>((resolve) => one.once('close', resolve))));
 
-/** Waits for the promise, but not longer than that. */
+/** Waits for the promise, at most that long. */
 async function within(timeoutMs: number, promise: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise((resolve) => {
@@ -112,7 +112,7 @@ async function within(timeoutMs: number, promise: Promise<unknown>): Promise<voi
   clearTimeout(timer);
 }
 
-/** Ends a connection that never begins to speak HTTP/2, or whose other end no longer answers. */
+/** Closes a connection that does not start HTTP/2, or whose peer no longer answers pings. */
 function watchOver(session: ServerHttp2Session): void {
   const give = (ms: number) => setTimeout(() => session.destroy(), ms);
   const silent = give(handshakeMs);

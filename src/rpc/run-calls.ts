@@ -1,5 +1,5 @@
-// Runs every RPC through the one runner of operations, refused and unreadable ones included: the gate admits it before a
-// byte of its body is read, the interceptor runs it. Failures become statuses here, and Connect's own errors failures.
+// Runs every RPC through the runner of operations, including rejected and malformed ones: the gate admits it before a byte
+// of its body is read, the interceptor runs it. Failures become statuses here, and errors of Connect become failures.
 import type { DescService } from '@bufbuild/protobuf';
 import { Code, ConnectError, type HandlerContext, type Interceptor } from '@connectrpc/connect';
 import { Failure, toFailure } from '../errors.ts';
@@ -12,7 +12,7 @@ import type { Runner } from '../operations/runner.ts';
 import type { RunningCall } from '../operations/running-call.ts';
 import { renameFields } from '../speech/fields.ts';
 import { addressKey, callKey, runningCallKey } from './call-context.ts';
-import { fromConnectError, toConnectError } from './status.ts';
+import { reasonOfCode, toConnectError } from './status.ts';
 
 const apiKeyHeader = 'x-api-key';
 const requestIdHeader = 'x-request-id';
@@ -73,8 +73,8 @@ export function createCallRunner(runner: Runner, openServices: readonly DescServ
 }
 
 /**
- * The caller left, its deadline passed, or the request could not be read: such an error reaches no interceptor, but
- * Connect aborts the context with it before writing it out. So it is turned into a status of ours here, in place.
+ * The caller left, its deadline passed, or the request is malformed: such an error reaches no interceptor, but Connect
+ * aborts the context with it before it sends it. So the error is changed into our status in place.
  */
 function abort(
   running: RunningCall,
@@ -83,7 +83,7 @@ function abort(
   write: (failure: Failure | typeof callerLeft) => ConnectError,
 ): void {
   if (running.hasEnded) return;
-  // Connect aborts with an error of its own where it is not the caller who left.
+  // Connect aborts with its own error unless the caller left.
   const isOwn = reason instanceof ConnectError || reason instanceof Failure;
   const error = isOwn ? fromCallError(reason) : callerLeft;
   running.abort(error === callerLeft ? callerLeft : toFailure(error));
@@ -96,18 +96,18 @@ function abort(
 
 function toStatus(failure: Failure | typeof callerLeft, protocolName: string, requestId: string): ConnectError {
   const status = failure instanceof Failure ? toOwnStatus(failure) : new ConnectError(failure.message, Code.Canceled);
-  // Clients of gRPC see the trailers of a call that failed; elsewhere the id is in the headers.
+  // gRPC clients read the trailers of a failed call; other protocols have the id in the headers.
   if (protocolName.startsWith('grpc')) status.metadata.set(requestIdHeader, requestId);
   return status;
 }
 
-/** An error of Connect's that is no row of the table is thrown back as it is. */
+/** An error of Connect without an equivalent Failure is thrown unchanged. */
 const toOwnStatus = (failure: Failure): ConnectError =>
   failure.cause instanceof ConnectError && !ownCodes.has(failure.cause.code)
     ? failure.cause
     : toConnectError(renameFields(failure, 'proto'));
 
-/** Codes of Connect's errors that become failures of ours. */
+/** Codes of Connect's errors that become a Failure. */
 const ownCodes = new Set([
   Code.Canceled,
   Code.ResourceExhausted,
@@ -116,10 +116,10 @@ const ownCodes = new Set([
   Code.Internal,
 ]);
 
-/** How Connect begins to say that it cannot read a request, though it calls the fault internal. */
-const theirFault = /^(parse |received |decompression )/;
+/** Messages of Connect for malformed requests, which it reports as internal errors. */
+const malformedRequest = /^(parse |received |decompression )/;
 
-/** The Failure that an error of Connect's is, or `callerLeft`; any other error as it is. */
+/** The Failure for an error of Connect, or `callerLeft`; other errors are returned unchanged. */
 function fromCallError(error: unknown): unknown {
   if (!(error instanceof ConnectError)) return error;
   if (error.cause instanceof Failure) return error.cause;
@@ -133,10 +133,16 @@ function fromCallError(error: unknown): unknown {
     case Code.InvalidArgument:
       return unreadable(error);
     case Code.Internal:
-      return theirFault.test(error.rawMessage) ? unreadable(error) : error;
+      return malformedRequest.test(error.rawMessage) ? unreadable(error) : error;
     default:
-      return fromConnectError(error);
+      return toLibraryFailure(error);
   }
+}
+
+/** For the log; the caller gets Connect's own error. */
+function toLibraryFailure(error: ConnectError): Failure {
+  const reason = reasonOfCode[error.code] ?? 'internal_error';
+  return new Failure(reason, reason === 'internal_error' ? {} : { message: error.rawMessage }, error);
 }
 
 const unreadable = (error: ConnectError) => new Failure('invalid_request', { message: error.rawMessage }, error);

@@ -1,4 +1,4 @@
-// A service of the protos with the code behind it, as both ways in take it: the wire and the local transport.
+// A service of the protos with its implementation.
 import type { DescService } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 

@@ -1,4 +1,4 @@
-// All services that are served over RPC, and what every call passes: the gate, the interceptor, then its handler.
+// All RPC services. Every call passes the gate, the interceptor and its handler.
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { type ConnectRouterOptions, createConnectRouter } from '@connectrpc/connect';
 import { compressionGzip } from '@connectrpc/connect-node';
@@ -74,7 +74,7 @@ export function createServices({ runner, speech, voices, keys, reflection = true
   };
 }
 
-/** The one method whose request holds more than text. */
+/** The only method with recordings in its request. */
 const isUpload = (method: DescMethod): boolean => method === VoiceService.method.cloneVoice;
 
 const uploadLimits: BodyLimits = { bytesMax: uploadBytesMax, arrivalMs: uploadArrivalMs, takeSlot: takeUploadSlot };
@@ -85,12 +85,12 @@ function limitsOf(method: DescMethod): BodyLimits {
   return { bytesMax, arrivalMs: bodyArrivalMs };
 }
 
-/** Requests may be compressed. Sound is never compressed again: it would cost three times as much and gain nothing. */
+/** Requests may be compressed. Responses are not: compressing audio would triple the cost and gain nothing. */
 const routerOptions: ConnectRouterOptions = {
   readMaxBytes: requestBytesMax,
   writeMaxBytes: messageBytesMax,
   acceptCompression: [compressionGzip],
-  // An unknown name of a field or of a value is refused, not ignored.
+  // Unknown fields and enum values are rejected, not ignored.
   jsonOptions: { ignoreUnknownFields: false },
   compressMinBytes: 0xffffffff,
 };

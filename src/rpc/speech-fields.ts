@@ -1,6 +1,6 @@
-// The messages of the speech service as the fields of a request, read off the rows of speech/fields.ts and the descriptors
-// of the protos, so that every rule and every default is that of the parser. A field at its proto3 default counts as
-// absent; a number that is no value of its enum stays a number, and is refused with all other violations.
+// Converts messages of the speech service to the fields of a request, by the rows of speech/fields.ts and the descriptors of
+// the protos, so that all rules and defaults are those of the parser. A field at its proto3 default counts as absent; an
+// unknown enum value stays a number, which the parser rejects.
 import type { DescEnum, DescField, DescMessage, Message } from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
 import type { FieldViolation } from '../errors.ts';

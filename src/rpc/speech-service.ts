@@ -1,4 +1,4 @@
-// sonant.v1.SpeechService: the messages of the proto into requests, and results into messages.
+// sonant.v1.SpeechService: converts messages to requests for speech, and results to messages.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';

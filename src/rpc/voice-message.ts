@@ -1,4 +1,4 @@
-// Voices, and what is asked of them, as messages of the proto.
+// Converts voices to messages, and messages to the fields of voices.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
@@ -39,8 +39,8 @@ export function toVoiceMessage(offered: OfferedVoice): MessageInitShape<typeof V
   };
 }
 
-const toConsent = ({ givenAt, revokedAt, ...told }: VoiceConsent) => ({
-  ...told,
+const toConsent = ({ givenAt, revokedAt, ...fields }: VoiceConsent) => ({
+  ...fields,
   giveTime: timestampFromDate(givenAt),
   ...(revokedAt && { revokeTime: timestampFromDate(revokedAt) }),
 });
@@ -55,7 +55,7 @@ export const toVoiceFields = (spec: VoiceSpec | undefined): VoiceFields => ({
   enabled: spec?.enabled,
 });
 
-/** What each path of the mask stands for, where its field is set and where it is not. */
+/** The change for each path of the mask; a field that is not set is reset to its default. */
 const changes: Readonly<Record<string, (spec: VoiceSpec | undefined) => VoiceFields>> = {
   name: (spec) => ({ name: spec?.name ?? '' }),
   description: (spec) => ({ description: spec?.description ?? '' }),

@@ -1,4 +1,4 @@
-// sonant.v1.VoiceService: the messages of the proto into what is asked of voices, and voices into messages.
+// sonant.v1.VoiceService: converts messages to calls of the voice operations, and their results to messages.
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { ListVoicesRequest, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -49,9 +49,9 @@ export function createVoiceService(voices: VoiceOperations): ServiceImpl<typeof 
 
 const required = (voiceId: string) => requireText('voice_id', voiceId, 'name the voice');
 
-function parseList({ languageCode, engine, query, ...asked }: ListVoicesRequest) {
+function parseList({ languageCode, engine, query, ...paging }: ListVoicesRequest) {
   const violations: FieldViolation[] = [];
-  const page = parsePage(asked, pageNames, violations);
+  const page = parsePage(paging, pageNames, violations);
   const code = languageCode === '' ? '' : toLanguageCode(languageCode);
   if (code === undefined) {
     const message = 'must be a BCP-47 language code such as en-US';

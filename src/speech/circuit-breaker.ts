@@ -56,9 +56,7 @@ export function createCircuitBreaker(now: () => number = () => performance.now()
 
   const check = () => {
     const waitMs = restMs();
-    if (waitMs <= 0) return;
-    const message = 'The speech engine has failed again and again, and is left in peace for a moment.';
-    throw new Failure('engine_unavailable', { message, retryAfterSeconds: waitMs / 1000 });
+    if (waitMs > 0) throw unavailable(waitMs);
   };
 
   return {
@@ -101,4 +99,9 @@ export function createCircuitBreaker(now: () => number = () => performance.now()
       };
     },
   };
+}
+
+function unavailable(waitMs: number): Failure {
+  const message = 'The speech engine has failed again and again, and is left in peace for a moment.';
+  return new Failure('engine_unavailable', { message, retryAfterSeconds: waitMs / 1000 });
 }

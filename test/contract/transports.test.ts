@@ -7,10 +7,10 @@ import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/s
 import { formatNames } from '../../src/audio/formats.ts';
 import { Failure } from '../../src/errors.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
-import { fromConnectError } from '../../src/rpc/status.ts';
 import { readEvents, soundIn } from '../gateway/event-reader.ts';
 import { bytesOf, openTestGateway } from '../gateway/open-gateway.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { fromConnectError } from '../rpc/received-failure.ts';
 
 const trouble: NonNullable<Parameters<typeof openTestGateway>[0]>['trouble'] = {};
 const door = await openTestGateway({ trouble }, afterAll);

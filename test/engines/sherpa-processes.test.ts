@@ -7,7 +7,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import type { SpokenPcm } from '../../src/engines/engine.ts';
 import { isLibraryInstalled } from '../../src/engines/sherpa-onnx/library.ts';
 import type { ModelRequest } from '../../src/engines/sherpa-onnx/model-child.ts';
-import { type Model, readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
+import type { Model } from '../../src/engines/sherpa-onnx/model-facts.ts';
+import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
 import { ModelPool, type ModelPoolOptions } from '../../src/engines/sherpa-onnx/model-pool.ts';
 import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
 import { guardWork } from './guarded-work.ts';

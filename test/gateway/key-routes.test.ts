@@ -4,8 +4,8 @@ import { createConnectTransport } from '@connectrpc/connect-node';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { operator } from '../../src/keys/actor.ts';
-import { fromConnectError } from '../../src/rpc/status.ts';
 import { listAudit } from '../../src/store/audit-rows.ts';
+import { fromConnectError } from '../rpc/received-failure.ts';
 import { type Json, managing, openKeyManagement, keysUrl as url } from './open-key-management.ts';
 
 const { door, boss, bossKey, ask, make, speaks } = await openKeyManagement(afterAll);

@@ -5,7 +5,8 @@ import { Failure } from '../../src/errors.ts';
 import { checkScopes } from '../../src/operations/admit.ts';
 import { type Call, callerLeft } from '../../src/operations/call.ts';
 import { speechOperations } from '../../src/operations/operation.ts';
-import { createRunner, type EndedCall, type TimeLimits } from '../../src/operations/runner.ts';
+import { createRunner } from '../../src/operations/runner.ts';
+import type { EndedCall, TimeLimits } from '../../src/operations/running-call.ts';
 import { callerNamed } from '../rpc/open-services.ts';
 
 const { synthesizeSpeech, streamSpeech } = speechOperations;

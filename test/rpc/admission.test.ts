@@ -11,9 +11,9 @@ import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { Failure } from '../../src/errors.ts';
 import type { KeyManagement } from '../../src/keys/key-management.ts';
 import { operationOf } from '../../src/operations/operation.ts';
-import { fromConnectError } from '../../src/rpc/status.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
 import { openTestServices } from './open-services.ts';
+import { fromConnectError } from './received-failure.ts';
 
 const request = { voiceId: 'ada', text: 'hello' };
 const withKey = (key: string) => ({ metadata: { 'x-api-key': key } });

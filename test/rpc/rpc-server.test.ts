@@ -6,10 +6,10 @@ import grpc from '@grpc/grpc-js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SpeechService, type StreamSpeechResponse } from '../../gen/sonant/v1/speech_pb.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
-import { fromConnectError } from '../../src/rpc/status.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
 import { goodKey, openTestServices } from './open-services.ts';
 import { openSession, request, speechMessage, streamPath, synthesizePath } from './raw-grpc.ts';
+import { fromConnectError } from './received-failure.ts';
 import { testCertificate } from './test-certificate.ts';
 
 type House = Awaited<ReturnType<typeof openTestServices>>;

@@ -3,9 +3,9 @@ import { ConnectError } from '@connectrpc/connect';
 import { describe, expect, test } from 'vitest';
 import type { OutputFormat, ReturnFormat, TimestampKind } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Failure } from '../../src/errors.ts';
-import { fromConnectError } from '../../src/rpc/status.ts';
 import { explain, failureOf } from './grpc-client.ts';
 import { connectClients, goodKey, openTestServices } from './open-services.ts';
+import { fromConnectError } from './received-failure.ts';
 
 const key = { headers: { 'x-api-key': 'good' } };
 

@@ -11,9 +11,9 @@ import {
   StreamSpeechResponseSchema,
   TimestampKind,
 } from '../../gen/sonant/v1/speech_pb.ts';
-import { fromConnectError } from '../../src/rpc/status.ts';
 import { explain, failureOf } from './grpc-client.ts';
 import { connectClients, goodKey, openTestServices } from './open-services.ts';
+import { fromConnectError } from './received-failure.ts';
 
 const key = { headers: { 'x-api-key': 'good' } };
 const collect = (events: AsyncIterable<StreamSpeechResponse>) => Array.fromAsync(events);

@@ -4,9 +4,10 @@ import { ConnectError } from '@connectrpc/connect';
 import { expect, test } from 'vitest';
 import { Failure, type FailureFacts, failureTable, type Reason } from '../../src/errors.ts';
 import { detailBytesMax } from '../../src/rpc/limits.ts';
-import { fromConnectError, toConnectError } from '../../src/rpc/status.ts';
+import { toConnectError } from '../../src/rpc/status.ts';
 import { explain, failureOf } from './grpc-client.ts';
 import { connectClients, goodKey, openTestServices } from './open-services.ts';
+import { fromConnectError } from './received-failure.ts';
 
 const reasons = Object.keys(failureTable) as Reason[];
 const key = { headers: { 'x-api-key': 'good' } };

@@ -1,13 +1,12 @@
 // The clients of `sonant bench`, one for each transport. All request raw samples at 24 kHz, so that seconds can be computed
 // from bytes, and bypass the cache, so that everything is synthesized.
+import { durationMs } from '@bufbuild/protobuf/wkt';
 import { ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
-import { ErrorInfoSchema } from '../../../gen/google/rpc/error_details_pb.ts';
+import { ErrorInfoSchema, RetryInfoSchema } from '../../../gen/google/rpc/error_details_pb.ts';
 import { OutputFormat, SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
 import { audioFormats } from '../../audio/formats.ts';
-import { retrySecondsOf } from '../../errors.ts';
-import { fromConnectError } from '../../rpc/status.ts';
 
 export interface ServiceCaller {
   /** The first voice that the key may use. */
@@ -96,8 +95,8 @@ function createGrpcCaller({ url, apiKey }: CallerOptions): ServiceCaller {
     if (!(error instanceof ConnectError)) throw error;
     const [info] = error.findDetails(ErrorInfoSchema);
     if (!info) throw new Refusal(error.rawMessage);
-    const seconds = retrySecondsOf(fromConnectError(error));
-    throw new Refusal(info.reason.toLowerCase(), seconds === undefined ? undefined : seconds * 1000);
+    const [retry] = error.findDetails(RetryInfoSchema);
+    throw new Refusal(info.reason.toLowerCase(), retry?.retryDelay && durationMs(retry.retryDelay));
   };
   return {
     async firstVoice() {

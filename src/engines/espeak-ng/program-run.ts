@@ -3,7 +3,7 @@
 // - at most `bufferedBytesMax` are buffered for a reader that has stopped, and then the program blocks;
 // - a program that keeps its reader waiting for longer than `waitMsMax` in all is killed, with all processes it started;
 // - the beginning of its stderr goes into the cause of the failure, and nowhere else.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { PassThrough, pipeline } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../../errors.ts';
@@ -42,6 +42,16 @@ function killGroup(pid: number | undefined): void {
   }
 }
 
+/** Resolves when the program has exited, with all processes that it started, or could not be started. */
+const exited = (child: ChildProcess) =>
+  new Promise<void>((resolve) => {
+    child.once('error', () => resolve());
+    child.once('exit', () => {
+      killGroup(child.pid);
+      resolve();
+    });
+  });
+
 export function startProgram({ program, args, input, waitMsMax }: ProgramOptions): ProgramRun {
   const child = spawn(program, args, { detached: true, env: environment(), stdio: 'pipe' });
   let unstarted: Error | undefined;
@@ -62,13 +72,7 @@ export function startProgram({ program, args, input, waitMsMax }: ProgramOptions
   buffered.on('error', () => {});
   pipeline(child.stdout, buffered, () => {});
 
-  const gone = new Promise<void>((resolve) => {
-    child.once('error', () => resolve());
-    child.once('exit', () => {
-      killGroup(child.pid);
-      resolve();
-    });
-  });
+  const gone = exited(child);
   const closed = new Promise((resolve) => child.once('close', resolve));
   const isGone = (): boolean => unstarted !== undefined || child.exitCode !== null || child.signalCode !== null;
 

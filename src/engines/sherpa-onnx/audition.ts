@@ -7,7 +7,7 @@ import { join as joinSamples } from '../../audio/join.ts';
 import { gainDbFor } from '../../audio/loudness.ts';
 import type { Pcm } from '../../audio/pcm.ts';
 import { Failure } from '../../errors.ts';
-import type { Model } from './model-folder.ts';
+import type { Model } from './model-facts.ts';
 import type { ModelPool } from './model-pool.ts';
 import { generationOf, type SpokenBy } from './model-request.ts';
 import { ownWords, toModelText } from './model-text.ts';

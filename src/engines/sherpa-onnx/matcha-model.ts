@@ -1,8 +1,8 @@
 // Matcha models: the acoustic model, a vocoder beside it (vocos or HiFi-GAN) unless it makes sound by itself, tokens.txt,
 // and eSpeak NG's data, a lexicon, or both.
 import { join } from 'node:path';
+import type { ModelFacts } from './model-facts.ts';
 import { askOnnx, elementTypes, type ModelFiles, needEspeakData, needFile, needTokens } from './model-files.ts';
-import type { ModelFacts } from './model-folder.ts';
 
 const { float, int64 } = elementTypes;
 const vocoderTypes = ['vocos', 'matcha-tts vocos', 'hifigan'];

@@ -5,56 +5,14 @@ import { createHash } from 'node:crypto';
 import { open, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isVocoder, readMatchaModel } from './matcha-model.ts';
-import type { ModelCard, ModelKind } from './model-card.ts';
+import type { ModelKind } from './model-card.ts';
+import type { Model, ModelFacts } from './model-facts.ts';
 import { createModelFaults } from './model-fault.ts';
 import { askOnnx, type ModelFiles, readModelFiles } from './model-files.ts';
 import { toLanguageCodes, withLanguage } from './model-language.ts';
-import type { NamedSpeaker } from './model-voices.ts';
 import { readKittenModel, readKokoroModel } from './style-models.ts';
 import { readVitsModel } from './vits-model.ts';
 import { findPart, readPocketModel, readZipvoiceModel } from './zero-shot-models.ts';
-
-/** How the library makes tokens of text: what must be known to give it only text that it can read. */
-export type Reading =
-  | { by: 'characters'; tokens: ReadonlySet<string> }
-  | { by: 'lexicon'; path: string }
-  /** By eSpeak NG or bytes, which read any text. */
-  | { by: 'phonemes' };
-
-/** What a kind of model finds in a folder. */
-export interface ModelFacts {
-  /** The library's configuration, in its own names. */
-  config: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  sampleRateHz: number;
-  /** 0 for a model that clones the voice of a reference. */
-  speakers: number;
-  speakerNames: readonly string[];
-  speakerOf?(name: string): NamedSpeaker;
-  /** Languages, the best hint first. */
-  languageHints: readonly string[];
-  alsoSpeaks?: readonly string[];
-  reading: Reading;
-  zeroShot?: ZeroShot;
-}
-
-export interface ZeroShot {
-  needsReferenceText: boolean;
-  /** Steps of refinement: more is better and slower. */
-  steps: number;
-  extra: Readonly<Record<string, number | string>>;
-}
-
-export interface Model extends ModelFacts {
-  modelId: string;
-  folder: string;
-  kind: ModelKind;
-  card: ModelCard;
-  languageCodes: readonly string[];
-  /** Files with rules by which the library spells out numbers and dates, with commas between them. */
-  rules: string;
-  /** Of its contents. */
-  version: string;
-}
 
 export interface ReadModel {
   modelId: string;

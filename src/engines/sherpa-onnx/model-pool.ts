@@ -4,7 +4,7 @@
 import { Failure } from '../../errors.ts';
 import type { SpokenPcm } from '../engine.ts';
 import type { ModelRequest } from './model-child.ts';
-import type { Model } from './model-folder.ts';
+import type { Model } from './model-facts.ts';
 import { ModelProcess, type ModelProcessOptions } from './model-process.ts';
 import { toLibraryConfig } from './model-request.ts';
 

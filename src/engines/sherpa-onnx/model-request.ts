@@ -2,7 +2,7 @@
 // each sound to whole frames, so that twice the speed is 1.8 times; the sound is stretched outside the engine. Pauses stay
 // as the model makes them; the library would shorten them to a fifth.
 import type { ModelRequest } from './model-child.ts';
-import type { Model } from './model-folder.ts';
+import type { Model } from './model-facts.ts';
 import type { Speaker } from './model-voices.ts';
 import type { Reference } from './reference.ts';
 

@@ -9,7 +9,8 @@ import { defineEngine, type Engine, type EngineReport, type Segment, type Spoken
 import { auditionFault, auditionModel, hearModel } from './audition.ts';
 import { importModel } from './import-model.ts';
 import { isLibraryInstalled } from './library.ts';
-import { type Model, readModels } from './model-folder.ts';
+import type { Model } from './model-facts.ts';
+import { readModels } from './model-folder.ts';
 import { ModelPool } from './model-pool.ts';
 import { generationOf, type SpokenBy } from './model-request.ts';
 import { toModelText } from './model-text.ts';

@@ -2,9 +2,8 @@
 // tokens.txt and eSpeak NG's data. The names of Kokoro's speakers tell their language and gender: "bf_emma" is British
 // and female.
 import { join } from 'node:path';
+import type { ModelFacts, NamedSpeaker } from './model-facts.ts';
 import { askOnnx, elementTypes, type ModelFiles, needEspeakData, needFile, needTokens } from './model-files.ts';
-import type { ModelFacts } from './model-folder.ts';
-import type { NamedSpeaker } from './model-voices.ts';
 
 const { float, int64 } = elementTypes;
 

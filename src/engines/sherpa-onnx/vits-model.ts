@@ -1,6 +1,7 @@
 // VITS models, Piper's among them: one ONNX file, tokens.txt, and what makes tokens of text: nothing where tokens are
 // characters, else eSpeak NG's data or a lexicon. Which, the library goes by the comment in the metadata; so do we.
 import { join } from 'node:path';
+import type { ModelFacts, Reading } from './model-facts.ts';
 import {
   askOnnx,
   elementTypes,
@@ -11,7 +12,6 @@ import {
   needTokens,
   readJson,
 } from './model-files.ts';
-import type { ModelFacts, Reading } from './model-folder.ts';
 
 const { float, int64 } = elementTypes;
 const sentinels = ['<PAD>', '<EOS>', '<BOS>', '<BLNK>'];

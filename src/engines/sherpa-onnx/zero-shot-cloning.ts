@@ -1,7 +1,7 @@
 // Cloning with a model that imitates the voice of a reference: the clone is the reference itself, packed.
 import { Failure } from '../../errors.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
-import type { Model } from './model-folder.ts';
+import type { Model } from './model-facts.ts';
 import { packReference } from './reference.ts';
 
 /** Models use at most ten seconds, and the text of as long. */

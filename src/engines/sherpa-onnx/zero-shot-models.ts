@@ -2,6 +2,7 @@
 // own.
 import { join } from 'node:path';
 import { needVocoder } from './matcha-model.ts';
+import type { ModelFacts } from './model-facts.ts';
 import {
   askOnnx,
   elementTypes,
@@ -11,7 +12,6 @@ import {
   needTokens,
   readJson,
 } from './model-files.ts';
-import type { ModelFacts } from './model-folder.ts';
 
 const { float, int64 } = elementTypes;
 const pocketRateHz = 24_000;

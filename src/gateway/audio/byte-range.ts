@@ -2,8 +2,8 @@
 //     Range: bytes=0-99          the first hundred
 //     Range: bytes=100-          from there to the end
 //     Range: bytes=-100          the last hundred
-//     Range: bytes=0-9,90-99     several: allowed, and answered with the whole, as the RFC leaves us free to do
-// What is not of this form is ignored, as it asks; what lies behind the end is `unsatisfiable`.
+//     Range: bytes=0-9,90-99     several: answered with the whole, as the RFC permits
+// A malformed header is ignored, as the RFC requires; a range beyond the end is `unsatisfiable`.
 import type { ByteRange } from '../../clips/clip-store.ts';
 
 export function parseRange(header: string | undefined, byteCount: number): ByteRange | 'whole' | 'unsatisfiable' {
@@ -20,7 +20,7 @@ export function parseRange(header: string | undefined, byteCount: number): ByteR
   return ranges.length === 1 ? satisfiable[0]! : 'whole';
 }
 
-/** Undefined for what is no range. An empty one is a range that nothing satisfies. */
+/** Undefined if malformed. An empty range is unsatisfiable. */
 function toRange(spec: string, byteCount: number): ByteRange | undefined {
   const [, from = '', to = ''] = /^(\d{0,15})-(\d{0,15})$/.exec(spec) ?? [];
   if (from === '' && to === '') return undefined;

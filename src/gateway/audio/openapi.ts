@@ -3,8 +3,8 @@ import { captionContentTypes } from '../../delivery/captions.ts';
 import { type CaptionKind, captionKinds } from '../../speech/fields.ts';
 import { toAnswerAt } from '../http/documented-failures.ts';
 import type { ReplyHeaderName } from '../http/reply-headers.ts';
-import type { RouteDocs } from '../http/route-docs.ts';
-import { exampleAudioId, requestHeader, soundContent } from '../speech/openapi.ts';
+import { type RouteDocs, requestHeader } from '../http/route-docs.ts';
+import { exampleAudioId, soundContent } from '../speech/openapi.ts';
 
 const headers: readonly ReplyHeaderName[] = ['ETag', 'Accept-Ranges', 'Cache-Control'];
 const captionExamples: Readonly<Record<CaptionKind, string>> = {
@@ -20,29 +20,26 @@ const captionContent = Object.fromEntries(
 export const audioDocs: RouteDocs = {
   id: 'getAudio',
   tag: 'Audio',
-  summary: 'Fetch stored audio',
-  description: 'No key is needed; the address cannot be guessed. HEAD is answered too.',
+  summary: 'Download stored audio',
+  description: 'No key is needed; the URL cannot be guessed. HEAD is supported too.',
   parameters: [
     {
       in: 'path',
       name: 'file',
-      description: 'Id and extension: `aud_01JD....wav`; of captions, `.srt` or `.vtt`.',
+      description: 'Id and extension, such as `aud_01JD....wav`; for captions, `.srt` or `.vtt`.',
       schema: { type: 'string' },
       required: true,
       example: `${exampleAudioId}.wav`,
     },
     requestHeader('Range', 'One range of bytes, such as `bytes=0-99`.'),
-    requestHeader('If-Range', 'An ETag: the range counts only while it is the same.'),
-    requestHeader('If-None-Match', 'ETags that you have.'),
+    requestHeader('If-Range', 'An ETag: the range applies only if it matches.'),
+    requestHeader('If-None-Match', 'The ETags of the copies that you have.'),
   ],
   answers: {
     200: { description: 'The whole file.', headers, content: { ...soundContent, ...captionContent } },
-    206: { description: 'The bytes asked for.', headers: [...headers, 'Content-Range'], content: soundContent },
-    302: {
-      description: 'The store that this service uses has it at that address.',
-      headers: ['Location', 'Cache-Control'],
-    },
-    304: { description: 'You have it.', headers },
+    206: { description: 'The requested bytes.', headers: [...headers, 'Content-Range'], content: soundContent },
+    302: { description: 'Redirects to the object store of the service.', headers: ['Location', 'Cache-Control'] },
+    304: { description: 'Your copy is current.', headers },
     416: { ...toAnswerAt(416, 'invalid_request'), headers: ['Content-Range', 'Cache-Control'] },
   },
   failures: ['not_found', 'audio_expired', 'storage_unavailable'],

@@ -1,5 +1,5 @@
-// GET and HEAD /audio/{id}.{format}: stored audio, for whoever knows its address. It is what any cache and player
-// expects of a file that never changes: ranges (RFC 9110 section 14), an ETag, an age to keep it for.
+// GET and HEAD /audio/{id}.{format}: stored audio, for everyone who knows its URL. It supports what caches and players
+// expect of an immutable file: ranges (RFC 9110 section 14), an ETag and a max-age.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { audioFormats, type FormatName } from '../../audio/formats.ts';
 import { captionContentTypes, toCaptions } from '../../delivery/captions.ts';
@@ -38,7 +38,7 @@ export function addAudioRoutes(app: FastifyInstance, audio: StoredAudio): void {
     const range = parseRange(isRangeWanted ? request.headers.range : undefined, row.byteCount);
     if (range === 'unsatisfiable') return refuseRange(request, reply, row.byteCount);
     const { contentType, extension } = audioFormats[row.format as FormatName];
-    // What may be revoked is never handed to where it could be fetched past us.
+    // Revocable audio is never redirected: the link would outlive a revocation.
     if (audio.linkTo && !isRevocable && request.method === 'GET') {
       const { clipId, expiresAtMs } = row;
       const fileName = `${clipId}.${extension}`;
@@ -66,7 +66,7 @@ export function addAudioRoutes(app: FastifyInstance, audio: StoredAudio): void {
   app.route({ method: ['GET', 'HEAD'], url: '/audio/:file', ...documented(audioDocs), handler: send });
 }
 
-/** What may be revoked is asked for again each time; all else never changes. */
+/** Revocable audio is revalidated on each use; other audio never changes. */
 const fileHeaders = ({ expiresAtMs }: ClipRow, etag: string, isRevocable: boolean) => ({
   ETag: etag,
   'accept-ranges': 'bytes',
@@ -76,7 +76,7 @@ const fileHeaders = ({ expiresAtMs }: ClipRow, etag: string, isRevocable: boolea
   'x-content-type-options': 'nosniff',
 });
 
-/** RFC 9110 section 13.1.2: a list, or `*`; a weak one counts as well. */
+/** RFC 9110 section 13.1.2: a list, or `*`; weak comparison. */
 const matches = (header: string | undefined, etag: string): boolean =>
   header?.trim() === '*' || (header?.split(',').some((one) => one.trim().replace(/^W\//, '') === etag) ?? false);
 

@@ -1,10 +1,10 @@
-// GET /healthz: the process answers. GET /readyz: what it stands on answers too, and it is not about to stop. GET /metrics:
-// what it does, in numbers, none of which tell of a caller.
+// GET /healthz: the process is alive. GET /readyz: its dependencies work, and it is not stopping. GET /metrics: Prometheus
+// metrics, which contain nothing about individual callers.
 import type { FastifyInstance } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { documented, type RouteDocs, type Schema } from '../http/route-docs.ts';
 
-/** Something that must work for requests to be served: its name, and whether it does. */
+/** A dependency that must work for requests to be served. */
 export interface ReadinessCheck {
   name: string;
   isReady(): Promise<boolean>;
@@ -28,9 +28,9 @@ const ready = operation('isReady', 'Can requests be served?', answerSchema('Read
 const metrics: RouteDocs = {
   id: 'readMetrics',
   tag: 'Service',
-  summary: 'Numbers for Prometheus',
-  description: 'Of calls, requests and engines; none tell of a caller.',
-  answers: { 200: { description: 'All of them.', content: { 'text/plain': { schema: { type: 'string' } } } } },
+  summary: 'Read Prometheus metrics',
+  description: 'Of calls, requests and engines; nothing about individual callers.',
+  answers: { 200: { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } } },
   failures: ['overloaded'],
 };
 const methods = ['GET', 'HEAD'];

@@ -1,5 +1,5 @@
-// Admits requests before a byte of the body is read. A route names the operations that it may come to call: the key must
-// have the scopes of one of them. Which one is called is known when the body is read; the runner checks that one's.
+// Admits requests before a byte of the body is read. A route names the operations that it may call: the key must have the
+// scopes of one of them. Once the body is read, the runner checks the scopes of the one that is called.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { toRateLimitHeaders } from '../../limits/limit-status.ts';
 import type { Presented } from '../../operations/admit.ts';
@@ -23,9 +23,9 @@ export type AdmitTo = (...operations: Operation[]) => (request: FastifyRequest, 
 
 export interface Admission {
   admitTo: AdmitTo;
-  /** The same where a bearer token is an API key by another name. */
+  /** The same, with the API key as a bearer token. */
   admitBearerTo: AdmitTo;
-  /** Admits a request in a handler, by a key that it does not carry itself. */
+  /** Admits a request in a handler, by the key of its ticket. */
   admitWith(key: string, request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void>;
 }
 
@@ -98,7 +98,7 @@ const credentialsOf = (request: FastifyRequest): Credentials => ({
   session: sessionOf(request),
 });
 
-/** A page of somebody who has signed in sends its CSRF token, and comes from this origin. */
+/** A request of the key page: it has the session cookie and the CSRF token, and is from the same origin. */
 function sessionOf({ headers }: FastifyRequest): Credentials['session'] {
   const { 'x-csrf-token': csrf, 'sec-fetch-site': site = 'same-origin' } = headers;
   const cookie = cookieOf(headers.cookie, sessionCookie);

@@ -1,11 +1,11 @@
-// Sends a body made piece by piece, and keeps the commit rule: the head waits for the first piece, so whatever fails
-// before it is an ordinary failure; what fails later breaks the connection, so that a clean end always means all of it.
-// The next piece is asked for when the last one is taken; a reader who takes nothing for too long is given up.
+// Sends a body piece by piece. The headers wait for the first piece, so an earlier failure has its own status; a later one
+// breaks the connection, so that a clean end always means a complete body. The next piece is pulled when the last one is
+// written; a client that reads nothing for too long is disconnected.
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { readerStallMs } from '../../net/limits.ts';
 
-/** Text is ASCII: what is written as Latin-1 costs a third less than UTF-8. */
+/** Text is ASCII; writing it as Latin-1 costs a third less than as UTF-8. */
 export type Piece = Uint8Array | string;
 type Headers = Readonly<Record<string, string | number>>;
 
@@ -30,13 +30,13 @@ export async function sendPieces(reply: FastifyReply, headers: Headers, source: 
   }
 }
 
-/** From here on the reply is ours; Fastify's headers go along. */
+/** Takes the reply over from Fastify, with the headers set so far. */
 function begin(reply: FastifyReply, headers: Headers): void {
   reply.hijack();
   reply.raw.writeHead(reply.statusCode, { ...(reply.getHeaders() as Headers), ...headers });
 }
 
-/** Whether there is room again; if not, nobody is there to write to. */
+/** Resolves to true when there is room to write, to false when the client has left. */
 function drained(raw: ServerResponse): Promise<boolean> {
   if (raw.closed) return Promise.resolve(false);
   return new Promise((resolve) => {
@@ -52,7 +52,7 @@ function drained(raw: ServerResponse): Promise<boolean> {
   });
 }
 
-/** HTTP/1.0 knows no other sign of a body that is not whole than a reset. */
+/** In HTTP/1.0 only a reset shows that a body is incomplete. */
 function breakOff({ raw, request }: FastifyReply): void {
   if (request.raw.httpVersionMinor === 0) raw.socket?.resetAndDestroy();
   raw.destroy();

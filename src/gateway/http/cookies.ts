@@ -1,15 +1,14 @@
-// The cookies of signing in (RFC 6265bis): only for this very host, only over TLS or on this machine, hidden from scripts,
-// and not sent by pages of other sites. They hold sealed texts and nothing else.
+// The cookies of sign-in (RFC 6265bis): bound to this host, sent only over TLS or to localhost, hidden from scripts, and not
+// sent with cross-site requests. Their values are encrypted.
 
 export const loginCookie = '__Host-sonant-login';
 export const sessionCookie = '__Host-sonant-session';
 
-/** The cookie with this name among those that came. */
 export function cookieOf(header: string | undefined, name: string): string | undefined {
   const own = header?.split(';').find((pair) => pair.trimStart().startsWith(`${name}=`));
   return own?.slice(own.indexOf('=') + 1).trim();
 }
 
-/** For `Set-Cookie`; 0 seconds takes it back. */
+/** For `Set-Cookie`; 0 seconds deletes the cookie. */
 export const toCookie = (name: string, value: string, seconds: number): string =>
   `${name}=${value}; Path=/; Max-Age=${seconds}; Secure; HttpOnly; SameSite=Lax`;

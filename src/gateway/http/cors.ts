@@ -1,11 +1,11 @@
-// CORS (https://fetch.spec.whatwg.org/#http-cors-protocol): off, but for the origins that are configured. Requests are
-// never made with cookies, so no origin is trusted with more than reading what its own key was answered.
+// CORS (https://fetch.spec.whatwg.org/#http-cors-protocol) for the configured origins. Credentials are not allowed, so an
+// origin can read only the replies to its own API key.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createId } from '../../id.ts';
 import { apiVersion } from '../../net/request-id.ts';
 import { replyHeaders } from './reply-headers.ts';
 
-/** Answers a preflight and says true; else lets the browser read the reply to come, if its page's origin is allowed. */
+/** Answers a preflight and returns true; otherwise sets the headers that let an allowed origin read the reply. */
 export type Cors = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 const requestHeaders = [
@@ -20,7 +20,7 @@ const requestHeaders = [
   'Range',
   'X-API-Key',
   'X-Request-Id',
-  // What browsers' Connect and gRPC-Web clients send.
+  // Sent by Connect and gRPC-Web clients in browsers.
   'Connect-Protocol-Version',
   'Connect-Timeout-Ms',
   'Grpc-Timeout',
@@ -30,7 +30,7 @@ const requestHeaders = [
 const replyHeadersOfRpc = ['Grpc-Status', 'Grpc-Message', 'Grpc-Status-Details-Bin'];
 const preflightSeconds = '7200';
 
-/** What OpenAI's clients tell of themselves, whatever it is. */
+/** Headers in which OpenAI's clients describe themselves. */
 const ownHeadersOf = ({ headers }: IncomingMessage) =>
   String(headers['access-control-request-headers'] ?? '').match(/(?<=^|[ ,])x-stainless-[a-z-]{1,40}(?=$|[ ,])/gi) ??
   [];

@@ -1,83 +1,69 @@
-// How operations fail, in the OpenAPI document: which failures each can meet, of what any of its kind meets and of its
-// own, as one answer a status; with examples that are real ones, and the schemas of their bodies.
+// The failures of operations in the OpenAPI document: one response a status, with the schemas of the bodies and an example
+// of each failure, rendered by the code that renders real ones.
 import { Failure, failureTable, type Reason } from '../../errors.ts';
 import { toOpenAiReply } from '../openai/failure-reply.ts';
 import { toFailureBody, toFailureReply } from './failure-reply.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
-import type { Answer, RouteDocs, Schema } from './route-docs.ts';
+import { type Answer, objectSchema, type RouteDocs, type Schema, text } from './route-docs.ts';
 
 const exampleRequestId = 'req_01JD3Q8S6V5W2K9YB4XJ';
-const text: Schema = { type: 'string' };
+const string: Schema = { type: 'string' };
+const error = text('The failure reason, a stable identifier.', { enum: Object.keys(failureTable) });
+const message = text('A description of the failure.');
 
+const violationSchema = objectSchema('FieldViolation', {
+  field: text('Name of the field, such as `text_chunks[2]`.'),
+  reason: text('Kind of the violation, a stable identifier.'),
+  message: text('A description of the violation.'),
+});
 const failureSchema: Schema = {
   title: 'Failure',
-  description: 'Every reply that is no success has this body.',
+  description: 'The body of every error response.',
   type: 'object',
   required: ['error', 'message', 'status', 'request_id'],
   properties: {
-    error: { ...text, enum: Object.keys(failureTable), description: 'What went wrong, as a stable word.' },
-    message: { ...text, description: 'The same in a sentence.' },
-    status: { type: 'integer', minimum: 400, maximum: 599, description: 'The status of the reply.' },
-    request_id: { ...text, description: 'As in X-Request-Id; quote it to the operator.' },
-    details: {
-      type: 'array',
-      description: 'Every field that is wrong.',
-      items: {
-        title: 'FieldViolation',
-        type: 'object',
-        required: ['field', 'reason', 'message'],
-        properties: {
-          field: { ...text, description: 'Which, such as `text_chunks[2]`.' },
-          reason: { ...text, description: 'In what way, as a stable word.' },
-          message: { ...text, description: 'The same in a sentence.' },
-        },
-      },
-    },
-    required_scopes: { type: 'array', items: text, description: 'What the key would have to be good for.' },
-    retry_after: { type: 'number', exclusiveMinimum: 0, description: 'Seconds to wait before trying again.' },
-    limit: { type: 'number', description: 'The most that is allowed.' },
-    actual: { type: 'number', description: 'What was asked for.' },
-    reason: { ...text, enum: ['requests', 'concurrency', 'characters'], description: 'Which limit refused.' },
+    error,
+    message,
+    status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status.' },
+    request_id: text('The same as X-Request-Id; include it when you contact the operator.'),
+    details: { type: 'array', description: 'All invalid fields.', items: violationSchema },
+    required_scopes: { type: 'array', items: string, description: 'The scopes that the key needs.' },
+    retry_after: { type: 'number', exclusiveMinimum: 0, description: 'Seconds to wait before a retry.' },
+    limit: { type: 'number', description: 'The largest allowed value.' },
+    actual: { type: 'number', description: 'The value of the request.' },
+    reason: text('The limit that was exceeded.', { enum: ['requests', 'concurrency', 'characters'] }),
   },
 };
 
 const problemSchema: Schema = {
   title: 'Problem',
-  description: 'The same as RFC 9457 has it, for who accepts application/problem+json.',
+  description: 'The same in the form of RFC 9457, for clients that accept application/problem+json.',
   allOf: [
     failureSchema,
     {
       type: 'object',
       required: ['type', 'title', 'detail', 'instance'],
       properties: {
-        type: { ...text, format: 'uri-reference', description: 'Where the failure is told of.' },
-        title: { ...text, description: 'The failure in a sentence, always the same.' },
-        detail: { ...text, description: 'What there is to say this time.' },
-        instance: { ...text, format: 'uri', description: 'The request.' },
+        type: text('Documentation of the failure.', { format: 'uri-reference' }),
+        title: text('The general description of the failure reason.'),
+        detail: text('The description of this failure.'),
+        instance: text('The request.', { format: 'uri' }),
       },
     },
   ],
 };
 
-export const openAiFailureSchema: Schema = {
-  title: 'OpenAiFailure',
-  description: 'OpenAI’s error object.',
-  type: 'object',
-  required: ['error'],
-  properties: {
-    error: {
-      title: 'OpenAiError',
-      type: 'object',
-      required: ['message', 'type', 'param', 'code'],
-      properties: {
-        message: text,
-        type: { ...text, enum: ['invalid_request_error', 'requests', 'server_error'] },
-        param: { type: ['string', 'null'], description: 'The member that is wrong, where it is one.' },
-        code: { ...text, enum: Object.keys(failureTable), description: 'What went wrong, as a stable word.' },
-      },
-    },
-  },
-};
+const openAiErrorSchema = objectSchema('OpenAiError', {
+  message: string,
+  type: { type: 'string', enum: ['invalid_request_error', 'requests', 'server_error'] },
+  param: { type: ['string', 'null'], description: 'The invalid member, if there is one.' },
+  code: error,
+});
+export const openAiFailureSchema = objectSchema(
+  'OpenAiFailure',
+  { error: openAiErrorSchema },
+  'OpenAI’s error object.',
+);
 
 const example = (reason: Reason) => {
   const details = [{ field: 'text', reason: 'required', message: 'is required' }];
@@ -90,28 +76,28 @@ const example = (reason: Reason) => {
   };
   return new Failure(reason, facts[reason]);
 };
-const listener = { requestId: exampleRequestId, accept: 'application/problem+json' };
+const recipient = { requestId: exampleRequestId, accept: 'application/problem+json' };
 const reasons = Object.keys(failureTable) as Reason[];
 const examplesOf = (toValue: (failure: Failure) => unknown, ending = '') =>
   Object.fromEntries(
     reasons.map((reason) => [reason + ending, { summary: reason, value: toValue(example(reason)) }] as const),
   );
 
-/** Of each failure, in each way in which it is told. */
+/** An example of each failure in each format. */
 export const failureExamples: Readonly<Record<string, { summary: string; value: unknown }>> = {
   ...examplesOf((failure) => toFailureBody(failure, exampleRequestId)),
-  ...examplesOf((failure) => JSON.parse(toFailureReply(failure, listener).body), '.problem'),
-  ...examplesOf((failure) => JSON.parse(toOpenAiReply(failure, listener).body), '.openai'),
+  ...examplesOf((failure) => JSON.parse(toFailureReply(failure, recipient).body), '.problem'),
+  ...examplesOf((failure) => JSON.parse(toOpenAiReply(failure, recipient).body), '.openai'),
 };
 
-/** Whether it counts against the limits of a key. */
+/** Whether the operation counts against the limits of a key. */
 export const isForKey = ({ scopes, isOnBehalf }: RouteDocs): boolean => scopes !== undefined || isOnBehalf === true;
 
-/** Told, where it is known, of what may go well a moment later. */
-const mayTellWait = (reason: Reason) =>
+/** Whether the reply may have Retry-After. */
+const mayRetry = (reason: Reason) =>
   failureTable[reason].retryable || reason === 'engine_error' || reason === 'idempotency_conflict';
 
-/** What an operation can meet: what any of its kind does, and what is its own; in the order of the table. */
+/** The failures of all operations of its kind, and its own, in the order of the table. */
 function failuresOf(operation: RouteDocs): Reason[] {
   const { scopes, bearer, body, parameters, failures, tag } = operation;
   const met = new Set<Reason>(failures);
@@ -126,14 +112,14 @@ function failuresOf(operation: RouteDocs): Reason[] {
 }
 
 interface FailureAnswer {
-  /** The name of the answer, the same for operations that fail alike. */
+  /** The same for operations with the same failures. */
   name: string;
   description: string;
   headers: readonly ReplyHeaderName[];
   content: Readonly<Record<string, unknown>>;
 }
 
-/** One answer a status, with an example of each failure that has it. */
+/** One answer a status, with an example of each of its failures. */
 export function toFailureAnswers(operation: RouteDocs): (readonly [status: number, FailureAnswer])[] {
   const { isOpenAi, isPage } = operation;
   const byStatus = Map.groupBy(failuresOf(operation), (reason) => failureTable[reason].status);
@@ -147,7 +133,7 @@ export function toFailureAnswers(operation: RouteDocs): (readonly [status: numbe
         ...(['Cache-Control'] as const),
         ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
         ...(isForKey(operation) && status !== 401 ? (['RateLimit-Policy', 'RateLimit'] as const) : []),
-        ...(group.some(mayTellWait) ? (['Retry-After', 'retry-after-ms'] as const) : []),
+        ...(group.some(mayRetry) ? (['Retry-After', 'retry-after-ms'] as const) : []),
       ],
       content: isOpenAi ? openAiContent(group) : { ...flatContent(group), ...(isPage && pageContent) },
     };
@@ -155,7 +141,7 @@ export function toFailureAnswers(operation: RouteDocs): (readonly [status: numbe
   });
 }
 
-/** Of a failure that is told under another status than its own. */
+/** The answer for a failure with another status than its own. */
 export function toAnswerAt(status: number, reason: Reason): Answer {
   const [flat, problem] = ['', '.problem'].map((ending) => failureExamples[reason + ending]!.value as object);
   return {
@@ -170,9 +156,9 @@ export function toAnswerAt(status: number, reason: Reason): Answer {
 const references = (group: readonly Reason[], ending = '') =>
   Object.fromEntries(group.map((reason) => [reason, { $ref: `#/components/examples/${reason}${ending}` }]));
 
-/** The schema, with those failures only. */
+/** The schema, restricted to those failures. */
 const only = (schema: Schema, group: readonly Reason[]): Schema => ({
-  allOf: [schema, { type: 'object', properties: { error: { ...text, enum: group } } }],
+  allOf: [schema, { type: 'object', properties: { error: { type: 'string', enum: group } } }],
 });
 
 const flatContent = (group: readonly Reason[]) => ({
@@ -180,7 +166,7 @@ const flatContent = (group: readonly Reason[]) => ({
   'application/problem+json': { schema: only(problemSchema, group), examples: references(group, '.problem') },
 });
 
-const pageContent = { 'text/html': { schema: text } };
+const pageContent = { 'text/html': { schema: string } };
 
 const openAiContent = (group: readonly Reason[]) => ({
   'application/json': { schema: openAiFailureSchema, examples: references(group, '.openai') },

@@ -1,5 +1,4 @@
-// Every request that this door has taken, told once when its reply is sent or its client has left: for the access log.
-
+// Reports each HTTP request once, when its reply is sent or its client has left, for the access log.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Failure } from '../../errors.ts';
 import { callerLeft } from '../../operations/call.ts';
@@ -8,7 +7,7 @@ import { fromThrown } from './failure-reply.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What was thrown while it was answered. */
+    /** The error thrown while it was handled. */
     fault: unknown;
   }
 }
@@ -16,14 +15,14 @@ declare module 'fastify' {
 export interface EndedRequest {
   requestId: string;
   method: string;
-  /** The pattern of its address, such as "/api/voices/:id"; empty where nothing is. */
+  /** The pattern of the path, such as "/api/voices/:id"; empty if there is no such route. */
   route: string;
   status: number;
   callerId: string | undefined;
-  /** Undefined where the call of an operation has reported it. */
+  /** Undefined if the end of a call has already reported it. */
   failure: Failure | undefined;
   durationMs: number;
-  /** False where the client left first, or the body was broken off. */
+  /** False if the client left first, or the body was broken off. */
   isWhole: boolean;
 }
 

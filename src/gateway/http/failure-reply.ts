@@ -1,7 +1,7 @@
-// A Failure as a reply over HTTP. The body is flat, the same whatever was asked, and holds what applies:
+// A Failure as a reply over HTTP. The body is flat, and has the members that apply:
 //     {"error","message","status","request_id","details":[{"field","reason","message"}],
 //      "required_scopes","retry_after","limit","actual","reason"}
-// Who accepts application/problem+json gets the same object with RFC 9457's `type`, `title`, `detail` and `instance`.
+// A client that accepts application/problem+json gets the same object with RFC 9457's `type`, `title`, `detail` and `instance`.
 import { Failure, failureTable, retrySecondsOf, toFailure } from '../../errors.ts';
 
 export interface FailureReply {
@@ -10,23 +10,23 @@ export interface FailureReply {
   body: string;
 }
 
-/** Who is told: the id of the request and what it accepts. */
-export interface Listener {
+/** The request that the reply is for. */
+export interface Recipient {
   requestId: string;
   accept: string | undefined;
 }
 
 const problemType = 'application/problem+json';
 
-/** `status` is said where HTTP has a status of its own for something that is no row of the table. */
+/** `status` overrides that of the table. */
 export function toFailureReply(
   failure: Failure,
-  { requestId, accept }: Listener,
+  { requestId, accept }: Recipient,
   status: number = failureTable[failure.reason].status,
 ): FailureReply {
-  const told = { ...toFailureBody(failure, requestId), status };
+  const flat = { ...toFailureBody(failure, requestId), status };
   const isProblem = accept?.includes(problemType) ?? false;
-  const body = isProblem ? { ...told, ...problemOf(failure, requestId) } : told;
+  const body = isProblem ? { ...flat, ...problemOf(failure, requestId) } : flat;
   const headers: Record<string, string> = {
     'content-type': `${isProblem ? problemType : 'application/json'}; charset=utf-8`,
     'cache-control': 'no-store',
@@ -43,7 +43,6 @@ export function toFailureReply(
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/** The flat body, as it is. */
 export function toFailureBody(failure: Failure, requestId: string) {
   const { reason, message, facts } = failure;
   const retrySeconds = retrySecondsOf(failure);
@@ -68,7 +67,7 @@ const problemOf = ({ reason, message }: Failure, requestId: string) => ({
   instance: `urn:sonant:request:${requestId}`,
 });
 
-/** What Fastify throws by itself, by its code. */
+/** Errors of Fastify, by code. */
 const fastifyFaults: Readonly<Record<string, Failure>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: new Failure('unsupported_media_type', {
     message: 'The request body must be application/json in UTF-8, not compressed.',
@@ -77,7 +76,7 @@ const fastifyFaults: Readonly<Record<string, Failure>> = {
   FST_ERR_MAX_PARAM_LENGTH: new Failure('not_found'),
 };
 
-/** The Failure behind whatever a route or Fastify threw. */
+/** The Failure for an error of a route or of Fastify. */
 export function fromThrown(error: unknown): Failure {
   const code = (error as { code?: unknown } | null)?.code;
   return (typeof code === 'string' && fastifyFaults[code]) || toFailure(error);

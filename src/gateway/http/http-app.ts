@@ -1,5 +1,4 @@
-// Fastify as this door needs it: silent, with our ids, our JSON and our failures; what every request meets before its
-// route, and how whatever was thrown is told.
+// Configures Fastify: no logging, our request ids, strict JSON, the hooks of every request, and the rendering of failures.
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
@@ -10,22 +9,21 @@ import { type OnRequestEnd, watchEnd } from './ended-request.ts';
 import { fromThrown, toFailureReply } from './failure-reply.ts';
 import { checkBodySize, readJsonBodies } from './json-body.ts';
 import { createMethodCheck } from './method-check.ts';
-import { safetyHeaders } from './safety-headers.ts';
 
 export interface HttpAppOptions {
   toServer(listener: RequestListener): Server;
-  /** Believe what the proxy in front says of where requests come from. */
+  /** Trust the X-Forwarded-For of the proxy in front. */
   isBehindProxy?: boolean;
-  /** Whether browsers come by TLS. */
+  /** Whether browsers connect with TLS. */
   isSecure?: () => boolean;
   isLeaving(): boolean;
   isDraining(): boolean;
   onRequestEnd: OnRequestEnd;
 }
 
-/** It lives as long as the process, and says so to whoever would otherwise restart it. */
-const livesOn = '/healthz';
-/** Below it every failure is told as OpenAI tells its own. */
+/** Served while draining, so that no orchestrator restarts the process. */
+const livenessPath = '/healthz';
+/** Below it, failures have the form of OpenAI's. */
 const openAiPath = '/v1/';
 
 export function createHttpApp({
@@ -41,35 +39,35 @@ export function createHttpApp({
     'X-API-Version': apiVersion,
     ...(isSecure() ? secureHeaders : plainHeaders),
   });
-  const tell = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+  const sendFailure = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     request.fault = error;
     if (reply.raw.closed) return void reply.hijack();
-    const listener = { requestId: request.id, accept: request.headers.accept };
+    const recipient = { requestId: request.id, accept: request.headers.accept };
     const toReply = request.url.startsWith(openAiPath) ? toOpenAiReply : toFailureReply;
-    const { status, headers, body } = toReply(fromThrown(error), listener);
-    // Fastify gives up the connection of a body that it did not like; we let it come to its end.
+    const { status, headers, body } = toReply(fromThrown(error), recipient);
+    // Fastify would close the connection after a body that it rejects.
     if (!isLeaving()) reply.removeHeader('connection');
     return void reply.code(status).headers(headers).send(body);
   };
 
   const app: FastifyInstance = fastify({
     logger: false,
-    // The connection's other end is believed, and nobody behind it.
+    // Only the peer of the connection is trusted, nobody behind it.
     trustProxy: isBehindProxy && ((_address: string, hop: number) => hop === 0),
     serverFactory: toServer,
     genReqId: ({ headers }: IncomingMessage) => toRequestId(headers['x-request-id']),
     exposeHeadRoutes: false,
     return503OnClosing: false,
     routerOptions: { maxParamLength: headerBytesMax },
-    // An address that cannot be read leads nowhere; it has met no hook.
+    // A malformed URL passes no hook.
     frameworkErrors(error, request, reply) {
       reply.headers(headersOfAll(request));
-      tell(error, request, reply);
+      sendFailure(error, request, reply);
     },
   });
   app.decorateRequest('call', undefined);
   app.decorateRequest('fault', undefined);
-  app.setErrorHandler(tell);
+  app.setErrorHandler(sendFailure);
   readJsonBodies(app);
 
   const checkMethod = createMethodCheck(app);
@@ -77,7 +75,7 @@ export function createHttpApp({
     watchEnd(request, reply, onRequestEnd);
     reply.headers(headersOfAll(request));
     if (isLeaving()) reply.header('connection', 'close');
-    if (isDraining() && request.routeOptions.url !== livesOn)
+    if (isDraining() && request.routeOptions.url !== livenessPath)
       throw new Failure('overloaded', { message: 'The service is stopping; try again.' });
     checkMethod(request, reply);
     checkQuery(request.url);
@@ -86,7 +84,7 @@ export function createHttpApp({
   return app;
 }
 
-/** A query that is not UTF-8 would else be taken as it is written, percent signs and all. */
+/** Otherwise a query that is not UTF-8 would be taken literally, percent signs and all. */
 function checkQuery(url: string): void {
   const at = url.indexOf('?');
   if (at < 0 || !url.includes('%', at)) return;
@@ -97,4 +95,11 @@ function checkQuery(url: string): void {
   }
 }
 
-const [plainHeaders, secureHeaders] = [safetyHeaders(false), safetyHeaders(true)];
+/** Security headers of every reply (OWASP REST Security Cheat Sheet); a page that needs more overrides them. */
+const plainHeaders = {
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+} as const;
+const secureHeaders = { ...plainHeaders, 'Strict-Transport-Security': `max-age=${365 * 24 * 3600}` };

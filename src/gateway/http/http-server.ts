@@ -1,5 +1,5 @@
-// The HTTP/1.1 listener (RFC 9112) of this door, without TLS or with it. It promises to stay up whatever a client does:
-// headers, bodies and idle connections have their limits in bytes and in time; what is not HTTP is answered as such.
+// The HTTP/1.1 listener (RFC 9112), with or without TLS. It stays up whatever a client does: headers, bodies and idle
+// connections have limits of size and time; malformed requests get a 400.
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -39,15 +39,15 @@ export function createHttpServer(listener: RequestListener, tls: Tls | undefined
     listener(request, response);
   };
   server.on('request', take);
-  // The body is asked for when it is wanted.
+  // The route sends 100 Continue when it reads the body.
   server.on('checkContinue', take);
   server.on('clientError', refuse);
   return server;
 }
 
 /**
- * Who is answered before having sent everything would lose the answer if the connection were cut at once. What they
- * still send is thrown away for a while; if it comes to an end, the connection lives on.
+ * A client that is answered before it has sent its whole body would lose the reply if the connection were closed at once.
+ * The rest of the body is discarded for a while; if it ends in time, the connection stays open.
  */
 function linger(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
@@ -57,15 +57,15 @@ function linger(request: IncomingMessage): void {
   const lastByte = socket.bytesRead + lingerBytesMax;
   const watch = setInterval(() => {
     if (Date.now() > lastMs || socket.bytesRead > lastByte) socket.destroy();
-    // The request of a connection that was cut need not close.
+    // A request need not emit 'close' when its connection is destroyed.
     if (socket.destroyed) clearInterval(watch);
   }, lingerCheckMs);
   request.once('close', () => clearInterval(watch));
 }
 
-/** What Node could not read as a request, or did not get in time. */
+/** Answers a request that Node could not parse, or that did not arrive in time. */
 function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
-  // Bytes put into the middle of an answer would be taken for a part of it.
+  // In the middle of a reply, the bytes would be taken for a part of it.
   const { _httpMessage: answer } = socket as Socket & { _httpMessage?: ServerResponse };
   if (error.code === 'ECONNRESET' || !socket.writable || answer?.headersSent) {
     socket.destroy();

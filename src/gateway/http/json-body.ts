@@ -1,4 +1,4 @@
-// The body of a request: JSON in UTF-8, so large and no larger, read whole and in so much time, into an object.
+// Reads the body of a request: JSON in UTF-8, with limits of size and time.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
@@ -8,25 +8,18 @@ import { parseStrictJson } from './strict-json.ts';
 
 const bodyLimits = { bytesMax: requestBytesMax, arrivalMs: bodyArrivalMs };
 
-/** Makes JSON the one kind of body that is read; others are `unsupported_media_type`. */
+/** Accepts only JSON bodies; others are `unsupported_media_type`. */
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', readJson);
-  // Who asks whether to send the body is told to when it is about to be read, and not at all if it is refused.
+  // 100 Continue is sent only when the body is about to be read, so not for a rejected request.
   app.addHook('preParsing', (request, reply, _payload, done) => {
     if (request.headers.expect) reply.raw.writeContinue();
     done();
   });
 }
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** How large a body may be where it may be larger than usual. */
-    bodyBytesMax?: number;
-  }
-}
-
-/** Refuses a body that says itself that it is too large, before anything else is asked. */
+/** Rejects a body whose Content-Length is too large. */
 export function checkBodySize({ headers, routeOptions }: FastifyRequest): void {
   const { bodyBytesMax: limit = requestBytesMax } = routeOptions.config;
   const actual = Number(headers['content-length'] ?? 0);
@@ -46,7 +39,6 @@ async function readJson(request: FastifyRequest, payload: IncomingMessage): Prom
 
 const message = 'The request body must be application/json in UTF-8, not compressed.';
 
-/** The members of the body. */
 export function fieldsOf({ body }: FastifyRequest): Readonly<Record<string, unknown>> {
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>;
   throw new Failure('invalid_request', { message: 'The request body must be a JSON object.' });

@@ -1,5 +1,5 @@
-// Members of a body that are known here, and those that mean nothing: they are ignored and named, or refused where the
-// gateway is strict.
+// Separates the known members of a body from the unknown, which are ignored and reported, or rejected if the gateway is
+// strict.
 import type { FieldViolation } from '../../errors.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -10,7 +10,7 @@ export interface SortedFields {
   faults: FieldViolation[];
 }
 
-/** `prefix` stands before their names, for members of a member. */
+/** `prefix` precedes the names of nested members. */
 export function sortFields(given: Fields, known: readonly string[], isStrict: boolean, prefix = ''): SortedFields {
   const ignored = Object.keys(given)
     .filter((name) => !known.includes(name))

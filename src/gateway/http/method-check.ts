@@ -1,9 +1,9 @@
-// Where nothing answers: `not_found`, or `method_not_allowed` with the methods in `Allow` if the address is one of ours.
-// Asked before anything else of a request, its key included.
+// Rejects requests without a route: `not_found`, or `method_not_allowed` with `Allow` if the path has other methods. This
+// is checked before all else, even before the key.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 
-/** Keeps account of the routes that are added from now on, and refuses a request that found none of them. */
+/** Collects the routes that are added from now on, and rejects a request that matches none. */
 export function createMethodCheck(app: FastifyInstance): (request: FastifyRequest, reply: FastifyReply) => void {
   const methodsOf = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
@@ -16,7 +16,7 @@ export function createMethodCheck(app: FastifyInstance): (request: FastifyReques
     if (!is404) return;
     const path = url.split('?', 1)[0]!;
     const patterns = [...methodsOf.keys()].filter((pattern) => pattern === path || toRegExp(pattern).test(path));
-    // An address that is written out goes before one with a place for an id in it.
+    // A literal path precedes one with a parameter.
     const found = patterns.includes(path) ? path : patterns[0];
     if (found === undefined) throw new Failure('not_found');
     reply.header('Allow', [...methodsOf.get(found)!].join(', '));

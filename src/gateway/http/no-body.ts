@@ -1,5 +1,4 @@
-// Routes that are sent nothing: whatever body comes all the same, of whatever type, is passed over. What they do must not
-// be refused for what a client adds by itself.
+// Routes without a body. A body of any type is discarded: some clients send one by default, and must not be rejected for it.
 import type { FastifyInstance } from 'fastify';
 
 export function addWithoutBody(app: FastifyInstance, addRoutes: (scope: FastifyInstance) => void): void {

@@ -1,6 +1,8 @@
-// What a route does, for those who call it: from one Operation come its place in the OpenAPI document and the way its
-// JSON is written. Requests are checked by the parsers of the house, and by nothing here.
+// The documentation of a route: its entry in the OpenAPI document, and the schema by which Fastify writes its JSON.
+// Requests are validated by their parsers, not by these schemas.
+import type { onRequestAsyncHookHandler } from 'fastify';
 import type { Reason } from '../../errors.ts';
+import type { Operation } from '../../operations/operation.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
 
 export type Schema = Readonly<Record<string, unknown>>;
@@ -13,6 +15,56 @@ export interface Parameter {
   required?: boolean;
   example?: unknown;
 }
+
+/** The members `type`, what narrows it, and `description`. */
+export const text = (description: string, more: Schema = {}): Schema => ({ type: 'string', ...more, description });
+export const whole = (description: string): Schema => ({ type: 'integer', minimum: 0, description });
+export const nullableText = (description: string): Schema => ({ type: ['string', 'null'], description });
+export const nullableTime = (description: string): Schema => ({
+  type: ['string', 'null'],
+  format: 'date-time',
+  description,
+});
+
+/** The schema of an object in which every member is required. */
+export const objectSchema = (
+  title: string,
+  properties: Readonly<Record<string, Schema>>,
+  description = '',
+): Schema => ({
+  title,
+  ...(description && { description }),
+  type: 'object',
+  required: Object.keys(properties),
+  properties,
+});
+
+/** The schema of an object with an example of it, from one row a member: its schema, and its value in the example. */
+export function describeObject<Members extends Readonly<Record<string, readonly [Schema, unknown]>>>(
+  title: string,
+  members: Members,
+  description = '',
+) {
+  const pick = (i: 0 | 1) => Object.fromEntries(Object.entries(members).map(([name, row]) => [name, row[i]]));
+  const example = pick(1) as { readonly [Name in keyof Members]: Members[Name][1] };
+  return { schema: objectSchema(title, pick(0) as Record<string, Schema>, description), example };
+}
+
+export const pathId = (description: string, example: string): Parameter => ({
+  in: 'path',
+  name: 'id',
+  description,
+  schema: { type: 'string' },
+  required: true,
+  example,
+});
+
+export const requestHeader = (name: string, description: string, schema: Schema = { type: 'string' }): Parameter => ({
+  in: 'header',
+  name,
+  description,
+  schema,
+});
 
 export const queryParameter = (name: string, description: string, schema: Schema = { type: 'string' }): Parameter => ({
   in: 'query',
@@ -33,14 +85,21 @@ export interface Answer {
   content?: Readonly<Record<string, Content>>;
 }
 
+/** An answer with a JSON body. */
+export const jsonAnswer = (description: string, schema: Schema, example: unknown, headers?: Answer['headers']) => ({
+  description,
+  ...(headers && { headers }),
+  content: { 'application/json': { schema, example } },
+});
+
 export const tags = {
-  Speech: 'Text to speech in one request: a link, the audio itself, or audio as it is made.',
-  Streams: 'Speech as Server-Sent Events, for who wants to hear it before it is finished, with word times.',
-  Audio: 'Audio that is kept and has an address.',
-  Voices: 'Who can speak, and how people who consent are cloned.',
-  Keys: 'Who may call: API keys, what they may do, and what was spoken with them.',
-  OpenAI: 'The same voices for programs that were made for OpenAI’s interface.',
-  Service: 'For those who operate it.',
+  Speech: 'Text to speech in one request: a link, the audio itself, or the audio while it is synthesized.',
+  Streams: 'Speech as Server-Sent Events, with word timestamps; playback can start before synthesis ends.',
+  Audio: 'Stored audio, each with its own URL.',
+  Voices: 'The available voices, custom voices, and clones of people who consent.',
+  Keys: 'API keys, their scopes and limits, and their usage.',
+  OpenAI: 'The same voices for clients of OpenAI’s speech API.',
+  Service: 'Health checks and metrics for operators.',
 } as const;
 
 export interface RouteDocs {
@@ -48,44 +107,56 @@ export interface RouteDocs {
   tag: keyof typeof tags;
   summary: string;
   description?: string;
-  /** What the key must be good for: one of these. Absent where no key is needed. */
+  /** The key needs one of these. Absent where no key is needed. */
   scopes?: readonly string[];
-  /** Whether it is for a key that is not shown: that of a ticket. */
+  /** Whether it uses a key that the request does not carry: that of a ticket. */
   isOnBehalf?: true;
-  /** What will do in place of a key in X-API-Key. */
+  /** What is accepted in place of a key in X-API-Key. */
   bearer?: 'token' | 'key';
   parameters?: readonly Parameter[];
   body?: RouteBody;
   /** By status. */
   answers: Readonly<Record<number, Answer>>;
-  /** Those that are its own; what any operation of its kind may meet is added. */
+  /** Those specific to it; those that all operations of its kind share are added. */
   failures: readonly Reason[];
   /** Whether failures are OpenAI's error object. */
   isOpenAi?: true;
-  /** Whether people in a browser are told failures by a page. */
+  /** Whether a browser gets failures as an HTML page. */
   isPage?: true;
 }
 
 export interface RouteBody {
   schema?: Schema;
   examples: Readonly<Record<string, unknown>>;
-  /** The fields of a form, in place of JSON or beside it. */
+  /** The fields of a form, accepted besides JSON or instead of it. */
   form?: { type: 'multipart/form-data' | 'application/x-www-form-urlencoded'; schema: Schema; example: Schema };
   isOptional?: true;
+}
+
+/** The id and the scopes of an operation that has the same name in the protos. */
+export function documentOperation({ name, scopes }: Operation): Pick<RouteDocs, 'id'> & { scopes: readonly string[] } {
+  const method = name.slice(name.indexOf('/') + 1);
+  return { id: method[0]!.toLowerCase() + method.slice(1), scopes };
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: RouteDocs;
+    /** The largest body, where that is more than usual. */
+    bodyBytesMax?: number;
   }
 }
 
-/** The part of a route's options that an Operation decides. */
-export function documented(operation: RouteDocs, more: { bodyBytesMax?: number } = {}) {
+/** The options of a documented route; `onRequest` admits its caller. */
+export function documented(
+  operation: RouteDocs,
+  onRequest?: onRequestAsyncHookHandler,
+  more: { bodyBytesMax?: number } = {},
+) {
   const response: Record<string, Schema> = {};
   for (const [status, { content }] of Object.entries(operation.answers)) {
     const json = content?.['application/json'];
     if (json) response[status] = json.schema;
   }
-  return { config: { operation, ...more }, schema: { response } };
+  return { config: { operation, ...more }, schema: { response }, ...(onRequest && { onRequest }) };
 }

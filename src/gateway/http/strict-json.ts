@@ -1,7 +1,7 @@
-// JSON (RFC 8259) as I-JSON (RFC 7493) narrows it, of bounded size, so that no two readers can understand it in two ways:
-//     valid UTF-8 · no member given twice · no half of a surrogate pair · at most so deep, and so many values
-// What breaks a rule is a Failure `invalid_request`. It costs one look at the structure besides the engine's own parser:
-// a member given twice makes fewer members than there are colons.
+// Parses JSON (RFC 8259) as restricted by I-JSON (RFC 7493), so that no two parsers can understand it differently:
+//     valid UTF-8 · no duplicate members · no lone surrogates · limited depth and number of values
+// Violations are a Failure `invalid_request`. Besides the engine's own parser this takes one pass over the structure:
+// with a duplicate member, there are fewer members than colons.
 import { Failure, type FieldViolation } from '../../errors.ts';
 import { jsonDepthMax, jsonValuesMax } from './limits.ts';
 
@@ -38,7 +38,7 @@ function parse(text: string): unknown {
 const [quote, backslash, colon, comma] = Buffer.from('"\\:,');
 const [openBrace, openBracket, closeBrace, closeBracket] = Buffer.from('{[}]');
 
-/** How many members are written; refuses what is too deep or too much before anything is made of it. */
+/** The number of members in the text. Rejects what is too deep or too large before it is parsed. */
 function countColons(bytes: Buffer): number {
   let depth = 0;
   let colons = 0;
@@ -60,7 +60,7 @@ function countColons(bytes: Buffer): number {
   return colons;
 }
 
-/** Where the string that begins at `start` ends, the next backslash being where it says. */
+/** The index of the quote that ends the string at `start`; `nextBackslash` is the index of the next backslash. */
 function endOfString(bytes: Buffer, start: number, nextBackslash: number): number {
   const end = indexOf(bytes, quote, start + 1);
   if (end < nextBackslash) return end;
@@ -72,17 +72,17 @@ function endOfString(bytes: Buffer, start: number, nextBackslash: number): numbe
   return bytes.length;
 }
 
-/** Where the byte is next; behind the text if it is nowhere. */
+/** The index of the next such byte; the length if there is none. */
 function indexOf(bytes: Buffer, byte: number | undefined, from: number): number {
   const at = bytes.indexOf(byte!, from);
   return at < 0 ? bytes.length : at;
 }
 
-/** Of what is told about them: names come from the caller, and may be as long as the body. */
+/** Limits of the reported violations: names are from the caller, and may be as long as the body. */
 const faultsMax = 100;
 const fieldCharsMax = 100;
 
-/** How many members the value has, and where in it there is half of a surrogate pair. */
+/** The number of members of the value, and its lone surrogates. */
 function inspect(value: unknown): { members: number; faults: FieldViolation[] } {
   let members = 0;
   const faults: FieldViolation[] = [];

@@ -1,5 +1,5 @@
-// The fields of an API key from the body of a request: members of the right types, whose values the operations check.
-// Null stands for the default.
+// Parses the fields of an API key from a JSON body. Only types are checked here; the operations check the values. Null is
+// the default.
 import { Failure, type FieldViolation } from '../../errors.ts';
 import type { KeyFields } from '../../keys/key-fields.ts';
 import { defaultScopes } from '../../keys/scopes.ts';
@@ -17,7 +17,7 @@ const limitNames = {
   characters_per_month: 'charactersPerMonth',
 } as const;
 
-/** What is absent is left as it is, and has its default in a new key; so has what is null. */
+/** An absent member stays unchanged, or has its default in a new key; null is the default. */
 export function parseKeyFields(given: Fields, isStrict: boolean): ParsedKeyFields {
   const { fields: members, ignored, faults } = sortFields(given, known, isStrict);
   const fields: KeyFields = {};

@@ -37,105 +37,63 @@ export function addKeyRoutes(app: FastifyInstance, options: KeyRoutesOptions): v
 }
 
 function addKeyCollection(app: FastifyInstance, { keys, admitTo, isStrict, baseUrl }: KeyRoutesOptions): void {
-  app.route({
-    method: 'POST',
-    url,
-    ...documented(keyDocs.create),
-    onRequest: admitTo(createApiKey),
-    async handler(request, reply) {
-      const { fields, ignored } = parseKeyFields(request.body === undefined ? {} : fieldsOf(request), isStrict);
-      const made = await runUncached(request, reply, createApiKey, (call) => keys.createApiKey(call, fields));
-      return sendMade(reply.headers(ignoredHeader(ignored)), baseUrl(), made);
-    },
+  app.post(url, documented(keyDocs.create, admitTo(createApiKey)), async (request, reply) => {
+    const { fields, ignored } = parseKeyFields(request.body === undefined ? {} : fieldsOf(request), isStrict);
+    const made = await runUncached(request, reply, createApiKey, (call) => keys.createApiKey(call, fields));
+    return sendMade(reply.headers(ignoredHeader(ignored)), baseUrl(), made);
   });
 
-  app.route({
-    method: 'GET',
-    url,
-    ...documented(keyDocs.list),
-    onRequest: admitTo(listApiKeys),
-    async handler(request, reply) {
-      const violations: FieldViolation[] = [];
-      const page = takePage(request.query as Record<string, unknown>, violations);
-      if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
-      const list = (call: Call) => keys.listApiKeys(call, page);
-      const { items, nextPageToken } = await runUncached(request, reply, listApiKeys, list);
-      return { api_keys: items.map(toKeyJson), next_cursor: nextPageToken || null };
-    },
+  app.get(url, documented(keyDocs.list, admitTo(listApiKeys)), async (request, reply) => {
+    const violations: FieldViolation[] = [];
+    const page = takePage(request.query as Record<string, unknown>, violations);
+    if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
+    const list = (call: Call) => keys.listApiKeys(call, page);
+    const { items, nextPageToken } = await runUncached(request, reply, listApiKeys, list);
+    return { api_keys: items.map(toKeyJson), next_cursor: nextPageToken || null };
   });
 }
 
 function addOwnKey(app: FastifyInstance, { keys, admitTo }: KeyRoutesOptions): void {
-  app.route({
-    method: 'GET',
-    url: `${url}/self`,
-    ...documented(keyDocs.getOwn),
-    onRequest: admitTo(getOwnApiKey),
-    handler: async (request, reply) =>
-      toKeyJson(await runUncached(request, reply, getOwnApiKey, (call) => keys.getOwnApiKey(call))),
-  });
+  app.get(`${url}/self`, documented(keyDocs.getOwn, admitTo(getOwnApiKey)), async (request, reply) =>
+    toKeyJson(await runUncached(request, reply, getOwnApiKey, (call) => keys.getOwnApiKey(call))),
+  );
 
   addWithoutBody(app, (scope) => {
-    scope.route({
-      method: 'POST',
-      url: `${url}/self/revoke`,
-      ...documented(keyDocs.revokeOwn),
-      onRequest: admitTo(revokeOwnApiKey),
-      async handler(request, reply) {
+    scope.post(
+      `${url}/self/revoke`,
+      documented(keyDocs.revokeOwn, admitTo(revokeOwnApiKey)),
+      async (request, reply) => {
         await runUncached(request, reply, revokeOwnApiKey, (call) => keys.revokeOwnApiKey(call));
         return reply.code(204).send();
       },
-    });
+    );
   });
 }
 
 function addKeyItem(app: FastifyInstance, { keys, admitTo, isStrict, baseUrl }: KeyRoutesOptions): void {
-  app.route({
-    method: 'GET',
-    url: `${url}/:id`,
-    ...documented(keyDocs.get),
-    onRequest: admitTo(getApiKey),
-    handler: async (request: WithId, reply) =>
-      toKeyJson(await runUncached(request, reply, getApiKey, (call) => keys.getApiKey(call, request.params.id))),
+  app.get(`${url}/:id`, documented(keyDocs.get, admitTo(getApiKey)), async (request: WithId, reply) =>
+    toKeyJson(await runUncached(request, reply, getApiKey, (call) => keys.getApiKey(call, request.params.id))),
+  );
+
+  app.patch(`${url}/:id`, documented(keyDocs.update, admitTo(updateApiKey)), async (request: WithId, reply) => {
+    const { fields, ignored } = parseKeyFields(fieldsOf(request), isStrict);
+    if (isEmpty(fields)) throw new Failure('invalid_request', { message: 'The body names nothing to change.' });
+    const update = (call: Call) => keys.updateApiKey(call, request.params.id, fields);
+    const key = await runUncached(request, reply, updateApiKey, update);
+    return reply.headers(ignoredHeader(ignored)).send(toKeyJson(key));
   });
 
-  app.route({
-    method: 'PATCH',
-    url: `${url}/:id`,
-    ...documented(keyDocs.update),
-    onRequest: admitTo(updateApiKey),
-    async handler(request: WithId, reply) {
-      const { fields, ignored } = parseKeyFields(fieldsOf(request), isStrict);
-      if (isEmpty(fields)) throw new Failure('invalid_request', { message: 'The body names nothing to change.' });
-      const update = (call: Call) => keys.updateApiKey(call, request.params.id, fields);
-      const key = await runUncached(request, reply, updateApiKey, update);
-      return reply.headers(ignoredHeader(ignored)).send(toKeyJson(key));
-    },
-  });
-
-  app.route({
-    method: 'POST',
-    url: `${url}/:id/rotate`,
-    ...documented(keyDocs.rotate),
-    onRequest: admitTo(rotateApiKey),
-    async handler(request: WithId, reply) {
-      const { graceSeconds, ignored } = parseRotation(request, isStrict);
-      const rotate = (call: Call) => keys.rotateApiKey(call, request.params.id, graceSeconds);
-      const made = await runUncached(request, reply, rotateApiKey, rotate);
-      return sendMade(reply.headers(ignoredHeader(ignored)), baseUrl(), made);
-    },
+  app.post(`${url}/:id/rotate`, documented(keyDocs.rotate, admitTo(rotateApiKey)), async (request: WithId, reply) => {
+    const { graceSeconds, ignored } = parseRotation(request, isStrict);
+    const rotate = (call: Call) => keys.rotateApiKey(call, request.params.id, graceSeconds);
+    const made = await runUncached(request, reply, rotateApiKey, rotate);
+    return sendMade(reply.headers(ignoredHeader(ignored)), baseUrl(), made);
   });
 
   addWithoutBody(app, (scope) => {
-    scope.route({
-      method: 'DELETE',
-      url: `${url}/:id`,
-      ...documented(keyDocs.revoke),
-      onRequest: admitTo(revokeApiKey),
-      async handler(request: WithId, reply) {
-        await runUncached(request, reply, revokeApiKey, (call) => keys.revokeApiKey(call, request.params.id));
-        return reply.code(204).send();
-      },
+    scope.delete(`${url}/:id`, documented(keyDocs.revoke, admitTo(revokeApiKey)), async (request: WithId, reply) => {
+      await runUncached(request, reply, revokeApiKey, (call) => keys.revokeApiKey(call, request.params.id));
+      return reply.code(204).send();
     });
   });
 }

@@ -1,10 +1,10 @@
-// A Failure as OpenAI's clients expect one: `{"error": {"message", "type", "param", "code"}}`, the same statuses and headers.
+// Renders a Failure as OpenAI's API does: `{"error": {"message", "type", "param", "code"}}`, the same statuses and headers.
 import { type Failure, failureTable } from '../../errors.ts';
 import { renameFields } from '../../speech/fields.ts';
-import { type FailureReply, type Listener, toFailureReply } from '../http/failure-reply.ts';
+import { type FailureReply, type Recipient, toFailureReply } from '../http/failure-reply.ts';
 
-export function toOpenAiReply(failure: Failure, listener: Listener): FailureReply {
-  const { status, headers } = toFailureReply(failure, { ...listener, accept: undefined });
+export function toOpenAiReply(failure: Failure, recipient: Recipient): FailureReply {
+  const { status, headers } = toFailureReply(failure, { ...recipient, accept: undefined });
   return { status, headers, body: JSON.stringify({ error: toOpenAiError(failure) }) };
 }
 

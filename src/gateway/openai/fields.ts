@@ -1,5 +1,5 @@
-// What OpenAI's clients ask of POST /v1/audio/speech, in the members of our own body. `model` and `instructions` mean nothing
-// here: every voice speaks by its own engine, as it does.
+// Parses the body of POST /v1/audio/speech into a request for speech. `model` and `instructions` are ignored: each voice
+// has its own engine.
 import { formatNames } from '../../audio/formats.ts';
 import { Failure, type FieldViolation } from '../../errors.ts';
 import { speechFieldRows } from '../../speech/fields.ts';
@@ -15,7 +15,7 @@ const ours = speechFieldRows.flatMap(({ json, names }) => (names?.openai ? [{ js
 const known = ['model', 'instructions', 'stream_format', ...new Set(ours.map(({ name }) => name))];
 const streamFormats = ['audio', 'sse'];
 const sampleRateHz = 24_000;
-/** BCP-47 for a language that is not given: the voice's own is spoken. */
+/** BCP-47 for an unknown language: the native language of the voice is used. */
 const ownLanguage = 'und';
 
 export function parseOpenAiFields(given: Fields, isStrict: boolean): ParsedOpenAi {
@@ -34,9 +34,9 @@ export function parseOpenAiFields(given: Fields, isStrict: boolean): ParsedOpenA
     method: 'streaming',
   };
   const request = parseAfter(violations, speech);
-  // OpenAI's voices heed instructions; ours do not, and the reply says so.
-  const unheeded = fields.instructions === undefined ? [] : ['instructions'];
-  return { request, ignored: [...ignored, ...unheeded], isEvents };
+  // Known, but ignored; the reply reports that.
+  const unsupported = fields.instructions === undefined ? [] : ['instructions'];
+  return { request, ignored: [...ignored, ...unsupported], isEvents };
 }
 
 /** OpenAI's clients read the first violation: those found before come first. */

@@ -1,73 +1,60 @@
-// What the routes of /v1 do, for those who call them; OpenAI's own documents tell the rest.
-
+// The OpenAPI documentation of /v1, as far as it differs from OpenAI's own.
 import { formatNames } from '../../audio/formats.ts';
 import { speechOperations, voiceOperations } from '../../operations/operation.ts';
 import { speechFields, textLimits } from '../../speech/fields.ts';
-import type { RouteDocs, Schema } from '../http/route-docs.ts';
+import { describeObject, jsonAnswer, objectSchema, type RouteDocs, type Schema, text } from '../http/route-docs.ts';
 import { openAiEventContent } from '../speech/event-schemas.ts';
 import { soundContent, soundHeaders, speakingFailures, streamHeaders } from '../speech/openapi.ts';
 
-const text: Schema = { type: 'string' };
-const speaking: Schema = {
+const string: Schema = { type: 'string' };
+const speechSchema: Schema = {
   title: 'OpenAiSpeech',
   type: 'object',
   required: ['input', 'voice'],
   properties: {
-    model: { ...text, description: 'Means nothing here: every voice speaks by its own engine.' },
-    input: { ...text, maxLength: textLimits.chunkCharsMax, description: 'Text to speak.' },
+    model: text('Ignored: each voice has its own engine.'),
+    input: text('Text to speak.', { maxLength: textLimits.chunkCharsMax }),
     voice: {
-      oneOf: [text, { type: 'object', required: ['id'], properties: { id: text } }],
-      description: 'Voice to speak with, by its id.',
+      oneOf: [string, { type: 'object', required: ['id'], properties: { id: string } }],
+      description: 'Id of the voice.',
     },
-    response_format: { ...text, enum: formatNames, default: 'mp3', description: 'Encoding.' },
+    response_format: text('Encoding.', { enum: formatNames, default: 'mp3' }),
     speed: { ...speechFields.speakingRate.schema, description: 'Speed of speech.' },
-    stream_format: { ...text, enum: ['audio', 'sse'], default: 'audio', description: 'Audio, or events with audio.' },
-    instructions: { ...text, description: 'Means nothing here.' },
+    stream_format: text('Audio, or events with audio.', { enum: ['audio', 'sse'], default: 'audio' }),
+    instructions: text('Ignored.'),
   },
 };
 const usual = { tag: 'OpenAI', bearer: 'key', isOpenAi: true } as const;
-const listing = { ...usual, scopes: voiceOperations.listVoices.scopes } as const;
+const listing = { ...usual, scopes: voiceOperations.listVoices.scopes, failures: [] } as const;
 
-const item = (title: string, properties: Readonly<Record<string, Schema>>): Schema => ({
-  title,
-  type: 'object',
-  required: Object.keys(properties),
-  properties,
+const voice = describeObject('OpenAiVoice', {
+  id: [text('Identifies the voice in requests.'), 'clara'],
+  name: [text('Display name, in any script.'), 'Clara'],
 });
-const voicesSchema = item('OpenAiVoices', {
-  voices: {
-    type: 'array',
-    items: item('OpenAiVoice', {
-      id: { ...text, description: 'What to ask for.' },
-      name: { ...text, description: 'Its name, in any script.' },
-    }),
-  },
+const voicesSchema = objectSchema('OpenAiVoices', { voices: { type: 'array', items: voice.schema } });
+const model = describeObject('OpenAiModel', {
+  id: [string, 'tts-1'],
+  object: [{ type: 'string', enum: ['model'] }, 'model'],
+  created: [{ type: 'integer' }, 1_735_689_600],
+  owned_by: [string, 'sonant'],
 });
-const modelsSchema = item('OpenAiModels', {
-  object: { ...text, enum: ['list'] },
-  data: {
-    type: 'array',
-    items: item('OpenAiModel', {
-      id: text,
-      object: { ...text, enum: ['model'] },
-      created: { type: 'integer' },
-      owned_by: text,
-    }),
-  },
+const modelsSchema = objectSchema('OpenAiModels', {
+  object: { type: 'string', enum: ['list'] },
+  data: { type: 'array', items: model.schema },
 });
-const exampleModel = { id: 'tts-1', object: 'model', created: 1_735_689_600, owned_by: 'sonant' };
 
 export const openAiDocs = {
   speak: {
     ...usual,
     id: 'createSpeech',
-    summary: 'Speak, as OpenAI’s clients ask for it',
-    description: 'At 24 000 Hz. The key comes as a bearer token or in X-API-Key; failures are OpenAI’s error object.',
+    summary: 'Create speech as with OpenAI’s API',
+    description:
+      'At 24 000 Hz. The API key is a bearer token or in X-API-Key; failures have the form of OpenAI’s errors.',
     scopes: speechOperations.streamSpeech.scopes,
-    body: { schema: speaking, examples: { plain: { model: 'tts-1', input: 'Hello.', voice: 'clara' } } },
+    body: { schema: speechSchema, examples: { plain: { model: 'tts-1', input: 'Hello.', voice: 'clara' } } },
     answers: {
       200: {
-        description: 'The sound as it is made, or OpenAI’s events.',
+        description: 'The audio as it is synthesized, or OpenAI’s events.',
         headers: [
           ...soundHeaders.filter((name) => !/^(Content-Disposition|X-Audio-(Duration|Expires|Url))$/.test(name)),
           ...streamHeaders,
@@ -80,29 +67,13 @@ export const openAiDocs = {
   listVoices: {
     ...listing,
     id: 'listOpenAiVoices',
-    summary: 'Voices, as OpenAI’s clients list them',
-    answers: {
-      200: {
-        description: 'All that can speak now.',
-        content: {
-          'application/json': { schema: voicesSchema, example: { voices: [{ id: 'clara', name: 'Clara' }] } },
-        },
-      },
-    },
-    failures: [],
+    summary: 'List voices as OpenAI’s clients do',
+    answers: { 200: jsonAnswer('All voices that are ready.', voicesSchema, { voices: [voice.example] }) },
   },
   listModels: {
     ...listing,
     id: 'listModels',
-    summary: 'Models, as OpenAI’s clients list them',
-    answers: {
-      200: {
-        description: 'Names that tools ask for.',
-        content: {
-          'application/json': { schema: modelsSchema, example: { object: 'list', data: [exampleModel] } },
-        },
-      },
-    },
-    failures: [],
+    summary: 'List models as with OpenAI’s API',
+    answers: { 200: jsonAnswer('Common model names.', modelsSchema, { object: 'list', data: [model.example] }) },
   },
 } as const satisfies Record<string, RouteDocs>;

@@ -1,5 +1,5 @@
-// /v1: what clients of OpenAI's interface for speech ask, answered as they expect it, over the same core. A key comes as
-// their bearer token or in X-API-Key. Failures are OpenAI's error object, events are OpenAI's events, and nothing else.
+// /v1: the speech endpoints of OpenAI's API. The API key is a bearer token or in X-API-Key. Failures and events have the
+// form of OpenAI's.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { speechOperations, voiceOperations } from '../../operations/operation.ts';
 import type { SpeechOperations } from '../../operations/speech.ts';
@@ -24,7 +24,7 @@ export interface OpenAiRoutesOptions {
   isStrict: boolean;
 }
 
-/** The model names that tools made for OpenAI ask for; any other name will do as well. */
+/** Model names that OpenAI clients expect to find; any other name is accepted too. */
 const modelIds = ['sonant', 'tts-1', 'tts-1-hd', 'gpt-4o-mini-tts'];
 const modelsSince = 1_735_689_600;
 const { streamSpeech } = speechOperations;
@@ -45,38 +45,20 @@ export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptio
     return reply;
   };
 
-  app.route({
-    method: 'POST',
-    url: '/v1/audio/speech',
-    ...documented(openAiDocs.speak),
-    onRequest: admitTo(streamSpeech),
-    handler: speak,
+  app.post('/v1/audio/speech', documented(openAiDocs.speak, admitTo(streamSpeech)), speak);
+
+  app.get('/v1/audio/voices', documented(openAiDocs.listVoices, admitTo(listVoices)), async (request, reply) => {
+    const ready = await run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
+    return { voices: ready.map(({ voice }) => ({ id: voice.voiceId, name: voice.name })) };
   });
 
-  app.route({
-    method: 'GET',
-    url: '/v1/audio/voices',
-    ...documented(openAiDocs.listVoices),
-    onRequest: admitTo(listVoices),
-    async handler(request, reply) {
-      const ready = await run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
-      return { voices: ready.map(({ voice }) => ({ id: voice.voiceId, name: voice.name })) };
-    },
-  });
-
-  app.route({
-    method: 'GET',
-    url: '/v1/models',
-    ...documented(openAiDocs.listModels),
-    onRequest: admitTo(listVoices),
-    handler: async () => ({
-      object: 'list',
-      data: modelIds.map((id) => ({ id, object: 'model', created: modelsSince, owned_by: 'sonant' })),
-    }),
-  });
+  app.get('/v1/models', documented(openAiDocs.listModels, admitTo(listVoices)), async () => ({
+    object: 'list',
+    data: modelIds.map((id) => ({ id, object: 'model', created: modelsSince, owned_by: 'sonant' })),
+  }));
 }
 
-/** Characters are what is counted here: they stand where OpenAI counts tokens. */
+/** Usage is counted in characters, where OpenAI counts tokens. */
 async function* eventsOf(pieces: AsyncIterable<Uint8Array>, chars: number): AsyncGenerator<string> {
   let hasBegun = false;
   try {

@@ -93,7 +93,7 @@ function toItem(key) {
     notify(`${name} is revoked.`);
     await load();
   });
-  item.append(element('div', { className: 'actions' }, ...(replaced_by ? [] : [replace]), revoke));
+  item.append(element('div', { className: 'row' }, ...(replaced_by ? [] : [replace]), revoke));
   return item;
 }
 

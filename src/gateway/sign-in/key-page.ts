@@ -1,9 +1,10 @@
 // The HTML page where a signed-in user manages API keys, and the error page of sign-in. They load no third-party resources,
-// run only key-page.js and are never cached. Their URLs are relative to /oauth/, so that they work behind a proxy with any
+// run only key-page.js and are never cached; their style sheet is that of the console. Their URLs are relative to /oauth/, so that they work behind a proxy with any
 // path prefix.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Session } from '../../sign-in/sign-in.ts';
+import { escaped } from '../docs/markup.ts';
 
 export interface PageFile {
   type: string;
@@ -52,15 +53,13 @@ export const pageHeaders = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
 } as const;
 
-const escaped = (text: string) =>
-  text.replace(/[&<>"]/g, (char) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[char]!);
-
 const head = (title: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title)} · Sonant</title>
+<link rel="stylesheet" href="../console/console.css">
 <link rel="stylesheet" href="key-page.css">`;
 
 export function toKeyPage({ holder, name, csrf }: Session, baseUrl: string): string {
@@ -79,14 +78,14 @@ export function toKeyPage({ holder, name, csrf }: Session, baseUrl: string): str
 <h1>API keys</h1>
 <p class="lead">An API key lets a program act in your name. The key is shown once, when it is created.</p>
 <p id="status" role="status"></p>
-<section id="new-key" aria-labelledby="new-key-title" hidden>
+<section class="card" id="new-key" aria-labelledby="new-key-title" hidden>
 <h2 id="new-key-title" tabindex="-1">Your new key: <span id="new-key-name"></span></h2>
 <code class="key" id="new-key-secret"></code>
-<div class="field actions"><button type="button" id="copy" class="main">Copy the key</button><button type="button" id="done">Done</button></div>
+<div class="field row"><button type="button" id="copy" class="main">Copy the key</button><button type="button" id="done">Done</button></div>
 <p class="hint">It cannot be shown again. To try it:</p>
 <pre id="new-key-curl"></pre>
 </section>
-<section aria-labelledby="create-title">
+<section class="card" aria-labelledby="create-title">
 <h2 id="create-title">Create a key</h2>
 <form id="create" method="post">
 <div class="field"><label for="name">Name</label><input type="text" id="name" name="name" maxlength="100" autocomplete="off" aria-describedby="name-hint"><p class="hint" id="name-hint">What the key is for, such as the program that uses it.</p></div>
@@ -97,7 +96,7 @@ ${checks.join('\n')}
 <button type="submit" id="create-button" class="main">Create the key</button>
 </form>
 </section>
-<section aria-labelledby="keys-title">
+<section class="card" aria-labelledby="keys-title">
 <h2 id="keys-title">Your keys</h2>
 <p id="none" hidden>You have no keys yet.</p>
 <ul id="keys"></ul>
@@ -107,7 +106,7 @@ ${checks.join('\n')}
 <form method="dialog">
 <h2 id="confirm-title">Revoke this key?</h2>
 <p id="confirm-text"></p>
-<div class="actions"><button value="yes" class="danger">Revoke</button><button value="no" autofocus>Cancel</button></div>
+<div class="row"><button value="yes" class="danger">Revoke</button><button value="no" autofocus>Cancel</button></div>
 </form>
 </dialog>
 </body>

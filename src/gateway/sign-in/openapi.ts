@@ -1,15 +1,13 @@
-// What /oauth/get-key does, for those who call it. Its POST is a token endpoint, and answers as RFC 6749 has it.
+// The OpenAPI documentation of /oauth/get-key; its POST is a token endpoint (RFC 6749).
 import { tokenSeconds } from '../../sign-in/sign-in.ts';
-import type { Content, RouteDocs, Schema } from '../http/route-docs.ts';
+import { describeObject, jsonAnswer, objectSchema, type RouteDocs, type Schema, text } from '../http/route-docs.ts';
 
-const text: Schema = { type: 'string' };
-
-const addressSchema: Schema = {
-  title: 'AuthorizationAddress',
-  type: 'object',
-  required: ['authorization_url'],
-  properties: { authorization_url: { ...text, format: 'uri', description: 'Where to sign in.' } },
-};
+const address = describeObject('AuthorizationAddress', {
+  authorization_url: [
+    text('URL of the sign-in page.', { format: 'uri' }),
+    'https://id.example/authorize?client_id=sonant',
+  ],
+});
 export const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 export const subjectTokenTypes = [
@@ -22,11 +20,11 @@ const grantSchema: Schema = {
   type: 'object',
   required: ['grant_type'],
   properties: {
-    grant_type: { ...text, enum: ['client_credentials', exchangeGrant], description: 'What is brought.' },
-    client_id: { ...text, description: 'Of a client registered here, where it does not come by HTTP Basic.' },
-    client_secret: { ...text, description: 'Its secret, likewise.' },
-    subject_token: { ...text, description: 'A token of the issuer, to exchange (RFC 8693).' },
-    subject_token_type: { ...text, enum: subjectTokenTypes, description: 'What it is.' },
+    grant_type: text('The type of the grant.', { enum: ['client_credentials', exchangeGrant] }),
+    client_id: text('Id of a client registered here, unless HTTP Basic is used.'),
+    client_secret: text('Secret of the client, unless HTTP Basic is used.'),
+    subject_token: text('A token of the issuer, to exchange (RFC 8693).'),
+    subject_token_type: text('Type of that token.', { enum: subjectTokenTypes }),
   },
 };
 const tokenSchema: Schema = {
@@ -34,49 +32,41 @@ const tokenSchema: Schema = {
   type: 'object',
   required: ['access_token', 'token_type', 'expires_in', 'scope'],
   properties: {
-    access_token: { ...text, description: 'Manages keys, and cannot speak.' },
-    token_type: { ...text, enum: ['Bearer'], description: 'How to present it.' },
-    expires_in: { type: 'integer', description: 'For how many seconds it is good.' },
-    scope: { ...text, description: 'What it may do.' },
-    issued_token_type: { ...text, description: 'Of a token that was exchanged.' },
+    access_token: text('Allows key management, but no speech.'),
+    token_type: text('How to present it.', { enum: ['Bearer'] }),
+    expires_in: { type: 'integer', description: 'Lifetime in seconds.' },
+    scope: text('What the token may do.'),
+    issued_token_type: text('Type of a token that was exchanged.'),
   },
 };
-const refusalSchema: Schema = {
-  title: 'TokenRefusal',
-  description: 'As RFC 6749, section 5.2, has it.',
-  type: 'object',
-  required: ['error', 'error_description'],
-  properties: {
-    error: {
-      ...text,
-      enum: ['invalid_request', 'invalid_client', 'unsupported_grant_type'],
-      description: 'What went wrong, as a stable word.',
-    },
-    error_description: { ...text, description: 'The same in a sentence.' },
+const refusalSchema = objectSchema(
+  'TokenRefusal',
+  {
+    error: text('The error code.', { enum: ['invalid_request', 'invalid_client', 'unsupported_grant_type'] }),
+    error_description: text('A description of the error.'),
   },
+  'The error response of RFC 6749, section 5.2.',
+);
+const exampleToken = {
+  access_token: 'eyJhbGciOiJkaXIi',
+  token_type: 'Bearer',
+  expires_in: tokenSeconds,
+  scope: 'keys:read keys:write',
 };
-const json = (schema: Schema, example: unknown): Readonly<Record<string, Content>> => ({
-  'application/json': { schema, example },
-});
-const page: Readonly<Record<string, Content>> = { 'text/html': { schema: text } };
-const refusal = (error: string, error_description: string) => json(refusalSchema, { error, error_description });
 
 export const beginSignInOperation: RouteDocs = {
   id: 'beginSignIn',
   tag: 'Keys',
-  summary: 'Sign in to make API keys',
+  summary: 'Sign in to manage API keys',
   description:
-    'For people: a browser is sent to the operator’s sign-in and comes back to a page that makes keys. A program that accepts JSON is told where that would be.',
+    'For people: the browser is redirected to the operator’s identity provider and returns to a page that manages keys. A client that accepts JSON gets the URL instead.',
   answers: {
     200: {
-      description: 'Where to sign in; or, for somebody who has, the page.',
+      description: 'The sign-in URL; or the page, for a user who has signed in.',
       headers: ['Cache-Control'],
-      content: {
-        ...json(addressSchema, { authorization_url: 'https://id.example/authorize?client_id=sonant' }),
-        ...page,
-      },
+      content: { 'application/json': address, 'text/html': { schema: { type: 'string' } } },
     },
-    302: { description: 'To sign in.', headers: ['Location', 'Cache-Control'] },
+    302: { description: 'Redirects to the identity provider.', headers: ['Location', 'Cache-Control'] },
   },
   failures: ['access_denied', 'engine_unavailable', 'oauth_not_configured'],
   isPage: true,
@@ -87,7 +77,7 @@ export const takeTokenDocs: RouteDocs = {
   tag: 'Keys',
   summary: 'Get a token that manages API keys',
   description:
-    'For machines, as RFC 6749 has it: by the credentials of a client that is registered here, or by exchanging a token of the operator’s issuer (RFC 8693).',
+    'For machines (RFC 6749): by the credentials of a client registered here, or by exchanging a token of the operator’s issuer (RFC 8693).',
   body: {
     examples: {},
     form: {
@@ -97,24 +87,19 @@ export const takeTokenDocs: RouteDocs = {
     },
   },
   answers: {
-    200: {
-      description: 'The token.',
-      headers: ['Cache-Control'],
-      content: json(tokenSchema, {
-        ...{ access_token: 'eyJhbGciOiJkaXIi', token_type: 'Bearer', expires_in: tokenSeconds },
-        scope: 'keys:read keys:write',
-      }),
-    },
-    400: {
-      description: 'The request is not a good one.',
-      headers: ['Cache-Control'],
-      content: refusal('unsupported_grant_type', 'grant_type is client_credentials'),
-    },
-    401: {
-      description: 'There is no such client, or its secret is another.',
-      headers: ['Cache-Control', 'WWW-Authenticate'],
-      content: refusal('invalid_client', 'there is no such client, or its secret is another'),
-    },
+    200: jsonAnswer('The token.', tokenSchema, exampleToken, ['Cache-Control']),
+    400: jsonAnswer(
+      'The request is invalid.',
+      refusalSchema,
+      { error: 'unsupported_grant_type', error_description: 'grant_type is client_credentials' },
+      ['Cache-Control'],
+    ),
+    401: jsonAnswer(
+      'The client is unknown, or its secret is wrong.',
+      refusalSchema,
+      { error: 'invalid_client', error_description: 'there is no such client, or its secret is another' },
+      ['Cache-Control', 'WWW-Authenticate'],
+    ),
   },
   failures: ['rate_limit_exceeded', 'engine_unavailable', 'oauth_not_configured'],
 };

@@ -1,6 +1,6 @@
-// /oauth: where people sign in and come to the page that makes keys, and where machines get a bearer token (RFC 6749 with
-// client credentials, RFC 8693 for tokens of the issuer). Addresses are made from our own base, never from what a request
-// says its host is, and nothing that a request names is ever redirected to.
+// /oauth: sign-in for people, who then manage keys on a page, and a token endpoint for machines (RFC 6749 with client
+// credentials, RFC 8693 for tokens of the issuer). URLs are built from the configured base URL, never from the Host header,
+// and no URL of a request is redirected to.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure, failureTable } from '../../errors.ts';
 import type { FailedAttempts } from '../../limits/failed-attempts.ts';
@@ -21,15 +21,18 @@ export interface OauthRoutesOptions {
 const getKey = '/oauth/get-key';
 const callback = '/oauth/callback';
 
-export function addOauthRoutes(app: FastifyInstance, { signIn, addresses, baseUrl }: OauthRoutesOptions): void {
-  const files = readPageFiles();
-  for (const [name, { type, bytes, etag }] of Object.entries(files)) {
+export function addOauthRoutes(app: FastifyInstance, options: OauthRoutesOptions): void {
+  for (const [name, { type, bytes, etag }] of Object.entries(readPageFiles())) {
     app.get(`/oauth/${name}`, (request, reply) => {
       reply.headers({ 'content-type': type, 'cache-control': 'no-cache', etag });
       return request.headers['if-none-match'] === etag ? reply.code(304).send() : reply.send(bytes);
     });
   }
+  addSignIn(app, options);
+  addTokenEndpoint(app, options);
+}
 
+function addSignIn(app: FastifyInstance, { signIn, addresses, baseUrl }: OauthRoutesOptions): void {
   app.get(getKey, documented(beginSignInOperation), async (request, reply) => {
     try {
       const session = await signIn.session(cookieOf(request.headers.cookie, sessionCookie));
@@ -45,16 +48,16 @@ export function addOauthRoutes(app: FastifyInstance, { signIn, addresses, baseUr
   });
 
   app.get(callback, async (request, reply) => {
-    // Whatever becomes of it, it is over.
-    const over = toCookie(loginCookie, '', 0);
+    // The sign-in ends here, whether it succeeds or not.
+    const ended = toCookie(loginCookie, '', 0);
     try {
       addresses.check(request.ip);
       const url = new URL(request.url, baseUrl());
       const session = await signIn.finish(url, cookieOf(request.headers.cookie, loginCookie));
-      reply.header('set-cookie', [toCookie(sessionCookie, session, sessionSeconds), over]);
+      reply.header('set-cookie', [toCookie(sessionCookie, session, sessionSeconds), ended]);
       return reply.header('cache-control', 'no-store').redirect(baseUrl() + getKey, 303);
     } catch (error) {
-      reply.header('set-cookie', over);
+      reply.header('set-cookie', ended);
       const isTheirs = failureTable[fromThrown(error).reason].status < 429;
       return sendTrouble(request, reply, isTheirs ? counted(() => addresses.noteFailure(request.ip), error) : error);
     }
@@ -62,7 +65,7 @@ export function addOauthRoutes(app: FastifyInstance, { signIn, addresses, baseUr
 
   app.post('/oauth/sign-out', async (request, reply) => {
     const cookie = cookieOf(request.headers.cookie, sessionCookie);
-    // A session that is worth nothing any more may be left without ado.
+    // An invalid session needs no CSRF token to be left.
     const session = await signIn.session(cookie).catch(() => undefined);
     if (session && session.csrf !== request.headers['x-csrf-token']) throw new Failure('invalid_token');
     return reply
@@ -70,7 +73,9 @@ export function addOauthRoutes(app: FastifyInstance, { signIn, addresses, baseUr
       .code(204)
       .send();
   });
+}
 
+function addTokenEndpoint(app: FastifyInstance, { signIn, addresses }: OauthRoutesOptions): void {
   app.register(async (scope) => {
     scope.addContentTypeParser(
       'application/x-www-form-urlencoded',
@@ -139,11 +144,11 @@ function clientOf({ headers }: FastifyRequest, fields: URLSearchParams): { id: s
   return id && secret ? { id, secret } : undefined;
 }
 
-/** Somebody in a browser, and not a program. */
+/** Whether the request comes from a browser. */
 const wantsPage = ({ headers: { accept = '' } }: FastifyRequest) =>
   accept.includes('text/html') || !accept.includes('application/json');
 
-/** People in a browser get a page that says it; programs the failure as everywhere. */
+/** A browser gets an HTML page; other clients get the usual failure. */
 function sendTrouble(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
   if (!request.headers.accept?.includes('text/html')) throw error;
   request.fault = error;
@@ -152,7 +157,7 @@ function sendTrouble(request: FastifyRequest, reply: FastifyReply, error: unknow
   return reply.code(failureTable[reason].status).headers(pageHeaders).send(page);
 }
 
-/** What is thrown for an attempt that failed: its own error, or that there were too many. */
+/** The error of a failed attempt, or the failure that there were too many. */
 function counted(note: () => void, error: unknown): unknown {
   try {
     note();

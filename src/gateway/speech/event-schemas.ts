@@ -1,99 +1,79 @@
-// The events of a stream of speech, for those who read them: the data of each is JSON of the schema that its `type` names.
+// The schemas of the events of a stream: the data of each is JSON of the schema that its `type` names.
 import { openAiFailureSchema } from '../http/documented-failures.ts';
-import type { Content, Schema } from '../http/route-docs.ts';
+import { type Content, objectSchema, type Schema, text, whole } from '../http/route-docs.ts';
 
-const text: Schema = { type: 'string' };
-const whole: Schema = { type: 'integer', minimum: 0 };
 const seconds = (description: string): Schema => ({ type: 'number', minimum: 0, description });
-const chunkIndex: Schema = { ...whole, description: 'Which of the texts it belongs to, from 0.' };
-const chars: Schema = { ...whole, description: 'Unicode code points of the text.' };
+const chunkIndex = whole('Index of the chunk, from 0.');
+const chars = whole('Unicode code points of the text.');
+const start = seconds('Start in the audio, in seconds.');
+const end = seconds('End in the audio, in seconds.');
+const duration = seconds('Duration of the audio in seconds.');
+const audioId = text('Id of the audio.');
 
-/** Every member is always there. */
 const event = (
   title: string,
   type: string,
   description: string,
   properties: Readonly<Record<string, Schema>>,
-): Schema => ({
-  title,
-  description,
-  type: 'object',
-  required: ['type', ...Object.keys(properties)],
-  properties: { type: { ...text, const: type }, ...properties },
-});
+): Schema => objectSchema(title, { type: { type: 'string', const: type }, ...properties }, description);
 
-const infoSchema = event('SpeechInfoEvent', 'speech.audio.info', 'The first: what the audio will be.', {
-  id: { ...text, description: 'Id of the audio.' },
-  voice_id: { ...text, description: 'Id of the voice that speaks.' },
-  voice_name: { ...text, description: 'Name of the voice that speaks.' },
-  method: { ...text, enum: ['streaming'], description: 'Always this.' },
-  format: { ...text, description: 'The `output_format` asked for.' },
-  content_type: { ...text, description: 'Media type of the audio.' },
-  sample_rate: { ...whole, description: 'Sample rate of the audio in hertz.' },
-  channels: { ...whole, description: 'Always 1.' },
-  chunks: { ...whole, description: 'How many texts there are to speak.' },
+const infoSchema = event('SpeechInfoEvent', 'speech.audio.info', 'The first event: the properties of the audio.', {
+  id: audioId,
+  voice_id: text('Id of the voice.'),
+  voice_name: text('Name of the voice.'),
+  method: text('Always this.', { enum: ['streaming'] }),
+  format: text('The requested `output_format`.'),
+  content_type: text('Media type of the audio.'),
+  sample_rate: whole('Sample rate of the audio in hertz.'),
+  channels: whole('Always 1.'),
+  chunks: whole('Number of chunks.'),
   chars,
 });
 const deltaSchema = event('SpeechDeltaEvent', 'speech.audio.delta', 'A piece of the audio.', {
   chunk_index: chunkIndex,
-  audio: { ...text, contentEncoding: 'base64', description: 'Base64 of at most 32 KiB.' },
+  audio: text('Base64 of at most 32 KiB.', { contentEncoding: 'base64' }),
+});
+const wordSchema = objectSchema('SpokenWord', {
+  text: text('The word as written in the text.'),
+  offset: whole('Position in its chunk, in code points.'),
+  length: whole('Length in code points.'),
+  start,
+  end,
 });
 const timestampsSchema = event(
   'SpeechTimestampsEvent',
   'speech.audio.timestamps',
-  'When words are heard; only where `timestamps` is `word`.',
+  'Word timestamps; only if `timestamps` is `word`.',
   {
     chunk_index: chunkIndex,
-    words: {
-      type: 'array',
-      description: 'In the order in which they are heard.',
-      items: {
-        title: 'SpokenWord',
-        type: 'object',
-        required: ['text', 'offset', 'length', 'start', 'end'],
-        properties: {
-          text: { ...text, description: 'The word as it stands in the text.' },
-          offset: { ...whole, description: 'Where it begins in its own chunk, in code points.' },
-          length: { ...whole, description: 'How long it is there, in code points.' },
-          start: seconds('When it begins in the audio, in seconds.'),
-          end: seconds('When it ends in the audio, in seconds.'),
-        },
-      },
-    },
-    quality: { ...text, enum: ['engine', 'estimated'], description: 'Whether the engine told the times.' },
+    words: { type: 'array', description: 'In the order in which they are spoken.', items: wordSchema },
+    quality: text('Whether the times are from the engine.', { enum: ['engine', 'estimated'] }),
   },
 );
-const chunkDoneSchema = event('SpeechChunkDoneEvent', 'speech.chunk.done', 'One of the texts is spoken.', {
+const chunkDoneSchema = event('SpeechChunkDoneEvent', 'speech.chunk.done', 'A chunk is complete.', {
   chunk_index: chunkIndex,
   chars,
-  start: seconds('When it begins in the audio, in seconds.'),
-  end: seconds('When it ends in the audio, in seconds.'),
+  start,
+  end,
 });
-const doneSchema = event('SpeechDoneEvent', 'speech.audio.done', 'The last: all is spoken.', {
-  id: { ...text, description: 'Id of the audio.' },
-  status: { ...text, enum: ['success'], description: 'Always this.' },
+const doneSchema = event('SpeechDoneEvent', 'speech.audio.done', 'The last event: the audio is complete.', {
+  id: audioId,
+  status: text('Always this.', { enum: ['success'] }),
   chars,
-  duration: seconds('How long the audio lasts, in seconds.'),
-  bytes: { ...whole, description: 'How large the audio is.' },
-  audio_url: { type: ['string', 'null'], format: 'uri', description: 'Where it is kept; null where it is not.' },
-  usage: {
-    title: 'SpeechUsage',
-    description: 'What is counted.',
-    type: 'object',
-    required: ['characters', 'audio_seconds'],
-    properties: { characters: chars, audio_seconds: seconds('How long the audio lasts, in seconds.') },
-  },
+  duration,
+  bytes: whole('Size of the audio in bytes.'),
+  audio_url: { type: ['string', 'null'], format: 'uri', description: 'URL of the stored audio; null if not stored.' },
+  usage: objectSchema('SpeechUsage', { characters: chars, audio_seconds: duration }, 'What is charged.'),
 });
-const errorSchema = event('SpeechErrorEvent', 'error', 'The last, where something failed after the first sound.', {
-  error: { ...text, description: 'What went wrong: one of the words of a Failure.' },
-  message: { ...text, description: 'The same in a sentence.' },
-  status: { type: 'integer', description: 'The status that it would have been.' },
+const errorSchema = event('SpeechErrorEvent', 'error', 'The last event, if synthesis failed after the first audio.', {
+  error: text('The failure reason, as in Failure.'),
+  message: text('A description of the failure.'),
+  status: { type: 'integer', description: 'The equivalent HTTP status.' },
   retryable: { type: 'boolean', description: 'Whether the same request may succeed later.' },
   chunk_index: chunkIndex,
-  request_id: { ...text, description: 'Quote it to the operator.' },
+  request_id: text('Include it when you contact the operator.'),
 });
 
-/** A body of events, one of which has data of one of the schemas. */
 const eventBody = (description: string, data: Schema): Schema => ({
   type: 'string',
   description,
@@ -110,13 +90,28 @@ const eventSchema: Schema = {
 const id = 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H';
 const examples: readonly (Readonly<Record<string, unknown>> & { type: string })[] = [
   {
-    ...{ type: 'speech.audio.info', id, voice_id: 'clara', voice_name: 'Clara', method: 'streaming', format: 'mp3' },
-    ...{ content_type: 'audio/mpeg', sample_rate: 44_100, channels: 1, chunks: 1, chars: 13 },
+    type: 'speech.audio.info',
+    id,
+    voice_id: 'clara',
+    voice_name: 'Clara',
+    method: 'streaming',
+    format: 'mp3',
+    content_type: 'audio/mpeg',
+    sample_rate: 44_100,
+    channels: 1,
+    chunks: 1,
+    chars: 13,
   },
   { type: 'speech.audio.delta', chunk_index: 0, audio: '//uQxAAAAAAAAAAAAAAAAAAAAAAA' },
   { type: 'speech.chunk.done', chunk_index: 0, chars: 13, start: 0, end: 1.04 },
   {
-    ...{ type: 'speech.audio.done', id, status: 'success', chars: 13, duration: 1.04, bytes: 8359, audio_url: null },
+    type: 'speech.audio.done',
+    id,
+    status: 'success',
+    chars: 13,
+    duration: 1.04,
+    bytes: 8359,
+    audio_url: null,
     usage: { characters: 13, audio_seconds: 1.04 },
   },
 ];
@@ -130,21 +125,20 @@ export const eventContent: Readonly<Record<string, Content>> = {
   },
 };
 
+const count: Schema = { type: 'integer', minimum: 0 };
 const openAiEventSchema: Schema = {
   title: 'OpenAiSpeechEvent',
-  description: 'The data of an event, as OpenAI has it.',
+  description: 'The data of an event, in the form of OpenAI’s API.',
   oneOf: [
     event('OpenAiDeltaEvent', 'speech.audio.delta', 'A piece of the audio.', {
-      audio: { ...text, contentEncoding: 'base64', description: 'Base64 of the piece.' },
+      audio: text('Base64 of the piece.', { contentEncoding: 'base64' }),
     }),
-    event('OpenAiDoneEvent', 'speech.audio.done', 'All is spoken.', {
-      usage: {
-        title: 'OpenAiUsage',
-        description: 'Characters, where OpenAI counts tokens.',
-        type: 'object',
-        required: ['input_tokens', 'output_tokens', 'total_tokens'],
-        properties: { input_tokens: whole, output_tokens: whole, total_tokens: whole },
-      },
+    event('OpenAiDoneEvent', 'speech.audio.done', 'The audio is complete.', {
+      usage: objectSchema(
+        'OpenAiUsage',
+        { input_tokens: count, output_tokens: count, total_tokens: count },
+        'Characters in place of tokens.',
+      ),
     }),
     openAiFailureSchema,
   ],

@@ -1,5 +1,5 @@
-// Begins a stream of events, or reads on in one, and sends it until it ends or its reader leaves. Nothing is sent before
-// the first sound: whatever fails until then is an ordinary failure with a status of its own.
+// Starts or resumes a stream of events, and sends it until it ends or its client leaves. Nothing is sent before the first
+// audio: a failure until then has its own status.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import type { Admit } from '../../operations/admit.ts';
@@ -20,13 +20,13 @@ import { eventHeaders, keepalive, numberOfEvent, type StreamEvent } from './serv
 import { createStreamReading, type Reading, readStream } from './stream-reading.ts';
 
 export interface EventSender {
-  /** Begins what was asked, on a ticket if there is one. */
+  /** Starts the stream, by a ticket if there is one. */
   begin(request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech, ticket?: Ticket): Promise<FastifyReply>;
-  /** Reads on after `Last-Event-ID`, for the key or the ticket with that id. */
+  /** Resumes after `Last-Event-ID`, for the key or the ticket with that id. */
   resume(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<FastifyReply>;
-  /** Ends the stream: nobody will read on in it. */
+  /** Ends the stream; it cannot be resumed. */
   leave(request: FastifyRequest, audioId: string, holder: string): Promise<void>;
-  /** Until nobody elsewhere reads what is spoken here. */
+  /** Resolves when no client of another replica reads a stream of this one. */
   untilReadElsewhere(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export function createEventSender({ speech, admission, streams, ...more }: Event
       const events = running.stream(streamSpeech, (call) => speech.streamSpeech(call, parsed.request));
       const iterator = events[Symbol.asyncIterator]();
       const { info, begun } = await firstEvents(iterator);
-      // From here on the stream has an id, and goes on for a while without its reader.
+      // From here on the stream can be resumed, so it outlives its connection for a while.
       stayOn();
       const { keyId } = running.caller;
       const toFailed: EventSource['toFailed'] = (error, chunkIndex) => ({
@@ -86,15 +86,15 @@ export function createEventSender({ speech, admission, streams, ...more }: Event
 
     async resume(request, reply, audioId, holder) {
       const isAdmitted = request.call !== undefined;
-      const asked = { audioId, next: nextOf(request, audioId), holder, isAdmitted, address: request.ip };
-      const found = await find(asked, limitReporter(reply));
+      const wanted = { audioId, next: nextOf(request, audioId), holder, isAdmitted, address: request.ip };
+      const found = await find(wanted, limitReporter(reply));
       switch (found.state) {
         case 'lost':
           throw new Failure('stream_expired');
         case 'never':
           throw badEventId('names an event that was not sent');
         case 'over':
-          // Tells an EventSource that there is nothing more to come back for.
+          // An EventSource does not reconnect after a 204.
           return reply.code(204).send();
         case 'there':
           return send(reply, found.read(leaver(reply)));
@@ -103,7 +103,7 @@ export function createEventSender({ speech, admission, streams, ...more }: Event
   };
 }
 
-/** The events up to the first sound. */
+/** The events up to the first audio. */
 async function firstEvents(events: AsyncIterator<SpeechEvent>): Promise<{ info: SpeechInfo; begun: StreamEvent[] }> {
   const begun: StreamEvent[] = [];
   for (let next = await events.next(); !next.done; next = await events.next()) {
@@ -120,7 +120,7 @@ const leaver =
   () =>
     void raw.destroy();
 
-/** What is read, with a sign of life where nothing comes. */
+/** The texts of the events, with keepalive comments while none come. */
 async function* textsOf({ raw }: FastifyReply, { texts, leave }: Reading): AsyncGenerator<string> {
   const beat = setInterval(() => {
     if (raw.headersSent && !raw.writableNeedDrain) raw.write(keepalive);
@@ -145,7 +145,7 @@ const headersOf = (info: SpeechInfo, { ignored }: ParsedSpeech): SpeechHeaders =
 const badEventId = (message: string) =>
   new Failure('invalid_request', { details: [{ field: 'Last-Event-ID', reason: 'format', message }] });
 
-/** The number of the event after the last one that the reader has. */
+/** The number of the event after the last one that the client received. */
 function nextOf({ headers }: FastifyRequest, audioId: string): number {
   const last = headers['last-event-id'];
   if (last === undefined || last === '') return 0;

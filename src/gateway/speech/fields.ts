@@ -1,5 +1,5 @@
-// Requests for speech from the members of a JSON body or the parameters of a query. Unknown members are ignored and
-// named, or refused where the gateway is strict.
+// Parses requests for speech from a JSON body or a query. Unknown members are ignored and reported, or rejected if the
+// gateway is strict.
 import { speechFieldRows } from '../../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../../speech/request.ts';
 import { type Fields, sortFields } from '../http/known-fields.ts';
@@ -11,7 +11,7 @@ export interface ParsedSpeech {
 }
 
 export interface FieldRules {
-  /** Refuse unknown members. */
+  /** Reject unknown members. */
   isStrict: boolean;
   /** Whether the answer is a stream of events. */
   isEvents: boolean;

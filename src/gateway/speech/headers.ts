@@ -1,4 +1,4 @@
-// What a reply says of speech in its headers.
+// The reply headers that describe speech.
 import { audioFormats } from '../../audio/formats.ts';
 import type { Delivered } from '../../delivery/delivery.ts';
 import type { CaptionKind } from '../../speech/fields.ts';
@@ -11,7 +11,7 @@ export type SpeechHeaders = Partial<Record<ReplyHeaderName, string>>;
 /** To the microsecond. */
 export const roundSeconds = (seconds: number): number => Math.round(seconds * 1e6) / 1e6;
 
-/** Of sound that is the body itself. */
+/** For audio in the body. */
 export function soundHeaders(
   { audioId, voice, format, chars, sampleRateHz }: SpeechInfo | Delivered,
   method: 'rest' | 'streaming',
@@ -29,7 +29,7 @@ export function soundHeaders(
   };
 }
 
-/** Of sound wherever it is; its duration where that is known. */
+/** For any audio; its duration if known. */
 export const resultHeaders = (result: SpeechInfo | Delivered): SpeechHeaders => ({
   'X-Audio-Id': result.audioId,
   'X-Cache': 'cached' in result && result.cached ? 'HIT' : 'MISS',
@@ -37,7 +37,7 @@ export const resultHeaders = (result: SpeechInfo | Delivered): SpeechHeaders => 
   ...('seconds' in result && { 'X-Audio-Duration': String(roundSeconds(result.seconds)) }),
 });
 
-/** Where a stream is stored, if it is. */
+/** The link of a stored stream. */
 export const linkHeaders = ({ audioUrl, expiresAt }: SpeechInfo): SpeechHeaders =>
   audioUrl && expiresAt ? { 'X-Audio-Url': audioUrl, 'X-Audio-Expires': expiresAt.toISOString() } : {};
 
@@ -57,13 +57,13 @@ export function ignoredHeader(names: readonly string[]): SpeechHeaders {
   return { 'X-Ignored-Fields': named.join(', ') };
 }
 
-/** A name as it is where it is printable ASCII; else percent-encoded UTF-8, and said to be. */
+/** A name that is not printable ASCII is percent-encoded UTF-8, which a second header states. */
 function voiceHeaders(name: string): SpeechHeaders {
   const text = headerText(name);
   return text === name ? { 'X-Voice': name } : { 'X-Voice': text, 'X-Voice-Encoding': 'percent' };
 }
 
-/** What may stand in a header: printable ASCII that neither begins nor ends with a space. */
+/** Valid in a header: printable ASCII without a space at either end. */
 const isPlain = (text: string) => /^[!-~](?:[ -~]*[!-~])?$/.test(text);
 
 const headerText = (text: string): string => (isPlain(text) ? text : encodeURIComponent(text.toWellFormed()));

@@ -1,16 +1,24 @@
-// The OpenAPI documentation of the routes that speak, and what it shares with that of streams.
-
+// The OpenAPI documentation of /api/audio, and what it shares with that of event streams.
 import { audioFormats, formatNames } from '../../audio/formats.ts';
 import { idempotencyKeyCharsMax } from '../../operations/limits.ts';
 import { speechOperations } from '../../operations/operation.ts';
 import { speechFieldRows } from '../../speech/fields.ts';
 import type { ReplyHeaderName } from '../http/reply-headers.ts';
-import type { Parameter, RouteDocs, Schema } from '../http/route-docs.ts';
+import {
+  describeObject,
+  documentOperation,
+  jsonAnswer,
+  pathId,
+  type RouteDocs,
+  requestHeader,
+  type Schema,
+  text,
+} from '../http/route-docs.ts';
 import { eventContent } from './event-schemas.ts';
 
 const { synthesizeSpeech, streamSpeech, deleteAudio, estimateSpeech } = speechOperations;
 
-/** By their JSON names, as the rows have them. */
+/** By their JSON names. */
 export const fieldSchemas: Readonly<Record<string, Schema>> = Object.fromEntries(
   speechFieldRows.map(({ json, schema }) => [json, schema]),
 );
@@ -23,42 +31,26 @@ const speechRequestSchema: Schema = {
   properties: speechSchemas,
 };
 
-const linkSchema: Schema = {
-  title: 'SpeechLink',
-  type: 'object',
-  required: ['status', 'audio_url', 'voice_name', 'method', 'chars', 'format'],
-  properties: {
-    status: { type: 'string', enum: ['success'], description: 'Always this.' },
-    audio_url: { type: 'string', format: 'uri', description: 'Public address of the audio file.' },
-    voice_name: { type: 'string', description: 'Name of the voice used.' },
-    method: { type: 'string', enum: ['rest'], description: 'Always this.' },
-    chars: { type: 'integer', description: 'Unicode code points of the text received.' },
-    format: { type: 'string', enum: formatNames, description: 'Encoding of the audio.' },
-  },
-};
+export const exampleAudioId = 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H';
 
-const estimateSchema: Schema = {
-  title: 'SpeechEstimate',
-  type: 'object',
-  required: ['chars', 'duration', 'bytes', 'segments', 'warnings'],
-  properties: {
-    chars: { type: 'integer', description: 'Unicode code points of the text: what would be counted and charged.' },
-    duration: { type: 'number', description: 'About how many seconds it would last.' },
-    bytes: { type: 'integer', description: 'About how large it would be.' },
-    segments: { type: 'integer', description: 'Into how many segments the text would be cut.' },
-    warnings: { type: 'array', items: { type: 'string' }, description: '`nothing_spoken`, `transliterated`' },
-  },
-};
-
-const exampleLink = {
-  status: 'success',
-  audio_url: 'http://127.0.0.1:8080/audio/aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H.wav',
-  voice_name: 'Clara',
-  method: 'rest',
-  chars: 13,
-  format: 'wav',
-};
-const exampleEstimate = { chars: 13, duration: 1.04, bytes: 91_772, segments: 1, warnings: [] };
+const link = describeObject('SpeechLink', {
+  status: [text('Always this.', { enum: ['success'] }), 'success'],
+  audio_url: [
+    text('Public URL of the audio file.', { format: 'uri' }),
+    `http://127.0.0.1:8080/audio/${exampleAudioId}.wav`,
+  ],
+  voice_name: [text('Name of the voice used.'), 'Clara'],
+  method: [text('Always this.', { enum: ['rest'] }), 'rest'],
+  chars: [{ type: 'integer', description: 'Unicode code points of the text received.' }, 13],
+  format: [text('Encoding of the audio.', { enum: formatNames }), 'wav'],
+});
+const estimate = describeObject('SpeechEstimate', {
+  chars: [{ type: 'integer', description: 'Unicode code points of the text, which would be charged.' }, 13],
+  duration: [{ type: 'number', description: 'Approximate duration in seconds.' }, 1.04],
+  bytes: [{ type: 'integer', description: 'Approximate size of the audio.' }, 91_772],
+  segments: [{ type: 'integer', description: 'Number of segments that the text would be split into.' }, 1],
+  warnings: [{ type: 'array', items: { type: 'string' }, description: '`nothing_spoken`, `transliterated`' }, []],
+});
 
 /** Headers that keep proxies from buffering or caching a stream. */
 export const streamHeaders: readonly ReplyHeaderName[] = ['Cache-Control', 'X-Accel-Buffering'];
@@ -88,7 +80,7 @@ export const soundContent = Object.fromEntries(
   Object.values(audioFormats).map(({ contentType }) => [contentType, sound]),
 );
 
-/** Besides what any operation may meet. */
+/** In addition to those of every operation. */
 export const speakingFailures = [
   'text_too_long',
   'voice_not_found',
@@ -99,40 +91,22 @@ export const speakingFailures = [
   'storage_full',
 ] as const;
 
-export const requestHeader = (name: string, description: string, schema: Schema = { type: 'string' }): Parameter => ({
-  in: 'header',
-  name,
-  description,
-  schema,
-});
-
-export const pathId = (description: string, example: string): Parameter => ({
-  in: 'path',
-  name: 'id',
-  description,
-  schema: { type: 'string' },
-  required: true,
-  example,
-});
-
-export const exampleAudioId = 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H';
-
 export const speechDocs: RouteDocs = {
   id: 'synthesizeSpeech',
   tag: 'Speech',
   summary: 'Turn text into speech',
   description:
-    'With `method` `rest`, answers when all is spoken: with a link (`return_format` `url`), or with the audio (`buffer`). ' +
-    'With `method` `streaming`, answers with the audio as it is made, or with events if `Accept` is `text/event-stream`. ' +
-    'The status waits for the first sound; a body that ends cleanly is whole.',
+    'With `method` `rest`, the reply follows when all is spoken: a link (`return_format` `url`) or the audio (`buffer`). ' +
+    'With `method` `streaming`, it is the audio as it is synthesized, or events if `Accept` is `text/event-stream`. ' +
+    'The status is sent with the first audio; a body that ends cleanly is complete.',
   scopes: [...synthesizeSpeech.scopes, ...streamSpeech.scopes],
   parameters: [
     requestHeader(
       'Idempotency-Key',
-      'For links: the same request under the same key gets the same answer for 24 hours.',
+      'For links: a repeated request with the same key gets the same reply for 24 hours.',
       { type: 'string', maxLength: idempotencyKeyCharsMax },
     ),
-    requestHeader('Cache-Control', '`no-cache` has the text spoken anew.'),
+    requestHeader('Cache-Control', '`no-cache` bypasses the cache.'),
   ],
   body: {
     schema: speechRequestSchema,
@@ -146,35 +120,27 @@ export const speechDocs: RouteDocs = {
     200: {
       description: 'A link, or the audio.',
       headers: [...soundHeaders, ...streamHeaders],
-      content: { 'application/json': { schema: linkSchema, example: exampleLink }, ...soundContent, ...eventContent },
+      content: { 'application/json': link, ...soundContent, ...eventContent },
     },
   },
   failures: [...speakingFailures, 'idempotency_conflict'],
 };
 
 export const estimateDocs: RouteDocs = {
-  id: 'estimateSpeech',
+  ...documentOperation(estimateSpeech),
   tag: 'Speech',
-  summary: 'Ask what speaking would cost',
-  description: 'Takes the body of POST /api/audio/speech and speaks nothing.',
-  scopes: estimateSpeech.scopes,
+  summary: 'Estimate the cost of speech',
+  description: 'Takes the body of POST /api/audio/speech; nothing is synthesized.',
   body: { schema: speechRequestSchema, examples: { text: { voice_id: 'clara', text: 'Hello, world.' } } },
-  answers: {
-    200: {
-      description: 'The estimate.',
-      headers: ['X-Ignored-Fields'],
-      content: { 'application/json': { schema: estimateSchema, example: exampleEstimate } },
-    },
-  },
+  answers: { 200: jsonAnswer('The estimate.', estimate.schema, estimate.example, ['X-Ignored-Fields']) },
   failures: ['text_too_long', 'voice_not_found', 'voice_not_ready'],
 };
 
 export const deleteDocs: RouteDocs = {
-  id: 'deleteAudio',
+  ...documentOperation(deleteAudio),
   tag: 'Audio',
-  summary: 'Delete audio that this key made',
-  scopes: deleteAudio.scopes,
+  summary: 'Delete audio created with this key',
   parameters: [pathId('Id of the audio.', exampleAudioId)],
-  answers: { 204: { description: 'It is gone, and its link with it.' } },
+  answers: { 204: { description: 'The audio and its link are deleted.' } },
   failures: ['not_found'],
 };

@@ -1,6 +1,6 @@
-// One stream of speech and what is held of it, so that who lost the connection can read on where it broke. Events are
-// made when a reader asks for them, and not before. Without a reader it goes on for a while, not far ahead, and then
-// ends its synthesis; the latest events are held until a while after the last.
+// A stream of speech with its latest events, so that a client that lost the connection can resume it. Events are produced
+// on demand. Without a reader, synthesis continues for a limited time and number of bytes and then ends; the events are
+// held for a while after the last one.
 import { Failure } from '../../errors.ts';
 import { callerLeft } from '../../operations/call.ts';
 import type { SpeechEvent } from '../../speech/speech-events.ts';
@@ -16,18 +16,18 @@ export interface EventSource {
 
 export interface ResumableStreamOptions {
   audioId: string;
-  /** Who may read it again: the id of the key, and of the ticket if there was one. */
+  /** The ids that may resume it: of the key, and of the ticket if there was one. */
   holders: readonly string[];
   /** The key that a ticket stands for, where one was used. */
   apiKey?: string | undefined;
-  /** Events there are already. */
+  /** The events so far. */
   begun: readonly StreamEvent[];
   source: EventSource;
-  /** Told when its size has changed, when it has ended, and when nothing is held any more. */
+  /** Called when its size has changed, when it has ended, and when its events are discarded. */
   watcher: { resized(bytes: number): void; ended(): void; gone(): void };
 }
 
-/** Someone who reads it; there is one at a time, and a new one takes the place of the old. */
+/** There is one reader at a time; a new one replaces it. */
 export interface Reader {
   leave(): void;
 }
@@ -47,7 +47,7 @@ export class ResumableStream {
   #isGone = false;
   #reader: Reader | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Of all events made so far. */
+  /** Of all events so far. */
   #madeBytes = 0;
   heldBytes = 0;
 
@@ -60,7 +60,7 @@ export class ResumableStream {
     for (const event of begun) this.#hold(event);
   }
 
-  /** The event with that number, waiting for it to be made; undefined behind the last. Fails if it is no longer held. */
+  /** The event with that number, once it is produced; undefined after the last. Throws if it is no longer held. */
   async at(n: number): Promise<StreamEvent | undefined> {
     for (;;) {
       if (n < this.#first || this.#isGone) throw new Failure('stream_expired');
@@ -70,7 +70,7 @@ export class ResumableStream {
     }
   }
 
-  /** Whether a reader can begin with that event: it is held, or the next to come, or lies behind the last. */
+  /** Whether a reader can start with that event: it is held, the next, or after the last. */
   stateOf(n: number): 'there' | 'over' | 'lost' | 'never' {
     const next = this.#first + this.#events.length;
     if (n < this.#first || this.#isGone) return 'lost';
@@ -78,7 +78,7 @@ export class ResumableStream {
     return n === next && this.#hasEnded ? 'over' : 'there';
   }
 
-  /** Answers how the reader says that it has left. */
+  /** Returns the function to call when the reader has left. */
   attach(reader: Reader): () => void {
     this.#reader?.leave();
     this.#reader = reader;
@@ -86,11 +86,11 @@ export class ResumableStream {
     return () => {
       if (this.#reader !== reader) return;
       this.#reader = undefined;
-      if (!this.#hasEnded) this.#goOnAlone();
+      if (!this.#hasEnded) this.#continueUnread();
     };
   }
 
-  /** Lets go of the oldest events until what is held fits. */
+  /** Discards the oldest events until the others fit. */
   shrink(bytesMax: number): void {
     let freed = 0;
     let count = 0;
@@ -102,7 +102,7 @@ export class ResumableStream {
     this.#resize(-freed);
   }
 
-  /** Ends the synthesis, if it runs, and lets go of everything. */
+  /** Ends the synthesis if it runs, and discards all events. */
   drop(reason: unknown): void {
     if (this.#isGone) return;
     this.#isGone = true;
@@ -113,13 +113,13 @@ export class ResumableStream {
     this.#watcher.gone();
   }
 
-  /** Ends the synthesis, which is the last that a reader hears. */
+  /** Ends the synthesis; a failure is the last event. */
   end(message: string): void {
     this.#source.abort(new Failure('stream_expired', { message }));
     void this.#pull();
   }
 
-  #goOnAlone(): void {
+  #continueUnread(): void {
     const unread = () => this.end('Nobody read on, and so the rest was not spoken.');
     this.#timer = setTimeout(unread, readerGraceMs).unref();
     const stopBytes = this.#madeBytes + unreadBytesMax;
@@ -129,7 +129,7 @@ export class ResumableStream {
     void goOn();
   }
 
-  /** Has the next event made; whoever asks meanwhile waits for the same. */
+  /** Produces the next event; concurrent calls share it. */
   #pull(): Promise<void> {
     this.#pulling ??= this.#next();
     return this.#pulling;

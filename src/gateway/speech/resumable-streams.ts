@@ -1,9 +1,9 @@
-// All streams of speech that run or can still be read again, and how much memory they share: a running one holds no more
-// than its part, and those that have ended make room first, the oldest before the others.
+// All streams of speech that run or can be resumed, within a shared limit of memory: a running stream has an equal share, and
+// ended streams are discarded first, the oldest before the others.
 import { eventBytesMax, eventBytesPerStreamMax } from '../http/limits.ts';
 import { ResumableStream, type ResumableStreamOptions } from './resumable-stream.ts';
 
-/** Told of each stream that can be read, and when it no longer can. */
+/** Called for each stream that can be read, and when it no longer can. */
 export interface StreamsWatch {
   opened(audioId: string): void;
   gone(audioId: string): void;
@@ -11,7 +11,7 @@ export interface StreamsWatch {
 
 export class ResumableStreams {
   readonly #running = new Map<string, ResumableStream>();
-  /** In the order of their ends. */
+  /** Ordered by when they ended. */
   readonly #ended = new Map<string, ResumableStream>();
   readonly #voices = new WeakMap<ResumableStream, string>();
   readonly #forgotten = new WeakSet<ResumableStream>();
@@ -47,21 +47,21 @@ export class ResumableStreams {
     return stream;
   }
 
-  /** The stream with this id, if it is still held, for a key or a ticket that may read it. */
+  /** The stream with this id, if it is held and the key or ticket may read it. */
   find(audioId: string, holder: string): ResumableStream | undefined {
     const stream = this.#running.get(audioId) ?? this.#ended.get(audioId);
     if (!stream || this.#forgotten.has(stream)) return undefined;
     return stream.holders.includes(holder) ? stream : undefined;
   }
 
-  /** Ends it: whoever reads hears so, and it is not read again. */
+  /** Ends it with a failure; it cannot be resumed. */
   leave(stream: ResumableStream): void {
     this.#forgotten.add(stream);
     if (this.#ended.has(stream.audioId)) stream.drop(undefined);
     else stream.end('The stream was ended by its own key.');
   }
 
-  /** Nothing of the voice is read again; what runs is ended by the core. */
+  /** Streams of the voice cannot be resumed; the operation ends those that run. */
   forgetVoice(voiceId: string): void {
     const isOfVoice = (stream: ResumableStream) => this.#voices.get(stream) === voiceId;
     for (const stream of [...this.#ended.values()].filter(isOfVoice)) stream.drop(undefined);

@@ -1,5 +1,5 @@
-// POST /api/audio/speech: text becomes a link (`url`), sound in the reply (`buffer`), or sound as it is made
-// (`streaming`); and DELETE /api/audio/{id}, which ends a link.
+// POST /api/audio/speech: text to a link (`url`), to audio in the reply (`buffer`), or to audio as it is synthesized
+// (`streaming`); and DELETE /api/audio/{id}.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Idempotency, parseIdempotencyKey } from '../../operations/idempotency.ts';
 import { speechOperations } from '../../operations/operation.ts';
@@ -16,10 +16,11 @@ import {
   ignoredHeader,
   linkHeaders,
   resultHeaders,
+  roundSeconds,
   type SpeechHeaders,
   soundHeaders,
 } from './headers.ts';
-import { deleteDocs, speechDocs } from './openapi.ts';
+import { deleteDocs, estimateDocs, speechDocs } from './openapi.ts';
 
 export interface SpeechRoutesOptions {
   speech: SpeechOperations;
@@ -34,7 +35,18 @@ interface LinkAnswer {
   body: Readonly<Record<string, unknown>>;
 }
 
-const { synthesizeSpeech, streamSpeech, deleteAudio } = speechOperations;
+const { synthesizeSpeech, streamSpeech, deleteAudio, estimateSpeech } = speechOperations;
+
+/** What a request would cost; it takes the body of POST /api/audio/speech. */
+function addEstimate(app: FastifyInstance, { speech, admitTo, isStrict }: SpeechRoutesOptions): void {
+  app.post('/api/audio/estimate', documented(estimateDocs, admitTo(estimateSpeech)), async (request, reply) => {
+    const parsed = parseSpeechFields(fieldsOf(request), { isStrict, isEvents: false });
+    const estimate = await run(request, reply, estimateSpeech, (call) => speech.estimateSpeech(call, parsed.request));
+    const { chars, seconds, byteCount, segmentCount, warnings } = estimate;
+    const body = { chars, duration: roundSeconds(seconds), bytes: byteCount, segments: segmentCount, warnings };
+    return reply.headers(ignoredHeader(parsed.ignored)).send(body);
+  });
+}
 
 export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptions): void {
   const { speech, admitTo, eventSender, idempotency, isStrict } = options;
@@ -77,54 +89,57 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
     return reply;
   };
 
-  const sendStream = async (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) => {
-    const events = stream(request, reply, streamSpeech, (call) => speech.streamSpeech(call, parsed.request));
-    const { info, pieces } = await beginSound(events);
-    const headers = {
-      ...soundHeaders(info, 'streaming'),
-      ...resultHeaders(info),
-      ...linkHeaders(info),
-      ...ignoredHeader(parsed.ignored),
-      'cache-control': 'no-store',
-      'x-accel-buffering': 'no',
-    };
-    await sendPieces(reply, headers, pieces);
-    return reply;
-  };
-
-  app.route({
-    method: 'POST',
-    url: '/api/audio/speech',
-    ...documented(speechDocs),
-    onRequest: admitTo(synthesizeSpeech, streamSpeech),
-    async handler(request, reply) {
+  app.post(
+    '/api/audio/speech',
+    documented(speechDocs, admitTo(synthesizeSpeech, streamSpeech)),
+    async (request, reply) => {
       const fields = fieldsOf(request);
       const isStream = fields.method === 'streaming';
       request.call!.narrow(isStream ? streamSpeech : synthesizeSpeech);
       const isEvents = isStream && (request.headers.accept?.includes('text/event-stream') ?? false);
       const parsed = parseSpeechFields(fields, { isStrict, isEvents });
       if (isEvents) return eventSender.begin(request, reply, parsed);
-      if (isStream) return sendStream(request, reply, parsed);
+      if (isStream) return sendStream(speech, request, reply, parsed);
       const send = parsed.request.returnFormat === 'buffer' ? sendSound : sendLink;
       return send(request, reply, parsed);
     },
-  });
+  );
 
-  app.route({
-    method: 'DELETE',
-    url: '/api/audio/:id',
-    ...documented(deleteDocs),
-    onRequest: admitTo(deleteAudio),
-    async handler(request: FastifyRequest<{ Params: { id: string } }>, reply) {
+  app.delete(
+    '/api/audio/:id',
+    documented(deleteDocs, admitTo(deleteAudio)),
+    async (request: FastifyRequest<{ Params: { id: string } }>, reply) => {
       await run(request, reply, deleteAudio, (call) => speech.deleteAudio(call, request.params.id));
       return reply.code(204).send();
     },
-  });
+  );
+
+  addEstimate(app, options);
+}
+
+async function sendStream(
+  speech: SpeechOperations,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parsed: ParsedSpeech,
+): Promise<FastifyReply> {
+  const events = stream(request, reply, streamSpeech, (call) => speech.streamSpeech(call, parsed.request));
+  const { info, pieces } = await beginSound(events);
+  const headers = {
+    ...soundHeaders(info, 'streaming'),
+    ...resultHeaders(info),
+    ...linkHeaders(info),
+    ...ignoredHeader(parsed.ignored),
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+  };
+  await sendPieces(reply, headers, pieces);
+  return reply;
 }
 
 const isFreshWanted = ({ headers }: FastifyRequest) => /\bno-cache\b/i.test(headers['cache-control'] ?? '');
 
-/** The info of a stream and its sound, once there is sound. */
+/** The info of a stream, and its audio once there is some. */
 export async function beginSound(
   events: AsyncIterable<SpeechEvent>,
 ): Promise<{ info: SpeechInfo; pieces: AsyncIterable<Uint8Array> }> {

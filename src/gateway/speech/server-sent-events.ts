@@ -4,13 +4,13 @@
 //     event: speech.audio.delta
 //     data: {"type":"speech.audio.delta","chunk_index":0,"audio":"UklGR..."}
 //
-// and an empty line; its data is one line of JSON, in ASCII. A line that begins with a colon is no event: `: keepalive`.
+// and an empty line; its data is one line of ASCII JSON. A line that begins with a colon is a comment: `: keepalive`.
 import { type Failure, failureTable } from '../../errors.ts';
 import type { SpeechDone, SpeechEvent, SpeechInfo } from '../../speech/speech-events.ts';
 import { toFailureBody } from '../http/failure-reply.ts';
 import { roundSeconds } from './headers.ts';
 
-/** A failure after the first sound, in which chunk, and of which request. */
+/** A failure after the first audio. */
 export interface StreamFailed {
   type: 'failed';
   failure: Failure;
@@ -20,7 +20,6 @@ export interface StreamFailed {
 
 export type StreamEvent = SpeechEvent | StreamFailed;
 
-/** Of every reply that is a stream of events. */
 export const eventHeaders = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-store',
@@ -30,7 +29,7 @@ export const eventHeaders = {
 export const keepalive = ': keepalive\n\n';
 
 export function toEventText(audioId: string, n: number, event: StreamEvent): string {
-  // Sound is most of a stream, and base64 needs no escaping.
+  // Most of a stream is audio, and base64 needs no escaping.
   if (event.type === 'audio') {
     const { buffer, byteOffset, byteLength } = event.audio;
     const audio = Buffer.from(buffer, byteOffset, byteLength).toString('base64');
@@ -104,13 +103,13 @@ function toErrorData({ failure, chunkIndex, requestId }: StreamFailed) {
   return { error, message, status, retryable, chunk_index: chunkIndex, request_id };
 }
 
-/** The number in a `Last-Event-ID` of this stream; undefined if it is of another, or none. */
+/** The number in a `Last-Event-ID`; undefined if malformed or of another stream. */
 export function numberOfEvent(lastEventId: string, audioId: string): number | undefined {
   const [, id, n] = /^(aud_[0-9A-Z]+):(\d{1,9})$/.exec(lastEventId) ?? [];
   return id === audioId ? Number(n) : undefined;
 }
 
-/** About how much memory an event holds. */
+/** The approximate memory of an event. */
 export function bytesOf(event: StreamEvent): number {
   if (event.type === 'audio') return event.audio.length + 200;
   return event.type === 'timestamps' ? 200 * (event.words.length + 1) : 500;

@@ -1,63 +1,51 @@
-// The documentation of the routes that speak as events.
+// The OpenAPI documentation of speech as Server-Sent Events.
 import { speechOperations } from '../../operations/operation.ts';
-import type { Answer, RouteDocs, Schema } from '../http/route-docs.ts';
-import { eventContent } from './event-schemas.ts';
 import {
-  exampleAudioId,
-  fieldSchemas,
+  type Answer,
+  describeObject,
+  jsonAnswer,
   pathId,
+  type RouteDocs,
   requestHeader,
-  soundHeaders,
-  speakingFailures,
-  streamHeaders,
-} from './openapi.ts';
+  type Schema,
+  text,
+} from '../http/route-docs.ts';
+import { eventContent } from './event-schemas.ts';
+import { exampleAudioId, fieldSchemas, soundHeaders, speakingFailures, streamHeaders } from './openapi.ts';
 
 const { streamSpeech } = speechOperations;
 const { captions: _, ...streamSchemas } = fieldSchemas;
 
 const streamRequestSchema: Schema = {
   title: 'StreamRequest',
-  description: 'As a SpeechRequest; `text` is a single chunk, and `method` may be left out.',
+  description: 'Like SpeechRequest; `text` is a single chunk, and `method` may be left out.',
   type: 'object',
   required: ['voice_id'],
   properties: {
     ...streamSchemas,
-    method: {
-      type: 'string',
-      enum: ['streaming'],
-      default: 'streaming',
-      description: 'A stream is what it always is here.',
-    },
-  },
-};
-
-const ticketSchema: Schema = {
-  title: 'StreamTicket',
-  type: 'object',
-  required: ['id', 'sse_url', 'expires_at'],
-  properties: {
-    id: { type: 'string', description: 'Id of the ticket.' },
-    sse_url: { type: 'string', format: 'uri', description: 'Begins the stream, once.' },
-    expires_at: { type: 'string', format: 'date-time', description: 'Until when it must be used.' },
+    method: text('Always this.', { enum: ['streaming'], default: 'streaming' }),
   },
 };
 
 const exampleTicketId = 'tkt_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H';
-const exampleTicket = {
-  id: exampleTicketId,
-  sse_url: `http://127.0.0.1:8080/api/audio/speech/sse/tickets/${exampleTicketId}`,
-  expires_at: '2030-01-02T03:04:05.000Z',
-};
+const ticket = describeObject('StreamTicket', {
+  id: [text('Id of the ticket.'), exampleTicketId],
+  sse_url: [
+    text('URL that starts the stream, once.', { format: 'uri' }),
+    `http://127.0.0.1:8080/api/audio/speech/sse/tickets/${exampleTicketId}`,
+  ],
+  expires_at: [text('When the ticket expires.', { format: 'date-time' }), '2030-01-02T03:04:05.000Z'],
+});
 
 const eventAnswer: Answer = {
-  description: 'Events. Their audio, decoded and joined, is byte for byte the audio of a streamed reply.',
+  description: 'Events. Their audio, decoded and concatenated, equals the audio of a streamed reply, byte for byte.',
   headers: [
     ...soundHeaders.filter((name) => name !== 'Content-Disposition' && name !== 'X-Audio-Duration'),
     ...streamHeaders,
   ],
   content: eventContent,
 };
-const lastEventId = requestHeader('Last-Event-ID', 'The id of the last event received; the stream goes on behind it.');
+const lastEventId = requestHeader('Last-Event-ID', 'Id of the last event received; the stream continues after it.');
 
 const streamDocs: Omit<RouteDocs, 'id' | 'summary'> = {
   tag: 'Streams',
@@ -70,14 +58,14 @@ const streamExamples = { chunks: { voice_id: 'clara', text_chunks: ['Hello, ', '
 export const streamByBodyDocs: RouteDocs = {
   ...streamDocs,
   id: 'streamSpeech',
-  summary: 'Speak as events',
+  summary: 'Stream speech as events',
   body: { schema: streamRequestSchema, examples: streamExamples },
 };
 
 export const streamByQueryDocs: RouteDocs = {
   ...streamDocs,
   id: 'streamSpeechByQuery',
-  summary: 'Speak as events, asked for in the address',
+  summary: 'Stream speech as events, by query',
   parameters: Object.entries(streamRequestSchema.properties as Readonly<Record<string, Schema>>).map(
     ([name, schema]) => ({
       in: 'query',
@@ -94,25 +82,21 @@ export const streamByQueryDocs: RouteDocs = {
 export const ticketDocs: RouteDocs = {
   ...streamDocs,
   id: 'createStreamTicket',
-  summary: 'Get an address for EventSource',
+  summary: 'Create a ticket for EventSource',
   description:
-    'A browser’s EventSource sends no key. This answers with an address that begins the stream, once, within a minute.',
+    'A browser’s EventSource cannot send an API key. The URL of a ticket starts the stream, once, within a minute.',
   body: { schema: streamRequestSchema, examples: streamExamples },
   answers: {
-    201: {
-      description: 'The ticket.',
-      headers: ['Location', 'Cache-Control', 'X-Ignored-Fields'],
-      content: { 'application/json': { schema: ticketSchema, example: exampleTicket } },
-    },
+    201: jsonAnswer('The ticket.', ticket.schema, ticket.example, ['Location', 'Cache-Control', 'X-Ignored-Fields']),
   },
 };
 
-const resumedAnswers = { 200: eventAnswer, 204: { description: 'Nothing comes behind that event.' } };
+const resumedAnswers = { 200: eventAnswer, 204: { description: 'There are no events after that one.' } };
 
 export const ticketStreamDocs: RouteDocs = {
   id: 'streamSpeechByTicket',
   tag: 'Streams',
-  summary: 'Speak as events, on a ticket',
+  summary: 'Stream speech as events, by ticket',
   isOnBehalf: true,
   parameters: [pathId('Id of the ticket.', exampleTicketId), lastEventId],
   answers: resumedAnswers,
@@ -122,9 +106,9 @@ export const ticketStreamDocs: RouteDocs = {
 export const resumeDocs: RouteDocs = {
   ...streamDocs,
   id: 'resumeStream',
-  summary: 'Read on in a stream of events',
+  summary: 'Resume a stream of events',
   description:
-    'With the key that began it. Events are kept for a minute after the last; a stream whose reader is lost goes on for ten seconds.',
+    'With the key that started it. Events are held for a minute after the last one; without a reader, synthesis continues for ten seconds.',
   parameters: [pathId('Id of the audio.', exampleAudioId), lastEventId],
   answers: resumedAnswers,
   failures: ['stream_expired'],
@@ -133,11 +117,11 @@ export const resumeDocs: RouteDocs = {
 export const leaveDocs: RouteDocs = {
   id: 'leaveStream',
   tag: 'Streams',
-  summary: 'Leave a stream of events',
+  summary: 'End a stream of events',
   description:
-    'With the key that began it. It is ended at once, where a connection that is lost leaves it ten seconds to be read on in.',
-  ...(streamDocs.scopes && { scopes: streamDocs.scopes }),
+    'With the key that started it. Ends the synthesis at once; after a lost connection it would continue for ten seconds.',
+  scopes: streamSpeech.scopes,
   parameters: [pathId('Id of the audio.', exampleAudioId)],
-  answers: { 204: { description: 'Its synthesis has ended, and nothing of it is held.' } },
+  answers: { 204: { description: 'The synthesis has ended, and its events are discarded.' } },
   failures: ['stream_expired'],
 };

@@ -1,6 +1,5 @@
-// /api/audio/speech/sse: speech as events, asked for by POST, by GET, or by GET on a ticket that was asked for before;
-// and GET .../{audio id}, which reads on in a stream whose connection broke; DELETE of it leaves the stream for good.
-
+// /api/audio/speech/sse: speech as events, by POST, by GET, or by GET with a ticket; GET .../{audio id} resumes a stream
+// after its connection broke, and DELETE ends it.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { speechOperations } from '../../operations/operation.ts';
@@ -40,75 +39,43 @@ export function addSseRoutes(
   const onRequest = admitTo(speechOperations.streamSpeech);
   const parse = (request: FastifyRequest) => parseEventFields(fieldsOf(request), isStrict);
 
-  app.route({
-    method: 'POST',
-    url,
-    ...documented(streamByBodyDocs),
-    onRequest,
-    handler: (request, reply) => eventSender.begin(request, reply, parse(request)),
+  app.post(url, documented(streamByBodyDocs, onRequest), (request, reply) =>
+    eventSender.begin(request, reply, parse(request)),
+  );
+
+  app.get(url, documented(streamByQueryDocs, onRequest), (request, reply) => {
+    const fields = fromQuery(request.query as Record<string, unknown>);
+    return eventSender.begin(request, reply, parseEventFields(fields, isStrict));
   });
 
-  app.route({
-    method: 'GET',
-    url,
-    ...documented(streamByQueryDocs),
-    onRequest,
-    handler(request, reply) {
-      const fields = fromQuery(request.query as Record<string, unknown>);
-      return eventSender.begin(request, reply, parseEventFields(fields, isStrict));
-    },
+  app.post(`${url}/tickets`, documented(ticketDocs, onRequest), async (request, reply) => {
+    const { request: speech, ignored } = parse(request);
+    const holder = { apiKey: apiKeyOf(request)!, keyId: request.call!.caller.keyId };
+    const { ticketId, expiresAtMs } = await tickets.issue(speech, holder);
+    const address = `${baseUrl()}${url}/tickets/${ticketId}`;
+    const headers = { Location: address, 'cache-control': 'no-store', ...ignoredHeader(ignored) };
+    const body = { id: ticketId, sse_url: address, expires_at: new Date(expiresAtMs).toISOString() };
+    return reply.code(201).headers(headers).send(body);
   });
 
-  app.route({
-    method: 'POST',
-    url: `${url}/tickets`,
-    ...documented(ticketDocs),
-    onRequest,
-    async handler(request, reply) {
-      const { request: speech, ignored } = parse(request);
-      const holder = { apiKey: apiKeyOf(request)!, keyId: request.call!.caller.keyId };
-      const { ticketId, expiresAtMs } = await tickets.issue(speech, holder);
-      const address = `${baseUrl()}${url}/tickets/${ticketId}`;
-      const headers = { Location: address, 'cache-control': 'no-store', ...ignoredHeader(ignored) };
-      const body = { id: ticketId, sse_url: address, expires_at: new Date(expiresAtMs).toISOString() };
-      return reply.code(201).headers(headers).send(body);
-    },
+  app.get(`${url}/tickets/:id`, documented(ticketStreamDocs), async (request: WithId, reply) => {
+    const { id } = request.params;
+    const last = request.headers['last-event-id'];
+    if (last) return eventSender.resume(request, reply, String(last).split(':', 1)[0]!, id);
+    const ticket = await tickets.use(id);
+    if (!ticket)
+      throw new Failure('stream_expired', { message: 'This ticket is unknown, used or expired; ask for another.' });
+    return eventSender.begin(request, reply, { request: ticket.request, ignored: [] }, ticket);
   });
 
-  app.route({
-    method: 'GET',
-    url: `${url}/tickets/:id`,
-    ...documented(ticketStreamDocs),
-    async handler(request: WithId, reply) {
-      const { id } = request.params;
-      const last = request.headers['last-event-id'];
-      if (last) return eventSender.resume(request, reply, String(last).split(':', 1)[0]!, id);
-      const ticket = await tickets.use(id);
-      if (!ticket)
-        throw new Failure('stream_expired', { message: 'This ticket is unknown, used or expired; ask for another.' });
-      return eventSender.begin(request, reply, { request: ticket.request, ignored: [] }, ticket);
-    },
-  });
-
-  app.route({
-    method: 'GET',
-    url: `${url}/:id`,
-    ...documented(resumeDocs),
-    onRequest,
-    handler: (request: WithId, reply) =>
-      eventSender.resume(request, reply, request.params.id, request.call!.caller.keyId),
-  });
+  app.get(`${url}/:id`, documented(resumeDocs, onRequest), (request: WithId, reply) =>
+    eventSender.resume(request, reply, request.params.id, request.call!.caller.keyId),
+  );
 
   addWithoutBody(app, (scope) => {
-    scope.route({
-      method: 'DELETE',
-      url: `${url}/:id`,
-      ...documented(leaveDocs),
-      onRequest,
-      async handler(request: WithId, reply) {
-        await eventSender.leave(request, request.params.id, request.call!.caller.keyId);
-        return reply.code(204).send();
-      },
+    scope.delete(`${url}/:id`, documented(leaveDocs, onRequest), async (request: WithId, reply) => {
+      await eventSender.leave(request, request.params.id, request.call!.caller.keyId);
+      return reply.code(204).send();
     });
   });
 }

@@ -1,6 +1,5 @@
-// Finding a stream of events, to read in it from one of its events on or to end it: one that this replica speaks, or through
-// the relay one that another does. The same is said of both, and it is the replica that speaks it which decides who may.
-
+// Finds a stream of events, to resume or to end it: one of this replica, or through the relay one of another. The replica
+// that speaks the stream decides who may read it.
 import { Failure, type FailureFacts, type Reason, toFailure } from '../../errors.ts';
 import type { Admit, Presented } from '../../operations/admit.ts';
 import type { Answer, Relay } from '../../redis/redis-relay.ts';
@@ -10,22 +9,22 @@ import { toEventText } from './server-sent-events.ts';
 
 export interface Reading {
   texts: AsyncIterable<string>;
-  /** The reader has gone. */
+  /** To be called when the reader has left. */
   leave(): void;
 }
 
-/** Which stream, and by whom: to be read from that event on, or to be ended. */
+/** A request to read a stream from an event on, or to end it. */
 export interface StreamRequest {
   audioId: string;
   next: number | 'end';
   /** The id of a key, or of a ticket. */
   holder: string;
-  /** Whether the key has been admitted; who comes with the ticket has shown none. */
+  /** Whether the key was admitted; a request with a ticket carries none. */
   isAdmitted: boolean;
   address: string;
 }
 
-/** Not `there`: it lies behind the last event or has been ended, or is no longer held, or was never sent. */
+/** `over`: after the last event, or ended; `lost`: no longer held; `never`: not sent so far. */
 export type Found = { state: 'there'; read(onReplaced: () => void): Reading } | { state: 'over' | 'lost' | 'never' };
 
 const audioIdShape = /^aud_[0-9A-Z]{20,80}$/;
@@ -37,14 +36,13 @@ export interface StreamReadingOptions {
   admit: Admit;
   scopes: readonly string[];
   relay?: Relay | undefined;
-  /** Hears of what fails for a reader elsewhere. */
+  /** Called with internal errors of readers at other replicas. */
   onFault(fault: unknown): void;
 }
 
-/** Answers what finds a stream, wherever it is spoken: `lost` where it is nowhere; and what waits for readers elsewhere. */
 export function createStreamReading({ streams, admit, scopes, relay, onFault }: StreamReadingOptions) {
-  const findHere = async (asked: StreamRequest, reportLimits: ReportLimits): Promise<Found | undefined> => {
-    const { audioId, next, holder, isAdmitted, address } = asked;
+  const findHere = async (wanted: StreamRequest, reportLimits: ReportLimits): Promise<Found | undefined> => {
+    const { audioId, next, holder, isAdmitted, address } = wanted;
     const stream = streams.find(audioId, holder);
     if (!stream) return undefined;
     if (!isAdmitted) await admit({ key: stream.apiKey, address, reportLimits }, scopes);
@@ -61,8 +59,8 @@ export function createStreamReading({ streams, admit, scopes, relay, onFault }: 
     void read.finally(() => readElsewhere.delete(read));
   };
   relay?.serve(async (question) => {
-    const told = findHere(JSON.parse(question) as StreamRequest, undefined);
-    const found = await told.catch((error: unknown) => {
+    const finding = findHere(JSON.parse(question) as StreamRequest, undefined);
+    const found = await finding.catch((error: unknown) => {
       const failure = toFailure(error);
       if (failure.reason === 'internal_error') onFault(error);
       return failure;
@@ -70,10 +68,12 @@ export function createStreamReading({ streams, admit, scopes, relay, onFault }: 
     return toAnswer(found ?? { state: 'lost' }, note);
   });
   return {
-    async find(asked: StreamRequest, reportLimits: ReportLimits): Promise<Found> {
-      const here = await findHere(asked, reportLimits);
+    async find(wanted: StreamRequest, reportLimits: ReportLimits): Promise<Found> {
+      const here = await findHere(wanted, reportLimits);
       const answer =
-        here || !audioIdShape.test(asked.audioId) ? undefined : await relay?.ask(asked.audioId, JSON.stringify(asked));
+        here || !audioIdShape.test(wanted.audioId)
+          ? undefined
+          : await relay?.ask(wanted.audioId, JSON.stringify(wanted));
       return here ?? (answer ? fromAnswer(answer) : { state: 'lost' });
     },
     async untilReadElsewhere(): Promise<void> {
@@ -82,7 +82,7 @@ export function createStreamReading({ streams, admit, scopes, relay, onFault }: 
   };
 }
 
-/** From that event on; a reader that comes after takes its place. */
+/** Reads from that event on, until another reader replaces this one. */
 export function readStream(stream: ResumableStream, from: number, onReplaced: () => void): Reading {
   let isReplaced = false;
   const leave = stream.attach({
@@ -104,18 +104,18 @@ export function readStream(stream: ResumableStream, from: number, onReplaced: ()
 type Head = { state: Found['state'] } | { failure: { reason: Reason; facts: FailureFacts } };
 
 function toAnswer(found: Found | Failure, note: (read: Promise<void>) => void): Answer {
-  const tell = (head: Head) => JSON.stringify(head);
+  const toText = (head: Head) => JSON.stringify(head);
   const nothing = { lines: (async function* () {})(), leave() {} };
   if (found instanceof Failure) {
     const { reason, facts } = found;
-    return { head: tell({ failure: { reason, facts } }), ...nothing };
+    return { head: toText({ failure: { reason, facts } }), ...nothing };
   }
-  if (found.state !== 'there') return { head: tell({ state: found.state }), ...nothing };
+  if (found.state !== 'there') return { head: toText({ state: found.state }), ...nothing };
   const { state, read } = found;
   const { promise, resolve } = Promise.withResolvers<void>();
   let isReplaced = false;
   let reading: Reading | undefined;
-  // Nobody makes room for a reader before that one takes the first line.
+  // The previous reader is replaced only when this one takes the first line.
   async function* lines() {
     note(promise);
     const begun = read(() => {
@@ -129,13 +129,14 @@ function toAnswer(found: Found | Failure, note: (read: Promise<void>) => void): 
     reading?.leave();
     resolve();
   };
-  return { head: tell({ state }), lines: lines(), leave };
+  return { head: toText({ state }), lines: lines(), leave };
 }
 
 function fromAnswer({ head, lines, leave }: Answer): Found {
-  const told = JSON.parse(head) as Head;
-  if (!('failure' in told) && told.state === 'there') return { state: 'there', read: () => ({ texts: lines, leave }) };
+  const parsed = JSON.parse(head) as Head;
+  if (!('failure' in parsed) && parsed.state === 'there')
+    return { state: 'there', read: () => ({ texts: lines, leave }) };
   leave();
-  if ('failure' in told) throw new Failure(told.failure.reason, told.failure.facts);
-  return { state: told.state as 'over' | 'lost' | 'never' };
+  if ('failure' in parsed) throw new Failure(parsed.failure.reason, parsed.failure.facts);
+  return { state: parsed.state as 'over' | 'lost' | 'never' };
 }

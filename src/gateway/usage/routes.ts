@@ -1,4 +1,4 @@
-// GET /api/usage: what the caller's keys had spoken, between two days, by key, voice or day.
+// GET /api/usage: the usage of the caller's keys between two days, by key, voice or day.
 import type { FastifyInstance } from 'fastify';
 import type { FieldViolation } from '../../errors.ts';
 import { getUsageOperation } from '../../operations/operation.ts';
@@ -15,22 +15,16 @@ export interface UsageRouteOptions {
 }
 
 export function addUsageRoute(app: FastifyInstance, { getUsage, admitTo }: UsageRouteOptions): void {
-  app.route({
-    method: 'GET',
-    url: '/api/usage',
-    ...documented(usageDocs),
-    onRequest: admitTo(getUsageOperation),
-    async handler(request, reply) {
-      const violations: FieldViolation[] = [];
-      const take = (name: string) => takeText(request.query as Readonly<Record<string, unknown>>, name, violations);
-      const query = { from: take('from'), to: take('to'), groupBy: take('group_by') };
-      const asked = parseUsageQuery(query, violations);
-      const report = await run(request, reply, getUsageOperation, (call) => getUsage(call, asked));
-      const { from, to, groupBy, total, groups } = report;
-      reply.header('cache-control', 'no-store');
-      const toGroup = (sum: UsageSum) => ({ group: sum.group, ...toJson(sum) });
-      return { from, to, group_by: groupBy, total: toJson(total), groups: groups.map(toGroup) };
-    },
+  app.get('/api/usage', documented(usageDocs, admitTo(getUsageOperation)), async (request, reply) => {
+    const violations: FieldViolation[] = [];
+    const take = (name: string) => takeText(request.query as Readonly<Record<string, unknown>>, name, violations);
+    const query = { from: take('from'), to: take('to'), groupBy: take('group_by') };
+    const usageQuery = parseUsageQuery(query, violations);
+    const report = await run(request, reply, getUsageOperation, (call) => getUsage(call, usageQuery));
+    const { from, to, groupBy, total, groups } = report;
+    reply.header('cache-control', 'no-store');
+    const toGroup = (sum: UsageSum) => ({ group: sum.group, ...toJson(sum) });
+    return { from, to, group_by: groupBy, total: toJson(total), groups: groups.map(toGroup) };
   });
 }
 

@@ -1,5 +1,5 @@
-// The fields of a voice from the body of a request: members of the right types, whose values the operations check. As JSON
-// for a voice that engines have, as a form for a person to be cloned.
+// Parses the fields of a voice: from JSON for a voice of engines, from a form for a clone. Only types are checked here; the
+// operations check the values.
 import { Failure, type FieldViolation } from '../../errors.ts';
 import type { CloneFields, VoiceFields } from '../../voices/voice-fields.ts';
 import { type Fields, sortFields } from '../http/known-fields.ts';
@@ -15,7 +15,7 @@ export interface ParsedVoiceFields {
 const bindingFields = ['engine', 'voice_id'];
 const specFields = ['name', 'description', 'language_codes', 'labels', 'bindings', 'enabled'];
 
-/** `voice_id` belongs to a new voice only; for one that there is, it is in the address. */
+/** `voice_id` is for a new voice only; of an existing one it is in the path. */
 export function parseVoiceFields(body: Fields, isNew: boolean, isStrict: boolean): ParsedVoiceFields {
   const known = isNew ? ['voice_id', ...specFields] : specFields;
   const { fields, ignored, faults } = sortFields(body, known, isStrict);
@@ -116,7 +116,7 @@ export function parseCloneForm({ texts, files }: FormBody, isStrict: boolean): P
   return { fields: clone, ignored };
 }
 
-/** As JSON, since a form knows only texts. */
+/** JSON, since the fields of a form are strings. */
 function parseLabels(text: string, faults: FieldViolation[]): Record<string, string> {
   if (text.trim() === '') return {};
   try {

@@ -1,5 +1,5 @@
-// A form that brings files (multipart/form-data, RFC 7578), read whole into texts and bytes: so large, with so many parts,
-// and nothing half read. Which names are files is said by the route, not by what a client calls them.
+// Reads a form with files (multipart/form-data, RFC 7578) into strings and bytes, with limits of size and parts. The route
+// defines which fields are files, not the client.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { Busboy } from '@fastify/busboy';
@@ -13,7 +13,7 @@ import { formPartsMax, formTextBytesMax } from '../http/limits.ts';
 const message = 'The request body must be application/json or multipart/form-data, not compressed.';
 
 export class FormBody {
-  /** Each name with the texts that came under it. */
+  /** All values of each name. */
   readonly texts = new Map<string, string[]>();
   readonly files = new Map<string, Uint8Array>();
 }
@@ -25,7 +25,7 @@ export interface FormNames {
   textNames: readonly string[];
 }
 
-/** Lets the routes of this scope be sent forms besides JSON. */
+/** The routes of this scope accept forms besides JSON. */
 export function readForms(scope: FastifyInstance, names: FormNames): void {
   scope.addContentTypeParser('*', (_request, _payload, done) =>
     done(new Failure('unsupported_media_type', { message })),
@@ -50,7 +50,7 @@ function parseForm(bytes: Uint8Array, type: string, { fileNames, textNames }: Fo
       parser = new Busboy({
         headers: { 'content-type': type },
         limits: { parts: formPartsMax, fileSize: uploadBytesMax },
-        // Texts too are taken as they came, to be looked at before they are read as text.
+        // Strings too are read as bytes, so that their encoding can be checked.
         isPartAFile: () => true,
       });
     } catch (error) {
@@ -63,7 +63,7 @@ function parseForm(bytes: Uint8Array, type: string, { fileNames, textNames }: Fo
         form.files.set(name, bytes);
         return;
       }
-      // What means nothing here may be anything.
+      // Unknown fields are not checked.
       const isKnown = textNames.includes(name);
       if (isKnown && bytes.length > formTextBytesMax) reject(broken(`The form’s ${name} is too long.`));
       if (isKnown && !isUtf8(bytes)) reject(broken(`The form’s ${name} is not valid UTF-8.`));

@@ -1,8 +1,14 @@
-// What the routes of /api/voices do, for those who call them.
+// The OpenAPI documentation of /api/voices.
 import { voiceOperations } from '../../operations/operation.ts';
-import { pageParameters } from '../http/page-query.ts';
-import { type Parameter, queryParameter, type RouteDocs, type Schema } from '../http/route-docs.ts';
-import { requestHeader } from '../speech/openapi.ts';
+import { pageOf, pageParameters } from '../http/page-query.ts';
+import {
+  documentOperation,
+  jsonAnswer,
+  pathId,
+  queryParameter,
+  type RouteDocs,
+  requestHeader,
+} from '../http/route-docs.ts';
 import {
   cloneSchema,
   cloningSchema,
@@ -10,122 +16,106 @@ import {
   exampleCloning,
   exampleMadeVoice,
   exampleSilencedVoice,
-  exampleVoice,
+  voice,
   voiceIdSchema,
-  voicePageSchema,
-  voiceSchema,
   voiceSpecSchema,
 } from './schemas.ts';
 
-const { listVoices, getVoice, createVoice } = voiceOperations;
-
-const idOf = (example: string): readonly Parameter[] => [
-  { in: 'path', name: 'id', description: 'Id of the voice.', schema: { type: 'string' }, required: true, example },
-];
-const answer = (description: string, example: unknown, schema: Schema = voiceSchema) => ({
-  description,
-  content: { 'application/json': { schema, example } },
-});
-const reading = { tag: 'Voices', scopes: getVoice.scopes } as const;
-const writing = { tag: 'Voices', scopes: createVoice.scopes } as const;
+const idOf = (example: string) => pathId('Id of the voice.', example);
+const tag = 'Voices';
 const engineFailures = ['engine_error', 'engine_unavailable', 'engine_timeout'] as const;
 
 export const voiceDocs = {
   list: {
-    ...reading,
-    id: 'listVoices',
+    tag,
+    ...documentOperation(voiceOperations.listVoices),
     summary: 'List voices',
-    scopes: listVoices.scopes,
     parameters: [
       queryParameter('language_code', 'Only voices that can speak this BCP-47 language.'),
       queryParameter('engine', 'Only voices of this engine.'),
       queryParameter('text', 'Only voices with these words in their id, name, description or labels.'),
       ...pageParameters,
     ],
-    answers: {
-      200: answer('A page of voices.', { voices: [exampleVoice], next_cursor: null }, voicePageSchema),
-    },
+    answers: { 200: pageOf('VoicePage', 'voices', voice, 'Ordered by id.') },
     failures: [],
   },
   get: {
-    ...reading,
-    id: 'getVoice',
-    summary: 'Tell of a voice',
-    parameters: idOf('clara'),
-    answers: { 200: answer('The voice.', exampleVoice) },
+    tag,
+    ...documentOperation(voiceOperations.getVoice),
+    summary: 'Get a voice',
+    parameters: [idOf('clara')],
+    answers: { 200: jsonAnswer('The voice.', voice.schema, voice.example) },
     failures: ['voice_not_found'],
   },
   preview: {
-    ...reading,
-    id: 'previewVoice',
-    summary: 'Let hear a voice',
-    description: 'A sentence in its own language.',
-    parameters: [...idOf('clara'), requestHeader('If-None-Match', 'The ETag of what you have.')],
+    tag,
+    ...documentOperation(voiceOperations.previewVoice),
+    summary: 'Play a sample of a voice',
+    description: 'A sentence in the native language of the voice.',
+    parameters: [idOf('clara'), requestHeader('If-None-Match', 'The ETag of the copy that you have.')],
     answers: {
       200: {
-        description: 'The sound.',
+        description: 'The audio.',
         headers: ['ETag', 'Cache-Control'],
         content: { 'audio/mpeg': { schema: { type: 'string', format: 'binary' } } },
       },
-      304: { description: 'You have it.', headers: ['ETag', 'Cache-Control'] },
+      304: { description: 'Your copy is current.', headers: ['ETag', 'Cache-Control'] },
     },
     failures: ['voice_not_found', 'voice_not_ready', ...engineFailures],
   },
   describeCloning: {
-    ...reading,
-    id: 'describeCloning',
-    summary: 'Tell how people can be cloned here',
-    answers: { 200: answer('Engines that can, and what they need.', exampleCloning, cloningSchema) },
+    tag,
+    ...documentOperation(voiceOperations.describeCloning),
+    summary: 'Get the requirements of voice cloning',
+    answers: { 200: jsonAnswer('Engines that can clone, and what they require.', cloningSchema, exampleCloning) },
     failures: [],
   },
   create: {
-    ...writing,
-    id: 'createVoice',
-    summary: 'Make a voice, or clone a person',
+    tag,
+    ...documentOperation(voiceOperations.createVoice),
+    summary: 'Create or clone a voice',
     description:
-      'JSON makes a voice that engines’ own voices speak. A form clones a person who consents; nobody is cloned without a recording of that.',
+      'JSON creates a voice from engine voices. A form clones a person who consents; a recording of the consent is required.',
     body: {
       schema: voiceSpecSchema('NewVoice', { voice_id: voiceIdSchema }),
       form: { type: 'multipart/form-data', schema: cloneSchema, example: exampleCloneForm },
       examples: { bound: { voice_id: 'news', name: 'News', bindings: [{ engine: 'acme', voice_id: 'joan' }] } },
     },
     answers: {
-      201: { ...answer('The voice; it can speak.', exampleMadeVoice), headers: ['Location', 'X-Ignored-Fields'] },
+      201: jsonAnswer('The voice, ready to speak.', voice.schema, exampleMadeVoice, ['Location', 'X-Ignored-Fields']),
     },
     failures: [...engineFailures, 'storage_full'],
   },
   update: {
-    ...writing,
-    id: 'updateVoice',
-    summary: 'Change a voice',
-    description: 'Members that are left out stay as they are. Requests that run go on with what they began with.',
-    parameters: idOf('news'),
+    tag,
+    ...documentOperation(voiceOperations.updateVoice),
+    summary: 'Update a voice',
+    description: 'Members that are left out stay unchanged. Running requests are not affected.',
+    parameters: [idOf('news')],
     body: { schema: voiceSpecSchema('VoiceChange', {}), examples: { off: { enabled: false } } },
     answers: {
-      200: {
-        ...answer('The voice as it is now.', { ...exampleMadeVoice, status: 'disabled' }),
-        headers: ['X-Ignored-Fields'],
-      },
+      200: jsonAnswer('The updated voice.', voice.schema, { ...exampleMadeVoice, status: 'disabled' }, [
+        'X-Ignored-Fields',
+      ]),
     },
     failures: ['voice_not_found', 'voice_not_ready', 'storage_full'],
   },
   remove: {
-    ...writing,
-    id: 'deleteVoice',
+    tag,
+    ...documentOperation(voiceOperations.deleteVoice),
     summary: 'Delete a voice',
-    description: 'With what its clone was made of, and all stored audio of a clone.',
-    parameters: idOf('news'),
-    answers: { 204: { description: 'It is gone.' } },
+    description: 'Of a clone, its model and all stored audio are deleted too.',
+    parameters: [idOf('news')],
+    answers: { 204: { description: 'The voice is deleted.' } },
     failures: ['voice_not_found'],
   },
   revokeConsent: {
-    ...writing,
-    id: 'revokeVoiceConsent',
+    tag,
+    ...documentOperation(voiceOperations.revokeVoiceConsent),
     summary: 'Withdraw the consent of the person cloned',
-    description:
-      'The voice falls silent at once and for good; what it was made of and all stored audio of it is destroyed.',
-    parameters: idOf(exampleSilencedVoice.voice_id),
-    answers: { 200: answer('The voice as it is now.', exampleSilencedVoice) },
+    description: 'Immediate and permanent: the voice is disabled; its model and all its stored audio are destroyed.',
+    parameters: [idOf(exampleSilencedVoice.voice_id)],
+    answers: { 200: jsonAnswer('The disabled voice.', voice.schema, exampleSilencedVoice) },
     failures: ['voice_not_found'],
   },
-} as const satisfies Record<string, RouteDocs>;
+} as const satisfies Readonly<Record<string, RouteDocs>>;

@@ -1,5 +1,4 @@
-// /api/voices: the voices that a key may speak with, filtered and a page at a time; how one sounds; and where they are
-// made, cloned, changed and deleted, and consent is withdrawn.
+// /api/voices: lists, previews, creates, clones, updates and deletes voices, and withdraws consent.
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure, type FieldViolation } from '../../errors.ts';
@@ -39,54 +38,35 @@ export function addVoiceRoutes(app: FastifyInstance, options: VoiceRoutesOptions
 }
 
 function addVoiceReading(app: FastifyInstance, { voices, admitTo }: VoiceRoutesOptions): void {
-  app.route({
-    method: 'GET',
-    url,
-    ...documented(voiceDocs.list),
-    onRequest: admitTo(listVoices),
-    async handler(request, reply) {
-      const { filter, page } = parseList(request.query as Record<string, unknown>);
-      const list = run(request, reply, listVoices, (call) => voices.listVoices(call, filter, page));
-      const { items, nextPageToken } = await list;
-      return { voices: items.map(toVoiceJson), next_cursor: nextPageToken || null };
-    },
+  app.get(url, documented(voiceDocs.list, admitTo(listVoices)), async (request, reply) => {
+    const { filter, page } = parseList(request.query as Record<string, unknown>);
+    const list = run(request, reply, listVoices, (call) => voices.listVoices(call, filter, page));
+    const { items, nextPageToken } = await list;
+    return { voices: items.map(toVoiceJson), next_cursor: nextPageToken || null };
   });
 
-  app.route({
-    method: 'GET',
-    url: '/api/cloning',
-    ...documented(voiceDocs.describeCloning),
-    onRequest: admitTo(describeCloning),
-    async handler(request, reply) {
-      const engines = await run(request, reply, describeCloning, (call) => voices.describeCloning(call));
-      return { engines: engines.map(toCloningJson) };
-    },
+  app.get('/api/cloning', documented(voiceDocs.describeCloning, admitTo(describeCloning)), async (request, reply) => {
+    const engines = await run(request, reply, describeCloning, (call) => voices.describeCloning(call));
+    return { engines: engines.map(toCloningJson) };
   });
 
-  app.route({
-    method: 'GET',
-    url: `${url}/:id`,
-    ...documented(voiceDocs.get),
-    onRequest: admitTo(getVoice),
-    handler: async (request: WithId, reply) =>
-      toVoiceJson(await run(request, reply, getVoice, (call) => voices.getVoice(call, request.params.id))),
-  });
+  app.get(`${url}/:id`, documented(voiceDocs.get, admitTo(getVoice)), async (request: WithId, reply) =>
+    toVoiceJson(await run(request, reply, getVoice, (call) => voices.getVoice(call, request.params.id))),
+  );
 
-  app.route({
-    method: 'GET',
-    url: `${url}/:id/preview`,
-    ...documented(voiceDocs.preview),
-    onRequest: admitTo(previewVoice),
-    async handler(request: WithId, reply) {
+  app.get(
+    `${url}/:id/preview`,
+    documented(voiceDocs.preview, admitTo(previewVoice)),
+    async (request: WithId, reply) => {
       const preview = run(request, reply, previewVoice, (call) => voices.previewVoice(call, request.params.id));
       const { audio, contentType } = await preview;
-      // The voice may be another one the next time, or gone.
+      // The voice may change or be deleted.
       const etag = `"${createHash('sha256').update(audio).digest('base64url')}"`;
       reply.headers({ ETag: etag, 'cache-control': 'private, no-cache' });
       if (request.headers['if-none-match'] === etag) return reply.code(304).send();
       return reply.header('content-type', contentType).send(Buffer.from(audio));
     },
-  });
+  );
 }
 
 function addVoiceMaking(app: FastifyInstance, { voices, admitTo, isStrict, baseUrl }: VoiceRoutesOptions): void {
@@ -98,12 +78,10 @@ function addVoiceMaking(app: FastifyInstance, { voices, admitTo, isStrict, baseU
 
   app.register(async (scope) => {
     readForms(scope, { fileNames: cloneFiles, textNames: cloneTexts });
-    scope.route({
-      method: 'POST',
+    scope.post(
       url,
-      ...documented(voiceDocs.create, { bodyBytesMax: uploadBytesMax }),
-      onRequest: admitTo(createVoice, cloneVoice),
-      async handler(request, reply) {
+      documented(voiceDocs.create, admitTo(createVoice, cloneVoice), { bodyBytesMax: uploadBytesMax }),
+      async (request, reply) => {
         if (request.body instanceof FormBody) {
           const { fields, ignored } = parseCloneForm(request.body, isStrict);
           const made = await run(request, reply, cloneVoice, (call) => voices.cloneVoice(call, fields));
@@ -113,49 +91,35 @@ function addVoiceMaking(app: FastifyInstance, { voices, admitTo, isStrict, baseU
         const made = await run(request, reply, createVoice, (call) => voices.createVoice(call, voiceId, fields));
         return sendMade(reply, made, ignored);
       },
-    });
+    );
   });
 }
 
 function addVoiceChanging(app: FastifyInstance, { voices, admitTo, isStrict }: VoiceRoutesOptions): void {
-  app.route({
-    method: 'PATCH',
-    url: `${url}/:id`,
-    ...documented(voiceDocs.update),
-    onRequest: admitTo(updateVoice),
-    async handler(request: WithId, reply) {
-      const { fields, ignored } = parseVoiceFields(fieldsOf(request), false, isStrict);
-      if (Object.keys(fields).length === 0)
-        throw new Failure('invalid_request', { message: 'The body names nothing to change.' });
-      const { id } = request.params;
-      const changed = await run(request, reply, updateVoice, (call) => voices.updateVoice(call, id, fields));
-      return reply.headers(ignoredHeader(ignored)).send(toVoiceJson(changed));
-    },
+  app.patch(`${url}/:id`, documented(voiceDocs.update, admitTo(updateVoice)), async (request: WithId, reply) => {
+    const { fields, ignored } = parseVoiceFields(fieldsOf(request), false, isStrict);
+    if (Object.keys(fields).length === 0)
+      throw new Failure('invalid_request', { message: 'The body names nothing to change.' });
+    const { id } = request.params;
+    const changed = await run(request, reply, updateVoice, (call) => voices.updateVoice(call, id, fields));
+    return reply.headers(ignoredHeader(ignored)).send(toVoiceJson(changed));
   });
 
   addWithoutBody(app, (scope) => {
-    scope.route({
-      method: 'DELETE',
-      url: `${url}/:id`,
-      ...documented(voiceDocs.remove),
-      onRequest: admitTo(deleteVoice),
-      async handler(request: WithId, reply) {
-        await run(request, reply, deleteVoice, (call) => voices.deleteVoice(call, request.params.id));
-        return reply.code(204).send();
-      },
+    scope.delete(`${url}/:id`, documented(voiceDocs.remove, admitTo(deleteVoice)), async (request: WithId, reply) => {
+      await run(request, reply, deleteVoice, (call) => voices.deleteVoice(call, request.params.id));
+      return reply.code(204).send();
     });
 
-    scope.route({
-      method: 'POST',
-      url: `${url}/:id/consent/revoke`,
-      ...documented(voiceDocs.revokeConsent),
-      onRequest: admitTo(revokeVoiceConsent),
-      async handler(request: WithId, reply) {
+    scope.post(
+      `${url}/:id/consent/revoke`,
+      documented(voiceDocs.revokeConsent, admitTo(revokeVoiceConsent)),
+      async (request: WithId, reply) => {
         const { id } = request.params;
         const revoke = run(request, reply, revokeVoiceConsent, (call) => voices.revokeVoiceConsent(call, id));
         return toVoiceJson(await revoke);
       },
-    });
+    );
   });
 }
 

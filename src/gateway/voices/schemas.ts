@@ -1,196 +1,164 @@
-// What is asked and told of voices, for those who call: the schemas of /api/voices, with an example of each.
-import type { Schema } from '../http/route-docs.ts';
+// The schemas of /api/voices, each with an example.
+import { describeObject, nullableTime, objectSchema, type Schema, text } from '../http/route-docs.ts';
 
-const text: Schema = { type: 'string' };
 const range: Schema = {
   type: 'object',
   required: ['min', 'max'],
   properties: { min: { type: 'number' }, max: { type: 'number' } },
 };
-const texts: Schema = { type: 'array', items: text };
+const texts: Schema = { type: 'array', items: { type: 'string' } };
 const labels: Schema = {
   type: 'object',
-  additionalProperties: text,
+  additionalProperties: { type: 'string' },
   maxProperties: 20,
-  description: 'Free words, such as gender and accent.',
+  description: 'Free-form labels, such as gender and accent.',
 };
-const nullableTime = (description: string): Schema => ({ type: ['string', 'null'], format: 'date-time', description });
-const languages: Schema = { ...texts, description: 'BCP-47 ranges, its own language first: `en` covers `en-US`.' };
+const languages: Schema = { ...texts, description: 'BCP-47 ranges, the native language first: `en` covers `en-US`.' };
 const bindings: Schema = {
   type: 'array',
-  description: 'Who speaks it, the best first: the next one does where one cannot.',
+  description: 'Engine voices, in order of preference: the next is used when one is unavailable.',
   items: {
     title: 'VoiceBinding',
     type: 'object',
     required: ['engine'],
     properties: {
-      engine: { ...text, description: 'Name of the engine.' },
-      voice_id: {
-        type: ['string', 'null'],
-        description: 'Which of the engine’s own; null for a clone that it has made.',
-      },
+      engine: text('Name of the engine.'),
+      voice_id: { type: ['string', 'null'], description: 'Id of the voice at the engine; null for a clone.' },
     },
   },
 };
-const consent: Schema = {
-  title: 'VoiceConsent',
-  type: ['object', 'null'],
-  description: 'Of the person cloned; null where nobody was.',
-  required: ['speaker_name', 'statement', 'language_code', 'audio_sha256', 'given_at', 'confirmed_by', 'revoked_at'],
-  properties: {
-    speaker_name: { ...text, description: 'Who it is.' },
-    statement: { ...text, description: 'What was said in the recording.' },
-    language_code: { ...text, description: 'The language of it, as BCP-47.' },
-    audio_sha256: { ...text, description: 'Of the recording, in hexadecimal; the recording itself is not kept.' },
-    given_at: nullableTime('When it was brought.'),
-    confirmed_by: { ...text, description: 'Who brought it, such as `key:key_01JD...`.' },
-    revoked_at: nullableTime('When it was withdrawn; null while it holds.'),
+const id = text('Identifies the voice in requests.');
+const name = text('Display name, in any script.');
+const description = text('What the voice sounds like.');
+const speaker = 'Name of the person.';
+const engine = text('Name of the engine.');
+
+const consent = describeObject(
+  'VoiceConsent',
+  {
+    speaker_name: [text(speaker), 'Ada L.'],
+    statement: [text('What the person says in the recording.'), 'I agree that my voice is cloned.'],
+    language_code: [text('Language of the statement, as BCP-47.'), 'en-US'],
+    audio_sha256: [
+      text('SHA-256 of the recording, in hexadecimal; the recording itself is not stored.'),
+      '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+    ],
+    given_at: [nullableTime('When the recording was submitted.'), '2030-01-02T03:04:05.000Z'],
+    confirmed_by: [text('Who submitted it, such as `key:key_01JD...`.'), 'key:key_01JD3Q8S6V5W2K9YB4XJ7M0C3F'],
+    revoked_at: [nullableTime('When consent was withdrawn; null while it holds.'), '2030-02-03T04:05:06.000Z'],
   },
-};
-export const voiceSchema: Schema = {
-  title: 'Voice',
-  type: 'object',
-  required: [
-    ...['voice_id', 'name', 'description', 'kind', 'engine', 'status', 'language_codes', 'labels', 'bindings'],
-    ...['capabilities', 'consent', 'created_at', 'updated_at'],
-  ],
-  properties: {
-    voice_id: { ...text, description: 'What to ask for.' },
-    name: { ...text, description: 'Its name, in any script.' },
-    description: { ...text, description: 'What it sounds like.' },
-    kind: { ...text, enum: ['stock', 'cloned'], description: 'Whether it came with an engine or from a person.' },
-    engine: { ...text, description: 'What speaks it, the first that may.' },
-    status: {
-      ...text,
-      enum: ['pending', 'ready', 'failed', 'disabled', 'consent_revoked'],
-      description: 'Only one that is `ready` speaks.',
-    },
-    language_codes: languages,
-    labels,
-    bindings,
-    capabilities: {
-      title: 'VoiceCapabilities',
-      description: 'What may be asked of it.',
-      type: 'object',
-      required: ['sample_rates', 'output_formats', 'speaking_rate'],
-      properties: {
-        sample_rates: { type: 'array', items: { type: 'integer' }, description: 'In hertz.' },
-        output_formats: { ...texts, description: 'Encodings.' },
-        speaking_rate: { ...range, description: 'Speeds.' },
-      },
-    },
-    consent,
-    created_at: nullableTime('When it was made; null for a voice just as its engine brings it.'),
-    updated_at: nullableTime('When it was last changed; null for a voice just as its engine brings it.'),
+  'Consent of the person cloned; null if nobody was.',
+);
+const capabilities = describeObject(
+  'VoiceCapabilities',
+  {
+    sample_rates: [{ type: 'array', items: { type: 'integer' }, description: 'In hertz.' }, [24_000, 44_100, 48_000]],
+    output_formats: [{ ...texts, description: 'Encodings.' }, ['wav', 'pcm', 'mp3']],
+    speaking_rate: [
+      { ...range, description: 'Range of speeds.' },
+      { min: 0.25, max: 4 },
+    ],
   },
-};
-export const voicePageSchema: Schema = {
-  title: 'VoicePage',
-  type: 'object',
-  required: ['voices', 'next_cursor'],
-  properties: {
-    voices: { type: 'array', items: voiceSchema, description: 'Ordered by id.' },
-    next_cursor: { type: ['string', 'null'], description: 'Where the next page begins; null on the last one.' },
-  },
-};
+  'Supported request values.',
+);
+const statuses = ['pending', 'ready', 'failed', 'disabled', 'consent_revoked'];
+
+export const voice = describeObject('Voice', {
+  voice_id: [id, 'clara'],
+  name: [name, 'Clara'],
+  description: [description, 'An American woman, bright and brisk.'],
+  kind: [text('Whether it belongs to an engine or was cloned from a person.', { enum: ['stock', 'cloned'] }), 'stock'],
+  engine: [text('The engine that is preferred.'), 'acme'],
+  status: [text('Only a voice that is `ready` can speak.', { enum: statuses }), 'ready'],
+  language_codes: [languages, ['en']],
+  labels: [labels, { gender: 'female', accent: 'american' }],
+  bindings: [bindings, [{ engine: 'acme', voice_id: 'slt' }]],
+  capabilities: [capabilities.schema, capabilities.example],
+  consent: [{ ...consent.schema, type: ['object', 'null'] }, null],
+  created_at: [nullableTime('When it was created; null for an unchanged engine voice.'), null],
+  updated_at: [nullableTime('When it was last changed; null for an unchanged engine voice.'), null],
+});
+
 export const voiceSpecSchema = (title: string, more: Readonly<Record<string, Schema>>): Schema => ({
   title,
   type: 'object',
   properties: {
     ...more,
-    name: { ...text, minLength: 1, maxLength: 200, description: 'Its name, in any script.' },
-    description: { ...text, maxLength: 1000, description: 'What it sounds like.' },
+    name: { ...name, minLength: 1, maxLength: 200 },
+    description: { ...description, maxLength: 1000 },
     language_codes: languages,
     labels,
     bindings: { ...bindings, minItems: 1, maxItems: 8 },
     enabled: { type: 'boolean', default: true, description: 'Whether it can be used.' },
   },
 });
-export const voiceIdSchema: Schema = {
-  ...text,
-  pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$',
-  description: 'Default: one is made.',
-};
-const file = (description: string): Schema => ({ ...text, format: 'binary', description });
+export const voiceIdSchema = text('Default: a generated id.', { pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' });
 export const cloneSchema: Schema = {
   title: 'CloneForm',
   type: 'object',
   required: ['name', 'language_code', 'reference_audio', 'consent_audio', 'speaker_name'],
   properties: {
     voice_id: voiceIdSchema,
-    name: { ...text, minLength: 1, maxLength: 200, description: 'Its name, in any script.' },
-    description: { ...text, maxLength: 1000, description: 'What it sounds like.' },
-    labels: { ...text, description: 'A JSON object of texts.' },
-    language_code: { ...text, description: 'Of both recordings, as BCP-47.' },
-    reference_audio: file('The person speaking freely: WAV, FLAC, MP3 or Ogg.'),
-    reference_text: { ...text, maxLength: 1000, description: 'What is said in it, where the engine needs to be told.' },
-    consent_audio: file('The same person saying the consent script.'),
-    speaker_name: { ...text, minLength: 1, maxLength: 200, description: 'Who it is.' },
-    consent_script: { ...text, maxLength: 1000, description: 'What is said; default: the engine’s own script.' },
-    engines: { ...text, description: 'Engines to clone with, with commas between them; default: the first that can.' },
+    name: { ...name, minLength: 1, maxLength: 200 },
+    description: { ...description, maxLength: 1000 },
+    labels: text('A JSON object of strings.'),
+    language_code: text('Language of both recordings, as BCP-47.'),
+    reference_audio: text('The person speaking freely: WAV, FLAC, MP3 or Ogg.', { format: 'binary' }),
+    reference_text: text('Transcript of `reference_audio`, if the engine needs it.', { maxLength: 1000 }),
+    consent_audio: text('The same person reading the consent script.', { format: 'binary' }),
+    speaker_name: text(speaker, { minLength: 1, maxLength: 200 }),
+    consent_script: text('The script that is read. Default: the engine’s own.', { maxLength: 1000 }),
+    engines: text('Engines to clone with, separated by commas. Default: the first that can.'),
   },
 };
-export const cloningSchema: Schema = {
-  title: 'Cloning',
-  type: 'object',
-  required: ['engines'],
-  properties: {
-    engines: {
-      type: 'array',
-      description: 'None where cloning is not set up.',
-      items: {
-        title: 'CloningEngine',
-        type: 'object',
-        required: ['engine', 'sample_language_codes', 'sample_seconds', 'needs_reference_text', 'consent_scripts'],
-        properties: {
-          engine: { ...text, description: 'Name of the engine.' },
-          sample_language_codes: { ...texts, description: 'Languages that the recordings may be in, BCP-47 ranges.' },
-          sample_seconds: { ...range, description: 'How much speech the reference must and may hold.' },
-          needs_reference_text: { type: 'boolean', description: 'Whether it must be told what is said there.' },
-          consent_scripts: {
-            type: 'object',
-            additionalProperties: text,
-            description: 'What the person is to say to consent, by language.',
-          },
-        },
-      },
+const cloningEngine = describeObject('CloningEngine', {
+  engine: [engine, 'acme'],
+  sample_language_codes: [
+    { ...texts, description: 'Supported languages of the recordings, as BCP-47 ranges.' },
+    ['en'],
+  ],
+  sample_seconds: [
+    { ...range, description: 'Required length of the reference speech.' },
+    { min: 5, max: 10 },
+  ],
+  needs_reference_text: [{ type: 'boolean', description: 'Whether a transcript of the reference is required.' }, false],
+  consent_scripts: [
+    {
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      description: 'What the person reads to consent, by language.',
     },
-  },
-};
+    { 'en-US': 'I agree that my voice is cloned.' },
+  ],
+});
+export const cloningSchema = objectSchema('Cloning', {
+  engines: { type: 'array', description: 'Empty if cloning is not configured.', items: cloningEngine.schema },
+});
+export const exampleCloning = { engines: [cloningEngine.example] };
 
-export const exampleVoice = {
-  ...{ voice_id: 'clara', name: 'Clara', description: 'An American woman, bright and brisk.', kind: 'stock' },
-  ...{ engine: 'acme', status: 'ready', language_codes: ['en'], labels: { gender: 'female', accent: 'american' } },
-  bindings: [{ engine: 'acme', voice_id: 'slt' }],
-  capabilities: {
-    ...{ sample_rates: [24_000, 44_100, 48_000], output_formats: ['wav', 'pcm', 'mp3'] },
-    speaking_rate: { min: 0.25, max: 4 },
-  },
-  ...{ consent: null, created_at: null, updated_at: null },
-};
+const changedAt = '2030-01-02T03:04:05.000Z';
 export const exampleMadeVoice = {
-  ...{ ...exampleVoice, voice_id: 'news', name: 'News', labels: {}, bindings: [{ engine: 'acme', voice_id: 'joan' }] },
-  ...{ created_at: '2030-01-02T03:04:05.000Z', updated_at: '2030-01-02T03:04:05.000Z' },
+  ...voice.example,
+  voice_id: 'news',
+  name: 'News',
+  labels: {},
+  bindings: [{ engine: 'acme', voice_id: 'joan' }],
+  created_at: changedAt,
+  updated_at: changedAt,
 };
 export const exampleSilencedVoice = {
-  ...{ ...exampleMadeVoice, voice_id: 'voc_01JD3Q8S6V5W2K9YB4XJ7M0C3F', name: 'Ada', kind: 'cloned' },
-  ...{ status: 'consent_revoked', bindings: [{ engine: 'acme', voice_id: null }] },
-  consent: {
-    ...{ speaker_name: 'Ada L.', statement: 'I agree that my voice is cloned.', language_code: 'en-US' },
-    audio_sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
-    ...{ given_at: '2030-01-02T03:04:05.000Z', confirmed_by: 'key:key_01JD3Q8S6V5W2K9YB4XJ7M0C3F' },
-    revoked_at: '2030-02-03T04:05:06.000Z',
-  },
-};
-export const exampleCloning = {
-  engines: [
-    {
-      ...{ engine: 'acme', sample_language_codes: ['en'], sample_seconds: { min: 5, max: 10 } },
-      ...{ needs_reference_text: false, consent_scripts: { 'en-US': 'I agree that my voice is cloned.' } },
-    },
-  ],
+  ...exampleMadeVoice,
+  voice_id: 'voc_01JD3Q8S6V5W2K9YB4XJ7M0C3F',
+  name: 'Ada',
+  kind: 'cloned',
+  status: 'consent_revoked',
+  bindings: [{ engine: 'acme', voice_id: null }],
+  consent: consent.example,
 };
 export const exampleCloneForm = {
-  ...{ name: 'Ada', language_code: 'en-US', speaker_name: 'Ada L.' },
-  ...{ reference_audio: '@reference.wav', consent_audio: '@consent.wav' },
+  name: 'Ada',
+  language_code: 'en-US',
+  speaker_name: 'Ada L.',
+  reference_audio: '@reference.wav',
+  consent_audio: '@consent.wav',
 };

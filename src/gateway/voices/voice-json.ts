@@ -1,10 +1,10 @@
-// A voice as JSON.
+// Renders a voice as JSON.
 import { audioFormats, outputSampleRatesHz } from '../../audio/formats.ts';
 import type { Cloning } from '../../engines/engine.ts';
 import { speakingRates } from '../../speech/fields.ts';
 import { bindingIdsOf, type OfferedVoice, type VoiceConsent } from '../../speech/voice.ts';
 
-/** What every voice can do, since Sonant does what an engine cannot. */
+/** The same for all voices: Sonant does what an engine cannot. */
 const capabilities = {
   sample_rates: outputSampleRatesHz,
   output_formats: Object.keys(audioFormats),
