@@ -1,21 +1,10 @@
 // The output formats: one row a format, with its content type, file extension and streaming encoder. The rest of the
 // service knows a format only by its row.
+import type { Encoder } from './encoder.ts';
 import { createFlacEncoder } from './flac/flac-encoder.ts';
 import { mp3DelaySamples, openMp3Encoder } from './mp3.ts';
 import { openOggOpusEncoder, opusBytesPerSecond, toOpusRateHz } from './ogg-opus.ts';
 import { createPcmEncoder, createWavEncoder } from './wav.ts';
-
-/** Encodes one stream, in order. The bytes that it returns make one valid file. */
-export interface Encoder {
-  /** Returns the bytes that are ready; they may lag behind the samples. */
-  encode(samples: Float32Array): Uint8Array;
-  /** The last bytes. */
-  end(): Uint8Array;
-  /** After `end`, the first bytes of the whole file; they replace those of the stream, which could not know its length. */
-  head?(): Uint8Array;
-  /** Frees the encoder; after `end` there is nothing left to free. */
-  close(): void;
-}
 
 export interface AudioFormat {
   name: FormatName;

@@ -4,7 +4,7 @@
 // reused, each time reset, so that the same sound gives the same bytes.
 import { readFile } from 'node:fs/promises';
 import type { WasmMediaEncoder } from 'wasm-media-encoders';
-import type { Encoder } from './formats.ts';
+import type { Encoder } from './encoder.ts';
 import { join } from './join.ts';
 import { clamp } from './level.ts';
 

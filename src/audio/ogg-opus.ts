@@ -5,7 +5,7 @@
 //     page 1  "OpusTags" | 4: length | name of the encoder | 4: 0
 //     others  packets; the position is the number of samples up to their end, at 48 kHz, with those to skip
 // The position of the last page is the end of the sound, so that it decodes to exactly its length.
-import type { Encoder } from './formats.ts';
+import type { Encoder } from './encoder.ts';
 import { join } from './join.ts';
 import { clamp } from './level.ts';
 import { crcOf } from './recording/ogg-pages.ts';

@@ -6,7 +6,7 @@
 //     44 samples, two bytes each
 // A stream does not know its length: both sizes are 0xFFFFFFFF, which players read as "to the end". The header of a whole
 // file has the true ones.
-import type { Encoder } from './formats.ts';
+import type { Encoder } from './encoder.ts';
 import { join } from './join.ts';
 import { toInt16 } from './level.ts';
 

@@ -1,5 +1,5 @@
 // The concurrency slots of one key, first come, first served. The number of slots may differ from request to request.
-import { createSlotQueue, type Release, SlotTimeout } from '../concurrency/slot-queue.ts';
+import { type Release, SlotQueue, SlotTimeout } from '../concurrency/slot-queue.ts';
 
 export interface KeySlots {
   /** Whether one of so many slots was free within that time. Rejects when the signal aborts. */
@@ -9,7 +9,7 @@ export interface KeySlots {
 }
 
 export function createKeySlots(): KeySlots {
-  const queue = createSlotQueue();
+  const queue = new SlotQueue();
   const held: Release[] = [];
 
   return {

@@ -1,6 +1,6 @@
 // Slots of the service: so many requests are spoken at once, so many wait, and further ones are refused with the time
 // after which to try again. Slots go round the callers: a caller with a hundred requests waits behind itself.
-import { createSlotQueue, type Release } from '../concurrency/slot-queue.ts';
+import { type Release, SlotQueue } from '../concurrency/slot-queue.ts';
 import { Failure } from '../errors.ts';
 
 export interface Slots {
@@ -19,7 +19,7 @@ export function createSlots({ speakingMax, waitingMax }: { speakingMax: number; 
     const waitMs = (meanHoldMs * (queue.waiting + 1)) / speakingMax;
     return new Failure('overloaded', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) });
   };
-  const queue = createSlotQueue({ slotsMax: speakingMax, waitingMax, refusal: overloaded });
+  const queue = new SlotQueue({ slotsMax: speakingMax, waitingMax, refusal: overloaded });
 
   return {
     async take(owner, signal) {

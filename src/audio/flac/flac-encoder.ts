@@ -6,7 +6,7 @@
 //     42 frames
 // A stream does not know its sizes: they are 0, which means unknown. The header of a whole file has the true ones.
 import { createHash } from 'node:crypto';
-import type { Encoder } from '../formats.ts';
+import type { Encoder } from '../encoder.ts';
 import { join } from '../join.ts';
 import { toInt16 } from '../level.ts';
 import { flacFrame } from './flac-frame.ts';
