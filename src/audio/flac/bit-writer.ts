@@ -25,9 +25,9 @@ export class BitWriter {
     const zeros = value >>> parameter;
     const rest = (1 << parameter) | (value & ((1 << parameter) - 1));
     const width = zeros + 1 + parameter;
-    if (width <= widthMax) return this.put(rest, width);
-    for (let left = zeros; left > 0; left -= widthMax) this.put(0, Math.min(left, widthMax));
-    this.put(rest, parameter + 1);
+    const isShort = width <= widthMax;
+    for (let left = isShort ? 0 : zeros; left > 0; left -= widthMax) this.put(0, Math.min(left, widthMax));
+    this.put(rest, isShort ? width : parameter + 1);
   }
 
   /** Fills the last byte with zeros. */

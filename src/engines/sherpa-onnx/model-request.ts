@@ -1,8 +1,9 @@
 // What a model's process is sent: the model's configuration, once, and each segment. Speed is always 1: most models round
 // each sound to whole frames, so that twice the speed is 1.8 times; the sound is stretched outside the engine. Pauses stay
 // as the model makes them; the library would shorten them to a fifth.
+
+import type { Model } from './model.ts';
 import type { ModelRequest } from './model-child.ts';
-import type { Model } from './model-folder.ts';
 import type { Speaker } from './model-voices.ts';
 import type { Reference } from './reference.ts';
 
@@ -21,7 +22,7 @@ export const toLibraryConfig = ({ config, rules }: Model, threads: number): obje
   ...(rules !== '' && { ruleFsts: rules }),
 });
 
-export function generationOf({ model, text, speaker, reference }: SpokenBy): ModelRequest {
+export function toLibraryRequest({ model, text, speaker, reference }: SpokenBy): ModelRequest {
   const { zeroShot } = model;
   const extra = { ...zeroShot?.extra, ...speaker?.extra };
   return {
