@@ -67,7 +67,8 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
     }
     const observer = createObserver(engine.name, trial, watch);
     try {
-      if (endTurn) yield* readEagerly((by) => runEngine(engine, segment, by, { ...observer, onIdle: endTurn }), signal);
+      if (endTurn)
+        yield* readAtEngineSpeed((by) => runEngine(engine, segment, by, { ...observer, onIdle: endTurn }), signal);
       else yield* runEngine(engine, segment, signal, observer);
     } finally {
       observer.leave();
@@ -187,7 +188,7 @@ function createObserver(engine: string, trial: Try, watch: EngineWatch | undefin
 }
 
 /** Reads as fast as the engine speaks, so that a slow reader does not hold its turn. A segment is small enough to wait. */
-async function* readEagerly(
+async function* readAtEngineSpeed(
   run: (signal: AbortSignal) => AsyncIterable<SpokenPcm>,
   signal: AbortSignal,
 ): AsyncGenerator<SpokenPcm> {

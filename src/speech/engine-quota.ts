@@ -132,7 +132,7 @@ function createBookings(queue: SlotQueue, rate: RateWindow, now: () => number) {
     book(callerId: string): number {
       const waitMs = rate.delayMs(countBefore(callerId, expectedOf));
       const times = timesOf.get(callerId) ?? [];
-      // A caller that asks again and again without waiting is not sent ever further into the future.
+      // A caller that calls again and again without waiting is not sent ever further into the future.
       if (times.length < bookedMinutesMax * rate.perMinute) timesOf.set(callerId, [...times, now() + waitMs]);
       return waitMs;
     },

@@ -20,18 +20,6 @@ export interface ProgramOptions {
   waitMsMax: number;
 }
 
-export interface ProgramRun {
-  /** What it writes, to be read once. Throws `engine_error` or `engine_timeout` unless the program exits with 0. */
-  output(): AsyncGenerator<Buffer>;
-  /** Kills the program; fulfilled when it has exited. */
-  kill(): Promise<void>;
-}
-
-const environment = (): NodeJS.ProcessEnv => {
-  const { PATH, HOME, ESPEAK_DATA_PATH } = process.env;
-  return { PATH, HOME, ESPEAK_DATA_PATH };
-};
-
 /** A process group lasts as long as any of its processes, and its number is not reused before. */
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return;
@@ -42,8 +30,10 @@ function killGroup(pid: number | undefined): void {
   }
 }
 
-export function startProgram({ program, args, input, waitMsMax }: ProgramOptions): ProgramRun {
-  const child = spawn(program, args, { detached: true, env: environment(), stdio: 'pipe' });
+export function startProgram({ program, args, input, waitMsMax }: ProgramOptions) {
+  const { PATH, HOME, ESPEAK_DATA_PATH } = process.env;
+  const env = { PATH, HOME, ESPEAK_DATA_PATH };
+  const child = spawn(program, args, { detached: true, env, stdio: 'pipe' });
   let unstarted: Error | undefined;
   child.once('error', (error) => {
     unstarted = error;
@@ -78,6 +68,7 @@ export function startProgram({ program, args, input, waitMsMax }: ProgramOptions
     return new Error(`${program} ended with ${child.signalCode ?? child.exitCode}: ${stderr}`);
   };
 
+  /** Kills the program; fulfilled when it has exited. */
   const kill = async (): Promise<void> => {
     if (!isGone()) killGroup(child.pid);
     buffered.destroy(new Error(`${program} was ended`));
@@ -87,6 +78,7 @@ export function startProgram({ program, args, input, waitMsMax }: ProgramOptions
     child.stderr.destroy();
   };
 
+  /** What it writes, to be read once. Throws `engine_error` or `engine_timeout` unless the program exits with 0. */
   async function* output(): AsyncGenerator<Buffer> {
     const chunks: AsyncIterator<Buffer> = buffered[Symbol.asyncIterator]();
     let late = false;

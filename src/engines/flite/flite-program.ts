@@ -4,8 +4,8 @@
 // One instance is used again and again: before each run its memory is put back as it was at birth, so that a run depends
 // on nothing but its own input. After a trap, an exit or an exception the instance is thrown away.
 import { join } from '../../audio/join.ts';
+import { type WasmMemory, type WasmModule, webAssembly } from './flite-wasm.ts';
 import { fileOf, ProgramExit, type WasiFile, WasiHost } from './wasi.ts';
-import { type WasmMemory, type WasmModule, webAssembly } from './web-assembly.ts';
 
 /**
  * The linker's .rodata in the one build that flite-wasm.ts lets through: 17 of its 17.2 MB, the voices and the
@@ -14,8 +14,8 @@ import { type WasmMemory, type WasmModule, webAssembly } from './web-assembly.ts
 const readOnly = { from: 1024, to: 17_087_080 };
 /** The stack lies just above, growing down: one that runs over shows here first. */
 const tripwireBytes = 64 * 2 ** 10;
-/** wasm memory never shrinks: an instance that has grown past this is not kept. */
-const keptMemoryBytesMax = 64 * 2 ** 20;
+/** wasm memory never shrinks: an instance that has grown past this is not used again. */
+const reusedMemoryBytesMax = 64 * 2 ** 20;
 const wavHeaderBytes = 44;
 const complaintCharsMax = 500;
 
@@ -49,7 +49,7 @@ export class FliteProgram {
     const instance = this.#instance ?? new Instance(this.#module);
     this.#instance = undefined;
     instance.run(run);
-    if (instance.memoryBytes <= keptMemoryBytesMax) this.#instance = instance;
+    if (instance.memoryBytes <= reusedMemoryBytesMax) this.#instance = instance;
   }
 }
 

@@ -2,7 +2,7 @@
 // There is no disk, no network, no environment, and a clock that stands still, so that equal input makes equal output.
 // A descriptor is an index into `#open`: 0 stdin, 1 stdout, 2 stderr, 3 the one folder ".", then files as they are opened.
 // https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md
-import type { WasmMemory } from './web-assembly.ts';
+import type { WasmMemory } from './flite-wasm.ts';
 
 /** A file as the program sees it. */
 export interface WasiFile {
