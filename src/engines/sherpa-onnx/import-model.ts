@@ -1,5 +1,6 @@
 // Imports a model: copied into a staging folder beside the others, checked, made to speak, and only then moved under its
 // name. Of a model that is refused, nothing is left behind.
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
@@ -54,11 +55,7 @@ async function importUnpacked(
     );
   }
   const target = join(models, modelId);
-  const isTaken = await stat(target).then(
-    () => true,
-    () => false,
-  );
-  if (isTaken)
+  if (existsSync(target))
     throw refuse(`there is a model ${modelId} already, in ${target}; remove it, or give another name with --name`);
   const staged = join(stage, 'checked', modelId);
   makeFolder(join(stage, 'checked'));
