@@ -90,7 +90,7 @@ export function createSpeech({ voices, slots, guards: guardOf = createEngineGuar
 
 const isOfEngine = (error: unknown): boolean => error instanceof Failure && error.reason.startsWith('engine_');
 
-/** By whom, for whom, until when. */
+/** By which engine, for which caller, until when. */
 interface Speaking {
   guard: EngineGuard;
   callerId: string;

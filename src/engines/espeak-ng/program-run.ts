@@ -81,32 +81,44 @@ export function startProgram({ program, args, input, waitMsMax }: ProgramOptions
   /** What it writes, to be read once. Throws `engine_error` or `engine_timeout` unless the program exits with 0. */
   async function* output(): AsyncGenerator<Buffer> {
     const chunks: AsyncIterator<Buffer> = buffered[Symbol.asyncIterator]();
-    let late = false;
-    let waitedMs = 0;
-    const waitFor = async <T>(work: Promise<T>): Promise<T> => {
-      const since = performance.now();
-      const timer = setTimeout(() => {
-        late = true;
-        void kill();
-      }, waitMsMax - waitedMs);
-      try {
-        return await work;
-      } finally {
-        clearTimeout(timer);
-        waitedMs += performance.now() - since;
-      }
-    };
+    const limit = createWaitLimit(waitMsMax, () => void kill());
     try {
-      for (let next = await waitFor(chunks.next()); !next.done; next = await waitFor(chunks.next())) yield next.value;
-      await waitFor(gone);
+      for (let next = await limit.wait(chunks.next()); !next.done; next = await limit.wait(chunks.next()))
+        yield next.value;
+      await limit.wait(gone);
       if (fault()) throw fault();
     } catch (error) {
       await kill();
-      throw new Failure(late ? 'engine_timeout' : 'engine_error', {}, fault() ?? error);
+      throw new Failure(limit.isOver ? 'engine_timeout' : 'engine_error', {}, fault() ?? error);
     } finally {
       await kill();
     }
   }
 
   return { output, kill };
+}
+
+/** Limits how long a reader waits in all. */
+function createWaitLimit(msMax: number, onOver: () => void) {
+  let leftMs = msMax;
+  let isOver = false;
+  return {
+    get isOver(): boolean {
+      return isOver;
+    },
+    async wait<T>(work: Promise<T>): Promise<T> {
+      const sinceMs = performance.now();
+      const end = () => {
+        isOver = true;
+        onOver();
+      };
+      const timer = setTimeout(end, Math.max(0, leftMs));
+      try {
+        return await work;
+      } finally {
+        clearTimeout(timer);
+        leftMs -= performance.now() - sinceMs;
+      }
+    },
+  };
 }
