@@ -6,19 +6,6 @@ import { limit, toFloat } from './level.ts';
 import { Resampler } from './resample.ts';
 import { Tempo } from './tempo.ts';
 
-export interface AudioPipeline {
-  /** The bytes that are ready; it may return none. */
-  push(samples: Int16Array): Uint8Array;
-  /** The last bytes. */
-  end(): Uint8Array;
-  /** After `end`, the first bytes of the whole file, where they differ from those of the stream; otherwise undefined. */
-  readonly head: Uint8Array | undefined;
-  /** The duration of the sound encoded so far. */
-  readonly seconds: number;
-  /** Frees the encoder. The pipeline cannot be used after it. */
-  close(): void;
-}
-
 export interface AudioPipelineOptions {
   format: AudioFormat;
   inRateHz: number;
@@ -28,13 +15,10 @@ export interface AudioPipelineOptions {
   tempo: number;
 }
 
-export async function openAudioPipeline({
-  format,
-  inRateHz,
-  outRateHz,
-  gainDb,
-  tempo,
-}: AudioPipelineOptions): Promise<AudioPipeline> {
+export type AudioPipeline = Awaited<ReturnType<typeof openAudioPipeline>>;
+
+export async function openAudioPipeline(options: AudioPipelineOptions) {
+  const { format, inRateHz, outRateHz, gainDb, tempo } = options;
   const stretch = tempo === 1 ? undefined : new Tempo({ sampleRateHz: inRateHz, factor: tempo });
   const encodedRateHz = format.encodedRateHz?.(outRateHz) ?? outRateHz;
   const resampler = new Resampler({ inRateHz, outRateHz: encodedRateHz });
@@ -46,20 +30,25 @@ export async function openAudioPipeline({
     return encoder.encode(limit(samples));
   };
   return {
-    push(samples) {
+    /** The bytes that are ready; it may return none. */
+    push(samples: Int16Array): Uint8Array {
       const made = toFloat(samples, gainDb);
       return encode(resampler.process(stretch ? stretch.process(made) : made));
     },
-    end() {
+    /** The last bytes. */
+    end(): Uint8Array {
       const rest = stretch ? encode(resampler.process(stretch.flush())) : new Uint8Array();
       return join(Uint8Array, [rest, encode(resampler.flush()), encoder.end()]);
     },
-    get head() {
+    /** After `end`, the first bytes of the whole file, where they differ from those of the stream; otherwise undefined. */
+    get head(): Uint8Array | undefined {
       return encoder.head?.();
     },
-    get seconds() {
+    /** The duration of the sound encoded so far. */
+    get seconds(): number {
       return samplesOut / encodedRateHz;
     },
+    /** Frees the encoder. The pipeline cannot be used after it. */
     close: () => encoder.close(),
   };
 }

@@ -1,4 +1,4 @@
-// The contract of the encoders of all output formats.
+// The contract of the encoders, one for each format (formats.ts).
 
 /** Encodes one stream, in order. The bytes that it returns make one valid file. */
 export interface Encoder {

@@ -29,13 +29,20 @@ export class PushQueue<Item> {
     this.#wake();
   }
 
-  async *pull(): AsyncGenerator<Item> {
-    for (;;) {
-      const item = this.#items.shift();
-      if (item !== undefined) yield item;
-      else if (!this.#ended) await new Promise<void>((resolve) => (this.#wake = resolve));
-      else if ('error' in this.#ended) throw this.#ended.error;
-      else return;
+  /** Yields the items. When the signal aborts, its reason is thrown at once. */
+  async *pull(signal?: AbortSignal): AsyncGenerator<Item> {
+    const abort = () => this.abort(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    try {
+      for (;;) {
+        const item = this.#items.shift();
+        if (item !== undefined) yield item;
+        else if (!this.#ended) await new Promise<void>((resolve) => (this.#wake = resolve));
+        else if ('error' in this.#ended) throw this.#ended.error;
+        else return;
+      }
+    } finally {
+      signal?.removeEventListener('abort', abort);
     }
   }
 }

@@ -27,16 +27,6 @@ export interface SlotQueueOptions {
   delayMs?(): number;
 }
 
-export interface SlotQueue {
-  take(request: SlotRequest): Promise<Release>;
-  /** Admits every request that may be admitted now. */
-  admit(): void;
-  /** The urgent requests that wait, by owner. */
-  readonly urgentByOwner: ReadonlyMap<string, { length: number }>;
-  readonly held: number;
-  readonly waiting: number;
-}
-
 export class SlotTimeout extends Error {}
 
 interface Waiter {
@@ -45,75 +35,92 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-export function createSlotQueue(options: SlotQueueOptions = {}): SlotQueue {
-  const { slotsMax: slotsUsual = Infinity, waitingMax = Infinity, delayMs = () => 0 } = options;
-  const refusal = options.refusal ?? (() => new Error('the queue is full'));
-  const waiters = new Waiters();
-  let held = 0;
-  let timer: NodeJS.Timeout | undefined;
+export class SlotQueue {
+  readonly #options: Required<SlotQueueOptions>;
+  readonly #waiters = new Waiters();
+  #held = 0;
+  #timer: NodeJS.Timeout | undefined;
 
-  const hasSlot = ({ slotsMax = slotsUsual }: SlotRequest) => held < slotsMax;
-  const hold = ({ onAdmit }: SlotRequest): Release => {
-    held++;
+  constructor(options: SlotQueueOptions = {}) {
+    this.#options = {
+      slotsMax: Infinity,
+      waitingMax: Infinity,
+      refusal: () => new Error('the queue is full'),
+      delayMs: () => 0,
+      ...options,
+    };
+  }
+
+  get held(): number {
+    return this.#held;
+  }
+
+  get waiting(): number {
+    return this.#waiters.count;
+  }
+
+  /** The urgent requests that wait, by owner. */
+  get urgentByOwner(): ReadonlyMap<string, { length: number }> {
+    return this.#waiters.urgent;
+  }
+
+  take(request: SlotRequest): Promise<Release> {
+    const { waitingMax, refusal, delayMs } = this.#options;
+    if (request.signal.aborted) return Promise.reject(request.signal.reason);
+    if (this.waiting === 0 && this.#hasSlot(request) && delayMs() <= 0) return Promise.resolve(this.#hold(request));
+    if (this.waiting >= waitingMax && !this.#waiters.refuseNewest(request, refusal)) return Promise.reject(refusal());
+    return this.#wait(request);
+  }
+
+  /** Admits every request that may be admitted now. */
+  admit(): void {
+    clearTimeout(this.#timer);
+    for (let next = this.#waiters.first(); next && this.#hasSlot(next.request); next = this.#waiters.first()) {
+      const ms = this.#options.delayMs();
+      if (ms > 0) {
+        if (ms < Infinity) this.#timer = setTimeout(() => this.admit(), Math.ceil(ms));
+        return;
+      }
+      this.#waiters.remove(next);
+      next.resolve(this.#hold(next.request));
+    }
+  }
+
+  #hasSlot({ slotsMax = this.#options.slotsMax }: SlotRequest): boolean {
+    return this.#held < slotsMax;
+  }
+
+  #hold({ onAdmit }: SlotRequest): Release {
+    this.#held++;
     onAdmit?.();
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
-      held--;
-      admit();
+      this.#held--;
+      this.admit();
     };
-  };
+  }
 
-  const admit = (): void => {
-    clearTimeout(timer);
-    for (let next = waiters.first(); next && hasSlot(next.request); next = waiters.first()) {
-      const ms = delayMs();
-      if (ms > 0) {
-        if (ms < Infinity) timer = setTimeout(admit, Math.ceil(ms));
-        return;
-      }
-      waiters.remove(next);
-      next.resolve(hold(next.request));
-    }
-  };
-
-  const wait = (request: SlotRequest): Promise<Release> => {
+  #wait(request: SlotRequest): Promise<Release> {
     const { promise, resolve, reject } = Promise.withResolvers<Release>();
     const { signal, waitMsMax } = request;
     const waiter = { request, resolve, reject };
     const leave = (reason: unknown) => {
-      waiters.remove(waiter);
-      if (waiters.count === 0) clearTimeout(timer);
+      this.#waiters.remove(waiter);
+      if (this.waiting === 0) clearTimeout(this.#timer);
       reject(reason);
     };
     const abort = () => leave(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     const timeout = waitMsMax === undefined ? undefined : setTimeout(() => leave(new SlotTimeout()), waitMsMax);
-    waiters.add(waiter);
-    admit();
+    this.#waiters.add(waiter);
+    this.admit();
     return promise.finally(() => {
       signal.removeEventListener('abort', abort);
       clearTimeout(timeout);
     });
-  };
-
-  return {
-    take(request) {
-      if (request.signal.aborted) return Promise.reject(request.signal.reason);
-      if (waiters.count === 0 && hasSlot(request) && delayMs() <= 0) return Promise.resolve(hold(request));
-      if (waiters.count >= waitingMax && !waiters.refuseNewest(request, refusal)) return Promise.reject(refusal());
-      return wait(request);
-    },
-    admit,
-    urgentByOwner: waiters.urgent,
-    get held() {
-      return held;
-    },
-    get waiting() {
-      return waiters.count;
-    },
-  };
+  }
 }
 
 const ownerOf = ({ owner = '' }: SlotRequest): string => owner;

@@ -3,12 +3,6 @@
 import { Failure } from '../errors.ts';
 import type { Voice } from './engine.ts';
 
-export interface VoiceList {
-  /** A different array after they have changed. */
-  voices(): readonly Voice[];
-  close(): void;
-}
-
 export interface VoiceListOptions {
   load(signal: AbortSignal): Promise<readonly Voice[]>;
   refreshMs?: number | undefined;
@@ -22,7 +16,7 @@ const refreshMsUsual = 6 * 3_600_000;
 const firstListMs = 30_000;
 const none: readonly Voice[] = [];
 
-export async function openVoiceList(options: VoiceListOptions): Promise<VoiceList> {
+export async function openVoiceList(options: VoiceListOptions) {
   const { refreshMs = refreshMsUsual, isNeededNow = false } = options;
   const closing = new AbortController();
   const load = () => options.load(AbortSignal.any([closing.signal, AbortSignal.timeout(loadMsMax)]));
@@ -42,8 +36,9 @@ export async function openVoiceList(options: VoiceListOptions): Promise<VoiceLis
   };
   plan();
   return {
-    voices: () => voices ?? none,
-    close() {
+    /** A different array after they have changed. */
+    voices: (): readonly Voice[] => voices ?? none,
+    close(): void {
       closing.abort(new Failure('engine_unavailable'));
       clearTimeout(timer);
     },

@@ -1,6 +1,6 @@
 // The limits of API keys: requests per minute, characters per month, syntheses at once. Here is the contract, and the
 // limiter of a single process. The limits are checked in that order, and a rejected call is charged nothing.
-import { createSlotQueue, type Release, type SlotQueue, SlotTimeout } from '../concurrency/slot-queue.ts';
+import { type Release, SlotQueue, SlotTimeout } from '../concurrency/slot-queue.ts';
 import { Failure } from '../errors.ts';
 import { intervalOf, takeOne } from './gcra.ts';
 import type { KeyLimits } from './key-limits.ts';
@@ -131,7 +131,7 @@ function createAccounts({ spentSince, now, share }: Required<LimiterOptions>, no
         for (const [id, account] of accounts) if (isIdle(account)) accounts.delete(id);
       }
       const quota = createMonthlyQuota({ spentSince: (sinceMs) => spentSince(callerId, sinceMs), now, share });
-      const account = { fullAtUs: 0, quota, slots: createSlotQueue() };
+      const account = { fullAtUs: 0, quota, slots: new SlotQueue() };
       accounts.set(callerId, account);
       return account;
     },

@@ -1,6 +1,6 @@
 // Queue for concurrency slots that other replicas can release too. Per owner, only the head of the queue polls for a slot:
 // every 20 ms, and at once when one is given back here or the request before it was answered.
-import { createSlotQueue, type SlotQueue, SlotTimeout } from '../concurrency/slot-queue.ts';
+import { SlotQueue, SlotTimeout } from '../concurrency/slot-queue.ts';
 import { slotWaitMs } from './limiter.ts';
 
 interface Polling {
@@ -16,7 +16,7 @@ export function createSlotPolling<Answer>() {
   const pollingOf = (owner: string): Polling => {
     const known = pollings.get(owner);
     if (known) return known;
-    const polling: Polling = { turns: createSlotQueue({ slotsMax: 1 }), isWoken: false, endPause() {} };
+    const polling: Polling = { turns: new SlotQueue({ slotsMax: 1 }), isWoken: false, endPause() {} };
     pollings.set(owner, polling);
     return polling;
   };

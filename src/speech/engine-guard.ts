@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PushQueue } from '../concurrency/push-queue.ts';
 import type { Engine, Segment, SpokenPcm } from '../engines/engine.ts';
 import { Failure, type Reason } from '../errors.ts';
-import { type Breaker, createCircuitBreaker, type Try } from './circuit-breaker.ts';
+import { CircuitBreaker, type Try } from './circuit-breaker.ts';
 import { runEngine } from './engine-run.ts';
 import { createEngineTurns } from './engine-turns.ts';
 
@@ -16,7 +16,7 @@ export interface EngineGuard {
   /** Ends what is running, as any later call, with `engine_unavailable`, and closes the engine. */
   close(): Promise<void>;
   /** The worst state of its breakers. */
-  readonly state: Breaker['state'];
+  readonly state: CircuitBreaker['state'];
   /** Segments that wait for their turn. */
   readonly waiting: number;
 }
@@ -67,7 +67,8 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
     }
     const observer = createObserver(engine.name, trial, watch);
     try {
-      if (endTurn) yield* readEagerly((by) => runEngine(engine, segment, by, { ...observer, onIdle: endTurn }), signal);
+      if (endTurn)
+        yield* readAtEngineSpeed((by) => runEngine(engine, segment, by, { ...observer, onIdle: endTurn }), signal);
       else yield* runEngine(engine, segment, signal, observer);
     } finally {
       observer.leave();
@@ -116,21 +117,21 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
 
 /** A breaker for the engine's own voices and one for its clones, where these have a quota; or one for each voice. */
 function createBreakers({ capabilities }: Engine) {
-  const own = createCircuitBreaker();
-  const clones = capabilities.cloneSegmentsPerMinute === undefined ? own : createCircuitBreaker();
+  const own = new CircuitBreaker();
+  const clones = capabilities.cloneSegmentsPerMinute === undefined ? own : new CircuitBreaker();
   /** Where speakers fail one by one; the least recently used are dropped. */
-  const bySpeaker = new Map<string, Breaker>();
+  const bySpeaker = new Map<string, CircuitBreaker>();
 
   return {
-    of(voiceId: string, isClone: boolean): Breaker {
+    of(voiceId: string, isClone: boolean): CircuitBreaker {
       if (!capabilities.speakersFailAlone) return isClone ? clones : own;
-      const breaker = bySpeaker.get(voiceId) ?? createCircuitBreaker();
+      const breaker = bySpeaker.get(voiceId) ?? new CircuitBreaker();
       bySpeaker.delete(voiceId);
       bySpeaker.set(voiceId, breaker);
       if (bySpeaker.size > speakersKnownMax) bySpeaker.delete(bySpeaker.keys().next().value!);
       return breaker;
     },
-    worst(): Breaker['state'] {
+    worst(): CircuitBreaker['state'] {
       const all = [own, clones, ...bySpeaker.values()];
       return states.findLast((state) => all.some((breaker) => breaker.state === state)) ?? 'closed';
     },
@@ -169,32 +170,30 @@ function createObserver(engine: string, trial: Try, watch: EngineWatch | undefin
   return {
     onFirstSound(): void {
       firstSoundMs = performance.now() - startedMs;
-      trial.isHeard();
+      trial.hasSound();
     },
     onEnd(ended: { error?: unknown }): void {
       const { error } = ended;
       const restMs = retryAfterMs(error) ?? 0;
       if ('error' in ended && isOfEngine(error)) trial.failed(restMs > retryMsMax ? restMs : 0);
-      else trial.wentWell();
+      else trial.succeeded();
       if (!('error' in ended)) end('spoken');
       else end(error instanceof Failure ? error.reason : 'internal_error');
     },
     leave(): void {
-      trial.calledOff();
+      trial.cancelled();
       end('left');
     },
   };
 }
 
 /** Reads as fast as the engine speaks, so that a slow reader does not hold its turn. A segment is small enough to wait. */
-async function* readEagerly(
+async function* readAtEngineSpeed(
   run: (signal: AbortSignal) => AsyncIterable<SpokenPcm>,
   signal: AbortSignal,
 ): AsyncGenerator<SpokenPcm> {
   const queue = new PushQueue<SpokenPcm>();
   const leaving = new AbortController();
-  const abort = () => queue.abort(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
   const read = async () => {
     for await (const piece of run(AbortSignal.any([signal, leaving.signal]))) queue.push(piece);
   };
@@ -203,9 +202,8 @@ async function* readEagerly(
     (error) => queue.fail(error),
   );
   try {
-    yield* queue.pull();
+    yield* queue.pull(signal);
   } finally {
-    signal.removeEventListener('abort', abort);
     leaving.abort(new Error('the reader left'));
   }
 }

@@ -1,7 +1,7 @@
 // The quota of an engine: how many segments it speaks at once and how many it begins in a minute. Urgent segments, the first
 // of their requests, are begun before others, and turns go round the callers segment by segment. An urgent segment that
 // would wait too long is rejected with `engine_unavailable` and the time of its turn; the others wait as long as it takes.
-import { createSlotQueue, type SlotQueue } from '../concurrency/slot-queue.ts';
+import { SlotQueue } from '../concurrency/slot-queue.ts';
 import { Failure } from '../errors.ts';
 
 export interface QuotaRequest {
@@ -14,11 +14,7 @@ export interface QuotaRequest {
 /** Ends a turn. With `isUnused`, the engine was not called, and the turn does not count. */
 export type EndTurn = (isUnused?: boolean) => void;
 
-export interface EngineQuota {
-  /** Resolves when the segment may be begun. */
-  take(segment: QuotaRequest): Promise<EndTurn>;
-  readonly waiting: number;
-}
+export type EngineQuota = ReturnType<typeof createEngineQuota>;
 
 export interface EngineLimits {
   segmentsPerMinute?: number | undefined;
@@ -26,13 +22,7 @@ export interface EngineLimits {
   seats?: Seats | undefined;
 }
 
-/** Limits what several quotas speak at once together. */
-export interface Seats {
-  isFull(): boolean;
-  share(queue: SlotQueue): void;
-  /** Admits whoever may begin in a seat that was given back. */
-  admit(): void;
-}
+type Seats = ReturnType<typeof createSeats>;
 
 /** How long the first segment of a request may wait. */
 const urgentWaitMsMax = 10_000;
@@ -40,29 +30,32 @@ const minuteMs = 60_000;
 /** For how many minutes of the engine's work one caller is given turns of its own. */
 const bookedMinutesMax = 3;
 
-export function createSeats(max: number): Seats {
+/** Limits what several quotas speak at once together. */
+export function createSeats(max: number) {
   const queues: SlotQueue[] = [];
   return {
     isFull: () => queues.reduce((sum, { held }) => sum + held, 0) >= max,
-    share: (queue) => void queues.push(queue),
-    admit() {
+    share: (queue: SlotQueue) => void queues.push(queue),
+    /** Admits whoever may begin in a seat that was given back. */
+    admit(): void {
       for (const queue of queues) queue.admit();
     },
   };
 }
 
-export function createEngineQuota(limits: EngineLimits, now: () => number = () => performance.now()): EngineQuota {
+export function createEngineQuota(limits: EngineLimits, now: () => number = () => performance.now()) {
   const { segmentsPerMinute = Infinity, seats = createSeats(Infinity) } = limits;
   const rate = createRateWindow(segmentsPerMinute, now);
-  const queue = createSlotQueue({ delayMs: () => (seats.isFull() ? Infinity : rate.delayMs(0)) });
+  const queue = new SlotQueue({ delayMs: () => (seats.isFull() ? Infinity : rate.delayMs(0)) });
   const bookings = createBookings(queue, rate, now);
   seats.share(queue);
 
   return {
-    get waiting() {
+    get waiting(): number {
       return queue.waiting;
     },
-    async take({ callerId, urgent, signal }) {
+    /** Resolves when the segment may be begun. */
+    async take({ callerId, urgent, signal }: QuotaRequest): Promise<EndTurn> {
       signal.throwIfAborted();
       if (urgent && bookings.waitMs(callerId) > urgentWaitMsMax) {
         const message = 'The speech engine may not be asked so often; try again.';
@@ -83,21 +76,16 @@ export function createEngineQuota(limits: EngineLimits, now: () => number = () =
   };
 }
 
-/** Counts what was begun in the last minute. */
-interface RateWindow {
-  perMinute: number;
-  /** How long until another may be begun, after so many before it. */
-  delayMs(before: number): number;
-  /** Counts one that begins now. The result takes it out of the count. */
-  count(): () => void;
-}
+type RateWindow = ReturnType<typeof createRateWindow>;
 
-function createRateWindow(perMinute: number, now: () => number): RateWindow {
+/** Counts what was begun in the last minute. */
+function createRateWindow(perMinute: number, now: () => number) {
   /** When each of the last minute was begun, the oldest first. */
   const begun: number[] = [];
   return {
     perMinute,
-    delayMs(before) {
+    /** How long until another may be begun, after so many before it. */
+    delayMs(before: number): number {
       while (begun.length > 0 && begun[0]! + minuteMs <= now()) begun.shift();
       const at = begun.length + before - perMinute;
       if (!(at >= 0)) return 0;
@@ -105,7 +93,8 @@ function createRateWindow(perMinute: number, now: () => number): RateWindow {
       const since = begun[at % perMinute] ?? now();
       return since + (rounds + 1) * minuteMs - now();
     },
-    count() {
+    /** Counts one that begins now. The result takes it out of the count. */
+    count(): () => void {
       const atMs = now();
       if (perMinute < Infinity) begun.push(atMs);
       return () => {
@@ -143,7 +132,7 @@ function createBookings(queue: SlotQueue, rate: RateWindow, now: () => number) {
     book(callerId: string): number {
       const waitMs = rate.delayMs(countBefore(callerId, expectedOf));
       const times = timesOf.get(callerId) ?? [];
-      // A caller that asks again and again without waiting is not sent ever further into the future.
+      // A caller that calls again and again without waiting is not sent ever further into the future.
       if (times.length < bookedMinutesMax * rate.perMinute) timesOf.set(callerId, [...times, now() + waitMs]);
       return waitMs;
     },

@@ -1,16 +1,10 @@
 // Turns at an engine: one segment at a time for each resource, such as a loaded model, and all of them within the quota.
 // Clones may have a quota of their own per minute; the limit of what is spoken at once is one for all.
-import { createSlotQueue, type SlotQueue, type SlotRequest } from '../concurrency/slot-queue.ts';
+import { SlotQueue, type SlotRequest } from '../concurrency/slot-queue.ts';
 import type { Engine, Segment } from '../engines/engine.ts';
 import { createEngineQuota, createSeats, type EndTurn, type EngineLimits, type EngineQuota } from './engine-quota.ts';
 
-export interface EngineTurns {
-  /** Resolves when the segment may be begun; undefined where nothing is limited. */
-  take(segment: Segment, callerId: string, signal: AbortSignal): Promise<EndTurn | undefined>;
-  waiting(): number;
-}
-
-export function createEngineTurns({ capabilities, resourceOf }: Engine): EngineTurns {
+export function createEngineTurns({ capabilities, resourceOf }: Engine) {
   const { segmentsPerMinute, segmentsSpokenMax, cloneSegmentsPerMinute } = capabilities;
   const seats = segmentsSpokenMax === undefined ? undefined : createSeats(segmentsSpokenMax);
   const own = openQuota({ segmentsPerMinute, seats });
@@ -19,7 +13,7 @@ export function createEngineTurns({ capabilities, resourceOf }: Engine): EngineT
   const resources = new Map<string, SlotQueue>();
 
   const takeResource = async (resource: string, request: SlotRequest) => {
-    const queue = resources.get(resource) ?? createSlotQueue({ slotsMax: 1 });
+    const queue = resources.get(resource) ?? new SlotQueue({ slotsMax: 1 });
     resources.set(resource, queue);
     const release = await queue.take(request);
     return () => {
@@ -29,7 +23,8 @@ export function createEngineTurns({ capabilities, resourceOf }: Engine): EngineT
   };
 
   return {
-    async take(segment, callerId, signal) {
+    /** Resolves when the segment may be begun; undefined where nothing is limited. */
+    async take(segment: Segment, callerId: string, signal: AbortSignal): Promise<EndTurn | undefined> {
       const { urgent } = segment;
       const resource = resourceOf?.(segment);
       const release = resource && (await takeResource(resource, { owner: callerId, isUrgent: urgent, signal }));
@@ -46,7 +41,7 @@ export function createEngineTurns({ capabilities, resourceOf }: Engine): EngineT
         throw error;
       }
     },
-    waiting: () =>
+    waiting: (): number =>
       [...new Set([own, clones, ...resources.values()])].reduce((count, queue) => count + (queue?.waiting ?? 0), 0),
   };
 }

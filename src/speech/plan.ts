@@ -11,7 +11,7 @@ import { type Binding, isSpokenBy, type OfferedVoice, type VoiceStatus, type Voi
 
 export type Warning = 'nothing_spoken' | 'transliterated' | 'fallback_engine';
 
-/** A cut in its place: in which chunk, after which breath, and whether it is the chunk's last. */
+/** A cut and where it is: in which chunk, after which breath, and whether it is the chunk's last. */
 export interface PlannedCut {
   chunkIndex: number;
   /** Undefined for a chunk in which nothing can be said. */
@@ -28,7 +28,7 @@ export interface SpeechPlan {
   binding: Binding;
   /** Aborts when the voice may not be heard any more. */
   ended: AbortSignal | undefined;
-  /** The speed asked of the engine; the tempo stage does the rest. */
+  /** The speed that the engine is given; the tempo stage does the rest. */
   engineRate: number;
   tempo: number;
   warnings: readonly Warning[];
@@ -52,23 +52,22 @@ const firstCharsMax = 60;
 const endCharsMax = 100;
 
 /** A Failure where the caller has no such voice, or the voice cannot speak the request. */
-export function planSpeech(voices: Voices, asked: SpeechRequest, caller: Caller): PlannedSpeech {
-  const voice = voicesFor(voices, caller).find(asked.voiceId);
+export function planSpeech(voices: Voices, given: SpeechRequest, caller: Caller): PlannedSpeech {
+  const voice = voicesFor(voices, caller).find(given.voiceId);
   checkReady(voice);
-  const request = completed(asked, voice);
+  const request = completed(given, voice);
   const { languageCode, speakingRate } = request;
   const bindings = bindingsFor(voice, languageCode);
   const scripts = inspectScripts(request.chunks.join('\n'), languageCode);
   if (scripts.mostlyForeign) {
     const message = `voice ${request.voiceId} cannot speak text written in ${scripts.foreign.join(', ')}`;
-    throw new Failure('invalid_request', {
-      details: [{ field: textFieldOf(request), reason: 'unsupported_text', message }],
-    });
+    const details = [{ field: textFieldOf(request), reason: 'unsupported_text', message }];
+    throw new Failure('invalid_request', { details });
   }
   const planFor = (binding: Binding): SpeechPlan => {
     const { speakingRates } = binding.engine.capabilities;
     const engineRate = Math.min(Math.max(speakingRate, speakingRates.min), speakingRates.max);
-    const { cuts, isSpoken } = lookAhead(planCuts(request, binding.engine));
+    const { cuts, isSpoken } = peekSpoken(planCuts(request, binding.engine));
     const warnings: Warning[] = [];
     if (!isSpoken) warnings.push('nothing_spoken');
     if (scripts.foreign.length > 0) warnings.push('transliterated');
@@ -117,13 +116,12 @@ function bindingsFor({ voice, bindings }: OfferedVoice, languageCode: string): B
   if (able.length > 0) return able;
   const meant = languageCode === languageCodeDefault ? `; where nothing is sent, ${languageCode} is meant` : '';
   const message = `voice ${voice.voiceId} speaks ${voice.languageCodes.join(', ')}${meant}`;
-  throw new Failure('invalid_request', {
-    details: [{ field: 'language_code', reason: 'unsupported_language', message }],
-  });
+  const details = [{ field: 'language_code', reason: 'unsupported_language', message }];
+  throw new Failure('invalid_request', { details });
 }
 
 /** The same cuts, and whether there is anything to say in any of them: seldom is more than the first looked at. */
-function lookAhead(cuts: Generator<PlannedCut, undefined>): { cuts: Iterator<PlannedCut>; isSpoken: boolean } {
+function peekSpoken(cuts: Generator<PlannedCut, undefined>): { cuts: Iterator<PlannedCut>; isSpoken: boolean } {
   const seen: PlannedCut[] = [];
   for (let next = cuts.next(); !next.done; next = cuts.next()) {
     seen.push(next.value);

@@ -1,6 +1,5 @@
 // The sound of one request, from the engine's pieces to encoded bytes: seams trimmed to the breath a reader would take,
-// everything down one line, and an account of the time, so that chunks and words can be placed in it.
-
+// everything through one pipeline, and the time counted, so that chunks and words can be located in it.
 import { type AudioPipeline, openAudioPipeline } from '../audio/audio-pipeline.ts';
 import { audioFormats } from '../audio/formats.ts';
 import { isLoud, SeamTrimmer } from '../audio/seam.ts';
@@ -25,16 +24,16 @@ const silenceSeconds = 0.25;
 export class RequestSound {
   readonly #plan: SpeechPlan;
   readonly #wordsAt: WordAt[];
-  #line: AudioPipeline | undefined;
+  #pipeline: AudioPipeline | undefined;
   #rateHz = 0;
-  /** Samples sent down the line, at the engine's rate. */
+  /** Samples that went into the pipeline, at the engine's rate. */
   #sent = 0;
   #segmentStart = 0;
   #droppedSeconds = 0;
   #times: WordTime[] = [];
-  /** Whether words are wanted whose times the engine does not tell. */
+  /** Whether words are wanted whose times the engine does not report. */
   readonly #isEstimated: boolean;
-  /** Where the segment is not quiet, in samples sent, if words are to be placed by that. */
+  /** Where the segment is not quiet, in samples sent, if words are located by that. */
   #sounded: { from: number; to: number }[] = [];
 
   constructor(plan: SpeechPlan) {
@@ -53,13 +52,13 @@ export class RequestSound {
   }
 
   /** The bytes of one segment, a slice of sound at a time. */
-  async *hear({ cut: planned, pieces }: Begun<PlannedCut, SpokenPcm>): AsyncGenerator<Uint8Array> {
+  async *encode({ cut: planned, pieces }: Begun<PlannedCut, SpokenPcm>): AsyncGenerator<Uint8Array> {
     this.#segmentStart = this.seconds;
     this.#times = [];
     this.#sounded = [];
     let trimmer: SeamTrimmer | undefined;
     for await (const piece of pieces) {
-      this.#line ??= await this.#open(piece.sampleRateHz);
+      this.#pipeline ??= await this.#open(piece.sampleRateHz);
       if (piece.sampleRateHz !== this.#rateHz)
         throw new Failure('engine_error', {}, new Error('the sample rate changed'));
       if (piece.words) this.#times.push(...piece.words);
@@ -69,14 +68,14 @@ export class RequestSound {
     if (trimmer) {
       yield* this.#push(trimmer.end());
       this.#droppedSeconds = trimmer.droppedLeadSamples / this.#rateHz;
-    } else if (planned.endsRequest && !this.#line) {
+    } else if (planned.endsRequest && !this.#pipeline) {
       const { sampleRateHz } = this.#plan.request;
-      this.#line = await this.#open(sampleRateHz);
+      this.#pipeline = await this.#open(sampleRateHz);
       yield* this.#push(new Int16Array(Math.round(sampleRateHz * silenceSeconds * this.#plan.tempo)));
     }
   }
 
-  /** When the words of the segment just heard are heard, by whoever plays the file. */
+  /** When the words of the segment encoded last are heard by a player of the file. */
   timeWords({ chunkIndex, cut }: PlannedCut): SpeechTimestamps | undefined {
     if (!cut) return undefined;
     const { tempo } = this.#plan;
@@ -88,33 +87,30 @@ export class RequestSound {
     if (!this.#isEstimated) {
       return { type: 'timestamps', chunkIndex, words: engineWords(cut, this.#times, at, wordAt), quality: 'engine' };
     }
-    const sounded = this.#sounded.map(
-      ({ from, to }): Stretch => ({
-        startSeconds: this.#secondsAt(from) + delay,
-        endSeconds: this.#secondsAt(to) + delay,
-      }),
-    );
+    const sounded = this.#sounded.map(({ from, to }): Stretch => {
+      return { startSeconds: this.#secondsAt(from) + delay, endSeconds: this.#secondsAt(to) + delay };
+    });
     const words = estimateWords(cut, sounded.length > 0 ? sounded : [segment], wordAt);
     return { type: 'timestamps', chunkIndex, words, quality: 'estimated' };
   }
 
   /** The last bytes. */
   end(): Uint8Array {
-    return this.#line!.end();
+    return this.#pipeline!.end();
   }
 
   /** What a whole file begins with in place of what the stream began with; undefined where that is the same. */
   get head(): Uint8Array | undefined {
-    return this.#line!.head;
+    return this.#pipeline!.head;
   }
 
   /** How long all of the sound is, as it was encoded. */
   get encodedSeconds(): number {
-    return this.#line!.seconds;
+    return this.#pipeline!.seconds;
   }
 
   close(): void {
-    this.#line?.close();
+    this.#pipeline?.close();
   }
 
   *#push(samples: Int16Array): Generator<Uint8Array> {
@@ -123,7 +119,7 @@ export class RequestSound {
       const part = samples.subarray(from, from + slice);
       if (this.#isEstimated) this.#noteSounded(part);
       this.#sent += part.length;
-      yield this.#line!.push(part);
+      yield this.#pipeline!.push(part);
     }
   }
 
@@ -141,14 +137,9 @@ export class RequestSound {
   #open(inRateHz: number): Promise<AudioPipeline> {
     const { request, binding, tempo } = this.#plan;
     this.#rateHz = inRateHz;
-    const format = audioFormats[request.format];
-    return openAudioPipeline({
-      format,
-      inRateHz,
-      outRateHz: request.sampleRateHz,
-      gainDb: binding.speaker.gainDb,
-      tempo,
-    });
+    const { format, sampleRateHz: outRateHz } = request;
+    const { gainDb } = binding.speaker;
+    return openAudioPipeline({ format: audioFormats[format], inRateHz, outRateHz, gainDb, tempo });
   }
 
   #trimmerFor({ breakBefore, cut, endsRequest }: PlannedCut): SeamTrimmer {

@@ -78,29 +78,22 @@ export const textFieldOf = ({ method, isSingleText }: SpeechRequest): string =>
 const isGiven = (value: unknown, isEmptyAbsent = true): boolean =>
   (value ?? undefined) !== undefined && !(isEmptyAbsent && value === '') && !(Array.isArray(value) && !value.length);
 
-interface TooLong {
-  field: string;
-  limit: number;
-  actual: number;
-  message: string;
-}
-
 /** What is wrong with a request. Texts that are too long are a failure of their own where nothing else is wrong. */
 class Violations {
   readonly #violations: FieldViolation[] = [];
-  readonly #tooLong: TooLong[] = [];
+  readonly #tooLong: (FieldViolation & { limit: number; actual: number })[] = [];
 
   add(field: string, reason: string, message: string): void {
     this.#violations.push({ field, reason, message });
   }
 
   addTooLong(field: string, limit: number, actual: number, message: string): void {
-    this.#tooLong.push({ field, limit, actual, message });
+    this.#tooLong.push({ field, reason: 'too_long', message, limit, actual });
   }
 
   throwIfAny(others: readonly FieldViolation[]): void {
     const [first] = this.#tooLong;
-    const tooLong = this.#tooLong.map(({ field, message }) => ({ field, reason: 'too_long', message }));
+    const tooLong = this.#tooLong.map(({ field, reason, message }) => ({ field, reason, message }));
     const details = [...this.#violations, ...tooLong, ...others];
     if (first && details.length === tooLong.length) {
       const message = `${first.field} ${first.message}; split it, or send it in streaming mode as text_chunks`;
@@ -118,18 +111,12 @@ function parseTexts(
 ): string[] {
   const [used, other] = isList ? [textFields.chunks, textFields.text] : [textFields.text, textFields.chunks];
   const given = fields[used.json] ?? undefined;
-  const texts = isList ? parseChunks(given, limits, found) : parseText(given, limits, found);
+  const texts = isList ? parseChunks(given, limits, found) : checkText(used.json, given, limits.charsMax, found);
   if (isGiven(fields[other.json])) {
     const message = `method ${isList ? 'streaming' : 'rest'} takes ${used.json}; leave out ${other.json}`;
     found.add(other.json, 'conflict', message);
   }
   return texts;
-}
-
-function parseText(given: unknown, { charsMax }: TextLimits, found: Violations): string[] {
-  if (given !== undefined) return checkText('text', given, charsMax, found);
-  found.add('text', 'required', 'give the text to speak');
-  return [];
 }
 
 function parseChunks(given: unknown, limits: TextLimits, found: Violations): string[] {
@@ -160,7 +147,8 @@ function parseChunks(given: unknown, limits: TextLimits, found: Violations): str
 /** The value as a list of one text; violations are reported. */
 function checkText(field: string, value: unknown, charsMax: number, found: Violations): string[] {
   if (typeof value !== 'string') {
-    found.add(field, 'type', 'must be a string');
+    if (value === undefined) found.add(field, 'required', 'give the text to speak');
+    else found.add(field, 'type', 'must be a string');
     return [];
   }
   if (!value.isWellFormed()) found.add(field, 'encoding', 'holds half of a surrogate pair; send valid Unicode');

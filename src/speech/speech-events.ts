@@ -1,4 +1,4 @@
-// What leaves the heart: the events of a stream, and the bytes gathered into pieces of a sensible size. The first piece
+// What speech yields: the events of a stream, and the bytes gathered into pieces of a sensible size. The first piece
 // leaves at once, with the info before it; later ones wait for a few kilobytes or the end of a segment.
 import type { FormatName } from '../audio/formats.ts';
 import type { Voice } from '../engines/engine.ts';
@@ -11,7 +11,7 @@ export interface SpeechInfo {
   voice: Voice;
   /** Who of which engine it is spoken by. */
   speaker: Voice;
-  /** Aborts when the voice may not be heard any more; absent for one that cannot end. */
+  /** Aborts when the voice may not be used any more; absent for one that cannot end. */
   ended?: AbortSignal | undefined;
   format: FormatName;
   contentType: string;

@@ -24,7 +24,7 @@ export interface Speech {
   speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   /** Plans and speaks. */
   streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
-  /** How long until the engine of a binding may be asked again; 0 for now. */
+  /** How long until the engine of a binding may be called again; 0 for now. */
   restMs(binding: Binding): number;
 }
 
@@ -60,7 +60,7 @@ export function createSpeech({ voices, slots, guards: guardOf = createEngineGuar
     }
   }
 
-  /** With the best engine that can; with the next one where that fails before anything is heard. */
+  /** With the best engine that can; with the next one where that fails before any sound. */
   async function* speakPlans({ bindings, planFor }: PlannedSpeech, callerId: string, signal: AbortSignal) {
     const inTurn = bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)));
     for (const [i, binding] of inTurn.entries()) {
@@ -90,7 +90,7 @@ export function createSpeech({ voices, slots, guards: guardOf = createEngineGuar
 
 const isOfEngine = (error: unknown): boolean => error instanceof Failure && error.reason.startsWith('engine_');
 
-/** By whom, for whom, until when. */
+/** By which engine, for which caller, until when. */
 interface Speaking {
   guard: EngineGuard;
   callerId: string;
@@ -115,7 +115,7 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
       const { chunkIndex, cut, endsChunk } = begun.cut;
       const last = cut?.spans.at(-1);
       at = { chunkIndex, chunkCharsBegun: last ? last.offset + last.length : chunkChars[chunkIndex]! };
-      for await (const bytes of sound.hear(begun)) {
+      for await (const bytes of sound.encode(begun)) {
         yield* events.put(bytes, at, false);
         await yieldTurn();
         signal.throwIfAborted();
@@ -125,13 +125,8 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
       if (words) yield* events.pass(words);
       if (endsChunk) {
         const endSeconds = sound.seconds;
-        yield* events.pass({
-          type: 'chunk_done',
-          chunkIndex,
-          chars: chunkChars[chunkIndex]!,
-          startSeconds,
-          endSeconds,
-        });
+        const chars = chunkChars[chunkIndex]!;
+        yield* events.pass({ type: 'chunk_done', chunkIndex, chars, startSeconds, endSeconds });
         startSeconds = endSeconds;
       }
     }

@@ -1,13 +1,13 @@
-// The voices there are: those that engines bring, and those that are kept here under names of their own, each spoken by
-// the engines it is bound to, in order of preference. What is kept goes before what an engine brings under the same id.
-// A request finds its voice once and stays with what it found, whatever is changed meanwhile.
+// The voices on offer: those of engines, and stored voices, each bound to the engines that speak it, in order of preference.
+// A stored voice replaces an engine's voice of the same id. A request finds its voice once and uses what it found, whatever
+// changes meanwhile.
 import type { Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { Caller } from './request.ts';
 
 export type VoiceStatus = 'pending' | 'ready' | 'failed' | 'disabled' | 'consent_revoked';
 
-/** A voice that is kept here, as the heart needs it. */
+/** A stored voice, as far as speech needs it. */
 export interface StoredVoice {
   voiceId: string;
   name: string;
@@ -23,16 +23,16 @@ export interface StoredVoice {
   consent: VoiceConsent | undefined;
   createdAt: Date;
   updatedAt: Date;
-  /** Aborts with a Failure when nobody may hear it any more. */
+  /** Aborts with a Failure when the voice may not be used any more. */
   ended: AbortSignal;
 }
 
-/** Who speaks a kept voice: a voice of an engine's own, or a clone. */
+/** What speaks a stored voice: a voice of an engine's own, or a clone. */
 export type StoredBinding =
   | { engine: string; speakerId: string }
   | { engine: string; gainDb: number; languageCodes: readonly string[]; openClone(): Promise<Uint8Array> };
 
-/** What is told of a person's consent. */
+/** A person's consent. */
 export interface VoiceConsent {
   speakerName: string;
   statement: string;
@@ -48,7 +48,7 @@ export interface VoiceConsent {
 /** A way to speak a voice. */
 export interface Binding {
   engine: Engine;
-  /** Whom the engine is told to speak as. */
+  /** The voice that the engine is given. */
   speaker: Voice;
   /** What the engine's clone is spoken from, where the speaker is one. */
   openClone?: () => Promise<Uint8Array>;
@@ -123,7 +123,7 @@ function checkIds(engines: readonly Engine[]): void {
   }
 }
 
-function offer(engines: readonly Engine[], kept: readonly StoredVoice[]): Map<string, OfferedVoice> {
+function offer(engines: readonly Engine[], stored: readonly StoredVoice[]): Map<string, OfferedVoice> {
   const offered = new Map<string, OfferedVoice>();
   for (const engine of engines) {
     for (const voice of engine.voices) {
@@ -132,11 +132,11 @@ function offer(engines: readonly Engine[], kept: readonly StoredVoice[]): Map<st
       offered.set(voice.voiceId, { voice, status: 'ready', bindings: [{ engine, speaker: voice }], kept: undefined });
     }
   }
-  for (const voice of kept) offered.set(voice.voiceId, offerKept(engines, voice));
+  for (const voice of stored) offered.set(voice.voiceId, offerStored(engines, voice));
   return offered;
 }
 
-function offerKept(engines: readonly Engine[], kept: StoredVoice): OfferedVoice {
+function offerStored(engines: readonly Engine[], kept: StoredVoice): OfferedVoice {
   const { voiceId, name, description, kind, status, languageCodes, labels, version } = kept;
   const [first] = kept.bindings;
   const voice = { voiceId, name, description, kind, languageCodes, labels, version, gainDb: 0 };
@@ -168,9 +168,9 @@ export function voicesFor(voices: Voices, { voiceIds }: Caller): Voices {
 
 /** Whether the voice speaks the language: RFC 4647 filtering, and a bare language stands for all its regions. */
 export function isSpokenBy({ languageCodes }: Pick<Voice, 'languageCodes'>, languageCode: string): boolean {
-  const asked = languageCode.toLowerCase();
+  const wanted = languageCode.toLowerCase();
   return languageCodes.some((range) => {
     const code = range.toLowerCase();
-    return code === asked || asked.startsWith(`${code}-`) || code.startsWith(`${asked}-`);
+    return code === wanted || wanted.startsWith(`${code}-`) || code.startsWith(`${wanted}-`);
   });
 }

@@ -13,7 +13,7 @@ export interface TimedWord {
   endSeconds: number;
 }
 
-/** A segment's place in the sound of its request. */
+/** Where a segment is in the sound of its request. */
 export interface Placement {
   startSeconds: number;
   endSeconds: number;
@@ -59,7 +59,7 @@ export const timed = (
   endSeconds: roundToMs(endSeconds),
 });
 
-/** Times are told to the millisecond. */
+/** Times are reported to the millisecond. */
 const roundToMs = (seconds: number) => Math.round(seconds * 1000) / 1000;
 
 const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);
@@ -74,7 +74,7 @@ export function createWordAt(text: string): WordAt {
     return index;
   };
   return (offset, length) => {
-    // A word that is divided over segments is asked for again and again.
+    // A word that is divided over segments is looked up again and again.
     if (last.offset === offset && last.length === length) return last.found;
     if (offset < passed) index = passed = 0;
     last = { offset, length, found: text.slice(walk(offset), walk(offset + length)) };

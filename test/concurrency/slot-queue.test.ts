@@ -1,11 +1,11 @@
 // The queue for slots: the order of admission, and how a wait ends. What quotas and limits make of it, their tests hold.
 import { expect, test } from 'vitest';
-import { createSlotQueue, SlotTimeout } from '../../src/concurrency/slot-queue.ts';
+import { SlotQueue, SlotTimeout } from '../../src/concurrency/slot-queue.ts';
 
 const { signal } = new AbortController();
 
 test('urgent requests are first, then owners take turns, each in the order of its requests', async () => {
-  const queue = createSlotQueue({ slotsMax: 1 });
+  const queue = new SlotQueue({ slotsMax: 1 });
   const order: string[] = [];
   const release = await queue.take({ signal });
   const take = async (name: string, isUrgent = false) => {
@@ -21,7 +21,7 @@ test('urgent requests are first, then owners take turns, each in the order of it
 });
 
 test('a wait ends with an abort or a timeout, and leaves nothing behind', async () => {
-  const queue = createSlotQueue({ slotsMax: 1 });
+  const queue = new SlotQueue({ slotsMax: 1 });
   const release = await queue.take({ signal });
   const leaving = new AbortController();
   const left = queue.take({ signal: leaving.signal });
@@ -35,7 +35,7 @@ test('a wait ends with an abort or a timeout, and leaves nothing behind', async 
 });
 
 test('each request may have a limit of its own, and nobody overtakes the first', async () => {
-  const queue = createSlotQueue();
+  const queue = new SlotQueue();
   const one = await queue.take({ signal, slotsMax: 1 });
   const two = await queue.take({ signal, slotsMax: 2 });
   const order: string[] = [];
@@ -53,7 +53,7 @@ test('each request may have a limit of its own, and nobody overtakes the first',
 
 test('a delay from outside is waited for, and one without an end until somebody calls', async () => {
   let untilMs = performance.now() + 30;
-  const queue = createSlotQueue({ delayMs: () => untilMs - performance.now() });
+  const queue = new SlotQueue({ delayMs: () => untilMs - performance.now() });
   await queue.take({ signal });
   expect(performance.now()).toBeGreaterThanOrEqual(untilMs);
   untilMs = Infinity;

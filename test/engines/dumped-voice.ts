@@ -1,7 +1,6 @@
 // A voice file such as an operator brings: flite writes its own slt out as one when asked to.
-import { compileWasm } from '../../src/engines/flite/flite-wasm.ts';
+import { compileWasm, type WasmMemory, webAssembly } from '../../src/engines/flite/flite-wasm.ts';
 import { fileOf, ProgramExit, WasiHost } from '../../src/engines/flite/wasi.ts';
-import { type WasmMemory, webAssembly } from '../../src/engines/flite/web-assembly.ts';
 
 export async function dumpVoice(): Promise<Buffer> {
   const host = new WasiHost();

@@ -2,23 +2,23 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
-import { type JobOptions, ThreadPool, type ThreadPoolOptions } from '../../src/engines/flite/thread-pool.ts';
+import { ThreadPool, type ThreadPoolOptions } from '../../src/engines/flite/thread-pool.ts';
 import { counts, type FaultyTask } from './faulty-thread.ts';
 import { guardWork } from './guarded-work.ts';
 
 const thread = new URL('./faulty-thread.ts', import.meta.url);
 let pool: ThreadPool<FaultyTask, string>;
-let work: ReturnType<typeof guardWork<JobOptions<FaultyTask>, string>>;
+let work: ReturnType<typeof guardWork<FaultyTask, string>>;
 let shared: Int32Array;
 
-const open = (threadsMax: number, options: Partial<ThreadPoolOptions> = {}) => {
+const open = (threadsMax: number, options: Partial<ThreadPoolOptions> = {}, firstSoundMsMax = 30_000) => {
   shared = new Int32Array(new SharedArrayBuffer(8));
   pool = new ThreadPool({ file: thread, data: Promise.resolve(shared), threadsMax, ...options });
-  const run = (job: JobOptions<FaultyTask>, signal: AbortSignal) => pool.run(job, signal);
-  work = guardWork({ run, capabilities: { segmentsSpokenMax: threadsMax } });
+  const run = (task: FaultyTask, signal: AbortSignal) => pool.run(task, signal);
+  work = guardWork({ run, capabilities: { segmentsSpokenMax: threadsMax, firstSoundMsMax } });
 };
-const run = (task: FaultyTask, { urgent = false, timeoutMs = 30_000, signal = new AbortController().signal } = {}) =>
-  Array.fromAsync(work({ task, timeoutMs }, signal, urgent));
+const run = (task: FaultyTask, { urgent = false, signal = new AbortController().signal } = {}) =>
+  Array.fromAsync(work(task, signal, urgent));
 const reasonOf = (work: Promise<unknown>) =>
   work.then(
     () => 'none',
@@ -75,7 +75,7 @@ test('a thread that throws between jobs is replaced', async () => {
 test('a thread that dies after its job was heard fails it: nothing is said twice', async () => {
   open(1);
   const heard: string[] = [];
-  const pieces = work({ task: { does: 'exit', pieces: ['once'] }, timeoutMs: 30_000 }, new AbortController().signal);
+  const pieces = work({ does: 'exit', pieces: ['once'] }, new AbortController().signal);
   const reading = (async () => {
     for await (const piece of pieces) heard.push(piece);
   })();
@@ -95,21 +95,23 @@ test('a job that fails is not tried again, and its thread goes on', async () => 
   expect(await run({ does: 'end', pieces: ['{thread}'] })).toEqual([before]);
 });
 
-test('a thread that hangs is ended, its job tried once more, and then it is a timeout', async () => {
-  open(2);
+test('a thread that hangs is a timeout and is ended, and the next job gets another', async () => {
+  open(2, {}, 600);
   const others = [run({ does: 'end', pieces: ['a'] }), run({ does: 'end', pieces: ['b'] })];
-  expect(await run({ does: 'hang', times: 1 }, { timeoutMs: 600 })).toEqual([]);
+  expect(await reasonOf(run({ does: 'hang' }))).toBe('engine_timeout');
   expect(await Promise.all(others)).toEqual([['a'], ['b']]);
-  expect(await reasonOf(run({ does: 'hang' }, { timeoutMs: 600 }))).toBe('engine_timeout');
+  expect(await run({ does: 'end', pieces: ['next'] })).toEqual(['next']);
   await isStill();
 });
 
 test('the time that a job may take does not run while it waits', async () => {
-  open(1);
-  const first = run({ does: 'listen' }, { timeoutMs: 30_000, signal: AbortSignal.timeout(900) });
-  const second = run({ does: 'end', pieces: ['done'] }, { timeoutMs: 700 });
+  open(1, { stopMsMax: 20_000 }, 2_000);
+  const first = run({ does: 'listen' }, { signal: AbortSignal.timeout(1_300) });
+  const second = run({ does: 'listen' }, { signal: AbortSignal.timeout(2_600) });
+  const third = run({ does: 'end', pieces: ['done'] });
   await expect(first).rejects.toMatchObject({ name: 'TimeoutError' });
-  expect(await second).toEqual(['done']);
+  await expect(second).rejects.toMatchObject({ name: 'TimeoutError' });
+  expect(await third).toEqual(['done']);
 });
 
 test('a waiting job that is aborted leaves the line and is never begun', async () => {
@@ -131,7 +133,7 @@ test('a job at work that listens stops when aborted, and its thread lives on', a
   open(1, { stopMsMax: 20_000 });
   const [before] = await run({ does: 'end', pieces: ['{thread}'] });
   const abort = new AbortController();
-  const pieces = work({ task: { does: 'listen', pieces: ['a'] }, timeoutMs: 30_000 }, abort.signal);
+  const pieces = work({ does: 'listen', pieces: ['a'] }, abort.signal);
   expect(await pieces.next()).toEqual({ value: 'a', done: false });
   abort.abort('enough');
   await expect(pieces.next()).rejects.toBe('enough');
@@ -142,7 +144,7 @@ test('a job at work that listens stops when aborted, and its thread lives on', a
 test('a job at work that does not listen is ended with its thread, and another takes its place', async () => {
   open(1);
   const abort = new AbortController();
-  const pieces = work({ task: { does: 'hang', pieces: ['{thread}'] }, timeoutMs: 30_000 }, abort.signal);
+  const pieces = work({ does: 'hang', pieces: ['{thread}'] }, abort.signal);
   const { value: before } = await pieces.next();
   abort.abort('enough');
   await expect(pieces.next()).rejects.toBe('enough');
@@ -154,7 +156,7 @@ test('a job at work that does not listen is ended with its thread, and another t
 test('a reader who leaves ends the job', async () => {
   open(1);
   const task: FaultyTask = { does: 'hang', pieces: ['a'] };
-  for await (const _ of work({ task, timeoutMs: 30_000 }, new AbortController().signal)) break;
+  for await (const _ of work(task, new AbortController().signal)) break;
   await isStill();
   expect(await run({ does: 'end', pieces: ['next'] })).toEqual(['next']);
 });
@@ -186,8 +188,8 @@ test('jobs and closing keep the process alive, and idle threads do not', async (
     const { ThreadPool } = await import(${JSON.stringify(poolFile.href)});
     const data = Promise.resolve(new Int32Array(new SharedArrayBuffer(8)));
     const pool = new ThreadPool({ file: new URL(${JSON.stringify(thread.href)}), data, threadsMax: 1 });
-    const job = { task: { does: 'end', pieces: ['spoken'] }, timeoutMs: 30000 };
-    for await (const piece of pool.run(job, new AbortController().signal)) console.log(piece);
+    const task = { does: 'end', pieces: ['spoken'] };
+    for await (const piece of pool.run(task, new AbortController().signal)) console.log(piece);
     if (process.argv[1] === 'close') await pool.close().then(() => console.log('closed'));
   })()`;
   const output = async (...args: string[]) =>

@@ -5,7 +5,7 @@ import { inspect, promisify } from 'node:util';
 import { status as code } from '@grpc/grpc-js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { CloneSample, Engine, Segment } from '../../src/engines/engine.ts';
-import { openGoogle } from '../../src/engines/google/google-engine.ts';
+import { openGoogle } from '../../src/engines/google/google.ts';
 import { Failure } from '../../src/errors.ts';
 import { type GoogleTrouble, openGoogleServer } from './google-server.ts';
 
@@ -142,7 +142,7 @@ describe('the cloning key is told to nobody', () => {
   test('when Google’s client is told to log all that it does', async () => {
     const { endpoint, keys, calls } = await openGoogleServer();
     keys.add(key);
-    const source = join(import.meta.dirname, '../../src/engines/google/google-engine.ts');
+    const source = join(import.meta.dirname, '../../src/engines/google/google.ts');
     const script = `
       const { openGoogle } = await import(${JSON.stringify(source)});
       const engine = await openGoogle({ credentials: '', endpoint: '${endpoint}', voices: [],

@@ -2,7 +2,7 @@
 import { status as code } from '@grpc/grpc-js';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
-import { type GoogleOptions, openGoogle } from '../../src/engines/google/google-engine.ts';
+import { type GoogleOptions, openGoogle } from '../../src/engines/google/google.ts';
 import { Failure } from '../../src/errors.ts';
 import { runEngine } from '../../src/speech/engine-run.ts';
 import { engineConformance } from '../conformance/engine.ts';

@@ -1,11 +1,11 @@
 // The breaker: closed while things go well, open after five failures in a row, half open for one to try it out. Counted
 // and dated by a clock of the test's own.
 import { expect, test } from 'vitest';
-import { createCircuitBreaker } from '../../src/speech/circuit-breaker.ts';
+import { CircuitBreaker } from '../../src/speech/circuit-breaker.ts';
 
 function openBreaker() {
   const clock = { nowMs: 1_000 };
-  const breaker = createCircuitBreaker(() => clock.nowMs);
+  const breaker = new CircuitBreaker(() => clock.nowMs);
   const fail = (times: number) => {
     for (let i = 0; i < times; i++) breaker.begin().failed();
   };
@@ -16,7 +16,7 @@ const unavailable = expect.objectContaining({ reason: 'engine_unavailable' });
 test('opens after five failures in a row, and says for how long', () => {
   const { breaker, fail } = openBreaker();
   fail(4);
-  breaker.begin().wentWell();
+  breaker.begin().succeeded();
   fail(4);
   expect(breaker.state).toBe('closed');
   fail(1);
@@ -36,18 +36,18 @@ test('lets one try it out, which closes it or opens it for twice as long', () =>
   first.failed();
   expect(breaker.restMs()).toBeGreaterThan(3_000);
   clock.nowMs += 4_000;
-  breaker.begin().wentWell();
+  breaker.begin().succeeded();
   expect(breaker.state).toBe('closed');
-  breaker.begin().wentWell();
+  breaker.begin().succeeded();
 });
 
 test('one who leaves while trying it out leaves the try to the next', () => {
   const { breaker, clock, fail } = openBreaker();
   fail(5);
   clock.nowMs += 2_000;
-  breaker.begin().calledOff();
+  breaker.begin().cancelled();
   expect(breaker.restMs()).toBe(0);
-  breaker.begin().wentWell();
+  breaker.begin().succeeded();
   expect(breaker.state).toBe('closed');
 });
 
@@ -55,7 +55,7 @@ test('what was begun before it opened neither closes it nor counts again', () =>
   const { breaker, clock, fail } = openBreaker();
   const [good, bad] = [breaker.begin(), breaker.begin()];
   fail(5);
-  good.wentWell();
+  good.succeeded();
   expect(breaker.state).toBe('open');
   clock.nowMs += 2_000;
   bad.failed();

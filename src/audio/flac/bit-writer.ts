@@ -10,10 +10,6 @@ export class BitWriter {
   #waiting = 0;
   #waitingBits = 0;
 
-  get bitCount(): number {
-    return this.#length * 8 + this.#waitingBits;
-  }
-
   /** The lowest `width` bits of `value`: 0 to 24 of them. */
   put(value: number, width: number): void {
     this.#waiting = (this.#waiting << width) | (value & ((1 << width) - 1));
@@ -24,17 +20,14 @@ export class BitWriter {
     }
   }
 
-  putZeros(count: number): void {
-    for (let left = count; left > 0; left -= widthMax) this.put(0, Math.min(left, widthMax));
-  }
-
   /** A Rice code: the quotient by 2^parameter as that many zeros, a one, and the remainder. */
   putRice(value: number, parameter: number): void {
     const zeros = value >>> parameter;
     const rest = (1 << parameter) | (value & ((1 << parameter) - 1));
-    const isShort = zeros + 1 + parameter <= widthMax;
-    if (!isShort) this.putZeros(zeros);
-    this.put(rest, isShort ? zeros + 1 + parameter : parameter + 1);
+    const width = zeros + 1 + parameter;
+    const isShort = width <= widthMax;
+    for (let left = isShort ? 0 : zeros; left > 0; left -= widthMax) this.put(0, Math.min(left, widthMax));
+    this.put(rest, isShort ? width : parameter + 1);
   }
 
   /** Fills the last byte with zeros. */

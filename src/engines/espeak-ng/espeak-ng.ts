@@ -3,11 +3,9 @@
 // WAV on stdout, with as many runs at once as there are cores.
 import { availableParallelism } from 'node:os';
 import { Failure, toFailure } from '../../errors.ts';
-import type { Engine, EngineReport, Segment, SpokenPcm } from '../engine.ts';
-import { defineEngine } from '../engine.ts';
+import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
 import { wavPcm } from '../pcm-stream.ts';
-import type { EspeakVoice } from './espeak-voices.ts';
-import { parseEspeakVoices } from './espeak-voices.ts';
+import { type EspeakVoice, parseEspeakVoices } from './espeak-voices.ts';
 import { startProgram } from './program-run.ts';
 
 export interface EspeakNgOptions {

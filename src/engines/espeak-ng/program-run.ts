@@ -3,7 +3,7 @@
 // - at most `bufferedBytesMax` are buffered for a reader that has stopped, and then the program blocks;
 // - a program that keeps its reader waiting for longer than `waitMsMax` in all is killed, with all processes it started;
 // - the beginning of its stderr goes into the cause of the failure, and nowhere else.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { PassThrough, pipeline } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../../errors.ts';
@@ -20,18 +20,6 @@ export interface ProgramOptions {
   waitMsMax: number;
 }
 
-export interface ProgramRun {
-  /** What it writes, to be read once. Throws `engine_error` or `engine_timeout` unless the program exits with 0. */
-  output(): AsyncGenerator<Buffer>;
-  /** Kills the program; fulfilled when it has exited. */
-  kill(): Promise<void>;
-}
-
-const environment = (): NodeJS.ProcessEnv => {
-  const { PATH, HOME, ESPEAK_DATA_PATH } = process.env;
-  return { PATH, HOME, ESPEAK_DATA_PATH };
-};
-
 /** A process group lasts as long as any of its processes, and its number is not reused before. */
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return;
@@ -42,18 +30,10 @@ function killGroup(pid: number | undefined): void {
   }
 }
 
-/** Resolves when the program has exited, with all processes that it started, or could not be started. */
-const exited = (child: ChildProcess) =>
-  new Promise<void>((resolve) => {
-    child.once('error', () => resolve());
-    child.once('exit', () => {
-      killGroup(child.pid);
-      resolve();
-    });
-  });
-
-export function startProgram({ program, args, input, waitMsMax }: ProgramOptions): ProgramRun {
-  const child = spawn(program, args, { detached: true, env: environment(), stdio: 'pipe' });
+export function startProgram({ program, args, input, waitMsMax }: ProgramOptions) {
+  const { PATH, HOME, ESPEAK_DATA_PATH } = process.env;
+  const env = { PATH, HOME, ESPEAK_DATA_PATH };
+  const child = spawn(program, args, { detached: true, env, stdio: 'pipe' });
   let unstarted: Error | undefined;
   child.once('error', (error) => {
     unstarted = error;
@@ -72,7 +52,13 @@ export function startProgram({ program, args, input, waitMsMax }: ProgramOptions
   buffered.on('error', () => {});
   pipeline(child.stdout, buffered, () => {});
 
-  const gone = exited(child);
+  const gone = new Promise<void>((resolve) => {
+    child.once('error', () => resolve());
+    child.once('exit', () => {
+      killGroup(child.pid);
+      resolve();
+    });
+  });
   const closed = new Promise((resolve) => child.once('close', resolve));
   const isGone = (): boolean => unstarted !== undefined || child.exitCode !== null || child.signalCode !== null;
 
@@ -82,6 +68,7 @@ export function startProgram({ program, args, input, waitMsMax }: ProgramOptions
     return new Error(`${program} ended with ${child.signalCode ?? child.exitCode}: ${stderr}`);
   };
 
+  /** Kills the program; fulfilled when it has exited. */
   const kill = async (): Promise<void> => {
     if (!isGone()) killGroup(child.pid);
     buffered.destroy(new Error(`${program} was ended`));
@@ -91,34 +78,47 @@ export function startProgram({ program, args, input, waitMsMax }: ProgramOptions
     child.stderr.destroy();
   };
 
+  /** What it writes, to be read once. Throws `engine_error` or `engine_timeout` unless the program exits with 0. */
   async function* output(): AsyncGenerator<Buffer> {
     const chunks: AsyncIterator<Buffer> = buffered[Symbol.asyncIterator]();
-    let late = false;
-    let waitedMs = 0;
-    const waitFor = async <T>(work: Promise<T>): Promise<T> => {
-      const since = performance.now();
-      const timer = setTimeout(() => {
-        late = true;
-        void kill();
-      }, waitMsMax - waitedMs);
-      try {
-        return await work;
-      } finally {
-        clearTimeout(timer);
-        waitedMs += performance.now() - since;
-      }
-    };
+    const limit = createWaitLimit(waitMsMax, () => void kill());
     try {
-      for (let next = await waitFor(chunks.next()); !next.done; next = await waitFor(chunks.next())) yield next.value;
-      await waitFor(gone);
+      for (let next = await limit.wait(chunks.next()); !next.done; next = await limit.wait(chunks.next()))
+        yield next.value;
+      await limit.wait(gone);
       if (fault()) throw fault();
     } catch (error) {
       await kill();
-      throw new Failure(late ? 'engine_timeout' : 'engine_error', {}, fault() ?? error);
+      throw new Failure(limit.isOver ? 'engine_timeout' : 'engine_error', {}, fault() ?? error);
     } finally {
       await kill();
     }
   }
 
   return { output, kill };
+}
+
+/** Limits how long a reader waits in all. */
+function createWaitLimit(msMax: number, onOver: () => void) {
+  let leftMs = msMax;
+  let isOver = false;
+  return {
+    get isOver(): boolean {
+      return isOver;
+    },
+    async wait<T>(work: Promise<T>): Promise<T> {
+      const sinceMs = performance.now();
+      const end = () => {
+        isOver = true;
+        onOver();
+      };
+      const timer = setTimeout(end, Math.max(0, leftMs));
+      try {
+        return await work;
+      } finally {
+        clearTimeout(timer);
+        leftMs -= performance.now() - sinceMs;
+      }
+    },
+  };
 }

@@ -3,9 +3,9 @@
 // It writes a WAV header of 44 bytes, then for each utterance opens out.wav again, patches the header and appends samples.
 // One instance is used again and again: before each run its memory is put back as it was at birth, so that a run depends
 // on nothing but its own input. After a trap, an exit or an exception the instance is thrown away.
-
+import { join } from '../../audio/join.ts';
+import { type WasmMemory, type WasmModule, webAssembly } from './flite-wasm.ts';
 import { fileOf, ProgramExit, type WasiFile, WasiHost } from './wasi.ts';
-import { type WasmMemory, type WasmModule, webAssembly } from './web-assembly.ts';
 
 /**
  * The linker's .rodata in the one build that flite-wasm.ts lets through: 17 of its 17.2 MB, the voices and the
@@ -14,8 +14,8 @@ import { type WasmMemory, type WasmModule, webAssembly } from './web-assembly.ts
 const readOnly = { from: 1024, to: 17_087_080 };
 /** The stack lies just above, growing down: one that runs over shows here first. */
 const tripwireBytes = 64 * 2 ** 10;
-/** wasm memory never shrinks: an instance that has grown past this is not kept. */
-const keptMemoryBytesMax = 64 * 2 ** 20;
+/** wasm memory never shrinks: an instance that has grown past this is not used again. */
+const reusedMemoryBytesMax = 64 * 2 ** 20;
 const wavHeaderBytes = 44;
 const complaintCharsMax = 500;
 
@@ -49,7 +49,7 @@ export class FliteProgram {
     const instance = this.#instance ?? new Instance(this.#module);
     this.#instance = undefined;
     instance.run(run);
-    if (instance.memoryBytes <= keptMemoryBytesMax) this.#instance = instance;
+    if (instance.memoryBytes <= reusedMemoryBytesMax) this.#instance = instance;
   }
 }
 
@@ -76,13 +76,12 @@ class Instance {
   }
 
   run(run: FliteRun): void {
-    const lines = new Lines(run.onLine ?? (() => {}));
     let complaint = '';
     this.#reset();
     this.#host.enter(this.#memory, {
       args: ['flite', ...run.args, '-f', 'in.txt', '-o', 'out.wav'],
       file: filesOf(run),
-      onOutput: (bytes) => lines.take(bytes),
+      onOutput: toLines(run.onLine ?? (() => {})),
       onError: (bytes) => {
         complaint = (complaint + Buffer.from(bytes).toString('latin1')).slice(0, complaintCharsMax);
       },
@@ -106,78 +105,54 @@ class Instance {
 }
 
 function filesOf(run: FliteRun): (path: string) => WasiFile | undefined {
-  const sound = new WavFile(run.onSound ?? (() => {}));
+  const sound = wavFile(run.onSound ?? (() => {}));
   // Without a line end, flite forgets a last sentence of one word: "Are you there? Yes."
   const text = fileOf(Buffer.from(`${run.text}\n`, 'latin1'));
   return (path) => {
     if (path === 'in.txt') return text;
     if (path === 'out.wav') return sound;
     const bytes = run.files?.get(path);
-    return bytes && wholeFileOf(bytes, path);
-  };
-}
-
-/** A file that is never read past its end unless some of it is missing. */
-function wholeFileOf(bytes: Uint8Array, path: string): WasiFile {
-  const file = fileOf(bytes);
-  return {
-    ...file,
-    read(at, into) {
+    if (!bytes) return undefined;
+    const file = fileOf(bytes);
+    const read: WasiFile['read'] = (at, into) => {
+      // A file is never read past its end unless some of it is missing.
       if (at >= bytes.length && into.length > 0) throw new Error(`${path} ends too soon`);
       return file.read(at, into);
-    },
+    };
+    return { ...file, read };
   };
 }
 
 /** out.wav as flite writes it. An utterance is whole when the file is closed; only then is the header's rate true. */
-class WavFile implements WasiFile {
-  readonly #header = new Uint8Array(wavHeaderBytes);
-  readonly #onSound: (samples: Int16Array, sampleRateHz: number) => void;
-  #size = 0;
-  #unheard: Uint8Array[] = [];
-
-  constructor(onSound: (samples: Int16Array, sampleRateHz: number) => void) {
-    this.#onSound = onSound;
-  }
-
-  size(): number {
-    return this.#size;
-  }
-
-  read(at: number, into: Uint8Array): number {
-    const part = this.#header.subarray(at, at + into.length);
-    into.set(part);
-    return part.length;
-  }
-
-  write(at: number, bytes: Uint8Array): void {
-    const header = bytes.subarray(0, Math.max(0, wavHeaderBytes - at));
-    this.#header.set(header, Math.min(at, wavHeaderBytes));
-    this.#size = Math.max(this.#size, at + bytes.length);
-    if (bytes.length > header.length) this.#unheard.push(bytes.slice(header.length));
-  }
-
-  close(): void {
-    const [bytes, ...more] = this.#unheard;
-    this.#unheard = [];
-    if (bytes === undefined) return;
-    const whole = more.length === 0 ? bytes : new Uint8Array(Buffer.concat([bytes, ...more]));
-    this.#onSound(new Int16Array(whole.buffer), new DataView(this.#header.buffer).getUint32(24, true));
-  }
+function wavFile(onSound: (samples: Int16Array, sampleRateHz: number) => void): WasiFile {
+  const header = new Uint8Array(wavHeaderBytes);
+  let size = 0;
+  let pending: Uint8Array[] = [];
+  return {
+    size: () => size,
+    read: fileOf(header).read,
+    write(at, bytes) {
+      const head = bytes.subarray(0, Math.max(0, wavHeaderBytes - at));
+      header.set(head, Math.min(at, wavHeaderBytes));
+      size = Math.max(size, at + bytes.length);
+      if (bytes.length > head.length) pending.push(bytes.slice(head.length));
+    },
+    close() {
+      const [bytes, ...more] = pending;
+      pending = [];
+      if (bytes === undefined) return;
+      const whole = more.length === 0 ? bytes : join(Uint8Array, [bytes, ...more]);
+      onSound(new Int16Array(whole.buffer), new DataView(header.buffer).getUint32(24, true));
+    },
+  };
 }
 
 /** Joins printed bytes into lines. */
-class Lines {
-  readonly #onLine: (line: string) => void;
-  #rest = '';
-
-  constructor(onLine: (line: string) => void) {
-    this.#onLine = onLine;
-  }
-
-  take(bytes: Uint8Array): void {
-    const lines = (this.#rest + Buffer.from(bytes).toString('latin1')).split('\n');
-    this.#rest = lines.pop()!;
-    for (const line of lines) this.#onLine(line.trim());
-  }
+function toLines(onLine: (line: string) => void): (bytes: Uint8Array) => void {
+  let rest = '';
+  return (bytes) => {
+    const lines = (rest + Buffer.from(bytes).toString('latin1')).split('\n');
+    rest = lines.pop()!;
+    for (const line of lines) onLine(line.trim());
+  };
 }

@@ -5,8 +5,8 @@ import { secondsOf } from '../../audio/pcm.ts';
 import type { SpokenPcm, WordTime } from '../engine.ts';
 import { FliteProgram } from './flite-program.ts';
 import type { SpokenToken } from './flite-text.ts';
+import type { WasmModule } from './flite-wasm.ts';
 import { type JobControl, serveJobs } from './thread-work.ts';
-import type { WasmModule } from './web-assembly.ts';
 import { WordPhones } from './word-phones.ts';
 import { type ExpectedWord, parsePhones, timeWords } from './word-times.ts';
 
@@ -43,16 +43,21 @@ serveJobs<FliteThreadData, FliteTask, SpokenPcm>(({ module, voiceFiles: files })
       const words = timings ? toExpectedWords(part, wordPhones) : undefined;
       const run = { args: words ? [...args, '-psdur'] : args, text: part.map(({ spoken }) => spoken).join(' '), files };
       const speak = () => {
-        const timer = words && new UtteranceTimer(words);
+        let wordsLeft = words ?? [];
+        let times: WordTime[] = [];
         program.run({
           ...run,
-          onLine: (line) => timer?.addLine(line),
-          onSound(samples, heardRateHz) {
+          onLine(line) {
+            times = timeWords(wordsLeft, parsePhones(line));
+            wordsLeft = wordsLeft.slice(times.length);
+          },
+          onSound(samples, spokenRateHz) {
             if (control.isCancelled()) throw new Cancelled();
-            if (heardRateHz !== (sampleRateHz ?? heardRateHz)) throw new Error('flite spoke with another voice');
-            const pcm = { samples, sampleRateHz: heardRateHz };
-            sendPieces(timer ? { ...pcm, words: timer.timesFrom(seconds, secondsOf(pcm)) } : pcm, control);
-            seconds += secondsOf(pcm);
+            if (spokenRateHz !== (sampleRateHz ?? spokenRateHz)) throw new Error('flite spoke with another voice');
+            const pcm = { samples, sampleRateHz: spokenRateHz };
+            const length = secondsOf(pcm);
+            sendPieces(words ? { ...pcm, words: toSegmentTimes(times, seconds, length) } : pcm, control);
+            seconds += length;
           },
         });
       };
@@ -67,30 +72,13 @@ serveJobs<FliteThreadData, FliteTask, SpokenPcm>(({ module, voiceFiles: files })
   };
 });
 
-/** Times the words of a part, an utterance after the other. */
-class UtteranceTimer {
-  #words: readonly ExpectedWord[];
-  #times: readonly WordTime[] = [];
-
-  constructor(words: readonly ExpectedWord[]) {
-    this.#words = words;
-  }
-
-  /** Takes the phones of the next utterance. */
-  addLine(line: string): void {
-    this.#times = timeWords(this.#words, parsePhones(line));
-    this.#words = this.#words.slice(this.#times.length);
-  }
-
-  /** The times of its words, for an utterance so many seconds into the segment and so many long. */
-  timesFrom(startSeconds: number, lengthSeconds: number): WordTime[] {
-    return this.#times.map((word) => ({
-      ...word,
-      startSeconds: startSeconds + word.startSeconds,
-      endSeconds: startSeconds + Math.min(word.endSeconds, lengthSeconds),
-    }));
-  }
-}
+/** The times in the segment of words in an utterance, which begins so many seconds into it and is so many long. */
+const toSegmentTimes = (times: readonly WordTime[], startSeconds: number, lengthSeconds: number): WordTime[] =>
+  times.map((word) => ({
+    ...word,
+    startSeconds: startSeconds + word.startSeconds,
+    endSeconds: startSeconds + Math.min(word.endSeconds, lengthSeconds),
+  }));
 
 function toExpectedWords(part: readonly SpokenToken[], wordPhones: WordPhones): ExpectedWord[] {
   const phones = wordPhones.of(part.map(({ spoken }) => spoken));

@@ -3,7 +3,24 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { type WasmModule, webAssembly } from './web-assembly.ts';
+
+/** Compiled code; threads share it. */
+export interface WasmModule {
+  readonly compiled?: never;
+}
+
+export interface WasmMemory {
+  /** A new one each time the memory has grown. */
+  readonly buffer: ArrayBuffer;
+}
+
+/** The part of the interface that is used. Node has it, but TypeScript knows it only together with a browser's DOM. */
+interface WebAssembly {
+  compile(bytes: Uint8Array): Promise<WasmModule>;
+  Instance: new (module: WasmModule, imports: object) => { exports: Record<string, unknown> };
+}
+
+export const webAssembly = (globalThis as unknown as { WebAssembly: WebAssembly }).WebAssembly;
 
 const knownSha256 = 'f975276f4f2a6de78613f197533aac2167d181b77020866d142d594bcc2a0e80';
 

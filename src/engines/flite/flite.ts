@@ -19,7 +19,7 @@ const speakingRates = { min: 0.25, max: 2 };
 const segmentCharsMax = 160;
 const threadsMax = 64;
 /** A busy machine may take a hundred times as long as an idle one. */
-const timeoutMs = { start: 10_000, perChar: 100 };
+const auditionMsMax = 10_000;
 
 export interface FliteOptions {
   threads: number;
@@ -36,7 +36,7 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
 
   const audition = (args: readonly string[]) => {
     const task = { args, sampleRateHz: undefined, parts: [toSpokenTokens(auditionText)], timings: false };
-    return pool.run({ task, timeoutMs: timeoutMs.start }, new AbortController().signal);
+    return pool.run(task, AbortSignal.timeout(auditionMsMax));
   };
   const openSpeakers = async () => [...stockSpeakers, ...(await openOwnSpeakers((await reading)[1], audition))];
   const all = await openSpeakers().catch(async (error: unknown) => {
@@ -60,20 +60,16 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
     async *speak(segment, signal) {
       const speaker = speakers.get(segment.voice.voiceId);
       if (!speaker) throw new Failure('engine_error', {}, new Error(`flite has no voice ${segment.voice.voiceId}`));
-      const job = toJob(segment, speaker);
-      if (job.task.parts.length > 0) yield* pool.run(job, signal);
+      const task = toTask(segment, speaker);
+      if (task.parts.length > 0) yield* pool.run(task, signal);
     },
     close: () => pool.close(),
   };
 }
 
-function toJob({ text, speakingRate, timings }: Segment, speaker: Speaker) {
-  const tokens = toSpokenTokens(text);
-  const chars = tokens.reduce((sum, { spoken }) => sum + spoken.length + 1, 0);
-  const stretch = `duration_stretch=${speaker.stretch / speakingRate}`;
-  const args = [...speaker.args, '--setf', stretch];
-  const task: FliteTask = { args, sampleRateHz: speaker.sampleRateHz, parts: toParts(tokens), timings };
-  return { task, timeoutMs: timeoutMs.start + (timeoutMs.perChar * chars) / Math.min(1, speakingRate) };
+function toTask({ text, speakingRate, timings }: Segment, speaker: Speaker): FliteTask {
+  const args = [...speaker.args, '--setf', `duration_stretch=${speaker.stretch / speakingRate}`];
+  return { args, sampleRateHz: speaker.sampleRateHz, parts: toParts(toSpokenTokens(text)), timings };
 }
 
 async function inspect(dataDir: string): Promise<EngineReport> {

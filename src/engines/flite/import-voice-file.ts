@@ -1,4 +1,5 @@
 // Imports a voice file: it speaks in a staging folder, and is then moved to the other voices.
+import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../../errors.ts';
@@ -15,12 +16,8 @@ export async function importVoiceFile(
   const folder = join(dataDir, 'voices');
   makeFolder(folder);
   const file = basename(name) + voiceFileEnding;
-  const isTaken = await stat(join(folder, file)).then(
-    () => true,
-    () => false,
-  );
   const taken = `there is a voice ${name} already, in ${folder}; remove it, or give another name with --name`;
-  if (isTaken) throw new Failure('invalid_request', { message: taken });
+  if (existsSync(join(folder, file))) throw new Failure('invalid_request', { message: taken });
   const stage = await mkdtemp(join(folder, '.import-'));
   try {
     makeFolder(join(stage, 'voices'));

@@ -1,5 +1,6 @@
 // Voices that the operator imported. Each speaks a phrase before it is offered: a file that flite cannot read makes it trap,
 // stay silent or speak with another voice, and the loudness of a voice is measured on its sound.
+import { join } from '../../audio/join.ts';
 import { gainDbFor } from '../../audio/loudness.ts';
 import type { SpokenPcm } from '../engine.ts';
 import { programPath, type VoiceFile, VoiceFileError } from './voice-files.ts';
@@ -30,18 +31,12 @@ async function toSpeaker(
   audition: Audition,
 ): Promise<Speaker> {
   const args = ['-voice', programPath(voiceId)];
-  const samples: number[] = [];
-  let sampleRateHz = 0;
-  try {
-    for await (const piece of audition(args)) {
-      for (const sample of piece.samples) samples.push(sample);
-      sampleRateHz = piece.sampleRateHz;
-    }
-  } catch (error) {
-    throw new VoiceFileError(path, `is damaged: ${((error as Error).cause as Error)?.message ?? error}`, error);
-  }
-  if (sampleRateHz < sampleRateHzMin) throw new VoiceFileError(path, 'is damaged: flite speaks with another voice');
-  const pcm = { samples: Int16Array.from(samples), sampleRateHz };
+  const pieces = await Array.fromAsync(audition(args)).catch((error) => {
+    throw new VoiceFileError(path, `is damaged: ${error.cause?.message ?? error}`, error);
+  });
+  const parts = pieces.map(({ samples }) => samples);
+  const pcm = { samples: join(Int16Array, parts), sampleRateHz: pieces[0]?.sampleRateHz ?? 0 };
+  if (pcm.sampleRateHz < sampleRateHzMin) throw new VoiceFileError(path, 'is damaged: flite speaks with another voice');
   if (!pcm.samples.some((sample) => Math.abs(sample) > audiblePeak)) throw new VoiceFileError(path, 'makes no sound');
   return {
     voice: {
@@ -57,7 +52,7 @@ async function toSpeaker(
     },
     args,
     stretch: 1,
-    sampleRateHz,
+    sampleRateHz: pcm.sampleRateHz,
   };
 }
 

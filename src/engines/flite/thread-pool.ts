@@ -1,14 +1,13 @@
 // A pool of worker threads for work that never yields to the event loop. Each thread does one job at a time; there are
 // never more jobs than threads, which the caller sees to. It promises that
 // - a job ends when its thread is free or gone: after an abort within moments, the thread terminated if need be;
-// - a thread that crashes or hangs fails its job, as something that may succeed again, and the next job gets another;
+// - a thread that crashes fails its job, as something that may succeed again, and the next job gets another;
 // - idle threads do not keep the process alive, and jobs do.
 import { Worker } from 'node:worker_threads';
 import { PushQueue } from '../../concurrency/push-queue.ts';
 import { Failure } from '../../errors.ts';
 import type { ThreadReply, ThreadStart } from './thread-work.ts';
 
-/** How long a thread may take to react to an abort before it is terminated. */
 const stopMsUsual = 25;
 /** An id is shared with threads as a 32-bit integer. */
 const jobIdMax = 0x7fff_ffff;
@@ -21,17 +20,13 @@ export interface ThreadPoolOptions {
   /** What every thread is given. It may arrive later than the thread starts. */
   data: Promise<unknown>;
   threadsMax: number;
+  /** How long a thread may take to react to an abort before it is terminated. */
   stopMsMax?: number;
 }
 
-export interface JobOptions<Task> {
+interface Job<Task, Piece> {
+  jobId: number;
   task: Task;
-  /** How long it may take from when a thread begins it. */
-  timeoutMs: number;
-}
-
-interface Job<Task, Piece> extends JobOptions<Task> {
-  id: number;
   pieces: PushQueue<Piece>;
   /** Settles when its thread is free or gone. */
   over: PromiseWithResolvers<void>;
@@ -42,10 +37,9 @@ interface Thread<Task, Piece> {
   cancelledJob: Int32Array;
   isReady: boolean;
   job: Job<Task, Piece> | undefined;
-  timer: NodeJS.Timeout | undefined;
+  stopTimer: NodeJS.Timeout | undefined;
   /** Why it is terminated. */
   fault: unknown;
-  isHung: boolean;
 }
 
 export class ThreadPool<Task, Piece> {
@@ -60,20 +54,18 @@ export class ThreadPool<Task, Piece> {
   }
 
   /** The pieces of a job's result. The job begins with the first read, and ends when the reader stops. */
-  async *run(options: JobOptions<Task>, signal: AbortSignal): AsyncGenerator<Piece> {
+  async *run(task: Task, signal: AbortSignal): AsyncGenerator<Piece> {
     signal.throwIfAborted();
     const thread = this.#freeThread();
-    this.#jobCount = (this.#jobCount % jobIdMax) + 1;
-    const job = { ...options, id: this.#jobCount, pieces: new PushQueue<Piece>(), over: Promise.withResolvers<void>() };
+    const jobId = (this.#jobCount % jobIdMax) + 1;
+    this.#jobCount = jobId;
+    const job = { jobId, task, pieces: new PushQueue<Piece>(), over: Promise.withResolvers<void>() };
     thread.job = job;
-    if (thread.isReady) this.#begin(thread, job);
+    if (thread.isReady) thread.worker.postMessage({ jobId, task });
     this.#updateRefs();
-    const abort = () => job.pieces.abort(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
     try {
-      yield* job.pieces.pull();
+      yield* job.pieces.pull(signal);
     } finally {
-      signal.removeEventListener('abort', abort);
       if (thread.job === job) this.#cancel(thread, job);
       await job.over.promise;
     }
@@ -96,24 +88,17 @@ export class ThreadPool<Task, Piece> {
     throw new Failure('engine_unavailable', { retryAfterSeconds }, new Error('every thread is busy'));
   }
 
-  #begin(thread: Thread<Task, Piece>, { id, task, timeoutMs }: Job<Task, Piece>): void {
-    thread.timer = setTimeout(() => {
-      thread.isHung = true;
-      this.#terminate(thread, new Error(`no end after ${timeoutMs} ms`));
-    }, timeoutMs);
-    thread.worker.postMessage({ jobId: id, task });
-  }
-
   /** The rest of the job is not wanted. */
   #cancel(thread: Thread<Task, Piece>, job: Job<Task, Piece>): void {
     if (!thread.isReady) {
       this.#free(thread);
       return;
     }
-    Atomics.store(thread.cancelledJob, 0, job.id);
-    clearTimeout(thread.timer);
-    const { stopMsMax = stopMsUsual } = this.#options;
-    thread.timer = setTimeout(() => this.#terminate(thread, new Error('did not stop when cancelled')), stopMsMax);
+    Atomics.store(thread.cancelledJob, 0, job.jobId);
+    thread.stopTimer = setTimeout(() => {
+      thread.fault = new Error('did not stop when cancelled');
+      void thread.worker.terminate();
+    }, this.#options.stopMsMax ?? stopMsUsual);
   }
 
   #addThread(): Thread<Task, Piece> {
@@ -130,9 +115,8 @@ export class ThreadPool<Task, Piece> {
       cancelledJob,
       isReady: false,
       job: undefined,
-      timer: undefined,
+      stopTimer: undefined,
       fault: undefined,
-      isHung: false,
     };
     this.#threads.add(thread);
     worker.on('message', (reply: ThreadReply<Piece>) => this.#onReply(thread, reply));
@@ -148,8 +132,8 @@ export class ThreadPool<Task, Piece> {
     const { job } = thread;
     if (reply.kind === 'ready') {
       thread.isReady = true;
-      if (job) this.#begin(thread, job);
-    } else if (job && reply.jobId === job.id) {
+      if (job) thread.worker.postMessage({ jobId: job.jobId, task: job.task });
+    } else if (job && reply.jobId === job.jobId) {
       if (reply.kind === 'pieces') job.pieces.push(...reply.pieces);
       if (reply.kind === 'done') job.pieces.end();
       if (reply.kind === 'failed') job.pieces.fail(new Failure('engine_error', {}, new Error(reply.message)));
@@ -158,21 +142,16 @@ export class ThreadPool<Task, Piece> {
   }
 
   #free(thread: Thread<Task, Piece>): void {
-    clearTimeout(thread.timer);
+    clearTimeout(thread.stopTimer);
     thread.job?.over.resolve();
     thread.job = undefined;
     this.#updateRefs();
   }
 
-  #terminate(thread: Thread<Task, Piece>, fault: Error): void {
-    thread.fault = fault;
-    void thread.worker.terminate();
-  }
-
   #onExit(thread: Thread<Task, Piece>): void {
     this.#threads.delete(thread);
-    const { job, isReady, isHung, fault = new Error('the thread exited') } = thread;
-    const reason = isHung ? 'engine_timeout' : isReady ? 'engine_error' : 'engine_unavailable';
+    const { job, isReady, fault = new Error('the thread exited') } = thread;
+    const reason = isReady ? 'engine_error' : 'engine_unavailable';
     job?.pieces.fail(new Failure(reason, { retryAfterSeconds }, fault));
     this.#free(thread);
   }

@@ -2,7 +2,7 @@
 // There is no disk, no network, no environment, and a clock that stands still, so that equal input makes equal output.
 // A descriptor is an index into `#open`: 0 stdin, 1 stdout, 2 stderr, 3 the one folder ".", then files as they are opened.
 // https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md
-import type { WasmMemory } from './web-assembly.ts';
+import type { WasmMemory } from './flite-wasm.ts';
 
 /** A file as the program sees it. */
 export interface WasiFile {
@@ -37,6 +37,9 @@ const fileType = { characterDevice: 2, directory: 3, regularFile: 4 };
 /** fd_seek and fd_tell: a character device without them is a terminal, and what is printed to it comes line by line. */
 const seekRights = 0x24n;
 const folderDescriptor = 3;
+
+/** Moves bytes between a file and a buffer; returns how many. */
+type Transfer = (file: WasiFile, at: number, buffer: Uint8Array) => number;
 
 interface Descriptor {
   type: number;
@@ -94,18 +97,21 @@ export class WasiHost {
     this.#view.setUint32(at, value, true);
   }
 
-  /** Calls `each` with every buffer of a list of (address, length) pairs until it takes less than all of one. */
-  #eachBuffer(list: number, count: number, each: (buffer: Uint8Array) => number): number {
+  /** Reads or writes every buffer of a list of (address, length) pairs until less than all of one is transferred. */
+  #transfer(fd: number, list: number, count: number, totalAt: number, transfer: Transfer): number {
+    const open = this.#open[fd];
+    if (open === undefined) return errno.badDescriptor;
     let total = 0;
     for (let at = list; at < list + count * 8; at += 8) {
-      const view = this.#view;
-      const address = view.getUint32(at, true);
-      const length = view.getUint32(at + 4, true);
-      const taken = each(this.#bytes.subarray(address, address + length));
-      total += taken;
-      if (taken < length) break;
+      const address = this.#view.getUint32(at, true);
+      const length = this.#view.getUint32(at + 4, true);
+      const moved = transfer(open.file, open.at, this.#bytes.subarray(address, address + length));
+      open.at += moved;
+      total += moved;
+      if (moved < length) break;
     }
-    return total;
+    this.#setU32(totalAt, total);
+    return errno.success;
   }
 
   readonly imports = {
@@ -162,15 +168,7 @@ export class WasiHost {
         return errno.success;
       },
       fd_read: (fd: number, list: number, count: number, readAt: number) => {
-        const open = this.#open[fd];
-        if (open === undefined) return errno.badDescriptor;
-        const total = this.#eachBuffer(list, count, (buffer) => {
-          const read = open.file.read(open.at, buffer);
-          open.at += read;
-          return read;
-        });
-        this.#setU32(readAt, total);
-        return errno.success;
+        return this.#transfer(fd, list, count, readAt, (file, at, buffer) => file.read(at, buffer));
       },
       fd_seek: (fd: number, offset: bigint, whence: number, newAt: number) => {
         const open = this.#open[fd];
@@ -182,15 +180,10 @@ export class WasiHost {
         return errno.success;
       },
       fd_write: (fd: number, list: number, count: number, writtenAt: number) => {
-        const open = this.#open[fd];
-        if (open === undefined) return errno.badDescriptor;
-        const total = this.#eachBuffer(list, count, (buffer) => {
-          open.file.write(open.at, buffer);
-          open.at += buffer.length;
+        return this.#transfer(fd, list, count, writtenAt, (file, at, buffer) => {
+          file.write(at, buffer);
           return buffer.length;
         });
-        this.#setU32(writtenAt, total);
-        return errno.success;
       },
       // Nine parameters by the standard: folder, look-up flags, path, its length, how to open, two rights, flags, result.
       path_open: (

@@ -20,7 +20,7 @@ export class WordPhones {
   of(spoken: readonly string[]): (readonly string[])[] {
     const words = spoken.map(toBareWord);
     const unknown = [...new Set(words)].filter((word) => !this.#known.has(word));
-    for (const [n, phones] of this.#ask(unknown).entries()) this.#known.set(unknown[n]!, phones);
+    for (const [n, phones] of this.#phonesOf(unknown).entries()) this.#known.set(unknown[n]!, phones);
     const answer = words.map((word) => this.#recall(word));
     for (const word of [...this.#known.keys()].slice(0, Math.max(0, this.#known.size - knownWordsMax))) {
       this.#known.delete(word);
@@ -35,7 +35,7 @@ export class WordPhones {
     return phones;
   }
 
-  #ask(words: readonly string[]): (readonly string[])[] {
+  #phonesOf(words: readonly string[]): (readonly string[])[] {
     if (words.length === 0) return [];
     const lines: string[] = [];
     this.#program.run({ args, text: words.join('\n\n'), onLine: (line) => lines.push(line) });

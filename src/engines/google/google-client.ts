@@ -25,17 +25,9 @@ interface SpeechOptions {
   speakingRate: number;
 }
 
-export interface GoogleClient {
-  listVoices(signal: AbortSignal): Promise<ListedVoice[]>;
-  /** The bytes of a WAV, all at once. */
-  speak(options: SpeechOptions & { text: string }, signal: AbortSignal): Promise<Buffer>;
-  /** The bytes of bare samples as they are made, of all the texts in one call. */
-  stream(options: SpeechOptions & { texts: readonly string[] }, signal: AbortSignal): AsyncGenerator<Buffer>;
-  /** Where REST is spoken, and the headers that sign in there. */
-  url: string;
-  signIn(): Promise<Headers>;
-  close(): Promise<void>;
-}
+type StreamOptions = SpeechOptions & { texts: readonly string[] };
+
+export type GoogleClient = Awaited<ReturnType<typeof openGoogleClient>>;
 
 export const streamRateHz = 24_000;
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
@@ -59,7 +51,7 @@ const load = async () => {
 };
 type Loaded = Awaited<ReturnType<typeof load>>;
 
-export async function openGoogleClient({ credentials, endpoint }: GoogleLogin): Promise<GoogleClient> {
+export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
   const google = await load();
   const isOpen = endpoint.startsWith('http://');
   const { hostname, port } = new URL(isOpen ? endpoint : `https://${endpoint}`);
@@ -79,23 +71,26 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin): 
   });
   const url = isOpen ? endpoint : `https://${endpoint}`;
   return {
-    async listVoices(signal) {
+    async listVoices(signal: AbortSignal): Promise<ListedVoice[]> {
       const [{ voices }] = await answered(client.listVoices({}, { ...calling, signal }), signal);
       return (voices ?? []).map(({ name, languageCodes, ssmlGender }) => {
         return { name: name ?? '', languageCodes: languageCodes ?? [], gender: String(ssmlGender) };
       });
     },
-    async speak({ voice, text, speakingRate }, signal) {
+    /** The bytes of a WAV, all at once. */
+    async speak({ voice, text, speakingRate }: SpeechOptions & { text: string }, signal: AbortSignal): Promise<Buffer> {
       // The sample rate is the voice's own, and the WAV states it.
       const audioConfig = { audioEncoding: 'LINEAR16' as const, speakingRate };
       const options = { input: { text }, voice: toSelection(voice), audioConfig };
       const [{ audioContent }] = await answered(client.synthesizeSpeech(options, { ...calling, signal }), signal);
       return Buffer.from((audioContent as Uint8Array | null) ?? []);
     },
-    stream: (options, signal) => streamSpeech(client, options, signal),
+    /** The bytes of bare samples as they are made, of all the texts in one call. */
+    stream: (options: StreamOptions, signal: AbortSignal) => streamSpeech(client, options, signal),
+    /** Where REST is spoken, and the headers that sign in there. */
     url,
     signIn: async () => new Headers(await auth.getRequestHeaders(url).catch(loginRefused)),
-    close: async () => void (await client.close()),
+    close: (): Promise<void> => client.close(),
   };
 }
 
@@ -139,7 +134,7 @@ async function answered<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> 
 
 async function* streamSpeech(
   client: TextToSpeechClient,
-  { voice, texts, speakingRate }: SpeechOptions & { texts: readonly string[] },
+  { voice, texts, speakingRate }: StreamOptions,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
   const call = client.streamingSynthesize(calling);

@@ -35,7 +35,7 @@ export function createCloning(client: GoogleClient, closing: AbortSignal): Cloni
       const left = AbortSignal.any([callersSignal, closing]);
       left.throwIfAborted();
       try {
-        return Buffer.from(await askForKey(client, sample, AbortSignal.any([left, patience])));
+        return Buffer.from(await requestKey(client, sample, AbortSignal.any([left, patience])));
       } catch (error) {
         left.throwIfAborted();
         if (patience.aborted) throw new Failure('engine_timeout', {}, new Error('Google makes no key'));
@@ -45,7 +45,7 @@ export function createCloning(client: GoogleClient, closing: AbortSignal): Cloni
   };
 }
 
-async function askForKey(client: GoogleClient, sample: CloneSample, signal: AbortSignal): Promise<string> {
+async function requestKey(client: GoogleClient, sample: CloneSample, signal: AbortSignal): Promise<string> {
   const headers = await unlessLeft(client.signIn(), signal);
   headers.set('Content-Type', 'application/json');
   const body = JSON.stringify({

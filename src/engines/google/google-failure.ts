@@ -1,7 +1,7 @@
 // Google's errors as Failures. By gRPC or by REST, each is a google.rpc.Status (https://google.aip.dev/193): a code, a
 // sentence, and details, RetryInfo among them. The sentence goes into the cause, for the operator, without anything that
 // could be a cloning key; the rest of Google's error is dropped.
-import { Failure } from '../../errors.ts';
+import { Failure, type Reason } from '../../errors.ts';
 
 export interface GoogleStatus {
   code?: number;
@@ -12,25 +12,11 @@ export interface GoogleStatus {
 }
 
 /** By their numbers. */
-const codeNames: readonly string[] = [
-  'OK',
-  'CANCELLED',
-  'UNKNOWN',
-  'INVALID_ARGUMENT',
-  'DEADLINE_EXCEEDED',
-  'NOT_FOUND',
-  'ALREADY_EXISTS',
-  'PERMISSION_DENIED',
-  'RESOURCE_EXHAUSTED',
-  'FAILED_PRECONDITION',
-  'ABORTED',
-  'OUT_OF_RANGE',
-  'UNIMPLEMENTED',
-  'INTERNAL',
-  'UNAVAILABLE',
-  'DATA_LOSS',
-  'UNAUTHENTICATED',
-];
+const codeNames: readonly string[] = (
+  'OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED ' +
+  'RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS ' +
+  'UNAUTHENTICATED'
+).split(' ');
 
 const codeOfHttp: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
@@ -53,6 +39,20 @@ const tooLong = /sentences? that (?:is|are) too long/i;
 const loginFailed = /metadata from plugin failed/i;
 const unreachable = /ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|socket hang up|network|timeout/i;
 
+/** What a code means, and where it may pass, when to try again if Google does not say; any other is an `engine_error`. */
+const outcomes: Readonly<Record<string, { reason: Reason; retryAfterSeconds?: number }>> = {
+  UNAVAILABLE: { reason: 'engine_unavailable', retryAfterSeconds: passingSeconds },
+  ABORTED: { reason: 'engine_unavailable', retryAfterSeconds: passingSeconds },
+  CANCELLED: { reason: 'engine_unavailable', retryAfterSeconds: passingSeconds },
+  RESOURCE_EXHAUSTED: { reason: 'engine_unavailable', retryAfterSeconds: quotaSeconds },
+  INTERNAL: { reason: 'engine_error', retryAfterSeconds: passingSeconds },
+  UNKNOWN: { reason: 'engine_error', retryAfterSeconds: passingSeconds },
+  DATA_LOSS: { reason: 'engine_error', retryAfterSeconds: passingSeconds },
+  UNAUTHENTICATED: { reason: 'engine_unavailable' },
+  PERMISSION_DENIED: { reason: 'engine_unavailable' },
+  DEADLINE_EXCEEDED: { reason: 'engine_timeout' },
+};
+
 /** The Failure for what Google answered, or for what kept it from answering. */
 export function googleFailure(error: unknown, secret = ''): Failure {
   if (error instanceof Failure) return error;
@@ -61,32 +61,12 @@ export function googleFailure(error: unknown, secret = ''): Failure {
   const codeName = code === undefined ? undefined : codeNames[code];
   const cause = new Error(codeName ? `Google answers ${codeName}: ${sentence}` : sentence);
   if (loginFailed.test(sentence)) {
-    return new Failure(
-      'engine_unavailable',
-      unreachable.test(sentence) ? { retryAfterSeconds: passingSeconds } : {},
-      cause,
-    );
+    const facts = unreachable.test(sentence) ? { retryAfterSeconds: passingSeconds } : {};
+    return new Failure('engine_unavailable', facts, cause);
   }
-  const delay = delaySecondsOf(statusDetails);
-  switch (codeName) {
-    case 'UNAVAILABLE':
-    case 'ABORTED':
-    case 'CANCELLED':
-      return new Failure('engine_unavailable', { retryAfterSeconds: delay ?? passingSeconds }, cause);
-    case 'RESOURCE_EXHAUSTED':
-      return new Failure('engine_unavailable', { retryAfterSeconds: delay ?? quotaSeconds }, cause);
-    case 'INTERNAL':
-    case 'UNKNOWN':
-    case 'DATA_LOSS':
-      return new Failure('engine_error', { retryAfterSeconds: delay ?? passingSeconds }, cause);
-    case 'UNAUTHENTICATED':
-    case 'PERMISSION_DENIED':
-      return new Failure('engine_unavailable', {}, cause);
-    case 'DEADLINE_EXCEEDED':
-      return new Failure('engine_timeout', {}, cause);
-    default:
-      return new Failure('engine_error', {}, cause);
-  }
+  const { reason, retryAfterSeconds } = outcomes[codeName ?? ''] ?? { reason: 'engine_error' };
+  if (retryAfterSeconds === undefined) return new Failure(reason, {}, cause);
+  return new Failure(reason, { retryAfterSeconds: delaySecondsOf(statusDetails) ?? retryAfterSeconds }, cause);
 }
 
 /** The same status where it came by REST, `{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message", "details"}}`. */

@@ -3,8 +3,7 @@
 // sample rate and format are applied outside the engine, since such servers differ in them.
 import { Failure, toFailure } from '../../errors.ts';
 import { integerSetting, listSetting, textSetting } from '../../setting.ts';
-import type { Engine, EngineReport, Voice } from '../engine.ts';
-import { defineEngine } from '../engine.ts';
+import { defineEngine, type Engine, type EngineReport, type Voice } from '../engine.ts';
 import { barePcm } from '../pcm-stream.ts';
 import { openVoiceList } from '../voice-list.ts';
 import { createServerGroup } from './server-group.ts';

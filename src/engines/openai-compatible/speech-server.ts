@@ -18,7 +18,7 @@ export interface ListedVoice {
 
 export interface SpeechServer {
   /** The bytes of the sound, from the first on. */
-  speak(asked: { voice: string; text: string }, signal: AbortSignal): AsyncGenerator<Buffer>;
+  speak(request: { voice: string; text: string }, signal: AbortSignal): AsyncGenerator<Buffer>;
   /** Undefined where the server has no list. */
   listVoices(signal: AbortSignal): Promise<ListedVoice[] | undefined>;
 }

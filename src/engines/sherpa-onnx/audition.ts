@@ -7,9 +7,8 @@ import { join as joinSamples } from '../../audio/join.ts';
 import { gainDbFor } from '../../audio/loudness.ts';
 import type { Pcm } from '../../audio/pcm.ts';
 import { Failure } from '../../errors.ts';
-import type { Model } from './model-facts.ts';
-import type { ModelPool } from './model-pool.ts';
-import { generationOf, type SpokenBy } from './model-request.ts';
+import type { Model } from './model.ts';
+import type { ModelPool, SpokenBy } from './model-pool.ts';
 import { ownWords, toModelText } from './model-text.ts';
 import { type Speaker, speakersOf } from './model-voices.ts';
 import type { Reference } from './reference.ts';
@@ -55,27 +54,19 @@ function buzz({ modelId, sampleRateHz }: Model): Reference {
     const seconds = i / sampleRateHz;
     return 20_000 * ((120 * seconds) % 1) * Math.abs(Math.sin(6 * seconds)) - 5_000;
   };
-  return {
-    modelId,
-    samples: Int16Array.from({ length: 3 * sampleRateHz }, sampleAt),
-    sampleRateHz,
-    text: 'Hello there.',
-  };
+  const samples = Int16Array.from({ length: 3 * sampleRateHz }, sampleAt);
+  return { modelId, samples, sampleRateHz, text: 'Hello there.' };
 }
 
 async function speakAll(spokenBy: SpokenBy, pool: ModelPool): Promise<Pcm> {
-  const pieces = await Array.fromAsync(
-    pool.speak(spokenBy.model, generationOf(spokenBy), AbortSignal.timeout(auditionMsMax)),
-  );
-  const samples = joinSamples(
-    Int16Array,
-    pieces.map((piece) => piece.samples),
-  );
+  const pieces = await Array.fromAsync(pool.speak(spokenBy, AbortSignal.timeout(auditionMsMax)));
+  const parts = pieces.map((piece) => piece.samples);
+  const samples = joinSamples(Int16Array, parts);
   if (samples.length === 0) throw new Failure('engine_error', {}, new Error('it answers with no sound at all'));
   return { samples, sampleRateHz: pieces[0]!.sampleRateHz };
 }
 
-async function hearSpeaker(model: Model, speaker: Speaker, pool: ModelPool): Promise<Pcm> {
+async function tryOutSpeaker(model: Model, speaker: Speaker, pool: ModelPool): Promise<Pcm> {
   const text = await auditionText(model, speaker.voice.languageCodes[0]!);
   const pcm = await speakAll({ model, speaker, text }, pool);
   if (pcm.samples.some((sample) => Math.abs(sample) > audiblePeak)) return pcm;
@@ -83,17 +74,17 @@ async function hearSpeaker(model: Model, speaker: Speaker, pool: ModelPool): Pro
 }
 
 /** Has the model speak a sentence. Throws where it cannot. */
-export async function hearModel(model: Model, pool: ModelPool): Promise<void> {
+export async function tryOutModel(model: Model, pool: ModelPool): Promise<void> {
   const [speaker] = speakersOf(model, () => 0);
-  if (speaker) await hearSpeaker(model, speaker, pool);
+  if (speaker) await tryOutSpeaker(model, speaker, pool);
   else await speakAll({ model, text: 'Hello there.', reference: buzz(model) }, pool);
 }
 
-async function hearGains(model: Model, pool: ModelPool): Promise<number[]> {
-  if (model.zeroShot) await hearModel(model, pool);
+async function measureGains(model: Model, pool: ModelPool): Promise<number[]> {
+  if (model.zeroShot) await tryOutModel(model, pool);
   const gains: number[] = [];
   for (const speaker of speakersOf(model, () => 0).slice(0, measuredMax)) {
-    gains.push(Math.round(10 * gainDbFor(await hearSpeaker(model, speaker, pool))) / 10);
+    gains.push(Math.round(10 * gainDbFor(await tryOutSpeaker(model, speaker, pool))) / 10);
   }
   const mean = gains.reduce((sum, gain) => sum + gain, 0) / (gains.length || 1);
   return Array.from({ length: model.speakers }, (_, sid) => gains[sid] ?? mean);
@@ -103,7 +94,7 @@ async function hearGains(model: Model, pool: ModelPool): Promise<number[]> {
 export async function auditionModel(model: Model, pool: ModelPool): Promise<readonly number[]> {
   const known = await readGains(model);
   if (known) return known;
-  const gains = await hearGains(model, pool);
+  const gains = await measureGains(model, pool);
   const path = join(model.folder, gainName);
   const text = `${JSON.stringify({ version: model.version, gains_db: gains })}\n`;
   // Where the folder is not writable, the next start measures again.

@@ -1,5 +1,6 @@
 // Imports a model: copied into a staging folder beside the others, checked, made to speak, and only then moved under its
 // name. Of a model that is refused, nothing is left behind.
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
@@ -27,7 +28,8 @@ export async function importModel(brought: BroughtVoice): Promise<readonly strin
   try {
     const unpacked = join(stage, 'unpacked');
     await (isFolder ? copyFolder : unpackArchive)(path, unpacked, brought.signal);
-    return await takeIn({ ...brought, path, models, stage, root: isFolder ? unpacked : await findRoot(unpacked) });
+    const root = isFolder ? unpacked : await findRoot(unpacked);
+    return await importUnpacked({ ...brought, path }, models, stage, root);
   } finally {
     await rm(stage, { recursive: true, force: true });
   }
@@ -39,13 +41,12 @@ async function findRoot(unpacked: string): Promise<string> {
   return entries.length === 1 && entries[0]!.isDirectory() ? join(unpacked, entries[0]!.name) : unpacked;
 }
 
-interface Unpacked extends BroughtVoice {
-  models: string;
-  stage: string;
-  root: string;
-}
-
-async function takeIn({ path, name, signal, print, models, stage, root }: Unpacked): Promise<readonly string[]> {
+async function importUnpacked(
+  { path, name, signal, print }: BroughtVoice,
+  models: string,
+  stage: string,
+  root: string,
+): Promise<readonly string[]> {
   const ownName = basename(root) === 'unpacked' ? basename(path).replace(archiveEnding, '') : basename(root);
   const modelId = name ?? ownName;
   if (!isModelId(modelId)) {
@@ -53,13 +54,9 @@ async function takeIn({ path, name, signal, print, models, stage, root }: Unpack
       `${modelId} can be no name of a model: letters, digits, ".", "_" and "-" can; give another with --name`,
     );
   }
-  const place = join(models, modelId);
-  const isTaken = await stat(place).then(
-    () => true,
-    () => false,
-  );
-  if (isTaken)
-    throw refuse(`there is a model ${modelId} already, in ${place}; remove it, or give another name with --name`);
+  const target = join(models, modelId);
+  if (existsSync(target))
+    throw refuse(`there is a model ${modelId} already, in ${target}; remove it, or give another name with --name`);
   const staged = join(stage, 'checked', modelId);
   makeFolder(join(stage, 'checked'));
   await rename(root, staged);
@@ -81,6 +78,6 @@ async function takeIn({ path, name, signal, print, models, stage, root }: Unpack
     await pool.close();
   }
   signal.throwIfAborted();
-  await rename(staged, place);
+  await rename(staged, target);
   return speakersOf(model, () => 0).map(({ voice }) => voice.voiceId);
 }

@@ -1,15 +1,15 @@
 // Matcha models: the acoustic model, a vocoder beside it (vocos or HiFi-GAN) unless it makes sound by itself, tokens.txt,
 // and eSpeak NG's data, a lexicon, or both.
 import { join } from 'node:path';
-import type { ModelFacts } from './model-facts.ts';
-import { askOnnx, elementTypes, type ModelFiles, needEspeakData, needFile, needTokens } from './model-files.ts';
+import type { ModelFacts } from './model.ts';
+import { elementTypes, type ModelFiles } from './model-files.ts';
 
 const { float, int64 } = elementTypes;
 const vocoderTypes = ['vocos', 'matcha-tts vocos', 'hifigan'];
 
 /** Whether an ONNX file is a vocoder. */
 export const isVocoder = (files: ModelFiles, name: string): boolean =>
-  vocoderTypes.includes(askOnnx(files, name).text('model_type')) || /^(vocos|hifigan|vocoder)/.test(name);
+  vocoderTypes.includes(files.checkOnnx(name).text('model_type')) || /^(vocos|hifigan|vocoder)/.test(name);
 
 export function needVocoder(files: ModelFiles, kinds: readonly string[] = vocoderTypes): string | undefined {
   const name = files.onnxNames.find((each) => isVocoder(files, each));
@@ -17,7 +17,7 @@ export function needVocoder(files: ModelFiles, kinds: readonly string[] = vocode
     files.faults.add('vocos.onnx', 'is missing: this kind of model needs a vocoder (vocos-*.onnx) in its folder');
     return undefined;
   }
-  const vocoder = askOnnx(files, name);
+  const vocoder = files.checkOnnx(name);
   const kind = vocoder.text('model_type');
   if (!kinds.includes(kind))
     vocoder.fault(`has ${JSON.stringify(kind)} as model_type; it must be ${kinds.join(' or ')}`);
@@ -26,7 +26,7 @@ export function needVocoder(files: ModelFiles, kinds: readonly string[] = vocode
 }
 
 export async function readMatchaModel(files: ModelFiles, modelName: string): Promise<ModelFacts> {
-  const model = askOnnx(files, modelName);
+  const model = files.checkOnnx(modelName);
   const sampleRateHz = model.integer('sample_rate', 8_000, 48_000);
   const speakers = Math.max(1, model.integer('n_speakers', 0, 10_000));
   const hasEnds = model.integer('use_eos_bos', 0, 1) === 1;
@@ -43,15 +43,15 @@ export async function readMatchaModel(files: ModelFiles, modelName: string): Pro
   if (!phonemizes && !isChinese)
     model.fault('says neither has_espeak nor jieba in its metadata: its text cannot be read');
   const isWorded = isBilingual || isChinese;
-  await needTokens(files, { areCharacters: !isWorded }, isBilingual ? [' '] : isChinese || !hasEnds ? [] : ['^', '$']);
+  await files.needTokens({ areCharacters: !isWorded }, isBilingual ? [' '] : isChinese || !hasEnds ? [] : ['^', '$']);
   return {
     config: {
       matcha: {
         acousticModel: join(files.folder, modelName),
-        tokens: needFile(files, 'tokens.txt'),
+        tokens: files.needFile('tokens.txt'),
         ...(vocoder && { vocoder }),
-        ...(isWorded && { lexicon: needFile(files, 'lexicon.txt') }),
-        ...(phonemizes && { dataDir: await needEspeakData(files) }),
+        ...(isWorded && { lexicon: files.needFile('lexicon.txt') }),
+        ...(phonemizes && { dataDir: await files.needEspeakData() }),
       },
     },
     sampleRateHz,

@@ -9,18 +9,18 @@ import { ModelFault } from './model-fault.ts';
 const modelKinds = ['vits', 'matcha', 'kokoro', 'kitten', 'zipvoice', 'pocket'] as const;
 export type ModelKind = (typeof modelKinds)[number];
 
-interface Told {
+interface VoiceCard {
   name?: string;
   description?: string;
   languageCodes?: readonly string[];
   labels?: Readonly<Record<string, string>>;
 }
 
-export interface ModelCard extends Told {
+export interface ModelCard extends VoiceCard {
   kind?: ModelKind;
   /** The file of the model, where there are several. */
   model?: string;
-  speakers: readonly Told[];
+  speakers: readonly VoiceCard[];
 }
 
 export const cardName = 'sonant-model.json';
@@ -40,16 +40,15 @@ export async function readModelCard(folder: string): Promise<ModelCard> {
   } catch {
     throw new ModelFault('is not JSON');
   }
-  const card = toObject(given, 'it');
-  const { kind, model, speakers = [], ...told } = card;
+  const { kind, model, speakers = [], ...own } = toObject(given, 'it');
   if (!Array.isArray(speakers) || speakers.length > itemsMax) throw new ModelFault('must have a list of speakers');
   const known = modelKinds.find((name) => name === kind);
   if (kind !== undefined && !known) throw new ModelFault(`has a kind that must be one of ${modelKinds.join(', ')}`);
   return {
-    ...toTold(told, 'it'),
+    ...toVoiceCard(own, 'it'),
     ...(known && { kind: known }),
     ...(model !== undefined && { model: toText(model, 'model') }),
-    speakers: speakers.map((speaker, n) => toTold(toObject(speaker, `speaker ${n}`), `speaker ${n}`)),
+    speakers: speakers.map((speaker, n) => toVoiceCard(toObject(speaker, `speaker ${n}`), `speaker ${n}`)),
   };
 }
 
@@ -65,7 +64,7 @@ function toText(given: unknown, what: string): string {
   throw new ModelFault(`is not as it must be: ${what} is not a text of 1 to ${charsMax} characters`);
 }
 
-function toTold(given: Members, what: string): Told {
+function toVoiceCard(given: Members, what: string): VoiceCard {
   const { name, description, language_codes: codes, labels, ...others } = given;
   const [other] = Object.keys(others);
   if (other !== undefined) throw new ModelFault(`has ${other}, which means nothing there`);

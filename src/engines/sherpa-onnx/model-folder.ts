@@ -5,10 +5,10 @@ import { createHash } from 'node:crypto';
 import { open, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isVocoder, readMatchaModel } from './matcha-model.ts';
+import type { Model, ModelFacts } from './model.ts';
 import type { ModelKind } from './model-card.ts';
-import type { Model, ModelFacts } from './model-facts.ts';
-import { createModelFaults } from './model-fault.ts';
-import { askOnnx, type ModelFiles, readModelFiles } from './model-files.ts';
+import { ModelFaults } from './model-fault.ts';
+import { type ModelFiles, readModelFiles } from './model-files.ts';
 import { toLanguageCodes, withLanguage } from './model-language.ts';
 import { readKittenModel, readKokoroModel } from './style-models.ts';
 import { readVitsModel } from './vits-model.ts';
@@ -44,7 +44,7 @@ export async function readModels(dataDir: string): Promise<ReadModel[]> {
 
 export async function readModel(folder: string): Promise<ReadModel> {
   const modelId = basename(folder);
-  const faults = createModelFaults();
+  const faults = new ModelFaults();
   if (!isModelId(modelId)) {
     faults.add(modelId, 'must be named with letters, digits, ".", "_" and "-": its name is what callers ask for');
   }
@@ -71,6 +71,15 @@ export async function readModel(folder: string): Promise<ReadModel> {
   return { modelId, model: { ...facts, modelId, folder, kind, card, languageCodes, rules, version }, faults: [] };
 }
 
+const readers: Readonly<Record<ModelKind, (files: ModelFiles, modelName: string) => Promise<ModelFacts>>> = {
+  vits: readVitsModel,
+  matcha: readMatchaModel,
+  kokoro: readKokoroModel,
+  kitten: readKittenModel,
+  zipvoice: readZipvoiceModel,
+  pocket: readPocketModel,
+};
+
 /** The kind of a model, by its card, the names of its files or their metadata. */
 async function identify(files: ModelFiles): Promise<{ kind: ModelKind; facts: ModelFacts } | undefined> {
   const { card, faults } = files;
@@ -78,21 +87,17 @@ async function identify(files: ModelFiles): Promise<{ kind: ModelKind; facts: Mo
   const isZipvoice = findPart(files, 'encoder') !== undefined && findPart(files, 'decoder') !== undefined;
   const byName = isPocket ? 'pocket' : isZipvoice ? 'zipvoice' : undefined;
   const kind = card.kind ?? byName;
-  if (kind === 'pocket') return { kind, facts: await readPocketModel(files) };
-  if (kind === 'zipvoice') return { kind, facts: await readZipvoiceModel(files) };
+  if (kind === 'pocket' || kind === 'zipvoice') return { kind, facts: await readers[kind](files, '') };
 
   const name = findMain(files);
   if (name === undefined) {
     faults.add(basename(files.folder), 'is no folder with a model: there is no ONNX file that speaks in it');
     return undefined;
   }
-  const found = kind ?? kindOf(files, name);
   // A file that cannot be read is not checked further.
-  if (!files.onnx.has(name)) return undefined;
-  if (found === 'matcha') return { kind: found, facts: await readMatchaModel(files, name) };
-  if (found === 'kokoro') return { kind: found, facts: await readKokoroModel(files, name) };
-  if (found === 'kitten') return { kind: found, facts: await readKittenModel(files, name) };
-  return { kind: 'vits', facts: await readVitsModel(files, name) };
+  if (!files.isReadable(name)) return undefined;
+  const found = kind ?? kindOf(files, name);
+  return { kind: found, facts: await readers[found](files, name) };
 }
 
 /** The ONNX file that speaks: the one the card names, or the one that is no vocoder, a full one before a smaller one. */
@@ -106,13 +111,14 @@ function findMain(files: ModelFiles): string | undefined {
   return speaking.find((name) => !name.includes('int8')) ?? speaking[0];
 }
 
+const statedKinds: Readonly<Record<string, ModelKind>> = {
+  'matcha-tts': 'matcha',
+  kokoro: 'kokoro',
+  'kitten-tts': 'kitten',
+};
+
 function kindOf(files: ModelFiles, name: string): ModelKind {
-  const kinds: Readonly<Record<string, ModelKind>> = {
-    'matcha-tts': 'matcha',
-    kokoro: 'kokoro',
-    'kitten-tts': 'kitten',
-  };
-  const stated = kinds[askOnnx(files, name).text('model_type')];
+  const stated = statedKinds[files.checkOnnx(name).text('model_type')];
   if (stated) return stated;
   return files.sizes.has('voices.bin') ? 'kokoro' : 'vits';
 }

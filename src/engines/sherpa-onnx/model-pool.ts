@@ -1,12 +1,21 @@
 // The processes of loaded models: one for each model at most, so many in all, ended after a time without requests. Requests
-// come one at a time for a model, and no more at once than there may be processes; the caller sees to that. A model whose
-// process exits again and again while it loads is not started for a while.
+// come one at a time for a model, and no more at once than there may be processes; the caller sees to that.
 import { Failure } from '../../errors.ts';
 import type { SpokenPcm } from '../engine.ts';
+import type { Model } from './model.ts';
 import type { ModelRequest } from './model-child.ts';
-import type { Model } from './model-facts.ts';
 import { ModelProcess, type ModelProcessOptions } from './model-process.ts';
-import { toLibraryConfig } from './model-request.ts';
+import type { Speaker } from './model-voices.ts';
+import type { Reference } from './reference.ts';
+
+/** A text and what speaks it. */
+export interface SpokenBy {
+  model: Model;
+  text: string;
+  speaker?: Speaker;
+  /** The voice to clone, for a model that has no voices. */
+  reference?: Reference;
+}
 
 export interface ModelPoolOptions {
   /** How many models are in memory at once. */
@@ -17,17 +26,12 @@ export interface ModelPoolOptions {
 }
 
 const idleMsUsual = 600_000;
-/** So many processes in a row may exit before they have loaded the model. */
-const deadStartsMax = 3;
-const restMs = 60_000;
 
 /** The state of one model. */
 interface Entry {
   process: ModelProcess | undefined;
   isBusy: boolean;
   usedAtMs: number;
-  deadStarts: number;
-  restsUntilMs: number;
   idleTimer: NodeJS.Timeout | undefined;
 }
 
@@ -40,16 +44,21 @@ export class ModelPool {
     this.#options = options;
   }
 
-  async *speak(model: Model, request: ModelRequest, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
-    const entry = this.#entryOf(model);
+  async *speak(spokenBy: SpokenBy, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
+    const { folder } = spokenBy.model;
+    const entry = this.#entries.get(folder) ?? { process: undefined, isBusy: false, usedAtMs: 0, idleTimer: undefined };
+    this.#entries.set(folder, entry);
     clearTimeout(entry.idleTimer);
     entry.isBusy = true;
     try {
-      const process = await this.#processOf(model, entry);
+      const process = await this.#processOf(spokenBy.model, entry);
       signal.throwIfAborted();
-      yield* process.speak(request, signal);
+      yield* process.speak(toLibraryRequest(spokenBy), signal);
     } finally {
-      this.#release(entry);
+      entry.isBusy = false;
+      entry.usedAtMs = performance.now();
+      const { idleMsMax = idleMsUsual } = this.#options;
+      if (!this.#isClosed) entry.idleTimer = setTimeout(() => void this.#endIdle(entry), idleMsMax).unref();
     }
   }
 
@@ -60,23 +69,9 @@ export class ModelPool {
     await Promise.all([...this.#entries.values()].map(({ process }) => process?.kill()));
   }
 
-  #entryOf({ folder }: Model): Entry {
-    const unused = { process: undefined, isBusy: false, usedAtMs: 0, deadStarts: 0, restsUntilMs: 0 };
-    const entry = this.#entries.get(folder) ?? { ...unused, idleTimer: undefined };
-    this.#entries.set(folder, entry);
-    return entry;
-  }
-
   /** The model's process, started if need be, after the process that has been idle longest was ended to make room. */
   async #processOf(model: Model, entry: Entry): Promise<ModelProcess> {
     if (entry.process && !entry.process.isGone) return entry.process;
-    const restMsLeft = entry.restsUntilMs - Date.now();
-    if (restMsLeft > 0) {
-      const cause = new Error(
-        `the process of ${model.modelId} died ${entry.deadStarts} times while it loaded the model`,
-      );
-      throw new Failure('engine_unavailable', { retryAfterSeconds: Math.ceil(restMsLeft / 1000) }, cause);
-    }
     entry.process = undefined;
     const { processesMax, threads, start = (options) => new ModelProcess(options) } = this.#options;
     const alive = [...this.#entries.values()].filter(({ process }) => process && !process.isGone);
@@ -92,18 +87,35 @@ export class ModelPool {
     entry.process = undefined;
     await process?.kill();
   }
+}
 
-  #release(entry: Entry): void {
-    const { process } = entry;
-    if (process?.wasReady) entry.deadStarts = 0;
-    else if (process?.isGone && !this.#isClosed) {
-      entry.deadStarts++;
-      if (entry.deadStarts >= deadStartsMax) entry.restsUntilMs = Date.now() + restMs;
-    }
-    entry.isBusy = false;
-    entry.usedAtMs = performance.now();
-    if (this.#isClosed) return;
-    entry.idleTimer = setTimeout(() => void this.#endIdle(entry), this.#options.idleMsMax ?? idleMsUsual);
-    entry.idleTimer.unref();
-  }
+/** Sentence by sentence, so that the first is sent while the next is made. */
+const toLibraryConfig = ({ config, rules }: Model, threads: number): object => ({
+  model: { ...config, numThreads: threads, provider: 'cpu', debug: false },
+  maxNumSentences: 1,
+  ...(rules !== '' && { ruleFsts: rules }),
+});
+
+/**
+ * Speed is always 1: most models round each sound to whole frames, so that twice the speed is 1.8 times; the sound is
+ * stretched outside the engine. Pauses stay as the model makes them; the library would shorten them to a fifth.
+ */
+function toLibraryRequest({ model, text, speaker, reference }: SpokenBy): ModelRequest {
+  const { zeroShot } = model;
+  const extra = { ...zeroShot?.extra, ...speaker?.extra };
+  return {
+    text,
+    generationConfig: {
+      sid: speaker?.sid ?? 0,
+      speed: 1,
+      silenceScale: 1,
+      ...(zeroShot && { numSteps: zeroShot.steps }),
+      ...(reference && {
+        referenceAudio: Float32Array.from(reference.samples, (sample) => sample / 32_768),
+        referenceSampleRate: reference.sampleRateHz,
+        referenceText: reference.text,
+      }),
+      ...(Object.keys(extra).length > 0 && { extra }),
+    },
+  };
 }

@@ -73,23 +73,15 @@ export class ModelProcess {
     return this.#isGone || this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Whether it loaded its model, even if it has exited since. */
-  get wasReady(): boolean {
-    return this.#isReady;
-  }
-
   /** The sound of a request as it is made. One request at a time: it ends when the child is free for the next, or gone. */
   async *speak(request: ModelRequest, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
     const job = { id: ++this.#count, pieces: new PushQueue<SpokenPcm>(), over: Promise.withResolvers<void>() };
     this.#job?.over.resolve();
     this.#job = job;
     this.#send({ do: 'speak', id: job.id, request });
-    const abort = () => job.pieces.abort(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
     try {
-      yield* job.pieces.pull();
+      yield* job.pieces.pull(signal);
     } finally {
-      signal.removeEventListener('abort', abort);
       this.#cancel(job);
       await job.over.promise;
     }

@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises';
 import anyAscii from 'any-ascii';
 import { Failure } from '../../errors.ts';
-import type { Model } from './model-facts.ts';
+import type { Model } from './model.ts';
 
 const anyWord = /[\p{L}\p{N}][\p{L}\p{N}\p{M}'’]*/gu;
 /** Lexicons that have been read. */

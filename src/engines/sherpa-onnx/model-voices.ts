@@ -1,13 +1,13 @@
 // The voices of a model, one for each speaker. They are named after the model's folder: "amy" where it has one speaker, else
 // "kokoro-af_bella" where the speaker has a name and "vctk-12" where it has only a number.
 import type { Voice } from '../engine.ts';
-import type { Model, NamedSpeaker } from './model-facts.ts';
+import type { LibraryOptions, Model, NamedSpeaker } from './model.ts';
 
 /** A voice of a model, as the library addresses it. */
 export interface Speaker {
   voice: Voice;
   sid: number;
-  extra: NonNullable<NamedSpeaker['extra']>;
+  extra: LibraryOptions;
 }
 
 const kindNames = {

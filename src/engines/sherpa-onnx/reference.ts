@@ -1,10 +1,12 @@
-// The recording of a voice and its transcript, as zero-shot models take it. As the bytes of a clone:
+// Cloning with a model that imitates the voice of a reference: the clone is the reference itself, a recording and its
+// transcript, packed:
 //     "SNTR"  u8 1 (version)  u8 length, model id  u32 sample rate  u32 length, text  u32 count, i16 samples
 // Texts are UTF-8, lengths in bytes, and all numbers little-endian. The bytes are a person's voice: whoever has them can
 // speak with it.
-
 import type { Pcm } from '../../audio/pcm.ts';
 import { Failure } from '../../errors.ts';
+import type { CloneSample, Cloning } from '../engine.ts';
+import type { Model } from './model.ts';
 
 export interface Reference extends Pcm {
   /** The model that the clone was made for. */
@@ -62,3 +64,34 @@ export function parseReference(packed: Uint8Array): Reference {
 }
 
 const foreign = () => new Failure('engine_error', {}, new Error('these are not the bytes of a clone of this engine'));
+
+/** Models use at most ten seconds, and the text of as long. */
+const sampleSeconds = { min: 3, max: 10 };
+const textCharsMax = 500;
+
+const refuse = (field: string, reason: string, message: string) =>
+  new Failure('invalid_request', { details: [{ field, reason, message }] });
+
+export function createZeroShotCloning(model: Model): Cloning {
+  const { modelId, languageCodes, sampleRateHz, zeroShot } = model;
+  const needsReferenceText = zeroShot?.needsReferenceText ?? false;
+  return {
+    sampleLanguageCodes: languageCodes,
+    languageCodesFor: () => languageCodes,
+    sampleRateHz,
+    sampleSeconds,
+    needsReferenceText,
+    consentScripts: {},
+    async make({ reference, referenceText }: CloneSample, signal) {
+      signal.throwIfAborted();
+      const text = referenceText.trim();
+      if (needsReferenceText && !/[\p{L}\p{N}]/u.test(text)) {
+        throw refuse('reference_text', 'required', 'must tell what is said in reference_audio');
+      }
+      if (text.length > textCharsMax)
+        throw refuse('reference_text', 'too_long', `must be ${textCharsMax} characters at most`);
+      if (reference.samples.length === 0) throw refuse('reference_audio', 'too_short', 'has no sound in it');
+      return packReference({ ...reference, modelId, text: needsReferenceText ? text : '' });
+    },
+  };
+}

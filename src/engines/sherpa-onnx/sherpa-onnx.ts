@@ -6,17 +6,15 @@ import { availableParallelism } from 'node:os';
 import { Failure } from '../../errors.ts';
 import { integerSetting } from '../../setting.ts';
 import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
-import { auditionFault, auditionModel, hearModel } from './audition.ts';
+import { auditionFault, auditionModel, tryOutModel } from './audition.ts';
 import { importModel } from './import-model.ts';
 import { isLibraryInstalled } from './library.ts';
-import type { Model } from './model-facts.ts';
+import type { Model } from './model.ts';
 import { readModels } from './model-folder.ts';
-import { ModelPool } from './model-pool.ts';
-import { generationOf, type SpokenBy } from './model-request.ts';
+import { ModelPool, type SpokenBy } from './model-pool.ts';
 import { toModelText } from './model-text.ts';
 import { type Speaker, speakersOf } from './model-voices.ts';
-import { parseReference } from './reference.ts';
-import { createZeroShotCloning } from './zero-shot-cloning.ts';
+import { createZeroShotCloning, parseReference } from './reference.ts';
 
 const name = 'sherpa-onnx';
 const speakingRates = { min: 1, max: 1 };
@@ -37,8 +35,8 @@ export async function openSherpaOnnx({ dataDir, threads, modelsMax }: SherpaOnnx
   const whole = read.flatMap(({ model }) => model ?? []);
   if (whole.length === 0) return undefined;
   const pool = new ModelPool({ processesMax: modelsMax, threads });
-  const heard = await auditionAll(whole, pool);
-  const models = heard.filter(({ fault }) => fault === undefined);
+  const tried = await auditionAll(whole, pool);
+  const models = tried.filter(({ fault }) => fault === undefined);
   if (models.length > 0) return createEngine(models, pool, modelsMax);
   await pool.close();
   return undefined;
@@ -52,26 +50,26 @@ interface AuditionedModel {
 
 /** One after the other: each may need all cores, and most have stored measurements. */
 async function auditionAll(models: readonly Model[], pool: ModelPool, isThorough = false): Promise<AuditionedModel[]> {
-  const heard: AuditionedModel[] = [];
+  const tried: AuditionedModel[] = [];
   for (const model of models) {
     try {
-      if (isThorough) await hearModel(model, pool);
+      if (isThorough) await tryOutModel(model, pool);
       const gains = await auditionModel(model, pool);
-      heard.push({ model, speakers: speakersOf(model, (sid) => gains[sid] ?? 0) });
+      tried.push({ model, speakers: speakersOf(model, (sid) => gains[sid] ?? 0) });
     } catch (error) {
-      heard.push({ model, speakers: [], fault: auditionFault(model, error) });
+      tried.push({ model, speakers: [], fault: auditionFault(model, error) });
     }
   }
-  return heard;
+  return tried;
 }
 
-function createEngine(heard: readonly AuditionedModel[], pool: ModelPool, modelsMax: number): Engine {
+function createEngine(tried: readonly AuditionedModel[], pool: ModelPool, modelsMax: number): Engine {
   const own = new Map<string, { model: Model; speaker: Speaker }>();
-  for (const { model, speakers } of heard) {
+  for (const { model, speakers } of tried) {
     for (const speaker of speakers)
       if (!own.has(speaker.voice.voiceId)) own.set(speaker.voice.voiceId, { model, speaker });
   }
-  const cloners = heard.map(({ model }) => model).filter(({ zeroShot }) => zeroShot);
+  const cloners = tried.map(({ model }) => model).filter(({ zeroShot }) => zeroShot);
 
   const spokenBy = ({ voice, clone }: Segment): Omit<SpokenBy, 'text'> => {
     if (!clone) {
@@ -95,7 +93,7 @@ function createEngine(heard: readonly AuditionedModel[], pool: ModelPool, models
       segmentCharsMax: 240,
       segmentsAtOnce: 2,
       speakersFailAlone: true,
-      segmentsSpokenMax: Math.min(modelsMax, heard.length),
+      segmentsSpokenMax: Math.min(modelsMax, tried.length),
       firstSoundMsMax: timeoutMs.firstSound,
       stallMsMax: timeoutMs.stall,
     },
@@ -103,7 +101,7 @@ function createEngine(heard: readonly AuditionedModel[], pool: ModelPool, models
     async *speak(segment, signal): AsyncGenerator<SpokenPcm> {
       const by = spokenBy(segment);
       const text = await toModelText(segment.text, by.model);
-      if (text !== '') yield* pool.speak(by.model, generationOf({ ...by, text }), signal);
+      if (text !== '') yield* pool.speak({ ...by, text }, signal);
     },
     resourceOf: ({ voice, clone }) =>
       clone ? parseReference(clone).modelId : (own.get(voice.voiceId)?.model.modelId ?? ''),
@@ -125,16 +123,16 @@ async function inspect(
       };
     }
     const pool = new ModelPool({ processesMax: modelsMax, threads });
-    const heard = await auditionAll(
+    const tried = await auditionAll(
       read.flatMap(({ model }) => model ?? []),
       pool,
       true,
     ).finally(() => pool.close());
     const faults = read.flatMap((each) => each.faults.map((fault) => `${each.modelId}: ${fault}`));
-    faults.push(...heard.flatMap(({ fault }) => fault ?? []));
+    faults.push(...tried.flatMap(({ fault }) => fault ?? []));
     if (faults.length > 0) return { state: 'broken', message: faults.join('; ') };
-    const voices = heard.reduce((sum, { speakers }) => sum + speakers.length, 0);
-    return { state: 'ready', message: `${heard.length} models, ${voices} voices` };
+    const voices = tried.reduce((sum, { speakers }) => sum + speakers.length, 0);
+    return { state: 'ready', message: `${tried.length} models, ${voices} voices` };
   } catch (error) {
     return { state: 'broken', message: (error as Error).message };
   }

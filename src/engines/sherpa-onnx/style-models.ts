@@ -2,8 +2,8 @@
 // tokens.txt and eSpeak NG's data. The names of Kokoro's speakers tell their language and gender: "bf_emma" is British
 // and female.
 import { join } from 'node:path';
-import type { ModelFacts, NamedSpeaker } from './model-facts.ts';
-import { askOnnx, elementTypes, type ModelFiles, needEspeakData, needFile, needTokens } from './model-files.ts';
+import type { ModelFacts, NamedSpeaker } from './model.ts';
+import { elementTypes, type ModelFiles } from './model-files.ts';
 
 const { float, int64 } = elementTypes;
 
@@ -19,7 +19,7 @@ const kokoroLanguages: Readonly<Record<string, readonly [code: string, espeak: s
 };
 
 export async function readKokoroModel(files: ModelFiles, modelName: string): Promise<ModelFacts> {
-  const model = askOnnx(files, modelName);
+  const model = files.checkOnnx(modelName);
   model.integer('has_espeak', 0, 1);
   const facts = await readStyleModel(files, modelName, 3);
   const lexicons = [...files.sizes.keys()].filter((name) => /^lexicon.*\.txt$/.test(name));
@@ -49,7 +49,7 @@ function kokoroSpeaker(name: string, isMultilingual: boolean, hasChinese: boolea
 }
 
 export async function readKittenModel(files: ModelFiles, modelName: string): Promise<ModelFacts> {
-  const model = askOnnx(files, modelName);
+  const model = files.checkOnnx(modelName);
   model.integer('has_espeak', 1, 1);
   const facts = await readStyleModel(files, modelName, 2);
   const { dataDir, voices, tokens } = facts.paths;
@@ -57,17 +57,17 @@ export async function readKittenModel(files: ModelFiles, modelName: string): Pro
 }
 
 async function readStyleModel(files: ModelFiles, modelName: string, dimensions: 2 | 3) {
-  const model = askOnnx(files, modelName);
+  const model = files.checkOnnx(modelName);
   const sampleRateHz = model.integer('sample_rate', 8_000, 48_000);
   const speakers = model.integer('n_speakers', 1, 10_000);
   model.needInputs([int64, float, float]);
-  const style = model.integers('style_dim');
+  const style = model.text('style_dim').split(',').map(Number);
   const isStyle = style.length === dimensions && style.every((size) => Number.isInteger(size) && size > 0);
   if (!isStyle || (dimensions === 3 && style[1] !== 1)) {
     model.fault(`has no style_dim of ${dimensions} sizes in its metadata; use a model that was made for sherpa-onnx`);
   }
   const bytes = 4 * speakers * style.reduce((product, size) => product * size, 1);
-  const voices = needFile(files, 'voices.bin');
+  const voices = files.needFile('voices.bin');
   const found = files.sizes.get('voices.bin');
   if (isStyle && speakers > 0 && found !== undefined && found !== bytes) {
     files.faults.add(
@@ -75,9 +75,9 @@ async function readStyleModel(files: ModelFiles, modelName: string, dimensions: 
       `has ${found} bytes where ${modelName} needs ${bytes}; it is another model's, or damaged`,
     );
   }
-  await needTokens(files, { areCharacters: true }, [' ']);
+  await files.needTokens({ areCharacters: true }, [' ']);
   return {
-    paths: { voices, tokens: needFile(files, 'tokens.txt'), dataDir: await needEspeakData(files) },
+    paths: { voices, tokens: files.needFile('tokens.txt'), dataDir: await files.needEspeakData() },
     sampleRateHz,
     speakers,
     speakerNames: model.names('speaker_names'),

@@ -6,7 +6,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { ModelFault } from './model-fault.ts';
 
-export interface TokensAsked {
+export interface TokenRules {
   /** Whether every token must be one character, but for `others`. */
   areCharacters: boolean;
   others?: readonly string[];
@@ -16,7 +16,7 @@ const fileBytesMax = 16_777_216;
 
 export async function readTokensFile(
   path: string,
-  { areCharacters, others = [] }: TokensAsked,
+  { areCharacters, others = [] }: TokenRules,
 ): Promise<Map<string, number>> {
   const { size } = await stat(path);
   if (size > fileBytesMax) throw new ModelFault(`is larger than ${fileBytesMax} bytes`);

@@ -1,24 +1,15 @@
 // VITS models, Piper's among them: one ONNX file, tokens.txt, and what makes tokens of text: nothing where tokens are
 // characters, else eSpeak NG's data or a lexicon. Which, the library goes by the comment in the metadata; so do we.
 import { join } from 'node:path';
-import type { ModelFacts, Reading } from './model-facts.ts';
-import {
-  askOnnx,
-  elementTypes,
-  hasEspeakData,
-  type ModelFiles,
-  needEspeakData,
-  needFile,
-  needTokens,
-  readJson,
-} from './model-files.ts';
+import type { ModelFacts, Reading } from './model.ts';
+import { elementTypes, type ModelFiles, type OnnxChecks } from './model-files.ts';
 
 const { float, int64 } = elementTypes;
 const sentinels = ['<PAD>', '<EOS>', '<BOS>', '<BLNK>'];
 const counts = ['add_blank', 'blank_id', 'bos_id', 'eos_id', 'pad_id', 'use_eos_bos', 'jieba', 'speaker_id'];
 
 export async function readVitsModel(files: ModelFiles, modelName: string): Promise<ModelFacts> {
-  const model = askOnnx(files, modelName);
+  const model = files.checkOnnx(modelName);
   const sampleRateHz = model.integer('sample_rate', 8_000, 48_000);
   const speakers = Math.max(1, model.integer('n_speakers', 0, 10_000));
   for (const key of counts) model.integer(key, 0, 1_000_000, 0);
@@ -35,9 +26,9 @@ export async function readVitsModel(files: ModelFiles, modelName: string): Promi
     model.fault(`has ${speakers} speakers in its metadata, but no input to choose one by`);
   }
 
-  const config = { model: needFile(files, modelName), tokens: needFile(files, 'tokens.txt') };
+  const config = { model: files.needFile(modelName), tokens: files.needFile('tokens.txt') };
   const { reading, added } = await findReading(files, model, language);
-  const piper = files.sizes.has(`${modelName}.json`) ? await readJson(files, `${modelName}.json`) : undefined;
+  const piper = files.sizes.has(`${modelName}.json`) ? await files.readJson(`${modelName}.json`) : undefined;
   return {
     config: { vits: { ...config, ...added } },
     sampleRateHz,
@@ -48,32 +39,30 @@ export async function readVitsModel(files: ModelFiles, modelName: string): Promi
   };
 }
 
-type Asked = ReturnType<typeof askOnnx>;
-
 async function findReading(
   files: ModelFiles,
-  model: Asked,
+  model: OnnxChecks,
   language: string,
 ): Promise<{ reading: Reading; added: Record<string, string> }> {
   const comment = model.text('comment');
   const flag = (key: string) => Number(model.text(key)) > 0;
   if (model.text('frontend') === 'characters') {
-    const tokens = await needTokens(files, { areCharacters: true, others: sentinels });
+    const tokens = await files.needTokens({ areCharacters: true, others: sentinels });
     return { reading: { by: 'characters', tokens: new Set(tokens.keys()) }, added: {} };
   }
   const phonemizes = /piper|coqui|icefall|Inflect/.test(comment);
   const isChineseLexicon = flag('jieba') || flag('has_g2pw');
-  if (phonemizes && !isChineseLexicon && (await hasEspeakData(files))) {
+  if (phonemizes && !isChineseLexicon && (await files.hasEspeakData())) {
     const needed = comment.includes('coqui') ? [','] : comment.includes('Inflect') ? ['_'] : ['_', '^', '$'];
-    await needTokens(files, { areCharacters: true, others: ['<BLNK>'] }, needed);
-    return { reading: { by: 'phonemes' }, added: { dataDir: await needEspeakData(files) } };
+    await files.needTokens({ areCharacters: true, others: ['<BLNK>'] }, needed);
+    return { reading: { by: 'phonemes' }, added: { dataDir: await files.needEspeakData() } };
   }
   if (!files.sizes.has('lexicon.txt')) {
     const missing = 'lexicon.txt and espeak-ng-data are both missing';
     model.fault(`makes its tokens by one of them, but ${missing}; take the whole folder it was released in`);
   }
   const isWorded = !isChineseLexicon && !comment.includes('melo') && language.toLowerCase() !== 'chinese';
-  await needTokens(files, { areCharacters: false }, isWorded ? [' '] : []);
+  await files.needTokens({ areCharacters: false }, isWorded ? [' '] : []);
   const lexicon = join(files.folder, 'lexicon.txt');
   const reading: Reading = isWorded ? { by: 'lexicon', path: lexicon } : { by: 'phonemes' };
   return { reading, added: { lexicon } };

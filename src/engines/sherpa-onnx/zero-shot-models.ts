@@ -2,16 +2,8 @@
 // own.
 import { join } from 'node:path';
 import { needVocoder } from './matcha-model.ts';
-import type { ModelFacts } from './model-facts.ts';
-import {
-  askOnnx,
-  elementTypes,
-  type ModelFiles,
-  needEspeakData,
-  needFile,
-  needTokens,
-  readJson,
-} from './model-files.ts';
+import type { ModelFacts } from './model.ts';
+import { elementTypes, type ModelFiles } from './model-files.ts';
 
 const { float, int64 } = elementTypes;
 const pocketRateHz = 24_000;
@@ -30,21 +22,21 @@ function needPart(files: ModelFiles, beginning: string): string {
 
 export async function readZipvoiceModel(files: ModelFiles): Promise<ModelFacts> {
   const [encoder, decoder] = [needPart(files, 'encoder'), needPart(files, 'decoder')];
-  askOnnx(files, encoder).needInputs([int64, int64, int64, float]);
-  askOnnx(files, decoder).needInputs([float, float, float, float, float]);
-  const sampleRateHz = askOnnx(files, decoder).integer('sample_rate', 8_000, 48_000, 24_000);
-  await needTokens(files, { areCharacters: false }, [' ']);
+  files.checkOnnx(encoder).needInputs([int64, int64, int64, float]);
+  files.checkOnnx(decoder).needInputs([float, float, float, float, float]);
+  const sampleRateHz = files.checkOnnx(decoder).integer('sample_rate', 8_000, 48_000, 24_000);
+  await files.needTokens({ areCharacters: false }, [' ']);
   // HiFi-GAN is loaded from another place of the library's config, and so not with this kind.
   const vocoder = needVocoder(files, ['vocos', 'matcha-tts vocos']);
   return {
     config: {
       zipvoice: {
-        tokens: needFile(files, 'tokens.txt'),
+        tokens: files.needFile('tokens.txt'),
         encoder: join(files.folder, encoder),
         decoder: join(files.folder, decoder),
         ...(vocoder && { vocoder }),
-        lexicon: needFile(files, 'lexicon.txt'),
-        dataDir: await needEspeakData(files),
+        lexicon: files.needFile('lexicon.txt'),
+        dataDir: await files.needEspeakData(),
       },
     },
     sampleRateHz,
@@ -69,7 +61,7 @@ export async function readPocketModel(files: ModelFiles): Promise<ModelFacts> {
   const paths: Record<string, string> = {};
   for (const [key, { beginning, inputs, ...rest }] of Object.entries(pocketParts)) {
     const name = needPart(files, beginning);
-    askOnnx(files, name).needInputs(inputs, 'further' in rest ? rest.further : []);
+    files.checkOnnx(name).needInputs(inputs, 'further' in rest ? rest.further : []);
     paths[key] = join(files.folder, name);
   }
   await checkVocabulary(files);
@@ -93,8 +85,8 @@ export async function readPocketModel(files: ModelFiles): Promise<ModelFacts> {
 
 /** The library writes past its memory where a number is too high, and leaves out what no token covers. */
 async function checkVocabulary(files: ModelFiles): Promise<void> {
-  const vocabulary = await readJson(files, 'vocab.json');
-  const scores = await readJson(files, 'token_scores.json');
+  const vocabulary = await files.readJson('vocab.json');
+  const scores = await files.readJson('token_scores.json');
   if (vocabulary) {
     const ids = Object.values(vocabulary);
     if (!ids.every((id) => Number.isInteger(id) && (id as number) >= 0 && (id as number) < ids.length)) {

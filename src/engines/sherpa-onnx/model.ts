@@ -1,5 +1,15 @@
-// What is known of a model once its folder is read, whatever its kind.
+// A model that was read from its folder and checked: what its files and the operator state about it.
 import type { ModelCard, ModelKind } from './model-card.ts';
+
+/** Further options for the library. */
+export type LibraryOptions = Readonly<Record<string, string | number>>;
+
+/** What the name of a speaker states about it. */
+export interface NamedSpeaker {
+  languageCodes?: readonly string[];
+  labels?: Readonly<Record<string, string>>;
+  extra?: LibraryOptions;
+}
 
 /** How the library makes tokens of text: what must be known to give it only text that it can read. */
 export type Reading =
@@ -28,7 +38,7 @@ export interface ZeroShot {
   needsReferenceText: boolean;
   /** Steps of refinement: more is better and slower. */
   steps: number;
-  extra: Readonly<Record<string, number | string>>;
+  extra: LibraryOptions;
 }
 
 export interface Model extends ModelFacts {
@@ -41,12 +51,4 @@ export interface Model extends ModelFacts {
   rules: string;
   /** Of its contents. */
   version: string;
-}
-
-/** What the name of a speaker states about it. */
-export interface NamedSpeaker {
-  languageCodes?: readonly string[];
-  labels?: Readonly<Record<string, string>>;
-  /** Further options for the library. */
-  extra?: Readonly<Record<string, string | number>>;
 }
