@@ -118,8 +118,8 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
   };
   const call = async () => {
     let last: string | undefined;
-    const asked = { voiceId: 'arthur', textChunks: chunks };
-    for await (const { event } of speech.streamSpeech(asked, { headers: { 'x-api-key': key } })) last = event.case;
+    const request = { voiceId: 'arthur', textChunks: chunks };
+    for await (const { event } of speech.streamSpeech(request, { headers: { 'x-api-key': key } })) last = event.case;
     return last;
   };
   const speakingAt = async ({ httpPort }: ReplicaProcess) =>
@@ -131,9 +131,9 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
     expect(await listen()).toBe('speech.audio.done');
     expect(await call()).toBe('done');
     const web = createClient(SpeechService, createGrpcWebTransport({ baseUrl: url, httpVersion: '1.1' }));
-    const asked = { voiceId: 'arthur', text: 'Hello.' };
-    expect((await web.synthesizeSpeech(asked, { headers: { 'x-api-key': key } })).chars).toBe(6);
-    const refused = speech.synthesizeSpeech({ ...asked, voiceId: 'nobody' }, { headers: { 'x-api-key': key } });
+    const request = { voiceId: 'arthur', text: 'Hello.' };
+    expect((await web.synthesizeSpeech(request, { headers: { 'x-api-key': key } })).chars).toBe(6);
+    const refused = speech.synthesizeSpeech({ ...request, voiceId: 'nobody' }, { headers: { 'x-api-key': key } });
     await expect(refused).rejects.toThrow(/^\[not_found\]/);
     expect((await post('/api/audio/speech', { text: '' })).status).toBe(400);
   });

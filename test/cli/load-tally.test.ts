@@ -23,10 +23,10 @@ test('of more calls than are kept, all are counted, and early ones weigh as much
   const { done, first_sound_ms, whole_ms } = tally.reportTotal();
   expect([done, first_sound_ms!.max, whole_ms!.max]).toEqual([calls, 5000, 9000]);
   // Twelve times as far off as a sample of so many usually is.
-  for (const [told, due] of [
+  for (const [reported, due] of [
     [first_sound_ms!.p50, 500],
     [first_sound_ms!.p95, 950],
     [first_sound_ms!.p99, 990],
   ] as const)
-    expect(Math.abs(told - due)).toBeLessThan(20);
+    expect(Math.abs(reported - due)).toBeLessThan(20);
 });

@@ -33,13 +33,13 @@ test('a player gets every sample, at the rate that it is told', async () => {
 });
 
 test('what a player complains of is told', async () => {
-  const told = { code: 1, out: '', err: 'sonant: the player aplay has failed: no sound card\n' };
-  expect(await play(install('echo "no sound card" >&2; exit 1'))).toEqual(told);
+  const failed = { code: 1, out: '', err: 'sonant: the player aplay has failed: no sound card\n' };
+  expect(await play(install('echo "no sound card" >&2; exit 1'))).toEqual(failed);
   // It ends while more comes than a pipe holds.
   const long = 'A sentence that takes a while to say. '.repeat(20);
   const env = install('echo "no sound card" >&2; sleep 0.2; exit 1');
-  expect(await runSonant(folder, ['say', long, '--play'], '', env)).toEqual(told);
-  expect(await play(install('cat > /dev/null; echo "no sound card" >&2; exit 1'))).toEqual(told);
+  expect(await runSonant(folder, ['say', long, '--play'], '', env)).toEqual(failed);
+  expect(await play(install('cat > /dev/null; echo "no sound card" >&2; exit 1'))).toEqual(failed);
 });
 
 test('without a player, and with a file as well, it is refused', async () => {

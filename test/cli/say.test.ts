@@ -52,10 +52,10 @@ test('speaks a file, in the format of the ending, and tells of it as JSON', asyn
     '--json',
     '--timestamps',
   ]);
-  const told = JSON.parse(out);
+  const printed = JSON.parse(out);
   const bytes = readFileSync(join(folder, 'letter.mp3'));
   expect(code).toBe(0);
-  expect(told).toMatchObject({
+  expect(printed).toMatchObject({
     output: 'letter.mp3',
     format: 'mp3',
     sample_rate: 24000,
@@ -63,8 +63,8 @@ test('speaks a file, in the format of the ending, and tells of it as JSON', asyn
     bytes: bytes.length,
     warnings: [],
   });
-  expect(told.words.map(({ text }: { text: string }) => text).join(' ')).toBe('Dear reader this is a letter');
-  expect(Object.keys(told.words[0])).toEqual(['text', 'offset', 'length', 'start', 'end']);
+  expect(printed.words.map(({ text }: { text: string }) => text).join(' ')).toBe('Dear reader this is a letter');
+  expect(Object.keys(printed.words[0])).toEqual(['text', 'offset', 'length', 'start', 'end']);
   expect(bytes.readUInt16BE(0) & 0xffe0).toBe(0xffe0);
 });
 

@@ -124,11 +124,11 @@ describe('a model', { timeout: 60_000 }, () => {
       /torn.tar.gz cannot be unpacked: /,
     ],
     ['with a name that none can have', (from) => makeTinyVits(join(from, 'my model')), /give another with --name/],
-  ])('%s is refused, and nothing of it is left', async (_, make, told) => {
+  ])('%s is refused, and nothing of it is left', async (_, make, message) => {
     const path = await make(await mkdtemp(join(root, 'refused-')));
     await expect(bring(path)).rejects.toMatchObject({
       reason: 'invalid_request',
-      message: expect.stringMatching(told),
+      message: expect.stringMatching(message),
     });
     expect(await listed('models')).toEqual([]);
   });
@@ -141,7 +141,7 @@ describe('a model', { timeout: 60_000 }, () => {
     const args = ['import', folder, '--name', 'tiny'];
     expect(await voiceCommand.run({ ...line, args, print: (text) => printed.push(text) })).toBe(0);
     expect(printed).toMatchObject(
-      [/tiny is a model/, /^taken in for/, '  tiny'].map((told) => expect.stringMatching(told)),
+      [/tiny is a model/, /^taken in for/, '  tiny'].map((message) => expect.stringMatching(message)),
     );
     const said = await runSonant(
       root,

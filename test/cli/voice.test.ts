@@ -24,7 +24,7 @@ const inStore = async (work: (store: Awaited<ReturnType<typeof openSqlite>>) => 
   const store = await openSqlite(join(folder, 'data', 'sonant.db'));
   await work(store).finally(() => store.close());
 };
-const keepClone = (voiceId: string, clones: SealedClone[] = []) =>
+const storeClone = (voiceId: string, clones: SealedClone[] = []) =>
   inStore((store) =>
     createVoiceRows(store).change(voiceId, () => ({
       row: {
@@ -37,7 +37,7 @@ const keepClone = (voiceId: string, clones: SealedClone[] = []) =>
   );
 
 test('a voice is exported, silenced, deleted and told of though its engine is broken', async () => {
-  await keepClone('ada');
+  await storeClone('ada');
   expect(await voice('export', 'ada')).toMatchObject({ code: 0, out: expect.stringContaining('"name": "Ada"') });
   expect(await voice('revoke', 'ada')).toMatchObject({ code: 0, out: expect.stringContaining('speaks no more') });
   expect(await voice('delete', 'ada')).toMatchObject({ code: 0, out: 'ada is deleted.\n' });
@@ -48,7 +48,7 @@ test('a voice is exported, silenced, deleted and told of though its engine is br
 
 test('the master key is for its owner alone and shown nowhere; where it is another, doctor tells', async () => {
   const vault = createVault(() => readDataDirSecret(join(folder, 'data'), 'master-key'));
-  await keepClone('eve', [{ cloneId: 'cln_eve', sealed: await vault.seal(Buffer.from('eve'), 'cln_eve') }]);
+  await storeClone('eve', [{ cloneId: 'cln_eve', sealed: await vault.seal(Buffer.from('eve'), 'cln_eve') }]);
   expect(statSync(join(folder, 'data', 'master-key')).mode & 0o777).toBe(0o600);
   const sonant = (command: string, more: Record<string, string> = {}) =>
     runSonant(folder, [command], '', { SONANT_DATA_DIR: 'data', ...more });

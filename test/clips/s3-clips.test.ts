@@ -136,8 +136,8 @@ describe.skipIf(!hasS3)('S3', () => {
       expect(maxAgeSeconds).toBeLessThanOrEqual(1_800);
       const answer = await fetch(url);
       expect([answer.status, whole.equals(await answer.bytes())]).toEqual([200, true]);
-      const told = ['Content-Type', 'Content-Disposition', 'Cache-Control'].map((name) => answer.headers.get(name));
-      expect(told).toEqual([
+      const headers = ['Content-Type', 'Content-Disposition', 'Cache-Control'].map((name) => answer.headers.get(name));
+      expect(headers).toEqual([
         'audio/mpeg',
         `inline; filename="${key}.mp3"`,
         expect.stringMatching(/^public, max-age=1(799|800), immutable$/),

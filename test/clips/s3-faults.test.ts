@@ -79,10 +79,12 @@ describe.skipIf(!hasS3)('an S3 service', () => {
         expect(clips.sweep(async () => true)).rejects.toMatchObject(unavailable),
         expect(early.write(patternBytes(1_000)).then(() => early.commit())).rejects.toMatchObject(unavailable),
       ]);
-      proxy.asked.length = 0;
+      proxy.requests.length = 0;
       await expect(clips.create(never, 'audio/wav')).rejects.toMatchObject(unavailable);
       // What was begun earlier may still be tidied up behind its back.
-      expect(proxy.asked.filter((asked) => asked.includes(never) && !asked.startsWith('HEAD '))).toEqual([]);
+      expect(proxy.requests.filter((requests) => requests.includes(never) && !requests.startsWith('HEAD '))).toEqual(
+        [],
+      );
       always(undefined);
       const key = await recovered(() => keep(patternBytes(2_000)));
       expect(patternBytes(2_000).equals((await recovered(() => bytesOf(key)))!)).toBe(true);
@@ -235,18 +237,18 @@ describe.skipIf(!hasS3)('an S3 service', () => {
           (error) => error,
         );
         if (refusal) expect(refusal).toMatchObject(unavailable);
-        return { key, whole, isKept: !refusal };
+        return { key, whole, isStored: !refusal };
       }),
     );
     proxy.faultOf = () => undefined;
     await clips.close();
     const behind = new S3Clips({ bucket: await server.openBucket(), prefix: '' });
-    for (const { key, whole, isKept } of made) {
+    for (const { key, whole, isStored } of made) {
       const clip = await behind.open(key);
       const isWhole = clip && whole.equals(await buffer(clip.body));
-      expect(isWhole).toBe(isKept ? true : isWhole === undefined ? undefined : true);
+      expect(isWhole).toBe(isStored ? true : isWhole === undefined ? undefined : true);
     }
-    expect(made.filter(({ isKept }) => isKept).length).toBeGreaterThan(0);
+    expect(made.filter(({ isStored }) => isStored).length).toBeGreaterThan(0);
     await behind.close();
   });
 });

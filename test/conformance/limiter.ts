@@ -47,9 +47,9 @@ export function limiterConformance(
       const speak = (chars: number, limits = {}, until = signal) =>
         limiter.takeSynthesis(caller(limits), chars, { signal: until, report: silent });
       const limitStatus = async (limits = {}) => {
-        let told: LimitStatus | undefined;
-        await limiter.takeRequest(caller(limits), (one) => (told = one)).catch(silent);
-        return told!;
+        let status: LimitStatus | undefined;
+        await limiter.takeRequest(caller(limits), (one) => (status = one)).catch(silent);
+        return status!;
       };
       return { clock, limiter, request, speak, limitStatus };
     }

@@ -75,7 +75,7 @@ describe('doctor says', () => {
 
   test('that Google refuses the login, or has no such voice', async () => {
     const { endpoint, state } = await openGoogleServer();
-    state.trouble = { failures: { count: 1, code: code.UNAUTHENTICATED, told: 'The token has expired.' } };
+    state.trouble = { failures: { count: 1, code: code.UNAUTHENTICATED, logged: 'The token has expired.' } };
     expect(await inspect({ endpoint })).toEqual({
       state: 'broken',
       message: `${endpoint}: Google answers UNAUTHENTICATED: The token has expired.`,

@@ -6,8 +6,8 @@ import { type GoogleOptions, openGoogle } from '../../src/engines/google/google-
 import { Failure } from '../../src/errors.ts';
 import { runEngine } from '../../src/speech/engine-run.ts';
 import { engineConformance } from '../conformance/engine.ts';
+import { googleVoice } from './google-rules.ts';
 import { type GoogleTrouble, openGoogleServer, wavHeader } from './google-server.ts';
-import { googleVoice } from './google-truths.ts';
 
 const options = (endpoint: string): GoogleOptions => ({
   credentials: '',
@@ -58,8 +58,8 @@ const refusalOf = async (promise: Promise<unknown>): Promise<Failure> => {
 describe('what it asks for', () => {
   test('is a stream of bare samples where the voice can', async () => {
     const { engine, calls } = await open();
-    const asked = { ...segment(engine, 'One two three.', charon), speakingRate: 1.25 };
-    await Array.fromAsync(engine.speak(asked, new AbortController().signal));
+    const requests = { ...segment(engine, 'One two three.', charon), speakingRate: 1.25 };
+    await Array.fromAsync(engine.speak(requests, new AbortController().signal));
     expect(calls).toMatchObject([
       {
         method: 'stream',
@@ -203,7 +203,7 @@ describe('where Google fails', () => {
   });
   /** As gRPC says it of a call that it could not sign in. */
   const notSignedIn = (why: string): GoogleTrouble => ({
-    failures: { count: 1, code: code.UNKNOWN, told: `Getting metadata from plugin failed with error: ${why}` },
+    failures: { count: 1, code: code.UNKNOWN, logged: `Getting metadata from plugin failed with error: ${why}` },
   });
   const once = { bytes: 9_601, what: 'break', code: code.INTERNAL } as const;
   const odd = { messageBytes: 4_801, after: { bytes: 4_801, what: 'end' } as const };

@@ -45,20 +45,20 @@ describe('models of one\u2019s own', { timeout: 60_000 }, () => {
     onTestFinished(() => engine.close());
     return engine;
   };
-  const segment = (engine: Engine, text: string, asked: Partial<Segment> = {}): Segment => ({
+  const segment = (engine: Engine, text: string, options: Partial<Segment> = {}): Segment => ({
     voice: engine.voices[0]!,
     text,
     languageCode: 'en',
     speakingRate: 1,
     timings: false,
     urgent: true,
-    ...asked,
+    ...options,
   });
   const guards = createEngineGuards();
-  const speak = (engine: Engine, text: string, asked?: Partial<Segment>) =>
-    guards(engine).speak(segment(engine, text, asked), 'caller', signal);
-  const hear = async (engine: Engine, text: string, asked?: Partial<Segment>): Promise<Pcm> => {
-    const pieces = await Array.fromAsync(speak(engine, text, asked));
+  const speak = (engine: Engine, text: string, options?: Partial<Segment>) =>
+    guards(engine).speak(segment(engine, text, options), 'caller', signal);
+  const hear = async (engine: Engine, text: string, options?: Partial<Segment>): Promise<Pcm> => {
+    const pieces = await Array.fromAsync(speak(engine, text, options));
     const samples = pieces.map((piece) => piece.samples);
     return { samples: joinSamples(Int16Array, samples), sampleRateHz: pieces[0]?.sampleRateHz ?? 0 };
   };

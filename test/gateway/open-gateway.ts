@@ -36,13 +36,13 @@ import { createStorage } from '../distributed/storage.ts';
 import { openTone, type ToneOptions, type ToneTrouble } from '../engines/tone-engine.ts';
 import { openKeys } from '../keys/open-keys.ts';
 
-export interface DoorOptions {
+export interface GatewayTestOptions {
   trouble?: ToneTrouble;
   settings?: Partial<GatewayOptions['settings']>;
   checks?: GatewayOptions['watch']['checks'];
   admit?: (real: Admit) => Admit;
   speakingMax?: number;
-  keepMs?: number;
+  retentionMs?: number;
   /** Where audio is kept, if not where the rest is. */
   store?: { clips: ClipStore; linkTo?: LinkTo };
   /** Whether keys and addresses are held to their limits. */
@@ -58,7 +58,7 @@ export const farVoice = { voiceId: 'far', name: 'Бьорк 声 🎙' };
 const unlimited = { takeSynthesis: async () => ({ end() {} }) };
 
 export async function openTestGateway(
-  options: DoorOptions = {},
+  options: GatewayTestOptions = {},
   onClose: (close: () => Promise<void>) => void = onTestFinished,
 ) {
   const {
@@ -68,7 +68,7 @@ export async function openTestGateway(
     checks = [],
     admit = (real) => real,
     speakingMax = 64,
-    keepMs = 86_400_000,
+    retentionMs = 86_400_000,
   } = options;
   const { isLimited = false, badKeysPerMinute = 60, signing } = options;
   const folder = mkdtempSync(join(tmpdir(), 'sonant-door-'));
@@ -84,9 +84,9 @@ export async function openTestGateway(
   const onFault = (fault: unknown) => void faults.push(fault);
   const sweep = openClipSweep({ clips, index: rows, onFault });
   const purge = createVoicePurge({ index: rows, sweep });
-  const keeping = await openStoredVoices(config, store, { purge, onFault });
+  const keepAlive = await openStoredVoices(config, store, { purge, onFault });
   const engines = [engine];
-  const voices = createVoices(engines, keeping.voiceCache.list);
+  const voices = createVoices(engines, keepAlive.voiceCache.list);
   const guards = createEngineGuards();
   const slots = createSlots({ speakingMax, waitingMax: 256 });
   const speech = createSpeech({ voices, slots, guards });
@@ -106,10 +106,10 @@ export async function openTestGateway(
   const operations = createOperations({
     core: { engines, voices, speech },
     keys: keyVerifier.management,
-    voiceManagement: keeping.createManagement({ engines, voices, guards }),
+    voiceManagement: keepAlive.createManagement({ engines, voices, guards }),
     store,
     storedClips: { clips, linkTo },
-    links: { baseUrl: () => baseUrl, keepMs },
+    links: { baseUrl: () => baseUrl, keepMs: retentionMs },
     limiter: isLimited ? limiter : unlimited,
     singleFlight,
     seal,
@@ -121,7 +121,7 @@ export async function openTestGateway(
     keyVerifier.forget();
     runner.checkKeys();
   });
-  store.listen('voices', () => void keeping.voiceCache.refresh().catch(onFault));
+  store.listen('voices', () => void keepAlive.voiceCache.refresh().catch(onFault));
   const gateway = await openGateway({
     runner,
     operations,
@@ -142,7 +142,7 @@ export async function openTestGateway(
     await tone.close();
     await clips.close();
     await keyVerifier.close();
-    await keeping.close();
+    await keepAlive.close();
     await sweep.close();
     await sharing.close();
     await store.close();
@@ -155,14 +155,14 @@ export async function openTestGateway(
   /** Where a public address really is. */
   const here = (address: string) => address.replace(baseUrl, url);
   /** A request with the key; a body is sent as JSON. */
-  const ask = (path: string, { body, headers, ...init }: Omit<RequestInit, 'body'> & { body?: unknown } = {}) =>
+  const send = (path: string, { body, headers, ...init }: Omit<RequestInit, 'body'> & { body?: unknown } = {}) =>
     fetch(here(path.startsWith('/') ? url + path : path), {
       ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
       ...init,
       headers: { 'X-API-Key': key, ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
     });
   const speak = (body: object, init: Omit<RequestInit, 'body'> = {}) =>
-    ask('/api/audio/speech', { body: { voice_id: 'tone-low', ...body }, ...init });
+    send('/api/audio/speech', { body: { voice_id: 'tone-low', ...body }, ...init });
   return {
     gateway,
     runner,
@@ -174,7 +174,7 @@ export async function openTestGateway(
     key,
     url,
     here,
-    ask,
+    send,
     speak,
     calls,
     requests,
@@ -189,6 +189,6 @@ export async function openTestGateway(
   };
 }
 
-export type Door = Awaited<ReturnType<typeof openTestGateway>>;
+export type TestGateway = Awaited<ReturnType<typeof openTestGateway>>;
 
 export const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());

@@ -116,10 +116,10 @@ describe.skipIf(!hasRedis)('with a server', () => {
       limits: { limiter: other.limiter, addresses },
     });
     const { key, apiKey } = await management.create({}, operator);
-    const asked = { key, address: '10.0.0.1' };
-    await admit(asked);
+    const credentials = { key, address: '10.0.0.1' };
+    await admit(credentials);
     await management.revoke(apiKey.keyId, operator);
-    await expect(admit(asked)).rejects.toMatchObject({ reason: 'invalid_api_key' });
+    await expect(admit(credentials)).rejects.toMatchObject({ reason: 'invalid_api_key' });
   });
 
   test('failed attempts from an address at one replica count at the others', async () => {
@@ -193,7 +193,7 @@ describe.skipIf(!hasOwnRedis)('with a server that may be ill-treated', () => {
     for (const one of [before, ...alone]) one.end(1);
     await expect.poll(() => replica.limiter.running('owner')).toBe(0);
     await replica.request(limits);
-    expect(replica.told.slice(0, 2)).toEqual(['away', 'back']);
+    expect(replica.logged.slice(0, 2)).toEqual(['away', 'back']);
   });
 
   test('a server that was killed and knows nothing any more is told what runs, and the month is read again', async () => {

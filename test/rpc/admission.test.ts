@@ -26,11 +26,11 @@ describe('over gRPC', () => {
     ['a key over its limit', withKey('slowed'), 'RESOURCE_EXHAUSTED', 'RATE_LIMIT_EXCEEDED'],
     ['a bug in admission', withKey('broken'), 'INTERNAL', 'INTERNAL_ERROR'],
   ])('%s is refused', async (_, call, code, reason) => {
-    const { speech, heart, calls } = await openTestServices();
-    const told = explain(await failureOf(speech.unary('synthesizeSpeech', request, call)));
-    expect(told).toMatchObject({ code, info: { reason } });
-    if (code === 'PERMISSION_DENIED') expect(told.info?.metadata).toEqual({ required_scopes: 'speech:synthesize' });
-    expect(heart.counts.begun).toBe(0);
+    const { speech, fakeSpeech, calls } = await openTestServices();
+    const reported = explain(await failureOf(speech.unary('synthesizeSpeech', request, call)));
+    expect(reported).toMatchObject({ code, info: { reason } });
+    if (code === 'PERMISSION_DENIED') expect(reported.info?.metadata).toEqual({ required_scopes: 'speech:synthesize' });
+    expect(fakeSpeech.counts.begun).toBe(0);
     expect(calls).toMatchObject([{ status: code, callerId: undefined, messageCount: 0 }]);
   });
 

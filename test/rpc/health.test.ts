@@ -8,10 +8,10 @@ import { openTestServices } from './open-services.ts';
 const [serving, notServing, unknown] = [1, 2, 3];
 
 async function open() {
-  const house = await openTestServices();
-  const client = openGrpcClient(Health, house.target);
+  const services = await openTestServices();
+  const client = openGrpcClient(Health, services.target);
   onTestFinished(() => client.close());
-  return { ...house, client };
+  return { ...services, client };
 }
 
 test('each service and the whole are serving, until they stop', async () => {

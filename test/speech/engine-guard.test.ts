@@ -68,9 +68,9 @@ test('an engine that asks for peace is not asked again before, and all are told 
     failsAfterPieces: 0,
   });
   await expect(speak()).rejects.toMatchObject({ reason: 'engine_unavailable' });
-  const told = await speak().catch((error) => error);
-  expect(told.facts.retryAfterSeconds).toBeGreaterThan(29);
-  expect(told.facts.retryAfterSeconds).toBeLessThanOrEqual(30);
+  const refusal = await speak().catch((error) => error);
+  expect(refusal.facts.retryAfterSeconds).toBeGreaterThan(29);
+  expect(refusal.facts.retryAfterSeconds).toBeLessThanOrEqual(30);
   expect([tone.counts.begun, guard.state]).toEqual([1, 'open']);
 });
 

@@ -55,10 +55,10 @@ test('a caller that fills the line makes room for another', async () => {
       (error: Failure) => error.reason,
     ),
   );
-  const guest = slots.take('guest', never);
+  const other = slots.take('guest', never);
   expect(await hogs[2]).toBe('overloaded');
   expect(slots.waiting).toBe(3);
-  await expect(Promise.race([guest, settle().then(() => 'waits')])).resolves.toBe('waits');
+  await expect(Promise.race([other, settle().then(() => 'waits')])).resolves.toBe('waits');
 });
 
 test('who leaves the line gives its place up; who came aborted never enters it', async () => {

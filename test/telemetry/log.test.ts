@@ -20,8 +20,8 @@ test('nothing is written below the level', () => {
 test('errors are told with their stack, and the errors in them', () => {
   const cause = new TypeError('below');
   const fault = new AggregateError([new Error('one'), 'two'], 'above', { cause });
-  const told = lineOf({ fault }).fault as Record<string, unknown>;
-  expect(told).toMatchObject({
+  const logged = lineOf({ fault }).fault as Record<string, unknown>;
+  expect(logged).toMatchObject({
     name: 'AggregateError',
     stack: expect.stringContaining('above'),
     cause: { name: 'TypeError', stack: expect.stringContaining('below') },
