@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
 
-test('what would break a client of the last release fails the check', () => {
+test('a change that breaks clients of the last release fails the check', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-breaking-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const git = (...args: string[]) =>

@@ -39,7 +39,7 @@ test('the settings that are named there exist', () => {
   expect(named.filter((name) => !known.has(name))).toEqual([]);
 });
 
-test('a replica is given longer to end than it takes to leave and to drain', () => {
+test('the grace period of a replica exceeds its time to drain', () => {
   const numberIn = (pattern: RegExp, files: readonly string[], fallback?: number) => {
     const [, found] = pattern.exec(files.map((file) => readFileSync(join(deploy, file), 'utf8')).join('')) ?? [];
     return Number(found ?? fallback);
@@ -138,7 +138,7 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
     expect((await post('/api/audio/speech', { text: '' })).status).toBe(400);
   });
 
-  test('what one has kept, the other has too', async (context) => {
+  test('clips that one replica stores, the other serves', async (context) => {
     if (!shared.SONANT_DATABASE_URL || !shared.SONANT_S3_BUCKET) return context.skip();
     const answer = await post('/api/audio/speech', { text: 'Kept for everyone.' });
     const path = new URL(((await answer.json()) as { audio_url: string }).audio_url).pathname;
@@ -149,7 +149,7 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
     expect(Buffer.compare(sounds[0]!, sounds[1]!)).toBe(0);
   });
 
-  test('nobody notices that every replica is stopped and started again', async () => {
+  test('a rolling restart fails no request', async () => {
     let isOver = false;
     const ends: unknown[] = [];
     const client = async (work: () => Promise<unknown>) => {
@@ -171,7 +171,7 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
     expect(kinds).toEqual(new Set([200, 'speech.audio.done', 'done']));
   }, 180_000);
 
-  test('what is spoken is heard while it is being spoken', async () => {
+  test('speech is streamed through the balancer without buffering', async () => {
     const long = Array.from({ length: 60 }, () => chunks).flat();
     const answer = await post('/api/audio/speech/sse', { text_chunks: long });
     let speaking = 0;

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { drainDoors } from '../../src/app/drain-doors.ts';
 
-test('a door that fails is told of, and does not end the wait for the other', async () => {
+test('a listener that fails is reported, and the other is still waited for', async () => {
   const { promise: slow, resolve: end } = Promise.withResolvers<void>();
   const seen: unknown[] = [];
   const listeners = [

@@ -14,7 +14,7 @@ async function bench(...args: string[]): Promise<{ code: number; out: string }> 
 }
 const few = ['--text', 'Hello', '--clients', '2', '--requests', '3'];
 
-test('what a service bears by each way in, who is told to wait, and what is wrong', async () => {
+test('reports throughput, rate-limited calls and errors for each transport', async () => {
   const { folder, ports, url, key } = await serve();
   const target = `http://127.0.0.1:${ports[1]}`;
   const reports = await Promise.all(
@@ -48,7 +48,7 @@ test('what a service bears by each way in, who is told to wait, and what is wron
   });
 });
 
-test('a service that is not there, and a command that is none', async () => {
+test('an unreachable service and an unknown command are errors', async () => {
   await expect(bench('http://127.0.0.1:9', '--key', 'snt_x')).rejects.toMatchObject({
     message: expect.stringContaining('cannot ask'),
   } satisfies Partial<CommandError>);

@@ -22,7 +22,7 @@ function install(script: string): Record<string, string> {
 const play = (env: Record<string, string>, ...more: string[]) =>
   runSonant(folder, ['say', 'Hello there.', '--play', ...more], '', env);
 
-test('a player gets every sample, at the rate that it is told', async () => {
+test('a player gets every sample, at the rate in its arguments', async () => {
   const env = install(`echo "$@" > ${folder}/args; cat > ${folder}/heard`);
   const { code, out } = await play(env, '--sample-rate', '24000', '--json');
   expect(code).toBe(0);
@@ -32,7 +32,7 @@ test('a player gets every sample, at the rate that it is told', async () => {
   expect(JSON.parse(out)).toMatchObject({ output: null, format: 'pcm' });
 });
 
-test('what a player complains of is told', async () => {
+test('the error output of a player is reported', async () => {
   const failed = { code: 1, out: '', err: 'sonant: the player aplay has failed: no sound card\n' };
   expect(await play(install('echo "no sound card" >&2; exit 1'))).toEqual(failed);
   // It ends while more comes than a pipe holds.

@@ -93,7 +93,7 @@ describe.skipIf(!hasS3)('an S3 service', () => {
     },
   );
 
-  test('that nobody listens for is unavailable', async () => {
+  test('that refuses connections is unavailable', async () => {
     const clips = new S3Clips({ bucket: await server.openBucket('http://127.0.0.1:1'), prefix: '' });
     await expect(clips.open(newKey())).rejects.toMatchObject(unavailable);
     await clips.close();
@@ -157,7 +157,7 @@ describe.skipIf(!hasS3)('an S3 service', () => {
     await clips.close();
   });
 
-  test('is not to blame for a reader who pauses', async () => {
+  test('does not time out while the reader pauses', async () => {
     const { clips, keep } = await openTroubled();
     const whole = patternBytes(3 * mib);
     const { body } = (await clips.open(await keep(whole)))!;
@@ -167,7 +167,7 @@ describe.skipIf(!hasS3)('an S3 service', () => {
     await clips.close();
   });
 
-  test('that is slow slows the writer: no more than three parts wait', async () => {
+  test('that is slow slows the writer: at most three parts are buffered', async () => {
     const { clips, always } = await openTroubled(little);
     always({ kind: 'freeze' });
     const draft = await clips.create(newKey(), 'audio/wav');
@@ -197,7 +197,7 @@ describe.skipIf(!hasS3)('an S3 service', () => {
     await keep(patternBytes(1_000));
   });
 
-  test('with a quota is full when that is, and has room again when something is removed', async (context) => {
+  test('is full when its quota is used up, and writable again when something is removed', async (context) => {
     const full = await openS3Server();
     if (!full.limitObjects) return context.skip();
     const clips = new S3Clips({ bucket: await full.openBucket(), prefix: '' });

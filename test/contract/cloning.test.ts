@@ -19,7 +19,7 @@ afterAll(() => {
   speech.close();
 });
 
-test('how people can be cloned is told', async () => {
+test('the cloning requirements are listed', async () => {
   const { body } = await send('GET', '/api/cloning');
   expect(body.engines).toEqual([
     {
@@ -80,7 +80,7 @@ describe('by REST', () => {
     expect(mine.bytes.equals(other.bytes)).toBe(false);
   });
 
-  test('its consent withdrawn, it falls silent in the middle of a word and is gone from everywhere', async () => {
+  test('after consent is withdrawn, speech stops in the middle of a word and the voice is removed everywhere', async () => {
     const long = Array(60).fill(text);
     const streaming = await fetch(`${url}/api/audio/speech`, {
       method: 'POST',
@@ -118,7 +118,7 @@ describe('by REST', () => {
     expect((await send('PATCH', `/api/voices/${voiceId}`, { enabled: true })).status).toBe(409);
   });
 
-  test('nobody is cloned without a recording of consent, nor from what is no voice, and every fault is told', async () => {
+  test('a clone needs a recording of consent and of speech, and every fault is reported', async () => {
     const noise = new Blob([new Uint8Array(40_000)]);
     for (const [fields, faults] of [
       [{ consent_audio: undefined }, ['consent_audio']],
@@ -138,7 +138,7 @@ describe('by REST', () => {
     }
   });
 
-  test('a form that is none, is too large or holds too much is refused', async () => {
+  test('a malformed form, one that is too large or has too many parts is refused', async () => {
     const sendRaw = async (body: string, type: string) => {
       const headers = { 'X-API-Key': key, 'Content-Type': type };
       const answer = await fetch(`${url}/api/voices`, { method: 'POST', headers, body });
@@ -195,7 +195,7 @@ describe('by gRPC', () => {
   });
 });
 
-test('what clones are made of is in no log, no reply, no metric and no file', async () => {
+test('the data of a clone appears in no log, reply, metric or file', async () => {
   await send('POST', '/api/voices', form({ voice_id: 'cleo' }));
   const metrics = await send('GET', '/metrics');
   expect(metrics.bytes.toString()).toContain('sonant_engine_segments_total{engine="cloner",outcome="spoken"}');
@@ -206,7 +206,7 @@ test('what clones are made of is in no log, no reply, no metric and no file', as
   expect(await holders(Buffer.from(cloneMark))).toEqual([]);
 });
 
-test('the record tells it all, in order, and nobody can change it unseen', () =>
+test('the audit record is complete, in order, and tamper-evident', () =>
   inStore(async (store) => {
     const rows = createVoiceRows(store);
     const record = await Array.fromAsync(rows.readRecord());

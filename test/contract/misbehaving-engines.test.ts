@@ -169,7 +169,7 @@ describe.concurrent.each(['openai-compatible', 'google'] as const)('%s, over its
     return troubleOf({ openAi, google: trouble, end: { requests: 0 } })!;
   };
 
-  test('is not asked before its time, and all are told how long that is', async ({ onTestFinished, expect }) => {
+  test('is not called before its Retry-After, which every client receives', async ({ onTestFinished, expect }) => {
     const service = await openMisbehaving(onTestFinished);
     service.misbehave(overQuota(30));
     const waits: number[] = [];
@@ -203,7 +203,7 @@ describe.concurrent.each(['openai-compatible', 'google'] as const)('%s, over its
   });
 });
 
-test.concurrent('a rate other than was asked for is the one it is heard at', async ({ onTestFinished, expect }) => {
+test.concurrent('an unexpected sample rate is resampled', async ({ onTestFinished, expect }) => {
   const service = await openMisbehaving(onTestFinished);
   for (const { voice, troubleOf } of Object.values(vendors)) {
     service.misbehave({});

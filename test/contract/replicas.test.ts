@@ -29,7 +29,7 @@ describe('four replicas', () => {
   const makeKey = async (more: object = {}) =>
     (await send(a, 'POST', '/api/auth/api-keys', { name: 'x', ...more })).body as { id: string; key: string };
 
-  test('one first key was made, and is good everywhere', async () => {
+  test('one first key is made, and every replica accepts it', async () => {
     expect(opened!.replicas.filter(({ service }) => service.firstKey).length).toBe(1);
     for (const replica of all) expect((await send(replica, 'GET', '/api/voices')).status).toBe(200);
   });
@@ -53,7 +53,7 @@ describe('four replicas', () => {
     expect(begun() - before).toBe(1);
   });
 
-  test('an Idempotency-Key and a ticket are known everywhere', async () => {
+  test('an Idempotency-Key and a ticket work at every replica', async () => {
     const headers = { 'Idempotency-Key': 'everywhere', 'Cache-Control': 'no-cache' };
     const first = await speak(a, 'Once.', headers);
     expect((await speak(b, 'Once.', headers)).body).toEqual(first.body);
@@ -96,7 +96,7 @@ describe('four replicas', () => {
     expect((await send(b, 'GET', `${sse}/aud_0000000000000000000000000`, undefined, {})).status).toBe(410);
   });
 
-  test('a stream of events is left for good from another replica', async () => {
+  test('an event stream can be ended at another replica', async () => {
     const sse = '/api/audio/speech/sse';
     a.tone.trouble = { pieceDelayMs: 20 };
     const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
@@ -112,7 +112,7 @@ describe('four replicas', () => {
     a.tone.trouble = {};
   });
 
-  test('a page that came with a ticket reads on elsewhere too', async () => {
+  test('a stream begun with a ticket resumes at another replica', async () => {
     const request = { voice_id: 'tone-low', text_chunks: Array(30).fill('Goes on and on.') };
     const { sse_url } = (await send(a, 'POST', '/api/audio/speech/sse/tickets', request)).body;
     const path = sse_url.replace('http://sonant.test', '');
@@ -124,7 +124,7 @@ describe('four replicas', () => {
     b.tone.trouble = {};
   });
 
-  test('limits are those of all together', async () => {
+  test('limits hold across all replicas', async () => {
     const { key: limited } = await makeKey({ limits: { requests_per_minute: 60 } });
     const headers = { 'X-API-Key': limited };
     const startMs = performance.now();
@@ -163,7 +163,7 @@ describe('four replicas', () => {
     b.tone.trouble = {};
   });
 
-  test('a voice made at one speaks at another, and a person silenced at one is silent at all', async () => {
+  test('a voice created at one speaks at another, and one disabled at one is disabled at all', async () => {
     const record = async (text: string) =>
       (await speak(a, text, {}, { voice_id: 'arthur', return_format: 'buffer' })).bytes;
     const body = new FormData();

@@ -41,6 +41,6 @@ test.each([
   expect(lettersOf(meant.join(''))).toBe(lettersOf(text));
 });
 
-test('nothing but emoji is a silence, and asks nothing of Google', async () => {
+test('a text of only emoji is silence, without a request to Google', async () => {
   expect(await send(english!, 'en-US', '😀'.repeat(codePoints))).toEqual({ warnings: 'nothing_spoken', inputs: [] });
 });

@@ -115,7 +115,7 @@ const streamed = (fields: object) => {
   return { ...rest, text_chunks: [text] };
 };
 
-test.each(wrong)('what is wrong is wrong everywhere: %s', async (_, fields, message, reason) => {
+test.each(wrong)('a fault is the same over every transport: %s', async (_, fields, message, reason) => {
   const replies = await Promise.all([
     gateway.speak(fields),
     gateway.speak({ ...fields, return_format: 'buffer' }),

@@ -69,13 +69,13 @@ test('a text becomes a file with true sizes, an address and an end', async () =>
   expect(delivered.seconds).toBeCloseTo((bytes.length - 44) / 48000, 3);
 });
 
-test('what the index did not take is not kept', async () => {
+test('a clip without a row is removed', async () => {
   markUnwritable();
   await expect(deliver()).rejects.toThrow('full');
   expect(storedFiles()).toEqual([]);
 });
 
-test('the same request of the same caller is answered from what is kept, without the engine', async () => {
+test('a repeated request of the same caller is answered from the cache, without the engine', async () => {
   const first = await deliver();
   const again = await deliver();
   expect(again).toMatchObject({ audioId: first.audioId, cached: true });
@@ -90,7 +90,7 @@ test('the same request of the same caller is answered from what is kept, without
   }
 });
 
-test('never across owners, and not where a fresh one is wanted', async () => {
+test('the cache is never shared between owners, and no-cache bypasses it', async () => {
   const mine = await deliver();
   expect((await deliver({}, bob)).cached).toBe(false);
   const fresh = await deliver({}, ada, { fresh: true });
@@ -98,7 +98,7 @@ test('never across owners, and not where a fresh one is wanted', async () => {
   expect(fresh.audioId).not.toBe(mine.audioId);
 });
 
-test('identical requests in flight share one synthesis, and one who leaves leaves the others to it', async () => {
+test('identical concurrent requests share one synthesis, which goes on when one of them aborts', async () => {
   const leaving = new AbortController();
   const left = delivery.deliver(plan(), ada, leaving.signal, { fresh: false }).catch((e) => e.message);
   const all = Array.from({ length: 5 }, () => deliver());
@@ -108,7 +108,7 @@ test('identical requests in flight share one synthesis, and one who leaves leave
   expect([ids.size, tone.counts.begun]).toEqual([1, 1]);
 });
 
-test('when the last has left, the engine is told', async () => {
+test('when the last caller aborts, so does the engine', async () => {
   tone.trouble = { hangsAfterPieces: 1 };
   const leaving = new AbortController();
   const left = delivery.deliver(plan(), ada, leaving.signal, { fresh: false }).catch((e) => e.message);
@@ -119,7 +119,7 @@ test('when the last has left, the engine is told', async () => {
   await expect.poll(storedFiles).toEqual([]);
 });
 
-test('what fails half-way is not kept, and the next try starts anew', async () => {
+test('a synthesis that fails is not stored, and the next try starts anew', async () => {
   tone.trouble = { failsAfterPieces: 2 };
   await expect(deliver()).rejects.toMatchObject({ reason: 'engine_error' });
   expect(storedFiles()).toEqual([]);

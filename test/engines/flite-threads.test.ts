@@ -95,7 +95,7 @@ test('a job that fails is not tried again, and its thread goes on', async () => 
   expect(await run({ does: 'end', pieces: ['{thread}'] })).toEqual([before]);
 });
 
-test('a thread that hangs is ended, its job tried once more, and then it is a timeout', async () => {
+test('a thread that hangs is terminated, its job retried once, and then fails with a timeout', async () => {
   open(2);
   const others = [run({ does: 'end', pieces: ['a'] }), run({ does: 'end', pieces: ['b'] })];
   expect(await run({ does: 'hang', times: 1 }, { timeoutMs: 600 })).toEqual([]);
@@ -112,7 +112,7 @@ test('the time that a job may take does not run while it waits', async () => {
   expect(await second).toEqual(['done']);
 });
 
-test('a waiting job that is aborted leaves the line and is never begun', async () => {
+test('a queued job that is aborted is never begun', async () => {
   open(1);
   const first = new AbortController();
   const second = new AbortController();

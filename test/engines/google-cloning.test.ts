@@ -85,7 +85,7 @@ describe('what Google does not take', () => {
     expect((failure.cause as Error).message).toContain(logged);
   });
 
-  test('is another consent than its own', async () => {
+  test('is a consent statement other than its own', async () => {
     const { engine, cloning } = await open();
     const failure = await refusalOf(cloning.make(sampleIn(engine, 'en-US', { consentScript: 'Sure.' }), signal));
     expect(failure).toMatchObject({ reason: 'invalid_request', facts: { details: [{ field: 'consent_audio' }] } });
@@ -106,7 +106,7 @@ describe('what Google does not take', () => {
     expect(calls).toHaveLength(1);
   });
 
-  test('nobody waits for when they have left', async () => {
+  test('is not waited for after an abort', async () => {
     const { engine, cloning, calls } = await open({ firstDelayMs: 60_000 });
     const leaving = new AbortController();
     const making = cloning.make(sampleIn(engine, 'en-US'), leaving.signal).catch((error) => error);
@@ -120,7 +120,7 @@ describe('what Google does not take', () => {
   });
 });
 
-describe('the cloning key is told to nobody', () => {
+describe('the cloning key is not disclosed', () => {
   const key = Buffer.from('a voice that is somebody’s, and no word of it may be heard of again').toString('base64');
 
   test('when Google refuses it, and quotes it', async () => {

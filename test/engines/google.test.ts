@@ -85,7 +85,7 @@ describe('what it asks for', () => {
     expect(calls).toEqual([]);
   });
 
-  test('has the languages that Google knows, and tells those that everybody does', async () => {
+  test('uses the language tags of Google, and reports canonical ones', async () => {
     const { engine, calls } = await open();
     const mandarin = engine.voices.find(({ voiceId }) => voiceId === 'cmn-CN-Chirp3-HD-Kore')!;
     expect(mandarin.languageCodes).toEqual(['zh-CN']);
@@ -175,7 +175,7 @@ describe('the sound', () => {
     expect(await hear(cut.engine, 'A.')).toEqual(await hear(engine, 'A.'));
   });
 
-  test('is at the rate that the WAV tells', async () => {
+  test('is at the rate in the WAV header', async () => {
     const { engine, state } = await open({ wavRateHz: 16_000 });
     expect((await listen(engine, 'One.', neural))[0]!.sampleRateHz).toBe(16_000);
     const sound = Buffer.alloc(8_000, 50);
@@ -257,7 +257,7 @@ describe('where Google fails', () => {
     expect(calls).toHaveLength(1);
   });
 
-  test('it is told at once who has left, whether it speaks, stalls or has yet to begin', async () => {
+  test('an abort cancels the call at once, whether it speaks, stalls or has yet to begin', async () => {
     const slow = { firstDelayMs: 60_000 };
     const stalled: GoogleTrouble = { after: { bytes: 9_601, what: 'stall' } };
     for (const [trouble, voiceId] of [

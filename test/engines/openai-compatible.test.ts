@@ -173,7 +173,7 @@ describe('a server that fails', () => {
     await expect.poll(() => state.left).toBe(1);
   });
 
-  test('that is not there keeps nobody from starting, and doctor says so', async () => {
+  test('that is unreachable does not stop the start, and doctor reports it', async () => {
     const { url, server } = await openOpenAiServer();
     server.closeAllConnections();
     server.close();
@@ -194,7 +194,7 @@ describe('a server that fails', () => {
     expect(await openAiCompatible.inspect(options(url) as never, '')).toEqual({ state: 'broken', message });
   });
 
-  test('is told when nobody listens any more', async () => {
+  test('has its request cancelled when the reader aborts', async () => {
     const { engine, state } = await open({ pieceBytes: 1000, pieceDelayMs: 20 });
     const leaving = new AbortController();
     const heard = refusalOf(

@@ -187,7 +187,7 @@ describe('a folder is recognized as', () => {
   });
 });
 
-describe('a fault is told by its file:', () => {
+describe('a fault names its file:', () => {
   const vits = (metadata: Readonly<Record<string, string>>): Files => ({ 'model.onnx': writeTinyVits({ metadata }) });
 
   test.each<[name: string, files: Files, fault: RegExp]>([
@@ -262,7 +262,7 @@ describe('a fault is told by its file:', () => {
   });
 });
 
-test('a model of a gigabyte is told from a few of its pages', async () => {
+test('a model of a gigabyte is recognized from a few of its pages', async () => {
   const folder = await makeTinyVits(join(root, 'huge'));
   const path = join(folder, 'model.onnx');
   const whole = writeTinyVits();

@@ -61,7 +61,7 @@ test('counts what it does', async () => {
   expect(tone.segments.map(({ text }) => text)).toEqual(['One two three.', 'One two three.']);
 });
 
-test('fails when told to: from a segment on, after pieces, with an error of choice', async () => {
+test('fails as configured: from a segment on, after pieces, with an error of choice', async () => {
   const opened = openGuarded({ trouble: { failsAfterSegments: 1 } });
   const { tone } = opened;
   expect([await receivedOf(opened), await receivedOf(opened)]).toEqual([['0-3', '4-7', '8-13'], ['Failure']]);
@@ -72,7 +72,7 @@ test('fails when told to: from a segment on, after pieces, with an error of choi
   expect(tone.counts).toEqual(counted({ begun: 4, finished: 2, failed: 2, pieces: 8 }));
 });
 
-test('hangs or is slow when told to, until it is aborted or closed', async () => {
+test('hangs or is slow as configured, until it is aborted or closed', async () => {
   const opened = openGuarded({ trouble: { hangsAfterPieces: 1 } });
   const { tone } = opened;
   const caller = new AbortController();

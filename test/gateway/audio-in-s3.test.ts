@@ -70,7 +70,7 @@ describe.skipIf(!hasS3)('with S3', () => {
     },
   );
 
-  test('a link has its day: then it is gone, and so is the one that leads to the store', async () => {
+  test('a link expires together with its redirect to the store', async () => {
     const { speak } = await open({ links: true, retentionMs: 1_000 });
     const { url } = await speak();
     const { headers } = await fetch(url, { redirect: 'manual' });
@@ -99,7 +99,7 @@ describe.skipIf(!hasS3)('with S3', () => {
     },
   );
 
-  test('a full store is told as such', async () => {
+  test('a full store is reported as storage_full', async () => {
     const { gateway, always } = await open();
     always({ kind: 'answer', status: 403, code: 'QuotaExceeded' });
     expect(await errorOf(await gateway.speak({ text: 'No room.' }))).toEqual([507, 'storage_full']);

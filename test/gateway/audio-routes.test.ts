@@ -13,7 +13,7 @@ const etag = `"${made.headers.get('X-Audio-Id')}"`;
 const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 
 describe('a file', () => {
-  test('comes whole, with all that a cache needs', async () => {
+  test('is sent complete, with the headers that a cache needs', async () => {
     const answer = await fetch(url);
     const headers = Object.fromEntries(answer.headers);
     expect([answer.status, headers]).toMatchObject([
@@ -98,14 +98,14 @@ describe('a file', () => {
 });
 
 describe('an address', () => {
-  test('with the wrong extension, or none, leads nowhere', async () => {
+  test('with the wrong extension, or none, is not found', async () => {
     for (const other of ['mp3', 'pcm', 'WAV', 'wave', 'wav.wav', 'txt', '']) {
       expect(await errorOf(await fetch(url.replace(/wav$/, other))), other).toEqual([404, 'not_found']);
     }
     expect(await errorOf(await fetch(url.replace(/\.wav$/, '')))).toEqual([404, 'not_found']);
   });
 
-  test('of what never was is not found, of what has expired is gone, and neither is kept by a cache', async () => {
+  test('of an unknown clip is 404, of an expired one 410, and neither is cacheable', async () => {
     const never = await fetch(url.replace(/aud_\w+/, createId('aud', 128)));
     expect(never.headers.get('Cache-Control')).toBe('no-store');
     expect(await errorOf(never)).toEqual([404, 'not_found']);

@@ -13,7 +13,7 @@ const linksOf = ({ headers }: Response) => ['X-Captions-Srt', 'X-Captions-Vtt'].
 const get = (url: string, init?: RequestInit) => fetch(gateway.here(url), init);
 const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 
-test('links ride in headers, and the body is the six members', async () => {
+test('links are in headers, and the body has its six members', async () => {
   const answer = await gateway.speak({ text, captions: ['srt', 'vtt'] });
   const body = (await answer.json()) as { audio_url: string };
   expect(Object.keys(body)).toEqual(['status', 'audio_url', 'voice_name', 'method', 'chars', 'format']);
@@ -40,7 +40,7 @@ test('a file of captions has a head and an ETag', async () => {
   expect((await get(url!, { headers: { 'If-None-Match': etag } })).status).toBe(304);
 });
 
-test('only what was asked for is told, and the cache has captions for who asks for them', async () => {
+test('only requested captions are linked, and cached audio has captions too', async () => {
   const said = { text: 'From the cache.' };
   const without = await gateway.speak(said);
   expect(linksOf(without)).toEqual([null, null]);

@@ -10,7 +10,7 @@ const errorOf = async (answer: Response) => [answer.status, ((await answer.json(
 describe('the commit rule', () => {
   const chunks = { text_chunks: ['one two three.', 'four five six.', 'seven eight nine.'], method: 'streaming' };
 
-  test('what fails before the first sound has a status of its own, everywhere', async () => {
+  test('a failure before the first sound has its own status over every transport', async () => {
     const gateway = await openTestGateway({ trouble: { failsAfterSegments: 0 } });
     const bodies = [{ text: 'Hello.' }, { text: 'Hello.', return_format: 'buffer' }, chunks];
     for (const body of bodies) expect(await errorOf(await gateway.speak(body))).toEqual([502, 'engine_error']);
@@ -18,7 +18,7 @@ describe('the commit rule', () => {
     expect(await errorOf(events)).toEqual([502, 'engine_error']);
   });
 
-  test('what fails later breaks the transfer', async () => {
+  test('a later failure breaks the transfer', async () => {
     const gateway = await openTestGateway({ trouble: { failsAfterSegments: 2 } });
     const answer = await gateway.speak(chunks);
     expect(answer.status).toBe(200);
@@ -74,7 +74,7 @@ describe('a client that leaves', () => {
     expect(gateway.requests).toMatchObject([{ isWhole: false, failure: undefined }]);
   });
 
-  test('at any moment, two hundred times, leaves no slot taken', async () => {
+  test('at a random moment, two hundred times, leaves no slot taken', async () => {
     const gateway = await openTestGateway({ trouble: { pieceDelayMs: 3 }, speakingMax: 16 });
     const chunks = ['one two three four', 'five six seven eight'];
     const bodies = [

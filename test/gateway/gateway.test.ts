@@ -103,7 +103,7 @@ describe('a failure', () => {
     });
   });
 
-  test('of ours tells nothing, and the log its cause', async () => {
+  test('that is internal hides its cause, which is logged', async () => {
     const cause = new TypeError('a secret path');
     const gateway = await openTestGateway({
       admit: () => async () => {
@@ -119,7 +119,7 @@ describe('a failure', () => {
     ]);
   });
 
-  test('of the core is told by the core, once', async () => {
+  test('of the core is logged by the core, once', async () => {
     const gateway = await openTestGateway({ trouble: { failsAfterSegments: 0, failure: new Error('a secret') } });
     const answer = await gateway.speak(hello);
     expect([answer.status, await answer.json()]).toMatchObject([500, { error: 'internal_error' }]);
@@ -131,7 +131,7 @@ describe('a failure', () => {
 describe('draining', () => {
   const long = { text_chunks: Array(6).fill('one two three four'), method: 'streaming' };
 
-  test('is announced: who leaves takes requests, but is not ready for them, and keeps no connection', async () => {
+  test('is announced: before it, requests are served, readiness fails and connections are closed', async () => {
     const gateway = await openTestGateway();
     expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
     gateway.gateway.leave();
@@ -142,7 +142,7 @@ describe('draining', () => {
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
   });
 
-  test('lets what runs finish, takes nothing new, and leaves no connection open', async () => {
+  test('lets running requests finish, accepts none, and leaves no connection open', async () => {
     const gateway = await openTestGateway({ trouble: { pieceDelayMs: 15 } });
     const idle = connectRaw(gateway);
     await idle.send('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -159,7 +159,7 @@ describe('draining', () => {
     await drained;
   });
 
-  test('does not wait for who connected and asks for nothing', async () => {
+  test('does not wait for idle connections', async () => {
     const gateway = await openTestGateway();
     const silent = connectRaw(gateway);
     const slow = connectRaw(gateway);
@@ -168,7 +168,7 @@ describe('draining', () => {
     expect([await silent.end(), await slow.end()]).toEqual([Buffer.alloc(0), Buffer.alloc(0)]);
   });
 
-  test('tells who is still there when time is up', async () => {
+  test('ends the requests that are still running at the deadline', async () => {
     const gateway = await openTestGateway({ trouble: { pieceDelayMs: 50 } });
     const running = await gateway.speak(long);
     const streaming = await gateway.send('/api/audio/speech/sse', {

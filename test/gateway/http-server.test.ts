@@ -48,7 +48,7 @@ test('a request sent a byte at a time is served', async () => {
   expect((await raw.head()).status).toBe(200);
 });
 
-test('lone bytes and silence hold up nobody', async () => {
+test('a client that sends single bytes or nothing does not block others', async () => {
   const quiet = Array.from({ length: 100 }, () => connectRaw(gateway));
   for (const [i, { socket }] of quiet.entries()) if (i % 2) socket.write('P');
   const answer = await gateway.speak({ text: 'Hello.' });
@@ -56,7 +56,7 @@ test('lone bytes and silence hold up nobody', async () => {
   await answer.arrayBuffer();
 });
 
-test('a gigabyte that says so is refused before it comes, and the answer arrives', async () => {
+test('a declared body of a gigabyte is refused before it is sent, and the response arrives', async () => {
   const raw = connectRaw(gateway);
   await raw.send(
     `POST /api/audio/speech HTTP/1.1\r\nHost: a\r\nX-API-Key: ${gateway.key}\r\nContent-Type: application/json\r\nContent-Length: ${2 ** 30}\r\n\r\n`,
@@ -81,7 +81,7 @@ test('a body in chunks of one byte is taken whole', async () => {
   expect(await raw.head()).toMatchObject({ status: 200, headers: { 'x-ignored-fields': 'pad' } });
 });
 
-test('who is answered before having sent everything keeps the connection', async () => {
+test('a client that is answered before its body is complete keeps its connection', async () => {
   const raw = connectRaw(gateway);
   const body = 'x'.repeat((1 << 20) + 10);
   await raw.send(`POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`);
@@ -91,7 +91,7 @@ test('who is answered before having sent everything keeps the connection', async
   expect((await raw.end()).toString()).toContain('{"status":"ok"}');
 });
 
-test('who asks first is told to send the body only if it is wanted', async () => {
+test('Expect: 100-continue is confirmed only if the body is wanted', async () => {
   const wanted = connectRaw(gateway);
   const [head, body] = toRequest(gateway, '/api/audio/speech', hello, ['Expect: 100-continue']).split(/(?<=\r\n\r\n)/);
   await wanted.send(head!);

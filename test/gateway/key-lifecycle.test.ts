@@ -6,7 +6,7 @@ import { managing, openKeyManagement, keysUrl as url } from './open-key-manageme
 const { gateway, send, make, speaks } = await openKeyManagement(afterAll);
 
 describe('what a key may', () => {
-  test('is asked before anything else of a request', async () => {
+  test('is checked before anything else of a request', async () => {
     const { key: reader } = await gateway.keyVerifier.create({ scopes: ['keys:read'] });
     const refused = await send('', { name: 1 }, { key: reader });
     expect([refused.status, refused.json]).toMatchObject([403, { required_scopes: ['keys:write'] }]);
@@ -72,7 +72,7 @@ describe('a key that changes', () => {
     expect((await send(`/${id}`, undefined, { method: 'PATCH' })).status).toBe(400);
   });
 
-  test('is heeded at once', async () => {
+  test('takes effect at once', async () => {
     const { id, key } = await make();
     expect(await speaks(key)).toBe(200);
     await send(`/${id}`, { scopes: ['speech:stream'] }, { method: 'PATCH' });
@@ -81,7 +81,7 @@ describe('a key that changes', () => {
 });
 
 describe('a key that is replaced', () => {
-  test('stays good for the grace, once', async () => {
+  test('stays valid for the grace period, once', async () => {
     const { id, key } = await make({ name: 'old', voice_ids: ['far'] });
     const { status, json } = await send(`/${id}/rotate`, { grace_seconds: 60 });
     expect([status, json.name, json.voice_ids]).toEqual([201, 'old', ['far']]);
@@ -109,7 +109,7 @@ describe('a key that is replaced', () => {
     expect((await send(`/${id}`)).json.status).toBe('expired');
   });
 
-  test('can be the very key that asks, and what it has made goes on', async () => {
+  test('can be the calling key itself, and the keys that it created stay valid', async () => {
     const { key, id } = await make({ scopes: managing });
     const child = await make({}, key);
     const { json } = await send(`/${id}/rotate`, { grace_seconds: 0 }, { key });

@@ -65,7 +65,7 @@ interface Listed {
   next_cursor: string | null;
 }
 
-test('every fault in what is asked is told', async () => {
+test('every fault in the fields is reported', async () => {
   const types = await send('', {
     name: 1,
     scopes: 'x',
@@ -116,7 +116,7 @@ describe('a key never exceeds the one that made it', () => {
     limits,
   });
 
-  test('what is not asked for is as the parent has it', async () => {
+  test('fields that are left out are inherited from the parent', async () => {
     const { key, expires_at } = await parent;
     const child = await make({}, key);
     expect(child).toMatchObject({
@@ -177,7 +177,7 @@ describe('a key never exceeds the one that made it', () => {
     expect((await rotate(made.id)).status).toBe(201);
   });
 
-  test('keys that somebody else has made do not exist for it, nor does its own maker', async () => {
+  test('keys outside its own subtree, its parent too, are not found', async () => {
     const { key } = await parent;
     const stranger = await make();
     for (const id of [stranger.id, bossKey.keyId, 'key_none']) {
@@ -191,7 +191,7 @@ describe('a key never exceeds the one that made it', () => {
   });
 });
 
-test('every change leaves a record, with who, whence and under which request, and no secret', async () => {
+test('every change writes an audit row with actor, address and request id, and no secret', async () => {
   const answer = await gateway.send(url, {
     headers: { 'X-API-Key': boss, 'X-Request-Id': 'mine' },
     body: { name: 'seen' },

@@ -33,8 +33,8 @@ async function openGrpc({ services }: TestGateway) {
   return client;
 }
 
-describe('every answer to who has a key', () => {
-  test('tells the limits and how it stands, whatever the answer', async () => {
+describe('every response to a valid key', () => {
+  test('reports the limits and what remains, whatever the status', async () => {
     const { headers } = await keyOf(shared, { requestsPerMinute: 10 });
     const policy = '"requests";q=10;w=60, "concurrency";q=20;qu="concurrent-requests"';
     const answers = [
@@ -53,7 +53,7 @@ describe('every answer to who has a key', () => {
     expect(rates(none)).toEqual([null, null]);
   });
 
-  test('tells them over Connect and gRPC too, and to who is held to characters, these', async () => {
+  test('reports them over Connect and gRPC too, with the characters of keys that have a quota', async () => {
     const { key } = await keyOf(shared, { charactersPerMonth: 100 });
     const transport = createConnectTransport({ baseUrl: shared.url, httpVersion: '1.1' });
     let policy: string | null = null;
@@ -71,7 +71,7 @@ describe('every answer to who has a key', () => {
 });
 
 describe('over its limit', () => {
-  test('of requests, a key hears when to come back, through every door, and is let in then', async () => {
+  test('of requests, a key gets Retry-After over every transport, and is admitted after it', async () => {
     // One comes back every three seconds, which even a busy machine does not need for the rest.
     const { headers, key } = await keyOf(shared, { requestsPerMinute: 20 });
     for (let i = 0; i < 20; i++) await (await shared.send('/api/voices', { headers })).arrayBuffer();
@@ -92,7 +92,7 @@ describe('over its limit', () => {
     expect((await shared.send('/api/voices', { headers })).status).toBe(200);
   });
 
-  test('8 connections of 1000 calls each are let in as often as is allowed', async () => {
+  test('8 connections of 1000 calls each are admitted exactly as often as the limit allows', async () => {
     const { key } = await keyOf(shared, { requestsPerMinute: 1 });
     const { key: wide } = await keyOf(shared, { requestsPerMinute: 100 });
     const agent = new Agent({ keepAlive: true, maxSockets: 8 });
@@ -186,7 +186,7 @@ describe('the ledger', () => {
   const usageOf = async (gateway: TestGateway, headers: Record<string, string>, query = ''): Promise<Usage> =>
     (await (await gateway.send(`/api/usage${query}`, { headers })).json()) as Usage;
 
-  test('has what was spoken, by day, voice and key, and is shown to whom it concerns', async () => {
+  test('has the characters by day, voice and key, and is readable by its owner', async () => {
     const { headers, keyId } = await keyOf(shared);
     await (await shared.speak({ text: 'Twelve chars' }, { headers })).arrayBuffer();
     await (await shared.speak({ text: 'Twelve chars', voice_id: 'tone-high' }, { headers })).arrayBuffer();

@@ -108,7 +108,7 @@ describe('a machine', () => {
   });
 });
 
-test('who guesses a secret is not listened to any more, even when it is right', async () => {
+test('a client that guesses secrets is blocked, even with the right one', async () => {
   const guessed = await openSignInGateway({ clients }, { badKeysPerMinute: 5 });
   const send = async (client_secret: string) =>
     (await guessed.token({ grant_type: 'client_credentials', client_id: 'ci', client_secret })).status;

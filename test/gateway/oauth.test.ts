@@ -66,7 +66,7 @@ describe('a person', () => {
     expect((await send(`${keys}/${apiKey.keyId}`, { method: 'DELETE' })).status).toBe(404);
   });
 
-  test('whom the rules do not name is told so, and has no session', async () => {
+  test('whom the rules do not name is refused, and gets no session', async () => {
     for (const login of ['eve', 'mallory']) {
       const browser = openBrowser();
       const answer = await browser.visit(await signInAs(login, gateway, browser));
@@ -130,7 +130,7 @@ describe('a sign-in is refused', () => {
     expect(await refusal(await openBrowser().visit(back))).toEqual([400, true]);
   });
 
-  test('with a code that was used, even with the cookie of then', async () => {
+  test('with a code that was used before, even with its original cookie', async () => {
     const browser = openBrowser();
     const back = await signInAs('ada', gateway, browser);
     const jar = browser.jars.get(new URL(gateway.url).host)!;
@@ -157,7 +157,7 @@ describe('a sign-in is refused', () => {
     expect([answer.status, text.includes('<script>')]).toEqual([400, false]);
   });
 
-  test('and nothing that it names is gone to', async () => {
+  test('and URLs in it are not followed', async () => {
     for (const query of ['return_to=https://evil.test', 'redirect_uri=https://evil.test', '//evil.test']) {
       const answer = await fetch(`${getKey}?${query}`, { redirect: 'manual', headers: { Host: 'evil.test' } });
       const { origin, searchParams } = new URL(answer.headers.get('location')!);
@@ -167,7 +167,7 @@ describe('a sign-in is refused', () => {
 });
 
 describe('a session', () => {
-  test('does nothing for the page of another site, nor without the proof of its own', async () => {
+  test('refuses requests from other sites and those without the CSRF token', async () => {
     const { send, csrf } = await signedIn();
     const body = { name: 'stolen' };
     for (const headers of [
@@ -195,7 +195,7 @@ describe('a session', () => {
   });
 });
 
-test('without an issuer people hear how keys are made', async () => {
+test('without an issuer the page explains how keys are created', async () => {
   const plain = await openTestGateway();
   const answer = await fetch(`${plain.url}/oauth/get-key`);
   expect([answer.status, await answer.json()]).toMatchObject([503, { error: 'oauth_not_configured' }]);
@@ -204,7 +204,7 @@ test('without an issuer people hear how keys are made', async () => {
 });
 
 describe('every reply of the page', () => {
-  test('tells browsers to be careful, as OWASP has it', async () => {
+  test('has the security headers that OWASP recommends', async () => {
     const { browser } = await signedIn();
     const page = await browser.visit(getKey);
     const headers = Object.fromEntries(page.headers);
@@ -236,7 +236,7 @@ describe('every reply of the page', () => {
     }
   });
 
-  test('and of the service, that TLS is to stay where it is', async () => {
+  test('and of the service, has HSTS over TLS', async () => {
     const secure = await openTestGateway({ settings: { baseUrl: () => 'https://sonant.test' } });
     for (const path of ['/api/voices', '/healthz', '/docs', '/nothing']) {
       const { headers } = await secure.send(path);

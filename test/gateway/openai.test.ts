@@ -86,7 +86,7 @@ test('the same as a stream, and as events', async () => {
   expect(Buffer.concat(sound).equals(whole)).toBe(true);
 });
 
-test('a voice may be an object with its id, and speaks its own language without being told', async () => {
+test('a voice may be an object with its id, and speaks its own language by default', async () => {
   const answer = await openai.audio.speech.create({ ...speechRequest, voice: { id: 'tone-high' } as never });
   expect(answer.headers.get('X-Voice')).toBe('Tone, high');
 });
@@ -99,7 +99,7 @@ test('voices and models are listed', async () => {
 });
 const bearer = (key = gateway.key) => ({ headers: { Authorization: `Bearer ${key}` } });
 
-test('each way of saying no is the one that the SDK knows', async () => {
+test('each refusal has the error class that the SDK knows', async () => {
   const wrongKey = await refusalOf(clientOf('sk-wrong').audio.speech.create(speechRequest));
   expect(wrongKey).toBeInstanceOf(AuthenticationError);
   expect([wrongKey.code, wrongKey.type]).toEqual(['invalid_api_key', 'invalid_request_error']);
@@ -120,7 +120,7 @@ test('each way of saying no is the one that the SDK knows', async () => {
   expect([failed.status, failed.code, failed.type]).toEqual([502, 'engine_error', 'server_error']);
 });
 
-test('the SDK comes again when it is told to wait, and is served', async () => {
+test('the SDK retries after Retry-After, and is served', async () => {
   refusals = 2;
   const answer = await clientOf(gateway.key, 2).audio.speech.create(speechRequest);
   expect(answer.status).toBe(200);

@@ -10,7 +10,7 @@ const file = join(import.meta.dirname, '..', '..', 'docs', 'openapi.json');
 const gateway = await openTestGateway({}, afterAll);
 const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as OpenApi;
 
-test('is OpenAPI 3.1 of version 1.0.0, and names every address that needs no other door', () => {
+test('is OpenAPI 3.1 of version 1.0.0, and lists every path of the HTTP API', () => {
   expect([document.openapi, document.info.version]).toEqual(['3.1.0', '1.0.0']);
   expect(
     Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -61,7 +61,7 @@ test('is the one in docs/openapi.json, except for the address of the server', as
   await expect(`${JSON.stringify(published, null, 2)}\n`).toMatchFileSnapshot(file);
 });
 
-describe('what is documented is what is answered', () => {
+describe('responses match the document', () => {
   test('what needs a key is refused without one, and nothing else is', async () => {
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const [method, { security, operationId }] of Object.entries(methods)) {
@@ -84,7 +84,7 @@ describe('what is documented is what is answered', () => {
 });
 
 describe('the page', () => {
-  test('needs nothing but itself, and runs no script', async () => {
+  test('is self-contained, and runs no script', async () => {
     const answer = await fetch(`${gateway.url}/docs`);
     const page = await answer.text();
     expect([answer.status, answer.headers.get('Content-Type')]).toEqual([200, 'text/html; charset=utf-8']);
@@ -95,7 +95,7 @@ describe('the page', () => {
     expect(page).toContain('color-scheme: light dark');
   });
 
-  test('tells every operation and every failure, and leads to each', async () => {
+  test('lists every operation and every failure, and links to each', async () => {
     const page = await (await fetch(`${gateway.url}/docs`)).text();
     for (const methods of Object.values(document.paths)) {
       for (const { operationId } of Object.values(methods)) expect(page).toContain(`id="${operationId}"`);

@@ -7,7 +7,7 @@ const shared = await openTestGateway({}, afterAll);
 
 const hello = { voice_id: 'tone-low', text: 'Hello there.' };
 
-describe('what is asked first', () => {
+describe('the order of checks', () => {
   test.each([
     ['the address', '/nothing', { method: 'POST', body: 'x'.repeat(1_048_577) }, 404],
     ['the method', '/api/audio/speech', { method: 'PUT' }, 405],
@@ -136,7 +136,7 @@ describe('a body', () => {
     expect([answer.status, await answer.json()]).toMatchObject([413, { error: 'payload_too_large', limit: 1 << 20 }]);
   });
 
-  test('too large without saying so is cut off when it is', async () => {
+  test('without a declared length is cut off at the limit', async () => {
     const stream = new ReadableStream({
       start(controller) {
         for (let i = 0; i < 20; i++) controller.enqueue(Buffer.alloc(64 * 1024, 'x'));

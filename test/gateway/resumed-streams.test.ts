@@ -47,7 +47,7 @@ describe('a stream whose connection broke', () => {
     expect([behind.status, await behind.text()]).toEqual([204, '']);
   });
 
-  test('is its key’s alone, and wants a true id', async () => {
+  test('is readable by its key only, with a valid id', async () => {
     const answer = await shared.send(url, { body: chunks });
     const events = await readEvents(answer);
     const id = answer.headers.get('X-Audio-Id');
@@ -72,7 +72,7 @@ describe('a stream whose connection broke', () => {
     expect(last(events).event).toBe('speech.audio.done');
   });
 
-  test('is left for good by who says so: it ends at once, and nothing of it is kept', async () => {
+  test('can be ended by its client: it stops at once, and nothing of it is stored', async () => {
     const gateway = await openTestGateway({ trouble: { hangsAfterPieces: 2 } });
     const answer = await gateway.send(url, { body: chunks });
     const address = `${url}/${answer.headers.get('X-Audio-Id')}`;
@@ -101,7 +101,7 @@ describe('a stream whose connection broke', () => {
     expect(gateway.slots.speaking).toBe(0);
   });
 
-  test('goes on by itself meanwhile, and is whole when its reader is back', async () => {
+  test('goes on without a reader, and is complete when the reader is back', async () => {
     const gateway = await openTestGateway({ trouble: { pieceDelayMs: 10 } });
     const answer = await gateway.send(url, {
       body: { voice_id: 'tone-low', text: 'one two three four five six seven eight' },

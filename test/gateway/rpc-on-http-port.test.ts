@@ -11,7 +11,7 @@ import { openTestGateway } from './open-gateway.ts';
 import { connectRaw } from './raw-http.ts';
 
 const gateway = await openTestGateway({}, afterAll);
-test('who asks whether to send the body of a call is told to', async () => {
+test('Expect: 100-continue is confirmed for a call', async () => {
   const raw = connectRaw(gateway);
   const body = '{}';
   const head = `POST /sonant.v1.VoiceService/ListVoices HTTP/1.1\r\nHost: a\r\nX-API-Key: ${gateway.key}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n`;
@@ -36,7 +36,7 @@ test('with a certificate it speaks TLS', async () => {
   expect([answer.statusCode, await json(answer as never)]).toEqual([200, { status: 'ok' }]);
 });
 
-test('a port that is taken is said to be', async () => {
+test('a port in use is reported', async () => {
   await expect(
     openTestGateway({ settings: { address: { host: '127.0.0.1', port: gateway.gateway.port } } }),
   ).rejects.toThrow(
@@ -56,7 +56,7 @@ test('connections that another listener has taken are served and drained alike',
   await inner.gateway.drain(1_000);
 });
 
-test('a stream that is silent says every fifteen seconds that it lives', async () => {
+test('a silent stream sends a keep-alive every fifteen seconds', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const quiet = await openTestGateway({ trouble: { hangsAfterPieces: 4 } });

@@ -10,7 +10,7 @@ const linkOf = async (answer: Response) => (await answer.json()) as { audio_url:
 const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 
 describe('a link', () => {
-  test('comes with its facts in headers, and leads to the audio', async () => {
+  test('has the metadata in headers, and points at the audio', async () => {
     const answer = await shared.speak({ text: 'Hello there.', output_format: 'mp3', sample_rate: 24000 });
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       'x-audio-id': expect.stringMatching(/^aud_[0-9A-Z]{36}$/),
@@ -73,7 +73,7 @@ describe('a link', () => {
     expect((await failing()).status).toBe(200);
   });
 
-  test('is its maker’s to delete, once, and is gone then', async () => {
+  test('can be deleted by its owner, once, and is 410 afterwards', async () => {
     const answer = await shared.speak({ text: 'Soon gone.' });
     const { audio_url } = await linkOf(answer);
     const id = answer.headers.get('X-Audio-Id');
@@ -169,7 +169,7 @@ describe('a stream', () => {
     await reader.cancel();
   });
 
-  test('that asks for a link is kept, under the address that is told at once', async () => {
+  test('that requests a link is stored, under the address in its headers', async () => {
     const answer = await shared.speak({ text_chunks: ['Keep this.'], method: 'streaming', return_format: 'url' });
     const streamed = await bytesOf(answer);
     const url = answer.headers.get('X-Audio-Url')!;
@@ -230,7 +230,7 @@ describe('names and members', () => {
     expect((await events.json()) as object).toMatchObject({ details: [{ field: 'key', reason: 'unknown' }] });
   });
 
-  test('what was done to a text is told', async () => {
+  test('changes to a text are reported as warnings', async () => {
     const nothing = await shared.speak({ text: '... 🙂 !' });
     expect([nothing.status, nothing.headers.get('X-Warnings')]).toEqual([200, 'nothing_spoken']);
     const foreign = await shared.speak({

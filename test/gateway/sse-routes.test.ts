@@ -89,7 +89,7 @@ describe('the events', () => {
     }
   });
 
-  test('tell the words of the caller’s own chunks, if asked to', async () => {
+  test('report the words of the caller’s own chunks, if requested', async () => {
     const body = { ...chunks, text_chunks: ['Ça va, 😀 Ann?', 'Yes!'], timestamps: 'word' };
     const events = await readEvents(await shared.send(url, { body }));
     const words = events.filter(({ event }) => event === 'speech.audio.timestamps').map(({ data }) => data);
@@ -104,7 +104,7 @@ describe('the events', () => {
     for (const { start, end } of first!.words) expect(end).toBeGreaterThanOrEqual(start);
   });
 
-  test('tell where a stream that is kept can be found', async () => {
+  test('report the address of a stream that is stored', async () => {
     const answer = await shared.send(url, { body: { ...chunks, return_format: 'url' } });
     const events = await readEvents(answer);
     const { audio_url, bytes } = last(events).data as unknown as { audio_url: string; bytes: number };
@@ -132,7 +132,7 @@ describe('the events', () => {
   });
 });
 
-describe('asked for', () => {
+describe('requested', () => {
   test('by GET, it is the same as by POST', async () => {
     const query = new URLSearchParams({
       voice_id: 'tone-low',

@@ -27,7 +27,7 @@ const say = async (voice_id: string, as = key) => {
 };
 
 describe('a voice that is made', () => {
-  test('is told of, listed, and speaks as the one that it is bound to', async () => {
+  test('is described, listed, and speaks as the voice that it is bound to', async () => {
     const { status, body, location } = await make('news', { labels: { desk: 'evening' }, description: 'Reads.' });
     expect(status).toBe(201);
     expect(body).toMatchObject({
@@ -43,12 +43,12 @@ describe('a voice that is made', () => {
     expect(news.sound.equals(own.sound)).toBe(true);
   });
 
-  test('gets an id where none is asked for', async () => {
+  test('gets an id where none is given', async () => {
     const { status, body } = await send('POST', '/api/voices', { name: 'X', bindings: bound('tone-high') });
     expect([status, body.voice_id]).toEqual([201, expect.stringMatching(/^voc_[0-9A-Z]{26}$/)]);
   });
 
-  test('can be changed: who speaks it, what is told of it, whether it speaks at all', async () => {
+  test('can be changed: its bindings, its description, whether it is enabled', async () => {
     await make('changing');
     const low = await say('changing');
     const changed = { name: 'Later', labels: {}, bindings: bound('tone-high', 'tone-low'), language_codes: ['en-GB'] };
@@ -64,7 +64,7 @@ describe('a voice that is made', () => {
     expect((await say('changing')).status).toBe(200);
   });
 
-  test('is not passed off as it was: what was kept of it is spoken anew', async () => {
+  test('is not served from the cache of its former self', async () => {
     await make('kept');
     const url = { voice_id: 'kept', text: 'Once more.' };
     const cacheOf = async () => (await gateway.speak(url, { headers: { 'X-API-Key': key } })).headers.get('X-Cache');
@@ -86,7 +86,7 @@ describe('a voice that is made', () => {
     expect((await say('gone')).status).toBe(200);
   });
 
-  test('is what running requests began with, whatever becomes of it', async () => {
+  test('stays the same for running requests, even when it is changed', async () => {
     await make('running');
     gateway.tone.trouble = { pieceDelayMs: 300 };
     const spoken = say('running');
@@ -97,7 +97,7 @@ describe('a voice that is made', () => {
   });
 });
 
-test('a voice of an engine’s own can be switched off and told otherwise, and be itself again', async () => {
+test('a built-in voice can be disabled, described otherwise, and restored', async () => {
   expect((await send('PATCH', '/api/voices/tone-high', { enabled: false, name: 'Off' })).body).toMatchObject({
     ...{ voice_id: 'tone-high', name: 'Off', status: 'disabled', bindings: bound('tone-high') },
   });
@@ -144,7 +144,7 @@ test.each([
   expect((reply.details as { field: string }[]).map(({ field }) => field)).toEqual(fields);
 });
 
-test('a key that is limited to some voices knows no others, and makes none', async () => {
+test('a key that is limited to some voices sees no others, and creates none', async () => {
   await make('allowed');
   await make('other');
   const { key: limited } = await gateway.keyVerifier.create({ scopes, voiceIds: ['allowed'] });
@@ -163,7 +163,7 @@ test('a key that is limited to some voices knows no others, and makes none', asy
   expect([made.status, made.body.error]).toEqual([403, 'access_denied']);
 });
 
-test('reading is not writing', async () => {
+test('the read scope does not allow writes', async () => {
   const reader = await gateway.makeKey(['voices:read']);
   const { status, body } = await send('POST', '/api/voices', { name: 'X', bindings: bound('tone-low') }, reader);
   expect([status, body.required_scopes]).toEqual([403, ['voices:write']]);
@@ -180,11 +180,11 @@ test('a preview is a sentence in the voice’s own language, spoken once', async
   expect(gateway.tone.counts.begun - begun).toBeLessThanOrEqual(2);
 });
 
-test('where no engine clones, nobody is cloned', async () => {
+test('cloning is refused where no engine can clone', async () => {
   expect((await send('GET', '/api/cloning')).body).toEqual({ engines: [] });
 });
 
-test('a change that loses against a deletion brings nobody back', async () => {
+test('a change that races with a deletion does not restore the voice', async () => {
   for (let i = 0; i < 10; i++) {
     await make('racing');
     const ends = await Promise.all([
@@ -210,7 +210,7 @@ test('a key that is limited to some voices cannot have them speak as others', as
   ).toBe(200);
 });
 
-test('a language that nobody whom it is bound to speaks is none of its own', async () => {
+test('a language that no bound voice speaks is not listed', async () => {
   const reply = await make('finnish', { language_codes: ['en', 'fi-FI', 'EN'] });
   expect([reply.status, reply.body.details]).toMatchObject([
     400,
@@ -219,7 +219,7 @@ test('a language that nobody whom it is bound to speaks is none of its own', asy
   expect((await make('english', { language_codes: ['en-gb', 'EN-GB'] })).body.language_codes).toEqual(['en-GB']);
 });
 
-test('what a client sends besides keeps nobody from deleting', async () => {
+test('a body sent with DELETE is ignored', async () => {
   for (const [i, [type, sent]] of [
     ['application/x-www-form-urlencoded', ''],
     ['application/json', '{bad'],
@@ -232,7 +232,7 @@ test('what a client sends besides keeps nobody from deleting', async () => {
   }
 });
 
-test('an answer under an Idempotency-Key is not repeated when its audio is no more', async () => {
+test('a response under an Idempotency-Key is not replayed when its audio is deleted', async () => {
   await make('idle');
   const headers = { 'X-API-Key': key, 'Idempotency-Key': 'k1' };
   const linkOf = async () => {

@@ -75,7 +75,7 @@ describe('a ticket', () => {
     await ticketOf(shared, body);
   });
 
-  test('for a single letter takes room too, is good at any replica, and says nothing of its key where it lies', async () => {
+  test('for a single letter counts too, is valid at any replica, and does not reveal its key in storage', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sonant-tickets-'));
     const { settings } = await createStorage(folder);
     const config = loadConfig({ env: settings, folder, engines: [] });

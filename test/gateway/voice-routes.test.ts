@@ -11,7 +11,7 @@ const idsOf = (body: Record<string, unknown>) =>
   (body.voices as { voice_id: string }[]).map(({ voice_id }) => voice_id);
 
 describe('voices', () => {
-  test('are listed, and told of one by one', async () => {
+  test('are listed, and described one by one', async () => {
     const { status, body } = await get('/api/voices');
     expect([status, Object.keys(body), body.next_cursor]).toEqual([200, ['voices', 'next_cursor'], null]);
     const [far] = body.voices as object[];
@@ -131,7 +131,7 @@ describe('health', () => {
     }
   });
 
-  test('is not ready while something that it stands on is not, and says what', async () => {
+  test('is not ready while a dependency is not, and names it', async () => {
     const state = { rows: true };
     const checks = [
       { name: 'rows', isReady: async () => state.rows },

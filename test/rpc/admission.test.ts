@@ -90,7 +90,7 @@ test('a voice list needs its scope too', async () => {
   voices.close();
 });
 
-test('a key that ends takes its calls with it, but for one that manages keys: it may have ended itself', async () => {
+test('a revoked key ends its calls, except one that manages keys: it may have revoked itself', async () => {
   const keys = {
     async revoke() {
       opened.runner.checkKeys();

@@ -11,7 +11,7 @@ const deaf = 'deaf pieces=1000 wait=10';
 const limits = { unaryCallMs: 150, streamCallMs: 150, readerStallMs: 60_000 };
 
 describe('the deadline of the caller', () => {
-  test.each(['unary', 'stream'])('ends a %s call of a heart that does not hear', async (kind) => {
+  test.each(['unary', 'stream'])('ends a %s call whose synthesis ignores its signal', async (kind) => {
     const { target, calls } = await openTestServices();
     // By hand, as a gRPC client would not wait for the answer.
     const path = kind === 'unary' ? synthesizePath : streamPath;
@@ -76,7 +76,7 @@ describe('our own deadline', () => {
   });
 });
 
-test('a stream that its reader leaves lying is given up, and its reader hears of it', async () => {
+test('a stream that is not read is ended, and its reader gets the failure', async () => {
   const timeLimits = { unaryCallMs: 60_000, streamCallMs: 60_000, readerStallMs: 100 };
   const { target, fakeSpeech, calls } = await openTestServices({ timeLimits });
   const session = await openSession(target);

@@ -28,7 +28,7 @@ test('each service and the whole are serving, until they stop', async () => {
   expect(explain(await failureOf(check('nobody'))).code).toBe('NOT_FOUND');
 });
 
-test('who watches hears that it stops, and last that it is over', async () => {
+test('a watcher is notified of NOT_SERVING, and then the stream ends', async () => {
   const { client, server } = await open();
   const watch = (service: string) => {
     const seen: number[] = [];

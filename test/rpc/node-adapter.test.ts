@@ -29,7 +29,7 @@ function listenForNoise(): string[] {
   return noise;
 }
 
-describe('what is no call', () => {
+describe('requests that are not calls', () => {
   test('an unknown method is UNIMPLEMENTED to a gRPC client, in its own terms', async () => {
     const { target } = await openTestServices();
     expect(await rawCall(target, '/sonant.v1.SpeechService/Sing', [speechMessage('x')])).toMatchObject({
@@ -114,7 +114,7 @@ describe('over HTTP/1.1', () => {
   });
 });
 
-test('callers who leave while their stream waits to be read make no noise and stop the heart', async () => {
+test('callers that abort an unread stream log nothing and stop the synthesis', async () => {
   const noise = listenForNoise();
   const { target, webUrl, fakeSpeech, faults, calls } = await openTestServices();
   for (let i = 0; i < 6; i++) {
@@ -142,7 +142,7 @@ test('callers who leave while their stream waits to be read make no noise and st
   expect({ noise, faults }).toEqual({ noise: [], faults: [] });
 });
 
-test('a fault ends one request, is told of, and no more', async () => {
+test('a fault ends one request and is reported, and no more', async () => {
   const faults: unknown[] = [];
   const handler = Object.assign(async () => Promise.reject(new Error('a bug')), {
     requestPath: '/bug',

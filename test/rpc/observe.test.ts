@@ -37,7 +37,7 @@ describe('the request id', () => {
 describe('a caller who leaves', () => {
   const endless = { voiceId: 'ada', textChunks: ['pieces=100000 wait=5'] };
 
-  test('over gRPC has cancelled, and the heart is told at once', async () => {
+  test('over gRPC is recorded as CANCELLED, and the synthesis aborts at once', async () => {
     const { speech, fakeSpeech, calls } = await openTestServices();
     const stream = speech.stream('streamSpeech', endless, goodKey);
     stream.on('error', () => {});
@@ -59,7 +59,7 @@ describe('a caller who leaves', () => {
     expect(services.calls).toMatchObject([{ status: 'CANCELLED', failure: undefined }]);
   });
 
-  test('before the first sound has cancelled too', async () => {
+  test('before the first sound is recorded as CANCELLED too', async () => {
     const { speech, fakeSpeech, calls } = await openTestServices();
     const stream = speech.stream('streamSpeech', { voiceId: 'ada', textChunks: ['wait=10000'] }, goodKey);
     stream.on('error', () => {}).resume();
@@ -70,7 +70,7 @@ describe('a caller who leaves', () => {
   });
 });
 
-test('200 callers who leave at any moment leave nothing running', async () => {
+test('200 callers that abort at random moments leave nothing running', async () => {
   const { speech, fakeSpeech, calls } = await openTestServices();
   const leave = async (i: number) => {
     const textChunks = [`pieces=60 wait=${i % 4} bytes=20000`];

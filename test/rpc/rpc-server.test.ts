@@ -39,7 +39,7 @@ describe('drained', () => {
     await expect(once(socket, 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  test('it ends what takes too long, with a reason to come back', async () => {
+  test('it ends calls that take too long, with a retryable status', async () => {
     const services = await openTestServices();
     const streams = [1, 2].map(() => streamOf(services, 'pieces=100000 wait=10'));
     for (const { seen } of streams) await expect.poll(() => seen.length).toBeGreaterThan(0);
@@ -60,7 +60,7 @@ describe('drained', () => {
     expect(services.calls.map(({ status }) => status)).toEqual(Array(3).fill('UNAVAILABLE'));
   });
 
-  test('it does not wait for who holds on to a connection and calls nothing', async () => {
+  test('it does not wait for idle connections', async () => {
     const services = await openTestServices();
     const silent = connectSocket({ port: services.server.port, host: '127.0.0.1', allowHalfOpen: true });
     await once(silent, 'connect');

@@ -22,7 +22,7 @@ describe('what is wrong with a request', () => {
     inlineBytesMax: -1,
   };
 
-  test('is told all at once, by the names of the proto', async () => {
+  test('is reported all at once, with the field names of the proto', async () => {
     const { speech, fakeSpeech } = await openTestServices();
     const post = async (request: typeof nothing) =>
       explain(await failureOf(speech.unary('synthesizeSpeech', request, goodKey)));

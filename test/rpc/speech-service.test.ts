@@ -50,7 +50,7 @@ describe('a stream', () => {
     expect(services.calls.every(({ messageCount }) => messageCount === byGrpc.length)).toBe(true);
   });
 
-  test('tells all that the heart tells', async () => {
+  test('has every field of the speech events', async () => {
     const services = await openTestServices();
     const events = (await services.speech.stream('streamSpeech', request, goodKey).toArray()) as StreamSpeechResponse[];
     const of = (wanted: string) => events.flatMap(({ event }) => (event.case === wanted ? [event.value] : []));
@@ -87,7 +87,7 @@ describe('a stream', () => {
     expect(events.at(-1)?.event.case).toBe('done');
   });
 
-  test('tells its link where it asks for one, in the first event and the last', async () => {
+  test('has its link, if requested, in the first event and the last', async () => {
     const { speech } = await openTestServices();
     const linkOf = async (returnFormat: ReturnFormat) => {
       const events = await speech.stream('streamSpeech', { ...request, returnFormat }, goodKey).toArray();
@@ -212,7 +212,7 @@ test('an estimate counts without speaking', async () => {
   expect(fakeSpeech.counts.begun).toBe(0);
 });
 
-test('audio is deleted by whom it belongs to, once', async () => {
+test('audio is deleted by its owner, once', async () => {
   const { speech } = await openTestServices();
   const { audioId } = await speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'x' }, goodKey);
   const remove = (audioId: string) => speech.unary('deleteAudio', { audioId }, goodKey);

@@ -74,7 +74,7 @@ test('a failure comes back as it was thrown, through every way in', async () => 
   }
 });
 
-test('what is no Failure is an internal error that tells nothing of itself, its cause once in the log', async () => {
+test('what is no Failure is an internal error without details, its cause logged once', async () => {
   const { fakeSpeech, speech, calls } = await openTestServices();
   const bug = new TypeError('/secret/path of undefined');
   fakeSpeech.trouble.failure = bug;
@@ -92,7 +92,7 @@ test('what is no Failure is an internal error that tells nothing of itself, its 
   expect(reported.metadata['x-request-id']).toBe(calls[0]?.requestId);
 });
 
-test('many faults are told as far as they fit into what clients read of a trailer', async () => {
+test('many faults are reported as far as they fit into the trailers that clients accept', async () => {
   const { speech } = await openTestServices();
   const textChunks = Array(200).fill(' ');
   const stream = speech.stream('streamSpeech', { voiceId: 'ada', textChunks }, goodKey);
