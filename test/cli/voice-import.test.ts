@@ -41,7 +41,7 @@ test('a voice file is tested and installed; a second one of the same name is ref
   expect(await listed('voices')).toEqual(['jane.flitevox', 'susan.flitevox']);
 });
 
-test('a file that no engine can use is refused', async () => {
+test('a file that is no model is ignored, and an unreadable one is an error', async () => {
   await writeFile(join(root, 'notes.txt'), 'hello');
   expect(await bring(join(root, 'notes.txt'))).toBeUndefined();
   await expect(bring(join(root, 'nothing'))).rejects.toThrow('cannot read');
