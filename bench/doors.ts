@@ -1,5 +1,5 @@
 // The gateway and the core against servers that do nothing but send the same bytes, in node:http, node:http2 and grpc-js;
-// and stored audio against nginx. The heart has its sound ready, so the doors are all that is measured. Each contender
+// and stored audio against nginx. The pipeline has its sound ready, so the doors are all that is measured. Each contender
 // has a process of its own; the load comes from this one. CPU is the server's alone.
 import {
   create,
@@ -50,7 +50,7 @@ export const bench: Bench = {
     const http = await start('node:http');
     const http2 = await start('node:http2');
     const grpcJs = await start('grpc-js');
-    const nginx = await startNginx(sonant.doors.clip!.file);
+    const nginx = await startNginx(sonant.addresses.clip!.file);
     if (nginx) servers.defer(nginx.close);
     else console.log('nginx is not installed: stored audio is measured against nothing');
 
@@ -88,18 +88,18 @@ export const bench: Bench = {
         {
           title: 'First sound of a stream over REST, one client, in ms (median)',
           columns: [
-            { name: 'heart in process', digits: 3 },
+            { name: 'pipeline in process', digits: 3 },
             { name: 'node:http', digits: 3 },
             { name: 'sonant', digits: 3 },
           ],
-          rows: [[first.heartMs, first.rawMs, first.sonantMs]],
+          rows: [[first.pipelineMs, first.rawMs, first.sonantMs]],
         },
       ],
       goals: [
         ...met,
         {
           name: 'first sound: ms that the gateway adds',
-          figure: first.sonantMs - first.heartMs,
+          figure: first.sonantMs - first.pipelineMs,
           digits: 3,
           max: goals.firstSoundMs,
         },
@@ -154,7 +154,8 @@ function grpcLoads(sonant: ServerProcess, raw: ServerProcess, grpcJs: ServerProc
 }
 
 function fileLoads(sonant: ServerProcess, nginx: ServerProcess | undefined): Load[] {
-  const run = (server: ServerProcess) => httpRun(server, { method: 'GET', path: server.doors.clip!.path }, counts.file);
+  const run = (server: ServerProcess) =>
+    httpRun(server, { method: 'GET', path: server.addresses.clip!.path }, counts.file);
   const contenders = { sonant: run(sonant), ...(nginx && { nginx: run(nginx) }) };
   return [{ title: 'Stored audio 100 KB', count: counts.file, contenders }];
 }
@@ -165,11 +166,11 @@ function httpRun(server: ServerProcess, request: HttpRequest, count: number): Ru
   );
 }
 
-function costing(server: ServerProcess, work: (doors: ServerProcess['doors']) => Promise<void>): Run {
+function costing(server: ServerProcess, work: (addresses: ServerProcess['addresses']) => Promise<void>): Run {
   return async () => {
     const cpuMs = await server.cpuMs();
     const start = performance.now();
-    await work(server.doors);
+    await work(server.addresses);
     const wallMs = performance.now() - start;
     return { wallMs, cpuMs: (await server.cpuMs()) - cpuMs };
   };
@@ -190,15 +191,15 @@ const rateRatio = (costs: Costs<string>, ours: string, theirs: string): number =
   median(costs[theirs]!.map(({ wallMs }, round) => wallMs / costs[ours]![round]!.wallMs));
 
 async function firstSound(sonant: ServerProcess, raw: ServerProcess) {
-  const askSonant = { ...streamRequest, apiKey: sonant.doors.apiKey };
-  const heart: number[] = [];
-  for (let n = 0; n < firstSounds; n++) heart.push(await heartFirstMs());
-  const rawMs = median(await firstByteMs(raw.doors.httpPort!, streamRequest, firstSounds));
-  const sonantMs = median(await firstByteMs(sonant.doors.httpPort!, askSonant, firstSounds));
-  return { heartMs: median(heart), rawMs, sonantMs };
+  const requestSonant = { ...streamRequest, apiKey: sonant.addresses.apiKey };
+  const pipeline: number[] = [];
+  for (let n = 0; n < firstSounds; n++) pipeline.push(await pipelineFirstMs());
+  const rawMs = median(await firstByteMs(raw.addresses.httpPort!, streamRequest, firstSounds));
+  const sonantMs = median(await firstByteMs(sonant.addresses.httpPort!, requestSonant, firstSounds));
+  return { pipelineMs: median(pipeline), rawMs, sonantMs };
 }
 
-async function heartFirstMs(): Promise<number> {
+async function pipelineFirstMs(): Promise<number> {
   const start = performance.now();
   const request = parseSpeechRequest({ ...said, output_format: 'wav' });
   const never = new AbortController().signal;

@@ -1,5 +1,5 @@
-// What the engine costs by itself, through its pool, and through the heart. The raw program speaks the whole text in one
-// run; the pool and the heart speak it in segments.
+// What the engine costs by itself, through its pool, and through the pipeline. The raw program speaks the whole text in one
+// run; the pool and the pipeline speak it in segments.
 import type { Bench, Cell } from './measuring/bench.ts';
 import { drain, type OpenedSpeech, openSpeech } from './measuring/open-speech.ts';
 import { openRawEngine, type RawEngine } from './measuring/raw-engine.ts';
@@ -12,13 +12,13 @@ const roundsOf = new Map([
   [1000, 5],
   [5000, 1],
 ]);
-/** The heart at its plainest: one resampler, no encoder. */
+/** The pipeline at its plainest: one resampler, no encoder. */
 const format = { output_format: 'pcm', sample_rate: 24_000 };
 /** Another model each; the rest of the voices are these at another pitch. */
 const modelCount = 4;
 
 export const bench: Bench = {
-  about: 'raw flite program : its pool of threads : through the heart (24 kHz PCM)',
+  about: 'raw flite program : its pool of threads : through the pipeline (24 kHz PCM)',
   async run() {
     const speech = await openSpeech();
     const raw = await openRawEngine();
@@ -37,17 +37,17 @@ export const bench: Bench = {
       { name: 'chars' },
       { name: 'sound s', digits: 1 },
       { name: 'raw RTF', digits: 4 },
-      { name: 'heart RTF', digits: 4 },
+      { name: 'pipeline RTF', digits: 4 },
       { name: 'raw CPU ms/s', digits: 2 },
       { name: 'pool CPU ms/s', digits: 2 },
-      { name: 'heart CPU ms/s', digits: 2 },
+      { name: 'pipeline CPU ms/s', digits: 2 },
       { name: 'pool/raw', digits: 3 },
-      { name: 'heart/raw', digits: 3 },
+      { name: 'pipeline/raw', digits: 3 },
     ];
     const title =
       'Real-time factor (time to make a second of sound), CPU per second of sound, and its ratio to the raw run';
     const goal = (chars: number, max: number) => {
-      const name = `heart/raw CPU, default voice, ${chars} characters`;
+      const name = `pipeline/raw CPU, default voice, ${chars} characters`;
       return { name, figure: ratios.get(chars)!, digits: 3, max };
     };
     return { tables: [{ title, columns, rows }], goals: [goal(60, 1.3), goal(1000, 1.1), goal(5000, 1.1)] };
@@ -75,7 +75,7 @@ async function measure({ speech, raw, voiceId, chars, rounds }: Asked): Promise<
       async pool() {
         for (const segment of segments) for await (const _ of speech.engine.speak(segment, never));
       },
-      heart: () => drain(speech.stream(fields)),
+      pipeline: () => drain(speech.stream(fields)),
     },
     { rounds },
   );
@@ -85,11 +85,11 @@ async function measure({ speech, raw, voiceId, chars, rounds }: Asked): Promise<
     chars,
     seconds,
     perSecond(wallOf(costs.raw) / 1000),
-    perSecond(wallOf(costs.heart) / 1000),
+    perSecond(wallOf(costs.pipeline) / 1000),
     perSecond(cpuOf(costs.raw)),
     perSecond(cpuOf(costs.pool)),
-    perSecond(cpuOf(costs.heart)),
+    perSecond(cpuOf(costs.pipeline)),
     cpuRatio([costs.pool], [costs.raw]),
-    cpuRatio([costs.heart], [costs.raw]),
+    cpuRatio([costs.pipeline], [costs.raw]),
   ];
 }

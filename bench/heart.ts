@@ -1,6 +1,6 @@
-// The whole way through the heart against its parts, each measured alone on the same text and the same sound: the raw
-// program on the very segments that the heart sends it, the resampler, the encoder. What else the heart needs (level and
-// limiter, segmentation) is shown as a share, and what is left over is the heart's own: threads, messages, events.
+// The whole way through the pipeline against its parts, each measured alone on the same text and the same sound: the raw
+// program on the very segments that the pipeline sends it, the resampler, the encoder. What else the pipeline needs (level and
+// limiter, segmentation) is shown as a share, and what is left over is the pipeline's own: threads, messages, events.
 import { audioFormats, type FormatName } from '../src/audio/formats.ts';
 import { limit, toFloat } from '../src/audio/level.ts';
 import { Resampler } from '../src/audio/resample.ts';
@@ -17,11 +17,11 @@ const formats = Object.keys(sampleRateHz) as Output[];
 const text = passage(1600);
 const rounds = 7;
 const goalMax = 1.08;
-/** The parts are given as much at a time as the heart gives them. */
+/** The parts are given as much at a time as the pipeline gives them. */
 const sliceSeconds = 0.25;
 
 export const bench: Bench = {
-  about: 'CPU of the whole way through the heart : the sum of its parts alone',
+  about: 'CPU of the whole way through the pipeline : the sum of its parts alone',
   async run() {
     const speech = await openSpeech();
     const raw = await openRawEngine();
@@ -30,8 +30,8 @@ export const bench: Bench = {
     await speech.close();
 
     const ratios = formats.map((format) => {
-      const { heart, parts } = pick(costs, format);
-      return { format, ratio: cpuRatio([heart], parts) };
+      const { pipeline, parts } = pick(costs, format);
+      return { format, ratio: cpuRatio([pipeline], parts) };
     });
     const shares = {
       title: `Default voice, ${text.length} characters: CPU per second of sound, and what of it each part takes alone, in %`,
@@ -39,7 +39,7 @@ export const bench: Bench = {
         { name: 'output' },
         { name: 'CPU ms/s', digits: 2 },
         ...['engine', 'resampler', 'encoder', 'level', 'segmentation', 'rest'].map((name) => ({ name, digits: 1 })),
-        { name: 'heart/parts', digits: 3 },
+        { name: 'pipeline/parts', digits: 3 },
       ],
       rows: ratios.map(({ format, ratio }) => [nameOf(format), ...sharesOf(costs, format, seconds), ratio]),
     };
@@ -53,7 +53,7 @@ export const bench: Bench = {
       rows: [[cpuOf(costs.oneRun) / seconds, cpuOf(costs.engine) / seconds, cpuRatio([costs.engine], [costs.oneRun])]],
     };
     const goals = ratios.map(({ format, ratio }) => {
-      const name = `heart / (engine + resampler + encoder), ${nameOf(format)}`;
+      const name = `pipeline / (engine + resampler + encoder), ${nameOf(format)}`;
       return { name, figure: ratio, digits: 3, max: goalMax };
     });
     return { tables: [shares, cutting], goals };
@@ -63,7 +63,7 @@ export const bench: Bench = {
 const nameOf = (format: Output): string => `${sampleRateHz[format]} Hz ${format}`;
 
 type PartName = 'engine' | 'oneRun' | 'segmentation';
-type OutputPart = 'heart' | 'resampler' | 'encoder' | 'level';
+type OutputPart = 'pipeline' | 'resampler' | 'encoder' | 'level';
 type Contender = PartName | `${OutputPart} ${Output}`;
 
 /** What does not depend on what comes out. */
@@ -83,7 +83,7 @@ function outputWorks(speech: OpenedSpeech, raw: RawEngine, seconds: number): Rec
   const voice = speech.voices[0]!;
   const spoken = raw.say(voice.voiceId, toRuns(speech.segments));
   const inRateHz = spoken.sampleRateHz;
-  // As long as what the heart sends, since it takes silence off at the seams.
+  // As long as what the pipeline sends, since it takes silence off at the seams.
   const samples = spoken.samples.subarray(0, seconds * inRateHz);
   const sliceSamples = sliceSeconds * inRateHz;
   const slices = Array.from({ length: Math.ceil(samples.length / sliceSamples) }, (_, n) =>
@@ -97,7 +97,7 @@ function outputWorks(speech: OpenedSpeech, raw: RawEngine, seconds: number): Rec
     const resampler = () => new Resampler({ inRateHz, outRateHz });
     const resampled = [...resample(resampler(), levelled)];
     return {
-      [`heart ${format}`]: () => drain(speech.stream({ text, output_format: format, sample_rate: outRateHz })),
+      [`pipeline ${format}`]: () => drain(speech.stream({ text, output_format: format, sample_rate: outRateHz })),
       [`resampler ${format}`]: () => resample(resampler(), levelled).forEach(() => {}),
       [`encoder ${format}`]: () => encode(format, resampled),
       [`level ${format}`]: () => [toLevel(), resampled.map(limit)],
@@ -119,12 +119,12 @@ async function encode(format: Output, slices: readonly Float32Array[]): Promise<
 
 function pick(costs: Costs<Contender>, format: Output) {
   const of = (part: OutputPart) => costs[`${part} ${format}`];
-  return { heart: of('heart'), parts: [costs.engine, of('resampler'), of('encoder')], level: of('level') };
+  return { pipeline: of('pipeline'), parts: [costs.engine, of('resampler'), of('encoder')], level: of('level') };
 }
 
 function sharesOf(costs: Costs<Contender>, format: Output, seconds: number): Cell[] {
-  const { heart, parts, level } = pick(costs, format);
-  const share = (part: readonly Cost[]) => 100 * cpuRatio([part], [heart]);
+  const { pipeline, parts, level } = pick(costs, format);
+  const share = (part: readonly Cost[]) => 100 * cpuRatio([part], [pipeline]);
   const shares = [...parts, level, costs.segmentation].map(share);
-  return [cpuOf(heart) / seconds, ...shares, 100 - shares.reduce((sum, each) => sum + each, 0)];
+  return [cpuOf(pipeline) / seconds, ...shares, 100 - shares.reduce((sum, each) => sum + each, 0)];
 }

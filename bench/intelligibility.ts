@@ -1,4 +1,4 @@
-// How much of what is said is understood: the forty sentences through the heart, heard by a speech recognizer. The
+// How much of what is said is understood: the forty sentences through the pipeline, heard by a speech recognizer. The
 // default voice in wav and mp3 at every sample rate, against the raw program; then every voice, every speed, and
 // speech played backwards, of which nothing should be understood.
 import { availableParallelism } from 'node:os';
@@ -34,14 +34,14 @@ interface Heard extends Condition {
 }
 
 export const bench: Bench = {
-  about: 'word errors of a speech recognizer, through the heart : the raw program',
+  about: 'word errors of a speech recognizer, through the pipeline : the raw program',
   async run() {
     if (!canRecognize()) {
       console.log('needs pocketsphinx, pocketsphinx-en-us and sox (apt-get install ...): nothing measured');
       return { tables: [], goals: [] };
     }
     const speech = await openSpeech();
-    const heard = await hearAll(await listConditions(speech));
+    const heard = await recognizeAll(await listConditions(speech));
     await speech.close();
     return toFindings(heard);
   },
@@ -82,7 +82,7 @@ async function say(speech: OpenedSpeech, fields: Fields): Promise<EncodedSound> 
 }
 
 /** As many recognizers are at work as there are cores. */
-async function hearAll(conditions: readonly Condition[]): Promise<Heard[]> {
+async function recognizeAll(conditions: readonly Condition[]): Promise<Heard[]> {
   const heard: Heard[] = [];
   const waiting = conditions.entries();
   const work = async () => {

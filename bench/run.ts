@@ -44,13 +44,13 @@ async function runInChild(name: string): Promise<boolean> {
   return code === 0;
 }
 
-const asked = process.argv.slice(2);
-const unknown = asked.filter((name) => !Object.hasOwn(benches, name));
+const chosen = process.argv.slice(2);
+const unknown = chosen.filter((name) => !Object.hasOwn(benches, name));
 if (unknown.length > 0) {
   console.error(`there is no bench ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')}`);
   process.exit(2);
 }
-const names = asked.length > 0 ? asked : Object.keys(benches);
+const names = chosen.length > 0 ? chosen : Object.keys(benches);
 let allMet = true;
 for (const name of names) {
   const met = names.length === 1 ? await runHere(name) : await runInChild(name);

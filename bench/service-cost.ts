@@ -14,7 +14,7 @@ import type { Bench, Cell } from './measuring/bench.ts';
 import { median } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
 import { engineRateHz } from './service-cost/fixed-engine.ts';
-import type { Ask, Heard } from './service-cost/listener.ts';
+import type { Heard, LoadRequest } from './service-cost/listener.ts';
 
 const text = passage(1000);
 const rounds = 15;
@@ -48,23 +48,23 @@ export const bench: Bench = {
     const config = loadConfig({ env, folder, engines: definitions });
     const service = await openService({ config, definitions, log: createLog('warn'), isSinglePort: false });
 
-    const hear = async (ask: Ask): Promise<Heard> => {
-      listener.send(ask);
+    const listen = async (request: LoadRequest): Promise<Heard> => {
+      listener.send(request);
       return (await once(listener, 'message'))[0];
     };
-    const bare: Ask = {
+    const bare: LoadRequest = {
       url: `${engineUrl}/audio/speech`,
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ model: 'fixed', voice: 'fixed', input: text, response_format: 'pcm' }),
     };
-    const { byteCount } = await hear(bare);
+    const { byteCount } = await listen(bare);
     const soundSeconds = byteCount / 2 / engineRateHz;
 
-    const baseline = await measureBaseline(() => hear(bare), bare, soundSeconds);
+    const baseline = await measureBaseline(() => listen(bare), bare, soundSeconds);
     const rows: Cell[][] = [];
     const ratios: number[] = [];
     for (const { format, sampleRateHz } of outputs) {
-      const ask: Ask = {
+      const request: LoadRequest = {
         url: `http://127.0.0.1:${service.httpPort}/api/audio/speech`,
         headers: { 'Content-Type': 'application/json', 'X-API-Key': service.firstKey!.key },
         body: JSON.stringify({
@@ -72,7 +72,7 @@ export const bench: Bench = {
           ...{ output_format: format, sample_rate: sampleRateHz },
         }),
       };
-      const served = await measure(() => hear(ask), soundSeconds);
+      const served = await measure(() => listen(request), soundSeconds);
       const first = served.firstMs / baseline.firstMs;
       ratios.push(first);
       const cpu = served.cpuMsPerSecond / baseline.cpuMsPerSecond;
@@ -100,18 +100,22 @@ export const bench: Bench = {
   },
 };
 
-async function measure(hear: () => Promise<Heard>, soundSeconds: number): Promise<Measured> {
-  for (let n = 0; n < warmUps; n++) await hear();
+async function measure(listen: () => Promise<Heard>, soundSeconds: number): Promise<Measured> {
+  for (let n = 0; n < warmUps; n++) await listen();
   const before = process.cpuUsage();
   const firsts: number[] = [];
-  for (let n = 0; n < rounds; n++) firsts.push((await hear()).firstMs);
+  for (let n = 0; n < rounds; n++) firsts.push((await listen()).firstMs);
   const { user, system } = process.cpuUsage(before);
   return { firstMs: median(firsts), cpuMsPerSecond: (user + system) / 1000 / rounds / soundSeconds };
 }
 
 /** As the client hears the engine itself, and what a bare fetch of the same sound costs this process. */
-async function measureBaseline(hear: () => Promise<Heard>, bare: Ask, soundSeconds: number): Promise<Measured> {
-  const { firstMs } = await measure(hear, soundSeconds);
+async function measureBaseline(
+  listen: () => Promise<Heard>,
+  bare: LoadRequest,
+  soundSeconds: number,
+): Promise<Measured> {
+  const { firstMs } = await measure(listen, soundSeconds);
   const fetchBare = async (): Promise<Heard> => {
     const { url, ...init } = bare;
     const answer = await fetch(url, { method: 'POST', ...init });

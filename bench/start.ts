@@ -11,7 +11,7 @@ import { freePort } from './measuring/free-port.ts';
 import { median } from './measuring/rounds.ts';
 
 const rounds = 5;
-const askEveryMs = 5;
+const pollEveryMs = 5;
 const settleMs = 2000;
 const root = join(import.meta.dirname, '..');
 
@@ -79,7 +79,7 @@ async function startOnce(name: keyof typeof starts, dataDir: string, idleMs: num
   const child = spawn(command, args, { cwd: root, env, stdio: 'ignore' });
   while (!(await isReady(httpPort))) {
     if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}`);
-    await sleep(askEveryMs);
+    await sleep(pollEveryMs);
   }
   const readyMs = performance.now() - start;
   await sleep(idleMs);

@@ -1,7 +1,7 @@
-// Whether words are heard when it is told that they are: forty sentences by three voices, through the heart, against where
+// Whether words are heard when it is told that they are: forty sentences by three voices, through the pipeline, against where
 // a recognizer that knows the words finds their beginnings. It tells them in steps of 10 ms. Once with the engine's own
 // times, and once estimated from the same sound, as for an engine that tells none.
-import { canRecognize, hearWordStarts } from '../test/recognizer.ts';
+import { canRecognize, recognizeWordStarts } from '../test/recognizer.ts';
 import { sentences } from '../test/sentences.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
 import { type OpenedSpeech, openSpeech } from './measuring/open-speech.ts';
@@ -57,20 +57,20 @@ async function measure(
   heard: Map<string, number[]>,
   counts: { sounds: number; found: number },
 ): Promise<void> {
-  const asked = voiceIds.flatMap((voice_id) => ways.map((way) => ({ voice_id, ...way })));
+  const requests = voiceIds.flatMap((voice_id) => ways.map((way) => ({ voice_id, ...way })));
   const fields = { text, sample_rate: sampleRateHz, timestamps: 'word' };
-  const sounds = await Promise.all(asked.map((one) => opened.engine.whole({ ...fields, ...one })));
+  const sounds = await Promise.all(requests.map((one) => opened.engine.whole({ ...fields, ...one })));
   const encoded = sounds.map(({ info: { format }, audio }) => ({ format, sampleRateHz, bytes: audio }));
-  const starts = await hearWordStarts(text, encoded);
+  const starts = await recognizeWordStarts(text, encoded);
   for (const [kind, speech] of Object.entries(opened)) {
-    for (const [i, one] of asked.entries()) {
+    for (const [i, one] of requests.entries()) {
       if (kind === 'engine') counts.sounds++;
       if (!starts[i]) continue;
       if (kind === 'engine') counts.found++;
       const { timestamps } = kind === 'engine' ? sounds[i]! : await speech.whole({ ...fields, ...one });
-      const told = timestamps.flatMap(({ words }) => words);
+      const reported = timestamps.flatMap(({ words }) => words);
       const name = `${kind}, rate ${one.speaking_rate}, ${one.output_format}`;
-      const errors = told.map(({ startSeconds }, n) => startSeconds - starts[i]![n]!);
+      const errors = reported.map(({ startSeconds }, n) => startSeconds - starts[i]![n]!);
       heard.set(name, [...(heard.get(name) ?? []), ...errors]);
     }
   }

@@ -81,9 +81,9 @@ function write({ builtIn, plugins, out, writesErrors }: Language): void {
 const isHere = (program: string) =>
   (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
 
-const asked = process.argv.slice(2);
+const names = process.argv.slice(2);
 process.chdir(join(import.meta.dirname, '..'));
-for (const name of asked.length ? asked : Object.keys(languages)) {
+for (const name of names.length ? names : Object.keys(languages)) {
   const language = languages[name];
   if (!language) {
     console.error(`no such language: ${name}; there are ${Object.keys(languages).join(', ')}`);
@@ -93,7 +93,7 @@ for (const name of asked.length ? asked : Object.keys(languages)) {
   const missing = [...(language.builtIn.length ? ['protoc'] : []), ...language.plugins].filter((name) => !isHere(name));
   if (missing.length) {
     console.error(`${name} is left out, without ${missing.join(', ')}: apt-get install ${language.debian}`);
-    if (asked.length) process.exitCode = 1;
+    if (names.length) process.exitCode = 1;
     continue;
   }
   write(language);

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
 import { findProgram } from './programs.ts';
 
-export interface Doors {
+export interface Addresses {
   httpPort: number;
   grpcPort: number;
 }
@@ -22,13 +22,13 @@ const readyMsMax = 30_000;
 
 /** Before these replicas, of which one at least is up; its configuration is written into the folder. */
 export async function openBalancer(
-  replicas: readonly Doors[],
+  replicas: readonly Addresses[],
   folder: string,
   checkEveryMs = 1_000,
 ): Promise<Balancer> {
   const port = await freePort();
-  const servers = (line: string, lineOf: (doors: Doors) => string) =>
-    replicas.map((doors, i) => line.replace(/server-template .*/, `server s${i} ${lineOf(doors)}`)).join('\n');
+  const servers = (line: string, lineOf: (addresses: Addresses) => string) =>
+    replicas.map((addresses, i) => line.replace(/server-template .*/, `server s${i} ${lineOf(addresses)}`)).join('\n');
   const config = readFileSync(join(import.meta.dirname, '../deploy/haproxy.cfg'), 'utf8')
     .replace('bind :8080', `bind 127.0.0.1:${port}`)
     .replaceAll('inter 1s', `inter ${checkEveryMs}ms`)

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
 
-test('what would break a client of the last release fails the check', () => {
+test('a change that breaks clients of the last release fails the check', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-breaking-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const git = (...args: string[]) =>
@@ -30,7 +30,7 @@ test('what would break a client of the last release fails the check', () => {
       cwd: folder,
       env: { ...process.env, PATH },
     });
-    return { status, told: `${stdout}${stderr}` };
+    return { status, output: `${stdout}${stderr}` };
   };
 
   for (const part of ['proto', 'buf.yaml', '.ci']) cpSync(join(root, part), join(folder, part), { recursive: true });
@@ -39,16 +39,16 @@ test('what would break a client of the last release fails the check', () => {
   git('tag', 'v1.0.0');
 
   const more = before.replace('string text = 2;', '$&\n  // More.\n  string more = 99;');
-  expect(faultsOf(more)).toEqual({ status: 0, told: '' });
+  expect(faultsOf(more)).toEqual({ status: 0, output: '' });
   const other = before
     .replace('string voice_id = 1;', 'bytes voice_id = 1;')
     .replace('string text = 2;', 'string words = 2;')
     .replace('OUTPUT_FORMAT_MP3 = 3;', 'OUTPUT_FORMAT_MPEG = 3;')
     .replace('rpc EstimateSpeech(', 'rpc Estimate(');
-  const { status, told } = faultsOf(other);
+  const { status, output } = faultsOf(other);
   expect(status).toBe(100);
-  expect(told).toContain('changed type from "string" to "bytes"');
-  expect(told).toContain('changed name from "text" to "words"');
-  expect(told).toContain('changed name from "OUTPUT_FORMAT_MP3" to "OUTPUT_FORMAT_MPEG"');
-  expect(told).toContain('Previously present RPC "EstimateSpeech"');
+  expect(output).toContain('changed type from "string" to "bytes"');
+  expect(output).toContain('changed name from "text" to "words"');
+  expect(output).toContain('changed name from "OUTPUT_FORMAT_MP3" to "OUTPUT_FORMAT_MPEG"');
+  expect(output).toContain('Previously present RPC "EstimateSpeech"');
 });

@@ -70,12 +70,12 @@ function watchEvents(answer: Response, reply: Reply): void {
 
 async function settle(): Promise<void> {
   if (replies.length === 0) return;
-  const told = replies;
+  const checked = replies;
   replies = [];
   check ??= openCheck();
   const { check: checkReply, checkEvents } = await check;
   const faults = new Set<string>();
-  for (const { received, body, events } of told) {
+  for (const { received, body, events } of checked) {
     for (const fault of checkReply(received, await body)) faults.add(fault);
     const whole = events.slice(0, events.lastIndexOf('\n\n') + 2);
     if (whole.length > 2) for (const fault of checkEvents(received, whole)) faults.add(fault);

@@ -39,7 +39,7 @@ test('the settings that are named there exist', () => {
   expect(named.filter((name) => !known.has(name))).toEqual([]);
 });
 
-test('a replica is given longer to end than it takes to leave and to drain', () => {
+test('the grace period of a replica exceeds its time to drain', () => {
   const numberIn = (pattern: RegExp, files: readonly string[], fallback?: number) => {
     const [, found] = pattern.exec(files.map((file) => readFileSync(join(deploy, file), 'utf8')).join('')) ?? [];
     return Number(found ?? fallback);
@@ -118,8 +118,8 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
   };
   const call = async () => {
     let last: string | undefined;
-    const asked = { voiceId: 'arthur', textChunks: chunks };
-    for await (const { event } of speech.streamSpeech(asked, { headers: { 'x-api-key': key } })) last = event.case;
+    const request = { voiceId: 'arthur', textChunks: chunks };
+    for await (const { event } of speech.streamSpeech(request, { headers: { 'x-api-key': key } })) last = event.case;
     return last;
   };
   const speakingAt = async ({ httpPort }: ReplicaProcess) =>
@@ -131,14 +131,14 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
     expect(await listen()).toBe('speech.audio.done');
     expect(await call()).toBe('done');
     const web = createClient(SpeechService, createGrpcWebTransport({ baseUrl: url, httpVersion: '1.1' }));
-    const asked = { voiceId: 'arthur', text: 'Hello.' };
-    expect((await web.synthesizeSpeech(asked, { headers: { 'x-api-key': key } })).chars).toBe(6);
-    const refused = speech.synthesizeSpeech({ ...asked, voiceId: 'nobody' }, { headers: { 'x-api-key': key } });
+    const request = { voiceId: 'arthur', text: 'Hello.' };
+    expect((await web.synthesizeSpeech(request, { headers: { 'x-api-key': key } })).chars).toBe(6);
+    const refused = speech.synthesizeSpeech({ ...request, voiceId: 'nobody' }, { headers: { 'x-api-key': key } });
     await expect(refused).rejects.toThrow(/^\[not_found\]/);
     expect((await post('/api/audio/speech', { text: '' })).status).toBe(400);
   });
 
-  test('what one has kept, the other has too', async (context) => {
+  test('clips that one replica stores, the other serves', async (context) => {
     if (!shared.SONANT_DATABASE_URL || !shared.SONANT_S3_BUCKET) return context.skip();
     const answer = await post('/api/audio/speech', { text: 'Kept for everyone.' });
     const path = new URL(((await answer.json()) as { audio_url: string }).audio_url).pathname;
@@ -149,7 +149,7 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
     expect(Buffer.compare(sounds[0]!, sounds[1]!)).toBe(0);
   });
 
-  test('nobody notices that every replica is stopped and started again', async () => {
+  test('a rolling restart fails no request', async () => {
     let isOver = false;
     const ends: unknown[] = [];
     const client = async (work: () => Promise<unknown>) => {
@@ -171,7 +171,7 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
     expect(kinds).toEqual(new Set([200, 'speech.audio.done', 'done']));
   }, 180_000);
 
-  test('what is spoken is heard while it is being spoken', async () => {
+  test('speech is streamed through the balancer without buffering', async () => {
     const long = Array.from({ length: 60 }, () => chunks).flat();
     const answer = await post('/api/audio/speech/sse', { text_chunks: long });
     let speaking = 0;

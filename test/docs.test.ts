@@ -107,7 +107,7 @@ test.skipIf(!isInstalled('python3'))('the reader of events in docs/streaming.md 
   const block = blocks.find(({ name }) => name === 'events.py')!;
   await stage.play({ ...block, text: block.text.replace('http://127.0.0.1:8080', proxy.endpoint) });
   expect(readFileSync(file).equals(whole)).toBe(true);
-  expect(proxy.asked.length).toBe(4);
+  expect(proxy.requests.length).toBe(4);
 });
 
 test('what is set in TOML is a setting', () => {

@@ -31,7 +31,8 @@ export async function openStage(): Promise<Stage> {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   const here = new Map<string, string>();
   for (const address of Object.values(written)) here.set(address, `127.0.0.1:${await freePort()}`);
-  const toHere = (text: string) => [...here].reduce((told, [there, address]) => told.replaceAll(there, address), text);
+  const toHere = (text: string) =>
+    [...here].reduce((replaced, [there, address]) => replaced.replaceAll(there, address), text);
 
   // What the pages say is set.
   const secret = 'a secret of a machine';

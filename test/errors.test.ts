@@ -45,7 +45,7 @@ test('statuses are those of the contract', () => {
   });
 });
 
-test('what is not a Failure becomes an internal_error that keeps its cause to itself', () => {
+test('what is not a Failure becomes an internal_error that hides its cause', () => {
   const cause = new TypeError('secret detail');
   const failure = toFailure(cause);
   expect(failure.reason).toBe('internal_error');

@@ -171,14 +171,14 @@ test.skipIf(!isInstalled('chromium'))('the page plays what REST says', async () 
   await fill('service', open.url);
   await fill('key', open.key);
   await page.press('Enter');
-  const told = async (start: string) => {
+  const printed = async (start: string) => {
     await page.until(`document.querySelector('output').textContent.includes('${start}')`);
     return (await page.run<string>(`document.querySelector('output').textContent`)).trim().split('\n');
   };
   const sound = Buffer.from(await (await speak(letter, open)).arrayBuffer());
-  expect(await told('streamed')).toEqual([expect.stringMatching(/^first sound after \d+ ms$/), streamedLine(sound)]);
+  expect(await printed('streamed')).toEqual([expect.stringMatching(/^first sound after \d+ ms$/), streamedLine(sound)]);
 
   await fill('voice', 'nobody');
   await page.press('Enter');
-  expect(await told('failed')).toEqual([expect.stringMatching(/^failed: VOICE_NOT_FOUND: There is no such voice/)]);
+  expect(await printed('failed')).toEqual([expect.stringMatching(/^failed: VOICE_NOT_FOUND: There is no such voice/)]);
 });

@@ -35,7 +35,7 @@ function anchorsOf(page: string): Set<string> {
   return anchors;
 }
 
-test('every link to a file or a heading of ours leads there', () => {
+test('every link to a file or heading of the repository resolves', () => {
   const broken: string[] = [];
   let count = 0;
   for (const file of files) {

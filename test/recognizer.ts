@@ -50,7 +50,7 @@ export async function recognize(
 }
 
 /** When the words of `text` begin in each sound, which says nothing else; undefined where they are not all found. */
-export async function hearWordStarts(
+export async function recognizeWordStarts(
   text: string,
   sounds: readonly (Pcm | EncodedSound)[],
 ): Promise<(readonly number[] | undefined)[]> {

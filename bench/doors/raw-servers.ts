@@ -27,8 +27,8 @@ async function answer(request: IncomingMessage, reply: ServerResponse): Promise<
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part);
   if (request.method === 'GET') return sendWhole(reply, 'application/json', Buffer.from(JSON.stringify(voice)));
-  const asked = JSON.parse(Buffer.concat(parts).toString());
-  if (asked.return_format === 'buffer') return sendWhole(reply, 'audio/wav', sound);
+  const fields = JSON.parse(Buffer.concat(parts).toString());
+  if (fields.return_format === 'buffer') return sendWhole(reply, 'audio/wav', sound);
   const isEvents = request.url!.endsWith('/sse');
   reply.writeHead(200, { 'content-type': isEvents ? 'text/event-stream' : 'audio/wav' });
   for (let n = 0; n < pieceCount; n++) await write(reply, isEvents ? toEvent(n) : piece);

@@ -39,7 +39,7 @@ import { ownCpuMs } from '../measuring/machine.ts';
 import { openGrpcJs, openRawHttp, openRawHttp2 } from './raw-servers.ts';
 import { readyDelivery, readyPlan, sound, voice, voices } from './ready-speech.ts';
 
-export interface Doors {
+export interface Addresses {
   httpPort?: number;
   grpcPort?: number;
   apiKey?: string;
@@ -52,11 +52,11 @@ const contenders = {
   'node:http': async () => ({ httpPort: await openRawHttp() }),
   'node:http2': async () => ({ grpcPort: await openRawHttp2() }),
   'grpc-js': async () => ({ grpcPort: await openGrpcJs() }),
-} satisfies Record<string, () => Promise<Doors>>;
+} satisfies Record<string, () => Promise<Addresses>>;
 export type ContenderName = keyof typeof contenders;
 
-/** Everything as it is served, keys and rows and files included, but for the heart. */
-async function openSonant(): Promise<Doors> {
+/** Everything as it is served, keys and rows and files included, but for the pipeline. */
+async function openSonant(): Promise<Addresses> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sonant-bench-doors-'));
   const store = await openSqlite(join(dataDir, 'sonant.db'));
   const clips = await openLocalClips({ dir: join(dataDir, 'audio') });
@@ -70,9 +70,9 @@ async function openSonant(): Promise<Doors> {
   const nobody = { subjects: [], domains: [], groups: [] };
   const signIn = createSignIn({ seal, issuer: undefined, signInRules: nobody, clients: [], keyScopes: [] });
   const admit = createAdmit({ keyVerifier, limits: { limiter, addresses } });
-  const desk = createKeyManagement({ rows, onChange: keyVerifier.forget });
+  const keyManagement = createKeyManagement({ rows, onChange: keyVerifier.forget });
   const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000 };
-  const { key } = await desk.create({ scopes: firstKeyScopes, limits }, operator);
+  const { key } = await keyManagement.create({ scopes: firstKeyScopes, limits }, operator);
   const runner = createRunner({ admit, isInForce: keyVerifier.isInForce, onCallEnd: () => {} });
   const metering = createMetering({ limiter, ledger: createUsageLedger(usage) });
   const idempotency = createIdempotency({ rows: createAnswerRows(store), isAlive: clipRows.isAlive });
@@ -81,7 +81,7 @@ async function openSonant(): Promise<Doors> {
   const operations = {
     speech: createSpeechOperations({ speech: { plan: readyPlan }, delivery: readyDelivery, metering, idempotency }),
     voices: createVoiceOperations({ voices, engines: [], management, preview }),
-    keys: createKeyOperations(desk),
+    keys: createKeyOperations(keyManagement),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
       findClip: clipRows.find,

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../measuring/free-port.ts';
-import type { ContenderName, Doors } from './serve.ts';
+import type { Addresses, ContenderName } from './serve.ts';
 
 export interface ServerProcess {
-  doors: Doors;
+  addresses: Addresses;
   cpuMs(): Promise<number>;
   close(): Promise<void>;
 }
@@ -19,16 +19,16 @@ export async function startServer(name: ContenderName): Promise<ServerProcess> {
   const failed = once(child, 'exit').then(([code]) => {
     throw new Error(`${name} ended with ${code}`);
   });
-  const [doors] = (await Promise.race([once(child, 'message'), failed])) as [Doors];
+  const [addresses] = (await Promise.race([once(child, 'message'), failed])) as [Addresses];
   return {
-    doors,
+    addresses,
     async cpuMs() {
       child.send('cpu');
       return (await once(child, 'message'))[0];
     },
     async close() {
       await end(child);
-      if (doors.clip) await rm(dirname(dirname(dirname(doors.clip.file))), { recursive: true });
+      if (addresses.clip) await rm(dirname(dirname(dirname(addresses.clip.file))), { recursive: true });
     },
   };
 }
@@ -44,7 +44,7 @@ export async function startNginx(file: string): Promise<ServerProcess | undefine
   const child = spawn('nginx', ['-p', dir, '-e', 'stderr', '-c', join(dir, 'nginx.conf')], { stdio: 'ignore' });
   while (!(await isUp(httpPort))) await sleep(20);
   return {
-    doors: { httpPort, clip: { path: '/audio/clip.wav', file } },
+    addresses: { httpPort, clip: { path: '/audio/clip.wav', file } },
     cpuMs: () => workersCpuMs(child.pid!),
     async close() {
       await end(child);

@@ -1,5 +1,5 @@
-// The heart as the service opens it, with the embedded engine alone, so that figures do not depend on what else is
-// installed. What the heart asks of the engine is written down as it passes.
+// The pipeline as the service opens it, with the embedded engine alone, so that figures do not depend on what else is
+// installed. What the pipeline asks of the engine is written down as it passes.
 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

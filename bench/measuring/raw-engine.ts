@@ -1,5 +1,5 @@
 // The embedded engine's program by itself, in this thread: no pool, no messages, nothing of ours around it but the host
-// that it runs in. What the heart costs is measured against this.
+// that it runs in. What the pipeline costs is measured against this.
 import { join } from '../../src/audio/join.ts';
 import type { Pcm } from '../../src/audio/pcm.ts';
 import { FliteProgram } from '../../src/engines/flite/flite-program.ts';

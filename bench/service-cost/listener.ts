@@ -1,6 +1,6 @@
 // Somebody who listens, in a process of its own: asks what it is told to ask, and tells when the first sound came, when
 // all of it was there, and how much it was.
-export interface Ask {
+export interface LoadRequest {
   url: string;
   headers: Record<string, string>;
   body: string;
@@ -12,7 +12,7 @@ export interface Heard {
   byteCount: number;
 }
 
-async function listenTo({ url, headers, body }: Ask): Promise<Heard> {
+async function listenTo({ url, headers, body }: LoadRequest): Promise<Heard> {
   const start = performance.now();
   const answer = await fetch(url, { method: 'POST', headers, body });
   if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
@@ -26,4 +26,4 @@ async function listenTo({ url, headers, body }: Ask): Promise<Heard> {
 }
 
 process.on('disconnect', () => process.exit());
-process.on('message', async (ask: Ask) => process.send!(await listenTo(ask)));
+process.on('message', async (request: LoadRequest) => process.send!(await listenTo(request)));

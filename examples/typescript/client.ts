@@ -40,7 +40,7 @@ async function synthesizeToFile(): Promise<void> {
 
 /** Bare samples as they are spoken: what a player could play from the first piece on. */
 async function stream(): Promise<void> {
-  const asked = performance.now();
+  const sentAt = performance.now();
   const events = speech.streamSpeech({
     voiceId: 'clara',
     textChunks: ['Dear reader, it cost $19.99.', 'Yours, Clara.'],
@@ -52,7 +52,7 @@ async function stream(): Promise<void> {
   // A loop that ends without an exception has had all the audio.
   for await (const { event } of events) {
     if (event.case !== 'audio') continue;
-    if (size === 0) console.log(`first sound after ${Math.round(performance.now() - asked)} ms`);
+    if (size === 0) console.log(`first sound after ${Math.round(performance.now() - sentAt)} ms`);
     size += event.value.audioBytes.length;
     hash.update(event.value.audioBytes);
   }

@@ -11,7 +11,7 @@ import { openSqlite } from '../../src/store/sqlite.ts';
 const secret = 'a secret of thirty-two characters';
 const masterKey = 'a master key of thirty-two chars.';
 
-test('must be given, must be the same, and may be new where that is said', async () => {
+test('are required, must match the stored ones, and may differ where the operator accepts it', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-secrets-'));
   const store = await openSqlite(join(folder, 'sonant.db'));
   onTestFinished(async () => {

@@ -44,7 +44,7 @@ test.each([0.5, 2])('tempo %d changes the length and keeps the pitch', async (te
   expect(fundamentalHz(samples, 24_000)).toBeCloseTo(300, -1);
 });
 
-test('gain raises the level, and what would be too loud is rounded off, not cut', async () => {
+test('gain raises the level, and peaks are limited, not clipped', async () => {
   const [plain, louder, tooLoud] = [await run({}), await run({ gainDb: 6 }), await run({ gainDb: 18 })];
   expect(rms(louder.samples) / rms(plain.samples)).toBeCloseTo(10 ** (6 / 20), 2);
   expect(peak(tooLoud.samples)).toBeGreaterThan(0.8);

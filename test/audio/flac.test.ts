@@ -75,12 +75,12 @@ test('a stream does not state its length; a whole file states all there is to st
   expect(whole.subarray(42).equals(streamed.subarray(42))).toBe(true);
 });
 
-test('without any sound it is a head that says so', async () => {
+test('without any sound it is a header that says so', async () => {
   const file = Buffer.from((await encode(flac, 24_000, [])).file);
   expect([file.length, file.readUIntBE(12, 6), file.readUInt32BE(22)]).toEqual([42, 0, 0]);
 });
 
-test('frames leave as the sound comes, and in any pieces they are the same', async () => {
+test('frames are emitted as sound arrives, and are the same for any input pieces', async () => {
   const samples = sound(48_000, 2);
   const encoder = await flac.openEncoder(48_000);
   const out: Uint8Array[] = [];

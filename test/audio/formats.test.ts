@@ -30,7 +30,7 @@ test.each(outputSampleRatesHz)('WAV at %d Hz is a header and the samples', async
   expect(new Int16Array(file.buffer, 44)).toEqual(toInt16(sound(sampleRateHz)));
 });
 
-test('a whole WAV begins with its true sizes, and is else the same', async () => {
+test('a complete WAV has its true sizes in the header, and the same samples', async () => {
   const { file, stream } = await encode(wav, 24000, pieces(sound(24000)));
   const view = new DataView(file.buffer);
   expect([view.getUint32(4, true), view.getUint32(40, true)]).toEqual([48036, 48000]);
@@ -84,7 +84,7 @@ test.each(outputSampleRatesHz)('MP3 at %d Hz is frames of 64 kbit/s and nothing 
   for (const tag of ['ID3', 'TAG', 'Xing', 'Info']) expect(text).not.toContain(tag);
 });
 
-test('MP3 bytes follow the sound closely, and in any pieces they are the same', async () => {
+test('MP3 bytes lag the sound by little, and are the same for any input pieces', async () => {
   const samples = sound(44100, 3);
   const encoder = await mp3.openEncoder(44100);
   const out: Uint8Array[] = [];
@@ -99,7 +99,7 @@ test('MP3 bytes follow the sound closely, and in any pieces they are the same', 
   expect(join(Uint8Array, out)).toEqual((await encode(mp3, 44100, pieces(samples))).stream);
 });
 
-test('an MP3 encoder used again starts afresh, whatever became of its last stream', async () => {
+test('a reused MP3 encoder starts clean, however its last stream ended', async () => {
   const samples = sound(24000);
   const { stream: fresh } = await encode(mp3, 24000, [samples]);
   expect((await encode(mp3, 24000, [samples])).stream).toEqual(fresh);
@@ -114,7 +114,7 @@ test('an MP3 encoder used again starts afresh, whatever became of its last strea
   expect((await encode(mp3, 24000, [samples])).stream).toEqual(fresh);
 });
 
-test('many MP3 streams at once keep apart', async () => {
+test('concurrent MP3 streams do not mix', async () => {
   const samples = sound(24000);
   const { stream: alone } = await encode(mp3, 24000, [samples]);
   const encoders = await Promise.all(Array.from({ length: 12 }, () => mp3.openEncoder(24000)));

@@ -15,7 +15,7 @@ test('a gain is in decibels', () => {
   expect(toFloat(Int16Array.of(32767), 20)[0]).toBeCloseTo(10, 3);
 });
 
-test('floats are rounded to nearest and cut at full scale, and what is no number is silence', () => {
+test('floats are rounded to nearest and clipped at full scale, and NaN is silence', () => {
   const lsb = 1 / 32768;
   const floats = Float32Array.of(0.4 * lsb, 0.6 * lsb, -0.6 * lsb, 1, 5, -1, -5, Infinity, -Infinity, Number.NaN);
   expect([...toInt16(floats)]).toEqual([0, 1, -1, 32767, 32767, -32768, -32768, 32767, -32768, 0]);

@@ -25,7 +25,7 @@ test('quiet passages do not count', () => {
   );
 });
 
-test('the ear is deaf to rumble and keen on treble', () => {
+test('weighting attenuates rumble and emphasizes treble', () => {
   expect(loudnessOf(sine(-20, 2, 48000, 25))).toBeLessThan(-33);
   expect(Math.abs(loudnessOf(sine(-20, 2, 48000, 100)) + 24.8)).toBeLessThan(0.2);
   expect(Math.abs(loudnessOf(sine(-20, 2, 48000, 10000)) + 19.7)).toBeLessThan(0.2);
@@ -37,7 +37,7 @@ test('a sound shorter than a block has a loudness, and silence has none', () => 
   expect(loudnessOf(new Int16Array(0))).toBe(-Infinity);
 });
 
-test('the gain brings a sound to the house loudness', () => {
+test('the gain brings a sound to the target loudness', () => {
   const samples = toInt16(noise(48000, 0.05));
   const gainDb = gainDbFor({ samples, sampleRateHz: 24000 });
   const louder = toInt16(toFloat(samples, gainDb));

@@ -24,7 +24,7 @@ const whole: Cut = (samples) => [samples];
 
 const spoken = join(Int16Array, [hiss(0.25), sound(0.2), hiss(0.6), sound(0.1), hiss(0.3)]);
 
-test('quiet around the sound is cut to what is asked for, and nothing else is touched', () => {
+test('silence around the sound is trimmed to the requested length, and nothing else changes', () => {
   const { samples, droppedLead } = trim(spoken, 0.05, 0.1);
   expect(firstLoud(samples)).toBe(0.05 * sampleRateHz);
   expect(samples.length - 1 - lastLoud(samples)).toBe(0.1 * sampleRateHz);
@@ -32,7 +32,7 @@ test('quiet around the sound is cut to what is asked for, and nothing else is to
   expect(samples).toEqual(spoken.subarray(droppedLead, droppedLead + samples.length));
 });
 
-test('how a word swells and fades is kept even where no quiet is wanted', () => {
+test('the attack and decay of a word are kept even where no silence is wanted', () => {
   const { samples } = trim(spoken, 0, 0);
   expect(firstLoud(samples)).toBe(marginSamples);
   expect(samples.length - 1 - lastLoud(samples)).toBe(marginSamples);
@@ -62,7 +62,7 @@ test.each([
   }
 });
 
-test('a quiet segment leaves at most the quiet that is allowed', () => {
+test('a silent segment leaves at most the silence that is allowed', () => {
   expect(trim(hiss(1), 0, 0)).toEqual({ samples: new Int16Array(0), droppedLead: sampleRateHz });
   expect(trim(hiss(1), 0.1, 0.2).samples.length).toBeLessThanOrEqual(0.3 * sampleRateHz);
   expect(trim(hiss(1), Infinity, 0.2).samples.length).toBeLessThanOrEqual(0.2 * sampleRateHz);

@@ -14,16 +14,16 @@ async function bench(...args: string[]): Promise<{ code: number; out: string }> 
 }
 const few = ['--text', 'Hello', '--clients', '2', '--requests', '3'];
 
-test('what a service bears by each way in, who is told to wait, and what is wrong', async () => {
+test('reports throughput, rate-limited calls and errors for each transport', async () => {
   const { folder, ports, url, key } = await serve();
   const target = `http://127.0.0.1:${ports[1]}`;
-  const told = await Promise.all(
+  const reports = await Promise.all(
     ['stream', 'buffer', 'sse', 'grpc'].map(async (way) => {
       const { code, out } = await bench(way === 'grpc' ? target : url, ...few, '--way', way, '--key', key, '--json');
       return { code, ...JSON.parse(out) };
     }),
   );
-  for (const each of told) {
+  for (const each of reports) {
     expect(each).toMatchObject({ code: 0, done: 3, failed: 0, throttled: 0, refusals: {}, clients: 2 });
     expect(each.first_sound_ms.p50).toBeLessThanOrEqual(each.whole_ms.p50);
     expect(each.audio_seconds_per_second).toBeGreaterThan(0);
@@ -48,7 +48,7 @@ test('what a service bears by each way in, who is told to wait, and what is wron
   });
 });
 
-test('a service that is not there, and a command that is none', async () => {
+test('an unreachable service and an unknown command are errors', async () => {
   await expect(bench('http://127.0.0.1:9', '--key', 'snt_x')).rejects.toMatchObject({
     message: expect.stringContaining('cannot ask'),
   } satisfies Partial<CommandError>);

@@ -35,7 +35,7 @@ test('doctor looks at everything, and a broken setting is explained', async () =
   expect(broken.err).toMatch(/SONANT_SPEAKING_MAX.*SONANT_WAITING_MAX/s);
 });
 
-test('a mistake in what TLS needs is told by the setting that it is in, by serve and by doctor', async () => {
+test('serve and doctor name the setting of a TLS mistake', async () => {
   writeFileSync(join(folder, 'cert.pem'), testCertificate.cert);
   writeFileSync(join(folder, 'key.pem'), testCertificate.key);
   writeFileSync(join(folder, 'text.pem'), 'no key');
@@ -77,21 +77,21 @@ test('a key is made with limits, listed, rotated and revoked, and usage begins w
   expect((await sonant(['key', 'create', '--concurrency', '0'], '', env)).err).toContain('limits.concurrency');
 });
 
-test('what is missing for signing in is told all at once', async () => {
+test('all missing sign-in settings are reported at once', async () => {
   const env = { SONANT_OIDC_ISSUER: 'https://id.example', SONANT_BASE_URL: 'http://sonant.example' };
   const { code, err } = await sonant(['serve'], '', { ...env, SONANT_DATA_DIR: 'signing' });
   expect(code).toBe(2);
   for (const name of ['SONANT_OIDC_CLIENT_ID', 'SONANT_OIDC_SUBJECTS', 'SONANT_BASE_URL']) expect(err).toContain(name);
 });
 
-test('doctor tells of a data folder that is none', async () => {
+test('doctor reports a data folder that is not a folder', async () => {
   writeFileSync(join(folder, 'plain'), '');
   const { code, out } = await sonant(['doctor'], '', { SONANT_DATA_DIR: 'plain' });
   expect(code).toBe(1);
   expect(out).toMatch(/^broken +data folder +.*plain is a file/m);
 });
 
-test('doctor tells of a voice that two engines offer', async () => {
+test('doctor reports a voice that two engines offer', async () => {
   const program = join(folder, 'one-voice');
   const table = `Pty Language Age/Gender VoiceName File Other Languages\n 5  de  --/M  German  gmw/de`;
   writeFileSync(program, `#!/bin/sh\n[ "$1" = --version ] && echo 1.51 || echo "${table}"\n`, { mode: 0o755 });
@@ -105,14 +105,14 @@ test('doctor tells of a voice that two engines offer', async () => {
   expect(said).toMatchObject({ code: 1, err: expect.not.stringContaining('    at ') });
 });
 
-test('--version tells the version, and the program can be run by its name', async () => {
+test('--version prints the version, and the program can be run by its name', async () => {
   const { code, out } = await sonant(['--version']);
   expect([code, out]).toEqual([0, `${packageFile.version}\n`]);
   expect(statSync(main).mode & 0o111).toBe(0o111);
   expect(join(main, '../..', packageFile.bin.sonant)).toBe(main);
 });
 
-test('a broken optional engine stops only who asked for it', async () => {
+test('a broken optional engine fails only where it is required', async () => {
   const broken = join(folder, 'bin');
   mkdirSync(broken);
   writeFileSync(join(broken, 'espeak-ng'), '#!/bin/sh\nexit 3\n', { mode: 0o755 });

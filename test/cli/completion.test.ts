@@ -20,8 +20,8 @@ async function offered(shell: string, lines: readonly string[], script: (file: s
   const file = join(folder, shell);
   writeFileSync(file, out);
   return lines.map((line) => {
-    const told = execFileSync(shell, ['-c', script(file, line.split(' '))], { encoding: 'utf8' });
-    return told.split(/[\s:]+/);
+    const output = execFileSync(shell, ['-c', script(file, line.split(' '))], { encoding: 'utf8' });
+    return output.split(/[\s:]+/);
   });
 }
 

@@ -86,8 +86,8 @@ there('every row of every table arrives as it was, and comes only into an empty 
   await sqlite.close();
   expect((await inspectStore(config)).isReady).toBe(false);
 
-  const told = JSON.parse(await run(dbCommand, 'copy', '--json'));
-  expect(told.map(({ table, rows }: { table: string; rows: number }) => [table, rows])).toEqual(
+  const printed = JSON.parse(await run(dbCommand, 'copy', '--json'));
+  expect(printed.map(({ table, rows }: { table: string; rows: number }) => [table, rows])).toEqual(
     tables.map(({ name, pageRows = 210 }) => [name, pageRows + 1]),
   );
   const postgres = await openPostgres({ url });

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { createLoadTally, timesMax } from '../../src/cli/load/load-tally.ts';
 
-test('a load with fewer calls than are kept is told exactly', () => {
+test('a load with fewer calls than the sample size is reported exactly', () => {
   const tally = createLoadTally();
   for (let ms = 1; ms <= 100; ms++) tally.countDone(ms, 10 * ms);
   tally.countRefusal('429 rate_limit_exceeded', true);
@@ -15,7 +15,7 @@ test('a load with fewer calls than are kept is told exactly', () => {
   expect(tally.reportTotal().done).toBe(100);
 });
 
-test('of more calls than are kept, all are counted, and early ones weigh as much as late ones', () => {
+test('beyond the sample size all calls are counted, and early and late ones are sampled alike', () => {
   const tally = createLoadTally();
   const calls = 3 * timesMax;
   tally.countDone(5000, 9000);
@@ -23,10 +23,10 @@ test('of more calls than are kept, all are counted, and early ones weigh as much
   const { done, first_sound_ms, whole_ms } = tally.reportTotal();
   expect([done, first_sound_ms!.max, whole_ms!.max]).toEqual([calls, 5000, 9000]);
   // Twelve times as far off as a sample of so many usually is.
-  for (const [told, due] of [
+  for (const [reported, due] of [
     [first_sound_ms!.p50, 500],
     [first_sound_ms!.p95, 950],
     [first_sound_ms!.p99, 990],
   ] as const)
-    expect(Math.abs(told - due)).toBeLessThan(20);
+    expect(Math.abs(reported - due)).toBeLessThan(20);
 });

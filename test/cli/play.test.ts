@@ -22,7 +22,7 @@ function install(script: string): Record<string, string> {
 const play = (env: Record<string, string>, ...more: string[]) =>
   runSonant(folder, ['say', 'Hello there.', '--play', ...more], '', env);
 
-test('a player gets every sample, at the rate that it is told', async () => {
+test('a player gets every sample, at the rate in its arguments', async () => {
   const env = install(`echo "$@" > ${folder}/args; cat > ${folder}/heard`);
   const { code, out } = await play(env, '--sample-rate', '24000', '--json');
   expect(code).toBe(0);
@@ -32,14 +32,14 @@ test('a player gets every sample, at the rate that it is told', async () => {
   expect(JSON.parse(out)).toMatchObject({ output: null, format: 'pcm' });
 });
 
-test('what a player complains of is told', async () => {
-  const told = { code: 1, out: '', err: 'sonant: the player aplay has failed: no sound card\n' };
-  expect(await play(install('echo "no sound card" >&2; exit 1'))).toEqual(told);
+test('the error output of a player is reported', async () => {
+  const failed = { code: 1, out: '', err: 'sonant: the player aplay has failed: no sound card\n' };
+  expect(await play(install('echo "no sound card" >&2; exit 1'))).toEqual(failed);
   // It ends while more comes than a pipe holds.
   const long = 'A sentence that takes a while to say. '.repeat(20);
   const env = install('echo "no sound card" >&2; sleep 0.2; exit 1');
-  expect(await runSonant(folder, ['say', long, '--play'], '', env)).toEqual(told);
-  expect(await play(install('cat > /dev/null; echo "no sound card" >&2; exit 1'))).toEqual(told);
+  expect(await runSonant(folder, ['say', long, '--play'], '', env)).toEqual(failed);
+  expect(await play(install('cat > /dev/null; echo "no sound card" >&2; exit 1'))).toEqual(failed);
 });
 
 test('without a player, and with a file as well, it is refused', async () => {

@@ -35,7 +35,7 @@ describe.skipIf(!hasS3)('with S3', () => {
     return Contents.map(({ Key }) => Key!);
   };
 
-  test('doctor tries it out, leaves nothing there, and tells what is wrong', async () => {
+  test('doctor tests the bucket, leaves nothing in it, and reports what is wrong', async () => {
     const publicUrl = `${server.endpoint}/${server.bucketName}`;
     const doctor = async (more: Record<string, string> = {}) => {
       const { code, out } = await runSonant(folder, ['doctor'], '', { ...env, ...more });
@@ -57,7 +57,7 @@ describe.skipIf(!hasS3)('with S3', () => {
     expect(await listed()).toEqual([]);
   });
 
-  test('serve keeps audio there, and it is heard by its link', async () => {
+  test('serve stores audio there, and its link plays it', async () => {
     const service = await serve([], { ...env, SONANT_S3_PREFIX: 'a/b/', SONANT_S3_LINKS: 'presigned' });
     const headers = { 'X-API-Key': service.key, 'Content-Type': 'application/json' };
     const body = JSON.stringify({ voice_id: 'arthur', text: 'Hello there.' });

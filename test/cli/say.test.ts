@@ -39,7 +39,7 @@ test('speaks standard input into a pipe, with sizes that say they are not known'
   expect(wavOf(bytes)).toMatchObject({ rateHz: 44100, dataBytes: 0xffffffff });
 });
 
-test('speaks a file, in the format of the ending, and tells of it as JSON', async () => {
+test('speaks a file, in the format of the extension, and reports it as JSON', async () => {
   writeFileSync(join(folder, 'letter.txt'), 'Dear reader,\n\nthis is a letter.\n');
   const { code, out } = await sonant([
     'say',
@@ -52,10 +52,10 @@ test('speaks a file, in the format of the ending, and tells of it as JSON', asyn
     '--json',
     '--timestamps',
   ]);
-  const told = JSON.parse(out);
+  const printed = JSON.parse(out);
   const bytes = readFileSync(join(folder, 'letter.mp3'));
   expect(code).toBe(0);
-  expect(told).toMatchObject({
+  expect(printed).toMatchObject({
     output: 'letter.mp3',
     format: 'mp3',
     sample_rate: 24000,
@@ -63,8 +63,8 @@ test('speaks a file, in the format of the ending, and tells of it as JSON', asyn
     bytes: bytes.length,
     warnings: [],
   });
-  expect(told.words.map(({ text }: { text: string }) => text).join(' ')).toBe('Dear reader this is a letter');
-  expect(Object.keys(told.words[0])).toEqual(['text', 'offset', 'length', 'start', 'end']);
+  expect(printed.words.map(({ text }: { text: string }) => text).join(' ')).toBe('Dear reader this is a letter');
+  expect(Object.keys(printed.words[0])).toEqual(['text', 'offset', 'length', 'start', 'end']);
   expect(bytes.readUInt16BE(0) & 0xffe0).toBe(0xffe0);
 });
 
@@ -187,7 +187,7 @@ test('a language chooses its voice', async () => {
   expect(german).toMatchObject({ code: 2, err: expect.stringContaining('no voice here speaks de') });
 });
 
-test('a reader that has had enough ends it quietly', async () => {
+test('a reader that closes the pipe ends it quietly', async () => {
   for (const command of ['say', 'voice list --json']) {
     const script = `"${process.execPath}" "${main}" ${command} | head -c 10 >/dev/null; exit \${PIPESTATUS[0]}`;
     const child = spawn('bash', ['-c', script], { cwd: folder });

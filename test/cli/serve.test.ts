@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { serve } from './serving-program.ts';
 
-test('speaks, keeps, plays from the link, deletes, and ends when told to', async () => {
+test('speaks, stores, plays from the link, deletes, and ends on a signal', async () => {
   const { child, ended, url, key, said } = await serve([], { SONANT_LEAVE_SECONDS: '1' });
   expect(said).toContain(key);
   const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };

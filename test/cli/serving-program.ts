@@ -13,8 +13,8 @@ export async function serve(
   onClose: (close: () => Promise<void>) => void = onTestFinished,
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-serve-'));
-  const doors = { SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' };
-  const env = { PATH: process.env.PATH, ...doors, ...more };
+  const addresses = { SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' };
+  const env = { PATH: process.env.PATH, ...addresses, ...more };
   const child = spawn(process.execPath, [main, 'serve', ...flags], { cwd: folder, env });
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
   onClose(async () => {

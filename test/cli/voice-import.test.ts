@@ -29,7 +29,7 @@ const bring = (path: string, name?: string) =>
 const listed = (folder: string) => readdir(join(dataDir, folder)).catch(() => []);
 const tar = (...args: string[]) => execFileSync('tar', args, { stdio: 'pipe' });
 
-test('a voice file is heard and takes its place; another one of its name does not', async () => {
+test('a voice file is tested and installed; a second one of the same name is refused', async () => {
   const path = join(root, 'susan.flitevox');
   await writeFile(path, await dumpVoice());
   expect(await bring(path)).toEqual(['susan']);
@@ -41,7 +41,7 @@ test('a voice file is heard and takes its place; another one of its name does no
   expect(await listed('voices')).toEqual(['jane.flitevox', 'susan.flitevox']);
 });
 
-test('what no engine speaks by is left to others', async () => {
+test('a file that is no model is ignored, and an unreadable one is an error', async () => {
   await writeFile(join(root, 'notes.txt'), 'hello');
   expect(await bring(join(root, 'notes.txt'))).toBeUndefined();
   await expect(bring(join(root, 'nothing'))).rejects.toThrow('cannot read');
@@ -51,7 +51,7 @@ test('what no engine speaks by is left to others', async () => {
 describe('a model', { timeout: 60_000 }, () => {
   beforeEach((context) => context.skip(!isLibraryInstalled(), 'the package sherpa-onnx-node was not found here'));
 
-  test('in a folder is copied, heard and measured', async () => {
+  test('in a folder is copied, tested and measured', async () => {
     const folder = await makeTinyVits(join(root, 'choir'), { speakers: 2 });
     expect(await bring(folder)).toEqual(['choir-0', 'choir-1']);
     expect(await listed('models/choir')).toEqual(['model.onnx', 'sonant-gain.json', 'tokens.txt']);
@@ -124,16 +124,16 @@ describe('a model', { timeout: 60_000 }, () => {
       /torn.tar.gz cannot be unpacked: /,
     ],
     ['with a name that none can have', (from) => makeTinyVits(join(from, 'my model')), /give another with --name/],
-  ])('%s is refused, and nothing of it is left', async (_, make, told) => {
+  ])('%s is refused, and nothing of it is left', async (_, make, message) => {
     const path = await make(await mkdtemp(join(root, 'refused-')));
     await expect(bring(path)).rejects.toMatchObject({
       reason: 'invalid_request',
-      message: expect.stringMatching(told),
+      message: expect.stringMatching(message),
     });
     expect(await listed('models')).toEqual([]);
   });
 
-  test('is taken in by the command, and speaks', async () => {
+  test('is imported by the command, and speaks', async () => {
     const folder = await makeTinyVits(join(root, 'sung'));
     const env = { SONANT_DATA_DIR: dataDir };
     const printed: string[] = [];
@@ -141,7 +141,7 @@ describe('a model', { timeout: 60_000 }, () => {
     const args = ['import', folder, '--name', 'tiny'];
     expect(await voiceCommand.run({ ...line, args, print: (text) => printed.push(text) })).toBe(0);
     expect(printed).toMatchObject(
-      [/tiny is a model/, /^taken in for/, '  tiny'].map((told) => expect.stringMatching(told)),
+      [/tiny is a model/, /^taken in for/, '  tiny'].map((message) => expect.stringMatching(message)),
     );
     const said = await runSonant(
       root,

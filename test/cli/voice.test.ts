@@ -23,7 +23,7 @@ const inStore = async (work: (store: Awaited<ReturnType<typeof openSqlite>>) => 
   const store = await openSqlite(join(folder, 'data', 'sonant.db'));
   await work(store).finally(() => store.close());
 };
-const keepClone = (voiceId: string, clones: SealedClone[] = []) =>
+const storeClone = (voiceId: string, clones: SealedClone[] = []) =>
   inStore((store) =>
     createVoiceRows(store).change(voiceId, () => ({
       row: {
@@ -35,8 +35,8 @@ const keepClone = (voiceId: string, clones: SealedClone[] = []) =>
     })),
   );
 
-test('a voice is exported, silenced, deleted and told of though its engine is broken', async () => {
-  await keepClone('ada');
+test('a voice is exported, disabled, deleted and described though its engine is broken', async () => {
+  await storeClone('ada');
   expect(await voice('export', 'ada')).toMatchObject({ code: 0, out: expect.stringContaining('"name": "Ada"') });
   expect(await voice('revoke', 'ada')).toMatchObject({ code: 0, out: expect.stringContaining('speaks no more') });
   expect(await voice('delete', 'ada')).toMatchObject({ code: 0, out: 'ada is deleted.\n' });
@@ -45,9 +45,9 @@ test('a voice is exported, silenced, deleted and told of though its engine is br
   for (const ended of again) expect(ended).toMatchObject({ code: 1, err: 'sonant: No voice ada is kept here.\n' });
 });
 
-test('the master key is for its owner alone and shown nowhere; where it is another, doctor tells', async () => {
+test('the master key is readable by its owner only and never shown; doctor reports a wrong one', async () => {
   const vault = createVault(() => readDataDirSecret(join(folder, 'data'), 'master-key'));
-  await keepClone('eve', [{ cloneId: 'cln_eve', sealed: await vault.seal(Buffer.from('eve'), 'cln_eve') }]);
+  await storeClone('eve', [{ cloneId: 'cln_eve', sealed: await vault.seal(Buffer.from('eve'), 'cln_eve') }]);
   expect(statSync(join(folder, 'data', 'master-key')).mode & 0o777).toBe(0o600);
   const sonant = (command: string, more: Record<string, string> = {}) =>
     runSonant(folder, [command], '', { SONANT_DATA_DIR: 'data', ...more });
@@ -60,7 +60,7 @@ test('the master key is for its owner alone and shown nowhere; where it is anoth
   expect(config.out).not.toContain(other.SONANT_MASTER_KEY);
 });
 
-test('a record that was changed is told of in a sentence', async () => {
+test('a record that was tampered with is reported', async () => {
   await inStore((store) => store.query("update voice_record set actor = 'nobody' where entry = 2"));
   const err = 'sonant: entry 2 of the voice record is missing or was changed\n';
   expect(await voice('record')).toMatchObject({ code: 1, out: '', err });

@@ -26,12 +26,12 @@ export async function openFaultProxy(target: string, onClose: (close: () => Prom
   const state = {
     /** What is done to a request; undefined lets it pass. */
     faultOf: (_: { method: string; url: string }): Fault | undefined => undefined,
-    asked: [] as string[],
+    requests: [] as string[],
   };
   const server = createServer(async (request, response) => {
     const { method = '', url = '', headers, socket } = request;
     request.on('error', () => undefined);
-    state.asked.push(`${method} ${url}`);
+    state.requests.push(`${method} ${url}`);
     const fault = state.faultOf({ method, url });
     if (fault?.kind === 'reset') return void socket.resetAndDestroy();
     if (fault?.kind === 'freeze') return void request.resume();

@@ -35,7 +35,7 @@ test('bad keys touch nothing outside the folder', async () => {
   expect(readdirSync(dir)).toEqual(['drafts']);
 });
 
-test('drafts and clips are for their owner alone, and no draft is left of a clip', async () => {
+test('drafts and clips are readable by their owner only, and a committed clip leaves no draft', async () => {
   const dir = newDir();
   const clips = await openLocalClips({ dir });
   const key = newKey();
@@ -60,7 +60,7 @@ test('old drafts are swept when the folder is opened; young ones may be those of
   await crashed.close();
 });
 
-test('the sweep removes old clips that nobody knows, and nothing else', async () => {
+test('the sweep removes old clips without a row, and nothing else', async () => {
   const dir = newDir();
   const clips = await openLocalClips({ dir });
   const keys = [newKey(), newKey(), newKey()] as const;

@@ -66,7 +66,7 @@ describe.skipIf(!hasS3)('S3', () => {
     },
   );
 
-  test('a long clip is nowhere to be seen before it is committed, and gone without a trace if it is discarded', async () => {
+  test('a long clip is invisible before it is committed, and leaves nothing if it is discarded', async () => {
     const clips = await open();
     const keys = [newKey(), newKey()];
     const drafts = await Promise.all(keys.map((key) => clips.create(key, 'audio/wav')));
@@ -125,7 +125,7 @@ describe.skipIf(!hasS3)('S3', () => {
       ...{ key, contentType: 'audio/mpeg', fileName: `${key}.mp3`, expiresAtMs: Date.now() + lifeMs },
     });
 
-    test('that is signed leads to the store, which says what we do; it is the same for a while', async () => {
+    test('that is signed points at the store, which sends our headers, and stays the same for a while', async () => {
       const bucket = await server.openBucket();
       const clips = new S3Clips({ bucket, prefix });
       const whole = patternBytes(1_000);
@@ -136,8 +136,8 @@ describe.skipIf(!hasS3)('S3', () => {
       expect(maxAgeSeconds).toBeLessThanOrEqual(1_800);
       const answer = await fetch(url);
       expect([answer.status, whole.equals(await answer.bytes())]).toEqual([200, true]);
-      const told = ['Content-Type', 'Content-Disposition', 'Cache-Control'].map((name) => answer.headers.get(name));
-      expect(told).toEqual([
+      const headers = ['Content-Type', 'Content-Disposition', 'Cache-Control'].map((name) => answer.headers.get(name));
+      expect(headers).toEqual([
         'audio/mpeg',
         `inline; filename="${key}.mp3"`,
         expect.stringMatching(/^public, max-age=1(799|800), immutable$/),
@@ -153,7 +153,7 @@ describe.skipIf(!hasS3)('S3', () => {
       await clips.close();
     });
 
-    test('that is signed does not outlive the clip, and is for the address that clients know', async () => {
+    test('that is signed expires with the clip, and has the public address of the store', async () => {
       const bucket = await server.openBucket();
       const clips = new S3Clips({ bucket, prefix });
       const key = await keep(clips, patternBytes(10));
@@ -167,7 +167,7 @@ describe.skipIf(!hasS3)('S3', () => {
       elsewhere.close();
     });
 
-    test('that is public is as good as the bucket is open', async () => {
+    test('that is public works if the bucket is public', async () => {
       const clips = await open();
       const whole = patternBytes(1_000);
       const key = await keep(clips, whole);

@@ -79,10 +79,12 @@ describe.skipIf(!hasS3)('an S3 service', () => {
         expect(clips.sweep(async () => true)).rejects.toMatchObject(unavailable),
         expect(early.write(patternBytes(1_000)).then(() => early.commit())).rejects.toMatchObject(unavailable),
       ]);
-      proxy.asked.length = 0;
+      proxy.requests.length = 0;
       await expect(clips.create(never, 'audio/wav')).rejects.toMatchObject(unavailable);
       // What was begun earlier may still be tidied up behind its back.
-      expect(proxy.asked.filter((asked) => asked.includes(never) && !asked.startsWith('HEAD '))).toEqual([]);
+      expect(proxy.requests.filter((requests) => requests.includes(never) && !requests.startsWith('HEAD '))).toEqual(
+        [],
+      );
       always(undefined);
       const key = await recovered(() => keep(patternBytes(2_000)));
       expect(patternBytes(2_000).equals((await recovered(() => bytesOf(key)))!)).toBe(true);
@@ -91,7 +93,7 @@ describe.skipIf(!hasS3)('an S3 service', () => {
     },
   );
 
-  test('that nobody listens for is unavailable', async () => {
+  test('that refuses connections is unavailable', async () => {
     const clips = new S3Clips({ bucket: await server.openBucket('http://127.0.0.1:1'), prefix: '' });
     await expect(clips.open(newKey())).rejects.toMatchObject(unavailable);
     await clips.close();
@@ -155,7 +157,7 @@ describe.skipIf(!hasS3)('an S3 service', () => {
     await clips.close();
   });
 
-  test('is not to blame for a reader who pauses', async () => {
+  test('does not time out while the reader pauses', async () => {
     const { clips, keep } = await openTroubled();
     const whole = patternBytes(3 * mib);
     const { body } = (await clips.open(await keep(whole)))!;
@@ -165,7 +167,7 @@ describe.skipIf(!hasS3)('an S3 service', () => {
     await clips.close();
   });
 
-  test('that is slow slows the writer: no more than three parts wait', async () => {
+  test('that is slow slows the writer: at most three parts are buffered', async () => {
     const { clips, always } = await openTroubled(little);
     always({ kind: 'freeze' });
     const draft = await clips.create(newKey(), 'audio/wav');
@@ -195,7 +197,7 @@ describe.skipIf(!hasS3)('an S3 service', () => {
     await keep(patternBytes(1_000));
   });
 
-  test('with a quota is full when that is, and has room again when something is removed', async (context) => {
+  test('is full when its quota is used up, and writable again when something is removed', async (context) => {
     const full = await openS3Server();
     if (!full.limitObjects) return context.skip();
     const clips = new S3Clips({ bucket: await full.openBucket(), prefix: '' });
@@ -235,18 +237,18 @@ describe.skipIf(!hasS3)('an S3 service', () => {
           (error) => error,
         );
         if (refusal) expect(refusal).toMatchObject(unavailable);
-        return { key, whole, isKept: !refusal };
+        return { key, whole, isStored: !refusal };
       }),
     );
     proxy.faultOf = () => undefined;
     await clips.close();
     const behind = new S3Clips({ bucket: await server.openBucket(), prefix: '' });
-    for (const { key, whole, isKept } of made) {
+    for (const { key, whole, isStored } of made) {
       const clip = await behind.open(key);
       const isWhole = clip && whole.equals(await buffer(clip.body));
-      expect(isWhole).toBe(isKept ? true : isWhole === undefined ? undefined : true);
+      expect(isWhole).toBe(isStored ? true : isWhole === undefined ? undefined : true);
     }
-    expect(made.filter(({ isKept }) => isKept).length).toBeGreaterThan(0);
+    expect(made.filter(({ isStored }) => isStored).length).toBeGreaterThan(0);
     await behind.close();
   });
 });

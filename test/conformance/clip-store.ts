@@ -38,7 +38,7 @@ export const badKeys = [
 const newKey = () => createId('aud', 128);
 
 export function clipStoreConformance(name: string, open: () => Promise<ClipStore>): void {
-  describe(`${name} keeps the contract of a clip store`, () => {
+  describe(`${name} meets the contract of a clip store`, () => {
     let store: ClipStore;
     beforeAll(async () => {
       store = await open();
@@ -56,7 +56,7 @@ export function clipStoreConformance(name: string, open: () => Promise<ClipStore
       return clip && buffer(clip.body);
     };
 
-    test('a clip is there when it is committed, whole, and not before', async () => {
+    test('a clip is readable, complete, once it is committed and not before', async () => {
       const key = newKey();
       const whole = patternBytes(300_000);
       const draft = await store.create(key, 'audio/wav');
@@ -72,7 +72,7 @@ export function clipStoreConformance(name: string, open: () => Promise<ClipStore
       expect(whole.equals(await buffer(clip.body))).toBe(true);
     });
 
-    test('the head may come last', async () => {
+    test('the header may be written last', async () => {
       const key = newKey();
       const draft = await store.create(key, 'audio/wav');
       await draft.write(Buffer.from('????'));
@@ -140,7 +140,7 @@ export function clipStoreConformance(name: string, open: () => Promise<ClipStore
       expect(patternBytes(70_000, 1).equals((await bytesOf(key))!)).toBe(true);
     });
 
-    test('what is removed is gone, but not for who is reading it', async () => {
+    test('a removed clip is gone, but open readers finish', async () => {
       const whole = patternBytes(500_000);
       const key = await keep(whole);
       const reader = (await store.open(key))!;
@@ -150,7 +150,7 @@ export function clipStoreConformance(name: string, open: () => Promise<ClipStore
       expect(whole.equals(await buffer(reader.body))).toBe(true);
     });
 
-    test('a reader that does not read has little waiting for it', async () => {
+    test('little is buffered for a stalled reader', async () => {
       const key = await keep(patternBytes(4_000_000));
       const { body } = (await store.open(key))!;
       body.read(0);
@@ -159,7 +159,7 @@ export function clipStoreConformance(name: string, open: () => Promise<ClipStore
       body.destroy();
     });
 
-    test('many at once do not mix', async () => {
+    test('concurrent clips do not mix', async () => {
       const keys = await Promise.all(Array.from({ length: 30 }, (_, i) => keep(patternBytes(20_000 + i, i))));
       const intact = await Promise.all(
         keys.map(async (key, i) => patternBytes(20_000 + i, i).equals((await bytesOf(key))!)),

@@ -104,7 +104,7 @@ export function engineConformance(
   open: () => Promise<Engine | undefined>,
   { needs = 'the engine' }: EngineConformanceOptions = {},
 ): void {
-  describe(`the ${name} engine keeps the contract`, { timeout: testMsMax }, () => {
+  describe(`the ${name} engine meets the contract`, { timeout: testMsMax }, () => {
     let engine: Engine;
     let guard: EngineGuard;
     let voice: Voice;
@@ -165,7 +165,7 @@ export function engineConformance(
       expect(secondsOf(await say(longText))).toBeGreaterThan(2 * secondsOf(await say(shortText)));
     });
 
-    test('every voice is audible, unclipped and at the house loudness after its gain', async () => {
+    test('every voice is audible, unclipped and at the target loudness after its gain', async () => {
       const sentenceFor = (each: Voice) => sentences[bareLanguage(each.languageCodes[0]!)];
       const voices = engine.voices.filter(sentenceFor);
       expect(voices.length, 'voices that speak a language of `sentences`').toBeGreaterThan(0);
@@ -178,7 +178,7 @@ export function engineConformance(
       }
     });
 
-    test('speaks at the rate asked for, within 3 %', async () => {
+    test('speaks at the requested rate, within 3 %', async () => {
       const atRateOne = secondsOf(await say(longText));
       for (const speakingRate of ratesOf(engine.capabilities.speakingRates)) {
         const seconds = secondsOf(await say(longText, { speakingRate }));
@@ -187,7 +187,7 @@ export function engineConformance(
       }
     });
 
-    test('times words only where that is asked for and can be done', async () => {
+    test('reports word times only where they are requested and supported', async () => {
       expect((await say(longText)).words).toEqual([]);
       const { words, ...pcm } = await say(longText, { timings: true });
       if (!engine.capabilities.timings) return expect(words).toEqual([]);
@@ -206,7 +206,7 @@ export function engineConformance(
       expect(missed.map(({ index }) => longText.slice(index - 5, index + 5))).toEqual([]);
     });
 
-    test('says the same segment the same way twice, and each of twenty at once as it does alone', async () => {
+    test('a segment sounds the same twice, and each of twenty at once as it does alone', async () => {
       const texts = Array.from({ length: 20 }, (_, n) => `Boat number ${n} left ${'very '.repeat(n % 4)}early.`);
       const alone: Heard[] = [];
       for (const text of texts) alone.push(await say(text));
@@ -233,7 +233,7 @@ export function engineConformance(
       expectSame(await say(longText), before);
     });
 
-    test('aborting some of many leaves the others whole', async () => {
+    test('aborting some of many leaves the others complete', async () => {
       const before = await say(longText);
       const leaving = new AbortController();
       const left = Array.from({ length: 6 }, () => refusalOf(speak(longText, {}, leaving.signal)));
@@ -273,7 +273,7 @@ export function engineConformance(
       });
     });
 
-    test('closing ends what runs, may be done twice, and leaves an engine that is unavailable', async () => {
+    test('closing ends running speech, may be repeated, and leaves the engine unavailable', async () => {
       const closing = guardOf((await open())!);
       const signal = new AbortController().signal;
       const running = Array.from({ length: 4 }, () =>

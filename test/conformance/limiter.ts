@@ -26,7 +26,7 @@ export function limiterConformance(
   name: string,
   open: (options: Required<Pick<LimiterOptions, 'spentSince' | 'now'>>) => Promise<OpenLimiter>,
 ): void {
-  describe(`${name} keeps the contract of a limiter`, () => {
+  describe(`${name} meets the contract of a limiter`, () => {
     const opened: OpenLimiter[] = [];
     afterEach(async () => {
       for (const one of opened.splice(0)) await one.close();
@@ -47,9 +47,9 @@ export function limiterConformance(
       const speak = (chars: number, limits = {}, until = signal) =>
         limiter.takeSynthesis(caller(limits), chars, { signal: until, report: silent });
       const limitStatus = async (limits = {}) => {
-        let told: LimitStatus | undefined;
-        await limiter.takeRequest(caller(limits), (one) => (told = one)).catch(silent);
-        return told!;
+        let status: LimitStatus | undefined;
+        await limiter.takeRequest(caller(limits), (one) => (status = one)).catch(silent);
+        return status!;
       };
       return { clock, limiter, request, speak, limitStatus };
     }
@@ -104,7 +104,7 @@ export function limiterConformance(
       expect(count).toBe(100 + 299);
     });
 
-    test('how a key stands is told with every request, the refused one too', async () => {
+    test('the state of the limits is reported with every request, refused ones too', async () => {
       const { clock, limitStatus } = await openLimiter(() => 400);
       const limits = { requestsPerMinute: 60, charactersPerMonth: 1000 };
       expect(await limitStatus(limits)).toEqual({
@@ -118,7 +118,7 @@ export function limiterConformance(
       expect((await limitStatus(limits)).requests).toEqual({ remaining: 29, fullInSeconds: 31 });
     });
 
-    test('characters are exact, given back where nothing was said, and begin anew with the month', async () => {
+    test('characters are counted exactly, refunded where nothing was spoken, and reset each month', async () => {
       const { clock, speak, limiter } = await openLimiter(() => 100);
       const limits = { charactersPerMonth: 1_000, concurrency: 10_000 };
       const all = await Promise.allSettled(Array.from({ length: 1000 }, () => speak(9, limits)));
@@ -145,7 +145,7 @@ export function limiterConformance(
       });
     });
 
-    test('syntheses at once are exact; without a free slot a call waits a moment, in the order of arrival', async () => {
+    test('concurrent syntheses are counted exactly; without a free slot calls wait briefly, in order', async () => {
       const { speak, limiter } = await openLimiter();
       const limits = { concurrency: 5 };
       const first = await Promise.all(Array.from({ length: 5 }, () => speak(1, limits)));
@@ -181,7 +181,7 @@ export function limiterConformance(
       expect(await limiter.running('key')).toBe(0);
     });
 
-    test('what one limit refuses, none charges', async () => {
+    test('a request that one limit refuses is charged to none', async () => {
       const { request, speak, limitStatus } = await openLimiter(() => 1_000);
       const limits = { requestsPerMinute: 60, charactersPerMonth: 1_000, concurrency: 1 };
       for (let i = 0; i < 300; i++) {
@@ -191,7 +191,7 @@ export function limiterConformance(
       expect((await limitStatus(limits)).requests.remaining).toBe(59);
     });
 
-    test('a limit that is lifted and comes back has counted what was spoken meanwhile', async () => {
+    test('a limit that is removed and set again has counted the characters in between', async () => {
       const { speak } = await openLimiter();
       const limits = { charactersPerMonth: 1_000 };
       (await speak(500, limits)).end(500);
@@ -199,7 +199,7 @@ export function limiterConformance(
       expect(await refusalOf(speak(1, limits))).toMatchObject({ facts: { limitReason: 'characters' } });
     });
 
-    test('a ledger that does not answer is asked again', async () => {
+    test('a ledger that fails is queried again', async () => {
       let isBroken = true;
       const { speak } = await openLimiter(() => {
         if (isBroken) throw new Error('away');

@@ -18,7 +18,7 @@ const reasonOf = (work: Promise<unknown>): Promise<unknown> =>
   );
 
 export function rowStoreConformance(name: string, { place, open }: RowStoreConformanceOptions): void {
-  describe(`${name} keeps the contract of a row store`, () => {
+  describe(`${name} meets the contract of a row store`, () => {
     let where: string;
     let store: RowStore;
 
@@ -80,13 +80,13 @@ export function rowStoreConformance(name: string, { place, open }: RowStoreConfo
       await expect(store.query('select $1 as x', nothing)).rejects.toThrow(TypeError);
     });
 
-    test('wrong SQL and broken rules of a table are bugs, not failures of the store', async () => {
+    test('wrong SQL and constraint violations are bugs, not failures of the store', async () => {
       await add(20);
       expect(await reasonOf(store.query('selekt'))).not.toBeTypeOf('string');
       expect(await reasonOf(add(20))).not.toBeTypeOf('string');
     });
 
-    test('a transaction does all or nothing, and lets pass what was thrown', async () => {
+    test('a transaction is all or nothing, and rethrows', async () => {
       const answer = await store.transaction(async (rows) => {
         await rows.query('insert into things (id, words) values (30, $1)', 'all');
         return rows.query('insert into things (id, words) values (31, $1) returning id', 'all');
@@ -112,7 +112,7 @@ export function rowStoreConformance(name: string, { place, open }: RowStoreConfo
       expect(await idsLike('all')).toEqual([30, 31]);
     });
 
-    test('what happens beside transactions is no part of them', async () => {
+    test('statements outside a transaction are no part of it', async () => {
       const undone = Array.from({ length: 10 }, (_, i) =>
         store
           .transaction(async (rows) => {
@@ -128,7 +128,7 @@ export function rowStoreConformance(name: string, { place, open }: RowStoreConfo
       expect(await idsLike('beside')).toEqual(Array.from({ length: 10 }, (_, i) => 440 + i));
     });
 
-    test('transactions are as if one followed the other, durable ones too', async () => {
+    test('transactions are serializable, durable ones too', async () => {
       await store.query('insert into things (id, part) values (50, 0)');
       const addOne = (_: unknown, i: number) =>
         store.transaction(
@@ -177,7 +177,7 @@ export function rowStoreConformance(name: string, { place, open }: RowStoreConfo
       await other.close();
     });
 
-    test('a step that fails leaves nothing of itself; steps are taken once', async () => {
+    test('a migration that fails leaves nothing; each migration runs once', async () => {
       const taken = await store.query<{ step: number }>('select step from migrations order by step');
       const known = taken.map(({ step }) => ({ name: `step ${step}`, statements: ['selekt'] }));
       await store.transaction((rows) => migrate(rows, known));

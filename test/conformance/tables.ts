@@ -8,7 +8,7 @@ import type { RowStore } from '../../src/store/row-store.ts';
 
 /** `open` opens an empty store each time. */
 export function tableConformance(name: string, open: () => Promise<RowStore>): void {
-  describe(`${name} keeps the table of API keys`, () => {
+  describe(`${name} stores API keys`, () => {
     let store: RowStore;
     beforeAll(async () => {
       store = await open();
@@ -112,7 +112,7 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
     });
   });
 
-  describe(`${name} keeps the index of clips`, () => {
+  describe(`${name} stores the index of clips`, () => {
     let store: RowStore;
     beforeAll(async () => {
       store = await open();

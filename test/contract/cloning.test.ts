@@ -9,7 +9,7 @@ import { eventsIn, soundIn } from '../gateway/event-reader.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { openCloning } from './open-cloning.ts';
 
-const { url, key, target, ask, speak, form, reference, consent, logged, told, kept } = await openCloning(afterAll);
+const { url, key, target, send, speak, form, reference, consent, logged, written, kept } = await openCloning(afterAll);
 const { places, holders, inStore, sealedClones } = kept;
 const call = { metadata: { 'x-api-key': key } };
 const voices = openGrpcClient(VoiceService, target);
@@ -19,8 +19,8 @@ afterAll(() => {
   speech.close();
 });
 
-test('how people can be cloned is told', async () => {
-  const { body } = await ask('GET', '/api/cloning');
+test('the cloning requirements are listed', async () => {
+  const { body } = await send('GET', '/api/cloning');
   expect(body.engines).toEqual([
     {
       ...{ engine: 'cloner', sample_language_codes: ['en', 'de'], sample_seconds: { min: 2, max: 30 } },
@@ -37,7 +37,7 @@ describe('by REST', () => {
   const text = 'Good evening to all who are listening.';
 
   test('a person who consents becomes a voice', async () => {
-    const { status, body, headers } = await ask('POST', '/api/voices', form());
+    const { status, body, headers } = await send('POST', '/api/voices', form());
     expect([status, body.details]).toEqual([201, undefined]);
     voiceId = body.voice_id;
     expect(headers.get('Location')).toBe(`${url}/api/voices/${voiceId}`);
@@ -59,14 +59,14 @@ describe('by REST', () => {
     'it speaks, whole and streamed and as events, as %s',
     async (output_format) => {
       for (const sample_rate of [24000, 44100, 48000]) {
-        const asked = fields({ output_format, sample_rate });
-        const whole = await speak({ ...asked, text, return_format: 'buffer' });
+        const request = fields({ output_format, sample_rate });
+        const whole = await speak({ ...request, text, return_format: 'buffer' });
         expect([whole.status, whole.headers.get('X-Voice')]).toEqual([200, 'Ada']);
-        const link = await speak({ ...asked, text });
+        const link = await speak({ ...request, text });
         audioUrl = link.body.audio_url;
-        expect((await ask('GET', new URL(audioUrl).pathname)).bytes.equals(whole.bytes)).toBe(true);
-        const streamed = await speak({ ...asked, method: 'streaming', text_chunks: [text] });
-        const { bytes: events } = await ask('POST', '/api/audio/speech/sse', { ...asked, text_chunks: [text] });
+        expect((await send('GET', new URL(audioUrl).pathname)).bytes.equals(whole.bytes)).toBe(true);
+        const streamed = await speak({ ...request, method: 'streaming', text_chunks: [text] });
+        const { bytes: events } = await send('POST', '/api/audio/speech/sse', { ...request, text_chunks: [text] });
         expect(soundIn(eventsIn(events.toString())).equals(streamed.bytes)).toBe(true);
         if (output_format === 'pcm') expect(streamed.bytes.equals(whole.bytes)).toBe(true);
       }
@@ -74,13 +74,13 @@ describe('by REST', () => {
   );
 
   test('it has a preview, and sounds like its person: no other voice does', async () => {
-    expect((await ask('GET', `/api/voices/${voiceId}/preview`)).headers.get('content-type')).toBe('audio/mpeg');
+    expect((await send('GET', `/api/voices/${voiceId}/preview`)).headers.get('content-type')).toBe('audio/mpeg');
     const mine = await speak(fields({ text, output_format: 'pcm', return_format: 'buffer' }));
     const other = await speak({ voice_id: 'cloner-low', text, output_format: 'pcm', return_format: 'buffer' });
     expect(mine.bytes.equals(other.bytes)).toBe(false);
   });
 
-  test('its consent withdrawn, it falls silent in the middle of a word and is gone from everywhere', async () => {
+  test('after consent is withdrawn, speech stops in the middle of a word and the voice is removed everywhere', async () => {
     const long = Array(60).fill(text);
     const streaming = await fetch(`${url}/api/audio/speech`, {
       method: 'POST',
@@ -94,7 +94,7 @@ describe('by REST', () => {
       headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
       body: JSON.stringify(fields({ text_chunks: long })),
     });
-    const revoked = await ask('POST', `/api/voices/${voiceId}/consent/revoke`);
+    const revoked = await send('POST', `/api/voices/${voiceId}/consent/revoke`);
     expect(revoked.body).toMatchObject({ status: 'consent_revoked', consent: { revoked_at: expect.any(String) } });
     const rest = (async () => {
       while (!(await reader.read()).done);
@@ -107,18 +107,18 @@ describe('by REST', () => {
       const refused = await speak(fields(body));
       expect([refused.status, refused.body.error]).toEqual([409, 'voice_not_ready']);
     }
-    expect((await ask('GET', new URL(audioUrl).pathname)).status).toBe(410);
-    const resumed = await ask('GET', `/api/audio/speech/sse/${last.id.split(':')[0]}`);
+    expect((await send('GET', new URL(audioUrl).pathname)).status).toBe(410);
+    const resumed = await send('GET', `/api/audio/speech/sse/${last.id.split(':')[0]}`);
     expect([resumed.status, resumed.body.error]).toEqual([410, 'stream_expired']);
     expect(await sealedClones(voiceId)).toEqual([]);
     expect(await holders(sealed[0]!.subarray(0, 32)), 'what was sealed is gone from the disk').toEqual([]);
     // What other voices have said is still there: the two recordings, and what was compared.
     expect((await places()).filter((place) => place.includes('/aud_')).length).toBe(3);
-    expect((await ask('POST', `/api/voices/${voiceId}/consent/revoke`)).status).toBe(200);
-    expect((await ask('PATCH', `/api/voices/${voiceId}`, { enabled: true })).status).toBe(409);
+    expect((await send('POST', `/api/voices/${voiceId}/consent/revoke`)).status).toBe(200);
+    expect((await send('PATCH', `/api/voices/${voiceId}`, { enabled: true })).status).toBe(409);
   });
 
-  test('nobody is cloned without a recording of consent, nor from what is no voice, and every fault is told', async () => {
+  test('a clone needs a recording of consent and of speech, and every fault is reported', async () => {
     const noise = new Blob([new Uint8Array(40_000)]);
     for (const [fields, faults] of [
       [{ consent_audio: undefined }, ['consent_audio']],
@@ -132,27 +132,27 @@ describe('by REST', () => {
       [{ labels: '[1]' }, ['labels']],
       [{ voice_id: 'arthur' }, ['voice_id']],
     ] as const) {
-      const { status, body } = await ask('POST', '/api/voices', form(fields));
+      const { status, body } = await send('POST', '/api/voices', form(fields));
       const named = body.details?.map(({ field }: { field: string }) => field);
       expect([status, body.error, named]).toEqual([400, 'invalid_request', faults]);
     }
   });
 
-  test('a form that is none, is too large or holds too much is refused', async () => {
-    const send = async (body: string, type: string) => {
+  test('a malformed form, one that is too large or has too many parts is refused', async () => {
+    const sendRaw = async (body: string, type: string) => {
       const headers = { 'X-API-Key': key, 'Content-Type': type };
       const answer = await fetch(`${url}/api/voices`, { method: 'POST', headers, body });
       return [answer.status, ((await answer.json()) as { error: string }).error];
     };
-    expect(await send('--x\r\nnonsense', 'multipart/form-data; boundary=x')).toEqual([400, 'invalid_request']);
-    expect(await send('hello', 'multipart/form-data')).toEqual([400, 'invalid_request']);
-    expect(await send('hello', 'text/plain')).toEqual([415, 'unsupported_media_type']);
-    expect(await send('name=Ada', 'application/x-www-form-urlencoded')).toEqual([415, 'unsupported_media_type']);
+    expect(await sendRaw('--x\r\nnonsense', 'multipart/form-data; boundary=x')).toEqual([400, 'invalid_request']);
+    expect(await sendRaw('hello', 'multipart/form-data')).toEqual([400, 'invalid_request']);
+    expect(await sendRaw('hello', 'text/plain')).toEqual([415, 'unsupported_media_type']);
+    expect(await sendRaw('name=Ada', 'application/x-www-form-urlencoded')).toEqual([415, 'unsupported_media_type']);
     const huge = form({ reference_audio: new Blob([new Uint8Array(26 << 20)]) });
-    expect(await ask('POST', '/api/voices', huge)).toMatchObject({ status: 413, body: { limit: 25 << 20 } });
+    expect(await send('POST', '/api/voices', huge)).toMatchObject({ status: 413, body: { limit: 25 << 20 } });
     const many = form();
     for (let i = 0; i < 50; i++) many.append(`more${i}`, 'x');
-    expect((await ask('POST', '/api/voices', many)).status).toBe(400);
+    expect((await send('POST', '/api/voices', many)).status).toBe(400);
   });
 });
 
@@ -179,7 +179,7 @@ describe('by gRPC', () => {
     stream.resume();
     expect(explain(await end)).toMatchObject({ code: 'FAILED_PRECONDITION', info: { reason: 'VOICE_NOT_READY' } });
     const audioUrl = (spoken.audio as { value: string }).value;
-    expect((await ask('GET', new URL(audioUrl).pathname)).status).toBe(410);
+    expect((await send('GET', new URL(audioUrl).pathname)).status).toBe(410);
     const gone = await failureOf(voices.unary('getVoice', { voiceId: 'bert' }, call));
     expect(explain(gone).info?.reason).toBe('VOICE_NOT_FOUND');
     expect(await holders(sealed!.subarray(0, 32))).toEqual([]);
@@ -195,18 +195,18 @@ describe('by gRPC', () => {
   });
 });
 
-test('what clones are made of is in no log, no reply, no metric and no file', async () => {
-  await ask('POST', '/api/voices', form({ voice_id: 'cleo' }));
-  const metrics = await ask('GET', '/metrics');
+test('the data of a clone appears in no log, reply, metric or file', async () => {
+  await send('POST', '/api/voices', form({ voice_id: 'cleo' }));
+  const metrics = await send('GET', '/metrics');
   expect(metrics.bytes.toString()).toContain('sonant_engine_segments_total{engine="cloner",outcome="spoken"}');
   expect(logged.length).toBeGreaterThan(20);
-  expect(told.length).toBeGreaterThan(40);
+  expect(written.length).toBeGreaterThan(40);
   const mark = new RegExp(`${cloneMark}|${Buffer.from(cloneMark).toString('base64').slice(0, -2)}`);
-  expect([...logged, ...told].filter((text) => mark.test(text))).toEqual([]);
+  expect([...logged, ...written].filter((text) => mark.test(text))).toEqual([]);
   expect(await holders(Buffer.from(cloneMark))).toEqual([]);
 });
 
-test('the record tells it all, in order, and nobody can change it unseen', () =>
+test('the audit record is complete, in order, and tamper-evident', () =>
   inStore(async (store) => {
     const rows = createVoiceRows(store);
     const record = await Array.fromAsync(rows.readRecord());

@@ -5,7 +5,7 @@ import { Failure, failureTable, type Reason } from '../../src/errors.ts';
 import { openTestGateway } from '../gateway/open-gateway.ts';
 
 let refusal: Error | undefined;
-const door = await openTestGateway(
+const gateway = await openTestGateway(
   {
     admit:
       (real) =>
@@ -15,12 +15,12 @@ const door = await openTestGateway(
   },
   afterAll,
 );
-const brief = await openTestGateway({ keepMs: 1 }, afterAll);
-const { ask, speak } = door;
+const brief = await openTestGateway({ retentionMs: 1 }, afterAll);
+const { send, speak } = gateway;
 
 beforeEach(async () => {
   refusal = undefined;
-  delete door.tone.trouble.failsAfterSegments;
+  delete gateway.tone.trouble.failsAfterSegments;
   // One that fails again and again would be left in peace.
   await speak(fresh());
 }, 10_000);
@@ -29,7 +29,7 @@ let texts = 0;
 /** A text that nothing is kept of. */
 const fresh = () => ({ text: `Text number ${texts++}.` });
 const byEngine = (failure: Error) => () => {
-  Object.assign(door.tone.trouble, { failsAfterSegments: 0, failure });
+  Object.assign(gateway.tone.trouble, { failsAfterSegments: 0, failure });
   return speak(fresh());
 };
 const byAdmission = (reason: Reason) => () => {
@@ -37,22 +37,22 @@ const byAdmission = (reason: Reason) => () => {
   return speak(fresh());
 };
 const byStore = (reason: Reason) => async () => {
-  const { create } = door.clips;
-  door.clips.create = () => Promise.reject(new Failure(reason));
+  const { create } = gateway.clips;
+  gateway.clips.create = () => Promise.reject(new Failure(reason));
   const answer = await speak(fresh());
-  door.clips.create = create;
+  gateway.clips.create = create;
   return answer;
 };
 const raisedBy: Record<Reason, () => Promise<Response>> = {
   invalid_request: () => speak({}),
   text_too_long: () => speak({ text: 'x'.repeat(5001) }),
   invalid_api_key: () => speak(fresh(), { headers: { 'X-API-Key': 'snt_' } }),
-  invalid_token: () => fetch(`${door.url}/api/auth/api-keys`, { headers: { Authorization: 'Bearer nonsense' } }),
-  insufficient_scope: async () => speak(fresh(), { headers: { 'X-API-Key': await door.makeKey(['voices:read']) } }),
+  invalid_token: () => fetch(`${gateway.url}/api/auth/api-keys`, { headers: { Authorization: 'Bearer nonsense' } }),
+  insufficient_scope: async () => speak(fresh(), { headers: { 'X-API-Key': await gateway.makeKey(['voices:read']) } }),
   access_denied: byAdmission('access_denied'),
   voice_not_found: () => speak({ ...fresh(), voice_id: 'nobody' }),
-  not_found: () => ask('/nothing'),
-  method_not_allowed: () => ask('/api/voices', { method: 'DELETE' }),
+  not_found: () => send('/nothing'),
+  method_not_allowed: () => send('/api/voices', { method: 'DELETE' }),
   voice_not_ready: byEngine(new Failure('voice_not_ready')),
   idempotency_conflict: async () => {
     const headers = { 'Idempotency-Key': 'one' };
@@ -61,9 +61,9 @@ const raisedBy: Record<Reason, () => Promise<Response>> = {
   },
   audio_expired: async () => {
     const { audio_url } = (await (await brief.speak(fresh())).json()) as { audio_url: string };
-    return brief.ask(audio_url);
+    return brief.send(audio_url);
   },
-  stream_expired: () => ask('/api/audio/speech/sse/aud_GONE'),
+  stream_expired: () => send('/api/audio/speech/sse/aud_GONE'),
   payload_too_large: () => speak({ text: 'x'.repeat(1 << 20) }),
   unsupported_media_type: () => speak(fresh(), { headers: { 'Content-Type': 'text/plain' } }),
   rate_limit_exceeded: byAdmission('rate_limit_exceeded'),
@@ -71,7 +71,7 @@ const raisedBy: Record<Reason, () => Promise<Response>> = {
   engine_error: byEngine(new Failure('engine_error')),
   engine_unavailable: byEngine(new Failure('engine_unavailable')),
   overloaded: byEngine(new Failure('overloaded', { retryAfterSeconds: 7 })),
-  oauth_not_configured: () => ask('/oauth/get-key', { headers: { Accept: 'application/json' } }),
+  oauth_not_configured: () => send('/oauth/get-key', { headers: { Accept: 'application/json' } }),
   engine_timeout: byEngine(new Failure('engine_timeout')),
   storage_unavailable: byStore('storage_unavailable'),
   storage_full: byStore('storage_full'),

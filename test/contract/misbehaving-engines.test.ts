@@ -5,8 +5,8 @@ import { status as code } from '@grpc/grpc-js';
 import { describe, test } from 'vitest';
 import { type GoogleTrouble, wavHeader as wholeWavHeader } from '../engines/google-server.ts';
 import type { ServerTrouble } from '../engines/openai-server.ts';
-import { type DoorName, doorNames, type Heard, type Told } from './open-doors.ts';
 import { openMisbehaving, type Trouble } from './open-misbehaving.ts';
+import { type ReportedFailure, type SpeechOutcome, type TransportName, transportNames } from './open-transports.ts';
 
 /** A second and a half of tones, in one segment. */
 const text = 'One two three four.';
@@ -22,7 +22,7 @@ const statuses = {
 } as const;
 
 interface End {
-  asked: number;
+  requests: number;
   /** Neither where it is heard whole. */
   refused?: keyof typeof statuses;
   broken?: keyof typeof statuses;
@@ -50,55 +50,55 @@ const never = { firstDelayMs: 60_000 };
 const misbehaviours: Record<string, Misbehaviour> = {
   'is slow to begin': {
     ...{ openAi: { pieceBytes: 1 << 24, pieceDelayMs: 150 }, google: late, batch: late },
-    end: { asked: 1 },
+    end: { requests: 1 },
   },
   'says nothing': {
     ...{ openAi: { isMute: true }, google: never, batch: never },
-    ...{ patience: { firstSoundMsMax: shortMs }, end: { refused: 'engine_timeout', asked: 1 } },
+    ...{ patience: { firstSoundMsMax: shortMs }, end: { refused: 'engine_timeout', requests: 1 } },
   },
   'stalls in the middle': {
     ...{ openAi: { stallAfterBytes: bytes }, google: { after: { bytes, what: 'stall' } } },
-    ...{ patience: { stallMsMax: shortMs }, end: { broken: 'engine_timeout', asked: 1 } },
+    ...{ patience: { stallMsMax: shortMs }, end: { broken: 'engine_timeout', requests: 1 } },
   },
   'is cut off within a sample': {
     ...{
       openAi: { cutAfterBytes: bytes + 1 },
       google: { ...gently, messageBytes: 4_801, after: { bytes, what: 'break', code: code.INTERNAL } },
     },
-    end: { broken: 'engine_error', asked: 1, retryAfter: 1 },
+    end: { broken: 'engine_error', requests: 1, retryAfter: 1 },
   },
   'ends in peace within a sample': {
     google: { messageBytes: 4_801, after: { bytes, what: 'end' } },
-    end: { broken: 'engine_error', asked: 1 },
+    end: { broken: 'engine_error', requests: 1 },
   },
   'is lost in the middle': {
     google: { ...gently, after: { bytes, what: 'lose' } },
-    end: { broken: 'engine_unavailable', asked: 1, retryAfter: 1 },
+    end: { broken: 'engine_unavailable', requests: 1, retryAfter: 1 },
   },
-  'fails once': { openAi: failing(1, 500), ...refusing(1, code.INTERNAL), end: { asked: 2 } },
+  'fails once': { openAi: failing(1, 500), ...refusing(1, code.INTERNAL), end: { requests: 2 } },
   'fails always': {
     ...{ openAi: failing(Infinity, 500), ...refusing(Infinity, code.INTERNAL) },
-    end: { refused: 'engine_error', asked: 3, retryAfter: 1 },
+    end: { refused: 'engine_error', requests: 3, retryAfter: 1 },
   },
   'does not know the login any more': {
     ...{ openAi: failing(Infinity, 401), ...refusing(Infinity, code.UNAUTHENTICATED) },
-    end: { refused: 'engine_unavailable', asked: 1, retryAfter: 1 },
+    end: { refused: 'engine_unavailable', requests: 1, retryAfter: 1 },
   },
   'sends nothing': {
     openAi: { instead: { type: 'audio/pcm', body: '' } },
     google: { sound: Buffer.alloc(0) },
     batch: { sound: wholeWavHeader(24_000, Buffer.alloc(0)) },
-    end: { refused: 'engine_error', asked: 1 },
+    end: { refused: 'engine_error', requests: 1 },
   },
   'sends what is no sound': {
     openAi: { instead: { type: 'audio/pcm', body: `{"error":"${secret}"}` } },
     google: { sound: Buffer.from(`RIFF ${secret}, and not a word of sound`) },
     batch: { sound: Buffer.from(`<html>${secret}</html>`) },
-    end: { refused: 'engine_error', asked: 1 },
+    end: { refused: 'engine_error', requests: 1 },
   },
   'names a rate that no sound has': {
     ...{ openAi: { wavRateHz: 400_000_000 }, batch: { wavRateHz: 4_000 } },
-    end: { refused: 'engine_error', asked: 1 },
+    end: { refused: 'engine_error', requests: 1 },
   },
 };
 
@@ -112,14 +112,14 @@ const vendors = {
 };
 
 /** What a door makes of it: whole sound waits for its end, and a cut connection says nothing more. */
-function expectedAt(door: DoorName, { refused, broken, retryAfter }: End): Heard['failure'] {
+function expectedAt(gateway: TransportName, { refused, broken, retryAfter }: End): SpeechOutcome['failure'] {
   const error = refused ?? broken;
   if (error === undefined) return undefined;
-  const isAfter = broken !== undefined && !door.endsWith('whole');
-  if (isAfter && door === 'REST, streamed') return 'cut';
+  const isAfter = broken !== undefined && !gateway.endsWith('whole');
+  if (isAfter && gateway === 'REST, streamed') return 'cut';
   const [ofHttp, ofGrpc] = statuses[error];
-  const isTold = retryAfter !== undefined && !(isAfter && door === 'events');
-  return { status: door.startsWith('gRPC') ? ofGrpc : ofHttp, error, ...(isTold && { retryAfter }) };
+  const isTold = retryAfter !== undefined && !(isAfter && gateway === 'events');
+  return { status: gateway.startsWith('gRPC') ? ofGrpc : ofHttp, error, ...(isTold && { retryAfter }) };
 }
 
 describe.concurrent.each(Object.entries(vendors))('%s', (_, { voice, troubleOf }) => {
@@ -129,35 +129,35 @@ describe.concurrent.each(Object.entries(vendors))('%s', (_, { voice, troubleOf }
   });
 
   test.for(own)('$what', async ({ trouble, patience, end }, { onTestFinished, expect }) => {
-    const house = await openMisbehaving(onTestFinished);
-    const { sound: whole } = await house.doors['REST, whole'](voice, text);
-    for (const name of doorNames) {
-      const before = house.askedTimes();
-      house.misbehave(trouble);
-      house.wait(patience);
-      const { sound, failure, words } = await house.doors[name](voice, text);
+    const service = await openMisbehaving(onTestFinished);
+    const { sound: whole } = await service.transports['REST, whole'](voice, text);
+    for (const name of transportNames) {
+      const before = service.requestCount();
+      service.misbehave(trouble);
+      service.wait(patience);
+      const { sound, failure, words } = await service.transports[name](voice, text);
       expect(failure, name).toEqual(expectedAt(name, end));
-      expect(house.askedTimes() - before, name).toBe(end.asked);
+      expect(service.requestCount() - before, name).toBe(end.requests);
       expect(words).not.toMatch(new RegExp(`${secret}|127.0.0.1|Google`));
       if (failure === undefined) expect(sound.equals(whole), name).toBe(true);
       else expect(whole.subarray(0, sound.length).equals(sound), name).toBe(true);
       const isHeard = end.refused === undefined && !(end.broken && name.endsWith('whole'));
       expect(sound.length > 0, name).toBe(isHeard);
-      await expect.poll(house.running, { message: name }).toBe(0);
+      await expect.poll(service.running, { message: name }).toBe(0);
 
       if (failure === undefined) continue;
       // Well again; and the breaker, which counts failures in a row, stays closed.
-      house.misbehave({});
-      house.wait({});
-      expect((await house.doors[name](voice, 'Well.')).failure, name).toBeUndefined();
+      service.misbehave({});
+      service.wait({});
+      expect((await service.transports[name](voice, 'Well.')).failure, name).toBeUndefined();
     }
     // The operator is told each time, once, and why.
     const isTold = (line: string) =>
       line.includes(`"reason":"${end.refused ?? end.broken}"`) && line.includes('"cause":');
-    const toldTimes = end.refused || end.broken ? doorNames.length : 0;
-    await expect.poll(() => house.logged.filter(isTold).length).toBe(toldTimes);
-    expect(await house.readMetric('sonant_speaking')).toEqual([0]);
-    expect(await house.readMetric('sonant_engine_waiting')).toEqual([0, 0]);
+    const toldTimes = end.refused || end.broken ? transportNames.length : 0;
+    await expect.poll(() => service.logged.filter(isTold).length).toBe(toldTimes);
+    expect(await service.readMetric('sonant_speaking')).toEqual([0]);
+    expect(await service.readMetric('sonant_engine_waiting')).toEqual([0, 0]);
   });
 });
 
@@ -166,16 +166,16 @@ describe.concurrent.each(['openai-compatible', 'google'] as const)('%s, over its
   const overQuota = (seconds: number): Trouble => {
     const trouble = { failures: { count: 1, code: code.RESOURCE_EXHAUSTED, retrySeconds: seconds, told: secret } };
     const openAi = { failures: { count: 1, status: 429, headers: { 'Retry-After': String(seconds) }, body: secret } };
-    return troubleOf({ openAi, google: trouble, end: { asked: 0 } })!;
+    return troubleOf({ openAi, google: trouble, end: { requests: 0 } })!;
   };
 
-  test('is not asked before its time, and all are told how long that is', async ({ onTestFinished, expect }) => {
-    const house = await openMisbehaving(onTestFinished);
-    house.misbehave(overQuota(30));
+  test('is not called before its Retry-After, which every client receives', async ({ onTestFinished, expect }) => {
+    const service = await openMisbehaving(onTestFinished);
+    service.misbehave(overQuota(30));
     const waits: number[] = [];
-    for (const name of ['events', ...doorNames] as const) {
-      const { sound, failure } = await house.doors[name](voice, text);
-      const { retryAfter, ...told } = failure as Told;
+    for (const name of ['events', ...transportNames] as const) {
+      const { sound, failure } = await service.transports[name](voice, text);
+      const { retryAfter, ...told } = failure as ReportedFailure;
       const [ofHttp, ofGrpc] = statuses.engine_unavailable;
       expect(told, name).toEqual({ status: name.startsWith('gRPC') ? ofGrpc : ofHttp, error: 'engine_unavailable' });
       expect(sound.length).toBe(0);
@@ -183,18 +183,18 @@ describe.concurrent.each(['openai-compatible', 'google'] as const)('%s, over its
     }
     expect(waits[0]).toBe(30);
     for (const wait of waits) expect(wait > 20 && wait <= 30, `${wait}`).toBe(true);
-    expect(house.askedTimes()).toBe(1);
+    expect(service.requestCount()).toBe(1);
   });
 
   test.for([
     ['a short time is waited out', 1],
     ['a longer one is told, and it is heard again after that', 3],
   ] as const)('%s', async ([, seconds], { onTestFinished, expect }) => {
-    const house = await openMisbehaving(onTestFinished);
-    const { sound: whole } = await house.doors['REST, whole'](voice, text);
-    house.misbehave(overQuota(seconds));
+    const service = await openMisbehaving(onTestFinished);
+    const { sound: whole } = await service.transports['REST, whole'](voice, text);
+    service.misbehave(overQuota(seconds));
     const startMs = performance.now();
-    const hear = () => house.doors['REST, streamed'](voice, text);
+    const hear = () => service.transports['REST, streamed'](voice, text);
     const first = await hear();
     if (seconds > 2) expect(first.failure).toMatchObject({ error: 'engine_unavailable', retryAfter: seconds });
     else expect(first.failure).toBeUndefined();
@@ -203,16 +203,16 @@ describe.concurrent.each(['openai-compatible', 'google'] as const)('%s, over its
   });
 });
 
-test.concurrent('a rate other than was asked for is the one it is heard at', async ({ onTestFinished, expect }) => {
-  const house = await openMisbehaving(onTestFinished);
+test.concurrent('an unexpected sample rate is resampled', async ({ onTestFinished, expect }) => {
+  const service = await openMisbehaving(onTestFinished);
   for (const { voice, troubleOf } of Object.values(vendors)) {
-    house.misbehave({});
-    const { sound: whole } = await house.doors['REST, whole'](voice, text);
+    service.misbehave({});
+    const { sound: whole } = await service.transports['REST, whole'](voice, text);
     const sound = Buffer.concat([wholeWavHeader(16_000, whole), whole]);
     const trouble = { openAi: { wavRateHz: 16_000 }, google: { sound }, batch: { wavRateHz: 16_000 } };
-    house.misbehave(troubleOf({ ...trouble, end: { asked: 1 } })!);
-    for (const name of doorNames) {
-      const { sound: slower, failure } = await house.doors[name](voice, text);
+    service.misbehave(troubleOf({ ...trouble, end: { requests: 1 } })!);
+    for (const name of transportNames) {
+      const { sound: slower, failure } = await service.transports[name](voice, text);
       expect(failure, name).toBeUndefined();
       expect(slower.length / whole.length, name).toBeCloseTo(24 / 16, 3);
     }
@@ -227,29 +227,29 @@ describe.concurrent('a request that is heard already', () => {
     ['goes on where a later part fails before any of it is heard', 1],
     ['breaks off where it fails again and again, and nothing heard is asked for again', Infinity],
   ] as const)('%s', async ([, times], { onTestFinished, expect }) => {
-    const house = await openMisbehaving(onTestFinished);
-    const { sound: whole } = await house.doors['REST, whole']('tone-low', long);
-    const parts = house.openAi.asked.splice(0).map(({ body }) => body.input);
+    const service = await openMisbehaving(onTestFinished);
+    const { sound: whole } = await service.transports['REST, whole']('tone-low', long);
+    const parts = service.openAi.requests.splice(0).map(({ body }) => body.input);
     expect(parts.length).toBeGreaterThan(2);
-    house.misbehave({ openAi: slow });
-    const hearing = house.doors['REST, streamed']('tone-low', long);
+    service.misbehave({ openAi: slow });
+    const hearing = service.transports['REST, streamed']('tone-low', long);
     // The first two are asked for at once.
-    await expect.poll(() => house.openAi.asked.length, { interval: 5 }).toBe(2);
-    expect(house.running()).toBeGreaterThan(0);
-    house.misbehave({ openAi: { ...slow, ...failing(times, 500) } });
+    await expect.poll(() => service.openAi.requests.length, { interval: 5 }).toBe(2);
+    expect(service.running()).toBeGreaterThan(0);
+    service.misbehave({ openAi: { ...slow, ...failing(times, 500) } });
     const { sound, failure } = await hearing;
-    const asked = house.openAi.asked.map(({ body }) => body.input);
+    const requests = service.openAi.requests.map(({ body }) => body.input);
     if (times === 1) {
       expect(failure).toBeUndefined();
       expect(sound.equals(whole)).toBe(true);
-      expect(asked).toEqual([...parts.slice(0, 3), ...parts.slice(2)]);
+      expect(requests).toEqual([...parts.slice(0, 3), ...parts.slice(2)]);
     } else {
       expect(failure).toBe('cut');
       expect(sound.length).toBeGreaterThan(0);
       expect(whole.subarray(0, sound.length).equals(sound)).toBe(true);
-      expect(asked.slice(0, 5)).toEqual([parts[0], parts[1], parts[2], parts[2], parts[2]]);
+      expect(requests.slice(0, 5)).toEqual([parts[0], parts[1], parts[2], parts[2], parts[2]]);
     }
-    await expect.poll(house.running).toBe(0);
+    await expect.poll(service.running).toBe(0);
   });
 });
 
@@ -257,23 +257,24 @@ test.concurrent('a voice of two engines is spoken by the second while the first 
   onTestFinished,
   expect,
 }) => {
-  const house = await openMisbehaving(onTestFinished);
+  const service = await openMisbehaving(onTestFinished);
   const [charon, high] = ['en-US-Chirp3-HD-Charon', 'tone-high'];
   const bindings = [
     { engine: 'google', voice_id: charon },
     { engine: 'openai-compatible', voice_id: high },
   ];
-  const made = await house.post('/api/voices', { voice_id: 'ada', name: 'Ada', bindings });
+  const made = await service.post('/api/voices', { voice_id: 'ada', name: 'Ada', bindings });
   expect(made.status).toBe(201);
-  const hear = async (voice: string, door: DoorName = 'REST, whole') => (await house.doors[door](voice, text)).sound;
+  const hear = async (voice: string, gateway: TransportName = 'REST, whole') =>
+    (await service.transports[gateway](voice, text)).sound;
   const [first, second] = [await hear(charon), await hear(high)];
   expect(first.equals(second)).toBe(false);
   expect((await hear('ada')).equals(first)).toBe(true);
 
-  house.misbehave({ google: { isDown: true } });
-  house.cloud.lose();
-  for (const name of doorNames) expect((await hear('ada', name)).equals(second), name).toBe(true);
-  house.misbehave({});
+  service.misbehave({ google: { isDown: true } });
+  service.cloud.lose();
+  for (const name of transportNames) expect((await hear('ada', name)).equals(second), name).toBe(true);
+  service.misbehave({});
   await expect.poll(async () => (await hear('ada')).equals(first), { timeout: 30_000, interval: 100 }).toBe(true);
-  for (const name of doorNames) expect((await hear('ada', name)).equals(first), name).toBe(true);
+  for (const name of transportNames) expect((await hear('ada', name)).equals(first), name).toBe(true);
 });

@@ -17,7 +17,7 @@ export async function openCloning(onClose: (close: () => Promise<void>) => void)
   const folder = mkdtempSync(join(tmpdir(), 'sonant-cloning-'));
   const definitions = [flite, defineTone({ name: 'cloner', clones: true, languageCodes: ['en'] })];
   const logged: string[] = [];
-  const told: string[] = [];
+  const written: string[] = [];
   const addresses = { SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' };
   const storage = await createStorage(folder);
   const config = loadConfig({ env: { ...storage.settings, ...addresses }, folder, engines: definitions });
@@ -31,7 +31,7 @@ export async function openCloning(onClose: (close: () => Promise<void>) => void)
   const { key } = service.firstKey!;
 
   /** A request with the key; what is answered is told. */
-  const ask = async (method: string, path: string, body?: object | FormData) => {
+  const send = async (method: string, path: string, body?: object | FormData) => {
     const isForm = body instanceof FormData;
     const answer = await fetch(url + path, {
       method,
@@ -39,11 +39,11 @@ export async function openCloning(onClose: (close: () => Promise<void>) => void)
       ...(body && { body: isForm ? body : JSON.stringify(body) }),
     });
     const bytes = Buffer.from(await answer.arrayBuffer());
-    told.push(bytes.toString('latin1'), [...answer.headers].join('\n'));
+    written.push(bytes.toString('latin1'), [...answer.headers].join('\n'));
     const isJson = answer.headers.get('content-type')?.startsWith('application/json');
     return { status: answer.status, headers: answer.headers, bytes, body: isJson ? JSON.parse(bytes.toString()) : {} };
   };
-  const speak = (body: object) => ask('POST', '/api/audio/speech', body);
+  const speak = (body: object) => send('POST', '/api/audio/speech', body);
 
   /** Somebody speaks: the embedded voice, as a file like those that people send. */
   const record = async (text: string, output_format: string): Promise<Blob> => {
@@ -79,13 +79,13 @@ export async function openCloning(onClose: (close: () => Promise<void>) => void)
     url,
     key,
     target: `127.0.0.1:${service.grpcPort}`,
-    ask,
+    send,
     speak,
     form,
     reference,
     consent,
     logged,
-    told,
+    written,
     kept,
   };
 }

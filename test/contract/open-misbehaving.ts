@@ -12,7 +12,7 @@ import { createLog } from '../../src/telemetry/log.ts';
 import { createStorage } from '../distributed/storage.ts';
 import { type GoogleTrouble, openGoogleServer } from '../engines/google-server.ts';
 import { openOpenAiServer, type ServerTrouble } from '../engines/openai-server.ts';
-import { openDoors } from './open-doors.ts';
+import { openTransports } from './open-transports.ts';
 
 /** What each server does wrong. */
 export interface Trouble {
@@ -46,9 +46,9 @@ export async function openMisbehaving(onClose: (close: () => Promise<void>) => v
   const service = await openService({ config, definitions, log, isSinglePort: false });
   const { key } = service.firstKey!;
   const url = `http://127.0.0.1:${service.httpPort}`;
-  const doors = openDoors({ url, target: `127.0.0.1:${service.grpcPort}`, key });
+  const transports = openTransports({ url, target: `127.0.0.1:${service.grpcPort}`, key });
   onClose(async () => {
-    doors.close();
+    transports.close();
     await service.drain();
     rmSync(folder, { recursive: true });
   });
@@ -56,7 +56,7 @@ export async function openMisbehaving(onClose: (close: () => Promise<void>) => v
   const voices = openAi.state.trouble.voices;
   const usual = engines.map(({ capabilities }) => capabilities);
   return {
-    ...doors,
+    ...transports,
     url,
     key,
     engines,
@@ -73,7 +73,7 @@ export async function openMisbehaving(onClose: (close: () => Promise<void>) => v
       for (const [i, engine] of engines.entries()) engine.capabilities = { ...usual[i]!, ...patience };
     },
     /** How often any of them was asked to speak. */
-    askedTimes: () => openAi.asked.length + cloud.calls.filter(({ method }) => method !== 'list').length,
+    requestCount: () => openAi.requests.length + cloud.calls.filter(({ method }) => method !== 'list').length,
     /** How much they still speak. */
     running: () => openAi.state.running + cloud.state.running.size,
     async readMetric(name: string): Promise<number[]> {

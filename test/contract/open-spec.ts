@@ -8,26 +8,26 @@ export interface Told {
   [member: string]: unknown;
 }
 
-export const toldBy = async (answer: Response | Promise<Response>) => (await (await answer).json()) as Told;
+export const failureFrom = async (answer: Response | Promise<Response>) => (await (await answer).json()) as Told;
 
 /** Samples a second of 16-bit PCM that lasts so long. */
 export const rateOf = (audio: Buffer, seconds: number) => audio.length / 2 / seconds;
 
 export async function openSpec(onClose: (close: () => Promise<void>) => void) {
-  const door = await openTestGateway({}, onClose);
-  const { speak, ask } = door;
+  const gateway = await openTestGateway({}, onClose);
+  const { speak, send } = gateway;
   const text = 'Hello there, world.';
   const chunks = { method: 'streaming', text_chunks: ['Hello there,', 'world.'] };
   const sse = '/api/audio/speech/sse';
-  const link = async (fields: object) => toldBy(speak({ text, ...fields }));
+  const link = async (fields: object) => failureFrom(speak({ text, ...fields }));
   const buffer = async (fields: object = {}) => {
     const answer = await speak({ text, return_format: 'buffer', ...fields });
     expect(answer.status).toBe(200);
     return { headers: answer.headers, audio: await bytesOf(answer) };
   };
   const faultsOf = async (fields: object) => {
-    const { error, details } = await toldBy(speak(fields));
+    const { error, details } = await failureFrom(speak(fields));
     return details?.map(({ field, reason }) => `${field} ${reason}`) ?? error;
   };
-  return { door, speak, ask, text, chunks, sse, link, buffer, faultsOf };
+  return { gateway, speak, send, text, chunks, sse, link, buffer, faultsOf };
 }

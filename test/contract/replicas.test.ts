@@ -14,7 +14,7 @@ describe('four replicas', () => {
   const all = [a, b, c, d];
   const key = opened?.key ?? '';
 
-  const ask = async ({ url }: Replica, method: string, path: string, body?: object, headers: object = {}) => {
+  const send = async ({ url }: Replica, method: string, path: string, body?: object, headers: object = {}) => {
     const answer = await fetch(url + path.replace('http://sonant.test', ''), {
       method,
       headers: { 'X-API-Key': key, ...(body && { 'Content-Type': 'application/json' }), ...headers },
@@ -25,18 +25,18 @@ describe('four replicas', () => {
     return { status: answer.status, headers: answer.headers, bytes, body: isJson ? JSON.parse(bytes.toString()) : {} };
   };
   const speak = (replica: Replica, text: string, headers: object = {}, more: object = {}) =>
-    ask(replica, 'POST', '/api/audio/speech', { voice_id: 'tone-low', text, ...more }, headers);
+    send(replica, 'POST', '/api/audio/speech', { voice_id: 'tone-low', text, ...more }, headers);
   const makeKey = async (more: object = {}) =>
-    (await ask(a, 'POST', '/api/auth/api-keys', { name: 'x', ...more })).body as { id: string; key: string };
+    (await send(a, 'POST', '/api/auth/api-keys', { name: 'x', ...more })).body as { id: string; key: string };
 
-  test('one first key was made, and is good everywhere', async () => {
+  test('one first key is made, and every replica accepts it', async () => {
     expect(opened!.replicas.filter(({ service }) => service.firstKey).length).toBe(1);
-    for (const replica of all) expect((await ask(replica, 'GET', '/api/voices')).status).toBe(200);
+    for (const replica of all) expect((await send(replica, 'GET', '/api/voices')).status).toBe(200);
   });
 
   test('audio made at one is fetched at another, and the same request there is answered from it', async () => {
     const made = await speak(a, 'Fetched elsewhere.');
-    const fetched = await ask(b, 'GET', made.body.audio_url);
+    const fetched = await send(b, 'GET', made.body.audio_url);
     expect([fetched.status, fetched.bytes.length > 1000]).toEqual([200, true]);
     const again = await speak(c, 'Fetched elsewhere.');
     expect([again.headers.get('X-Cache'), again.body.audio_url]).toEqual(['HIT', made.body.audio_url]);
@@ -53,14 +53,14 @@ describe('four replicas', () => {
     expect(begun() - before).toBe(1);
   });
 
-  test('an Idempotency-Key and a ticket are known everywhere', async () => {
+  test('an Idempotency-Key and a ticket work at every replica', async () => {
     const headers = { 'Idempotency-Key': 'everywhere', 'Cache-Control': 'no-cache' };
     const first = await speak(a, 'Once.', headers);
     expect((await speak(b, 'Once.', headers)).body).toEqual(first.body);
     expect((await speak(c, 'Another.', headers)).body.error).toBe('idempotency_conflict');
-    const asked = { voice_id: 'tone-low', text_chunks: ['Hello there.'] };
-    const ticket = (await ask(a, 'POST', '/api/audio/speech/sse/tickets', asked)).body;
-    const uses = await Promise.all(all.map((replica) => ask(replica, 'GET', ticket.sse_url)));
+    const request = { voice_id: 'tone-low', text_chunks: ['Hello there.'] };
+    const ticket = (await send(a, 'POST', '/api/audio/speech/sse/tickets', request)).body;
+    const uses = await Promise.all(all.map((replica) => send(replica, 'GET', ticket.sse_url)));
     expect(uses.map(({ status }) => status).sort()).toEqual([200, 410, 410, 410]);
     const streamed = uses.find(({ status }) => status === 200)!;
     expect(eventsIn(streamed.bytes.toString()).at(-1)!.event).toBe('speech.audio.done');
@@ -69,34 +69,34 @@ describe('four replicas', () => {
   test('a stream of events that was cut at one is read on at another, to the same sound, by the same key only', async () => {
     const text_chunks = Array.from({ length: 10 }, (_, i) => `Sentence ${i} of a stream that goes on for a while.`);
     const sse = '/api/audio/speech/sse';
-    const asked = { voice_id: 'tone-low', text_chunks };
-    const whole = eventsIn((await ask(b, 'POST', sse, asked)).bytes.toString());
+    const request = { voice_id: 'tone-low', text_chunks };
+    const whole = eventsIn((await send(b, 'POST', sse, request)).bytes.toString());
     a.tone.trouble = { pieceDelayMs: 10 };
     const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
-    const cut = await fetch(a.url + sse, { method: 'POST', headers, body: JSON.stringify(asked) });
+    const cut = await fetch(a.url + sse, { method: 'POST', headers, body: JSON.stringify(request) });
     const heard = await readEvents(cut, (text) => text.split('\n\n').length > 4);
     const id = String(heard[0]!.data.id);
     const last = { 'Last-Event-ID': heard.at(-1)!.id };
     const { key: other } = await makeKey();
-    expect((await ask(c, 'GET', `${sse}/${id}`, undefined, { ...last, 'X-API-Key': other })).status).toBe(410);
+    expect((await send(c, 'GET', `${sse}/${id}`, undefined, { ...last, 'X-API-Key': other })).status).toBe(410);
 
     const further = await fetch(`${c.url}${sse}/${id}`, { headers: { 'X-API-Key': key, ...last } });
     const more = await readEvents(further, (text) => text.split('\n\n').length > 8);
     const back = { 'Last-Event-ID': more.at(-1)!.id };
-    const rest = eventsIn((await ask(d, 'GET', `${sse}/${id}`, undefined, back)).bytes.toString());
+    const rest = eventsIn((await send(d, 'GET', `${sse}/${id}`, undefined, back)).bytes.toString());
     a.tone.trouble = {};
     const events = [...heard, ...more, ...rest];
     expect(events.map((event) => event.id)).toEqual(events.map((_, n) => `${id}:${n}`));
     expect(events.at(-1)!.event).toBe('speech.audio.done');
     expect(soundIn(events).equals(soundIn(whole))).toBe(true);
     const after = { 'Last-Event-ID': events.at(-1)!.id };
-    expect((await ask(b, 'GET', `${sse}/${id}`, undefined, after)).status).toBe(204);
+    expect((await send(b, 'GET', `${sse}/${id}`, undefined, after)).status).toBe(204);
     const never = { 'Last-Event-ID': `${id}:9999` };
-    expect((await ask(b, 'GET', `${sse}/${id}`, undefined, never)).body.error).toBe('invalid_request');
-    expect((await ask(b, 'GET', `${sse}/aud_0000000000000000000000000`, undefined, {})).status).toBe(410);
+    expect((await send(b, 'GET', `${sse}/${id}`, undefined, never)).body.error).toBe('invalid_request');
+    expect((await send(b, 'GET', `${sse}/aud_0000000000000000000000000`, undefined, {})).status).toBe(410);
   });
 
-  test('a stream of events is left for good from another replica', async () => {
+  test('an event stream can be ended at another replica', async () => {
     const sse = '/api/audio/speech/sse';
     a.tone.trouble = { pieceDelayMs: 20 };
     const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
@@ -105,16 +105,16 @@ describe('four replicas', () => {
     const heard = await readEvents(streaming, (text) => text.split('\n\n').length > 3);
     const { key: other } = await makeKey();
     const path = `${sse}/${heard[0]!.data.id}`;
-    expect((await ask(c, 'DELETE', path, undefined, { 'X-API-Key': other })).status).toBe(410);
-    expect((await ask(c, 'DELETE', path)).status).toBe(204);
+    expect((await send(c, 'DELETE', path, undefined, { 'X-API-Key': other })).status).toBe(410);
+    expect((await send(c, 'DELETE', path)).status).toBe(204);
     await expect.poll(() => a.tone.counts.running, patient).toBe(0);
-    expect((await ask(b, 'GET', path)).status).toBe(410);
+    expect((await send(b, 'GET', path)).status).toBe(410);
     a.tone.trouble = {};
   });
 
-  test('a page that came with a ticket reads on elsewhere too', async () => {
-    const asked = { voice_id: 'tone-low', text_chunks: Array(30).fill('Goes on and on.') };
-    const { sse_url } = (await ask(a, 'POST', '/api/audio/speech/sse/tickets', asked)).body;
+  test('a stream begun with a ticket resumes at another replica', async () => {
+    const request = { voice_id: 'tone-low', text_chunks: Array(30).fill('Goes on and on.') };
+    const { sse_url } = (await send(a, 'POST', '/api/audio/speech/sse/tickets', request)).body;
     const path = sse_url.replace('http://sonant.test', '');
     b.tone.trouble = { pieceDelayMs: 10 };
     const heard = await readEvents(await fetch(b.url + path), (text) => text.split('\n\n').length > 4);
@@ -124,12 +124,12 @@ describe('four replicas', () => {
     b.tone.trouble = {};
   });
 
-  test('limits are those of all together', async () => {
+  test('limits hold across all replicas', async () => {
     const { key: limited } = await makeKey({ limits: { requests_per_minute: 60 } });
     const headers = { 'X-API-Key': limited };
     const startMs = performance.now();
     const answers = await Promise.all(
-      Array.from({ length: 160 }, (_, i) => ask(all[i % 4]!, 'GET', '/api/voices', undefined, headers)),
+      Array.from({ length: 160 }, (_, i) => send(all[i % 4]!, 'GET', '/api/voices', undefined, headers)),
     );
     const admitted = answers.filter(({ status }) => status === 200).length;
     // A burst of 60, and one more for each second that all of it took.
@@ -154,7 +154,7 @@ describe('four replicas', () => {
     });
     const reader = streaming.body!.getReader();
     await reader.read();
-    await ask(a, 'DELETE', `/api/auth/api-keys/${id}`);
+    await send(a, 'DELETE', `/api/auth/api-keys/${id}`);
     expect((await speak(b, 'After.', headers)).body.error).toBe('invalid_api_key');
     const rest = (async () => {
       while (!(await reader.read()).done);
@@ -163,7 +163,7 @@ describe('four replicas', () => {
     b.tone.trouble = {};
   });
 
-  test('a voice made at one speaks at another, and a person silenced at one is silent at all', async () => {
+  test('a voice created at one speaks at another, and one disabled at one is disabled at all', async () => {
     const record = async (text: string) =>
       (await speak(a, text, {}, { voice_id: 'arthur', return_format: 'buffer' })).bytes;
     const body = new FormData();
@@ -176,8 +176,8 @@ describe('four replicas', () => {
     expect(made.status).toBe(201);
     await expect.poll(async () => (await speak(b, 'I am Ada.', {}, { voice_id: 'ada' })).status, patient).toBe(200);
     const { audio_url } = (await speak(b, 'I am Ada.', {}, { voice_id: 'ada' })).body;
-    expect((await ask(c, 'POST', '/api/voices/ada/consent/revoke')).status).toBe(200);
-    expect((await ask(d, 'GET', audio_url)).status).toBe(410);
+    expect((await send(c, 'POST', '/api/voices/ada/consent/revoke')).status).toBe(200);
+    expect((await send(d, 'GET', audio_url)).status).toBe(410);
     for (const replica of all) {
       const spoken = async () => (await speak(replica, 'I am Ada.', {}, { voice_id: 'ada' })).status;
       await expect.poll(spoken, patient).toBe(409);
@@ -185,6 +185,6 @@ describe('four replicas', () => {
   });
 
   test('operators see Redis in the metrics', async () => {
-    expect((await ask(a, 'GET', '/metrics')).bytes.toString()).toContain('sonant_redis_away 0');
+    expect((await send(a, 'GET', '/metrics')).bytes.toString()).toContain('sonant_redis_away 0');
   });
 });

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { parseApiKey } from '../../src/keys/api-key.ts';
 import { bytesOf, farVoice, openTestGateway } from '../gateway/open-gateway.ts';
-import { openSpec, rateOf, toldBy } from './open-spec.ts';
+import { failureFrom, openSpec, rateOf } from './open-spec.ts';
 
 type Row =
   | 'The service: converts text into spoken audio with a named voice that the caller picks by identifier'
@@ -28,7 +28,7 @@ type Row =
 
 const rowCount = 17;
 
-const { door, speak, ask, text, chunks, sse, link, buffer } = await openSpec(afterAll);
+const { gateway, speak, send, text, chunks, sse, link, buffer } = await openSpec(afterAll);
 const withKey = (key: string) => ({ headers: { 'X-API-Key': key } });
 const audioEndpoints = [
   ['POST', '/api/audio/speech'],
@@ -50,53 +50,53 @@ const proofs: Record<Row, () => Promise<void>> = {
   },
   'The service 1: two synthesis endpoints exist': async () => {
     expect((await speak({ text })).status).toBe(200);
-    expect((await ask(sse, { body: { voice_id: 'tone-low', text } })).status).toBe(200);
+    expect((await send(sse, { body: { voice_id: 'tone-low', text } })).status).toBe(200);
   },
   'The service 2: REST mode returns a public link or the audio bytes themselves': async () => {
     const { audio_url } = await link({});
-    const stored = await fetch(door.here(String(audio_url)));
+    const stored = await fetch(gateway.here(String(audio_url)));
     expect((await bytesOf(stored)).equals((await buffer()).audio)).toBe(true);
   },
   'The service 3: every audio endpoint requires an API key': async () => {
     for (const [method, path] of audioEndpoints) {
-      const answer = await fetch(door.url + path, { method });
-      expect([answer.status, (await toldBy(answer)).error], `${method} ${path}`).toEqual([401, 'invalid_api_key']);
+      const answer = await fetch(gateway.url + path, { method });
+      expect([answer.status, (await failureFrom(answer)).error], `${method} ${path}`).toEqual([401, 'invalid_api_key']);
     }
   },
   'Voice: is looked up by voice_id and has a name, reported as voice_name and X-Voice': async () => {
     const { voiceId: voice_id, name } = farVoice;
     expect((await link({ voice_id })).voice_name).toBe(name);
     expect(decodeURIComponent((await buffer({ voice_id })).headers.get('X-Voice')!)).toBe(name);
-    expect(await toldBy(ask(`/api/voices/${voice_id}`))).toMatchObject({ voice_id, name });
+    expect(await failureFrom(send(`/api/voices/${voice_id}`))).toMatchObject({ voice_id, name });
   },
   'API key: is sent in the X-API-Key header': async () => {
     expect((await speak({ text })).status).toBe(200);
-    const bearer = { headers: { 'X-API-Key': '', Authorization: `Bearer ${door.key}` } };
+    const bearer = { headers: { 'X-API-Key': '', Authorization: `Bearer ${gateway.key}` } };
     expect((await speak({ text }, bearer)).status).toBe(401);
   },
   'API key: is displayed only once, at creation': async () => {
-    const { key, apiKey } = await door.keyVerifier.create({});
+    const { key, apiKey } = await gateway.keyVerifier.create({});
     expect(parseApiKey(key)).toBeDefined();
     const secret = key.slice(15);
-    expect(JSON.stringify([apiKey, await door.keyVerifier.list()])).not.toContain(secret);
+    expect(JSON.stringify([apiKey, await gateway.keyVerifier.list()])).not.toContain(secret);
   },
   'API key: can be revoked, and is rejected then': async () => {
-    const { key, apiKey } = await door.keyVerifier.create({});
+    const { key, apiKey } = await gateway.keyVerifier.create({});
     expect((await speak({ text }, withKey(key))).status).toBe(200);
-    await door.keyVerifier.revoke(apiKey.keyId);
+    await gateway.keyVerifier.revoke(apiKey.keyId);
     expect((await speak({ text }, withKey(key))).status).toBe(401);
   },
   'Authentication 1: every audio endpoint requires the header X-API-Key': async () => {
     for (const [method, path] of audioEndpoints) {
-      const answer = await fetch(`${door.url}${path}?api_key=${door.key}`, {
+      const answer = await fetch(`${gateway.url}${path}?api_key=${gateway.key}`, {
         method,
-        headers: { Cookie: `X-API-Key=${door.key}` },
+        headers: { Cookie: `X-API-Key=${gateway.key}` },
       });
       expect(answer.status, `${method} ${path}`).toBe(401);
     }
   },
   'Authentication 3: a key can lack the scopes that an endpoint needs': async () => {
-    const [rest, streaming] = [await door.makeKey(['speech:synthesize']), await door.makeKey(['speech:stream'])];
+    const [rest, streaming] = [await gateway.makeKey(['speech:synthesize']), await gateway.makeKey(['speech:stream'])];
     const statusOf = async (body: object, key: string) => (await speak(body, withKey(key))).status;
     expect(await Promise.all([statusOf({ text }, rest), statusOf(chunks, rest)])).toEqual([200, 403]);
     expect(await Promise.all([statusOf({ text }, streaming), statusOf(chunks, streaming)])).toEqual([403, 200]);
@@ -106,32 +106,32 @@ const proofs: Record<Row, () => Promise<void>> = {
       '',
       'nonsense',
       'snt_',
-      `${door.key}x`,
-      door.key.slice(0, -1),
-      door.key.toLowerCase(),
-      `${door.key}, ${door.key}`,
+      `${gateway.key}x`,
+      gateway.key.slice(0, -1),
+      gateway.key.toLowerCase(),
+      `${gateway.key}, ${gateway.key}`,
     ]) {
       const answer = await speak({ text }, withKey(key));
-      expect([answer.status, (await toldBy(answer)).error], key).toEqual([401, 'invalid_api_key']);
+      expect([answer.status, (await failureFrom(answer)).error], key).toEqual([401, 'invalid_api_key']);
     }
   },
   'Errors: 401 invalid_api_key, API key not found or revoked': async () => {
-    const { key, apiKey } = await door.keyVerifier.create({});
-    await door.keyVerifier.revoke(apiKey.keyId);
+    const { key, apiKey } = await gateway.keyVerifier.create({});
+    await gateway.keyVerifier.revoke(apiKey.keyId);
     const elsewhere = await (await openTestGateway()).makeKey();
-    const told = await Promise.all(
+    const failures = await Promise.all(
       [key, elsewhere, 'nonsense'].map(async (presented) => {
         const answer = await speak({ text }, { headers: { 'X-API-Key': presented, 'X-Request-Id': 'same' } });
         return { status: answer.status, body: await answer.text(), challenge: answer.headers.get('WWW-Authenticate') };
       }),
     );
-    expect(JSON.parse(told[0]!.body)).toMatchObject({ error: 'invalid_api_key', status: 401 });
-    expect(told[1]).toEqual(told[0]);
-    expect(told[2]).toEqual(told[0]);
+    expect(JSON.parse(failures[0]!.body)).toMatchObject({ error: 'invalid_api_key', status: 401 });
+    expect(failures[1]).toEqual(failures[0]);
+    expect(failures[2]).toEqual(failures[0]);
   },
   'Errors: 403 insufficient_scope, API key lacks the required scopes': async () => {
-    const answer = await speak(chunks, withKey(await door.makeKey(['speech:synthesize'])));
-    expect([answer.status, await toldBy(answer)]).toMatchObject([
+    const answer = await speak(chunks, withKey(await gateway.makeKey(['speech:synthesize'])));
+    expect([answer.status, await failureFrom(answer)]).toMatchObject([
       403,
       { error: 'insufficient_scope', required_scopes: ['speech:stream'] },
     ]);
@@ -140,17 +140,17 @@ const proofs: Record<Row, () => Promise<void>> = {
     const failure = new Failure('rate_limit_exceeded', { limitReason: 'requests', retryAfterSeconds: 3 });
     const busy = await openTestGateway({ admit: () => () => Promise.reject(failure) });
     const answer = await busy.speak({ text });
-    expect([answer.status, answer.headers.get('Retry-After'), (await toldBy(answer)).error]).toEqual([
+    expect([answer.status, answer.headers.get('Retry-After'), (await failureFrom(answer)).error]).toEqual([
       429,
       '3',
       'rate_limit_exceeded',
     ]);
   },
   'Limits: text length, about 5000 characters in REST mode': async () => {
-    const fits = await ask('/api/audio/estimate', { body: { voice_id: 'tone-low', text: 'é😀 ab'.repeat(1000) } });
-    expect([fits.status, (await toldBy(fits)).chars]).toEqual([200, 5000]);
+    const fits = await send('/api/audio/estimate', { body: { voice_id: 'tone-low', text: 'é😀 ab'.repeat(1000) } });
+    expect([fits.status, (await failureFrom(fits)).chars]).toEqual([200, 5000]);
     const answer = await speak({ text: 'x'.repeat(5001) });
-    expect([answer.status, await toldBy(answer)]).toMatchObject([
+    expect([answer.status, await failureFrom(answer)]).toMatchObject([
       400,
       { error: 'text_too_long', limit: 5000, actual: 5001 },
     ]);
@@ -163,8 +163,8 @@ const proofs: Record<Row, () => Promise<void>> = {
   },
   'Versioning: the API version is 1.0.0': async () => {
     for (const path of ['/healthz', '/nothing', '/api/voices'])
-      expect((await ask(path)).headers.get('X-API-Version')).toBe('1.0.0');
-    expect(await toldBy(ask('/openapi.json'))).toMatchObject({ info: { version: '1.0.0' } });
+      expect((await send(path)).headers.get('X-API-Version')).toBe('1.0.0');
+    expect(await failureFrom(send('/openapi.json'))).toMatchObject({ info: { version: '1.0.0' } });
   },
 };
 

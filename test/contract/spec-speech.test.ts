@@ -4,7 +4,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { eventsIn, readEvents, soundIn } from '../gateway/event-reader.ts';
 import { bytesOf } from '../gateway/open-gateway.ts';
-import { openSpec, rateOf, toldBy } from './open-spec.ts';
+import { failureFrom, openSpec, rateOf } from './open-spec.ts';
 
 type Row =
   | 'Request: voice_id'
@@ -36,7 +36,7 @@ type Row =
 
 const rowCount = 26;
 
-const { door, speak, ask, text, chunks, sse, link, buffer, faultsOf } = await openSpec(afterAll);
+const { gateway, speak, send, text, chunks, sse, link, buffer, faultsOf } = await openSpec(afterAll);
 
 const proofs: Record<Row, () => Promise<void>> = {
   'Request: voice_id': async () => {
@@ -44,7 +44,7 @@ const proofs: Record<Row, () => Promise<void>> = {
     expect(await faultsOf({ text, voice_id: 5 })).toEqual(['voice_id type']);
     expect(await faultsOf({ text, voice_id: '' })).toEqual(['voice_id length']);
     const unknown = await speak({ text, voice_id: 'nobody' });
-    expect([unknown.status, (await toldBy(unknown)).error]).toEqual([404, 'voice_not_found']);
+    expect([unknown.status, (await failureFrom(unknown)).error]).toEqual([404, 'voice_not_found']);
   },
   'Request: text': async () => {
     expect(await faultsOf({})).toEqual(['text required']);
@@ -79,7 +79,7 @@ const proofs: Record<Row, () => Promise<void>> = {
     expect(await faultsOf({ text, language_code: 'en_US!' })).toEqual(['language_code format']);
     expect(await faultsOf({ text, language_code: 7 })).toEqual(['language_code type']);
     expect(await faultsOf({ text, language_code: 'fr-FR' })).toEqual(['language_code unsupported_language']);
-    const spoken = () => door.tone.segments.at(-1)!.languageCode;
+    const spoken = () => gateway.tone.segments.at(-1)!.languageCode;
     await buffer({ text: 'By default.' });
     expect(spoken()).toBe('en-US');
     await buffer({ text: 'Auf Deutsch.', language_code: 'de-AT' });
@@ -121,7 +121,7 @@ const proofs: Record<Row, () => Promise<void>> = {
   'URL-mode result: audio_url': async () => {
     const { audio_url } = await link({ output_format: 'mp3' });
     expect(new URL(String(audio_url)).href).toBe(audio_url);
-    const answer = await fetch(door.here(String(audio_url)));
+    const answer = await fetch(gateway.here(String(audio_url)));
     expect([answer.status, answer.headers.get('Content-Type')]).toEqual([200, 'audio/mpeg']);
   },
   'URL-mode result: voice_name': async () => expect((await link({})).voice_name).toBe('Tone, low'),
@@ -134,18 +134,18 @@ const proofs: Record<Row, () => Promise<void>> = {
     for (const format of ['wav', 'pcm', 'mp3']) expect((await link({ output_format: format })).format).toBe(format);
   },
   'POST /api/audio/speech: takes X-API-Key and application/json': async () => {
-    const answer = await fetch(`${door.url}/api/audio/speech`, {
+    const answer = await fetch(`${gateway.url}/api/audio/speech`, {
       method: 'POST',
-      headers: { 'X-API-Key': door.key, 'Content-Type': 'application/json' },
+      headers: { 'X-API-Key': gateway.key, 'Content-Type': 'application/json' },
       body: JSON.stringify({ voice_id: 'tone-low', text }),
     });
     expect(answer.status).toBe(200);
-    const form = await fetch(`${door.url}/api/audio/speech`, {
+    const form = await fetch(`${gateway.url}/api/audio/speech`, {
       method: 'POST',
-      headers: { 'X-API-Key': door.key, 'Content-Type': 'application/x-www-form-urlencoded' },
+      headers: { 'X-API-Key': gateway.key, 'Content-Type': 'application/x-www-form-urlencoded' },
       body: 'voice_id=tone-low&text=Hello',
     });
-    expect([form.status, (await toldBy(form)).error]).toEqual([415, 'unsupported_media_type']);
+    expect([form.status, (await failureFrom(form)).error]).toEqual([415, 'unsupported_media_type']);
   },
   'POST /api/audio/speech 1: rest is the default, carries text, and depends on return_format': async () => {
     expect((await link({})).method).toBe('rest');
@@ -155,7 +155,7 @@ const proofs: Record<Row, () => Promise<void>> = {
   'POST /api/audio/speech 2: url is the default and answers with the JSON result': async () => {
     const answer = await speak({ text });
     expect(answer.headers.get('Content-Type')).toMatch(/^application\/json/);
-    expect(await toldBy(answer)).toEqual({
+    expect(await failureFrom(answer)).toEqual({
       status: 'success',
       audio_url: expect.stringMatching(/^http:\/\/sonant\.test\/audio\/aud_[0-9A-Z]+\.wav$/),
       voice_name: 'Tone, low',
@@ -205,7 +205,7 @@ const proofs: Record<Row, () => Promise<void>> = {
     expect(await faultsOf({ method: 'streaming', text })).toEqual(['text_chunks required', 'text conflict']);
   },
   '/api/audio/speech/sse: speaks as Server-Sent Events': async () => {
-    const answer = await ask(sse, { body: { voice_id: 'tone-low', ...chunks, output_format: 'pcm' } });
+    const answer = await send(sse, { body: { voice_id: 'tone-low', ...chunks, output_format: 'pcm' } });
     expect(answer.headers.get('Content-Type')).toBe('text/event-stream');
     const events = await readEvents(answer);
     expect([events[0]!.event, events.at(-1)!.event]).toEqual(['speech.audio.info', 'speech.audio.done']);

@@ -11,16 +11,16 @@ const emoji = ['😀', '🚀', '👋🏽', '👩‍👩‍👧‍👦', '🇪�
 const letter = (n: number) => String.fromCharCode(97 + (n % 26));
 const between = count((n) => `${letter(n)}${letter(n + 1)}${emoji[n % emoji.length]}`);
 
-const house = await openMisbehaving(afterAll);
+const service = await openMisbehaving(afterAll);
 // A click for every text: what is heard of it is not the question here.
-house.misbehave({ google: { sound: Buffer.alloc(4_800, 50) } });
-const ask = async (voice_id: string, language_code: string, text: string) => {
+service.misbehave({ google: { sound: Buffer.alloc(4_800, 50) } });
+const send = async (voice_id: string, language_code: string, text: string) => {
   expect([...text].length).toBe(codePoints);
-  house.cloud.calls.length = 0;
-  const answer = await house.post('/api/audio/speech', { voice_id, language_code, text, return_format: 'buffer' });
+  service.cloud.calls.length = 0;
+  const answer = await service.post('/api/audio/speech', { voice_id, language_code, text, return_format: 'buffer' });
   expect([answer.status, answer.headers.get('X-Chars')]).toEqual([200, `${codePoints}`]);
   await answer.arrayBuffer();
-  return { warnings: answer.headers.get('X-Warnings'), inputs: house.cloud.calls.map(({ texts }) => texts) };
+  return { warnings: answer.headers.get('X-Warnings'), inputs: service.cloud.calls.map(({ texts }) => texts) };
 };
 
 test.each([
@@ -29,9 +29,9 @@ test.each([
   ['emoji with letters between', english, 'en-US', [...between.join('')].slice(0, codePoints).join('')],
   ['one word', english, 'en-US', count(letter).join('')],
 ])('%s', async (_, voice, languageCode, text) => {
-  const { inputs } = await ask(voice!, languageCode, text);
+  const { inputs } = await send(voice!, languageCode, text);
   for (const input of inputs.flat()) expect(Buffer.byteLength(input)).toBeLessThanOrEqual(5_000);
-  const { capabilities } = house.engines.find(({ name }) => name === 'google')!;
+  const { capabilities } = service.engines.find(({ name }) => name === 'google')!;
   const { segmentCharsMax, firstSegmentCharsMax: firstCharsMax = 0, readsNumbers } = capabilities;
   const cuts = segmentText(text, { languageCode, spellOut: !readsNumbers, segmentCharsMax, firstCharsMax });
   const meant = [...cuts].map((cut) => cut.text);
@@ -41,6 +41,6 @@ test.each([
   expect(lettersOf(meant.join(''))).toBe(lettersOf(text));
 });
 
-test('nothing but emoji is a silence, and asks nothing of Google', async () => {
-  expect(await ask(english!, 'en-US', '😀'.repeat(codePoints))).toEqual({ warnings: 'nothing_spoken', inputs: [] });
+test('a text of only emoji is silence, without a request to Google', async () => {
+  expect(await send(english!, 'en-US', '😀'.repeat(codePoints))).toEqual({ warnings: 'nothing_spoken', inputs: [] });
 });

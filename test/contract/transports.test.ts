@@ -13,8 +13,8 @@ import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { fromConnectError } from '../rpc/received-failure.ts';
 
 const trouble: NonNullable<Parameters<typeof openTestGateway>[0]>['trouble'] = {};
-const door = await openTestGateway({ trouble }, afterAll);
-const { services } = door;
+const gateway = await openTestGateway({ trouble }, afterAll);
+const { services } = gateway;
 const core = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault: () => {} });
 const target = `127.0.0.1:${core.port}`;
 const grpcJs = openGrpcClient(SpeechService, target);
@@ -23,9 +23,9 @@ afterAll(async () => {
   await core.drain(0);
 });
 
-const key = { 'X-API-Key': door.key };
-const metadata = { 'x-api-key': door.key };
-const baseUrl = door.url;
+const key = { 'X-API-Key': gateway.key };
+const metadata = { 'x-api-key': gateway.key };
+const baseUrl = gateway.url;
 const transports: Record<string, Transport> = {
   'Connect binary': createConnectTransport({ baseUrl, httpVersion: '1.1', useBinaryFormat: true }),
   'Connect JSON': createConnectTransport({ baseUrl, httpVersion: '1.1' }),
@@ -49,17 +49,17 @@ describe.each(cases)('%s at %i Hz', (format, sampleRateHz) => {
   const fields = { voice_id: 'tone-low', output_format: format, sample_rate: sampleRateHz };
 
   test('whole', async () => {
-    const sound = await door.speak({ ...fields, text, return_format: 'buffer' });
+    const sound = await gateway.speak({ ...fields, text, return_format: 'buffer' });
     const bytes = await bytesOf(sound);
     const chars = Number(sound.headers.get('X-Chars'));
-    const link = (await (await door.speak({ ...fields, text })).json()) as { audio_url: string; chars: number };
+    const link = (await (await gateway.speak({ ...fields, text })).json()) as { audio_url: string; chars: number };
     expect(link.chars).toBe(chars);
-    expect((await bytesOf(await fetch(door.here(link.audio_url)))).equals(bytes)).toBe(true);
+    expect((await bytesOf(await fetch(gateway.here(link.audio_url)))).equals(bytes)).toBe(true);
 
-    const asked = { ...message, text, returnFormat: ReturnFormat.INLINE };
+    const request = { ...message, text, returnFormat: ReturnFormat.INLINE };
     const answers = await Promise.all([
-      grpcJs.unary('synthesizeSpeech', asked, { metadata }),
-      ...clients.map(([, client]) => client.synthesizeSpeech(asked, { headers: key })),
+      grpcJs.unary('synthesizeSpeech', request, { metadata }),
+      ...clients.map(([, client]) => client.synthesizeSpeech(request, { headers: key })),
     ]);
     for (const answer of answers) {
       expect(answer.chars).toBe(chars);
@@ -70,20 +70,22 @@ describe.each(cases)('%s at %i Hz', (format, sampleRateHz) => {
   test('as a stream', async () => {
     const chunks = [text, 'And more.'];
     const body = { ...fields, text_chunks: chunks };
-    const bytes = await bytesOf(await door.speak({ ...body, method: 'streaming' }));
-    const { sse_url } = (await (await door.ask('/api/audio/speech/sse/tickets', { body })).json()) as {
+    const bytes = await bytesOf(await gateway.speak({ ...body, method: 'streaming' }));
+    const { sse_url } = (await (await gateway.send('/api/audio/speech/sse/tickets', { body })).json()) as {
       sse_url: string;
     };
     const query = new URLSearchParams({ ...fields, sample_rate: String(sampleRateHz), text: chunks.join(' ') });
-    const joined = await bytesOf(await door.speak({ ...fields, text_chunks: [chunks.join(' ')], method: 'streaming' }));
-    expect(soundIn(await readEvents(await door.ask('/api/audio/speech/sse', { body }))).equals(bytes)).toBe(true);
-    expect(soundIn(await readEvents(await fetch(door.here(sse_url)))).equals(bytes)).toBe(true);
-    expect(soundIn(await readEvents(await door.ask(`/api/audio/speech/sse?${query}`))).equals(joined)).toBe(true);
+    const joined = await bytesOf(
+      await gateway.speak({ ...fields, text_chunks: [chunks.join(' ')], method: 'streaming' }),
+    );
+    expect(soundIn(await readEvents(await gateway.send('/api/audio/speech/sse', { body }))).equals(bytes)).toBe(true);
+    expect(soundIn(await readEvents(await fetch(gateway.here(sse_url)))).equals(bytes)).toBe(true);
+    expect(soundIn(await readEvents(await gateway.send(`/api/audio/speech/sse?${query}`))).equals(joined)).toBe(true);
 
-    const asked = { ...message, textChunks: chunks };
+    const request = { ...message, textChunks: chunks };
     const streams = [
-      grpcJs.stream('streamSpeech', asked, { metadata }),
-      ...clients.map(([, client]) => client.streamSpeech(asked, { headers: key })),
+      grpcJs.stream('streamSpeech', request, { metadata }),
+      ...clients.map(([, client]) => client.streamSpeech(request, { headers: key })),
     ];
     const read = async (stream: (typeof streams)[number]) => {
       const pieces: Uint8Array[] = [];
@@ -113,22 +115,22 @@ const streamed = (fields: object) => {
   return { ...rest, text_chunks: [text] };
 };
 
-test.each(wrong)('what is wrong is wrong everywhere: %s', async (_, fields, message, reason) => {
+test.each(wrong)('a fault is the same over every transport: %s', async (_, fields, message, reason) => {
   const replies = await Promise.all([
-    door.speak(fields),
-    door.speak({ ...fields, return_format: 'buffer' }),
-    door.speak({ ...streamed(fields), method: 'streaming' }),
-    door.ask('/api/audio/speech/sse', { body: { voice_id: 'tone-low', ...streamed(fields) } }),
+    gateway.speak(fields),
+    gateway.speak({ ...fields, return_format: 'buffer' }),
+    gateway.speak({ ...streamed(fields), method: 'streaming' }),
+    gateway.send('/api/audio/speech/sse', { body: { voice_id: 'tone-low', ...streamed(fields) } }),
   ]);
-  const told = replies.map(async (reply) => ((await reply.json()) as { error: string }).error);
+  const errors = replies.map(async (reply) => ((await reply.json()) as { error: string }).error);
   // A chunk may be as long as a whole text, and no longer.
-  expect(await Promise.all(told)).toEqual(replies.map(() => reason));
+  expect(await Promise.all(errors)).toEqual(replies.map(() => reason));
 
-  const asked = { voiceId: 'tone-low', ...message };
-  const refused = await failureOf(grpcJs.unary('synthesizeSpeech', asked, { metadata }));
+  const request = { voiceId: 'tone-low', ...message };
+  const refused = await failureOf(grpcJs.unary('synthesizeSpeech', request, { metadata }));
   expect(explain(refused).info?.reason).toBe(reason.toUpperCase());
   for (const [name, client] of clients) {
-    const thrown = await client.synthesizeSpeech(asked, { headers: key }).catch((caught) => caught);
+    const thrown = await client.synthesizeSpeech(request, { headers: key }).catch((caught) => caught);
     expect(fromConnectError(thrown), name).toMatchObject({ reason });
   }
 });
@@ -139,27 +141,27 @@ describe('an engine that fails', () => {
     delete trouble.failure;
   });
   const text_chunks = ['One is here.', 'Two is here.', 'Three is not.', 'Four neither.'];
-  const asked = { voiceId: 'tone-low', textChunks: text_chunks };
+  const request = { voiceId: 'tone-low', textChunks: text_chunks };
   const body = { voice_id: 'tone-low', text_chunks };
   const fail = (failsAfterSegments: number) =>
     Object.assign(trouble, {
-      failsAfterSegments: failsAfterSegments + door.tone.counts.begun,
+      failsAfterSegments: failsAfterSegments + gateway.tone.counts.begun,
       failure: new Failure('engine_error'),
     });
   const readGrpc = async () => {
     let heard = 0;
-    for await (const { event } of grpcJs.stream('streamSpeech', asked, { metadata }))
+    for await (const { event } of grpcJs.stream('streamSpeech', request, { metadata }))
       heard += +(event.case === 'audio');
     return heard;
   };
 
   test('after two segments breaks each transfer off, visibly', async () => {
     fail(2);
-    const reply = await door.speak({ ...body, method: 'streaming' });
+    const reply = await gateway.speak({ ...body, method: 'streaming' });
     expect(reply.status).toBe(200);
     await expect(reply.arrayBuffer()).rejects.toThrow();
     fail(2);
-    const events = await readEvents(await door.ask('/api/audio/speech/sse', { body }));
+    const events = await readEvents(await gateway.send('/api/audio/speech/sse', { body }));
     expect(events.at(-1)).toMatchObject({ event: 'error', data: { error: 'engine_error' } });
     expect(soundIn(events).length).toBeGreaterThan(0);
     fail(2);
@@ -168,9 +170,9 @@ describe('an engine that fails', () => {
 
   test('before the first sound is an ordinary refusal', async () => {
     fail(0);
-    const streaming = await door.speak({ ...body, method: 'streaming' });
+    const streaming = await gateway.speak({ ...body, method: 'streaming' });
     fail(0);
-    const sse = await door.ask('/api/audio/speech/sse', { body });
+    const sse = await gateway.send('/api/audio/speech/sse', { body });
     for (const reply of [streaming, sse]) {
       expect([reply.status, ((await reply.json()) as { error: string }).error]).toEqual([502, 'engine_error']);
     }

@@ -56,7 +56,7 @@ const deliver = async (fields: object = {}, caller = ada, options = {}) =>
   delivery.deliver(plan(fields, caller), caller, never, { fresh: false, ...options });
 const read = async (delivered: { open(): AsyncIterable<Uint8Array> }) =>
   Buffer.concat(await Array.fromAsync(delivered.open()));
-const keptFiles = () =>
+const storedFiles = () =>
   readdirSync(join(folder, 'audio'), { recursive: true }).filter((name) => /aud_/.test(String(name)));
 
 test('a text becomes a file with true sizes, an address and an end', async () => {
@@ -69,13 +69,13 @@ test('a text becomes a file with true sizes, an address and an end', async () =>
   expect(delivered.seconds).toBeCloseTo((bytes.length - 44) / 48000, 3);
 });
 
-test('what the index did not take is not kept', async () => {
+test('a clip without a row is removed', async () => {
   markUnwritable();
   await expect(deliver()).rejects.toThrow('full');
-  expect(keptFiles()).toEqual([]);
+  expect(storedFiles()).toEqual([]);
 });
 
-test('the same request of the same caller is answered from what is kept, without the engine', async () => {
+test('a repeated request of the same caller is answered from the cache, without the engine', async () => {
   const first = await deliver();
   const again = await deliver();
   expect(again).toMatchObject({ audioId: first.audioId, cached: true });
@@ -90,7 +90,7 @@ test('the same request of the same caller is answered from what is kept, without
   }
 });
 
-test('never across owners, and not where a fresh one is wanted', async () => {
+test('the cache is never shared between owners, and no-cache bypasses it', async () => {
   const mine = await deliver();
   expect((await deliver({}, bob)).cached).toBe(false);
   const fresh = await deliver({}, ada, { fresh: true });
@@ -98,7 +98,7 @@ test('never across owners, and not where a fresh one is wanted', async () => {
   expect(fresh.audioId).not.toBe(mine.audioId);
 });
 
-test('identical requests in flight share one synthesis, and one who leaves leaves the others to it', async () => {
+test('identical concurrent requests share one synthesis, which goes on when one of them aborts', async () => {
   const leaving = new AbortController();
   const left = delivery.deliver(plan(), ada, leaving.signal, { fresh: false }).catch((e) => e.message);
   const all = Array.from({ length: 5 }, () => deliver());
@@ -108,7 +108,7 @@ test('identical requests in flight share one synthesis, and one who leaves leave
   expect([ids.size, tone.counts.begun]).toEqual([1, 1]);
 });
 
-test('when the last has left, the engine is told', async () => {
+test('when the last caller aborts, so does the engine', async () => {
   tone.trouble = { hangsAfterPieces: 1 };
   const leaving = new AbortController();
   const left = delivery.deliver(plan(), ada, leaving.signal, { fresh: false }).catch((e) => e.message);
@@ -116,13 +116,13 @@ test('when the last has left, the engine is told', async () => {
   leaving.abort(new Error('gone'));
   expect(await left).toBe('gone');
   await expect.poll(() => tone.counts.running).toBe(0);
-  await expect.poll(keptFiles).toEqual([]);
+  await expect.poll(storedFiles).toEqual([]);
 });
 
-test('what fails half-way is not kept, and the next try starts anew', async () => {
+test('a synthesis that fails is not stored, and the next try starts anew', async () => {
   tone.trouble = { failsAfterPieces: 2 };
   await expect(deliver()).rejects.toMatchObject({ reason: 'engine_error' });
-  expect(keptFiles()).toEqual([]);
+  expect(storedFiles()).toEqual([]);
   tone.trouble = {};
   expect((await deliver()).cached).toBe(false);
 });
@@ -134,20 +134,20 @@ test('a stream that asks for a link is kept as it passes; one that does not is n
   };
   const [plain] = await stream({ return_format: 'buffer' });
   expect(plain).not.toHaveProperty('audioUrl');
-  expect(keptFiles()).toEqual([]);
+  expect(storedFiles()).toEqual([]);
   const [info] = await stream({ return_format: 'url' });
   expect(info).toMatchObject({
     type: 'info',
     audioUrl: expect.stringMatching(/^https:\/\/tts\.example\/audio\/aud_\w+\.wav$/),
   });
-  expect(keptFiles()).toHaveLength(1);
+  expect(storedFiles()).toHaveLength(1);
 });
 
 test('its owner may remove it, once, and nobody else', async () => {
   const { audioId } = await deliver();
   await expect(delivery.remove(audioId, bob)).rejects.toMatchObject({ reason: 'not_found' });
   await delivery.remove(audioId, ada);
-  expect(keptFiles()).toEqual([]);
+  expect(storedFiles()).toEqual([]);
   await expect(delivery.remove(audioId, ada)).rejects.toMatchObject({ reason: 'not_found' });
   expect((await deliver()).cached).toBe(false);
 });

@@ -97,7 +97,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
     expect((await deliver(1)).cached).toBe(true);
   });
 
-  test('where the one dies in the middle of it, another takes over; while it lives, however long, none does', async () => {
+  test('another replica takes over when the one that synthesizes dies, and only then', async () => {
     const prefix = newPrefix();
     const leaseMs = 400;
     const file = join(import.meta.dirname, 'flight-holder.ts');
@@ -117,7 +117,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
     expect(await taken).toEqual({ value: 'made', isMade: true });
   });
 
-  test('who leaves while another makes it has left', async () => {
+  test('a caller that aborts while another replica synthesizes stops waiting', async () => {
     const prefix = newPrefix();
     const one = await openSingleFlight(url, prefix);
     const other = await openSingleFlight(url, prefix);
@@ -138,7 +138,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
 });
 
 describe.skipIf(!hasOwnRedis)('with a server that may be ill-treated', () => {
-  test('while Redis is away everyone makes it alone, also who waited', async () => {
+  test('without Redis each replica synthesizes for itself, those that waited too', async () => {
     const server = await openOwnRedisServer();
     closing.push(() => server.close());
     const one = await openSingleFlight(server.url, 'sonant:', 400);

@@ -140,7 +140,7 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
     await rm(folder, { recursive: true });
   });
 
-  test('that speaks is heard, sees the text only on stdin, and none of the secrets around it', async () => {
+  test('gets the text on stdin only, and none of the secrets in the environment', async () => {
     process.env.SONANT_SECRET_OF_THE_HOUSE = 'hush';
     const engine = await openWith('cat > input; echo "$@" > arguments; env > environment; cat good.wav');
     expect(await hear(engine, 'Say \u0001 40P [[[h@loU]] \0 now')).toBe(2_205);
@@ -172,7 +172,7 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
     await expectNoneAlive();
   });
 
-  test('has its complaints kept for the log, the beginning of them', async () => {
+  test('has the beginning of its error output logged', async () => {
     const engine = await openWith(
       'echo no such voice >&2; head -c 100000 /dev/zero | tr "\\0" x >&2; cat > /dev/null; exit 1',
     );
@@ -200,7 +200,7 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
     await expectNoneAlive();
   });
 
-  test('waits for a reader who has stopped, without being called late, and is killed when that one leaves', async () => {
+  test('waits for a stalled reader without a timeout, and is killed when the reader aborts', async () => {
     const engine = await openWith('cat good.wav; head -c 6000000 /dev/zero; touch ended; sleep 100', {
       waitMsMax: 400,
     });
@@ -213,7 +213,7 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
     await expectNoneAlive();
   });
 
-  test('gives its place to the next when it is done, not when it has been heard', async () => {
+  test('frees its slot when it exits, not when its sound has been read', async () => {
     const engine = await openWith('cat good.wav', { runsAtOnce: 1 });
     const slowReader = speak(engine)[Symbol.asyncIterator]();
     await slowReader.next();
@@ -221,7 +221,7 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
     expect((await slowReader.next()).done).toBe(true);
   });
 
-  test('is run for urgent segments first, and not for those that were aborted in the line', async () => {
+  test('runs urgent segments first, and none that were aborted in the queue', async () => {
     const engine = await openWith('cat >> order; echo >> order; sleep 0.1; cat good.wav', { runsAtOnce: 1 });
     const leaving = new AbortController();
     const { signal } = new AbortController();

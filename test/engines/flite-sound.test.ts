@@ -18,9 +18,9 @@ afterAll(() => guard.close());
 
 const voiceOf = (voiceId: string): Voice => engine.voices.find((voice) => voice.voiceId === voiceId)!;
 const quick = () => voiceOf('otto');
-const speak = (text: string, asked: Partial<Segment> = {}, signal = new AbortController().signal) => {
+const speak = (text: string, question: Partial<Segment> = {}, signal = new AbortController().signal) => {
   const segment = { voice: quick(), text, languageCode: 'en', speakingRate: 1, timings: false, urgent: false };
-  return guard.speak({ ...segment, ...asked }, 'caller', signal);
+  return guard.speak({ ...segment, ...question }, 'caller', signal);
 };
 
 async function hear(pieces: AsyncIterable<SpokenPcm>) {
@@ -30,9 +30,9 @@ async function hear(pieces: AsyncIterable<SpokenPcm>) {
   const seconds = all.reduce((sum, piece) => sum + secondsOf(piece), 0);
   return { pieces: all, seconds, hash: hash.digest('hex'), words: all.flatMap(({ words = [] }) => words) };
 }
-const say = (text: string, asked?: Partial<Segment>) => hear(speak(text, asked));
-const wordsIn = async (text: string, asked?: Partial<Segment>) =>
-  (await say(text, { timings: true, ...asked })).words.map(({ from, to }) => text.slice(from, to));
+const say = (text: string, question?: Partial<Segment>) => hear(speak(text, question));
+const wordsIn = async (text: string, question?: Partial<Segment>) =>
+  (await say(text, { timings: true, ...question })).words.map(({ from, to }) => text.slice(from, to));
 
 describe('the voices', () => {
   test('are each their own, and none is the one that flite falls back on', async () => {
@@ -112,9 +112,9 @@ describe('a segment', () => {
   });
 
   test('is said to its last word, were that a sentence of its own', async () => {
-    const asked = await say('Are you there?');
+    const question = await say('Are you there?');
     const answered = await say('Are you there? Yes.');
-    expect(answered.seconds).toBeGreaterThan(asked.seconds + 0.3);
+    expect(answered.seconds).toBeGreaterThan(question.seconds + 0.3);
   });
 
   test('that is far too long is refused rather than shortened', async () => {

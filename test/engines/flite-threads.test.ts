@@ -114,7 +114,7 @@ test('the time that a job may take does not run while it waits', async () => {
   expect(await third).toEqual(['done']);
 });
 
-test('a waiting job that is aborted leaves the line and is never begun', async () => {
+test('a queued job that is aborted is never begun', async () => {
   open(1);
   const first = new AbortController();
   const second = new AbortController();

@@ -77,15 +77,15 @@ describe('what Google does not take', () => {
   test.each([
     ['Voice talent consent audio does not match the script.', 'consent_audio'],
     ['Reference audio is too noisy.', 'reference_audio'],
-  ])('is the caller’s to mend: %s', async (told, field) => {
-    const { engine, cloning } = await open(refused(told));
+  ])('is the caller’s to mend: %s', async (logged, field) => {
+    const { engine, cloning } = await open(refused(logged));
     const failure = await refusalOf(cloning.make(sampleIn(engine, 'en-US'), signal));
     expect(failure).toMatchObject({ reason: 'invalid_request', facts: { details: [{ field }] } });
-    expect(JSON.stringify(failure.facts) + failure.message).not.toContain(told);
-    expect((failure.cause as Error).message).toContain(told);
+    expect(JSON.stringify(failure.facts) + failure.message).not.toContain(logged);
+    expect((failure.cause as Error).message).toContain(logged);
   });
 
-  test('is another consent than its own', async () => {
+  test('is a consent statement other than its own', async () => {
     const { engine, cloning } = await open();
     const failure = await refusalOf(cloning.make(sampleIn(engine, 'en-US', { consentScript: 'Sure.' }), signal));
     expect(failure).toMatchObject({ reason: 'invalid_request', facts: { details: [{ field: 'consent_audio' }] } });
@@ -106,7 +106,7 @@ describe('what Google does not take', () => {
     expect(calls).toHaveLength(1);
   });
 
-  test('nobody waits for when they have left', async () => {
+  test('is not waited for after an abort', async () => {
     const { engine, cloning, calls } = await open({ firstDelayMs: 60_000 });
     const leaving = new AbortController();
     const making = cloning.make(sampleIn(engine, 'en-US'), leaving.signal).catch((error) => error);
@@ -120,7 +120,7 @@ describe('what Google does not take', () => {
   });
 });
 
-describe('the cloning key is told to nobody', () => {
+describe('the cloning key is not disclosed', () => {
   const key = Buffer.from('a voice that is somebody’s, and no word of it may be heard of again').toString('base64');
 
   test('when Google refuses it, and quotes it', async () => {
@@ -128,13 +128,13 @@ describe('the cloning key is told to nobody', () => {
     const speech = engine.speak(segmentOf(engine, Buffer.from(key), 'en-US'), signal);
     const failure = await refusalOf(Array.fromAsync(speech));
     expect(failure).toMatchObject({ reason: 'engine_error' });
-    const told = inspect(failure, { depth: 20, showHidden: true }) + JSON.stringify(failure);
-    expect(told).toContain('Invalid voice cloning key');
-    for (let at = 0; at + 8 <= key.length; at++) expect(told).not.toContain(key.slice(at, at + 8));
+    const logged = inspect(failure, { depth: 20, showHidden: true }) + JSON.stringify(failure);
+    expect(logged).toContain('Invalid voice cloning key');
+    for (let at = 0; at + 8 <= key.length; at++) expect(logged).not.toContain(key.slice(at, at + 8));
   });
 
   test('when other things fail', async () => {
-    const { engine } = await open({ failures: { count: 1, code: code.INTERNAL, told: `cannot load ${key}` } });
+    const { engine } = await open({ failures: { count: 1, code: code.INTERNAL, logged: `cannot load ${key}` } });
     const speech = engine.speak(segmentOf(engine, Buffer.from(key), 'en-US'), signal);
     expect(inspect(await refusalOf(Array.fromAsync(speech)))).not.toContain(key.slice(0, 10));
   });

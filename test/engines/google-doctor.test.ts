@@ -75,7 +75,7 @@ describe('doctor says', () => {
 
   test('that Google refuses the login, or has no such voice', async () => {
     const { endpoint, state } = await openGoogleServer();
-    state.trouble = { failures: { count: 1, code: code.UNAUTHENTICATED, told: 'The token has expired.' } };
+    state.trouble = { failures: { count: 1, code: code.UNAUTHENTICATED, logged: 'The token has expired.' } };
     expect(await inspect({ endpoint })).toEqual({
       state: 'broken',
       message: `${endpoint}: Google answers UNAUTHENTICATED: The token has expired.`,
@@ -105,13 +105,13 @@ describe('Google’s client', () => {
     return promisify(execFile)(process.execPath, hooked, { env, cwd: folder }).catch((error) => error);
   };
 
-  test('is not so much as looked for where nobody wants it', async () => {
+  test('is not loaded where it is not configured', async () => {
     const { stdout, stderr } = await run([join(root, 'src/main.ts'), 'voice', 'list']);
     expect(stdout).toContain('flite');
     expect(stderr).toContain('looked for []');
   });
 
-  test('is told how to be had where it is wanted and not installed', async () => {
+  test('gets an installation hint where it is configured and missing', async () => {
     const script = `
       const { google } = await import('${root}/src/engines/google/google.ts');
       const settings = ${JSON.stringify({ ...settings, endpoint: 'http://127.0.0.1:9' })};

@@ -1,5 +1,5 @@
 // Google Cloud Text-to-Speech on loopback, from the protos that its own client ships, with the tone engine for a voice. It
-// refuses what Google refuses (google-truths.ts), and misbehaves on demand. gRPC and the one method by REST share a port.
+// refuses what Google refuses (google-rules.ts), and misbehaves on demand. gRPC and the one method by REST share a port.
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createRequire } from 'node:module';
@@ -18,7 +18,7 @@ import {
 import { GrpcClient } from 'google-gax';
 import { onTestFinished } from 'vitest';
 import {
-  type AudioAsked,
+  type AudioRequest,
   checkAudio,
   checkStream,
   checkText,
@@ -28,15 +28,15 @@ import {
   type ListedGoogleVoice,
   Refusal,
   toStatus,
-  type VoiceAsked,
-} from './google-truths.ts';
+  type VoiceRequest,
+} from './google-rules.ts';
 import { openTone } from './tone-engine.ts';
 
 export interface GoogleTrouble {
   /** Takes no connections. */
   isDown?: boolean;
   /** Refuses so many calls first. */
-  failures?: { count: number; code: number; retrySeconds?: number; told?: string };
+  failures?: { count: number; code: number; retrySeconds?: number; logged?: string };
   /** By REST: answers this instead. */
   rest?: { status: number; body: unknown };
   /** Before the first message of sound, and before each. */
@@ -58,8 +58,8 @@ export interface GoogleTrouble {
 export interface GoogleCall {
   method: 'stream' | 'batch' | 'list' | 'key';
   texts: string[];
-  voice?: VoiceAsked;
-  audio?: AudioAsked;
+  voice?: VoiceRequest;
+  audio?: AudioRequest;
   body?: Record<string, unknown>;
 }
 
@@ -73,13 +73,13 @@ const usualVoices = [
   googleVoice('Achernar', 'en-US', 'FEMALE'),
 ];
 
-interface BatchAsked {
+interface BatchRequest {
   input: { text: string };
-  voice: VoiceAsked;
-  audioConfig: AudioAsked;
+  voice: VoiceRequest;
+  audioConfig: AudioRequest;
 }
-interface StreamAsked {
-  streamingConfig?: { voice: VoiceAsked; streamingAudioConfig: AudioAsked };
+interface StreamRequest {
+  streamingConfig?: { voice: VoiceRequest; streamingAudioConfig: AudioRequest };
   input?: { text: string };
 }
 
@@ -106,18 +106,18 @@ export async function openGoogleServer(
     });
     return { leaving, end };
   };
-  const failWhereTold = () => {
+  const failAsConfigured = () => {
     const { failures } = state.trouble;
     if (!failures || failures.count-- <= 0) return;
-    throw new Refusal(failures.told ?? 'as the test wants it', failures.code, failures.retrySeconds);
+    throw new Refusal(failures.logged ?? 'as the test wants it', failures.code, failures.retrySeconds);
   };
-  const checkVoiceFields = (voice: VoiceAsked, audio: AudioAsked, streams: boolean) => {
-    failWhereTold();
+  const checkVoiceFields = (voice: VoiceRequest, audio: AudioRequest, streams: boolean) => {
+    failAsConfigured();
     checkVoice(voice, state.trouble.voices ?? usualVoices, keys);
     if (streams) checkStream(voice);
     checkAudio(audio, streams, Boolean(voice.voiceClone));
   };
-  const soundOf = async (text: string, { voiceClone, name }: VoiceAsked, { speakingRate }: AudioAsked) => {
+  const soundOf = async (text: string, { voiceClone, name }: VoiceRequest, { speakingRate }: AudioRequest) => {
     checkText(text, state.trouble.sentenceBytesMax ?? 1_000);
     if (state.trouble.sound) return state.trouble.sound;
     const voice = tone.voices[voiceClone || /[A-M]$/.test(name) ? 1 : 0]!;
@@ -132,19 +132,19 @@ export async function openGoogleServer(
     return Buffer.concat(sounds);
   };
 
-  async function* stream(call: ServerDuplexStream<StreamAsked, unknown>, asked: GoogleCall) {
+  async function* stream(call: ServerDuplexStream<StreamRequest, unknown>, requests: GoogleCall) {
     let sent = 0;
     for await (const { streamingConfig, input } of readInputs(call, state.trouble.idleMs ?? 5_000)) {
       if (streamingConfig) {
-        if (asked.voice) throw new Refusal('Received a streaming_config where only input may follow.');
-        asked.voice = streamingConfig.voice;
-        asked.audio = streamingConfig.streamingAudioConfig;
-        checkVoiceFields(asked.voice, asked.audio, true);
+        if (requests.voice) throw new Refusal('Received a streaming_config where only input may follow.');
+        requests.voice = streamingConfig.voice;
+        requests.audio = streamingConfig.streamingAudioConfig;
+        checkVoiceFields(requests.voice, requests.audio, true);
         continue;
       }
-      if (!asked.voice || !asked.audio) throw new Refusal('The first message must contain a streaming_config.');
-      asked.texts.push(input!.text);
-      const sound = await soundOf(input!.text, asked.voice, asked.audio);
+      if (!requests.voice || !requests.audio) throw new Refusal('The first message must contain a streaming_config.');
+      requests.texts.push(input!.text);
+      const sound = await soundOf(input!.text, requests.voice, requests.audio);
       const { messageBytes = 9_601, messageDelayMs = 0, firstDelayMs = 0, after } = state.trouble;
       if (sent === 0) await sleep(firstDelayMs);
       for (let from = 0; from < sound.length; from += messageBytes) {
@@ -164,7 +164,7 @@ export async function openGoogleServer(
         yield { audioContent };
       }
     }
-    if (!asked.voice) throw new Refusal('The first message must contain a streaming_config.');
+    if (!requests.voice) throw new Refusal('The first message must contain a streaming_config.');
   }
 
   const { google } = new GrpcClient().loadProtoJSON(
@@ -174,13 +174,13 @@ export async function openGoogleServer(
     listVoices(_call: unknown, answer: sendUnaryData<unknown>) {
       calls.push({ method: 'list', texts: [] });
       try {
-        failWhereTold();
+        failAsConfigured();
         answer(null, { voices: state.trouble.voices ?? usualVoices });
       } catch (error) {
         answer(toStatus(error));
       }
     },
-    async synthesizeSpeech(call: ServerUnaryCall<BatchAsked, unknown>, answer: sendUnaryData<unknown>) {
+    async synthesizeSpeech(call: ServerUnaryCall<BatchRequest, unknown>, answer: sendUnaryData<unknown>) {
       const { input, voice, audioConfig: audio } = call.request;
       const { end } = begin(call);
       calls.push({ method: 'batch', texts: [input.text], voice, audio });
@@ -195,12 +195,12 @@ export async function openGoogleServer(
       }
       end();
     },
-    async streamingSynthesize(call: ServerDuplexStream<StreamAsked, unknown>) {
-      const asked: GoogleCall = { method: 'stream', texts: [] };
-      calls.push(asked);
+    async streamingSynthesize(call: ServerDuplexStream<StreamRequest, unknown>) {
+      const requests: GoogleCall = { method: 'stream', texts: [] };
+      calls.push(requests);
       const { leaving, end } = begin(call);
       try {
-        for await (const message of stream(call, asked)) {
+        for await (const message of stream(call, requests)) {
           if (!call.write(message)) await once(call, 'drain', leaving);
         }
         call.end();
@@ -237,7 +237,7 @@ export async function openGoogleServer(
   const lose = () => {
     for (const socket of sockets) socket.destroy();
   };
-  const door = createServer({ noDelay: true }, (socket) => {
+  const listener = createServer({ noDelay: true }, (socket) => {
     if (state.trouble.isDown) return void socket.destroy();
     sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
@@ -249,9 +249,9 @@ export async function openGoogleServer(
       socket.pipe(inner).pipe(socket);
     });
   });
-  await once(door.listen(0, '127.0.0.1'), 'listening');
+  await once(listener.listen(0, '127.0.0.1'), 'listening');
   const close = async () => {
-    door.close();
+    listener.close();
     lose();
     server.forceShutdown();
     rest.closeAllConnections();
@@ -259,17 +259,18 @@ export async function openGoogleServer(
     await tone.close();
   };
   onClose(close);
-  return { endpoint: `http://127.0.0.1:${(door.address() as AddressInfo).port}`, calls, keys, state, lose, close };
+  return { endpoint: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`, calls, keys, state, lose, close };
 }
 
 /** The inputs of a stream as they come; Google gives up where the next is long in coming. */
-async function* readInputs(call: ServerDuplexStream<StreamAsked, unknown>, idleMs: number) {
-  const inputs = call[Symbol.asyncIterator]() as AsyncIterator<StreamAsked>;
+async function* readInputs(call: ServerDuplexStream<StreamRequest, unknown>, idleMs: number) {
+  const inputs = call[Symbol.asyncIterator]() as AsyncIterator<StreamRequest>;
   for (;;) {
     const idle = new AbortController();
     const given = sleep(idleMs, undefined, { signal: idle.signal }).then(() => {
-      const told = 'Stream aborted due to long duration elapsed without input sent. Input must be sent continuously.';
-      throw new Refusal(told, code.ABORTED);
+      const idleMessage =
+        'Stream aborted due to long duration elapsed without input sent. Input must be sent continuously.';
+      throw new Refusal(idleMessage, code.ABORTED);
     });
     given.catch(() => undefined);
     const next = await Promise.race([inputs.next(), given]);

@@ -6,8 +6,8 @@ import { type GoogleOptions, openGoogle } from '../../src/engines/google/google.
 import { Failure } from '../../src/errors.ts';
 import { runEngine } from '../../src/speech/engine-run.ts';
 import { engineConformance } from '../conformance/engine.ts';
+import { googleVoice } from './google-rules.ts';
 import { type GoogleTrouble, openGoogleServer, wavHeader } from './google-server.ts';
-import { googleVoice } from './google-truths.ts';
 
 const options = (endpoint: string): GoogleOptions => ({
   credentials: '',
@@ -58,8 +58,8 @@ const refusalOf = async (promise: Promise<unknown>): Promise<Failure> => {
 describe('what it asks for', () => {
   test('is a stream of bare samples where the voice can', async () => {
     const { engine, calls } = await open();
-    const asked = { ...segment(engine, 'One two three.', charon), speakingRate: 1.25 };
-    await Array.fromAsync(engine.speak(asked, new AbortController().signal));
+    const requests = { ...segment(engine, 'One two three.', charon), speakingRate: 1.25 };
+    await Array.fromAsync(engine.speak(requests, new AbortController().signal));
     expect(calls).toMatchObject([
       {
         method: 'stream',
@@ -85,7 +85,7 @@ describe('what it asks for', () => {
     expect(calls).toEqual([]);
   });
 
-  test('has the languages that Google knows, and tells those that everybody does', async () => {
+  test('uses the language tags of Google, and reports canonical ones', async () => {
     const { engine, calls } = await open();
     const mandarin = engine.voices.find(({ voiceId }) => voiceId === 'cmn-CN-Chirp3-HD-Kore')!;
     expect(mandarin.languageCodes).toEqual(['zh-CN']);
@@ -175,7 +175,7 @@ describe('the sound', () => {
     expect(await hear(cut.engine, 'A.')).toEqual(await hear(engine, 'A.'));
   });
 
-  test('is at the rate that the WAV tells', async () => {
+  test('is at the rate in the WAV header', async () => {
     const { engine, state } = await open({ wavRateHz: 16_000 });
     expect((await listen(engine, 'One.', neural))[0]!.sampleRateHz).toBe(16_000);
     const sound = Buffer.alloc(8_000, 50);
@@ -203,7 +203,7 @@ describe('where Google fails', () => {
   });
   /** As gRPC says it of a call that it could not sign in. */
   const notSignedIn = (why: string): GoogleTrouble => ({
-    failures: { count: 1, code: code.UNKNOWN, told: `Getting metadata from plugin failed with error: ${why}` },
+    failures: { count: 1, code: code.UNKNOWN, logged: `Getting metadata from plugin failed with error: ${why}` },
   });
   const once = { bytes: 9_601, what: 'break', code: code.INTERNAL } as const;
   const odd = { messageBytes: 4_801, after: { bytes: 4_801, what: 'end' } as const };
@@ -257,7 +257,7 @@ describe('where Google fails', () => {
     expect(calls).toHaveLength(1);
   });
 
-  test('it is told at once who has left, whether it speaks, stalls or has yet to begin', async () => {
+  test('an abort cancels the call at once, whether it speaks, stalls or has yet to begin', async () => {
     const slow = { firstDelayMs: 60_000 };
     const stalled: GoogleTrouble = { after: { bytes: 9_601, what: 'stall' } };
     for (const [trouble, voiceId] of [

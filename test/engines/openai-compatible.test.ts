@@ -53,9 +53,9 @@ const refusalOf = (promise: Promise<unknown>): Promise<Failure> =>
 
 describe('what it asks', () => {
   test('is speech of that model and voice, as bare samples, with the key', async () => {
-    const { engine, asked } = await open();
+    const { engine, requests } = await open();
     await hear(engine);
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       {
         path: '/v1/audio/speech',
         authorization: 'Bearer sk-test',
@@ -97,9 +97,9 @@ describe('the sound', () => {
   });
 
   test('is asked for once', async () => {
-    const { engine, asked } = await open();
+    const { engine, requests } = await open();
     await hear(engine);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 });
 
@@ -139,18 +139,18 @@ describe('a server that fails', () => {
     ['with what calls itself a WAV', instead('audio/wav', `RIFF${'\x07'.repeat(9_000)}`), 'engine_error', undefined],
     ['with half a sample too much', instead('audio/pcm', Buffer.alloc(4_801, 0x11)), 'engine_error', undefined],
   ])('%s', async (_, trouble, reason, retryAfterSeconds) => {
-    const { engine, asked } = await open(trouble);
+    const { engine, requests } = await open(trouble);
     const failure = await refusalOf(hear(engine));
     expect([failure.reason, failure.facts.retryAfterSeconds]).toEqual([reason, retryAfterSeconds]);
     expect(failure.message).not.toMatch(/127\.0\.0\.1|secret/);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   test('once, and then speaks', async () => {
-    const { engine, asked } = await open({ failures: { count: 1, status: 500 } });
+    const { engine, requests } = await open({ failures: { count: 1, status: 500 } });
     expect(await refusalOf(hear(engine))).toMatchObject({ reason: 'engine_error', facts: { retryAfterSeconds: 0 } });
     expect((await hear(engine)).length).toBeGreaterThan(1_000);
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 
   test('and names the date when it is back', async () => {
@@ -164,16 +164,16 @@ describe('a server that fails', () => {
     ['that never begins', { isMute: true }],
     ['that stops in the middle', { stallAfterBytes: 8_000 }],
   ])('%s is left as soon as it is given up', async (_, trouble) => {
-    const { engine, asked, state } = await open(trouble);
+    const { engine, requests, state } = await open(trouble);
     const leaving = new AbortController();
     const speaking = refusalOf(Array.fromAsync(runEngine(engine, segment(engine), leaving.signal)));
-    await expect.poll(() => asked.length).toBe(1);
+    await expect.poll(() => requests.length).toBe(1);
     leaving.abort(new Failure('engine_timeout'));
     expect(await speaking).toBe(leaving.signal.reason);
     await expect.poll(() => state.left).toBe(1);
   });
 
-  test('that is not there keeps nobody from starting, and doctor says so', async () => {
+  test('that is unreachable does not stop the start, and doctor reports it', async () => {
     const { url, server } = await openOpenAiServer();
     server.closeAllConnections();
     server.close();
@@ -194,7 +194,7 @@ describe('a server that fails', () => {
     expect(await openAiCompatible.inspect(options(url) as never, '')).toEqual({ state: 'broken', message });
   });
 
-  test('is told when nobody listens any more', async () => {
+  test('has its request cancelled when the reader aborts', async () => {
     const { engine, state } = await open({ pieceBytes: 1000, pieceDelayMs: 20 });
     const leaving = new AbortController();
     const heard = refusalOf(

@@ -33,7 +33,7 @@ export async function openOpenAiServer(
   onClose: (close: () => Promise<void>) => void = onTestFinished,
 ) {
   const tone = openTone({ sampleRateHz: 24_000 });
-  const asked: { path: string; authorization: string | undefined; body: Record<string, unknown> }[] = [];
+  const requests: { path: string; authorization: string | undefined; body: Record<string, unknown> }[] = [];
   const state = {
     trouble: { voices: { voices: ['tone-low', { id: 'tone-high', name: 'High' }] }, ...trouble },
     left: 0,
@@ -67,7 +67,7 @@ export async function openOpenAiServer(
       return void response.writeHead(200).end(JSON.stringify(state.trouble.voices));
     }
     const body = (await readJson(request)) as { voice: string; input: string };
-    asked.push({ path: request.url!, authorization: request.headers.authorization, body: { ...body } });
+    requests.push({ path: request.url!, authorization: request.headers.authorization, body: { ...body } });
     const { failures, instead, wavRateHz, isMute } = state.trouble;
     if (isMute) return;
     if (failures && failures.count-- > 0) {
@@ -86,7 +86,7 @@ export async function openOpenAiServer(
     server.close();
     await tone.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, asked, state, server };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, requests, state, server };
 }
 
 async function soundOf(tone: ReturnType<typeof openTone>, { voice, input }: { voice: string; input: string }) {

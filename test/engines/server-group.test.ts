@@ -8,14 +8,14 @@ const never = new AbortController().signal;
 
 function openGroup(count: number) {
   const clock = { nowMs: 0 };
-  const asked: number[] = [];
+  const requests: number[] = [];
   const failing = new Map<number, Failure>();
   const holds = new Set<number>();
   const servers = Array.from(
     { length: count },
     (_, n): SpeechServer => ({
       async *speak() {
-        asked.push(n);
+        requests.push(n);
         const failure = failing.get(n);
         if (failure) throw failure;
         if (holds.has(n)) await new Promise(() => {});
@@ -26,24 +26,24 @@ function openGroup(count: number) {
   );
   const group = createServerGroup(servers, () => clock.nowMs);
   const say = () => Array.fromAsync(group.speak({ voice: 'v', text: 't' }, never));
-  return { clock, asked, failing, holds, group, say };
+  return { clock, requests, failing, holds, group, say };
 }
-const countOf = (asked: readonly number[]) => [0, 1, 2].map((n) => asked.filter((each) => each === n).length);
+const countOf = (requests: readonly number[]) => [0, 1, 2].map((n) => requests.filter((each) => each === n).length);
 
 test('requests go round, and to the one with the least to do', async () => {
-  const { asked, holds, say } = openGroup(3);
+  const { requests, holds, say } = openGroup(3);
   for (let i = 0; i < 30; i++) await say();
-  expect(countOf(asked)).toEqual([10, 10, 10]);
+  expect(countOf(requests)).toEqual([10, 10, 10]);
   holds.add(1);
   for (let i = 0; i < 3; i++) void say();
   await new Promise((resolve) => setImmediate(resolve));
-  asked.length = 0;
+  requests.length = 0;
   for (let i = 0; i < 10; i++) await say();
-  expect(asked).not.toContain(1);
+  expect(requests).not.toContain(1);
 });
 
 test('one that fails is left out, a longer while each time, and comes back', async () => {
-  const { clock, asked, failing, say } = openGroup(2);
+  const { clock, requests, failing, say } = openGroup(2);
   failing.set(0, new Failure('engine_unavailable', { retryAfterSeconds: 0 }));
   const ends = [];
   for (let i = 0; i < 20; i++) ends.push(await say().catch(() => 'failed'));
@@ -52,21 +52,21 @@ test('one that fails is left out, a longer while each time, and comes back', asy
   for (let i = 0; i < 20; i++) await say().catch(() => {});
   clock.nowMs = 2_000;
   for (let i = 0; i < 20; i++) await say();
-  expect(asked.filter((n) => n === 0).length).toBe(2);
+  expect(requests.filter((n) => n === 0).length).toBe(2);
   failing.clear();
   clock.nowMs = 3_000;
-  asked.length = 0;
+  requests.length = 0;
   for (let i = 0; i < 20; i++) await say();
-  expect(asked.filter((n) => n === 0).length).toBe(10);
+  expect(requests.filter((n) => n === 0).length).toBe(10);
 });
 
 test('where all are out, the one whose time comes first is tried; a text that is refused says nothing of a server', async () => {
-  const { asked, failing, say } = openGroup(2);
+  const { requests, failing, say } = openGroup(2);
   for (const n of [0, 1]) failing.set(n, new Failure('engine_unavailable', { retryAfterSeconds: 0 }));
   for (let i = 0; i < 6; i++) await expect(say()).rejects.toMatchObject({ reason: 'engine_unavailable' });
-  expect(asked.length).toBe(6);
+  expect(requests.length).toBe(6);
   const refusing = openGroup(2);
   for (const n of [0, 1]) refusing.failing.set(n, new Failure('engine_error'));
   for (let i = 0; i < 10; i++) await expect(refusing.say()).rejects.toMatchObject({ reason: 'engine_error' });
-  expect(countOf(refusing.asked).slice(0, 2)).toEqual([5, 5]);
+  expect(countOf(refusing.requests).slice(0, 2)).toEqual([5, 5]);
 });

@@ -80,11 +80,11 @@ describe('a folder is recognized as', () => {
   });
 
   test('Kokoro, whose speakers\u2019 names tell their languages', async () => {
-    const told = { sample_rate: '24000', n_speakers: '4', has_espeak: '1', style_dim: '2,1,3', version: '2' };
+    const facts = { sample_rate: '24000', n_speakers: '4', has_espeak: '1', style_dim: '2,1,3', version: '2' };
     const names = { speaker_names: 'af_bella,bm_george,zf_xiaobei,pf_dora', voice: 'en-us' };
     const folder = await makeFolder('kokoro', {
       ...espeak,
-      'model.onnx': header([i, f, f], { model_type: 'kokoro', ...told, ...names }),
+      'model.onnx': header([i, f, f], { model_type: 'kokoro', ...facts, ...names }),
       'voices.bin': new Uint8Array(4 * 2 * 3 * 4),
       'tokens.txt': phonemes,
       'lexicon-us-en.txt': 'a a\n',
@@ -110,10 +110,16 @@ describe('a folder is recognized as', () => {
   });
 
   test('Kitten', async () => {
-    const told = { model_type: 'kitten-tts', sample_rate: '24000', n_speakers: '2', has_espeak: '1', style_dim: '1,8' };
+    const facts = {
+      model_type: 'kitten-tts',
+      sample_rate: '24000',
+      n_speakers: '2',
+      has_espeak: '1',
+      style_dim: '1,8',
+    };
     const folder = await makeFolder('kitten', {
       ...espeak,
-      'model.fp16.onnx': header([i, f, f], { ...told, speaker_names: 'expr-voice-2-m,expr-voice-2-f' }),
+      'model.fp16.onnx': header([i, f, f], { ...facts, speaker_names: 'expr-voice-2-m,expr-voice-2-f' }),
       'voices.bin': new Uint8Array(4 * 8 * 2),
       'tokens.txt': phonemes,
     });
@@ -123,10 +129,10 @@ describe('a folder is recognized as', () => {
   });
 
   test('Matcha, with the vocoder beside it', async () => {
-    const told = { sample_rate: '22050', n_speakers: '1', use_eos_bos: '1', pad_id: '0', has_espeak: '1' };
+    const facts = { sample_rate: '22050', n_speakers: '1', use_eos_bos: '1', pad_id: '0', has_espeak: '1' };
     const folder = await makeFolder('matcha-icefall-en_US-ljspeech', {
       ...espeak,
-      'model-steps-3.onnx': header([i, i, f, f], { model_type: 'matcha-tts', voice: 'en-us', ...told }),
+      'model-steps-3.onnx': header([i, i, f, f], { model_type: 'matcha-tts', voice: 'en-us', ...facts }),
       'vocos-22khz-univ.onnx': header([f], { model_type: 'vocos' }),
       'tokens.txt': phonemes,
     });
@@ -181,7 +187,7 @@ describe('a folder is recognized as', () => {
   });
 });
 
-describe('a fault is told by its file:', () => {
+describe('a fault names its file:', () => {
   const vits = (metadata: Readonly<Record<string, string>>): Files => ({ 'model.onnx': writeTinyVits({ metadata }) });
 
   test.each<[name: string, files: Files, fault: RegExp]>([
@@ -226,12 +232,12 @@ describe('a fault is told by its file:', () => {
     const folder = await makeFolder('tiny', { 'model.onnx': writeTinyVits(), 'tokens.txt': tinyTokens, ...files });
     const { model, faults } = await readModel(folder);
     expect(model).toBeUndefined();
-    expect(faults.filter((told) => fault.test(told))).toHaveLength(1);
+    expect(faults.filter((facts) => fault.test(facts))).toHaveLength(1);
   });
 
   function kokoro() {
-    const told = { sample_rate: '24000', n_speakers: '1', has_espeak: '1', style_dim: '2,1,3' };
-    return header([i, f, f], { model_type: 'kokoro', ...told });
+    const facts = { sample_rate: '24000', n_speakers: '1', has_espeak: '1', style_dim: '2,1,3' };
+    return header([i, f, f], { model_type: 'kokoro', ...facts });
   }
 
   test('all of them at once', async () => {
@@ -256,7 +262,7 @@ describe('a fault is told by its file:', () => {
   });
 });
 
-test('a model of a gigabyte is told from a few of its pages', async () => {
+test('a model of a gigabyte is recognized from a few of its pages', async () => {
   const folder = await makeTinyVits(join(root, 'huge'));
   const path = join(folder, 'model.onnx');
   const whole = writeTinyVits();

@@ -45,20 +45,20 @@ describe('models of one\u2019s own', { timeout: 60_000 }, () => {
     onTestFinished(() => engine.close());
     return engine;
   };
-  const segment = (engine: Engine, text: string, asked: Partial<Segment> = {}): Segment => ({
+  const segment = (engine: Engine, text: string, options: Partial<Segment> = {}): Segment => ({
     voice: engine.voices[0]!,
     text,
     languageCode: 'en',
     speakingRate: 1,
     timings: false,
     urgent: true,
-    ...asked,
+    ...options,
   });
   const guards = createEngineGuards();
-  const speak = (engine: Engine, text: string, asked?: Partial<Segment>) =>
-    guards(engine).speak(segment(engine, text, asked), 'caller', signal);
-  const hear = async (engine: Engine, text: string, asked?: Partial<Segment>): Promise<Pcm> => {
-    const pieces = await Array.fromAsync(speak(engine, text, asked));
+  const speak = (engine: Engine, text: string, options?: Partial<Segment>) =>
+    guards(engine).speak(segment(engine, text, options), 'caller', signal);
+  const hear = async (engine: Engine, text: string, options?: Partial<Segment>): Promise<Pcm> => {
+    const pieces = await Array.fromAsync(speak(engine, text, options));
     const samples = pieces.map((piece) => piece.samples);
     return { samples: joinSamples(Int16Array, samples), sampleRateHz: pieces[0]?.sampleRateHz ?? 0 };
   };
@@ -69,7 +69,7 @@ describe('models of one\u2019s own', { timeout: 60_000 }, () => {
       (error: unknown) => error,
     );
 
-  test('speak with each of their speakers, in the order and by the names that are told', async () => {
+  test('speak with each of their speakers, in the configured order and by the configured names', async () => {
     const dataDir = await newDataDir();
     const choir = await makeTinyVits(join(dataDir, 'models/choir'), { speakers: 3, sampleRateHz: 22_050 });
     const speakers = [
@@ -90,7 +90,7 @@ describe('models of one\u2019s own', { timeout: 60_000 }, () => {
     }
   });
 
-  test('are measured once: what was heard is kept beside them until they are others', async () => {
+  test('are measured once: the result is stored beside them until they change', async () => {
     const dataDir = await newDataDir();
     const model = await makeTinyVits(join(dataDir, 'models/tiny'));
     const [voice] = (await open(dataDir)).voices;
@@ -139,7 +139,7 @@ describe('models of one\u2019s own', { timeout: 60_000 }, () => {
     expect(await others).toEqual([before, before]);
   });
 
-  test('that cannot be used are left out and told of, and the others speak', async () => {
+  test('that cannot be used are left out and reported, and the others speak', async () => {
     const dataDir = await newDataDir();
     await makeTinyVits(join(dataDir, 'models/tiny'));
     expect(await sherpaOnnx.inspect(settings, dataDir)).toEqual({ state: 'ready', message: '1 models, 1 voices' });

@@ -29,8 +29,8 @@ describe('the processes of models', { timeout: 60_000 }, () => {
   /** A pool whose processes can be got at. */
   function open({ stopMsMax, ...options }: Partial<ModelPoolOptions> & { stopMsMax?: number } = {}) {
     const started: ModelProcess[] = [];
-    const start: ModelPoolOptions['start'] = (asked) => {
-      const process = new ModelProcess({ ...asked, ...(stopMsMax !== undefined && { stopMsMax }) });
+    const start: ModelPoolOptions['start'] = (options) => {
+      const process = new ModelProcess({ ...options, ...(stopMsMax !== undefined && { stopMsMax }) });
       started.push(process);
       return process;
     };

@@ -13,7 +13,7 @@ const hzPerLoudness = 1_000;
 /** What is hummed after a reference whose samples, at full scale 1, have this mean size. */
 export const humHz = (loudness: number): number => hzPerLoudness * loudness;
 
-const graph = (asked: Omit<OnnxGraph, 'metadata'>): Uint8Array => writeOnnx({ ...asked, metadata: {} });
+const graph = (options: Omit<OnnxGraph, 'metadata'>): Uint8Array => writeOnnx({ ...options, metadata: {} });
 
 /** A number a letter, as an embedding. */
 const textConditioner = () =>

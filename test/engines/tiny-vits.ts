@@ -34,12 +34,12 @@ const piperMetadata = {
   use_eos_bos: '',
 };
 
-export function writeTinyVits(asked: TinyVits = {}): Uint8Array {
-  const { isPiper = false, sampleRateHz = 16_000, speakers = 1, metadata = {} } = asked;
+export function writeTinyVits(options: TinyVits = {}): Uint8Array {
+  const { isPiper = false, sampleRateHz = 16_000, speakers = 1, metadata = {} } = options;
   const characters = [...(isPiper ? piperCharacters : tinyCharacters)];
   const size = [characters.length];
   const isOne = speakers === 1;
-  const told = {
+  const modelMetadata = {
     model_type: 'vits',
     sample_rate: String(sampleRateHz),
     n_speakers: String(speakers),
@@ -108,7 +108,7 @@ export function writeTinyVits(asked: TinyVits = {}): Uint8Array {
       node('Sin', ['phase'], ['wave']),
       node('Mul', ['wave', 'loudnessFlat'], ['y']),
     ],
-    metadata: Object.fromEntries(Object.entries(told).filter(([, value]) => value !== '')),
+    metadata: Object.fromEntries(Object.entries(modelMetadata).filter(([, value]) => value !== '')),
   });
 }
 
@@ -118,9 +118,9 @@ const toTokens = (characters: string): string =>
 export const tinyTokens = toTokens(tinyCharacters);
 
 /** The model as a folder. */
-export async function makeTinyVits(folder: string, asked?: TinyVits): Promise<string> {
+export async function makeTinyVits(folder: string, options?: TinyVits): Promise<string> {
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, 'model.onnx'), writeTinyVits(asked));
-  await writeFile(join(folder, 'tokens.txt'), asked?.isPiper ? toTokens(piperCharacters) : tinyTokens);
+  await writeFile(join(folder, 'model.onnx'), writeTinyVits(options));
+  await writeFile(join(folder, 'tokens.txt'), options?.isPiper ? toTokens(piperCharacters) : tinyTokens);
   return folder;
 }

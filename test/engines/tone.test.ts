@@ -42,7 +42,7 @@ function speak({ tone, guard }: GuardedTone, signal = new AbortController().sign
   return guard.speak(segment, 'caller', signal);
 }
 
-async function heardOf(...asked: Parameters<typeof speak>) {
+async function receivedOf(...asked: Parameters<typeof speak>) {
   const heard: string[] = [];
   try {
     for await (const { words } of speak(...asked)) heard.push(...words!.map(({ from, to }) => `${from}-${to}`));
@@ -55,31 +55,31 @@ async function heardOf(...asked: Parameters<typeof speak>) {
 test('counts what it does', async () => {
   const opened = openGuarded();
   const { tone } = opened;
-  expect(await heardOf(opened)).toEqual(['0-3', '4-7', '8-13']);
+  expect(await receivedOf(opened)).toEqual(['0-3', '4-7', '8-13']);
   for await (const _ of speak(opened)) break;
   expect(tone.counts).toEqual(counted({ begun: 2, finished: 1, aborted: 1, pieces: 4 }));
   expect(tone.segments.map(({ text }) => text)).toEqual(['One two three.', 'One two three.']);
 });
 
-test('fails when told to: from a segment on, after pieces, with an error of choice', async () => {
+test('fails as configured: from a segment on, after pieces, with an error of choice', async () => {
   const opened = openGuarded({ trouble: { failsAfterSegments: 1 } });
   const { tone } = opened;
-  expect([await heardOf(opened), await heardOf(opened)]).toEqual([['0-3', '4-7', '8-13'], ['Failure']]);
+  expect([await receivedOf(opened), await receivedOf(opened)]).toEqual([['0-3', '4-7', '8-13'], ['Failure']]);
   tone.trouble = { failsAfterPieces: 2, failure: new RangeError('of choice') };
-  expect(await heardOf(opened)).toEqual(['0-3', '4-7', 'RangeError']);
+  expect(await receivedOf(opened)).toEqual(['0-3', '4-7', 'RangeError']);
   tone.trouble = {};
-  expect(await heardOf(opened)).toEqual(['0-3', '4-7', '8-13']);
+  expect(await receivedOf(opened)).toEqual(['0-3', '4-7', '8-13']);
   expect(tone.counts).toEqual(counted({ begun: 4, finished: 2, failed: 2, pieces: 8 }));
 });
 
-test('hangs or is slow when told to, until it is aborted or closed', async () => {
+test('hangs or is slow as configured, until it is aborted or closed', async () => {
   const opened = openGuarded({ trouble: { hangsAfterPieces: 1 } });
   const { tone } = opened;
   const caller = new AbortController();
-  const hanging = [heardOf(opened, caller.signal), heardOf(opened)];
+  const hanging = [receivedOf(opened, caller.signal), receivedOf(opened)];
   await expect.poll(() => tone.counts.pieces).toBe(2);
   tone.trouble = { pieceDelayMs: 5 };
-  expect(await heardOf(opened)).toEqual(['0-3', '4-7', '8-13']);
+  expect(await receivedOf(opened)).toEqual(['0-3', '4-7', '8-13']);
   expect(tone.counts).toMatchObject({ running: 2, finished: 1 });
   caller.abort('left');
   expect(await hanging[0]).toEqual(['0-3', 'left']);

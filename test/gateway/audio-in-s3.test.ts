@@ -16,33 +16,33 @@ describe.skipIf(!hasS3)('with S3', () => {
   });
   afterAll(() => server.client.destroy());
 
-  const open = async ({ links = false, keepMs = 3_600_000 } = {}) => {
+  const open = async ({ links = false, retentionMs = 3_600_000 } = {}) => {
     const proxy = await openFaultProxy(server.endpoint);
     const patience = { attemptMs: 500, callMs: 1_200, checkMs: 500, uploadAttemptMs: 500, uploadMs: 1_200 };
     const bucket = await server.openBucket(proxy.endpoint, patience);
     const clips = new S3Clips({ bucket, prefix: '' });
     const linkTo: LinkTo | undefined = links ? createSignedLinks({ bucket, prefix: '' }) : undefined;
-    const door = await openTestGateway({ keepMs, store: { clips, ...(linkTo && { linkTo }) } });
+    const gateway = await openTestGateway({ retentionMs, store: { clips, ...(linkTo && { linkTo }) } });
     const always = (fault: Fault | undefined) => {
       proxy.faultOf = () => fault;
     };
     const speak = async (body: object = {}) => {
-      const answer = await door.speak({ text: 'Hello there, world.', ...body });
+      const answer = await gateway.speak({ text: 'Hello there, world.', ...body });
       const { audio_url = '' } = (await answer.clone().json()) as { audio_url?: string };
-      return { answer, url: door.here(audio_url), path: new URL(audio_url).pathname };
+      return { answer, url: gateway.here(audio_url), path: new URL(audio_url).pathname };
     };
-    return { door, always, speak };
+    return { gateway, always, speak };
   };
 
   test.each([false, true])(
     'links lead to the store: %j; the file is the same, whole, in part and unchanged',
     async (links) => {
-      const { door, speak } = await open({ links });
+      const { gateway, speak } = await open({ links });
       const { answer, url, path } = await speak();
       const id = answer.headers.get('X-Audio-Id')!;
       expect(path).toBe(`/audio/${id}.wav`);
       const whole = await bytesOf(await fetch(url));
-      const spoken = await door.speak({ text: 'Hello there, world.', return_format: 'buffer' });
+      const spoken = await gateway.speak({ text: 'Hello there, world.', return_format: 'buffer' });
       expect([spoken.headers.get('X-Cache'), whole.equals(await bytesOf(spoken))]).toEqual(['HIT', true]);
 
       const got = await fetch(url, { redirect: 'manual' });
@@ -54,8 +54,8 @@ describe.skipIf(!hasS3)('with S3', () => {
         expect(new URL(got.headers.get('Location')!).pathname).toContain(id);
       }
       const head = await fetch(url, { method: 'HEAD', redirect: 'manual' });
-      const told = ['Content-Length', 'Content-Type', 'ETag'].map((name) => head.headers.get(name));
-      expect([head.status, ...told]).toEqual([200, String(whole.length), 'audio/wav', `"${id}"`]);
+      const headers = ['Content-Length', 'Content-Type', 'ETag'].map((name) => head.headers.get(name));
+      expect([head.status, ...headers]).toEqual([200, String(whole.length), 'audio/wav', `"${id}"`]);
       const part = await fetch(url, { headers: { Range: 'bytes=50-99' } });
       expect([part.status, part.headers.get('Content-Range')]).toEqual([206, `bytes 50-99/${whole.length}`]);
       expect(whole.subarray(50, 100).equals(await bytesOf(part))).toBe(true);
@@ -64,14 +64,14 @@ describe.skipIf(!hasS3)('with S3', () => {
       for (const tag of [`"${id}"`, (await fetch(url)).headers.get('ETag')!]) {
         expect((await fetch(url, { headers: { 'If-None-Match': tag } })).status).toBe(304);
       }
-      expect((await door.ask(`/api/audio/${id}`, { method: 'DELETE' })).status).toBe(204);
+      expect((await gateway.send(`/api/audio/${id}`, { method: 'DELETE' })).status).toBe(204);
       expect(await errorOf(await fetch(url))).toEqual([410, 'audio_expired']);
       if (links) expect((await fetch(got.headers.get('Location')!)).status).toBe(404);
     },
   );
 
-  test('a link has its day: then it is gone, and so is the one that leads to the store', async () => {
-    const { speak } = await open({ links: true, keepMs: 1_000 });
+  test('a link expires together with its redirect to the store', async () => {
+    const { speak } = await open({ links: true, retentionMs: 1_000 });
     const { url } = await speak();
     const { headers } = await fetch(url, { redirect: 'manual' });
     await expect.poll(async () => (await fetch(url)).status, { timeout: 10_000 }).toBe(410);
@@ -81,13 +81,13 @@ describe.skipIf(!hasS3)('with S3', () => {
   test.each<Fault>([{ kind: 'reset' }, { kind: 'freeze' }, { kind: 'answer', status: 503, code: 'SlowDown' }])(
     'while the store is away, by $kind, what needs it is refused, the rest goes on, and all does when it is back',
     async (fault) => {
-      const { door, always, speak } = await open();
+      const { gateway, always, speak } = await open();
       const { url } = await speak();
       always(fault);
       const [kept, fetched, streamed] = await Promise.all([
-        door.speak({ text: 'Another text.' }),
+        gateway.speak({ text: 'Another text.' }),
         fetch(url),
-        door.speak({ method: 'streaming', text_chunks: ['Not kept.'], text: undefined, return_format: 'buffer' }),
+        gateway.speak({ method: 'streaming', text_chunks: ['Not kept.'], text: undefined, return_format: 'buffer' }),
       ]);
       expect(await errorOf(kept)).toEqual([503, 'storage_unavailable']);
       expect(await errorOf(fetched)).toEqual([503, 'storage_unavailable']);
@@ -99,10 +99,10 @@ describe.skipIf(!hasS3)('with S3', () => {
     },
   );
 
-  test('a full store is told as such', async () => {
-    const { door, always } = await open();
+  test('a full store is reported as storage_full', async () => {
+    const { gateway, always } = await open();
     always({ kind: 'answer', status: 403, code: 'QuotaExceeded' });
-    expect(await errorOf(await door.speak({ text: 'No room.' }))).toEqual([507, 'storage_full']);
+    expect(await errorOf(await gateway.speak({ text: 'No room.' }))).toEqual([507, 'storage_full']);
   });
 
   test('a file that breaks in the middle is a broken transfer, never a short file', async () => {

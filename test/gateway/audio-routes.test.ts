@@ -5,15 +5,15 @@ import { badKeys } from '../conformance/clip-store.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 import { connectRaw, toAnswer } from './raw-http.ts';
 
-const door = await openTestGateway({}, afterAll);
-const made = await door.speak({ text: 'Hello there, world.' });
-const url = door.here(((await made.json()) as { audio_url: string }).audio_url);
+const gateway = await openTestGateway({}, afterAll);
+const made = await gateway.speak({ text: 'Hello there, world.' });
+const url = gateway.here(((await made.json()) as { audio_url: string }).audio_url);
 const whole = await bytesOf(await fetch(url));
 const etag = `"${made.headers.get('X-Audio-Id')}"`;
 const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 
 describe('a file', () => {
-  test('comes whole, with all that a cache needs', async () => {
+  test('is sent complete, with the headers that a cache needs', async () => {
     const answer = await fetch(url);
     const headers = Object.fromEntries(answer.headers);
     expect([answer.status, headers]).toMatchObject([
@@ -98,19 +98,19 @@ describe('a file', () => {
 });
 
 describe('an address', () => {
-  test('with the wrong extension, or none, leads nowhere', async () => {
+  test('with the wrong extension, or none, is not found', async () => {
     for (const other of ['mp3', 'pcm', 'WAV', 'wave', 'wav.wav', 'txt', '']) {
       expect(await errorOf(await fetch(url.replace(/wav$/, other))), other).toEqual([404, 'not_found']);
     }
     expect(await errorOf(await fetch(url.replace(/\.wav$/, '')))).toEqual([404, 'not_found']);
   });
 
-  test('of what never was is not found, of what has expired is gone, and neither is kept by a cache', async () => {
+  test('of an unknown clip is 404, of an expired one 410, and neither is cacheable', async () => {
     const never = await fetch(url.replace(/aud_\w+/, createId('aud', 128)));
     expect(never.headers.get('Cache-Control')).toBe('no-store');
     expect(await errorOf(never)).toEqual([404, 'not_found']);
 
-    const brief = await openTestGateway({ keepMs: 1 });
+    const brief = await openTestGateway({ retentionMs: 1 });
     const link = (await (await brief.speak({ text: 'Gone.' })).json()) as { audio_url: string };
     const gone = await fetch(brief.here(link.audio_url));
     expect(gone.headers.get('Cache-Control')).toBe('no-store');
@@ -119,10 +119,10 @@ describe('an address', () => {
   });
 
   test('of a clip whose file is lost is not found', async () => {
-    const answer = await door.speak({ text: 'Lost.' });
-    await door.clips.remove(answer.headers.get('X-Audio-Id')!);
+    const answer = await gateway.speak({ text: 'Lost.' });
+    await gateway.clips.remove(answer.headers.get('X-Audio-Id')!);
     const { audio_url } = (await answer.json()) as { audio_url: string };
-    expect(await errorOf(await fetch(door.here(audio_url)))).toEqual([404, 'not_found']);
+    expect(await errorOf(await fetch(gateway.here(audio_url)))).toEqual([404, 'not_found']);
   });
 
   test.each([
@@ -139,7 +139,7 @@ describe('an address', () => {
   ])('such as %j opens no file', async (path) => {
     for (const address of [path, `${path}.wav`, encodeURIComponent(path), `${encodeURIComponent(path)}.wav`]) {
       const line = address.replace(/[^!-~]/g, (char) => encodeURIComponent(char));
-      const raw = connectRaw(door);
+      const raw = connectRaw(gateway);
       await raw.send(`GET /audio/${line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
       expect(toAnswer(await raw.end()).status, line).toBe(404);
     }
@@ -148,8 +148,8 @@ describe('an address', () => {
 
 test('a reader who stops in the middle leaves no file open', async () => {
   let open = 0;
-  const original = door.clips.open.bind(door.clips);
-  door.clips.open = async (key, range) => {
+  const original = gateway.clips.open.bind(gateway.clips);
+  gateway.clips.open = async (key, range) => {
     const clip = await original(key, range);
     if (clip) {
       open++;
@@ -157,9 +157,9 @@ test('a reader who stops in the middle leaves no file open', async () => {
     }
     return clip;
   };
-  const long = await door.speak({ text: 'word '.repeat(200), sample_rate: 48000 });
+  const long = await gateway.speak({ text: 'word '.repeat(200), sample_rate: 48000 });
   const { audio_url } = (await long.json()) as { audio_url: string };
-  const raws = Array.from({ length: 20 }, () => connectRaw(door));
+  const raws = Array.from({ length: 20 }, () => connectRaw(gateway));
   for (const raw of raws) {
     raw.socket.pause();
     await raw.send(`GET ${new URL(audio_url).pathname} HTTP/1.1\r\nHost: a\r\n\r\n`);

@@ -36,11 +36,11 @@ test.skipIf(!isInstalled('chromium'))('EventSource receives a stream through a t
   });
   await once(site.listen(0, '127.0.0.1'), 'listening');
   const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
-  const door = await openTestGateway({ settings: { allowedOrigins: [origin] } });
+  const gateway = await openTestGateway({ settings: { allowedOrigins: [origin] } });
 
   const body = { voice_id: 'tone-low', text_chunks: ['Hello there.', 'This is for a browser.', 'Goodbye.'] };
-  const bytes = await bytesOf(await door.speak({ ...body, method: 'streaming' }));
-  const ticket = await door.ask('/api/audio/speech/sse/tickets', { body });
+  const bytes = await bytesOf(await gateway.speak({ ...body, method: 'streaming' }));
+  const ticket = await gateway.send('/api/audio/speech/sse/tickets', { body });
   const { sse_url } = (await ticket.json()) as { sse_url: string };
 
   const profile = mkdtempSync(join(tmpdir(), 'sonant-browser-'));
@@ -51,7 +51,7 @@ test.skipIf(!isInstalled('chromium'))('EventSource receives a stream through a t
     '--disable-dev-shm-usage',
     `--user-data-dir=${profile}`,
   ];
-  const browser = spawn('chromium', [...flags, `${origin}/#${door.here(sse_url)}`], { stdio: 'ignore' });
+  const browser = spawn('chromium', [...flags, `${origin}/#${gateway.here(sse_url)}`], { stdio: 'ignore' });
   const gone = once(browser, 'exit');
   onTestFinished(async () => {
     browser.kill('SIGKILL');

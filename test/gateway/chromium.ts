@@ -57,8 +57,8 @@ export async function openPage(
   const send = (method: string, params: Json = {}) => call(method, params, String(sessionId));
 
   const run = async <T>(expression: string): Promise<T> => {
-    const asked = { expression, awaitPromise: true, returnByValue: true };
-    const { result, exceptionDetails } = await send('Runtime.evaluate', asked);
+    const request = { expression, awaitPromise: true, returnByValue: true };
+    const { result, exceptionDetails } = await send('Runtime.evaluate', request);
     if (exceptionDetails) throw new Error(JSON.stringify(exceptionDetails));
     return (result as { value: T }).value;
   };

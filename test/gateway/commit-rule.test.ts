@@ -10,46 +10,46 @@ const errorOf = async (answer: Response) => [answer.status, ((await answer.json(
 describe('the commit rule', () => {
   const chunks = { text_chunks: ['one two three.', 'four five six.', 'seven eight nine.'], method: 'streaming' };
 
-  test('what fails before the first sound has a status of its own, everywhere', async () => {
-    const door = await openTestGateway({ trouble: { failsAfterSegments: 0 } });
+  test('a failure before the first sound has its own status over every transport', async () => {
+    const gateway = await openTestGateway({ trouble: { failsAfterSegments: 0 } });
     const bodies = [{ text: 'Hello.' }, { text: 'Hello.', return_format: 'buffer' }, chunks];
-    for (const body of bodies) expect(await errorOf(await door.speak(body))).toEqual([502, 'engine_error']);
-    const events = await door.ask('/api/audio/speech/sse', { body: { voice_id: 'tone-low', text: 'Hello.' } });
+    for (const body of bodies) expect(await errorOf(await gateway.speak(body))).toEqual([502, 'engine_error']);
+    const events = await gateway.send('/api/audio/speech/sse', { body: { voice_id: 'tone-low', text: 'Hello.' } });
     expect(await errorOf(events)).toEqual([502, 'engine_error']);
   });
 
-  test('what fails later breaks the transfer', async () => {
-    const door = await openTestGateway({ trouble: { failsAfterSegments: 2 } });
-    const answer = await door.speak(chunks);
+  test('a later failure breaks the transfer', async () => {
+    const gateway = await openTestGateway({ trouble: { failsAfterSegments: 2 } });
+    const answer = await gateway.speak(chunks);
     expect(answer.status).toBe(200);
     await expect(answer.arrayBuffer()).rejects.toThrow();
     await sleep(20);
-    expect(door.requests).toMatchObject([{ isWhole: false, failure: undefined }]);
-    expect(door.calls).toMatchObject([{ status: 'INTERNAL', failure: { reason: 'engine_error' } }]);
-    door.tone.trouble.failsAfterSegments = door.tone.counts.begun + 2;
+    expect(gateway.requests).toMatchObject([{ isWhole: false, failure: undefined }]);
+    expect(gateway.calls).toMatchObject([{ status: 'INTERNAL', failure: { reason: 'engine_error' } }]);
+    gateway.tone.trouble.failsAfterSegments = gateway.tone.counts.begun + 2;
 
-    const raw = connectRaw(door);
-    await raw.send(toRequest(door, '/api/audio/speech', { voice_id: 'tone-low', ...chunks }));
+    const raw = connectRaw(gateway);
+    await raw.send(toRequest(gateway, '/api/audio/speech', { voice_id: 'tone-low', ...chunks }));
     const all = await raw.end();
     expect(all.subarray(0, 12).toString()).toBe('HTTP/1.1 200');
     expect(all.subarray(-7).toString()).not.toBe('\r\n0\r\n\r\n');
   });
 
   test('a clip that goes missing while it is sent does not end cleanly either', async () => {
-    const door = await openTestGateway();
+    const gateway = await openTestGateway();
     const body = { text: 'word '.repeat(50), return_format: 'buffer' };
-    await (await door.speak(body)).arrayBuffer();
-    const open = door.clips.open.bind(door.clips);
-    door.clips.open = async (key, range) => {
+    await (await gateway.speak(body)).arrayBuffer();
+    const open = gateway.clips.open.bind(gateway.clips);
+    gateway.clips.open = async (key, range) => {
       const clip = await open(key, range);
       clip?.body.once('data', () => clip.body.destroy(new Error('the disk is gone')));
       return clip;
     };
-    const answer = await door.speak(body);
+    const answer = await gateway.speak(body);
     expect([answer.status, answer.headers.get('X-Cache')]).toEqual([200, 'HIT']);
     await expect(answer.arrayBuffer()).rejects.toThrow();
     await sleep(20);
-    expect(door.requests.at(-1)).toMatchObject({
+    expect(gateway.requests.at(-1)).toMatchObject({
       isWhole: false,
       failure: { reason: 'internal_error', cause: { message: 'the disk is gone' } },
     });
@@ -62,20 +62,20 @@ describe('a client that leaves', () => {
     ['sound', { text: 'one two three four five six seven eight nine ten', return_format: 'buffer' }],
     ['a stream', { text_chunks: ['one two three four five six seven eight nine ten'], method: 'streaming' }],
   ])('while waiting for %s ends the synthesis and frees the slot', async (_, body) => {
-    const door = await openTestGateway({ trouble: { hangsAfterPieces: 2 } });
-    const raw = connectRaw(door);
-    await raw.send(toRequest(door, '/api/audio/speech', { voice_id: 'tone-low', ...body }));
-    while (door.tone.counts.pieces < 2) await sleep(2);
+    const gateway = await openTestGateway({ trouble: { hangsAfterPieces: 2 } });
+    const raw = connectRaw(gateway);
+    await raw.send(toRequest(gateway, '/api/audio/speech', { voice_id: 'tone-low', ...body }));
+    while (gateway.tone.counts.pieces < 2) await sleep(2);
     raw.socket.destroy();
-    while (door.tone.counts.running > 0 || door.slots.speaking > 0) await sleep(2);
+    while (gateway.tone.counts.running > 0 || gateway.slots.speaking > 0) await sleep(2);
     await sleep(10);
-    expect(door.tone.counts).toMatchObject({ running: 0, finished: 0 });
-    expect(door.calls).toMatchObject([{ status: 'CANCELLED', failure: undefined }]);
-    expect(door.requests).toMatchObject([{ isWhole: false, failure: undefined }]);
+    expect(gateway.tone.counts).toMatchObject({ running: 0, finished: 0 });
+    expect(gateway.calls).toMatchObject([{ status: 'CANCELLED', failure: undefined }]);
+    expect(gateway.requests).toMatchObject([{ isWhole: false, failure: undefined }]);
   });
 
-  test('at any moment, two hundred times, leaves no slot taken', async () => {
-    const door = await openTestGateway({ trouble: { pieceDelayMs: 3 }, speakingMax: 16 });
+  test('at a random moment, two hundred times, leaves no slot taken', async () => {
+    const gateway = await openTestGateway({ trouble: { pieceDelayMs: 3 }, speakingMax: 16 });
     const chunks = ['one two three four', 'five six seven eight'];
     const bodies = [
       { text: chunks.join(' ') },
@@ -84,38 +84,38 @@ describe('a client that leaves', () => {
     ];
     let left = 0;
     const leave = async (i: number) => {
-      const raw = connectRaw(door);
-      await raw.send(toRequest(door, '/api/audio/speech', { voice_id: 'tone-low', ...bodies[i % 3] }));
+      const raw = connectRaw(gateway);
+      await raw.send(toRequest(gateway, '/api/audio/speech', { voice_id: 'tone-low', ...bodies[i % 3] }));
       if (i % 4 === 0) await raw.head();
       else await sleep((i * 7) % 90);
       raw.socket.destroy();
       left++;
     };
     for (let from = 0; from < 200; from += 40) await Promise.all(Array.from({ length: 40 }, (_, i) => leave(from + i)));
-    while (door.slots.speaking > 0 || door.tone.counts.running > 0) await sleep(5);
-    expect([left, door.slots.waiting, door.faults]).toEqual([200, 0, []]);
-    expect(door.calls.filter(({ status }) => !['OK', 'CANCELLED'].includes(status))).toEqual([]);
-    const answer = await door.speak({ text: 'Still here.' });
+    while (gateway.slots.speaking > 0 || gateway.tone.counts.running > 0) await sleep(5);
+    expect([left, gateway.slots.waiting, gateway.faults]).toEqual([200, 0, []]);
+    expect(gateway.calls.filter(({ status }) => !['OK', 'CANCELLED'].includes(status))).toEqual([]);
+    const answer = await gateway.speak({ text: 'Still here.' });
     expect(answer.status).toBe(200);
     await answer.arrayBuffer();
   });
 });
 
 test('a reader that does not read stops the engine', async () => {
-  const door = await openTestGateway();
-  const raw = connectRaw(door);
+  const gateway = await openTestGateway();
+  const raw = connectRaw(gateway);
   raw.socket.pause();
   const chunks = Array(60).fill('some words to say again and again '.repeat(20));
   await raw.send(
-    toRequest(door, '/api/audio/speech', { voice_id: 'tone-low', text_chunks: chunks, method: 'streaming' }),
+    toRequest(gateway, '/api/audio/speech', { voice_id: 'tone-low', text_chunks: chunks, method: 'streaming' }),
   );
   let made = -1;
-  while (door.tone.counts.pieces > made || made <= 0) {
-    made = door.tone.counts.pieces;
+  while (gateway.tone.counts.pieces > made || made <= 0) {
+    made = gateway.tone.counts.pieces;
     await sleep(150);
   }
-  expect(door.tone.counts.running).toBeGreaterThan(0);
+  expect(gateway.tone.counts.running).toBeGreaterThan(0);
   expect(made).toBeLessThan(60 * 140);
   raw.socket.destroy();
-  while (door.slots.speaking > 0) await sleep(5);
+  while (gateway.slots.speaking > 0) await sleep(5);
 });

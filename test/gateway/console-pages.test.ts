@@ -64,7 +64,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await untilText('.lead', 'Reads the news.');
     await click('.endings button');
     await untilText('h1', 'switched off');
-    expect((await service.ask('GET', '/api/voices/reader')).body).toMatchObject({ status: 'disabled' });
+    expect((await service.send('GET', '/api/voices/reader')).body).toMatchObject({ status: 'disabled' });
     await click('.endings .danger');
     await page.until(find('dialog[open]'));
     expect(await findings()).toEqual([]);
@@ -77,7 +77,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await untilText('h1', 'Voices');
     await untilText('#status', 'Our reader is deleted.');
     expect(await page.run('document.activeElement.id')).toBe('main');
-    expect((await service.ask('GET', '/api/voices/reader')).status).toBe(404);
+    expect((await service.send('GET', '/api/voices/reader')).status).toBe(404);
 
     // A voice of an engine cannot be deleted, but changes to it can be discarded.
     await go('#/voices/nora', 'Nora');
@@ -87,7 +87,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await click('.endings .danger');
     await click('dialog [value=yes]');
     await page.until(`location.hash === '#/voices'`);
-    expect((await service.ask('GET', '/api/voices/nora')).body.name).toBe('Nora');
+    expect((await service.send('GET', '/api/voices/nora')).body.name).toBe('Nora');
   });
 
   test('a double click on Speak starts one stream', async () => {
@@ -138,7 +138,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await inspect('voice');
 
     const voiceId = (await page.run<string>('location.hash')).split('/')[2]!;
-    const { body: voice } = await service.ask('GET', `/api/voices/${voiceId}`);
+    const { body: voice } = await service.send('GET', `/api/voices/${voiceId}`);
     expect(voice).toMatchObject({ kind: 'cloned', status: 'ready', consent: { speaker_name: 'Ada Lovelace' } });
     const spoken = await service.speak({ voice_id: voiceId, text: 'Here I am.', return_format: 'buffer' });
     expect([spoken.status, spoken.bytes.length > 20_000]).toEqual([200, true]);
@@ -154,7 +154,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
 
   test('a key is created, shown once, used, replaced and revoked', async () => {
     const { page, inspect, find, click, typeText, textOf, untilText, go } = consolePage;
-    for (const name of ['evening radio', 'newsletter']) await service.ask('POST', keysUrl, { name });
+    for (const name of ['evening radio', 'newsletter']) await service.send('POST', keysUrl, { name });
     await go('#/keys', 'Keys');
     await click('.page-head button');
     await page.press(...'laptop');
@@ -204,7 +204,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
   const dayBefore = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
   /** Inserts usage of a month, lower on two days of each week. */
   const insertUsage = async () => {
-    const { body: key } = await service.ask('GET', `${keysUrl}/self`);
+    const { body: key } = await service.send('GET', `${keysUrl}/self`);
     const rows = Array.from({ length: 30 }, (_, days) => {
       const characters = Math.round(days % 7 < 5 ? 9_000 + 4_000 * Math.sin(days) : 1_500 + 40 * days);
       const spoken = { keyId: key.id, day: dayBefore(days), requests: 1 + (characters >> 9), characters };
@@ -218,7 +218,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     const { page, inspect, find, click, textOf, go } = consolePage;
     await insertUsage();
     const today = new Date().toISOString().slice(0, 10);
-    const { body: usage } = await service.ask('GET', `/api/usage?from=${dayBefore(29)}&group_by=day`);
+    const { body: usage } = await service.send('GET', `/api/usage?from=${dayBefore(29)}&group_by=day`);
     await go('#/usage', 'Usage');
     await page.until(`document.querySelectorAll('.day').length === 60`);
     await inspect('usage');
@@ -240,7 +240,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
 
   test('missing scopes, missing cloning engines and an unreachable service are reported', async () => {
     const { page, findings, untilText, go, useKey } = consolePage;
-    const { body: narrow } = await service.ask('POST', keysUrl, { name: 'narrow', scopes: ['voices:read'] });
+    const { body: narrow } = await service.send('POST', keysUrl, { name: 'narrow', scopes: ['voices:read'] });
     await useKey(narrow.key);
     await go('#/keys', 'Keys');
     await untilText('.missing-scope', 'It lacks the scope keys:write');

@@ -84,14 +84,14 @@ async function takeAll(page: Page, url: string, key: string): Promise<void> {
 }
 
 const dataDir = mkdtempSync(join(tmpdir(), 'sonant-pictures-'));
-const doors = {
+const addresses = {
   SONANT_HTTP_ADDR: '127.0.0.1:0',
   SONANT_GRPC_ADDR: '127.0.0.1:0',
   SONANT_DATA_DIR: dataDir,
   SONANT_LOG_LEVEL: 'error',
 };
 const service = spawn(process.execPath, [join(root, 'src/main.ts'), 'serve'], {
-  env: { ...process.env, ...doors },
+  env: { ...process.env, ...addresses },
   stdio: ['ignore', 'pipe', 'inherit'],
 });
 const gone = once(service, 'exit');

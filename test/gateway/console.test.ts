@@ -44,7 +44,7 @@ const wordsIn = (events: Buffer) =>
   );
 
 describe.skipIf(!isInstalled('chromium'))('the console', () => {
-  let door: Awaited<ReturnType<typeof openTestGateway>>;
+  let gateway: Awaited<ReturnType<typeof openTestGateway>>;
   let page: Page;
   const closes: (() => Promise<void>)[] = [];
 
@@ -73,11 +73,11 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     for (const type of ['mousePressed', 'mouseReleased'])
       await page.send('Input.dispatchMouseEvent', { type, ...at, button: 'left', clickCount: 1 });
   };
-  const openConsole = (url = door.url) => page.goTo(`${url}/console`);
-  const openSpeakPage = async (url = door.url) => {
+  const openConsole = (url = gateway.url) => page.goTo(`${url}/console`);
+  const openSpeakPage = async (url = gateway.url) => {
     await openConsole(url);
     await page.run(`localStorage.setItem('sonant-voice', 'tone-low');
-      sessionStorage.setItem('sonant-key', '${door.key}')`);
+      sessionStorage.setItem('sonant-key', '${gateway.key}')`);
     await openConsole(url);
     await page.until(`document.querySelector('#text')`);
   };
@@ -100,7 +100,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
   };
 
   beforeAll(async () => {
-    door = await openTestGateway({ isLimited: false }, (close) => closes.push(close));
+    gateway = await openTestGateway({ isLimited: false }, (close) => closes.push(close));
     page = await openPage((close) => closes.push(close));
     await page.send('Page.enable');
     await page.send('Page.addScriptToEvaluateOnNewDocument', {
@@ -112,7 +112,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     for (const close of closes.reverse()) await close();
   });
   beforeEach(async () => {
-    door.tone.trouble = {};
+    gateway.tone.trouble = {};
     await page.send('Emulation.setEmulatedMedia', theme('light'));
     await setViewport(1200, 860);
   });
@@ -131,7 +131,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     await page.until(`document.querySelector('.field-error code')`);
     expect(await textOf('.field-error')).toMatch(/no longer valid.*invalid_api_key · req_/);
     await page.run(`document.querySelector('#api-key').value = ''`);
-    await page.send('Input.insertText', { text: door.key });
+    await page.send('Input.insertText', { text: gateway.key });
     await page.press('Enter');
     await page.until(`document.querySelector('#text')`);
     expect(await page.run('[sessionStorage.length, localStorage.length]')).toEqual([1, 0]);
@@ -154,7 +154,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     console.log(`console: time to first sound of ${longText.length} characters: ${Math.round(first!)} ms`);
 
     const body = { ...request, method: 'streaming', text_chunks: [longText], output_format: 'pcm' };
-    const pcm = await readUntil(await door.speak(body), (bytes) => bytes.length >= 2 * measured.played);
+    const pcm = await readUntil(await gateway.speak(body), (bytes) => bytes.length >= 2 * measured.played);
     expect(measured.checksum).toBe(checksumOf(pcm, measured.played));
 
     // The highlighted word is the one being spoken.
@@ -162,7 +162,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
       `[Number(document.querySelector('.highlighted-text').dataset.word), Number(document.querySelector('.waveform').ariaValueNow)]`,
     );
     const timed = { ...request, text: longText, timestamps: 'word' };
-    const events = await door.ask('/api/audio/speech/sse', { body: timed });
+    const events = await gateway.send('/api/audio/speech/sse', { body: timed });
     const words = wordsIn(await readUntil(events, (bytes) => (wordsIn(bytes).at(-1)?.start ?? 0) > seconds + 1));
     expect(late).toBeGreaterThan(measured.early);
     expect(Math.abs(late - words.findLastIndex(({ start }) => start <= seconds))).toBeLessThanOrEqual(1);
@@ -179,7 +179,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
 
   test('a downloaded file equals the response of REST, in each format', async () => {
     await openSpeakPage();
-    await page.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: door.folder });
+    await page.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: gateway.folder });
     await typeText('Take this along.');
     await page.press('Tab');
     await click('.speak-button');
@@ -192,8 +192,8 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
       await page.run(`document.querySelector('.joined select').value = '${format}'`);
       await click('.download');
       const body = { ...request, text: 'Take this along.', output_format: format, return_format: 'buffer' };
-      const expected = await bytesOf(await door.speak(body));
-      const file = join(door.folder, `tone-low.${format}`);
+      const expected = await bytesOf(await gateway.speak(body));
+      const file = join(gateway.folder, `tone-low.${format}`);
       let saved = Buffer.alloc(0);
       while (saved.length !== expected.length) {
         await sleep(20);
@@ -205,8 +205,8 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     }
     await click('.code summary');
     await page.until(`document.querySelector('.code pre').textContent !== ''`);
-    expect(await textOf('.code pre')).toContain(`curl -sSf ${door.url}/api/audio/speech`);
-    expect(await textOf('.code pre')).not.toContain(door.key.slice(4));
+    expect(await textOf('.code pre')).toContain(`curl -sSf ${gateway.url}/api/audio/speech`);
+    expect(await textOf('.code pre')).not.toContain(gateway.key.slice(4));
     expect(await findingsInBothThemes()).toEqual([]);
     await setViewport(360, 740, 2);
     expect(await page.run('document.documentElement.scrollWidth')).toBe(360);
@@ -217,7 +217,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
 
   test('errors before and after the first sound are shown', async () => {
     await openSpeakPage();
-    door.tone.trouble = { failsAfterSegments: 0 };
+    gateway.tone.trouble = { failsAfterSegments: 0 };
     await typeText('This fails before the first sound.');
     await click('.speak-button');
     await page.until(`document.querySelector('.sound')?.dataset.state === 'failed'`);
@@ -225,7 +225,7 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     expect(await textOf('.cut-off')).not.toContain('Cut off');
     await takeScreenshot('speak-error-light');
 
-    door.tone.trouble = { failsAfterPieces: 4 };
+    gateway.tone.trouble = { failsAfterPieces: 4 };
     await typeText('This fails after some of it has been played.');
     await click('.speak-button');
     await page.until(`document.querySelector('.cut-off strong')`);
@@ -238,25 +238,26 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
     const sockets = new Set<Socket>();
     const proxy = createServer((socket) => {
       sockets.add(socket);
-      door.gateway.accept(socket);
+      gateway.gateway.accept(socket);
     });
     await once(proxy.listen(0, '127.0.0.1'), 'listening');
     onTestFinished(() => void proxy.close());
     await openSpeakPage(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
-    door.tone.trouble = { pieceDelayMs: 60 };
+    gateway.tone.trouble = { pieceDelayMs: 60 };
     const text = sentence.repeat(2).trim();
     await typeText(text);
     await click('.speak-button');
     await page.until(`document.querySelector('.sound')?.dataset.played > 0`);
     expect((await playbackState()).state).toBe('streaming');
     for (const socket of sockets) socket.destroy();
-    door.tone.trouble = {};
+    gateway.tone.trouble = {};
     await page.until(`document.querySelector('.sound').dataset.state !== 'streaming'`);
     expect((await playbackState()).state).toBe('done');
-    expect(door.requests.filter(({ method, route }) => method === 'GET' && route.endsWith('/sse/:id'))).toHaveLength(1);
-    const whole = await bytesOf(await door.speak({ ...request, text, output_format: 'pcm', return_format: 'buffer' }));
-    const seconds = await page.run(`Number(document.querySelector('.waveform').ariaValueMax)`);
-    expect(seconds).toBeCloseTo(whole.length / 48_000, 1);
+    const resumptions = gateway.requests.filter(({ method, route }) => method === 'GET' && route.endsWith('/sse/:id'));
+    expect(resumptions).toHaveLength(1);
+    const fields = { ...request, text, output_format: 'pcm', return_format: 'buffer' };
+    const pcm = await bytesOf(await gateway.speak(fields));
+    expect(await page.run(`+document.querySelector('.waveform').ariaValueMax`)).toBeCloseTo(pcm.length / 48_000, 1);
   });
 
   test('texts are split into chunks within the limit, and code point offsets map to string indices', async () => {
@@ -286,13 +287,13 @@ describe.skipIf(!isInstalled('chromium'))('the console', () => {
 
   test('Escape stops playback and cancels the synthesis', async () => {
     await openSpeakPage();
-    door.tone.trouble = { pieceDelayMs: 100 };
+    gateway.tone.trouble = { pieceDelayMs: 100 };
     await typeText(sentence.repeat(4));
     await click('.speak-button');
     await page.until(`document.querySelector('.sound')?.dataset.played > 0`);
     await page.press('Escape');
     await page.until(`document.querySelector('.sound').dataset.state === 'stopped'`);
-    while (door.tone.counts.running > 0) await sleep(20);
-    expect(door.tone.counts.aborted).toBeGreaterThan(0);
+    while (gateway.tone.counts.running > 0) await sleep(20);
+    expect(gateway.tone.counts.aborted).toBeGreaterThan(0);
   });
 });

@@ -12,20 +12,20 @@ describe('CORS', () => {
   };
 
   test('is off by default', async () => {
-    const answer = await shared.ask('/api/voices', { headers: { Origin: 'https://a.example' } });
+    const answer = await shared.send('/api/voices', { headers: { Origin: 'https://a.example' } });
     expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control') || name === 'vary')).toEqual(
       [],
     );
     await answer.arrayBuffer();
-    const asked = await shared.ask('/api/audio/speech', { method: 'OPTIONS', headers: preflight });
-    expect(asked.status).toBe(405);
-    await asked.arrayBuffer();
+    const preflighted = await shared.send('/api/audio/speech', { method: 'OPTIONS', headers: preflight });
+    expect(preflighted.status).toBe(405);
+    await preflighted.arrayBuffer();
   });
 
   test('lets pages of the origins that are listed read replies and failures, with every header of ours', async () => {
-    const door = await openTestGateway({ settings: { allowedOrigins: ['https://a.example', 'https://b.example'] } });
+    const gateway = await openTestGateway({ settings: { allowedOrigins: ['https://a.example', 'https://b.example'] } });
     for (const path of ['/api/voices', '/nothing', '/audio/aud_X.wav', '/sonant.v1.VoiceService/ListVoices']) {
-      const answer = await door.ask(path, { headers: { Origin: 'https://a.example' } });
+      const answer = await gateway.send(path, { headers: { Origin: 'https://a.example' } });
       expect(answer.headers.get('Access-Control-Allow-Origin'), path).toBe('https://a.example');
       expect(answer.headers.get('Vary'), path).toBe('Origin');
       expect(answer.headers.get('Access-Control-Expose-Headers'), path).toMatch(
@@ -33,17 +33,17 @@ describe('CORS', () => {
       );
       await answer.arrayBuffer();
     }
-    const asked = await door.ask('/api/audio/speech', { method: 'OPTIONS', headers: preflight });
-    expect([asked.status, asked.headers.get('Access-Control-Allow-Headers')]).toEqual([
+    const preflighted = await gateway.send('/api/audio/speech', { method: 'OPTIONS', headers: preflight });
+    expect([preflighted.status, preflighted.headers.get('Access-Control-Allow-Headers')]).toEqual([
       204,
       expect.stringContaining('X-API-Key'),
     ]);
   });
 
   test('keeps others out', async () => {
-    const door = await openTestGateway({ settings: { allowedOrigins: ['https://a.example'] } });
+    const gateway = await openTestGateway({ settings: { allowedOrigins: ['https://a.example'] } });
     for (const origin of ['https://evil.example', 'http://a.example', 'https://a.example.evil', 'null']) {
-      const answer = await door.ask('/api/voices', { headers: { Origin: origin } });
+      const answer = await gateway.send('/api/voices', { headers: { Origin: origin } });
       expect(answer.headers.get('Access-Control-Allow-Origin')).toBeNull();
       expect(answer.headers.get('Vary')).toBe('Origin');
       await answer.arrayBuffer();

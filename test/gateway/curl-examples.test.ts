@@ -11,11 +11,11 @@ import { groupsOf } from '../../src/gateway/docs/reference-model.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 const run = promisify(execFile);
-const door = await openTestGateway({}, afterAll);
+const gateway = await openTestGateway({}, afterAll);
 const folder = mkdtempSync(join(tmpdir(), 'sonant-curl-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const document = (await (await fetch(`${door.url}/openapi.json`)).json()) as OpenApi;
-const key = await door.makeKey([
+const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as OpenApi;
+const key = await gateway.makeKey([
   ...['speech:synthesize', 'speech:stream', 'voices:read', 'voices:write'],
   ...['keys:read', 'keys:write', 'usage:read'],
 ]);
@@ -26,11 +26,13 @@ const commands = groupsOf(document)
   .flatMap(({ operations }) => operations)
   // It would end the key of all the others.
   .filter(({ operation }) => operation.operationId !== 'revokeOwnApiKey')
-  .flatMap((told) => curlExamplesOf(document, told).map(({ command, title }) => ({ ...told, command, title })));
+  .flatMap((example) =>
+    curlExamplesOf(document, example).map(({ command, title }) => ({ ...example, command, title })),
+  );
 
 /** What the examples name, by what there is here. */
 const toHere = (command: string) =>
-  door
+  gateway
     .here(command)
     .replace(/(voice_id=|"voice(?:_id)?":")clara/g, '$1tone-low')
     .replace('"engine":"acme","voice_id":"joan"', '"engine":"tone","voice_id":"tone-low"');
@@ -38,7 +40,7 @@ const toHere = (command: string) =>
 test('each is understood', async () => {
   for (const name of ['reference.wav', 'consent.wav']) writeFileSync(join(folder, name), 'no sound');
   expect(commands.length).toBeGreaterThan(35);
-  const told = await Promise.all(
+  const example = await Promise.all(
     commands.map(async ({ command, operation: { operationId }, title }) => {
       const shell = `${toHere(command)} -s -w '\\n%{http_code}' --max-time 30`;
       const env = { ...process.env, SONANT_KEY: key };
@@ -49,5 +51,5 @@ test('each is understood', async () => {
       return understood.test(status) || isRefused ? undefined : `${operationId} ${title}: ${stdout.slice(0, 400)}`;
     }),
   );
-  expect(told.filter(Boolean)).toEqual([]);
+  expect(example.filter(Boolean)).toEqual([]);
 });

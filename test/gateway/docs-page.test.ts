@@ -8,7 +8,7 @@ import { isInstalled } from '../programs.ts';
 import { openPage, type Page } from './chromium.ts';
 import { openTestGateway } from './open-gateway.ts';
 
-const door = await openTestGateway({}, afterAll);
+const gateway = await openTestGateway({}, afterAll);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** A folder for screenshots; empty takes none. */
 const { SCREENSHOTS = '' } = process.env;
@@ -54,7 +54,7 @@ test.skipIf(!isInstalled('chromium'))('is accessible in light and dark, and fits
   const page = await openPage(onTestFinished);
   await page.send('Page.enable');
   await setDisplay(page, 'light', 1440);
-  await page.goTo(`${door.url}/docs`);
+  await page.goTo(`${gateway.url}/docs`);
   await takeScreenshot(page, 'light');
 
   await setDisplay(page, 'dark', 1440);
@@ -78,14 +78,14 @@ test.skipIf(!isInstalled('chromium'))('is accessible in light and dark, and fits
 });
 
 test('links resolve, ids are unique, and all methods and messages are present', async () => {
-  const page = await (await fetch(`${door.url}/docs`)).text();
+  const page = await (await fetch(`${gateway.url}/docs`)).text();
   const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
   expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);
   const links = new Set([...page.matchAll(/ href="#([^"]+)"/g)].map(([, id]) => id));
   expect([...links].filter((id) => !ids.includes(id))).toEqual([]);
   const others = new Set([...page.matchAll(/ href="([^"#][^"]*)"/g)].map(([, href]) => href!));
   expect(others).toEqual(new Set(['docs', 'openapi.json']));
-  for (const href of others) expect((await fetch(new URL(href, `${door.url}/docs`))).status).toBe(200);
+  for (const href of others) expect((await fetch(new URL(href, `${gateway.url}/docs`))).status).toBe(200);
   const { services, messages, enums } = protoReference;
   const named = [...services.flatMap(({ methods }) => methods), ...messages, ...enums].map(({ name }) => name);
   for (const name of named)

@@ -17,15 +17,15 @@ describe('every response', () => {
       await shared.speak(hello),
       await shared.speak({ ...hello, return_format: 'buffer' }),
       await shared.speak({ text_chunks: ['Hello.'], method: 'streaming' }),
-      await shared.ask('/api/audio/speech/sse', { body: { ...hello } }),
-      await shared.ask('/api/voices'),
-      await shared.ask('/healthz'),
-      await shared.ask('/docs'),
-      await shared.ask('/openapi.json'),
-      await shared.ask('/nothing/here'),
-      await shared.ask('/nothing/%zz'),
-      await shared.ask('/api/audio/speech', { method: 'OPTIONS' }),
-      await shared.ask('/api/audio/speech', { headers: { 'X-API-Key': 'none' }, body: {} }),
+      await shared.send('/api/audio/speech/sse', { body: { ...hello } }),
+      await shared.send('/api/voices'),
+      await shared.send('/healthz'),
+      await shared.send('/docs'),
+      await shared.send('/openapi.json'),
+      await shared.send('/nothing/here'),
+      await shared.send('/nothing/%zz'),
+      await shared.send('/api/audio/speech', { method: 'OPTIONS' }),
+      await shared.send('/api/audio/speech', { headers: { 'X-API-Key': 'none' }, body: {} }),
     ];
     const ids = answers.map(({ headers }) => headers.get('X-Request-Id'));
     for (const id of ids) expect(id).toMatch(requestId);
@@ -35,16 +35,16 @@ describe('every response', () => {
   });
 
   test.each(['a', 'A-Z_09', 'x'.repeat(64)])('keeps the id %s that it was given, down to the log', async (id) => {
-    const door = await openTestGateway();
-    const answer = await door.speak(hello, { headers: { 'X-Request-Id': id } });
+    const gateway = await openTestGateway();
+    const answer = await gateway.speak(hello, { headers: { 'X-Request-Id': id } });
     expect(answer.headers.get('X-Request-Id')).toBe(id);
     await answer.arrayBuffer();
-    expect(door.calls.map((call) => [call.requestId, call.door])).toEqual([[id, 'rest']]);
-    expect(door.requests.map((request) => request.requestId)).toEqual([id]);
+    expect(gateway.calls.map((call) => [call.requestId, call.door])).toEqual([[id, 'rest']]);
+    expect(gateway.requests.map((request) => request.requestId)).toEqual([id]);
   });
 
   test.each(['', 'x'.repeat(65), 'a b', 'ü', 'a/b'])('has an id of ours in place of %j', async (id) => {
-    const answer = await shared.ask('/healthz', { headers: { 'X-Request-Id': Buffer.from(id).toString('latin1') } });
+    const answer = await shared.send('/healthz', { headers: { 'X-Request-Id': Buffer.from(id).toString('latin1') } });
     expect(answer.headers.get('X-Request-Id')).toMatch(requestId);
     await answer.arrayBuffer();
   });
@@ -86,12 +86,12 @@ describe('a failure', () => {
 
   test('that may pass says when to come back, in seconds and milliseconds', async () => {
     const failure = new Failure('rate_limit_exceeded', { retryAfterSeconds: 1.5, limitReason: 'requests', limit: 600 });
-    const door = await openTestGateway({
+    const gateway = await openTestGateway({
       admit: () => async () => {
         throw failure;
       },
     });
-    const answer = await door.speak(hello);
+    const answer = await gateway.speak(hello);
     expect(answer.status).toBe(429);
     expect(answer.headers.get('Retry-After')).toBe('2');
     expect(answer.headers.get('retry-after-ms')).toBe('1500');
@@ -103,90 +103,90 @@ describe('a failure', () => {
     });
   });
 
-  test('of ours tells nothing, and the log its cause', async () => {
+  test('that is internal hides its cause, which is logged', async () => {
     const cause = new TypeError('a secret path');
-    const door = await openTestGateway({
+    const gateway = await openTestGateway({
       admit: () => async () => {
         throw cause;
       },
     });
-    const answer = await door.speak(hello);
+    const answer = await gateway.speak(hello);
     const body = await answer.text();
     expect([answer.status, JSON.parse(body).error]).toEqual([500, 'internal_error']);
     expect(body).not.toMatch(/secret|TypeError|\.ts/);
-    expect(door.requests).toMatchObject([
+    expect(gateway.requests).toMatchObject([
       { status: 500, route: '/api/audio/speech', failure: { reason: 'internal_error', cause } },
     ]);
   });
 
-  test('of the core is told by the core, once', async () => {
-    const door = await openTestGateway({ trouble: { failsAfterSegments: 0, failure: new Error('a secret') } });
-    const answer = await door.speak(hello);
+  test('of the core is logged by the core, once', async () => {
+    const gateway = await openTestGateway({ trouble: { failsAfterSegments: 0, failure: new Error('a secret') } });
+    const answer = await gateway.speak(hello);
     expect([answer.status, await answer.json()]).toMatchObject([500, { error: 'internal_error' }]);
-    expect(door.calls).toMatchObject([{ failure: { reason: 'internal_error', cause: { message: 'a secret' } } }]);
-    expect(door.requests).toMatchObject([{ status: 500, failure: undefined }]);
+    expect(gateway.calls).toMatchObject([{ failure: { reason: 'internal_error', cause: { message: 'a secret' } } }]);
+    expect(gateway.requests).toMatchObject([{ status: 500, failure: undefined }]);
   });
 });
 
 describe('draining', () => {
   const long = { text_chunks: Array(6).fill('one two three four'), method: 'streaming' };
 
-  test('is announced: who leaves takes requests, but is not ready for them, and keeps no connection', async () => {
-    const door = await openTestGateway();
-    expect((await fetch(`${door.url}/readyz`)).status).toBe(200);
-    door.gateway.leave();
-    const ready = await fetch(`${door.url}/readyz`);
+  test('is announced: before it, requests are served, readiness fails and connections are closed', async () => {
+    const gateway = await openTestGateway();
+    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
+    gateway.gateway.leave();
+    const ready = await fetch(`${gateway.url}/readyz`);
     expect([ready.status, await ready.json()]).toMatchObject([503, { message: 'Not ready: it is stopping.' }]);
-    const spoken = await door.speak(hello);
+    const spoken = await gateway.speak(hello);
     expect([spoken.status, spoken.headers.get('connection')]).toEqual([200, 'close']);
-    expect((await fetch(`${door.url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
   });
 
-  test('lets what runs finish, takes nothing new, and leaves no connection open', async () => {
-    const door = await openTestGateway({ trouble: { pieceDelayMs: 15 } });
-    const idle = connectRaw(door);
+  test('lets running requests finish, accepts none, and leaves no connection open', async () => {
+    const gateway = await openTestGateway({ trouble: { pieceDelayMs: 15 } });
+    const idle = connectRaw(gateway);
     await idle.send('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
     await idle.head();
-    const running = await door.speak(long);
-    const streaming = await door.ask('/api/audio/speech/sse', {
+    const running = await gateway.speak(long);
+    const streaming = await gateway.send('/api/audio/speech/sse', {
       body: { voice_id: 'tone-low', text_chunks: long.text_chunks },
     });
-    const drained = door.gateway.drain(10_000);
+    const drained = gateway.gateway.drain(10_000);
     await idle.end();
-    await expect(fetch(`${door.url}/healthz`)).rejects.toThrow();
+    await expect(fetch(`${gateway.url}/healthz`)).rejects.toThrow();
     expect((await bytesOf(running)).length).toBeGreaterThan(100_000);
     expect(await streaming.text()).toContain('speech.audio.done');
     await drained;
   });
 
-  test('does not wait for who connected and asks for nothing', async () => {
-    const door = await openTestGateway();
-    const silent = connectRaw(door);
-    const slow = connectRaw(door);
+  test('does not wait for idle connections', async () => {
+    const gateway = await openTestGateway();
+    const silent = connectRaw(gateway);
+    const slow = connectRaw(gateway);
     await slow.send('GET /healthz HTTP/1.1\r\nHost: ');
-    await door.gateway.drain(600_000);
+    await gateway.gateway.drain(600_000);
     expect([await silent.end(), await slow.end()]).toEqual([Buffer.alloc(0), Buffer.alloc(0)]);
   });
 
-  test('tells who is still there when time is up', async () => {
-    const door = await openTestGateway({ trouble: { pieceDelayMs: 50 } });
-    const running = await door.speak(long);
-    const streaming = await door.ask('/api/audio/speech/sse', {
+  test('ends the requests that are still running at the deadline', async () => {
+    const gateway = await openTestGateway({ trouble: { pieceDelayMs: 50 } });
+    const running = await gateway.speak(long);
+    const streaming = await gateway.send('/api/audio/speech/sse', {
       body: { voice_id: 'tone-low', text_chunks: long.text_chunks },
     });
-    const drained = door.gateway.drain(50);
+    const drained = gateway.gateway.drain(50);
     await expect(running.arrayBuffer()).rejects.toThrow();
     expect(await streaming.text()).toMatch(/event: error\ndata: {"type":"error","error":"overloaded".*\n\n$/);
     await drained;
-    expect(door.slots.speaking).toBe(0);
+    expect(gateway.slots.speaking).toBe(0);
   });
 
   test('on a connection that lives on, refuses what comes and says that it closes', async () => {
-    const door = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
-    const raw = connectRaw(door);
-    await raw.send(toRequest(door, '/api/audio/speech', hello));
-    while (door.tone.counts.begun === 0) await sleep(5);
-    const drained = door.gateway.drain(5_000);
+    const gateway = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
+    const raw = connectRaw(gateway);
+    await raw.send(toRequest(gateway, '/api/audio/speech', hello));
+    while (gateway.tone.counts.begun === 0) await sleep(5);
+    const drained = gateway.gateway.drain(5_000);
     await raw.send('GET /api/voices HTTP/1.1\r\nHost: a\r\n\r\n');
     const all = (await raw.end()).toString();
     expect(all).toContain('"status":"success"');

@@ -12,7 +12,7 @@ import { openTestGateway } from './open-gateway.ts';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
 const program = (name: string) => join(root, 'node_modules', '.bin', name);
-const door = await openTestGateway({}, afterAll);
+const gateway = await openTestGateway({}, afterAll);
 const folder = mkdtempSync(join(tmpdir(), 'sonant-client-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -71,8 +71,8 @@ test('a client made by oazapfts compiles, and speaks', async () => {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(join(folder, 'calls.ts'), calls);
-  const cwd = { cwd: folder, env: { ...process.env, SONANT_URL: door.url, SONANT_KEY: door.key } };
-  await run(program('oazapfts'), [`${door.url}/openapi.json`, 'client.ts'], cwd);
+  const cwd = { cwd: folder, env: { ...process.env, SONANT_URL: gateway.url, SONANT_KEY: gateway.key } };
+  await run(program('oazapfts'), [`${gateway.url}/openapi.json`, 'client.ts'], cwd);
   await run(
     program('tsc'),
     [...compiler, '--types', 'node', '--skipLibCheck', '--allowImportingTsExtensions', 'calls.ts'],
@@ -80,10 +80,10 @@ test('a client made by oazapfts compiles, and speaks', async () => {
   ).catch((fault: { stdout: string }) => expect(fault.stdout).toBe(''));
   const { stdout } = await run(program('node'), ['calls.ts'], cwd);
 
-  const told = JSON.parse(stdout) as Record<string, unknown> & { sound: string; events: { data: string } };
-  expect(told).toMatchObject({ chars: 6, method: 'rest', whole: 200, unknown: 'voice_not_found' });
-  expect(told).toMatchObject({ fields: ['text required'], voices: ['far is ready', 'tone-high is ready'] });
-  const kept = await door.ask(String(told.audio_url));
-  expect(Buffer.from(await kept.arrayBuffer()).toString('base64')).toBe(told.sound);
-  expect(soundIn(eventsIn(told.events.data)).toString('base64')).toBe(told.sound);
+  const printed = JSON.parse(stdout) as Record<string, unknown> & { sound: string; events: { data: string } };
+  expect(printed).toMatchObject({ chars: 6, method: 'rest', whole: 200, unknown: 'voice_not_found' });
+  expect(printed).toMatchObject({ fields: ['text required'], voices: ['far is ready', 'tone-high is ready'] });
+  const kept = await gateway.send(String(printed.audio_url));
+  expect(Buffer.from(await kept.arrayBuffer()).toString('base64')).toBe(printed.sound);
+  expect(soundIn(eventsIn(printed.events.data)).toString('base64')).toBe(printed.sound);
 });

@@ -5,14 +5,14 @@ import { afterAll, afterEach, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 import { connectRaw, toAnswer, toRequest } from './raw-http.ts';
 
-const door = await openTestGateway({}, afterAll);
+const gateway = await openTestGateway({}, afterAll);
 const hello = { voice_id: 'tone-low', text: 'Hello.' };
 const failureIn = (bytes: Buffer) => JSON.parse(toAnswer(bytes).body.toString());
 
 afterEach(async () => {
-  const answer = await door.ask('/healthz');
+  const answer = await gateway.send('/healthz');
   expect([answer.status, await answer.json()]).toEqual([200, { status: 'ok' }]);
-  expect(door.faults).toEqual([]);
+  expect(gateway.faults).toEqual([]);
 });
 
 test.each([
@@ -28,7 +28,7 @@ test.each([
   ['a header of a megabyte', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(1 << 20)}\r\n\r\n`],
   ['an address of a megabyte', `GET /${'x'.repeat(1 << 20)} HTTP/1.1\r\nHost: a\r\n\r\n`],
 ])('%s is answered as a request that is not valid', async (_, bytes) => {
-  const raw = connectRaw(door);
+  const raw = connectRaw(gateway);
   await raw.send(bytes);
   const all = await raw.end();
   expect(toAnswer(all)).toMatchObject({
@@ -39,27 +39,27 @@ test.each([
 });
 
 test('a request sent a byte at a time is served', async () => {
-  const raw = connectRaw(door);
+  const raw = connectRaw(gateway);
   raw.socket.setNoDelay(true);
-  for (const byte of toRequest(door, '/api/audio/speech', hello)) {
+  for (const byte of toRequest(gateway, '/api/audio/speech', hello)) {
     raw.socket.write(byte);
     await new Promise(setImmediate);
   }
   expect((await raw.head()).status).toBe(200);
 });
 
-test('lone bytes and silence hold up nobody', async () => {
-  const quiet = Array.from({ length: 100 }, () => connectRaw(door));
+test('a client that sends single bytes or nothing does not block others', async () => {
+  const quiet = Array.from({ length: 100 }, () => connectRaw(gateway));
   for (const [i, { socket }] of quiet.entries()) if (i % 2) socket.write('P');
-  const answer = await door.speak({ text: 'Hello.' });
+  const answer = await gateway.speak({ text: 'Hello.' });
   expect(answer.status).toBe(200);
   await answer.arrayBuffer();
 });
 
-test('a gigabyte that says so is refused before it comes, and the answer arrives', async () => {
-  const raw = connectRaw(door);
+test('a declared body of a gigabyte is refused before it is sent, and the response arrives', async () => {
+  const raw = connectRaw(gateway);
   await raw.send(
-    `POST /api/audio/speech HTTP/1.1\r\nHost: a\r\nX-API-Key: ${door.key}\r\nContent-Type: application/json\r\nContent-Length: ${2 ** 30}\r\n\r\n`,
+    `POST /api/audio/speech HTTP/1.1\r\nHost: a\r\nX-API-Key: ${gateway.key}\r\nContent-Type: application/json\r\nContent-Length: ${2 ** 30}\r\n\r\n`,
   );
   const pour = async () => {
     const piece = Buffer.alloc(1 << 20, 'x');
@@ -73,16 +73,16 @@ test('a gigabyte that says so is refused before it comes, and the answer arrives
 
 test('a body in chunks of one byte is taken whole', async () => {
   const json = JSON.stringify({ ...hello, pad: 'x'.repeat(100_000) });
-  const raw = connectRaw(door);
+  const raw = connectRaw(gateway);
   await raw.send(
-    `POST /api/audio/speech HTTP/1.1\r\nHost: a\r\nX-API-Key: ${door.key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    `POST /api/audio/speech HTTP/1.1\r\nHost: a\r\nX-API-Key: ${gateway.key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
   );
   await raw.send(`${[...json].map((char) => `1\r\n${char}\r\n`).join('')}0\r\n\r\n`);
   expect(await raw.head()).toMatchObject({ status: 200, headers: { 'x-ignored-fields': 'pad' } });
 });
 
-test('who is answered before having sent everything keeps the connection', async () => {
-  const raw = connectRaw(door);
+test('a client that is answered before its body is complete keeps its connection', async () => {
+  const raw = connectRaw(gateway);
   const body = 'x'.repeat((1 << 20) + 10);
   await raw.send(`POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`);
   expect((await raw.head()).status).toBe(404);
@@ -91,22 +91,22 @@ test('who is answered before having sent everything keeps the connection', async
   expect((await raw.end()).toString()).toContain('{"status":"ok"}');
 });
 
-test('who asks first is told to send the body only if it is wanted', async () => {
-  const wanted = connectRaw(door);
-  const [head, body] = toRequest(door, '/api/audio/speech', hello, ['Expect: 100-continue']).split(/(?<=\r\n\r\n)/);
+test('Expect: 100-continue is confirmed only if the body is wanted', async () => {
+  const wanted = connectRaw(gateway);
+  const [head, body] = toRequest(gateway, '/api/audio/speech', hello, ['Expect: 100-continue']).split(/(?<=\r\n\r\n)/);
   await wanted.send(head!);
   expect((await wanted.head()).status).toBe(100);
   await wanted.send(body!);
   while (!(await wanted.head()).body.includes('success')) await sleep(5);
 
-  const refused = connectRaw(door);
-  await refused.send(head!.replace(door.key, 'nonsense'));
+  const refused = connectRaw(gateway);
+  await refused.send(head!.replace(gateway.key, 'nonsense'));
   expect((await refused.head()).status).toBe(401);
 });
 
 test('HTTP/1.0 is spoken, and a stream that breaks off is no clean end there either', async () => {
-  const whole = connectRaw(door);
-  const request = toRequest(door, '/api/audio/speech', {
+  const whole = connectRaw(gateway);
+  const request = toRequest(gateway, '/api/audio/speech', {
     voice_id: 'tone-low',
     text_chunks: ['Hello.'],
     method: 'streaming',
@@ -132,7 +132,7 @@ test('HTTP/1.0 is spoken, and a stream that breaks off is no clean end there eit
 });
 
 test('requests in a row on one connection, sent at once, are answered in their order', async () => {
-  const raw = connectRaw(door);
+  const raw = connectRaw(gateway);
   const paths = ['/healthz', '/nothing', '/readyz', '/api/audio/speech', '/healthz'];
   await raw.send(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''));
   await raw.send('GET /docs HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');

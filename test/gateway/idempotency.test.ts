@@ -40,7 +40,7 @@ test('an answer is repeated, at any replica, for the same request of the same ca
   await expect(once(there, two, { request: { text: 'b' } })).rejects.toMatchObject({ reason: 'idempotency_conflict' });
 });
 
-test('of a hundred at once at two replicas one works, and the others are told', async () => {
+test('of a hundred concurrent requests at two replicas one runs, and the others are refused', async () => {
   const { here, there, once } = await openReplicas();
   let worked = 0;
   const work = async () => {
@@ -54,7 +54,7 @@ test('of a hundred at once at two replicas one works, and the others are told', 
   expect(await once(there, two)).toBe(1);
 });
 
-test('what failed may be tried again, and what is no more is forgotten', async () => {
+test('a failed request may be retried, and an expired one is forgotten', async () => {
   const { here, there, once } = await openReplicas();
   await expect(once(here, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   expect(await once(there, two)).toBe(2);
@@ -62,7 +62,7 @@ test('what failed may be tried again, and what is no more is forgotten', async (
   expect(await once(there)).toBe(1);
 });
 
-test('an answer about what is no more is not repeated', async () => {
+test('a response about a deleted clip is not replayed', async () => {
   const { here, there, once } = await openReplicas();
   expect(await once(here)).toBe(1);
   isAlive = false;
@@ -71,7 +71,7 @@ test('an answer about what is no more is not repeated', async () => {
   expect(await once(here)).toBe(2);
 });
 
-test('an answer that is useful no more is not repeated', async () => {
+test('an expired response is not replayed', async () => {
   const { here, there, once } = await openReplicas();
   const brief = async () => ({ answer: 1, subject: 'aud_1', usefulUntilMs: Date.now() - 1 });
   expect(await once(here, undefined, { work: brief })).toBe(1);

@@ -6,9 +6,9 @@ import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { isInstalled } from '../programs.ts';
 import { axeFindings } from './axe-findings.ts';
 import { openPage, type Page } from './chromium.ts';
-import { openSignedDoor } from './oidc-server.ts';
+import { openSignInGateway } from './oidc-server.ts';
 
-const door = await openSignedDoor({}, {}, afterAll);
+const gateway = await openSignInGateway({}, {}, afterAll);
 /** A folder for screenshots; empty takes none. */
 const { SCREENSHOTS = '' } = process.env;
 
@@ -20,7 +20,7 @@ const setViewport = (page: Page, width: number, height: number, deviceScaleFacto
   page.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor, mobile: width < 600 });
 
 async function signIn(page: Page): Promise<void> {
-  await page.goTo(`${door.url}/oauth/get-key`);
+  await page.goTo(`${gateway.url}/oauth/get-key`);
   await page.until(`document.querySelector('input[name=login]')`);
   await page.run(`document.querySelector('input[name=login]').value = 'ada';
     document.querySelector('input[name=password]').value = 'any'; document.forms[0].submit()`);
@@ -52,25 +52,25 @@ test.skipIf(!isInstalled('chromium'))('a key is created, shown once, replaced an
   const key = await createKey(page, 'laptop');
   expect(key).toMatch(/^snt_[0-9A-Za-z]{10}_[0-9A-Za-z]{49}$/);
   expect(await page.run('document.activeElement.id')).toBe('new-key-title');
-  expect(await textOf(page, 'new-key-curl')).toContain(`curl -sSf ${door.url}/api/audio/speech`);
+  expect(await textOf(page, 'new-key-curl')).toContain(`curl -sSf ${gateway.url}/api/audio/speech`);
   await page.until(`document.querySelector('#keys li h3')?.textContent === 'laptop'`);
   await takeScreenshot(page, 'created');
   expect(await axeFindings(page)).toEqual([]);
 
-  const response = await door.speak({ text: 'Hello.', return_format: 'buffer' }, { headers: { 'X-API-Key': key } });
+  const response = await gateway.speak({ text: 'Hello.', return_format: 'buffer' }, { headers: { 'X-API-Key': key } });
   expect([response.status, (await response.arrayBuffer()).byteLength > 10_000]).toEqual([200, true]);
 
   const secret = key.slice(15, 58);
-  const stored = await door.storage.read();
+  const stored = await gateway.storage.read();
   expect(stored.map(({ bytes }) => bytes.toString('latin1')).join('\n')).not.toContain(secret);
-  expect(JSON.stringify([door.calls, door.requests, door.faults])).not.toContain(secret);
+  expect(JSON.stringify([gateway.calls, gateway.requests, gateway.faults])).not.toContain(secret);
 
   // The key is gone after a reload, and after leaving the page and going back.
   await page.run('location.reload()');
   await page.until(`document.readyState === 'complete' && document.querySelector('#keys li')`);
   expect(await page.run('document.documentElement.outerHTML')).not.toContain(secret);
   const second = (await createKey(page, 'phone')).slice(15, 58);
-  await page.goTo(`${door.url}/docs`);
+  await page.goTo(`${gateway.url}/docs`);
   await page.until(`location.pathname === '/docs'`);
   await page.run('history.back()');
   await page.until(`location.pathname === '/oauth/get-key' && document.querySelector('#keys li')`);

@@ -8,11 +8,11 @@ import { listAudit } from '../../src/store/audit-rows.ts';
 import { fromConnectError } from '../rpc/received-failure.ts';
 import { type Json, managing, openKeyManagement, keysUrl as url } from './open-key-management.ts';
 
-const { door, boss, bossKey, ask, make, speaks } = await openKeyManagement(afterAll);
+const { gateway, boss, bossKey, send, make, speaks } = await openKeyManagement(afterAll);
 
 describe('a key that is made', () => {
   test('is shown once, with all of it, and works', async () => {
-    const { status, headers, json } = await ask('', {
+    const { status, headers, json } = await send('', {
       name: 'läptop 👋',
       expires_in_days: 90,
       limits: { concurrency: 2 },
@@ -37,25 +37,25 @@ describe('a key that is made', () => {
       made_by: bossKey.keyId,
     });
     expect(await speaks(key)).toBe(200);
-    const got = await ask(`/${json.id}`);
+    const got = await send(`/${json.id}`);
     expect([got.status, got.headers.get('Cache-Control'), got.json]).toEqual([200, 'no-store', shown]);
-    expect(JSON.stringify((await ask('')).json)).not.toContain(key.slice(15));
+    expect(JSON.stringify((await send('')).json)).not.toContain(key.slice(15));
   });
 
   test('without a body is as usual', async () => {
-    const { status, json } = await ask('', undefined, { method: 'POST' });
+    const { status, json } = await send('', undefined, { method: 'POST' });
     expect([status, json.name]).toEqual([201, 'unnamed']);
   });
 
   test('is listed with the others of its maker, the newest first, a page at a time', async () => {
-    const { key } = await door.keyVerifier.create({ scopes: managing });
+    const { key } = await gateway.keyVerifier.create({ scopes: managing });
     const made = [await make({}, key), await make({}, key), await make({}, key)].map(({ id }) => id);
-    const first = (await ask('?limit=2', undefined, { key })).json as unknown as Listed;
-    const rest = (await ask(`?limit=2&cursor=${first.next_cursor}`, undefined, { key })).json as unknown as Listed;
+    const first = (await send('?limit=2', undefined, { key })).json as unknown as Listed;
+    const rest = (await send(`?limit=2&cursor=${first.next_cursor}`, undefined, { key })).json as unknown as Listed;
     const ids = [...first.api_keys, ...rest.api_keys].map(({ id }) => id);
     expect(ids.slice(0, 3)).toEqual(made.toReversed());
     expect([ids.length, rest.next_cursor]).toEqual([4, null]);
-    const wrong = await ask('?limit=0&cursor=x', undefined, { key });
+    const wrong = await send('?limit=0&cursor=x', undefined, { key });
     expect([wrong.status, wrong.json.details]).toMatchObject([400, [{ field: 'limit' }, { field: 'cursor' }]]);
   });
 });
@@ -65,8 +65,8 @@ interface Listed {
   next_cursor: string | null;
 }
 
-test('every fault in what is asked is told', async () => {
-  const types = await ask('', {
+test('every fault in the fields is reported', async () => {
+  const types = await send('', {
     name: 1,
     scopes: 'x',
     expires_in_days: '9',
@@ -83,7 +83,7 @@ test('every fault in what is asked is told', async () => {
     'scopes',
     'voice_ids',
   ]);
-  const values = await ask('', {
+  const values = await send('', {
     name: 'a\nb',
     scopes: ['nothing'],
     expires_in_days: 0,
@@ -102,7 +102,7 @@ test('every fault in what is asked is told', async () => {
     'limits.concurrency',
     'limits.characters_per_month',
   ]);
-  const ignored = await ask('', { nam: 'x', limits: { speed: 3 } });
+  const ignored = await send('', { nam: 'x', limits: { speed: 3 } });
   expect([ignored.status, ignored.headers.get('X-Ignored-Fields')]).toEqual([201, 'nam, limits.speed']);
 });
 
@@ -116,7 +116,7 @@ describe('a key never exceeds the one that made it', () => {
     limits,
   });
 
-  test('what is not asked for is as the parent has it', async () => {
+  test('fields that are left out are inherited from the parent', async () => {
     const { key, expires_at } = await parent;
     const child = await make({}, key);
     expect(child).toMatchObject({
@@ -137,21 +137,21 @@ describe('a key never exceeds the one that made it', () => {
     [{ limits: { requests_per_minute: 61 } }, 400, 'limits.requests_per_minute'],
     [{ limits: { characters_per_month: 1_001 } }, 400, 'limits.characters_per_month'],
   ])('%j is refused', async (body, status, told) => {
-    const answer = await ask('', body, { key: (await parent).key });
+    const answer = await send('', body, { key: (await parent).key });
     expect(answer.status).toBe(status);
     expect(JSON.stringify(answer.json)).toContain(told);
   });
 
   test('less is granted', async () => {
     const body = { voice_ids: ['far'], allowed_ips: ['127.1.0.0/16', '2001:db8:1::1'], expires_in_days: 9 };
-    expect((await ask('', body, { key: (await parent).key })).status).toBe(201);
+    expect((await send('', body, { key: (await parent).key })).status).toBe(201);
   });
 
   test('and cannot make itself larger, only smaller', async () => {
     const { key, id } = await parent;
-    const larger = await ask(`/${id}`, { expires_in_days: null }, { key, method: 'PATCH' });
+    const larger = await send(`/${id}`, { expires_in_days: null }, { key, method: 'PATCH' });
     expect([larger.status, larger.json.details]).toMatchObject([400, [{ field: 'expires_in_days' }]]);
-    const smaller = await ask(`/${id}`, { limits: { requests_per_minute: 50 } }, { key, method: 'PATCH' });
+    const smaller = await send(`/${id}`, { limits: { requests_per_minute: 50 } }, { key, method: 'PATCH' });
     expect([smaller.status, smaller.json.limits]).toMatchObject([200, { requests_per_minute: 50 }]);
   });
 
@@ -164,50 +164,50 @@ describe('a key never exceeds the one that made it', () => {
       await make(children, made.key),
     ];
     const cut = { ...children, scopes: ['keys:write', 'voices:read'], limits: { characters_per_month: 9 } };
-    expect((await ask(`/${made.id}`, cut, { method: 'PATCH' })).status).toBe(200);
-    const rotate = (id: string, key = made.key) => ask(`/${id}/rotate`, { grace_seconds: 0 }, { key });
+    expect((await send(`/${made.id}`, cut, { method: 'PATCH' })).status).toBe(200);
+    const rotate = (id: string, key = made.key) => send(`/${id}/rotate`, { grace_seconds: 0 }, { key });
     expect((await rotate(more.id)).json).toMatchObject({ error: 'insufficient_scope' });
     const { json } = await rotate(anyVoice.id);
     const fields = [{ field: 'voice_ids' }, { field: 'limits.characters_per_month' }];
     expect(json).toMatchObject({ error: 'invalid_request', details: fields });
     expect((await rotate(same.id)).json.details).toMatchObject(fields.slice(1));
     expect([await speaks(more.key), await speaks(anyVoice.key), await speaks(same.key)]).toEqual([200, 200, 200]);
-    const { key: admin } = await door.keyVerifier.create({ scopes: ['admin', 'keys:write'] });
+    const { key: admin } = await gateway.keyVerifier.create({ scopes: ['admin', 'keys:write'] });
     expect((await rotate(more.id, admin)).status).toBe(403);
     expect((await rotate(made.id)).status).toBe(201);
   });
 
-  test('keys that somebody else has made do not exist for it, nor does its own maker', async () => {
+  test('keys outside its own subtree, its parent too, are not found', async () => {
     const { key } = await parent;
     const stranger = await make();
     for (const id of [stranger.id, bossKey.keyId, 'key_none']) {
-      expect((await ask(`/${id}`, undefined, { key })).status).toBe(404);
-      expect((await ask(`/${id}`, { name: 'mine' }, { key, method: 'PATCH' })).status).toBe(404);
-      expect((await ask(`/${id}/rotate`, {}, { key })).status).toBe(404);
-      expect((await ask(`/${id}`, undefined, { key, method: 'DELETE' })).status).toBe(404);
+      expect((await send(`/${id}`, undefined, { key })).status).toBe(404);
+      expect((await send(`/${id}`, { name: 'mine' }, { key, method: 'PATCH' })).status).toBe(404);
+      expect((await send(`/${id}/rotate`, {}, { key })).status).toBe(404);
+      expect((await send(`/${id}`, undefined, { key, method: 'DELETE' })).status).toBe(404);
     }
     const own = await make({}, key);
-    expect((await ask(`/${own.id}`)).json.id).toBe(own.id);
+    expect((await send(`/${own.id}`)).json.id).toBe(own.id);
   });
 });
 
-test('every change leaves a record, with who, whence and under which request, and no secret', async () => {
-  const answer = await door.ask(url, {
+test('every change writes an audit row with actor, address and request id, and no secret', async () => {
+  const answer = await gateway.send(url, {
     headers: { 'X-API-Key': boss, 'X-Request-Id': 'mine' },
     body: { name: 'seen' },
   });
   const { id, key } = (await answer.json()) as Json;
-  await ask(`/${id}`, { name: 'again' }, { method: 'PATCH' });
-  await ask(`/${id}/rotate`, {});
-  await ask(`/${id}`, undefined, { method: 'DELETE' });
-  const records = await listAudit(door.store, id);
+  await send(`/${id}`, { name: 'again' }, { method: 'PATCH' });
+  await send(`/${id}/rotate`, {});
+  await send(`/${id}`, undefined, { method: 'DELETE' });
+  const records = await listAudit(gateway.store, id);
   expect(records.map(({ action }) => action)).toEqual(['create', 'update', 'rotate', 'revoke']);
   expect(records[0]).toMatchObject({ actor: `key:${bossKey.keyId}`, address: '127.0.0.1', requestId: 'mine' });
   expect(JSON.stringify(records)).not.toContain(key.slice(15, 58));
 });
 
 test('over Connect the same keys are managed, by the same rules', async () => {
-  const transport = createConnectTransport({ baseUrl: door.url, httpVersion: '1.1' });
+  const transport = createConnectTransport({ baseUrl: gateway.url, httpVersion: '1.1' });
   const client = createClient(ApiKeyService, transport);
   const options = { headers: { 'x-api-key': boss } };
   const { key, apiKey } = await client.createApiKey({ spec: { name: 'far', limits: { concurrency: 1 } } }, options);
@@ -221,5 +221,5 @@ test('over Connect the same keys are managed, by the same rules', async () => {
   const wrong = client.updateApiKey({ keyId, updateMask: { paths: ['key_id'] } }, options);
   expect(await wrong.catch((error) => fromConnectError(error).reason)).toBe('invalid_request');
   await client.revokeApiKey({ keyId }, options);
-  expect((await door.keyVerifier.management.get(keyId, operator)).status).toBe('revoked');
+  expect((await gateway.keyVerifier.management.get(keyId, operator)).status).toBe('revoked');
 });

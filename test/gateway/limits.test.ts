@@ -8,14 +8,14 @@ import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { readEvents } from './event-reader.ts';
-import { bytesOf, type Door, openTestGateway } from './open-gateway.ts';
+import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
 const shared = await openTestGateway({ isLimited: true, badKeysPerMinute: 5 }, afterAll);
 const long = { text_chunks: Array(30).fill('one two three four'), voice_id: 'tone-low' };
 
 type Limits = { requestsPerMinute?: number; concurrency?: number; charactersPerMonth?: number };
-async function keyOf(door: Door, limits: Limits = {}) {
-  const { key, apiKey } = await door.keyVerifier.create({
+async function keyOf(gateway: TestGateway, limits: Limits = {}) {
+  const { key, apiKey } = await gateway.keyVerifier.create({
     limits,
     scopes: ['speech:synthesize', 'speech:stream', 'voices:read', 'usage:read'],
   });
@@ -23,7 +23,7 @@ async function keyOf(door: Door, limits: Limits = {}) {
 }
 const rates = ({ headers }: Response) => [headers.get('RateLimit-Policy'), headers.get('RateLimit')];
 
-async function openGrpc({ services }: Door) {
+async function openGrpc({ services }: TestGateway) {
   const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
   const client = openGrpcClient(SpeechService, `127.0.0.1:${server.port}`);
   onTestFinished(async () => {
@@ -33,27 +33,27 @@ async function openGrpc({ services }: Door) {
   return client;
 }
 
-describe('every answer to who has a key', () => {
-  test('tells the limits and how it stands, whatever the answer', async () => {
+describe('every response to a valid key', () => {
+  test('reports the limits and what remains, whatever the status', async () => {
     const { headers } = await keyOf(shared, { requestsPerMinute: 10 });
     const policy = '"requests";q=10;w=60, "concurrency";q=20;qu="concurrent-requests"';
     const answers = [
-      await shared.ask('/api/voices', { headers }),
-      await shared.ask('/api/voices/nobody', { headers }),
+      await shared.send('/api/voices', { headers }),
+      await shared.send('/api/voices/nobody', { headers }),
       await shared.speak({ text: 'Hello.', return_format: 'buffer' }, { headers }),
       await shared.speak({ text: '' }, { headers }),
       await shared.speak({ text_chunks: ['Hello.'], method: 'streaming' }, { headers }),
-      await shared.ask('/api/audio/speech/sse', { headers, body: { voice_id: 'tone-low', text: 'Hello.' } }),
+      await shared.send('/api/audio/speech/sse', { headers, body: { voice_id: 'tone-low', text: 'Hello.' } }),
     ];
     for (const [i, answer] of answers.entries()) {
       expect(rates(answer)).toEqual([policy, expect.stringMatching(RegExp(`^"requests";r=${9 - i};t=\\d+$`))]);
       await answer.arrayBuffer();
     }
-    const none = await shared.ask('/healthz');
+    const none = await shared.send('/healthz');
     expect(rates(none)).toEqual([null, null]);
   });
 
-  test('tells them over Connect and gRPC too, and to who is held to characters, these', async () => {
+  test('reports them over Connect and gRPC too, with the characters of keys that have a quota', async () => {
     const { key } = await keyOf(shared, { charactersPerMonth: 100 });
     const transport = createConnectTransport({ baseUrl: shared.url, httpVersion: '1.1' });
     let policy: string | null = null;
@@ -71,26 +71,28 @@ describe('every answer to who has a key', () => {
 });
 
 describe('over its limit', () => {
-  test('of requests, a key hears when to come back, through every door, and is let in then', async () => {
+  test('of requests, a key gets Retry-After over every transport, and is admitted after it', async () => {
     // One comes back every three seconds, which even a busy machine does not need for the rest.
     const { headers, key } = await keyOf(shared, { requestsPerMinute: 20 });
-    for (let i = 0; i < 20; i++) await (await shared.ask('/api/voices', { headers })).arrayBuffer();
-    const refused = await shared.ask('/api/voices', { headers });
+    for (let i = 0; i < 20; i++) await (await shared.send('/api/voices', { headers })).arrayBuffer();
+    const refused = await shared.send('/api/voices', { headers });
     const waitMs = Number(refused.headers.get('retry-after-ms'));
     const waitSeconds = String(Math.ceil(waitMs / 1000));
     expect([refused.status, refused.headers.get('Retry-After'), waitMs <= 3000]).toEqual([429, waitSeconds, true]);
     expect(await refused.json()).toMatchObject({ error: 'rate_limit_exceeded', reason: 'requests', limit: 20 });
     expect(refused.headers.get('RateLimit')).toMatch(/^"requests";r=0;t=60$/);
     const client = await openGrpc(shared);
-    const ask = { voiceId: 'tone-low', text: 'Hello.' };
-    const failure = explain(await failureOf(client.unary('synthesizeSpeech', ask, { metadata: { 'x-api-key': key } })));
+    const request = { voiceId: 'tone-low', text: 'Hello.' };
+    const failure = explain(
+      await failureOf(client.unary('synthesizeSpeech', request, { metadata: { 'x-api-key': key } })),
+    );
     expect(failure).toMatchObject({ code: 'RESOURCE_EXHAUSTED', info: { reason: 'RATE_LIMIT_EXCEEDED' } });
     const { seconds, nanos } = failure.retry!;
     await sleep(Number(seconds) * 1000 + nanos / 1e6 + 1);
-    expect((await shared.ask('/api/voices', { headers })).status).toBe(200);
+    expect((await shared.send('/api/voices', { headers })).status).toBe(200);
   });
 
-  test('8 connections of 1000 calls each are let in as often as is allowed', async () => {
+  test('8 connections of 1000 calls each are admitted exactly as often as the limit allows', async () => {
     const { key } = await keyOf(shared, { requestsPerMinute: 1 });
     const { key: wide } = await keyOf(shared, { requestsPerMinute: 100 });
     const agent = new Agent({ keepAlive: true, maxSockets: 8 });
@@ -143,36 +145,36 @@ describe('over its limit', () => {
       (await shared.speak({ text: 'Twelve chars' }, { headers: { 'X-API-Key': apiKey } })).status;
     expect(await speak(key)).toBe(200);
     const path = `/api/auth/api-keys/${apiKey.keyId}/rotate`;
-    const next = (await (await shared.ask(path, { headers: { 'X-API-Key': key }, body: {} })).json()) as {
+    const next = (await (await shared.send(path, { headers: { 'X-API-Key': key }, body: {} })).json()) as {
       key: string;
     };
     expect([await speak(next.key), await speak(key)]).toEqual([429, 429]);
   });
 
   test('of syntheses at once, it waits a moment; a stream holds its place to its last byte, and no longer', async () => {
-    const door = await openTestGateway({ isLimited: true, trouble: { pieceDelayMs: 5 } });
-    const { headers, keyId } = await keyOf(door, { concurrency: 2 });
-    const stream = () => door.speak({ ...long, method: 'streaming' }, { headers });
+    const gateway = await openTestGateway({ isLimited: true, trouble: { pieceDelayMs: 5 } });
+    const { headers, keyId } = await keyOf(gateway, { concurrency: 2 });
+    const stream = () => gateway.speak({ ...long, method: 'streaming' }, { headers });
     const [one, two] = [await stream(), await stream()];
     const refused = await stream();
     expect([refused.status, await refused.json()]).toMatchObject([429, { reason: 'concurrency', limit: 2 }]);
     expect(refused.headers.get('Retry-After')).toBe('1');
-    expect((await door.ask('/api/voices', { headers })).status).toBe(200);
+    expect((await gateway.send('/api/voices', { headers })).status).toBe(200);
     await one.body!.cancel();
     const three = await stream();
     expect(three.status).toBe(200);
     await Promise.all([bytesOf(two), bytesOf(three)]);
-    await expect.poll(() => door.limiter.running(keyId)).toBe(0);
+    await expect.poll(() => gateway.limiter.running(keyId)).toBe(0);
   });
 
   test('of wrong keys, an address is refused, and its right key still works', async () => {
-    const door = await openTestGateway({ isLimited: true, badKeysPerMinute: 5 });
-    const { headers } = await keyOf(door);
-    const wrong = async () => (await door.ask('/api/voices', { headers: { 'X-API-Key': 'wrong' } })).status;
+    const gateway = await openTestGateway({ isLimited: true, badKeysPerMinute: 5 });
+    const { headers } = await keyOf(gateway);
+    const wrong = async () => (await gateway.send('/api/voices', { headers: { 'X-API-Key': 'wrong' } })).status;
     const statuses = [];
     for (let i = 0; i < 6; i++) statuses.push(await wrong());
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
-    expect((await door.ask('/api/voices', { headers })).status).toBe(200);
+    expect((await gateway.send('/api/voices', { headers })).status).toBe(200);
   });
 });
 
@@ -181,14 +183,14 @@ describe('the ledger', () => {
     total: { requests: number; characters: number; audio_seconds: number };
     groups: ({ group: string } & Usage['total'])[];
   }
-  const usageOf = async (door: Door, headers: Record<string, string>, query = ''): Promise<Usage> =>
-    (await (await door.ask(`/api/usage${query}`, { headers })).json()) as Usage;
+  const usageOf = async (gateway: TestGateway, headers: Record<string, string>, query = ''): Promise<Usage> =>
+    (await (await gateway.send(`/api/usage${query}`, { headers })).json()) as Usage;
 
-  test('has what was spoken, by day, voice and key, and is shown to whom it concerns', async () => {
+  test('has the characters by day, voice and key, and is readable by its owner', async () => {
     const { headers, keyId } = await keyOf(shared);
     await (await shared.speak({ text: 'Twelve chars' }, { headers })).arrayBuffer();
     await (await shared.speak({ text: 'Twelve chars', voice_id: 'tone-high' }, { headers })).arrayBuffer();
-    const answer = await shared.ask('/api/audio/speech/sse', {
+    const answer = await shared.send('/api/audio/speech/sse', {
       headers,
       body: { voice_id: 'tone-low', text_chunks: ['Six...', 'Seven..'] },
     });
@@ -215,28 +217,28 @@ describe('the ledger', () => {
     ['to=1&to=2', 'to'],
   ])('is not asked with %s', async (query, field) => {
     const { headers } = await keyOf(shared);
-    const answer = await shared.ask(`/api/usage?${query}`, { headers });
+    const answer = await shared.send(`/api/usage?${query}`, { headers });
     expect([answer.status, await answer.json()]).toMatchObject([400, { details: [{ field }] }]);
   });
 
   test('counts of a stream that is left what was sent of it, and of one that fails before its first sound nothing', async () => {
-    const door = await openTestGateway({ isLimited: true, trouble: { pieceDelayMs: 5 } });
-    const { headers } = await keyOf(door, { charactersPerMonth: 100_000 });
-    const answer = await door.speak({ ...long, method: 'streaming' }, { headers });
+    const gateway = await openTestGateway({ isLimited: true, trouble: { pieceDelayMs: 5 } });
+    const { headers } = await keyOf(gateway, { charactersPerMonth: 100_000 });
+    const answer = await gateway.speak({ ...long, method: 'streaming' }, { headers });
     const reader = answer.body!.getReader();
     for (let bytes = 0; bytes < 200_000; ) bytes += (await reader.read()).value!.length;
     await reader.cancel();
-    await expect.poll(() => door.slots.speaking).toBe(0);
-    const { total } = await usageOf(door, headers);
+    await expect.poll(() => gateway.slots.speaking).toBe(0);
+    const { total } = await usageOf(gateway, headers);
     expect(total.requests).toBe(1);
     expect(total.characters).toBeGreaterThanOrEqual(18);
     expect(total.characters).toBeLessThan(30 * 18);
     expect(total.audio_seconds).toBeGreaterThan(200_000 / 88_200);
-    door.tone.trouble = { failsAfterSegments: 0 };
-    expect((await door.speak({ text: 'Something else.' }, { headers })).status).toBe(502);
-    expect((await usageOf(door, headers)).total).toEqual(total);
+    gateway.tone.trouble = { failsAfterSegments: 0 };
+    expect((await gateway.speak({ text: 'Something else.' }, { headers })).status).toBe(502);
+    expect((await usageOf(gateway, headers)).total).toEqual(total);
     const left = /"characters";r=(\d+)/.exec(
-      (await door.ask('/api/voices', { headers })).headers.get('RateLimit')!,
+      (await gateway.send('/api/voices', { headers })).headers.get('RateLimit')!,
     )![1];
     expect(Number(left)).toBe(100_000 - total.characters);
   });

@@ -3,13 +3,13 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { openSignedDoor } from './oidc-server.ts';
+import { openSignInGateway } from './oidc-server.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const clients = [`ci:${sha256('the secret of ci')}`, `other:${sha256('x:y z')}`];
 const signInRules = { subjects: ['robot'], domains: ['example.test'], groups: ['speakers'] };
-const door = await openSignedDoor({ clients, signInRules }, {}, afterAll);
-const { token, exchange, withBearer } = door;
+const gateway = await openSignInGateway({ clients, signInRules }, {}, afterAll);
+const { token, exchange, withBearer } = gateway;
 const keys = '/api/auth/api-keys';
 
 describe('a machine', () => {
@@ -34,7 +34,7 @@ describe('a machine', () => {
     const made = await withBearer(json.access_token, keys, { method: 'POST' });
     const { key } = (await made.json()) as { key: string };
     expect(made.status).toBe(201);
-    expect((await door.ask('/api/voices', { headers: { 'X-API-Key': key } })).status).toBe(200);
+    expect((await gateway.send('/api/voices', { headers: { 'X-API-Key': key } })).status).toBe(200);
     for (const [path, error] of [
       ['/api/voices', 'invalid_api_key'],
       ['/api/audio/speech/sse', 'invalid_api_key'],
@@ -46,11 +46,11 @@ describe('a machine', () => {
   });
 
   test('has its token of the issuer exchanged', async () => {
-    const { status, json } = await exchange(await door.sign({ sub: 'robot' }));
+    const { status, json } = await exchange(await gateway.sign({ sub: 'robot' }));
     const issued_token_type = 'urn:ietf:params:oauth:token-type:access_token';
     expect([status, json]).toMatchObject([200, { token_type: 'Bearer', expires_in: 900, issued_token_type }]);
     expect((await withBearer(json.access_token)).status).toBe(200);
-    const member = await exchange(await door.sign({ sub: 'someone', groups: ['speakers'] }));
+    const member = await exchange(await gateway.sign({ sub: 'someone', groups: ['speakers'] }));
     expect(member.status).toBe(200);
   });
 
@@ -64,15 +64,17 @@ describe('a machine', () => {
     ['signed by somebody else', {}, { isForged: true }],
     ['of an address that is not proved', { sub: 'x', email: 'x@example.test' }, {}],
   ])('is refused with a token %s', async (_, claims, how) => {
-    const subject = await door.sign({ sub: 'robot', ...(claims as Record<string, unknown>) }, how);
+    const subject = await gateway.sign({ sub: 'robot', ...(claims as Record<string, unknown>) }, how);
     const { status, json } = await exchange(subject);
     expect([status, json.error, typeof json.error_description]).toEqual([400, 'invalid_request', 'string']);
   });
 
   test('is refused with a token that was changed, and with none at all', async () => {
-    const signed = await door.sign({ sub: 'robot' });
+    const signed = await gateway.sign({ sub: 'robot' });
     const [head, , signature] = signed.split('.');
-    const payload = Buffer.from(JSON.stringify({ iss: door.issuerUrl, sub: 'robot', exp: 2e9 })).toString('base64url');
+    const payload = Buffer.from(JSON.stringify({ iss: gateway.issuerUrl, sub: 'robot', exp: 2e9 })).toString(
+      'base64url',
+    );
     for (const wrong of [`${head}.${payload}.${signature}`, `${signed.slice(0, -4)}AAAA`, 'x', `e30.${payload}.`])
       expect((await exchange(wrong)).json.error).toBe('invalid_request');
     expect((await exchange('')).json.error).toBe('invalid_request');
@@ -99,17 +101,17 @@ describe('a machine', () => {
   });
 
   test('is believed when the issuer has changed its key', async () => {
-    expect((await exchange(await door.sign({ sub: 'robot' }))).status).toBe(200);
-    await door.rotateKey();
+    expect((await exchange(await gateway.sign({ sub: 'robot' }))).status).toBe(200);
+    await gateway.rotateKey();
     await sleep(1_100);
-    expect((await exchange(await door.sign({ sub: 'robot' }))).status).toBe(200);
+    expect((await exchange(await gateway.sign({ sub: 'robot' }))).status).toBe(200);
   });
 });
 
-test('who guesses a secret is not listened to any more, even when it is right', async () => {
-  const guessed = await openSignedDoor({ clients }, { badKeysPerMinute: 5 });
-  const ask = async (client_secret: string) =>
+test('a client that guesses secrets is blocked, even with the right one', async () => {
+  const guessed = await openSignInGateway({ clients }, { badKeysPerMinute: 5 });
+  const send = async (client_secret: string) =>
     (await guessed.token({ grant_type: 'client_credentials', client_id: 'ci', client_secret })).status;
-  for (let i = 0; i < 5; i++) expect(await ask('wrong')).toBe(401);
-  expect([await ask('wrong'), await ask('the secret of ci')]).toEqual([429, 429]);
+  for (let i = 0; i < 5; i++) expect(await send('wrong')).toBe(401);
+  expect([await send('wrong'), await send('the secret of ci')]).toEqual([429, 429]);
 });

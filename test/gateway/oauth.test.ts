@@ -1,24 +1,24 @@
 // A person who signs in at a real OpenID Connect server: what comes of it, and every way in which it is refused.
 import { afterAll, describe, expect, test } from 'vitest';
 import { toCookie } from '../../src/gateway/http/cookies.ts';
-import { openBrowser, openSignedDoor, signInAs } from './oidc-server.ts';
+import { openBrowser, openSignInGateway, signInAs } from './oidc-server.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 const signInRules = { subjects: ['robot'], domains: ['example.test'], groups: ['speakers'] };
-const door = await openSignedDoor({ signInRules }, {}, afterAll);
-const { exchange, withBearer } = door;
-const getKey = `${door.url}/oauth/get-key`;
+const gateway = await openSignInGateway({ signInRules }, {}, afterAll);
+const { exchange, withBearer } = gateway;
+const getKey = `${gateway.url}/oauth/get-key`;
 const keys = '/api/auth/api-keys';
 
 /** A session of hers, and how her page asks. */
 async function signedIn(login = 'ada') {
   const browser = openBrowser();
-  const back = await signInAs(login, door, browser);
+  const back = await signInAs(login, gateway, browser);
   const arrived = await browser.follow(await browser.visit(back), back);
   const page = await arrived.answer.text();
   const csrf = /data-csrf="([^"]+)"/.exec(page)?.[1] ?? '';
-  const ask = async (path: string, { body, method, headers = { 'X-CSRF-Token': csrf } }: PageCall = {}) => {
-    const answer = await browser.visit(door.url + path, {
+  const send = async (path: string, { body, method, headers = { 'X-CSRF-Token': csrf } }: PageCall = {}) => {
+    const answer = await browser.visit(gateway.url + path, {
       method: method ?? (body ? 'POST' : 'GET'),
       headers: { ...headers, ...(body && { 'Content-Type': 'application/json' }) } as Record<string, string>,
       ...(body && { body: JSON.stringify(body) }),
@@ -26,7 +26,7 @@ async function signedIn(login = 'ada') {
     const text = await answer.text();
     return { status: answer.status, json: text === '' ? {} : JSON.parse(text) };
   };
-  return { browser, back, page, csrf, ask, url: arrived.url, answer: arrived.answer };
+  return { browser, back, page, csrf, send, url: arrived.url, answer: arrived.answer };
 }
 
 interface PageCall {
@@ -37,38 +37,41 @@ interface PageCall {
 
 describe('a person', () => {
   test('signs in, makes a key that speaks, sees it once, replaces and ends it', async () => {
-    const { page, ask, url, answer } = await signedIn();
+    const { page, send, url, answer } = await signedIn();
     expect([answer.status, url]).toEqual([200, getKey]);
     expect(page).toContain('Signed in as Ada &lt;b&gt;');
-    const { status, json: made } = await ask(keys, { body: { name: 'laptop', expires_in_days: 90 } });
+    const { status, json: made } = await send(keys, { body: { name: 'laptop', expires_in_days: 90 } });
     expect([status, made.name]).toEqual([201, 'laptop']);
-    const said = await door.speak({ text: 'Hello.', return_format: 'buffer' }, { headers: { 'X-API-Key': made.key } });
+    const said = await gateway.speak(
+      { text: 'Hello.', return_format: 'buffer' },
+      { headers: { 'X-API-Key': made.key } },
+    );
     expect([said.status, (await said.arrayBuffer()).byteLength > 10_000]).toEqual([200, true]);
-    const { json: listed } = await ask(keys);
+    const { json: listed } = await send(keys);
     expect(listed.api_keys).toMatchObject([{ id: made.id, name: 'laptop' }]);
     expect(JSON.stringify(listed) + page).not.toContain(made.key.slice(15));
-    expect((await ask(`${keys}/${made.id}/rotate`, { body: {} })).status).toBe(201);
-    expect((await ask(`${keys}/${made.id}`, { method: 'DELETE' })).status).toBe(204);
+    expect((await send(`${keys}/${made.id}/rotate`, { body: {} })).status).toBe(201);
+    expect((await send(`${keys}/${made.id}`, { method: 'DELETE' })).status).toBe(204);
     const again = await signedIn();
-    expect((await again.ask(keys)).json.api_keys).toHaveLength(2);
+    expect((await again.send(keys)).json.api_keys).toHaveLength(2);
   });
 
   test('may give no more than the operator lets keys of hers have, and sees nobody else’s', async () => {
-    const { ask } = await signedIn('grace');
-    const admin = await ask(keys, { body: { scopes: ['admin'] } });
+    const { send } = await signedIn('grace');
+    const admin = await send(keys, { body: { scopes: ['admin'] } });
     expect([admin.status, admin.json.error]).toEqual([403, 'insufficient_scope']);
-    expect((await ask(keys, { body: { scopes: ['keys:write'] } })).status).toBe(403);
-    expect((await ask(keys)).json.api_keys).toEqual([]);
-    const { apiKey } = await door.keyVerifier.create({});
-    expect((await ask(`${keys}/${apiKey.keyId}`, { method: 'DELETE' })).status).toBe(404);
+    expect((await send(keys, { body: { scopes: ['keys:write'] } })).status).toBe(403);
+    expect((await send(keys)).json.api_keys).toEqual([]);
+    const { apiKey } = await gateway.keyVerifier.create({});
+    expect((await send(`${keys}/${apiKey.keyId}`, { method: 'DELETE' })).status).toBe(404);
   });
 
-  test('whom the rules do not name is told so, and has no session', async () => {
+  test('whom the rules do not name is refused, and gets no session', async () => {
     for (const login of ['eve', 'mallory']) {
       const browser = openBrowser();
-      const answer = await browser.visit(await signInAs(login, door, browser));
+      const answer = await browser.visit(await signInAs(login, gateway, browser));
       expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining('lets others make keys')]);
-      expect([...browser.jars.get(new URL(door.url).host)!.keys()]).toEqual([]);
+      expect([...browser.jars.get(new URL(gateway.url).host)!.keys()]).toEqual([]);
     }
   });
 
@@ -76,9 +79,9 @@ describe('a person', () => {
     const answer = await fetch(getKey, { headers: { Accept: 'application/json' } });
     const { authorization_url } = (await answer.json()) as { authorization_url: string };
     const { origin, searchParams } = new URL(authorization_url);
-    expect(origin).toBe(door.issuerUrl);
+    expect(origin).toBe(gateway.issuerUrl);
     expect(Object.fromEntries(searchParams)).toMatchObject({
-      redirect_uri: `${door.url}/oauth/callback`,
+      redirect_uri: `${gateway.url}/oauth/callback`,
       code_challenge_method: 'S256',
       response_type: 'code',
       state: expect.any(String),
@@ -91,7 +94,7 @@ describe('a person', () => {
 
   test('loses a session that is open when the rules no longer name her', async () => {
     const rules = { subjects: ['ada'], domains: [] as string[], groups: [] };
-    const strict = await openSignedDoor({ signInRules: rules });
+    const strict = await openSignInGateway({ signInRules: rules });
     const browser = openBrowser();
     const back = await signInAs('ada', strict, browser);
     const page = await (await browser.follow(await browser.visit(back), back)).answer.text();
@@ -102,12 +105,12 @@ describe('a person', () => {
   });
 
   test('signs out', async () => {
-    const { browser, csrf, ask } = await signedIn();
+    const { browser, csrf, send } = await signedIn();
     const leave = (headers: Record<string, string>) =>
-      browser.visit(`${door.url}/oauth/sign-out`, { method: 'POST', headers });
+      browser.visit(`${gateway.url}/oauth/sign-out`, { method: 'POST', headers });
     expect((await leave({})).status).toBe(401);
     expect((await leave({ 'X-CSRF-Token': csrf })).status).toBe(204);
-    expect((await ask(keys)).status).toBe(401);
+    expect((await send(keys)).status).toBe(401);
     expect((await browser.visit(getKey)).status).toBe(302);
   });
 });
@@ -117,20 +120,20 @@ describe('a sign-in is refused', () => {
 
   test('with a state that is not its own', async () => {
     const browser = openBrowser();
-    const back = new URL(await signInAs('ada', door, browser));
+    const back = new URL(await signInAs('ada', gateway, browser));
     back.searchParams.set('state', 'another');
     expect(await refusal(await browser.visit(back.href))).toEqual([400, true]);
   });
 
   test('in a browser that did not begin it', async () => {
-    const back = await signInAs('ada', door, openBrowser());
+    const back = await signInAs('ada', gateway, openBrowser());
     expect(await refusal(await openBrowser().visit(back))).toEqual([400, true]);
   });
 
-  test('with a code that was used, even with the cookie of then', async () => {
+  test('with a code that was used before, even with its original cookie', async () => {
     const browser = openBrowser();
-    const back = await signInAs('ada', door, browser);
-    const jar = browser.jars.get(new URL(door.url).host)!;
+    const back = await signInAs('ada', gateway, browser);
+    const jar = browser.jars.get(new URL(gateway.url).host)!;
     const before = new Map(jar);
     expect((await browser.visit(back)).status).toBe(303);
     expect(await refusal(await browser.visit(back))).toEqual([400, true]);
@@ -140,8 +143,8 @@ describe('a sign-in is refused', () => {
 
   test('with a cookie that was changed', async () => {
     const browser = openBrowser();
-    const back = await signInAs('ada', door, browser);
-    const jar = browser.jars.get(new URL(door.url).host)!;
+    const back = await signInAs('ada', gateway, browser);
+    const jar = browser.jars.get(new URL(gateway.url).host)!;
     for (const [name, value] of jar) jar.set(name, `${value.slice(0, -2)}AA`);
     expect(await refusal(await browser.visit(back))).toEqual([400, true]);
   });
@@ -149,23 +152,23 @@ describe('a sign-in is refused', () => {
   test('by the issuer, and its words are not repeated', async () => {
     const browser = openBrowser();
     await browser.visit(getKey);
-    const answer = await browser.visit(`${door.url}/oauth/callback?error=access_denied&error_description=<script>`);
+    const answer = await browser.visit(`${gateway.url}/oauth/callback?error=access_denied&error_description=<script>`);
     const text = await answer.text();
     expect([answer.status, text.includes('<script>')]).toEqual([400, false]);
   });
 
-  test('and nothing that it names is gone to', async () => {
+  test('and URLs in it are not followed', async () => {
     for (const query of ['return_to=https://evil.test', 'redirect_uri=https://evil.test', '//evil.test']) {
       const answer = await fetch(`${getKey}?${query}`, { redirect: 'manual', headers: { Host: 'evil.test' } });
       const { origin, searchParams } = new URL(answer.headers.get('location')!);
-      expect([origin, searchParams.get('redirect_uri')]).toEqual([door.issuerUrl, `${door.url}/oauth/callback`]);
+      expect([origin, searchParams.get('redirect_uri')]).toEqual([gateway.issuerUrl, `${gateway.url}/oauth/callback`]);
     }
   });
 });
 
 describe('a session', () => {
-  test('does nothing for the page of another site, nor without the proof of its own', async () => {
-    const { ask, csrf } = await signedIn();
+  test('refuses requests from other sites and those without the CSRF token', async () => {
+    const { send, csrf } = await signedIn();
     const body = { name: 'stolen' };
     for (const headers of [
       {},
@@ -173,18 +176,18 @@ describe('a session', () => {
       { 'X-CSRF-Token': csrf, 'Sec-Fetch-Site': 'cross-site' },
       { 'X-CSRF-Token': csrf, 'Sec-Fetch-Site': 'same-site' },
     ] as Record<string, string>[]) {
-      expect((await ask(keys, { body, headers })).status).toBe(401);
+      expect((await send(keys, { body, headers })).status).toBe(401);
     }
-    expect((await ask(keys)).json.api_keys.map(({ name }: { name: string }) => name)).not.toContain('stolen');
+    expect((await send(keys)).json.api_keys.map(({ name }: { name: string }) => name)).not.toContain('stolen');
   });
 
   test('cannot speak, and is no bearer token; a bearer token is no session', async () => {
-    const { browser, ask } = await signedIn();
-    const session = browser.jars.get(new URL(door.url).host)!.get('__Host-sonant-session')!;
-    const speech = await ask('/api/audio/speech', { body: { voice_id: 'tone-low', text: 'Hello.' } });
+    const { browser, send } = await signedIn();
+    const session = browser.jars.get(new URL(gateway.url).host)!.get('__Host-sonant-session')!;
+    const speech = await send('/api/audio/speech', { body: { voice_id: 'tone-low', text: 'Hello.' } });
     expect([speech.status, speech.json.error]).toEqual([401, 'invalid_api_key']);
     expect((await withBearer(session)).status).toBe(401);
-    const { json } = await exchange(await door.sign({ sub: 'robot' }));
+    const { json } = await exchange(await gateway.sign({ sub: 'robot' }));
     const cookie = toCookie('__Host-sonant-session', String(json.access_token), 60).split(';', 1)[0]!;
     expect((await fetch(getKey, { headers: { Cookie: cookie, Accept: 'text/html' }, redirect: 'manual' })).status).toBe(
       302,
@@ -192,7 +195,7 @@ describe('a session', () => {
   });
 });
 
-test('without an issuer people hear how keys are made', async () => {
+test('without an issuer the page explains how keys are created', async () => {
   const plain = await openTestGateway();
   const answer = await fetch(`${plain.url}/oauth/get-key`);
   expect([answer.status, await answer.json()]).toMatchObject([503, { error: 'oauth_not_configured' }]);
@@ -201,7 +204,7 @@ test('without an issuer people hear how keys are made', async () => {
 });
 
 describe('every reply of the page', () => {
-  test('tells browsers to be careful, as OWASP has it', async () => {
+  test('has the security headers that OWASP recommends', async () => {
     const { browser } = await signedIn();
     const page = await browser.visit(getKey);
     const headers = Object.fromEntries(page.headers);
@@ -226,17 +229,17 @@ describe('every reply of the page', () => {
     // It works below any path that a proxy puts before ours.
     expect(text).not.toMatch(/ [\w-]+="\//);
     for (const name of ['key-page.js', 'key-page.css']) {
-      const file = await fetch(`${door.url}/oauth/${name}`);
+      const file = await fetch(`${gateway.url}/oauth/${name}`);
       expect([file.status, file.headers.get('x-content-type-options')]).toEqual([200, 'nosniff']);
       const etag = file.headers.get('etag')!;
-      expect((await fetch(`${door.url}/oauth/${name}`, { headers: { 'If-None-Match': etag } })).status).toBe(304);
+      expect((await fetch(`${gateway.url}/oauth/${name}`, { headers: { 'If-None-Match': etag } })).status).toBe(304);
     }
   });
 
-  test('and of the service, that TLS is to stay where it is', async () => {
+  test('and of the service, has HSTS over TLS', async () => {
     const secure = await openTestGateway({ settings: { baseUrl: () => 'https://sonant.test' } });
     for (const path of ['/api/voices', '/healthz', '/docs', '/nothing']) {
-      const { headers } = await secure.ask(path);
+      const { headers } = await secure.send(path);
       expect(headers.get('strict-transport-security')).toMatch(/^max-age=\d{8}/);
       expect([headers.get('x-content-type-options'), headers.get('x-frame-options')]).toEqual(['nosniff', 'DENY']);
       expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");

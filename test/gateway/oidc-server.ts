@@ -8,14 +8,14 @@ import Provider from 'oidc-provider';
 import { onTestFinished } from 'vitest';
 import { createIssuer } from '../../src/sign-in/oidc-issuer.ts';
 import type { SignInOptions } from '../../src/sign-in/sign-in.ts';
-import { type DoorOptions, openTestGateway } from './open-gateway.ts';
+import { type GatewayTestOptions, openTestGateway } from './open-gateway.ts';
 
 const client = { clientId: 'sonant', clientSecret: 'a secret of sonant at the issuer' };
 export const audience = 'https://sonant.example';
 
-export async function openSignedDoor(
+export async function openSignInGateway(
   signing: Partial<SignInOptions> = {},
-  door: DoorOptions = {},
+  gateway: GatewayTestOptions = {},
   onClose: (close: () => Promise<void>) => void = onTestFinished,
 ) {
   let answer: RequestListener = () => {};
@@ -26,7 +26,7 @@ export async function openSignedDoor(
   const issuer = createIssuer({ ...client, issuer: issuerUrl, audience, isInsecure: true });
   const signInRules = { subjects: [], domains: ['example.test'], groups: [] };
   const opened = await openTestGateway(
-    { ...door, settings: { baseUrl: () => url, ...door.settings }, signing: { issuer, signInRules, ...signing } },
+    { ...gateway, settings: { baseUrl: () => url, ...gateway.settings }, signing: { issuer, signInRules, ...signing } },
     onClose,
   );
   url = opened.url;
@@ -70,7 +70,7 @@ export async function openSignedDoor(
   };
 }
 
-export type SignedDoor = Awaited<ReturnType<typeof openSignedDoor>>;
+export type SignInGateway = Awaited<ReturnType<typeof openSignInGateway>>;
 
 async function makeKey(kid: string) {
   const pair = await generateKeyPair('ES256', { extractable: true });
@@ -149,10 +149,10 @@ export function openBrowser() {
 export type Browser = ReturnType<typeof openBrowser>;
 
 /** Signs in at the issuer, as far as the address that leads back here, which is not visited yet. */
-export async function signInAs(login: string, { url }: Pick<SignedDoor, 'url'>, browser: Browser): Promise<string> {
+export async function signInAs(login: string, { url }: Pick<SignInGateway, 'url'>, browser: Browser): Promise<string> {
   const begin = `${url}/oauth/get-key`;
-  const asked = await browser.follow(await browser.visit(begin), begin);
-  const consent = await browser.submit(asked.url, { prompt: 'login', login, password: 'any' });
+  const authorization = await browser.follow(await browser.visit(begin), begin);
+  const consent = await browser.submit(authorization.url, { prompt: 'login', login, password: 'any' });
   const isBack = (address: string) => address.startsWith(`${url}/oauth/callback`);
   return (await browser.submit(consent.url, { prompt: 'consent' }, isBack)).url;
 }

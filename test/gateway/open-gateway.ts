@@ -37,13 +37,13 @@ import { createStorage } from '../distributed/storage.ts';
 import { openTone, type ToneOptions, type ToneTrouble } from '../engines/tone-engine.ts';
 import { openKeys } from '../keys/open-keys.ts';
 
-export interface DoorOptions {
+export interface GatewayTestOptions {
   trouble?: ToneTrouble;
   settings?: Partial<GatewayOptions['settings']>;
   checks?: GatewayOptions['watch']['checks'];
   admit?: (real: Admit) => Admit;
   speakingMax?: number;
-  keepMs?: number;
+  retentionMs?: number;
   /** Where audio is kept, if not where the rest is. */
   store?: { clips: ClipStore; linkTo?: LinkTo };
   /** Whether keys and addresses are held to their limits. */
@@ -59,7 +59,7 @@ export const farVoice = { voiceId: 'far', name: 'Бьорк 声 🎙' };
 const unlimited = { takeSynthesis: async () => ({ end() {} }) };
 
 export async function openTestGateway(
-  options: DoorOptions = {},
+  options: GatewayTestOptions = {},
   onClose: (close: () => Promise<void>) => void = onTestFinished,
 ) {
   const {
@@ -69,7 +69,7 @@ export async function openTestGateway(
     checks = [],
     admit = (real) => real,
     speakingMax = 64,
-    keepMs = 86_400_000,
+    retentionMs = 86_400_000,
   } = options;
   const { isLimited = false, badKeysPerMinute = 60, signing } = options;
   const folder = mkdtempSync(join(tmpdir(), 'sonant-door-'));
@@ -110,7 +110,7 @@ export async function openTestGateway(
     voiceManagement: keeping.createManagement({ engines, voices, guards }),
     store,
     storedClips: { clips, linkTo },
-    links: { baseUrl: () => baseUrl, keepMs },
+    links: { baseUrl: () => baseUrl, keepMs: retentionMs },
     limiter: isLimited ? limiter : unlimited,
     singleFlight,
     seal,
@@ -156,14 +156,14 @@ export async function openTestGateway(
   /** Where a public address really is. */
   const here = (address: string) => address.replace(baseUrl, url);
   /** A request with the key; a body is sent as JSON. */
-  const ask = (path: string, { body, headers, ...init }: Omit<RequestInit, 'body'> & { body?: unknown } = {}) =>
+  const send = (path: string, { body, headers, ...init }: Omit<RequestInit, 'body'> & { body?: unknown } = {}) =>
     fetch(here(path.startsWith('/') ? url + path : path), {
       ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
       ...init,
       headers: { 'X-API-Key': key, ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
     });
   const speak = (body: object, init: Omit<RequestInit, 'body'> = {}) =>
-    ask('/api/audio/speech', { body: { voice_id: 'tone-low', ...body }, ...init });
+    send('/api/audio/speech', { body: { voice_id: 'tone-low', ...body }, ...init });
   return {
     gateway,
     runner,
@@ -175,7 +175,7 @@ export async function openTestGateway(
     key,
     url,
     here,
-    ask,
+    send,
     speak,
     calls,
     requests,
@@ -190,6 +190,6 @@ export async function openTestGateway(
   };
 }
 
-export type Door = Awaited<ReturnType<typeof openTestGateway>>;
+export type TestGateway = Awaited<ReturnType<typeof openTestGateway>>;
 
 export const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());

@@ -8,17 +8,17 @@ export const managing = ['keys:read', 'keys:write', 'speech:synthesize', 'speech
 export type Json = Record<string, unknown> & { id: string; key: string };
 
 export async function openKeyManagement(onClose: (close: () => Promise<void>) => void) {
-  const door = await openTestGateway({}, onClose);
-  const asked: KeyFields = { name: 'boss', scopes: managing };
-  const { key: boss, apiKey: bossKey } = await door.keyVerifier.create(asked);
-  const ask = async (path: string, body?: unknown, { key = boss, method }: { key?: string; method?: string } = {}) => {
+  const gateway = await openTestGateway({}, onClose);
+  const request: KeyFields = { name: 'boss', scopes: managing };
+  const { key: boss, apiKey: bossKey } = await gateway.keyVerifier.create(request);
+  const send = async (path: string, body?: unknown, { key = boss, method }: { key?: string; method?: string } = {}) => {
     const init = { headers: { 'X-API-Key': key }, ...(body !== undefined && { body }), ...(method && { method }) };
-    const answer = await door.ask(keysUrl + path, init);
+    const answer = await gateway.send(keysUrl + path, init);
     const text = await answer.text();
     return { status: answer.status, headers: answer.headers, json: (text === '' ? {} : JSON.parse(text)) as Json };
   };
-  const make = async (body: object = {}, key = boss) => (await ask('', body, { key })).json;
+  const make = async (body: object = {}, key = boss) => (await send('', body, { key })).json;
   const speaks = async (key: string, headers: Record<string, string> = {}) =>
-    (await door.ask('/api/voices', { headers: { 'X-API-Key': key, ...headers } })).status;
-  return { door, boss, bossKey, ask, make, speaks };
+    (await gateway.send('/api/voices', { headers: { 'X-API-Key': key, ...headers } })).status;
+  return { gateway, boss, bossKey, send, make, speaks };
 }

@@ -12,7 +12,7 @@ import { Failure } from '../../src/errors.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 let refusals = 0;
-const door = await openTestGateway(
+const gateway = await openTestGateway(
   {
     trouble: {},
     admit:
@@ -24,9 +24,10 @@ const door = await openTestGateway(
   },
   afterAll,
 );
-const clientOf = (apiKey = door.key, maxRetries = 0) => new OpenAI({ apiKey, baseURL: `${door.url}/v1`, maxRetries });
+const clientOf = (apiKey = gateway.key, maxRetries = 0) =>
+  new OpenAI({ apiKey, baseURL: `${gateway.url}/v1`, maxRetries });
 const openai = clientOf();
-const asked = { model: 'tts-1', voice: 'tone-low', input: 'Good evening to all.' };
+const speechRequest = { model: 'tts-1', voice: 'tone-low', input: 'Good evening to all.' };
 const refusalOf = async (call: Promise<unknown>): Promise<APIError> =>
   call.then(
     () => Promise.reject(new Error('it was not refused')),
@@ -34,124 +35,126 @@ const refusalOf = async (call: Promise<unknown>): Promise<APIError> =>
   );
 
 test('a text becomes an MP3 at 24 kHz, or what else is asked for', async () => {
-  const mp3 = Buffer.from(await (await openai.audio.speech.create(asked)).arrayBuffer());
+  const mp3 = Buffer.from(await (await openai.audio.speech.create(speechRequest)).arrayBuffer());
   expect(mp3.readUInt16BE(0) & 0xffe0, 'MPEG audio').toBe(0xffe0);
-  const answer = await openai.audio.speech.create({ ...asked, response_format: 'wav' });
+  const answer = await openai.audio.speech.create({ ...speechRequest, response_format: 'wav' });
   const wav = Buffer.from(await answer.arrayBuffer());
   expect([answer.headers.get('content-type'), wav.toString('latin1', 0, 4), wav.readUInt32LE(24)]).toEqual([
     'audio/wav',
     'RIFF',
     24_000,
   ]);
-  const pcm = Buffer.from(await (await openai.audio.speech.create({ ...asked, response_format: 'pcm' })).arrayBuffer());
+  const pcm = Buffer.from(
+    await (await openai.audio.speech.create({ ...speechRequest, response_format: 'pcm' })).arrayBuffer(),
+  );
   expect(pcm.equals(wav.subarray(44))).toBe(true);
   for (const [response_format, type, head] of [
     ['opus', 'audio/ogg', 'OggS'],
     ['flac', 'audio/flac', 'fLaC'],
   ] as const) {
-    const answer = await openai.audio.speech.create({ ...asked, response_format });
+    const answer = await openai.audio.speech.create({ ...speechRequest, response_format });
     const bytes = Buffer.from(await answer.arrayBuffer());
     expect([answer.headers.get('content-type'), bytes.toString('latin1', 0, 4)]).toEqual([type, head]);
   }
-  const fast = await openai.audio.speech.create({ ...asked, response_format: 'pcm', speed: 2 });
+  const fast = await openai.audio.speech.create({ ...speechRequest, response_format: 'pcm', speed: 2 });
   expect((await fast.arrayBuffer()).byteLength / pcm.length).toBeCloseTo(0.5, 1);
 });
 
 test('the same as a stream, and as events', async () => {
   const whole = Buffer.from(
-    await (await openai.audio.speech.create({ ...asked, response_format: 'pcm' })).arrayBuffer(),
+    await (await openai.audio.speech.create({ ...speechRequest, response_format: 'pcm' })).arrayBuffer(),
   );
-  const stream = await openai.audio.speech.create({ ...asked, response_format: 'pcm' });
+  const stream = await openai.audio.speech.create({ ...speechRequest, response_format: 'pcm' });
   expect(Buffer.concat(await Array.fromAsync(stream.body as never as AsyncIterable<Uint8Array>)).equals(whole)).toBe(
     true,
   );
-  const events = await openai.audio.speech.create({ ...asked, response_format: 'pcm', stream_format: 'sse' });
+  const events = await openai.audio.speech.create({ ...speechRequest, response_format: 'pcm', stream_format: 'sse' });
   const text = await events.text();
-  const told = text
+  const chunks = text
     .split('\n\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line.slice('data: '.length)));
   expect(events.headers.get('content-type')).toBe('text/event-stream');
-  expect(told.at(-1)).toEqual({
+  expect(chunks.at(-1)).toEqual({
     type: 'speech.audio.done',
     usage: { input_tokens: 20, output_tokens: 0, total_tokens: 20 },
   });
-  const sound = told.slice(0, -1).map(({ type, audio }) => {
+  const sound = chunks.slice(0, -1).map(({ type, audio }) => {
     expect(type).toBe('speech.audio.delta');
     return Buffer.from(audio, 'base64');
   });
   expect(Buffer.concat(sound).equals(whole)).toBe(true);
 });
 
-test('a voice may be an object with its id, and speaks its own language without being told', async () => {
-  const answer = await openai.audio.speech.create({ ...asked, voice: { id: 'tone-high' } as never });
+test('a voice may be an object with its id, and speaks its own language by default', async () => {
+  const answer = await openai.audio.speech.create({ ...speechRequest, voice: { id: 'tone-high' } as never });
   expect(answer.headers.get('X-Voice')).toBe('Tone, high');
 });
 
 test('voices and models are listed', async () => {
-  const { voices } = (await (await fetch(`${door.url}/v1/audio/voices`, bearer())).json()) as { voices: object[] };
+  const { voices } = (await (await fetch(`${gateway.url}/v1/audio/voices`, bearer())).json()) as { voices: object[] };
   expect(voices).toContainEqual({ id: 'tone-low', name: 'Tone, low' });
   const models = await Array.fromAsync(await openai.models.list());
   expect(models.map(({ id }) => id)).toContain('tts-1');
 });
-const bearer = (key = door.key) => ({ headers: { Authorization: `Bearer ${key}` } });
+const bearer = (key = gateway.key) => ({ headers: { Authorization: `Bearer ${key}` } });
 
-test('each way of saying no is the one that the SDK knows', async () => {
-  const wrongKey = await refusalOf(clientOf('sk-wrong').audio.speech.create(asked));
+test('each refusal has the error class that the SDK knows', async () => {
+  const wrongKey = await refusalOf(clientOf('sk-wrong').audio.speech.create(speechRequest));
   expect(wrongKey).toBeInstanceOf(AuthenticationError);
   expect([wrongKey.code, wrongKey.type]).toEqual(['invalid_api_key', 'invalid_request_error']);
-  const wrongVoice = await refusalOf(openai.audio.speech.create({ ...asked, voice: 'alloy' }));
+  const wrongVoice = await refusalOf(openai.audio.speech.create({ ...speechRequest, voice: 'alloy' }));
   expect(wrongVoice).toBeInstanceOf(NotFoundError);
   expect([wrongVoice.code, wrongVoice.param]).toEqual(['voice_not_found', 'voice']);
-  const tooLong = await refusalOf(openai.audio.speech.create({ ...asked, input: 'x'.repeat(5001) }));
+  const tooLong = await refusalOf(openai.audio.speech.create({ ...speechRequest, input: 'x'.repeat(5001) }));
   expect(tooLong).toBeInstanceOf(BadRequestError);
   expect(tooLong.code).toBe('text_too_long');
-  const wrong = { ...asked, input: '', response_format: 'aac', speed: 9, stream_format: 'x' } as never;
+  const wrong = { ...speechRequest, input: '', response_format: 'aac', speed: 9, stream_format: 'x' } as never;
   const wrongFields = await refusalOf(openai.audio.speech.create(wrong));
   expect([wrongFields.code, wrongFields.param]).toEqual(['invalid_request', 'response_format']);
   for (const word of ['response_format', 'stream_format', 'input', 'speed'])
     expect(wrongFields.message).toContain(word);
-  door.tone.trouble = { failure: new Failure('engine_error'), failsAfterPieces: 0 };
-  const failed = await refusalOf(openai.audio.speech.create({ ...asked, input: 'Another.' }));
-  door.tone.trouble = {};
+  gateway.tone.trouble = { failure: new Failure('engine_error'), failsAfterPieces: 0 };
+  const failed = await refusalOf(openai.audio.speech.create({ ...speechRequest, input: 'Another.' }));
+  gateway.tone.trouble = {};
   expect([failed.status, failed.code, failed.type]).toEqual([502, 'engine_error', 'server_error']);
 });
 
-test('the SDK comes again when it is told to wait, and is served', async () => {
+test('the SDK retries after Retry-After, and is served', async () => {
   refusals = 2;
-  const answer = await clientOf(door.key, 2).audio.speech.create(asked);
+  const answer = await clientOf(gateway.key, 2).audio.speech.create(speechRequest);
   expect(answer.status).toBe(200);
   refusals = 1;
-  expect(await refusalOf(openai.audio.speech.create(asked))).toBeInstanceOf(RateLimitError);
+  expect(await refusalOf(openai.audio.speech.create(speechRequest))).toBeInstanceOf(RateLimitError);
 });
 
 test('who aborts ends the synthesis; a failure in the middle breaks the body, and is an event in a stream of events', async () => {
-  door.tone.trouble = { pieceDelayMs: 20 };
+  gateway.tone.trouble = { pieceDelayMs: 20 };
   const leaving = new AbortController();
-  const long = { ...asked, input: 'word '.repeat(400) };
+  const long = { ...speechRequest, input: 'word '.repeat(400) };
   const aborted = refusalOf(openai.audio.speech.create(long, { signal: leaving.signal }).then((a) => a.arrayBuffer()));
-  await expect.poll(() => door.tone.counts.running).toBeGreaterThan(0);
+  await expect.poll(() => gateway.tone.counts.running).toBeGreaterThan(0);
   leaving.abort();
   const reason = await aborted;
   expect(reason instanceof APIUserAbortError || reason.name === 'AbortError').toBe(true);
-  await expect.poll(() => door.tone.counts.running).toBe(0);
-  door.tone.trouble = { failure: new Failure('engine_error'), failsAfterPieces: 4 };
+  await expect.poll(() => gateway.tone.counts.running).toBe(0);
+  gateway.tone.trouble = { failure: new Failure('engine_error'), failsAfterPieces: 4 };
   const broken = await openai.audio.speech.create({ ...long, response_format: 'pcm' });
   await expect(broken.arrayBuffer()).rejects.toThrow();
   const events = await (await openai.audio.speech.create({ ...long, stream_format: 'sse' })).text();
-  door.tone.trouble = {};
+  gateway.tone.trouble = {};
   const [last] = events.trimEnd().split('\n\n').slice(-1);
   expect(last).toMatch(/^event: error\ndata: \{"error":\{"message":.*"code":"engine_error"/);
 });
 
 test('reading is enough to list, speaking needs its scope, and all of it holds to the voices of the key', async () => {
-  const reader = await door.makeKey(['voices:read']);
-  const refused = await refusalOf(clientOf(reader).audio.speech.create(asked));
+  const reader = await gateway.makeKey(['voices:read']);
+  const refused = await refusalOf(clientOf(reader).audio.speech.create(speechRequest));
   expect([refused.status, refused.code]).toEqual([403, 'insufficient_scope']);
-  const { key: limited } = await door.keyVerifier.create({ voiceIds: ['tone-high'] });
-  const { voices } = (await (await fetch(`${door.url}/v1/audio/voices`, bearer(limited))).json()) as {
+  const { key: limited } = await gateway.keyVerifier.create({ voiceIds: ['tone-high'] });
+  const { voices } = (await (await fetch(`${gateway.url}/v1/audio/voices`, bearer(limited))).json()) as {
     voices: object[];
   };
   expect(voices).toEqual([{ id: 'tone-high', name: 'Tone, high' }]);
-  expect((await refusalOf(clientOf(limited).audio.speech.create(asked))).status).toBe(404);
+  expect((await refusalOf(clientOf(limited).audio.speech.create(speechRequest))).status).toBe(404);
 });

@@ -85,11 +85,11 @@ export function createOpenApiCheck(document: OpenApi) {
     const known = new Map(
       Object.entries(documented).map(([name, header]) => [name.toLowerCase(), resolve<ReplyHeader>(header)]),
     );
-    const told = [...headers].filter(([name]) => !apart.test(name));
+    const sent = [...headers].filter(([name]) => !apart.test(name));
     const missing = [...known].filter(([name, { required }]) => required && !headers.has(name));
     return [
       ...missing.map(([name]) => `header ${name} is missing`),
-      ...told.flatMap(([name, text]) => {
+      ...sent.flatMap(([name, text]) => {
         const header = known.get(name);
         if (!header) return [`header ${name} is not documented`];
         const isNumber = /^(number|integer)$/.test(String(header.schema.type));

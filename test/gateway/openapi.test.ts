@@ -7,10 +7,10 @@ import { openTestGateway } from './open-gateway.ts';
 
 const file = join(import.meta.dirname, '..', '..', 'docs', 'openapi.json');
 
-const door = await openTestGateway({}, afterAll);
-const document = (await (await fetch(`${door.url}/openapi.json`)).json()) as OpenApi;
+const gateway = await openTestGateway({}, afterAll);
+const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as OpenApi;
 
-test('is OpenAPI 3.1 of version 1.0.0, and names every address that needs no other door', () => {
+test('is OpenAPI 3.1 of version 1.0.0, and lists every path of the HTTP API', () => {
   expect([document.openapi, document.info.version]).toEqual(['3.1.0', '1.0.0']);
   expect(
     Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -61,11 +61,11 @@ test('is the one in docs/openapi.json, except for the address of the server', as
   await expect(`${JSON.stringify(published, null, 2)}\n`).toMatchFileSnapshot(file);
 });
 
-describe('what is documented is what is answered', () => {
+describe('responses match the document', () => {
   test('what needs a key is refused without one, and nothing else is', async () => {
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const [method, { security, operationId }] of Object.entries(methods)) {
-        const answer = await fetch(door.url + path.replace(/\{\w+\}/, 'x'), { method: method.toUpperCase() });
+        const answer = await fetch(gateway.url + path.replace(/\{\w+\}/, 'x'), { method: method.toUpperCase() });
         expect(answer.status === 401, operationId).toBe(security.length > 0);
         await answer.arrayBuffer();
       }
@@ -75,7 +75,7 @@ describe('what is documented is what is answered', () => {
   test('the examples are taken', async () => {
     const { examples } = document.paths['/api/audio/speech']!.post!.requestBody!.content['application/json']!;
     for (const { value } of Object.values(examples as Record<string, { value: object }>)) {
-      const answer = await door.ask('/api/audio/speech', { body: { ...value, voice_id: 'tone-low' } });
+      const answer = await gateway.send('/api/audio/speech', { body: { ...value, voice_id: 'tone-low' } });
       expect(answer.status).toBe(200);
       expect(answer.headers.get('X-Ignored-Fields')).toBeNull();
       await answer.arrayBuffer();
@@ -84,8 +84,8 @@ describe('what is documented is what is answered', () => {
 });
 
 describe('the page', () => {
-  test('needs nothing but itself, and runs no script', async () => {
-    const answer = await fetch(`${door.url}/docs`);
+  test('is self-contained, and runs no script', async () => {
+    const answer = await fetch(`${gateway.url}/docs`);
     const page = await answer.text();
     expect([answer.status, answer.headers.get('Content-Type')]).toEqual([200, 'text/html; charset=utf-8']);
     expect(answer.headers.get('Content-Security-Policy')).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/]+='/);
@@ -95,8 +95,8 @@ describe('the page', () => {
     expect(page).toContain('color-scheme: light dark');
   });
 
-  test('tells every operation and every failure, and leads to each', async () => {
-    const page = await (await fetch(`${door.url}/docs`)).text();
+  test('lists every operation and every failure, and links to each', async () => {
+    const page = await (await fetch(`${gateway.url}/docs`)).text();
     for (const methods of Object.values(document.paths)) {
       for (const { operationId } of Object.values(methods)) expect(page).toContain(`id="${operationId}"`);
     }

@@ -1,7 +1,7 @@
 // HTTP/1.1 by hand: what is sent is what is written here, down to the byte, and how a connection ends can be seen.
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { Door } from './open-gateway.ts';
+import type { TestGateway } from './open-gateway.ts';
 
 export interface RawAnswer {
   status: number;
@@ -19,24 +19,24 @@ export interface RawConnection {
   end(): Promise<Buffer>;
 }
 
-export function connectRaw({ gateway }: Pick<Door, 'gateway'>): RawConnection {
+export function connectRaw({ gateway }: Pick<TestGateway, 'gateway'>): RawConnection {
   const socket = connect(gateway.port, '127.0.0.1');
   const pieces: Buffer[] = [];
   let isOver = false;
-  let told = () => {};
+  let notify = () => {};
   socket.on('data', (piece) => {
     pieces.push(piece as Buffer);
-    told();
+    notify();
   });
   socket.on('error', () => {});
   socket.on('close', () => {
     isOver = true;
-    told();
+    notify();
   });
   onTestFinished(() => void socket.destroy());
 
   const until = async (isEnough: () => boolean) => {
-    while (!isEnough() && !isOver) await new Promise<void>((resolve) => (told = resolve));
+    while (!isEnough() && !isOver) await new Promise<void>((resolve) => (notify = resolve));
   };
   const all = () => Buffer.concat(pieces);
   return {
@@ -65,7 +65,7 @@ export function toAnswer(bytes: Buffer): RawAnswer {
 
 /** A request with a key and a JSON body, written out. */
 export function toRequest(
-  { key }: Pick<Door, 'key'>,
+  { key }: Pick<TestGateway, 'key'>,
   path: string,
   body: object,
   headers: readonly string[] = [],

@@ -7,7 +7,7 @@ const shared = await openTestGateway({}, afterAll);
 
 const hello = { voice_id: 'tone-low', text: 'Hello there.' };
 
-describe('what is asked first', () => {
+describe('the order of checks', () => {
   test.each([
     ['the address', '/nothing', { method: 'POST', body: 'x'.repeat(1_048_577) }, 404],
     ['the method', '/api/audio/speech', { method: 'PUT' }, 405],
@@ -21,22 +21,22 @@ describe('what is asked first', () => {
 
   test('a query that is not UTF-8 is not taken as it is written', async () => {
     for (const query of ['text=%ff%fe', 'text=%', 'text=100%&voice_id=tone-low']) {
-      const answer = await shared.ask(`/api/audio/speech/sse?voice_id=tone-low&${query}`);
+      const answer = await shared.send(`/api/audio/speech/sse?voice_id=tone-low&${query}`);
       expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'invalid_request' }]);
     }
-    const plain = await shared.ask('/api/voices?text=%F0%9F%91%8B');
+    const plain = await shared.send('/api/voices?text=%F0%9F%91%8B');
     expect(plain.status).toBe(200);
   });
 
   test('a text beside an empty list is a text; an encoding is named in any case', async () => {
     const body = { voice_id: 'tone-low', text: 'Hello.', text_chunks: [] };
-    const answer = await shared.ask('/api/audio/speech/sse', { body, headers: { 'Content-Encoding': 'Identity' } });
+    const answer = await shared.send('/api/audio/speech/sse', { body, headers: { 'Content-Encoding': 'Identity' } });
     expect([answer.status, (await answer.text()).includes('speech.audio.done')]).toEqual([200, true]);
   });
 
   test('the scope before the body', async () => {
     const key = await shared.makeKey(['voices:read']);
-    const answer = await shared.ask('/api/audio/speech', {
+    const answer = await shared.send('/api/audio/speech', {
       method: 'POST',
       body: undefined,
       headers: { 'X-API-Key': key },
@@ -66,11 +66,11 @@ describe('what is asked first', () => {
   });
 
   test('a refused request costs the core nothing', async () => {
-    const door = await openTestGateway();
+    const gateway = await openTestGateway();
     for (const body of [{}, { voice_id: 'tone-low' }, { voice_id: 'tone-low', text: 'x'.repeat(900_000) }]) {
-      await (await door.ask('/api/audio/speech', { body })).arrayBuffer();
+      await (await gateway.send('/api/audio/speech', { body })).arrayBuffer();
     }
-    expect(door.calls).toEqual([]);
+    expect(gateway.calls).toEqual([]);
   });
 });
 
@@ -83,7 +83,7 @@ describe('a method that an address does not take', () => {
     ['/api/voices/x', 'POST', 'GET, PATCH, DELETE'],
     ['/healthz', 'OPTIONS', 'GET, HEAD'],
   ])('%s: %s is answered with those that it takes', async (path, method, allow) => {
-    const answer = await shared.ask(path, { method });
+    const answer = await shared.send(path, { method });
     expect([answer.status, answer.headers.get('Allow')]).toEqual([405, allow]);
     expect(await answer.json()).toMatchObject({ error: 'method_not_allowed' });
   });
@@ -91,14 +91,14 @@ describe('a method that an address does not take', () => {
 
 describe('a body', () => {
   const send = (
-    door: Awaited<ReturnType<typeof openTestGateway>>,
+    gateway: Awaited<ReturnType<typeof openTestGateway>>,
     body: string | undefined,
     headers: Record<string, string> = {},
   ) =>
-    fetch(`${door.url}/api/audio/speech`, {
+    fetch(`${gateway.url}/api/audio/speech`, {
       method: 'POST',
       ...(body !== undefined && { body }),
-      headers: { 'X-API-Key': door.key, 'Content-Type': 'application/json', ...headers },
+      headers: { 'X-API-Key': gateway.key, 'Content-Type': 'application/json', ...headers },
     });
 
   test.each([
@@ -136,7 +136,7 @@ describe('a body', () => {
     expect([answer.status, await answer.json()]).toMatchObject([413, { error: 'payload_too_large', limit: 1 << 20 }]);
   });
 
-  test('too large without saying so is cut off when it is', async () => {
+  test('without a declared length is cut off at the limit', async () => {
     const stream = new ReadableStream({
       start(controller) {
         for (let i = 0; i < 20; i++) controller.enqueue(Buffer.alloc(64 * 1024, 'x'));

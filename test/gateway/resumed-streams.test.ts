@@ -20,14 +20,14 @@ describe('a stream whose connection broke', () => {
       output_format: 'pcm',
       timestamps: 'word',
     };
-    const whole = await readEvents(await shared.ask(url, { body }));
+    const whole = await readEvents(await shared.send(url, { body }));
     const cutAndReadOn = async (i: number) => {
       const cutAt = 1 + ((i * 7) % (whole.length - 1));
-      const answer = await shared.ask(url, { body });
+      const answer = await shared.send(url, { body });
       const id = answer.headers.get('X-Audio-Id');
       const before = await readEvents(answer, (text) => text.includes(`id: ${id}:${cutAt}\n`) && text.endsWith('\n\n'));
       const lastId = before[cutAt - 1]!.id;
-      const rest = await shared.ask(`${url}/${id}`, { headers: { 'Last-Event-ID': lastId } });
+      const rest = await shared.send(`${url}/${id}`, { headers: { 'Last-Event-ID': lastId } });
       const after = await readEvents(rest);
       const joined = [...before.slice(0, cutAt), ...after];
       expect(joined.map(({ event }) => event)).toEqual(namesOf(whole));
@@ -39,75 +39,77 @@ describe('a stream whose connection broke', () => {
   });
 
   test('is read again from the beginning without a Last-Event-ID, and behind its end is nothing', async () => {
-    const answer = await shared.ask(url, { body: chunks });
+    const answer = await shared.send(url, { body: chunks });
     const events = await readEvents(answer);
     const id = answer.headers.get('X-Audio-Id');
-    expect(await readEvents(await shared.ask(`${url}/${id}`))).toEqual(events);
-    const behind = await shared.ask(`${url}/${id}`, { headers: { 'Last-Event-ID': last(events).id } });
+    expect(await readEvents(await shared.send(`${url}/${id}`))).toEqual(events);
+    const behind = await shared.send(`${url}/${id}`, { headers: { 'Last-Event-ID': last(events).id } });
     expect([behind.status, await behind.text()]).toEqual([204, '']);
   });
 
-  test('is its key’s alone, and wants a true id', async () => {
-    const answer = await shared.ask(url, { body: chunks });
+  test('is readable by its key only, with a valid id', async () => {
+    const answer = await shared.send(url, { body: chunks });
     const events = await readEvents(answer);
     const id = answer.headers.get('X-Audio-Id');
     const stranger = { 'X-API-Key': await shared.makeKey() };
-    expect(await errorOf(await shared.ask(`${url}/${id}`, { headers: stranger }))).toEqual([410, 'stream_expired']);
-    expect(await errorOf(await shared.ask(`${url}/aud_NOBODY`))).toEqual([410, 'stream_expired']);
+    expect(await errorOf(await shared.send(`${url}/${id}`, { headers: stranger }))).toEqual([410, 'stream_expired']);
+    expect(await errorOf(await shared.send(`${url}/aud_NOBODY`))).toEqual([410, 'stream_expired']);
     for (const bad of ['nonsense', 'aud_OTHER:1', `${id}:x`, `${id}:-1`, `${id}:${events.length}`, `${id}:999999999`]) {
-      const refused = await shared.ask(`${url}/${id}`, { headers: { 'Last-Event-ID': bad } });
+      const refused = await shared.send(`${url}/${id}`, { headers: { 'Last-Event-ID': bad } });
       expect(await errorOf(refused), bad).toEqual([400, 'invalid_request']);
     }
   });
 
   test('has one reader at a time: a new one takes the place of the old', async () => {
-    const door = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
-    const answer = await door.ask(url, {
+    const gateway = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
+    const answer = await gateway.send(url, {
       body: { voice_id: 'tone-low', text: 'one two three four five six seven eight' },
     });
     const id = answer.headers.get('X-Audio-Id');
     const old = expect(answer.text()).rejects.toThrow();
-    const events = await readEvents(await door.ask(`${url}/${id}`));
+    const events = await readEvents(await gateway.send(`${url}/${id}`));
     await old;
     expect(last(events).event).toBe('speech.audio.done');
   });
 
-  test('is left for good by who says so: it ends at once, and nothing of it is kept', async () => {
-    const door = await openTestGateway({ trouble: { hangsAfterPieces: 2 } });
-    const answer = await door.ask(url, { body: chunks });
+  test('can be ended by its client: it stops at once, and nothing of it is stored', async () => {
+    const gateway = await openTestGateway({ trouble: { hangsAfterPieces: 2 } });
+    const answer = await gateway.send(url, { body: chunks });
     const address = `${url}/${answer.headers.get('X-Audio-Id')}`;
     expect(
-      await errorOf(await door.ask(address, { method: 'DELETE', headers: { 'X-API-Key': await door.makeKey() } })),
+      await errorOf(
+        await gateway.send(address, { method: 'DELETE', headers: { 'X-API-Key': await gateway.makeKey() } }),
+      ),
     ).toEqual([410, 'stream_expired']);
-    expect(door.slots.speaking).toBe(1);
-    expect((await door.ask(address, { method: 'DELETE' })).status).toBe(204);
-    while (door.slots.speaking > 0) await sleep(5);
-    expect(await errorOf(await door.ask(address))).toEqual([410, 'stream_expired']);
-    expect(door.tone.counts.aborted).toBeGreaterThan(0);
+    expect(gateway.slots.speaking).toBe(1);
+    expect((await gateway.send(address, { method: 'DELETE' })).status).toBe(204);
+    while (gateway.slots.speaking > 0) await sleep(5);
+    expect(await errorOf(await gateway.send(address))).toEqual([410, 'stream_expired']);
+    expect(gateway.tone.counts.aborted).toBeGreaterThan(0);
     const ended = last(await readEvents(answer));
     expect(ended).toMatchObject({ event: 'error', data: { error: 'stream_expired' } });
   });
 
   test('before it has begun is ended at once: there is nothing to come back to', async () => {
-    const door = await openTestGateway({ trouble: { hangsAfterPieces: 0 } });
+    const gateway = await openTestGateway({ trouble: { hangsAfterPieces: 0 } });
     const leaving = new AbortController();
-    const asked = door.ask(url, { body: chunks, signal: leaving.signal }).catch(() => {});
-    while (door.tone.counts.running === 0) await sleep(2);
+    const pending = gateway.send(url, { body: chunks, signal: leaving.signal }).catch(() => {});
+    while (gateway.tone.counts.running === 0) await sleep(2);
     leaving.abort();
-    await asked;
-    while (door.tone.counts.running > 0) await sleep(2);
-    expect(door.slots.speaking).toBe(0);
+    await pending;
+    while (gateway.tone.counts.running > 0) await sleep(2);
+    expect(gateway.slots.speaking).toBe(0);
   });
 
-  test('goes on by itself meanwhile, and is whole when its reader is back', async () => {
-    const door = await openTestGateway({ trouble: { pieceDelayMs: 10 } });
-    const answer = await door.ask(url, {
+  test('goes on without a reader, and is complete when the reader is back', async () => {
+    const gateway = await openTestGateway({ trouble: { pieceDelayMs: 10 } });
+    const answer = await gateway.send(url, {
       body: { voice_id: 'tone-low', text: 'one two three four five six seven eight' },
     });
     const id = answer.headers.get('X-Audio-Id');
     await readEvents(answer, (text) => text.includes(':1\n'));
-    while (door.tone.counts.finished === 0) await sleep(5);
-    const events = await readEvents(await door.ask(`${url}/${id}`));
+    while (gateway.tone.counts.finished === 0) await sleep(5);
+    const events = await readEvents(await gateway.send(`${url}/${id}`));
     expect(last(events).event).toBe('speech.audio.done');
   });
 });

@@ -11,25 +11,27 @@ const sse = '/api/audio/speech/sse';
 const chunks = { text_chunks: Array(50).fill('one two three four five six seven eight'), voice_id: 'tone-low' };
 
 test('ends every stream of that key, over REST, SSE and gRPC, and nobody else’s', async () => {
-  const door = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
-  const { key, apiKey } = await door.keyVerifier.create({});
+  const gateway = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
+  const { key, apiKey } = await gateway.keyVerifier.create({});
   const headers = { 'X-API-Key': key };
-  const { services } = door;
+  const { services } = gateway;
   const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
   onTestFinished(() => server.drain(0));
   const client = openGrpcClient(SpeechService, `127.0.0.1:${server.port}`);
   onTestFinished(() => client.close());
 
-  const rest = await door.speak({ ...chunks, method: 'streaming' }, { headers });
-  const events = await door.ask(sse, { body: chunks, headers });
-  const ticket = (await (await door.ask(`${sse}/tickets`, { body: chunks, headers })).json()) as { sse_url: string };
-  const ticketed = await fetch(door.here(ticket.sse_url));
-  const others = await door.speak({ ...chunks, method: 'streaming' });
-  const ask = { voiceId: 'tone-low', textChunks: chunks.text_chunks };
-  const stream = client.stream('streamSpeech', ask, { metadata: { 'x-api-key': key } });
+  const rest = await gateway.speak({ ...chunks, method: 'streaming' }, { headers });
+  const events = await gateway.send(sse, { body: chunks, headers });
+  const ticket = (await (await gateway.send(`${sse}/tickets`, { body: chunks, headers })).json()) as {
+    sse_url: string;
+  };
+  const ticketed = await fetch(gateway.here(ticket.sse_url));
+  const others = await gateway.speak({ ...chunks, method: 'streaming' });
+  const request = { voiceId: 'tone-low', textChunks: chunks.text_chunks };
+  const stream = client.stream('streamSpeech', request, { metadata: { 'x-api-key': key } });
   const grpcEnd = failureOf(new Promise((_, reject) => stream.on('data', () => {}).on('error', reject)));
 
-  await door.keyVerifier.revoke(apiKey.keyId);
+  await gateway.keyVerifier.revoke(apiKey.keyId);
   await expect(rest.arrayBuffer()).rejects.toThrow();
   for (const answer of [events, ticketed]) {
     expect((await readEvents(answer)).at(-1)).toMatchObject({
@@ -38,8 +40,8 @@ test('ends every stream of that key, over REST, SSE and gRPC, and nobody else’
     });
   }
   expect(explain(await grpcEnd)).toMatchObject({ code: 'UNAUTHENTICATED', info: { reason: 'INVALID_API_KEY' } });
-  expect(door.slots.speaking).toBe(1);
-  const resumed = await fetch(door.here(ticket.sse_url), {
+  expect(gateway.slots.speaking).toBe(1);
+  const resumed = await fetch(gateway.here(ticket.sse_url), {
     headers: { 'Last-Event-ID': `${ticketed.headers.get('X-Audio-Id')}:0` },
   });
   expect([resumed.status, await resumed.json()]).toMatchObject([401, { error: 'invalid_api_key' }]);

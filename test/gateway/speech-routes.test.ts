@@ -10,7 +10,7 @@ const linkOf = async (answer: Response) => (await answer.json()) as { audio_url:
 const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 
 describe('a link', () => {
-  test('comes with its facts in headers, and leads to the audio', async () => {
+  test('has the metadata in headers, and points at the audio', async () => {
     const answer = await shared.speak({ text: 'Hello there.', output_format: 'mp3', sample_rate: 24000 });
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       'x-audio-id': expect.stringMatching(/^aud_[0-9A-Z]{36}$/),
@@ -37,48 +37,48 @@ describe('a link', () => {
   });
 
   test('is the same again under one Idempotency-Key, and another request under it is refused', async () => {
-    const ask = (text: string, key = 'order-1') =>
+    const post = (text: string, key = 'order-1') =>
       shared.speak({ text }, { headers: { 'Idempotency-Key': key, 'Cache-Control': 'no-cache' } });
-    const [first, again] = [await ask('Once and only once.'), await ask('Once and only once.')];
+    const [first, again] = [await post('Once and only once.'), await post('Once and only once.')];
     expect(await first.json()).toEqual(await again.json());
     expect(again.headers.get('X-Audio-Id')).toBe(first.headers.get('X-Audio-Id'));
-    expect(await errorOf(await ask('Something else.'))).toEqual([409, 'idempotency_conflict']);
-    expect((await ask('Something else.', 'order-2')).status).toBe(200);
-    for (const key of ['', 'x'.repeat(256), 'a\tb']) expect((await ask('x', key)).status, key).toBe(400);
+    expect(await errorOf(await post('Something else.'))).toEqual([409, 'idempotency_conflict']);
+    expect((await post('Something else.', 'order-2')).status).toBe(200);
+    for (const key of ['', 'x'.repeat(256), 'a\tb']) expect((await post('x', key)).status, key).toBe(400);
   });
 
   test('whose audio was deleted is made anew under its Idempotency-Key', async () => {
-    const ask = () => shared.speak({ text: 'For a while.' }, { headers: { 'Idempotency-Key': 'deleted' } });
-    const first = (await ask()).headers.get('X-Audio-Id')!;
-    expect((await shared.ask(`/api/audio/${first}`, { method: 'DELETE' })).status).toBe(204);
-    const { audio_url } = (await (await ask()).json()) as { audio_url: string };
+    const post = () => shared.speak({ text: 'For a while.' }, { headers: { 'Idempotency-Key': 'deleted' } });
+    const first = (await post()).headers.get('X-Audio-Id')!;
+    expect((await shared.send(`/api/audio/${first}`, { method: 'DELETE' })).status).toBe(204);
+    const { audio_url } = (await (await post()).json()) as { audio_url: string };
     expect(audio_url).not.toContain(first);
     expect((await fetch(shared.here(audio_url))).status).toBe(200);
   });
 
   test('that is still being made, or failed, is not repeated', async () => {
-    const door = await openTestGateway({ trouble: { pieceDelayMs: 30 } });
-    const ask = () => door.speak({ text: 'Take your time with this.' }, { headers: { 'Idempotency-Key': 'one' } });
-    const running = ask();
-    while (door.tone.counts.begun === 0) await sleep(2);
-    const meanwhile = await ask();
+    const gateway = await openTestGateway({ trouble: { pieceDelayMs: 30 } });
+    const post = () => gateway.speak({ text: 'Take your time with this.' }, { headers: { 'Idempotency-Key': 'one' } });
+    const running = post();
+    while (gateway.tone.counts.begun === 0) await sleep(2);
+    const meanwhile = await post();
     expect(meanwhile.headers.get('Retry-After')).toBe('1');
     expect(await errorOf(meanwhile)).toEqual([409, 'idempotency_conflict']);
     expect((await running).status).toBe(200);
 
-    door.tone.trouble.failsAfterSegments = 0;
-    const failing = () => door.speak({ text: 'Fail.' }, { headers: { 'Idempotency-Key': 'two' } });
+    gateway.tone.trouble.failsAfterSegments = 0;
+    const failing = () => gateway.speak({ text: 'Fail.' }, { headers: { 'Idempotency-Key': 'two' } });
     expect(await errorOf(await failing())).toEqual([502, 'engine_error']);
-    delete door.tone.trouble.failsAfterSegments;
+    delete gateway.tone.trouble.failsAfterSegments;
     expect((await failing()).status).toBe(200);
   });
 
-  test('is its maker’s to delete, once, and is gone then', async () => {
+  test('can be deleted by its owner, once, and is 410 afterwards', async () => {
     const answer = await shared.speak({ text: 'Soon gone.' });
     const { audio_url } = await linkOf(answer);
     const id = answer.headers.get('X-Audio-Id');
     const stranger = { 'X-API-Key': await shared.makeKey() };
-    const remove = (path: string, headers = {}) => shared.ask(path, { method: 'DELETE', headers });
+    const remove = (path: string, headers = {}) => shared.send(path, { method: 'DELETE', headers });
     expect(await errorOf(await remove(`/api/audio/${id}`, stranger))).toEqual([404, 'not_found']);
     expect((await fetch(shared.here(audio_url))).status).toBe(200);
     const removed = await remove(`/api/audio/${id}`, { 'Content-Type': 'application/json' });
@@ -162,14 +162,14 @@ describe('a stream', () => {
   });
 
   test('begins before it is done', async () => {
-    const door = await openTestGateway({ trouble: { hangsAfterPieces: 3 } });
-    const answer = await door.speak({ text_chunks: ['one two three four five'], method: 'streaming' });
+    const gateway = await openTestGateway({ trouble: { hangsAfterPieces: 3 } });
+    const answer = await gateway.speak({ text_chunks: ['one two three four five'], method: 'streaming' });
     const reader = answer.body!.getReader();
     expect((await reader.read()).value!.length).toBeGreaterThan(44);
     await reader.cancel();
   });
 
-  test('that asks for a link is kept, under the address that is told at once', async () => {
+  test('that requests a link is stored, under the address in its headers', async () => {
     const answer = await shared.speak({ text_chunks: ['Keep this.'], method: 'streaming', return_format: 'url' });
     const streamed = await bytesOf(answer);
     const url = answer.headers.get('X-Audio-Url')!;
@@ -221,16 +221,16 @@ describe('names and members', () => {
   });
 
   test('or refused with all other faults where the gateway is strict', async () => {
-    const door = await openTestGateway({ settings: { isStrict: true } });
-    const answer = await door.speak({ text: ' ', speed: 1 });
+    const gateway = await openTestGateway({ settings: { isStrict: true } });
+    const answer = await gateway.speak({ text: ' ', speed: 1 });
     expect(answer.status).toBe(400);
     const { details } = (await answer.json()) as { details: { field: string; reason: string }[] };
     expect(details.map(({ field, reason }) => `${field} ${reason}`)).toEqual(['text blank', 'speed unknown']);
-    const events = await door.ask('/api/audio/speech/sse?voice_id=tone-low&text=Hello&key=1');
+    const events = await gateway.send('/api/audio/speech/sse?voice_id=tone-low&text=Hello&key=1');
     expect((await events.json()) as object).toMatchObject({ details: [{ field: 'key', reason: 'unknown' }] });
   });
 
-  test('what was done to a text is told', async () => {
+  test('changes to a text are reported as warnings', async () => {
     const nothing = await shared.speak({ text: '... 🙂 !' });
     expect([nothing.status, nothing.headers.get('X-Warnings')]).toEqual([200, 'nothing_spoken']);
     const foreign = await shared.speak({

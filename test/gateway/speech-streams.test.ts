@@ -70,7 +70,7 @@ test('events are made as they are asked for, once, however often they are read',
   expect(stream.stateOf(11)).toBe('never');
 });
 
-test('what its source fails with is its last event', async () => {
+test('a failure of its source is its last event', async () => {
   const failure = new Failure('engine_error');
   const { stream } = openStream(new ResumableStreams(), { count: 2, failure });
   expect(await stream.at(2)).toMatchObject({ type: 'failed', failure, chunkIndex: 3 });

@@ -13,7 +13,7 @@ const last = (events: readonly ReadEvent[]) => events.at(-1)!;
 
 describe('the events', () => {
   test('are numbered, of the contract’s shape, and in its order', async () => {
-    const answer = await shared.ask(url, { body: { ...chunks, output_format: 'mp3' } });
+    const answer = await shared.send(url, { body: { ...chunks, output_format: 'mp3' } });
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       'content-type': 'text/event-stream',
       'cache-control': 'no-store',
@@ -69,7 +69,7 @@ describe('the events', () => {
 
   test('are ASCII, whatever the script of their names and words', async () => {
     const body = { voice_id: farVoice.voiceId, text: 'Ça va, 😀 Zoë?', timestamps: 'word' };
-    const all = await (await shared.ask(url, { body })).text();
+    const all = await (await shared.send(url, { body })).text();
     expect(all).toMatch(/^[\n -~]*$/);
     const events = eventsIn(all);
     expect(events[0]!.data.voice_name).toBe(farVoice.name);
@@ -79,7 +79,7 @@ describe('the events', () => {
   test('carry at most 32 KiB of sound each, and joined are the streamed body, byte for byte', async () => {
     for (const output_format of ['wav', 'pcm', 'mp3', 'opus', 'flac']) {
       const body = { ...chunks, text_chunks: ['word '.repeat(16), 'and more '.repeat(4)], output_format };
-      const events = await readEvents(await shared.ask(url, { body }));
+      const events = await readEvents(await shared.send(url, { body }));
       const sizes = events
         .filter(({ event }) => event === 'speech.audio.delta')
         .map((event) => soundIn([event]).length);
@@ -89,9 +89,9 @@ describe('the events', () => {
     }
   });
 
-  test('tell the words of the caller’s own chunks, if asked to', async () => {
+  test('report the words of the caller’s own chunks, if requested', async () => {
     const body = { ...chunks, text_chunks: ['Ça va, 😀 Ann?', 'Yes!'], timestamps: 'word' };
-    const events = await readEvents(await shared.ask(url, { body }));
+    const events = await readEvents(await shared.send(url, { body }));
     const words = events.filter(({ event }) => event === 'speech.audio.timestamps').map(({ data }) => data);
     expect(words.map((data) => [data.chunk_index, data.quality])).toEqual([
       [0, 'engine'],
@@ -104,8 +104,8 @@ describe('the events', () => {
     for (const { start, end } of first!.words) expect(end).toBeGreaterThanOrEqual(start);
   });
 
-  test('tell where a stream that is kept can be found', async () => {
-    const answer = await shared.ask(url, { body: { ...chunks, return_format: 'url' } });
+  test('report the address of a stream that is stored', async () => {
+    const answer = await shared.send(url, { body: { ...chunks, return_format: 'url' } });
     const events = await readEvents(answer);
     const { audio_url, bytes } = last(events).data as unknown as { audio_url: string; bytes: number };
     expect(audio_url).toBe(answer.headers.get('X-Audio-Url'));
@@ -113,8 +113,8 @@ describe('the events', () => {
   });
 
   test('end with an error if it fails after the first sound', async () => {
-    const door = await openTestGateway({ trouble: { failsAfterSegments: 1 } });
-    const answer = await door.ask(url, { body: chunks, headers: { 'X-Request-Id': 'mine' } });
+    const gateway = await openTestGateway({ trouble: { failsAfterSegments: 1 } });
+    const answer = await gateway.send(url, { body: chunks, headers: { 'X-Request-Id': 'mine' } });
     const events = await readEvents(answer);
     expect(namesOf(events)).not.toContain('speech.audio.done');
     expect(last(events)).toMatchObject({
@@ -132,7 +132,7 @@ describe('the events', () => {
   });
 });
 
-describe('asked for', () => {
+describe('requested', () => {
   test('by GET, it is the same as by POST', async () => {
     const query = new URLSearchParams({
       voice_id: 'tone-low',
@@ -141,9 +141,9 @@ describe('asked for', () => {
       speaking_rate: '1.5',
     });
     for (const chunk of chunks.text_chunks) query.append('text_chunks', chunk);
-    const byQuery = await readEvents(await shared.ask(`${url}?${query}`));
+    const byQuery = await readEvents(await shared.send(`${url}?${query}`));
     const byBody = await readEvents(
-      await shared.ask(url, { body: { ...chunks, output_format: 'pcm', speaking_rate: 1.5 } }),
+      await shared.send(url, { body: { ...chunks, output_format: 'pcm', speaking_rate: 1.5 } }),
     );
     const plain = (events: ReadEvent[]) => events.map(({ data: { id: _, ...data } }) => data);
     expect(plain(byQuery)).toEqual(plain(byBody));
@@ -151,9 +151,11 @@ describe('asked for', () => {
 
   test('with one text, that is one chunk', async () => {
     const whole = { voice_id: 'tone-low', text: 'Hello there.' };
-    const events = await readEvents(await shared.ask(url, { body: whole }));
+    const events = await readEvents(await shared.send(url, { body: whole }));
     expect(events[0]!.data).toMatchObject({ chunks: 1, chars: 12 });
-    const byQuery = await readEvents(await shared.ask(`${url}?voice_id=tone-low&text=Hello%20there.&method=streaming`));
+    const byQuery = await readEvents(
+      await shared.send(`${url}?voice_id=tone-low&text=Hello%20there.&method=streaming`),
+    );
     expect(soundIn(byQuery).equals(soundIn(events))).toBe(true);
   });
 
@@ -172,7 +174,7 @@ describe('asked for', () => {
     ['a language of others', { text: 'a', language_code: 'fr' }, ['language_code unsupported_language']],
     ['a script of others', { text: '今日は良い天気ですね' }, ['text unsupported_text']],
   ])('wrongly, with %s, it says so in terms of the caller', async (_, fields, faults) => {
-    const answer = await shared.ask(url, { body: { voice_id: 'tone-low', ...fields } });
+    const answer = await shared.send(url, { body: { voice_id: 'tone-low', ...fields } });
     const { details } = (await answer.json()) as { details: { field: string; reason: string }[] };
     expect([answer.status, details.map(({ field, reason }) => `${field} ${reason}`)]).toEqual([400, faults]);
   });
@@ -184,13 +186,13 @@ describe('asked for', () => {
     ['speaking_rate=NaN', 'speaking_rate type'],
     ['voice_id=a', 'voice_id type'],
   ])('wrongly in the address, by %s, too', async (query, fault) => {
-    const answer = await shared.ask(`${url}?voice_id=tone-low&text=Hello&${query}`);
+    const answer = await shared.send(`${url}?voice_id=tone-low&text=Hello&${query}`);
     const { details } = (await answer.json()) as { details: { field: string; reason: string }[] };
     expect(details.map(({ field, reason }) => `${field} ${reason}`)).toEqual([fault]);
   });
 
   test('with too much, it says how much', async () => {
-    const answer = await shared.ask(url, { body: { voice_id: 'tone-low', text: 'x'.repeat(5001) } });
+    const answer = await shared.send(url, { body: { voice_id: 'tone-low', text: 'x'.repeat(5001) } });
     expect(await answer.json()).toMatchObject({
       error: 'text_too_long',
       limit: 5000,
@@ -207,7 +209,7 @@ describe('asked for', () => {
       [`${url}/aud_X`, {}],
       [`${url}/tickets`, { body: chunks }],
     ] as const) {
-      const answer = await shared.ask(path, { ...init, headers: { 'X-API-Key': key } });
+      const answer = await shared.send(path, { ...init, headers: { 'X-API-Key': key } });
       expect([answer.status, await answer.json()], path).toMatchObject([403, { required_scopes: ['speech:stream'] }]);
     }
   });

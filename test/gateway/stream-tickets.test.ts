@@ -16,7 +16,7 @@ import { openStore } from '../../src/store/open-store.ts';
 import { createTicketRows } from '../../src/store/ticket-rows.ts';
 import { createStorage } from '../distributed/storage.ts';
 import { type ReadEvent, readEvents } from './event-reader.ts';
-import { bytesOf, type Door, openTestGateway } from './open-gateway.ts';
+import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
 const shared = await openTestGateway({}, afterAll);
 const url = '/api/audio/speech/sse';
@@ -24,12 +24,16 @@ const chunks = { voice_id: 'tone-low', text_chunks: ['Hello there.', 'How are yo
 
 const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 const last = (events: readonly ReadEvent[]) => events.at(-1)!;
-const ticketOf = async (door: Door, body: object) =>
-  (await (await door.ask(`${url}/tickets`, { body })).json()) as { id: string; sse_url: string; expires_at: string };
+const ticketOf = async (gateway: TestGateway, body: object) =>
+  (await (await gateway.send(`${url}/tickets`, { body })).json()) as {
+    id: string;
+    sse_url: string;
+    expires_at: string;
+  };
 
 describe('a ticket', () => {
   test('begins the stream once, without a key', async () => {
-    const answer = await shared.ask(`${url}/tickets`, { body: { ...chunks, foo: 1 } });
+    const answer = await shared.send(`${url}/tickets`, { body: { ...chunks, foo: 1 } });
     expect([answer.status, answer.headers.get('Cache-Control'), answer.headers.get('X-Ignored-Fields')]).toEqual([
       201,
       'no-store',
@@ -49,13 +53,13 @@ describe('a ticket', () => {
   });
 
   test('is refused where the request would be', async () => {
-    const answer = await shared.ask(`${url}/tickets`, { body: { voice_id: 'tone-low' } });
+    const answer = await shared.send(`${url}/tickets`, { body: { voice_id: 'tone-low' } });
     expect(await errorOf(answer)).toEqual([400, 'invalid_request']);
   });
 
   test('of a key that was revoked meanwhile begins nothing', async () => {
     const { key, apiKey } = await shared.keyVerifier.create({});
-    const answer = await shared.ask(`${url}/tickets`, { body: chunks, headers: { 'X-API-Key': key } });
+    const answer = await shared.send(`${url}/tickets`, { body: chunks, headers: { 'X-API-Key': key } });
     const { sse_url } = (await answer.json()) as { sse_url: string };
     await shared.keyVerifier.revoke(apiKey.keyId);
     expect(await errorOf(await fetch(shared.here(sse_url)))).toEqual([401, 'invalid_api_key']);
@@ -64,14 +68,14 @@ describe('a ticket', () => {
   test('cannot be hoarded', async () => {
     const body = { voice_id: 'tone-low', text_chunks: Array(10).fill('x'.repeat(5000)) };
     const key = await shared.makeKey();
-    const ask = () => shared.ask(`${url}/tickets`, { body, headers: { 'X-API-Key': key } });
-    for (let i = 0; i < 40; i++) expect((await ask()).status).toBe(201);
-    const answer = await ask();
+    const post = () => shared.send(`${url}/tickets`, { body, headers: { 'X-API-Key': key } });
+    for (let i = 0; i < 40; i++) expect((await post()).status).toBe(201);
+    const answer = await post();
     expect([answer.status, answer.headers.get('Retry-After')]).toEqual([429, '60']);
     await ticketOf(shared, body);
   });
 
-  test('for a single letter takes room too, is good at any replica, and says nothing of its key where it lies', async () => {
+  test('for a single letter counts too, is valid at any replica, and does not reveal its key in storage', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sonant-tickets-'));
     const { settings } = await createStorage(folder);
     const config = loadConfig({ env: settings, folder, engines: [] });
@@ -96,11 +100,11 @@ describe('a ticket', () => {
   });
 
   test('plays in an EventSource, through a connection that breaks, and ends it', async () => {
-    const door = await openTestGateway({ trouble: { pieceDelayMs: 10 } });
+    const gateway = await openTestGateway({ trouble: { pieceDelayMs: 10 } });
     const sockets: Socket[] = [];
     const listener = createServer((socket) => {
       sockets.push(socket);
-      door.gateway.accept(socket);
+      gateway.gateway.accept(socket);
     }).listen(0, '127.0.0.1');
     onTestFinished(() => void listener.close());
     await once(listener, 'listening');
@@ -110,7 +114,7 @@ describe('a ticket', () => {
       text_chunks: ['one two three four five six seven eight nine ten eleven twelve'],
       output_format: 'pcm',
     };
-    const { sse_url } = await ticketOf(door, body);
+    const { sse_url } = await ticketOf(gateway, body);
     // It waits three seconds before it comes back, and the page closes it when all is there.
     const script = `
       const source = new EventSource(process.argv[1]);
@@ -130,20 +134,20 @@ describe('a ticket', () => {
       sse_url.replace('sonant.test', `127.0.0.1:${port}`),
     ]);
     const output = text(reader.stdout);
-    while (door.tone.counts.pieces < 6) await sleep(5);
+    while (gateway.tone.counts.pieces < 6) await sleep(5);
     for (const socket of sockets) socket.destroy();
     const lines = (await output).split('\n');
 
     const done = JSON.parse(lines.pop()!) as { bytes: number };
     const sound = Buffer.concat(lines.map((line) => Buffer.from(line, 'base64')));
     expect(sound.length).toBe(done.bytes);
-    expect(door.requests.map(({ route, status }) => `${route} ${status}`)).toEqual([
+    expect(gateway.requests.map(({ route, status }) => `${route} ${status}`)).toEqual([
       `${url}/tickets 201`,
       `${url}/tickets/:id 200`,
       `${url}/tickets/:id 200`,
     ]);
-    expect(door.tone.counts.begun).toBe(door.tone.counts.finished);
-    const streamed = await bytesOf(await door.speak({ ...body, method: 'streaming' }));
+    expect(gateway.tone.counts.begun).toBe(gateway.tone.counts.finished);
+    const streamed = await bytesOf(await gateway.speak({ ...body, method: 'streaming' }));
     expect(streamed.equals(sound)).toBe(true);
   });
 });

@@ -63,7 +63,7 @@ test('bytes that are not UTF-8 are refused', () => {
   expect(refusalOf(Buffer.from([0x22, 0xff, 0x22])).message).toContain('UTF-8');
 });
 
-test('each half of a surrogate pair is told by its place', () => {
+test('each lone surrogate is reported with its position', () => {
   const failure = refusalOf('{"text":"\\ud83d","text_chunks":["a","\\udc00b"],"c":{"\\ud800":1}}');
   expect(failure.facts.details?.map(({ field, reason }) => [field, reason])).toEqual([
     ['text', 'encoding'],
@@ -104,7 +104,7 @@ test('random values are taken as they are, and whatever one more or less charact
   expect(mutantsTaken).toBeGreaterThan(300);
 });
 
-test('what is wrong with much of a body is told in few words', () => {
+test('many faults in a body give a short message', () => {
   const members = Array.from({ length: 1000 }, (_, i) => `"${i}":"\\ud800"`).join();
   const { details = [] } = refusalOf(`{"${'n'.repeat(50_000)}":{${members}}}`).facts;
   expect(details).toHaveLength(100);

@@ -2,16 +2,16 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { farVoice, openTestGateway } from './open-gateway.ts';
 
-const door = await openTestGateway({}, afterAll);
+const gateway = await openTestGateway({}, afterAll);
 const get = async (path: string) => {
-  const answer = await door.ask(path);
+  const answer = await gateway.send(path);
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
 };
 const idsOf = (body: Record<string, unknown>) =>
   (body.voices as { voice_id: string }[]).map(({ voice_id }) => voice_id);
 
 describe('voices', () => {
-  test('are listed, and told of one by one', async () => {
+  test('are listed, and described one by one', async () => {
     const { status, body } = await get('/api/voices');
     expect([status, Object.keys(body), body.next_cursor]).toEqual([200, ['voices', 'next_cursor'], null]);
     const [far] = body.voices as object[];
@@ -79,42 +79,42 @@ describe('voices', () => {
   });
 
   test('need their scope', async () => {
-    const key = await door.makeKey(['speech:synthesize']);
+    const key = await gateway.makeKey(['speech:synthesize']);
     for (const path of ['/api/voices', '/api/voices/far']) {
-      const answer = await door.ask(path, { headers: { 'X-API-Key': key } });
+      const answer = await gateway.send(path, { headers: { 'X-API-Key': key } });
       expect([answer.status, await answer.json()]).toMatchObject([403, { required_scopes: ['voices:read'] }]);
     }
   });
 });
 
 describe('an estimate', () => {
-  const ask = async (body: object) => {
-    const answer = await door.ask('/api/audio/estimate', { body: { voice_id: 'tone-low', ...body } });
+  const post = async (body: object) => {
+    const answer = await gateway.send('/api/audio/estimate', { body: { voice_id: 'tone-low', ...body } });
     return [answer.status, await answer.json()] as [number, { duration: number; bytes: number }];
   };
 
   test('says what it would be, and nothing is spoken', async () => {
-    const before = door.tone.counts.begun;
-    const [status, estimate] = await ask({ text: 'Hello there, 😀 world.', output_format: 'pcm', sample_rate: 24000 });
+    const before = gateway.tone.counts.begun;
+    const [status, estimate] = await post({ text: 'Hello there, 😀 world.', output_format: 'pcm', sample_rate: 24000 });
     expect([status, Object.keys(estimate)]).toEqual([200, ['chars', 'duration', 'bytes', 'segments', 'warnings']]);
     expect(estimate).toMatchObject({ chars: 21, segments: 1, warnings: [] });
     expect(estimate.duration).toBeGreaterThan(0.5);
     expect(estimate.bytes).toBe(Math.round(estimate.duration * 48_000));
-    expect(await ask({ text_chunks: ['a b', '...'], method: 'streaming' })).toMatchObject([200, { chars: 6 }]);
-    expect(door.tone.counts.begun).toBe(before);
+    expect(await post({ text_chunks: ['a b', '...'], method: 'streaming' })).toMatchObject([200, { chars: 6 }]);
+    expect(gateway.tone.counts.begun).toBe(before);
   });
 
   test('is refused where the request would be, in its own terms', async () => {
-    expect(await ask({ text: '' })).toMatchObject([400, { details: [{ field: 'text' }] }]);
-    expect(await ask({ text: '今日は良い天気ですね' })).toMatchObject([
+    expect(await post({ text: '' })).toMatchObject([400, { details: [{ field: 'text' }] }]);
+    expect(await post({ text: '今日は良い天気ですね' })).toMatchObject([
       400,
       { details: [{ field: 'text', reason: 'unsupported_text' }] },
     ]);
-    expect(await ask({ text_chunks: ['今日は良い天気ですね'], method: 'streaming' })).toMatchObject([
+    expect(await post({ text_chunks: ['今日は良い天気ですね'], method: 'streaming' })).toMatchObject([
       400,
       { details: [{ field: 'text_chunks' }] },
     ]);
-    expect(await ask({ text: 'Hello.', voice_id: 'nobody' })).toMatchObject([404, { error: 'voice_not_found' }]);
+    expect(await post({ text: 'Hello.', voice_id: 'nobody' })).toMatchObject([404, { error: 'voice_not_found' }]);
   });
 });
 
@@ -124,14 +124,14 @@ describe('health', () => {
       ['/healthz', 'ok'],
       ['/readyz', 'ready'],
     ] as const) {
-      const answer = await fetch(door.url + path);
+      const answer = await fetch(gateway.url + path);
       expect([answer.status, await answer.json()]).toEqual([200, { status }]);
-      const head = await fetch(door.url + path, { method: 'HEAD' });
+      const head = await fetch(gateway.url + path, { method: 'HEAD' });
       expect([head.status, await head.text()]).toEqual([200, '']);
     }
   });
 
-  test('is not ready while something that it stands on is not, and says what', async () => {
+  test('is not ready while a dependency is not, and names it', async () => {
     const state = { rows: true };
     const checks = [
       { name: 'rows', isReady: async () => state.rows },
@@ -144,13 +144,13 @@ describe('health', () => {
       },
     ];
     const other = await openTestGateway({ checks });
-    expect((await other.ask('/readyz')).status).toBe(200);
+    expect((await other.send('/readyz')).status).toBe(200);
     state.rows = false;
-    const answer = await other.ask('/readyz');
+    const answer = await other.send('/readyz');
     expect([answer.status, await answer.json()]).toMatchObject([
       503,
       { error: 'overloaded', message: 'Not ready: rows, engines.' },
     ]);
-    expect((await other.ask('/healthz')).status).toBe(200);
+    expect((await other.send('/healthz')).status).toBe(200);
   });
 });

@@ -21,7 +21,7 @@ async function newService() {
   return { dataDir, store, rows, keyVerifier: openKeys({ rows }) };
 }
 
-test('with no key at all one is made, kept for its owner alone, and made once', async () => {
+test('with no key at all one is created, in a file that only its owner can read, and only once', async () => {
   const { dataDir, rows, keyVerifier, store } = await newService();
   const first = (await makeFirstKey({ rows, dataDir }))!;
   expect(first.file).toBe(join(dataDir, 'first-key'));

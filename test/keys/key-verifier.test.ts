@@ -59,7 +59,7 @@ function forge(idPart: string): string {
 
 const refused = { reason: 'invalid_api_key', message: new Failure('invalid_api_key').message, facts: {} };
 
-test('a new key lets its caller in, with the scopes of a new key', async () => {
+test('a new key admits its caller, with the scopes of a new key', async () => {
   const { key, apiKey } = await keyVerifier.create({ name: 'laptop' });
   expect(apiKey).toMatchObject({ name: 'laptop', status: 'active', scopes: defaultScopes, expiresAtMs: undefined });
   expect(await keyVerifier.verify(key)).toMatchObject({
@@ -70,7 +70,7 @@ test('a new key lets its caller in, with the scopes of a new key', async () => {
   expect(JSON.stringify(await keyVerifier.list())).not.toContain(key.slice(15));
 });
 
-test('missing, malformed, unknown, forged, revoked and expired keys hear the same', async () => {
+test('missing, malformed, unknown, forged, revoked and expired keys get the same response', async () => {
   const { key: revoked, apiKey } = await keyVerifier.create({});
   await keyVerifier.revoke(apiKey.keyId);
   const { key: expired } = await keyVerifier.create({ expiresInDays: 1 });
@@ -160,7 +160,7 @@ test('under a pepper, older keys still count; without it or under another, its k
   expect(await refusalOf(key, openKeys({ rows, pepper: createPepper('sugar') }))).toEqual(refused);
 });
 
-test('what is asked of a new key is checked, every fault at once', async () => {
+test('the fields of a new key are checked, every fault at once', async () => {
   const faults = await keyVerifier
     .create({ name: '', scopes: ['speech:sing', 'admin', ''], expiresInDays: 0.5 })
     .catch((error) => error);

@@ -15,7 +15,7 @@ test('many uses are one row a key, in batches, written after a while', async () 
   expect(batches).toHaveLength(3);
 });
 
-test('a store that fails in between is forgiven; at the close its failure is told', async () => {
+test('a store that fails in between is retried; at the close its failure is thrown', async () => {
   let tries = 0;
   const lastUse = createLastUse(async () => {
     tries++;

@@ -20,7 +20,7 @@ export function openKeys({ onChange = async () => {}, ...options }: OpenKeysOpti
     ...keyVerifier,
     management,
     verify: (presented: string | undefined, address = '127.0.0.1') => keyVerifier.verify(presented, address),
-    create: (asked: KeyFields = {}) => management.create(asked, operator),
+    create: (request: KeyFields = {}) => management.create(request, operator),
     list: (beforeKeyId?: string) => management.list(operator, { size: 1000, beforeKeyId }),
     revoke: (keyId: string) => management.revoke(keyId, operator),
   };

@@ -7,7 +7,7 @@ import { limiterConformance } from '../conformance/limiter.ts';
 
 limiterConformance('memory', async (options) => ({ limiter: createLimiter(options), close: async () => {} }));
 
-test('an address may fail so often in a minute, and an IPv6 network is one address', () => {
+test('failed attempts per address and minute are limited, and an IPv6 network is one address', () => {
   let nowMs = 0;
   const limit = createFailedAttempts({ perMinute: 10, now: () => nowMs });
   const fail = (address: string) => {

@@ -18,11 +18,11 @@ export interface ReplicaOptions extends Partial<Pick<LimiterOptions, 'spentSince
 
 export async function openReplica({ url, prefix, fallback = 'closed', answerMs = 5_000, ...rest }: ReplicaOptions) {
   const options = { spentSince: async () => 0, ...rest };
-  const told: string[] = [];
+  const logged: string[] = [];
   const redis = await openRedis({
     ...{ url, prefix, answerMs },
-    onAway: () => told.push('away'),
-    onBack: () => told.push('back'),
+    onAway: () => logged.push('away'),
+    onBack: () => logged.push('back'),
   });
   const limiter = openRedisLimiter({
     ...{ redis, prefix, ...options },
@@ -31,7 +31,7 @@ export async function openReplica({ url, prefix, fallback = 'closed', answerMs =
   const never = new AbortController().signal;
   const caller = (limits = {}, keyId = 'key') => ({ callerId: 'owner', keyId, limits: { ...usual, ...limits } });
   return {
-    ...{ redis, limiter, told },
+    ...{ redis, limiter, logged },
     request: (limits = {}, keyId = 'key') => limiter.takeRequest(caller(limits, keyId), silent),
     speak: (chars: number, limits = {}) =>
       limiter.takeSynthesis(caller(limits), chars, { signal: never, report: silent }),

@@ -45,7 +45,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
 
   limiterConformance('Redis', (options) => openReplica({ url, prefix: newPrefix(), ...options }));
 
-  test('of what 4 processes ask for at once, exactly the limits are given', async () => {
+  test('4 processes at once are granted exactly the limits', async () => {
     const args = [url, newPrefix(), String(Date.UTC(2026, 10, 21))];
     const file = join(import.meta.dirname, 'limiter-process.ts');
     const processes = Array.from({ length: 4 }, () => fork(file, args));
@@ -65,7 +65,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
     expect([sum('requests'), sum('texts'), sum('slots')]).toEqual([100, 30, 5]);
   });
 
-  test('what a replica held that has died is there again when its leases end, and not before', async () => {
+  test('slots of a replica that died are free when its leases expire, and not before', async () => {
     const clock = { nowMs: Date.UTC(2026, 10, 21) };
     const shared = { url, prefix: newPrefix(), now: () => clock.nowMs };
     const [dying, other] = [await open(shared), await open(shared)];
@@ -98,7 +98,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
     await other.request({}, 'kept');
   });
 
-  test('a key that one replica revokes, another’s gate refuses at once, though it remembers the key', async () => {
+  test('a key that one replica revokes is refused at once by another that has it cached', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sonant-revoked-'));
     const store = await openSqlite(join(folder, 'sonant.db'));
     closing.push(async () => {
@@ -116,10 +116,10 @@ describe.skipIf(!hasRedis)('with a server', () => {
       limits: { limiter: other.limiter, addresses },
     });
     const { key, apiKey } = await management.create({}, operator);
-    const asked = { key, address: '10.0.0.1' };
-    await admit(asked);
+    const credentials = { key, address: '10.0.0.1' };
+    await admit(credentials);
     await management.revoke(apiKey.keyId, operator);
-    await expect(admit(asked)).rejects.toMatchObject({ reason: 'invalid_api_key' });
+    await expect(admit(credentials)).rejects.toMatchObject({ reason: 'invalid_api_key' });
   });
 
   test('failed attempts from an address at one replica count at the others', async () => {
@@ -172,7 +172,7 @@ describe.skipIf(!hasOwnRedis)('with a server that may be ill-treated', () => {
     expect(limiter.state).toEqual({ isAway: false, outages: 0, decidedAlone: 0 });
   });
 
-  test('a frozen server holds nobody up: each replica gives out its part, and all is as before when it is back', async () => {
+  test('a frozen server blocks nobody: each replica grants its share until the server is back', async () => {
     const server = await openServer();
     const replica = await open({ url: server.url, prefix: 'sonant:', fallback: 'degrade', answerMs: 100 });
     const limits = { requestsPerMinute: 60, concurrency: 4 };
@@ -193,10 +193,10 @@ describe.skipIf(!hasOwnRedis)('with a server that may be ill-treated', () => {
     for (const one of [before, ...alone]) one.end(1);
     await expect.poll(() => replica.limiter.running('owner')).toBe(0);
     await replica.request(limits);
-    expect(replica.told.slice(0, 2)).toEqual(['away', 'back']);
+    expect(replica.logged.slice(0, 2)).toEqual(['away', 'back']);
   });
 
-  test('a server that was killed and knows nothing any more is told what runs, and the month is read again', async () => {
+  test('after a restart without data the server gets the running calls, and the month is read again', async () => {
     const server = await openServer();
     const ledger = { chars: 0 };
     const options = {
@@ -237,7 +237,7 @@ describe.skipIf(!hasOwnRedis)('with a server that may be ill-treated', () => {
     expect(limiter.state).toEqual({ isAway: true, outages: 1, decidedAlone: 6 });
   });
 
-  test('a replica that starts without the server waits for it behind its callers’ backs', async () => {
+  test('a replica that starts without the server connects in the background', async () => {
     const server = await openServer();
     await server.kill();
     const replica = await open({ url: server.url, prefix: 'sonant:', fallback: 'degrade' });

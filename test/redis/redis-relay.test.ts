@@ -88,7 +88,7 @@ return {redis.call('XLEN', found), redis.call('PTTL', found)}`);
     await expect.poll(stream).toBeNull();
   });
 
-  test('what nobody has, or has any more, is asked of nobody', async () => {
+  test('a stream that nobody holds is requested from nobody', async () => {
     const { relay: holder, redis: holding } = await serve(1);
     const { relay } = await open();
     expect(await relay.ask('yours', '?')).toBeUndefined();
@@ -99,7 +99,7 @@ return {redis.call('XLEN', found), redis.call('PTTL', found)}`);
     await expect.poll(() => relay.ask('mine', '?')).toBeUndefined();
   });
 
-  test('an answer that fails is told of there, and is to be asked for again here', async () => {
+  test('a failed response is reported there, and can be requested again here', async () => {
     await serve(1);
     const { redis } = await open();
     const relay = createRedisRelay({ redis, prefix, onFault, askMs: 200 });
@@ -117,7 +117,7 @@ return {redis.call('XLEN', found), redis.call('PTTL', found)}`);
     expect((await Array.fromAsync((await ask(relay)).lines)).length).toBe(3);
   });
 
-  test('what breaks there breaks here', async () => {
+  test('a broken stream breaks for the remote reader too', async () => {
     await serve(10, { breaksAt: 5 });
     const { relay } = await open();
     const seen: string[] = [];
@@ -128,7 +128,7 @@ return {redis.call('XLEN', found), redis.call('PTTL', found)}`);
     expect(seen.length).toBe(5);
   });
 
-  test('who leaves is missed, also while no line comes', async () => {
+  test('a reader that disconnects is noticed, even while nothing is sent', async () => {
     const { noted } = await serve(10, { waitsAt: 3 });
     const { relay } = await open();
     const answer = await ask(relay);
@@ -136,7 +136,7 @@ return {redis.call('XLEN', found), redis.call('PTTL', found)}`);
     await expect.poll(() => noted.left, { timeout: 10_000 }).toBeGreaterThan(0);
   });
 
-  test('a replica that dies while no line comes is missed', async () => {
+  test('a replica that dies while nothing is sent is noticed', async () => {
     const { redis } = await serve(10, { waitsAt: 3 });
     const { relay } = await open();
     const answer = await ask(relay);

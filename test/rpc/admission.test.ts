@@ -26,11 +26,11 @@ describe('over gRPC', () => {
     ['a key over its limit', withKey('slowed'), 'RESOURCE_EXHAUSTED', 'RATE_LIMIT_EXCEEDED'],
     ['a bug in admission', withKey('broken'), 'INTERNAL', 'INTERNAL_ERROR'],
   ])('%s is refused', async (_, call, code, reason) => {
-    const { speech, heart, calls } = await openTestServices();
-    const told = explain(await failureOf(speech.unary('synthesizeSpeech', request, call)));
-    expect(told).toMatchObject({ code, info: { reason } });
-    if (code === 'PERMISSION_DENIED') expect(told.info?.metadata).toEqual({ required_scopes: 'speech:synthesize' });
-    expect(heart.counts.begun).toBe(0);
+    const { speech, fakeSpeech, calls } = await openTestServices();
+    const reported = explain(await failureOf(speech.unary('synthesizeSpeech', request, call)));
+    expect(reported).toMatchObject({ code, info: { reason } });
+    if (code === 'PERMISSION_DENIED') expect(reported.info?.metadata).toEqual({ required_scopes: 'speech:synthesize' });
+    expect(fakeSpeech.counts.begun).toBe(0);
     expect(calls).toMatchObject([{ status: code, callerId: undefined, messageCount: 0 }]);
   });
 
@@ -90,7 +90,7 @@ test('a voice list needs its scope too', async () => {
   voices.close();
 });
 
-test('a key that ends takes its calls with it, but for one that manages keys: it may have ended itself', async () => {
+test('a revoked key ends its calls, except one that manages keys: it may have revoked itself', async () => {
   const keys = {
     async revoke() {
       opened.runner.checkKeys();

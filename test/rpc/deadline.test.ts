@@ -11,7 +11,7 @@ const deaf = 'deaf pieces=1000 wait=10';
 const limits = { unaryCallMs: 150, streamCallMs: 150, readerStallMs: 60_000 };
 
 describe('the deadline of the caller', () => {
-  test.each(['unary', 'stream'])('ends a %s call of a heart that does not hear', async (kind) => {
+  test.each(['unary', 'stream'])('ends a %s call whose synthesis ignores its signal', async (kind) => {
     const { target, calls } = await openTestServices();
     // By hand, as a gRPC client would not wait for the answer.
     const path = kind === 'unary' ? synthesizePath : streamPath;
@@ -23,13 +23,13 @@ describe('the deadline of the caller', () => {
   });
 
   test.each(['connect', 'connect json'] as const)('is kept for %s', async (name) => {
-    const house = await openTestServices();
-    const client = connectClients(house)[name];
+    const services = await openTestServices();
+    const client = connectClients(services)[name];
     const call = client.synthesizeSpeech({ voiceId: 'ada', text: deaf }, { ...key, timeoutMs: 100 });
     await expect(call).rejects.toMatchObject({ code: 4 });
     // Connect's client also leaves when time is up.
     await expect
-      .poll(() => house.calls)
+      .poll(() => services.calls)
       .toMatchObject([{ status: expect.stringMatching(/DEADLINE_EXCEEDED|CANCELLED/) }]);
   });
 
@@ -52,8 +52,10 @@ describe('the deadline of the caller', () => {
 describe('our own deadline', () => {
   test('ends a call that has none, and says after how long', async () => {
     const { speech, calls } = await openTestServices({ timeLimits: limits });
-    const told = explain(await failureOf(speech.unary('synthesizeSpeech', { voiceId: 'ada', text: deaf }, goodKey)));
-    expect(told).toMatchObject({
+    const reported = explain(
+      await failureOf(speech.unary('synthesizeSpeech', { voiceId: 'ada', text: deaf }, goodKey)),
+    );
+    expect(reported).toMatchObject({
       code: 'DEADLINE_EXCEEDED',
       info: { reason: 'ENGINE_TIMEOUT' },
       message: expect.stringContaining('0.15 s'),
@@ -62,27 +64,27 @@ describe('our own deadline', () => {
   });
 
   test('ends a stream under way', async () => {
-    const { speech, calls, heart } = await openTestServices({ timeLimits: limits });
+    const { speech, calls, fakeSpeech } = await openTestServices({ timeLimits: limits });
     const stream = speech.stream('streamSpeech', { voiceId: 'ada', textChunks: ['pieces=1000 wait=10'] }, goodKey);
     let count = 0;
     stream.on('data', () => count++);
-    const told = explain(await new Promise((resolve) => stream.on('error', resolve)));
-    expect(told).toMatchObject({ code: 'DEADLINE_EXCEEDED', info: { reason: 'ENGINE_TIMEOUT' } });
+    const reported = explain(await new Promise((resolve) => stream.on('error', resolve)));
+    expect(reported).toMatchObject({ code: 'DEADLINE_EXCEEDED', info: { reason: 'ENGINE_TIMEOUT' } });
     expect(count).toBeGreaterThan(1);
-    await expect.poll(() => heart.counts.running).toBe(0);
+    await expect.poll(() => fakeSpeech.counts.running).toBe(0);
     expect(calls).toMatchObject([{ status: 'DEADLINE_EXCEEDED' }]);
   });
 });
 
-test('a stream that its reader leaves lying is given up, and its reader hears of it', async () => {
+test('a stream that is not read is ended, and its reader gets the failure', async () => {
   const timeLimits = { unaryCallMs: 60_000, streamCallMs: 60_000, readerStallMs: 100 };
-  const { target, heart, calls } = await openTestServices({ timeLimits });
+  const { target, fakeSpeech, calls } = await openTestServices({ timeLimits });
   const session = await openSession(target);
   const stream = request(session, streamPath);
   stream.end(speechMessage('pieces=1000 bytes=32768'));
-  await expect.poll(() => heart.counts.running).toBe(1);
-  await expect.poll(() => heart.counts.running).toBe(0);
-  expect(heart.counts.pieces).toBeLessThan(20);
+  await expect.poll(() => fakeSpeech.counts.running).toBe(1);
+  await expect.poll(() => fakeSpeech.counts.running).toBe(0);
+  expect(fakeSpeech.counts.pieces).toBeLessThan(20);
   let trailers: Record<string, unknown> = {};
   stream.on('trailers', (received) => (trailers = received)).resume();
   await once(stream, 'close');

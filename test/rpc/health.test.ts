@@ -8,10 +8,10 @@ import { openTestServices } from './open-services.ts';
 const [serving, notServing, unknown] = [1, 2, 3];
 
 async function open() {
-  const house = await openTestServices();
-  const client = openGrpcClient(Health, house.target);
+  const services = await openTestServices();
+  const client = openGrpcClient(Health, services.target);
   onTestFinished(() => client.close());
-  return { ...house, client };
+  return { ...services, client };
 }
 
 test('each service and the whole are serving, until they stop', async () => {
@@ -28,7 +28,7 @@ test('each service and the whole are serving, until they stop', async () => {
   expect(explain(await failureOf(check('nobody'))).code).toBe('NOT_FOUND');
 });
 
-test('who watches hears that it stops, and last that it is over', async () => {
+test('a watcher is notified of NOT_SERVING, and then the stream ends', async () => {
   const { client, server } = await open();
   const watch = (service: string) => {
     const seen: number[] = [];

@@ -29,7 +29,7 @@ function listenForNoise(): string[] {
   return noise;
 }
 
-describe('what is no call', () => {
+describe('requests that are not calls', () => {
   test('an unknown method is UNIMPLEMENTED to a gRPC client, in its own terms', async () => {
     const { target } = await openTestServices();
     expect(await rawCall(target, '/sonant.v1.SpeechService/Sing', [speechMessage('x')])).toMatchObject({
@@ -87,7 +87,7 @@ describe('over HTTP/1.1', () => {
     ['without a key', 'wrong', 401],
     ['with a key', 'good', 400],
   ])('1 GB %s is refused and not read', async (_, key, status) => {
-    const { webUrl, heart } = await openTestServices();
+    const { webUrl, fakeSpeech } = await openTestServices();
     const { socket, text } = openSocket(webUrl);
     socket.write(head(key, 1e9));
     const block = Buffer.alloc(1 << 20, 'x');
@@ -100,7 +100,7 @@ describe('over HTTP/1.1', () => {
     // The connection may be cut before the answer is read, as the caller was still talking.
     if (answer !== '') expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(socket.bytesWritten).toBeLessThan(1e8);
-    expect(heart.counts.begun).toBe(0);
+    expect(fakeSpeech.counts.begun).toBe(0);
   });
 
   test('a connection is kept for the next call', async () => {
@@ -114,9 +114,9 @@ describe('over HTTP/1.1', () => {
   });
 });
 
-test('callers who leave while their stream waits to be read make no noise and stop the heart', async () => {
+test('callers that abort an unread stream log nothing and stop the synthesis', async () => {
   const noise = listenForNoise();
-  const { target, webUrl, heart, faults, calls } = await openTestServices();
+  const { target, webUrl, fakeSpeech, faults, calls } = await openTestServices();
   for (let i = 0; i < 6; i++) {
     const session = await openSession(target);
     const stream = request(session, streamPath);
@@ -137,12 +137,12 @@ test('callers who leave while their stream waits to be read make no noise and st
     socket.resetAndDestroy();
   }
   await expect.poll(() => calls.length).toBe(12);
-  await expect.poll(() => heart.counts.running).toBe(0);
+  await expect.poll(() => fakeSpeech.counts.running).toBe(0);
   expect(calls.every(({ status }) => status === 'CANCELLED')).toBe(true);
   expect({ noise, faults }).toEqual({ noise: [], faults: [] });
 });
 
-test('a fault ends one request, is told of, and no more', async () => {
+test('a fault ends one request and is reported, and no more', async () => {
   const faults: unknown[] = [];
   const handler = Object.assign(async () => Promise.reject(new Error('a bug')), {
     requestPath: '/bug',
@@ -168,21 +168,21 @@ test('a fault ends one request, is told of, and no more', async () => {
 });
 
 test('sound is made as fast as it is read, and no faster', async () => {
-  const { target, heart } = await openTestServices();
+  const { target, fakeSpeech } = await openTestServices();
   const session = await openSession(target);
   for (let i = 0; i < 50; i++) request(session, streamPath).end(speechMessage('pieces=100000 bytes=8192'));
-  await expect.poll(() => heart.counts.running).toBe(50);
+  await expect.poll(() => fakeSpeech.counts.running).toBe(50);
   let made = -1;
   await expect
     .poll(() => {
-      const isStill = made === heart.counts.pieces;
-      made = heart.counts.pieces;
+      const isStill = made === fakeSpeech.counts.pieces;
+      made = fakeSpeech.counts.pieces;
       return isStill;
     })
     .toBe(true);
   expect(made / 50).toBeLessThan(20);
   session.destroy();
-  await expect.poll(() => heart.counts.running).toBe(0);
+  await expect.poll(() => fakeSpeech.counts.running).toBe(0);
 });
 
 test('a caller who does not want gzip gets none, and one who does gets none either', async () => {

@@ -37,41 +37,41 @@ describe('the request id', () => {
 describe('a caller who leaves', () => {
   const endless = { voiceId: 'ada', textChunks: ['pieces=100000 wait=5'] };
 
-  test('over gRPC has cancelled, and the heart is told at once', async () => {
-    const { speech, heart, calls } = await openTestServices();
+  test('over gRPC is recorded as CANCELLED, and the synthesis aborts at once', async () => {
+    const { speech, fakeSpeech, calls } = await openTestServices();
     const stream = speech.stream('streamSpeech', endless, goodKey);
     stream.on('error', () => {});
     await new Promise((resolve) => stream.once('data', resolve));
     stream.cancel();
-    await expect.poll(() => heart.counts.running).toBe(0);
+    await expect.poll(() => fakeSpeech.counts.running).toBe(0);
     expect(calls).toMatchObject([{ status: 'CANCELLED', failure: undefined }]);
   });
 
   test.each(['connect', 'grpc-web', 'grpc-web over HTTP/2'] as const)('over %s has cancelled', async (name) => {
-    const house = await openTestServices();
+    const services = await openTestServices();
     const leaving = new AbortController();
     const read = async () => {
-      for await (const _ of connectClients(house)[name].streamSpeech(endless, { ...key, signal: leaving.signal }))
+      for await (const _ of connectClients(services)[name].streamSpeech(endless, { ...key, signal: leaving.signal }))
         leaving.abort();
     };
     await expect(read()).rejects.toThrow();
-    await expect.poll(() => house.heart.counts.running).toBe(0);
-    expect(house.calls).toMatchObject([{ status: 'CANCELLED', failure: undefined }]);
+    await expect.poll(() => services.fakeSpeech.counts.running).toBe(0);
+    expect(services.calls).toMatchObject([{ status: 'CANCELLED', failure: undefined }]);
   });
 
-  test('before the first sound has cancelled too', async () => {
-    const { speech, heart, calls } = await openTestServices();
+  test('before the first sound is recorded as CANCELLED too', async () => {
+    const { speech, fakeSpeech, calls } = await openTestServices();
     const stream = speech.stream('streamSpeech', { voiceId: 'ada', textChunks: ['wait=10000'] }, goodKey);
     stream.on('error', () => {}).resume();
-    await expect.poll(() => heart.counts.running).toBe(1);
+    await expect.poll(() => fakeSpeech.counts.running).toBe(1);
     stream.cancel();
-    await expect.poll(() => heart.counts.running).toBe(0);
+    await expect.poll(() => fakeSpeech.counts.running).toBe(0);
     expect(calls).toMatchObject([{ status: 'CANCELLED', messageCount: 0 }]);
   });
 });
 
-test('200 callers who leave at any moment leave nothing running', async () => {
-  const { speech, heart, calls } = await openTestServices();
+test('200 callers that abort at random moments leave nothing running', async () => {
+  const { speech, fakeSpeech, calls } = await openTestServices();
   const leave = async (i: number) => {
     const textChunks = [`pieces=60 wait=${i % 4} bytes=20000`];
     const stream = speech.stream('streamSpeech', { voiceId: 'ada', textChunks }, goodKey);
@@ -83,10 +83,10 @@ test('200 callers who leave at any moment leave nothing running', async () => {
     stream.cancel();
   };
   for (let from = 0; from < 200; from += 50) await Promise.all(Array.from({ length: 50 }, (_, i) => leave(from + i)));
-  await expect.poll(() => heart.counts.running).toBe(0);
+  await expect.poll(() => fakeSpeech.counts.running).toBe(0);
   // Some have left before their request was sent.
-  expect(heart.counts.begun).toBeGreaterThan(150);
-  await expect.poll(() => calls.length).toBeGreaterThanOrEqual(heart.counts.begun);
+  expect(fakeSpeech.counts.begun).toBeGreaterThan(150);
+  await expect.poll(() => calls.length).toBeGreaterThanOrEqual(fakeSpeech.counts.begun);
   expect(calls.length).toBeLessThanOrEqual(200);
   expect(calls.map(({ status }) => status)).toContain('CANCELLED');
   expect(calls.every(({ failure }) => failure === undefined)).toBe(true);
@@ -145,11 +145,11 @@ describe('what cannot be read', () => {
   ];
 
   test.each(badCalls)('%s', async (_, path, pieces, headers, grpcStatus, reason) => {
-    const { target, calls, heart } = await openTestServices();
+    const { target, calls, fakeSpeech } = await openTestServices();
     expect(await rawCall(target, path, pieces, headers)).toMatchObject({ grpcStatus, reason });
     expect(calls).toHaveLength(1);
     expect(calls[0]?.status).toBe(grpcStatus === '3' ? 'INVALID_ARGUMENT' : 'UNIMPLEMENTED');
-    expect(heart.counts.begun).toBe(0);
+    expect(fakeSpeech.counts.begun).toBe(0);
   });
 
   test.each([
@@ -169,8 +169,8 @@ describe('what cannot be read', () => {
 });
 
 test('a request may come compressed', async () => {
-  const { target, heart } = await openTestServices();
+  const { target, fakeSpeech } = await openTestServices();
   const body = envelope(gzipSync(speechMessage('x '.repeat(2000)).subarray(5)), 1);
   expect(await rawCall(target, synthesizePath, [body], { 'grpc-encoding': 'gzip' })).toMatchObject({ grpcStatus: '0' });
-  expect(heart.counts.finished).toBe(1);
+  expect(fakeSpeech.counts.finished).toBe(1);
 });

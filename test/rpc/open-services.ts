@@ -59,13 +59,13 @@ export interface ServicesTestOptions {
 const always = async () => true;
 const unused = {} as VoiceManagement;
 
-export async function openTestServices(asked: ServicesTestOptions = {}) {
-  const { timeLimits, reflection = true, tls, isInForce = always, keys = {} as KeyManagement } = asked;
-  const heart = openShortSpeech();
+export async function openTestServices(options: ServicesTestOptions = {}) {
+  const { timeLimits, reflection = true, tls, isInForce = always, keys = {} as KeyManagement } = options;
+  const fakeSpeech = openShortSpeech();
   const calls: EndedCall[] = [];
   const faults: unknown[] = [];
   const onFault = (fault: unknown) => void faults.push(fault);
-  const { delivery, voices, plan, estimateSpeech } = heart;
+  const { delivery, voices, plan, estimateSpeech } = fakeSpeech;
   const onCallEnd = (call: EndedCall) => void calls.push(call);
   const runner = createRunner({ admit, isInForce, onCallEnd, timeLimits });
   const idempotency = { forgetAbout: async () => {} };
@@ -99,7 +99,7 @@ export async function openTestServices(asked: ServicesTestOptions = {}) {
     await server.drain(0);
   });
   const transport = createConnectTransport({ baseUrl: webUrl, httpVersion: '1.1', useBinaryFormat: true });
-  return { heart, calls, faults, runner, services, server, speech, target, webUrl, transport };
+  return { fakeSpeech, calls, faults, runner, services, server, speech, target, webUrl, transport };
 }
 
 /** A typed client of the speech service by each way in that Connect knows. */

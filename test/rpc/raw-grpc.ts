@@ -51,21 +51,21 @@ export async function rawCall(
 ) {
   const session = await openSession(target);
   const stream = request(session, path, headers);
-  let told: Record<string, unknown> = {};
-  stream.on('response', (received) => (told = { ...told, ...received }));
-  stream.on('trailers', (received) => (told = { ...told, ...received }));
+  let metadata: Record<string, unknown> = {};
+  stream.on('response', (received) => (metadata = { ...metadata, ...received }));
+  stream.on('trailers', (received) => (metadata = { ...metadata, ...received }));
   stream.resume();
   for (const piece of pieces) if (stream.writable) stream.write(piece);
   stream.end();
   if (!stream.destroyed) await once(stream, 'close').catch(() => {});
   session.destroy();
-  const bytes = told['grpc-status-details-bin'];
+  const bytes = metadata['grpc-status-details-bin'];
   const details = typeof bytes === 'string' ? fromBinary(StatusSchema, Buffer.from(bytes, 'base64')).details : [];
   const info = details.map((any) => anyUnpack(any, ErrorInfoSchema)).find(Boolean);
   return {
-    httpStatus: told[':status'],
-    grpcStatus: told['grpc-status'],
-    message: told['grpc-message'],
+    httpStatus: metadata[':status'],
+    grpcStatus: metadata['grpc-status'],
+    message: metadata['grpc-message'],
     reason: info?.reason,
     resetCode: stream.rstCode,
   };

@@ -51,7 +51,7 @@ describe.each([
   ['v1', ServerReflection],
   ['v1alpha', ServerReflectionAlpha as unknown as typeof ServerReflection],
 ])('%s', (_, service) => {
-  async function ask(...questions: ServerReflectionRequest['messageRequest'][]) {
+  async function post(...questions: ServerReflectionRequest['messageRequest'][]) {
     const { target } = await openTestServices();
     const client = createClient(service, createGrpcTransport({ baseUrl: `http://${target}` }));
     async function* requests() {
@@ -80,7 +80,7 @@ describe.each([
       'google/protobuf/duration.proto',
     ];
     const extended = 'google.protobuf.MethodOptions';
-    const answers = await ask(
+    const answers = await post(
       { case: 'listServices', value: '' },
       { case: 'fileByFilename', value: 'sonant/v1/speech.proto' },
       { case: 'fileContainingSymbol', value: 'sonant.v1.SpeechService.StreamSpeech' },
@@ -97,7 +97,7 @@ describe.each([
   });
 
   test('says so where there is nothing, and goes on', async () => {
-    const answers = await ask(
+    const answers = await post(
       { case: 'fileByFilename', value: '../../etc/passwd' },
       { case: 'fileContainingSymbol', value: '' },
       { case: 'fileContainingSymbol', value: 'sonant.v2.Nothing' },

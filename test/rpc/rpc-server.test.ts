@@ -12,11 +12,11 @@ import { openSession, request, speechMessage, streamPath, synthesizePath } from 
 import { fromConnectError } from './received-failure.ts';
 import { testCertificate } from './test-certificate.ts';
 
-type House = Awaited<ReturnType<typeof openTestServices>>;
+type TestServices = Awaited<ReturnType<typeof openTestServices>>;
 const hello = { voiceId: 'ada', text: 'hello' };
-const say = (house: House) => house.speech.unary('synthesizeSpeech', hello, goodKey);
+const synthesize = (services: TestServices) => services.speech.unary('synthesizeSpeech', hello, goodKey);
 
-const streamOf = ({ speech }: House, text: string) => {
+const streamOf = ({ speech }: TestServices, text: string) => {
   const stream = speech.stream('streamSpeech', { voiceId: 'ada', textChunks: [text] }, goodKey);
   const seen: string[] = [];
   stream.on('data', ({ event }: StreamSpeechResponse) => seen.push(event.case!));
@@ -26,44 +26,46 @@ const streamOf = ({ speech }: House, text: string) => {
 
 describe('drained', () => {
   test('it lets streams finish, takes no new call, and is gone', async () => {
-    const house = await openTestServices();
-    const stream = streamOf(house, 'pieces=20 wait=10');
+    const services = await openTestServices();
+    const stream = streamOf(services, 'pieces=20 wait=10');
     await expect.poll(() => stream.seen.length).toBeGreaterThan(0);
-    const drained = house.server.drain(60_000);
-    expect(house.server.drain(1)).toBe(drained);
+    const drained = services.server.drain(60_000);
+    expect(services.server.drain(1)).toBe(drained);
     await drained;
     expect(await stream.ended).toBe('OK');
     expect(stream.seen.at(-1)).toBe('done');
-    expect(explain(await failureOf(say(house))).code).toBe('UNAVAILABLE');
-    const socket = connectSocket(house.server.port, '127.0.0.1');
+    expect(explain(await failureOf(synthesize(services))).code).toBe('UNAVAILABLE');
+    const socket = connectSocket(services.server.port, '127.0.0.1');
     await expect(once(socket, 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  test('it ends what takes too long, with a reason to come back', async () => {
-    const house = await openTestServices();
-    const streams = [1, 2].map(() => streamOf(house, 'pieces=100000 wait=10'));
+  test('it ends calls that take too long, with a retryable status', async () => {
+    const services = await openTestServices();
+    const streams = [1, 2].map(() => streamOf(services, 'pieces=100000 wait=10'));
     for (const { seen } of streams) await expect.poll(() => seen.length).toBeGreaterThan(0);
-    const local = createClient(SpeechService, house.transport).synthesizeSpeech(
+    const local = createClient(SpeechService, services.transport).synthesizeSpeech(
       { voiceId: 'ada', text: 'deaf wait=10000' },
       { headers: goodKey.metadata },
     );
     const refused = failureOf(local);
-    await house.server.drain(50);
-    const told = (await Promise.all(streams.map(({ ended }) => ended))).map(explain);
+    await services.server.drain(50);
+    const reported = (await Promise.all(streams.map(({ ended }) => ended))).map(explain);
     const ending = { code: 'UNAVAILABLE', info: { reason: 'OVERLOADED' }, metadata: { 'retry-after': '1' } };
-    expect(told).toMatchObject([ending, ending]);
-    const ids = house.calls.flatMap(({ method, requestId }) => (method.endsWith('/StreamSpeech') ? [requestId] : []));
-    expect(told.map(({ metadata }) => metadata['x-request-id']).sort()).toEqual(ids.sort());
+    expect(reported).toMatchObject([ending, ending]);
+    const ids = services.calls.flatMap(({ method, requestId }) =>
+      method.endsWith('/StreamSpeech') ? [requestId] : [],
+    );
+    expect(reported.map(({ metadata }) => metadata['x-request-id']).sort()).toEqual(ids.sort());
     expect(fromConnectError((await refused) as ConnectError).reason).toBe('overloaded');
-    expect(house.calls.map(({ status }) => status)).toEqual(Array(3).fill('UNAVAILABLE'));
+    expect(services.calls.map(({ status }) => status)).toEqual(Array(3).fill('UNAVAILABLE'));
   });
 
-  test('it does not wait for who holds on to a connection and calls nothing', async () => {
-    const house = await openTestServices();
-    const silent = connectSocket({ port: house.server.port, host: '127.0.0.1', allowHalfOpen: true });
+  test('it does not wait for idle connections', async () => {
+    const services = await openTestServices();
+    const silent = connectSocket({ port: services.server.port, host: '127.0.0.1', allowHalfOpen: true });
     await once(silent, 'connect');
-    const session = await openSession(house.target);
-    await house.server.drain(600_000);
+    const session = await openSession(services.target);
+    await services.server.drain(600_000);
     silent.destroy();
     session.destroy();
   });
@@ -93,12 +95,12 @@ test('it serves connections that another listener took', async () => {
   const { services } = await openTestServices();
   const core = await openRpcServer({ services, onFault() {} });
   expect(core.port).toBe(0);
-  const door = createServer((socket) => core.accept(socket));
-  await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
-  const client = openGrpcClient(SpeechService, `127.0.0.1:${(door.address() as AddressInfo).port}`);
+  const listener = createServer((socket) => core.accept(socket));
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  const client = openGrpcClient(SpeechService, `127.0.0.1:${(listener.address() as AddressInfo).port}`);
   expect((await client.unary('synthesizeSpeech', hello, goodKey)).chars).toBe(5);
   client.close();
-  door.close();
+  listener.close();
   await core.drain(1000);
 });
 
@@ -116,15 +118,15 @@ describe('it stays up for others against', () => {
 
   /** Lets a client send what it likes, and sees that another is served meanwhile and after. */
   async function withstand(attack: (socket: Socket) => Promise<void> | void) {
-    const house = await openTestServices();
-    const socket = connectSocket(house.server.port, '127.0.0.1');
+    const services = await openTestServices();
+    const socket = connectSocket(services.server.port, '127.0.0.1');
     socket.on('error', () => {}).resume();
     onTestFinished(() => void socket.destroy());
     await once(socket, 'connect');
     await attack(socket);
-    expect((await say(house)).chars).toBe(5);
-    expect(house.faults).toEqual([]);
-    return { house, socket };
+    expect((await synthesize(services)).chars).toBe(5);
+    expect(services.faults).toEqual([]);
+    return { services, socket };
   }
 
   /** Writes until the server has hung up or all is written. */
@@ -163,8 +165,8 @@ describe('it stays up for others against', () => {
   });
 
   test('10 000 headers, and large ones', async () => {
-    const house = await openTestServices();
-    const session = await openSession(house.target);
+    const services = await openTestServices();
+    const session = await openSession(services.target);
     const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`x-${i}`, 'y']));
     const large = { 'x-large': 'y'.repeat(60_000) };
     for (const headers of [many, large]) {
@@ -176,13 +178,13 @@ describe('it stays up for others against', () => {
       expect(await status).toBe('refused');
     }
     session.destroy();
-    expect((await say(house)).chars).toBe(5);
-    expect(house.heart.counts.begun).toBe(1);
+    expect((await synthesize(services)).chars).toBe(5);
+    expect(services.fakeSpeech.counts.begun).toBe(1);
   });
 
   test('streams that are opened and reset in a loop', async () => {
-    const house = await openTestServices();
-    const session = await openSession(house.target);
+    const services = await openTestServices();
+    const session = await openSession(services.target);
     let reset = 0;
     while (!session.closed && !session.destroyed && reset < 5000) {
       const stream = request(session, streamPath);
@@ -190,18 +192,18 @@ describe('it stays up for others against', () => {
       if (++reset % 50 === 0) await new Promise(setImmediate);
     }
     expect(reset).toBeLessThan(5000);
-    expect((await say(house)).chars).toBe(5);
-    await expect.poll(() => house.heart.counts.running).toBe(0);
+    expect((await synthesize(services)).chars).toBe(5);
+    await expect.poll(() => services.fakeSpeech.counts.running).toBe(0);
   });
 
   test('a thousand streams at once that nobody reads', async () => {
-    const house = await openTestServices();
-    const session = await openSession(house.target);
+    const services = await openTestServices();
+    const session = await openSession(services.target);
     for (let i = 0; i < 1000; i++) request(session, streamPath).end(speechMessage('pieces=1000 bytes=8192'));
-    await expect.poll(() => house.heart.counts.running).toBe(100);
-    expect((await say(house)).chars).toBe(5);
-    expect(house.heart.counts.running).toBe(100);
+    await expect.poll(() => services.fakeSpeech.counts.running).toBe(100);
+    expect((await synthesize(services)).chars).toBe(5);
+    expect(services.fakeSpeech.counts.running).toBe(100);
     session.destroy();
-    await expect.poll(() => house.heart.counts.running).toBe(0);
+    await expect.poll(() => services.fakeSpeech.counts.running).toBe(0);
   });
 });

@@ -12,7 +12,7 @@ import type { Caller, SpeechRequest } from '../../src/speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../../src/speech/speech-events.ts';
 import { createVoices, isSpokenBy } from '../../src/speech/voice.ts';
 
-export interface HeartCounts {
+export interface SpeechCounts {
   begun: number;
   finished: number;
   /** Begun and not yet at its end, whichever. */
@@ -43,7 +43,7 @@ const order = (text: string, name: string, fallback: number) =>
   Number(new RegExp(`${name}=(\\d+)`).exec(text)?.[1] ?? fallback);
 
 export function openShortSpeech() {
-  const counts: HeartCounts = { begun: 0, finished: 0, running: 0, pieces: 0, delivered: 0 };
+  const counts: SpeechCounts = { begun: 0, finished: 0, running: 0, pieces: 0, delivered: 0 };
   const voices = createVoices([{ name: 'tiny', voices: tinyVoices } as unknown as Engine]);
   const trouble: { failure: Error } = { failure: new Failure('engine_error') };
   const kept = new Map<string, { owner: string; key: string }>();

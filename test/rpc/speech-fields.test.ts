@@ -22,12 +22,12 @@ describe('what is wrong with a request', () => {
     inlineBytesMax: -1,
   };
 
-  test('is told all at once, by the names of the proto', async () => {
-    const { speech, heart } = await openTestServices();
-    const ask = async (request: typeof nothing) =>
+  test('is reported all at once, with the field names of the proto', async () => {
+    const { speech, fakeSpeech } = await openTestServices();
+    const post = async (request: typeof nothing) =>
       explain(await failureOf(speech.unary('synthesizeSpeech', request, goodKey)));
     const faultsOf = async (request: typeof nothing) =>
-      (await ask(request)).violations?.map(({ field, reason }) => `${field} ${reason}`);
+      (await post(request)).violations?.map(({ field, reason }) => `${field} ${reason}`);
     expect(await faultsOf(nothing)).toEqual(['voice_id REQUIRED', 'text REQUIRED']);
     expect((await faultsOf(everything))?.sort()).toEqual([
       'inline_bytes_max RANGE',
@@ -39,8 +39,8 @@ describe('what is wrong with a request', () => {
       'text BLANK',
       'voice_id LENGTH',
     ]);
-    expect((await ask(everything)).code).toBe('INVALID_ARGUMENT');
-    expect(heart.counts.begun).toBe(0);
+    expect((await post(everything)).code).toBe('INVALID_ARGUMENT');
+    expect(fakeSpeech.counts.begun).toBe(0);
   });
 
   test.each([
@@ -53,26 +53,26 @@ describe('what is wrong with a request', () => {
     ['a language that the voice lacks', { textChunks: ['x'], languageCode: 'fr' }, 'invalid_request', {}],
     ['a hundred faults', { textChunks: Array(100).fill(' ') }, 'invalid_request', {}],
   ])('%s fails alike through every way in', async (_, fields, reason, facts) => {
-    const house = await openTestServices();
+    const services = await openTestServices();
     const request = { voiceId: 'ada', ...fields };
-    const stream = house.speech.stream('streamSpeech', request, goodKey);
+    const stream = services.speech.stream('streamSpeech', request, goodKey);
     stream.resume();
     const { info, violations, message } = explain(await new Promise((resolve) => stream.on('error', resolve)));
     expect(info).toMatchObject({ reason: reason.toUpperCase(), domain: 'sonant' });
-    for (const [name, client] of Object.entries(connectClients(house))) {
+    for (const [name, client] of Object.entries(connectClients(services))) {
       const error = await failureOf(Array.fromAsync(client.streamSpeech(request, key)));
       expect(error, name).toBeInstanceOf(ConnectError);
       const failure: Failure = fromConnectError(error as ConnectError);
       expect(failure, name).toMatchObject({ reason, message, facts });
       {
-        const told = failure.facts.details?.map(({ field, reason, message: description }) => ({
+        const reported = failure.facts.details?.map(({ field, reason, message: description }) => ({
           field,
           reason: reason.toUpperCase(),
           description,
         }));
-        expect(told, name).toEqual(violations);
+        expect(reported, name).toEqual(violations);
       }
     }
-    expect(house.heart.counts.finished).toBe(0);
+    expect(services.fakeSpeech.counts.finished).toBe(0);
   });
 });

@@ -33,26 +33,26 @@ describe('a stream', () => {
   };
 
   test('has the same events and bytes through every way in', async () => {
-    const house = await openTestServices();
-    const byGrpc = (await house.speech.stream('streamSpeech', request, goodKey).toArray()) as StreamSpeechResponse[];
+    const services = await openTestServices();
+    const byGrpc = (await services.speech.stream('streamSpeech', request, goodKey).toArray()) as StreamSpeechResponse[];
     expect(joined(byGrpc).length).toBe(3 * 9000 + 3 * 64);
-    for (const [name, client] of Object.entries(connectClients(house))) {
+    for (const [name, client] of Object.entries(connectClients(services))) {
       expect(plain(await collect(client.streamSpeech(request, key))), name).toEqual(plain(byGrpc));
     }
-    expect(house.heart.counts).toMatchObject({ begun: 5, finished: 5, running: 0 });
-    expect(house.calls.map(({ door, status }) => `${door} ${status}`).sort()).toEqual([
+    expect(services.fakeSpeech.counts).toMatchObject({ begun: 5, finished: 5, running: 0 });
+    expect(services.calls.map(({ door, status }) => `${door} ${status}`).sort()).toEqual([
       'connect OK',
       'connect OK',
       'grpc OK',
       'grpc-web OK',
       'grpc-web OK',
     ]);
-    expect(house.calls.every(({ messageCount }) => messageCount === byGrpc.length)).toBe(true);
+    expect(services.calls.every(({ messageCount }) => messageCount === byGrpc.length)).toBe(true);
   });
 
-  test('tells all that the heart tells', async () => {
-    const house = await openTestServices();
-    const events = (await house.speech.stream('streamSpeech', request, goodKey).toArray()) as StreamSpeechResponse[];
+  test('has every field of the speech events', async () => {
+    const services = await openTestServices();
+    const events = (await services.speech.stream('streamSpeech', request, goodKey).toArray()) as StreamSpeechResponse[];
     const of = (wanted: string) => events.flatMap(({ event }) => (event.case === wanted ? [event.value] : []));
     expect(of('info')).toMatchObject([
       {
@@ -87,7 +87,7 @@ describe('a stream', () => {
     expect(events.at(-1)?.event.case).toBe('done');
   });
 
-  test('tells its link where it asks for one, in the first event and the last', async () => {
+  test('has its link, if requested, in the first event and the last', async () => {
     const { speech } = await openTestServices();
     const linkOf = async (returnFormat: ReturnFormat) => {
       const events = await speech.stream('streamSpeech', { ...request, returnFormat }, goodKey).toArray();
@@ -103,15 +103,15 @@ describe('a stream', () => {
   });
 
   test('that fails after its first sound ends in the failure through every way in, never cleanly', async () => {
-    const house = await openTestServices();
+    const services = await openTestServices();
     const request = { voiceId: 'ada', textChunks: ['pieces=9 fail=2'] };
     const seen: string[] = [];
-    const stream = house.speech.stream('streamSpeech', request, goodKey);
+    const stream = services.speech.stream('streamSpeech', request, goodKey);
     stream.on('data', ({ event }: StreamSpeechResponse) => seen.push(event.case!));
     const error = await new Promise((resolve) => stream.on('error', resolve));
     expect(seen).toEqual(['info', 'audio', 'audio']);
     expect(explain(error)).toMatchObject({ code: 'INTERNAL', info: { reason: 'ENGINE_ERROR', domain: 'sonant' } });
-    for (const [name, client] of Object.entries(connectClients(house))) {
+    for (const [name, client] of Object.entries(connectClients(services))) {
       const seen: string[] = [];
       const read = async () => {
         for await (const { event } of client.streamSpeech(request, key)) seen.push(event.case!);
@@ -140,12 +140,12 @@ describe('a unary call', () => {
   });
 
   test('has the same inline bytes through every way in', async () => {
-    const house = await openTestServices();
+    const services = await openTestServices();
     const request = { voiceId: 'ada', text: 'pieces=40 bytes=5000', returnFormat: ReturnFormat.INLINE };
-    const answer = await house.speech.unary('synthesizeSpeech', request, goodKey);
+    const answer = await services.speech.unary('synthesizeSpeech', request, goodKey);
     expect(answer.audio.value).toHaveLength(200_000);
     expect(answer.expireTime).toBeUndefined();
-    for (const [name, client] of Object.entries(connectClients(house))) {
+    for (const [name, client] of Object.entries(connectClients(services))) {
       const { audio, cached } = await client.synthesizeSpeech(request, key);
       expect([audio.case, cached], name).toEqual(['audioBytes', true]);
       expect(Buffer.compare(audio.value as Uint8Array, answer.audio.value as Uint8Array), name).toBe(0);
@@ -154,7 +154,7 @@ describe('a unary call', () => {
 
   test('with more inline audio than may be, is refused with the way out', async () => {
     const { speech } = await openTestServices();
-    const ask = (text: string, inlineBytesMax?: number) =>
+    const post = (text: string, inlineBytesMax?: number) =>
       failureOf(
         speech.unary(
           'synthesizeSpeech',
@@ -167,16 +167,16 @@ describe('a unary call', () => {
           goodKey,
         ),
       ).then(explain);
-    const refused = await ask('pieces=2 bytes=600', 1000);
+    const refused = await post('pieces=2 bytes=600', 1000);
     expect(refused).toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('call StreamSpeech'),
       info: { reason: 'INVALID_REQUEST', metadata: { limit: '1000', actual: '1200' } },
       violations: [{ field: 'inline_bytes_max', reason: 'TOO_LONG' }],
     });
-    expect((await ask('pieces=5 bytes=1000000')).violations).toMatchObject([{ field: 'inline_bytes_max' }]);
-    expect((await ask('x', 4_000_001)).violations).toMatchObject([{ field: 'inline_bytes_max', reason: 'RANGE' }]);
-    expect((await ask('x', 0)).violations).toMatchObject([{ field: 'inline_bytes_max', reason: 'RANGE' }]);
+    expect((await post('pieces=5 bytes=1000000')).violations).toMatchObject([{ field: 'inline_bytes_max' }]);
+    expect((await post('x', 4_000_001)).violations).toMatchObject([{ field: 'inline_bytes_max', reason: 'RANGE' }]);
+    expect((await post('x', 0)).violations).toMatchObject([{ field: 'inline_bytes_max', reason: 'RANGE' }]);
   });
 
   test('of 4 000 000 bytes passes a client with the usual limit of 4 MiB a message', async () => {
@@ -188,7 +188,7 @@ describe('a unary call', () => {
 
   test('goes past the cache where the caller says no-cache', async () => {
     const { speech } = await openTestServices();
-    const ask = async (metadata: Record<string, string>) =>
+    const post = async (metadata: Record<string, string>) =>
       (
         await speech.unary(
           'synthesizeSpeech',
@@ -196,12 +196,12 @@ describe('a unary call', () => {
           { metadata: { ...goodKey.metadata, ...metadata } },
         )
       ).cached;
-    expect([await ask({}), await ask({}), await ask({ 'cache-control': 'no-cache' })]).toEqual([false, true, false]);
+    expect([await post({}), await post({}), await post({ 'cache-control': 'no-cache' })]).toEqual([false, true, false]);
   });
 });
 
 test('an estimate counts without speaking', async () => {
-  const { speech, heart } = await openTestServices();
+  const { speech, fakeSpeech } = await openTestServices();
   const estimate = await speech.unary('estimateSpeech', { voiceId: 'ada', textChunks: ['ab', 'cd'] }, goodKey);
   expect(estimate).toMatchObject({
     chars: 4,
@@ -209,10 +209,10 @@ test('an estimate counts without speaking', async () => {
     byteCount: 2n ** 33n,
     duration: { seconds: 0n, nanos: 5e8 },
   });
-  expect(heart.counts.begun).toBe(0);
+  expect(fakeSpeech.counts.begun).toBe(0);
 });
 
-test('audio is deleted by whom it belongs to, once', async () => {
+test('audio is deleted by its owner, once', async () => {
   const { speech } = await openTestServices();
   const { audioId } = await speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'x' }, goodKey);
   const remove = (audioId: string) => speech.unary('deleteAudio', { audioId }, goodKey);

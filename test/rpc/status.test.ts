@@ -23,45 +23,47 @@ const facts: FailureFacts = {
 };
 
 test('every reason of the table reaches a gRPC client with its code, its name and its sentence', async () => {
-  const { heart, speech } = await openTestServices();
+  const { fakeSpeech, speech } = await openTestServices();
   for (const reason of reasons) {
-    heart.trouble.failure = new Failure(reason);
-    const told = explain(
+    fakeSpeech.trouble.failure = new Failure(reason);
+    const reported = explain(
       await failureOf(speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'fail=0' }, goodKey)),
     );
     const { code, sentence, retryable } = failureTable[reason];
-    expect(told, reason).toMatchObject({
+    expect(reported, reason).toMatchObject({
       code,
       message: sentence,
       info: { reason: reason.toUpperCase(), domain: 'sonant' },
     });
-    expect([told.retry !== undefined, told.metadata['retry-after']], reason).toEqual(
+    expect([reported.retry !== undefined, reported.metadata['retry-after']], reason).toEqual(
       retryable ? [true, '1'] : [false, undefined],
     );
-    expect(told.violations, reason).toBeUndefined();
+    expect(reported.violations, reason).toBeUndefined();
   }
 });
 
 test('a gRPC client reads all the facts of a failure', async () => {
-  const { heart, speech } = await openTestServices();
-  heart.trouble.failure = new Failure('rate_limit_exceeded', facts);
-  const told = explain(await failureOf(speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'fail=0' }, goodKey)));
-  expect(told).toMatchObject({
+  const { fakeSpeech, speech } = await openTestServices();
+  fakeSpeech.trouble.failure = new Failure('rate_limit_exceeded', facts);
+  const reported = explain(
+    await failureOf(speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'fail=0' }, goodKey)),
+  );
+  expect(reported).toMatchObject({
     code: 'RESOURCE_EXHAUSTED',
     message: facts.message,
     info: { metadata: { limit: '5000', actual: '6021', reason: 'characters', required_scopes: 'speech:stream admin' } },
     violations: [{ field: 'text_chunks[3]', reason: 'TOO_LONG', description: 'hat 6021 Zeichen – zu viele' }],
     retry: { seconds: 1n, nanos: 250_000_000 },
   });
-  expect(told.metadata).toMatchObject({ 'retry-after': '2', 'x-request-id': expect.stringMatching(/^req_/) });
+  expect(reported.metadata).toMatchObject({ 'retry-after': '2', 'x-request-id': expect.stringMatching(/^req_/) });
 });
 
 test('a failure comes back as it was thrown, through every way in', async () => {
-  const house = await openTestServices();
-  const clients = connectClients(house);
+  const services = await openTestServices();
+  const clients = connectClients(services);
   for (const reason of reasons) {
     const failure = new Failure(reason, facts, new Error('the engine said something'));
-    house.heart.trouble.failure = failure;
+    services.fakeSpeech.trouble.failure = failure;
     for (const [name, client] of Object.entries(clients)) {
       const error = await failureOf(Array.fromAsync(client.streamSpeech(request, key)));
       expect(error, name).toBeInstanceOf(ConnectError);
@@ -73,32 +75,34 @@ test('a failure comes back as it was thrown, through every way in', async () => 
   }
 });
 
-test('what is no Failure is an internal error that tells nothing of itself, its cause once in the log', async () => {
-  const { heart, speech, calls } = await openTestServices();
+test('what is no Failure is an internal error without details, its cause logged once', async () => {
+  const { fakeSpeech, speech, calls } = await openTestServices();
   const bug = new TypeError('/secret/path of undefined');
-  heart.trouble.failure = bug;
-  const told = explain(await failureOf(speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'fail=0' }, goodKey)));
-  expect(told).toMatchObject({
+  fakeSpeech.trouble.failure = bug;
+  const reported = explain(
+    await failureOf(speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'fail=0' }, goodKey)),
+  );
+  expect(reported).toMatchObject({
     code: 'INTERNAL',
     message: failureTable.internal_error.sentence,
     info: { reason: 'INTERNAL_ERROR' },
   });
-  expect(JSON.stringify(told)).not.toContain('secret');
+  expect(JSON.stringify(reported)).not.toContain('secret');
   expect(calls).toHaveLength(1);
   expect(calls[0]?.failure?.cause).toBe(bug);
-  expect(told.metadata['x-request-id']).toBe(calls[0]?.requestId);
+  expect(reported.metadata['x-request-id']).toBe(calls[0]?.requestId);
 });
 
-test('many faults are told as far as they fit into what clients read of a trailer', async () => {
+test('many faults are reported as far as they fit into the trailers that clients accept', async () => {
   const { speech } = await openTestServices();
   const textChunks = Array(200).fill(' ');
   const stream = speech.stream('streamSpeech', { voiceId: 'ada', textChunks }, goodKey);
   stream.resume();
-  const told = explain(await new Promise((resolve) => stream.on('error', resolve)));
-  const { length } = told.violations!;
+  const reported = explain(await new Promise((resolve) => stream.on('error', resolve)));
+  const { length } = reported.violations!;
   expect(length).toBeGreaterThan(20);
-  expect(told.violations?.at(-1)).toMatchObject({ reason: 'MORE', description: `and ${200 - length + 1} more` });
-  expect(JSON.stringify(told.violations).length).toBeLessThan(2 * detailBytesMax);
+  expect(reported.violations?.at(-1)).toMatchObject({ reason: 'MORE', description: `and ${200 - length + 1} more` });
+  expect(JSON.stringify(reported.violations).length).toBeLessThan(2 * detailBytesMax);
   const longest = toConnectError(new Failure('engine_error', { message: '声'.repeat(5000) }));
   expect(longest.rawMessage.length).toBeLessThan(1100);
 });

@@ -15,7 +15,7 @@ async function open() {
   return { client, list, ids, faults };
 }
 
-test('all voices, by id, with all that there is to tell', async () => {
+test('all voices, by id, with every field', async () => {
   const { list } = await open();
   const { voices, nextPageToken } = await list();
   expect(voices.map(({ voiceId }) => voiceId)).toEqual(['ada', 'björk', 'carl']);
@@ -58,7 +58,7 @@ test('page after page, every voice once', async () => {
   expect(seen).toEqual(['ada', 'björk', 'carl']);
 });
 
-test('what is wrong is told at once', async () => {
+test('faults are reported at once', async () => {
   const { faults } = await open();
   expect(await faults({ pageSize: 0, pageToken: 'x', languageCode: 'e' })).toEqual([
     'page_size RANGE',

@@ -7,8 +7,8 @@ import type { Fault as S3Fault } from '../clips/fault-proxy.ts';
 import { type Kind, kinds } from './checking-client.ts';
 import { longestSilenceMs, toRow } from './fault-report.ts';
 import { startLoad, wrongOf } from './load.ts';
+import { type CheckedInstallation, openCheckedInstallation } from './open-checked-installation.ts';
 import { startAgain } from './open-installation.ts';
-import { openTrial, type Trial } from './open-trial.ts';
 
 const { FAULTS = '' } = process.env;
 const calmMs = 3_000;
@@ -26,21 +26,21 @@ interface Fault {
   callers?: readonly Kind[];
 }
 
-let ordeal: Trial;
+let installation: CheckedInstallation;
 beforeAll(async () => {
-  ordeal = await openTrial(3);
+  installation = await openCheckedInstallation(3);
 }, 180_000);
-afterAll(() => ordeal?.close());
+afterAll(() => installation?.close());
 
 const postgresMsMax = 8_000;
 const redisMsMax = 1_000;
 const s3MsMax = 30_000;
 const manyStreams: readonly Kind[] = ['grpc stream', 'grpc stream', ...kinds];
 const always = (fault: S3Fault) => () => {
-  ordeal.s3.faultOf = () => fault;
+  installation.s3.faultOf = () => fault;
 };
 const s3IsWell = () => {
-  ordeal.s3.faultOf = () => undefined;
+  installation.s3.faultOf = () => undefined;
 };
 
 const wires = ['postgres', 'redis', 's3'] as const;
@@ -48,16 +48,16 @@ const waitMsMaxOf = { postgres: postgresMsMax, redis: redisMsMax, s3: s3MsMax };
 const cuts: Fault[] = wires.flatMap((wire) => [
   {
     name: `the network to ${wire} resets`,
-    begin: () => ordeal.wires[wire].reset(),
+    begin: () => installation.wires[wire].reset(),
     lastsMs: 5_000,
-    end: () => ordeal.wires[wire].heal(),
+    end: () => installation.wires[wire].heal(),
     waitMsMax: waitMsMaxOf[wire],
   },
   {
     name: `the network to ${wire} is silent`,
-    begin: () => ordeal.wires[wire].silence(),
+    begin: () => installation.wires[wire].silence(),
     lastsMs: wire === 's3' ? 20_000 : 10_000,
-    end: () => ordeal.wires[wire].heal(),
+    end: () => installation.wires[wire].heal(),
     waitMsMax: waitMsMaxOf[wire],
   },
 ]);
@@ -66,38 +66,38 @@ const faults: Fault[] = [
   { name: 'nothing is wrong', begin: () => {}, lastsMs: 15_000, end: () => {}, waitMsMax: 1_000 },
   {
     name: 'a replica of three is killed (kill -9)',
-    begin: () => ordeal.replicas[0]!.end('SIGKILL'),
+    begin: () => installation.replicas[0]!.end('SIGKILL'),
     lastsMs: 4_000,
-    end: () => ordeal.replicas[0]!.start(),
+    end: () => installation.replicas[0]!.start(),
     waitMsMax: 5_000,
     callers: manyStreams,
   },
   {
     name: 'PostgreSQL is restarted (fast)',
-    begin: () => ordeal.postgres.kill('SIGINT'),
+    begin: () => installation.postgres.kill('SIGINT'),
     lastsMs: 0,
-    end: () => startAgain(ordeal.postgres),
+    end: () => startAgain(installation.postgres),
     waitMsMax: postgresMsMax,
   },
   {
     name: 'PostgreSQL is killed (kill -9)',
-    begin: () => ordeal.postgres.kill('SIGKILL'),
+    begin: () => installation.postgres.kill('SIGKILL'),
     lastsMs: 5_000,
-    end: () => startAgain(ordeal.postgres),
+    end: () => startAgain(installation.postgres),
     waitMsMax: postgresMsMax,
   },
   {
     name: 'Redis is frozen',
-    begin: () => ordeal.redis.freeze(),
+    begin: () => installation.redis.freeze(),
     lastsMs: 5_000,
-    end: () => ordeal.redis.thaw(),
+    end: () => installation.redis.thaw(),
     waitMsMax: redisMsMax,
   },
   {
     name: 'Redis is killed, and knows nothing afterwards',
-    begin: () => ordeal.redis.kill(),
+    begin: () => installation.redis.kill(),
     lastsMs: 5_000,
-    end: () => ordeal.redis.start(),
+    end: () => installation.redis.start(),
     waitMsMax: redisMsMax,
   },
   {
@@ -116,16 +116,16 @@ const faults: Fault[] = [
   },
   {
     name: 'S3 is full (its quota)',
-    begin: () => ordeal.s3.limitObjects(1),
+    begin: () => installation.s3.limitObjects(1),
     lastsMs: 8_000,
-    end: () => ordeal.s3.limitObjects(-1),
+    end: () => installation.s3.limitObjects(-1),
     waitMsMax: s3MsMax,
   },
   ...cuts,
 ].filter(({ name }) => name.includes(FAULTS));
 
 test.each(faults)('$name', async ({ name, begin, lastsMs, end, waitMsMax, callers }) => {
-  const load = startLoad(ordeal.client, callers);
+  const load = startLoad(installation.client, callers);
   await sleep(calmMs);
   const beganMs = performance.now();
   await begin();
@@ -137,10 +137,10 @@ test.each(faults)('$name', async ({ name, begin, lastsMs, end, waitMsMax, caller
   console.log(toRow(name, report));
   expect(wrongOf(report.calls)).toEqual([]);
   expect(longestSilenceMs(report), 'nobody hangs').toBeLessThan(waitMsMax + busyMs);
-  for (const kind of kinds) expect((await ordeal.client.call(kind)).outcome, `${kind} afterwards`).toBe('ok');
+  for (const kind of kinds) expect((await installation.client.call(kind)).outcome, `${kind} afterwards`).toBe('ok');
 });
 
 test('all that was acknowledged is there', async () => {
-  console.log(await ordeal.checkAcknowledged());
-  expect(ordeal.replicas.map((replica) => replica.isUp())).toEqual([true, true, true]);
+  console.log(await installation.checkAcknowledged());
+  expect(installation.replicas.map((replica) => replica.isUp())).toEqual([true, true, true]);
 });

@@ -92,7 +92,7 @@ test(`${clients} clients of ${callsPerClient} calls: requests a minute`, async (
     };
     return (await Promise.all(Array.from({ length: clients }, client))).flat();
   });
-  const firstOf = (name: 'sentMs' | 'answeredMs') => Math.min(...all.map((asked) => asked[name]));
+  const firstOf = (name: 'sentMs' | 'answeredMs') => Math.min(...all.map((request) => request[name]));
   const refused = all.filter(({ isAdmitted }) => !isAdmitted);
   const admitted = all.length - refused.length;
   // Whoever is refused comes when all that had come in is taken; how much that is, the server's clock says.
@@ -112,12 +112,12 @@ test(`${clients} clients of ${callsPerClient} calls: requests a minute`, async (
 test('syntheses at once, and characters a month', async () => {
   await whileShared(async () => {
     const { key } = await installation.makeKey({ concurrency: 3 });
-    const asked = { voiceId: 'arthur', textChunks: chunksOf(10, 1000) };
+    const request = { voiceId: 'arthur', textChunks: chunksOf(10, 1000) };
     const leaves: (() => void)[] = [];
     const one = (target: string) =>
       new Promise<string>((resolve) => {
         const speech = openGrpcClient(SpeechService, target);
-        const call = speech.stream('streamSpeech', asked, { metadata: { 'x-api-key': key } });
+        const call = speech.stream('streamSpeech', request, { metadata: { 'x-api-key': key } });
         leaves.push(() => {
           call.cancel();
           speech.close();
@@ -195,8 +195,8 @@ test('a key that is revoked at one replica is refused at all', async () => {
       const url = urlOf(replica);
       const body = { voice_id: 'arthur', text_chunks: chunksOf(10) };
       const paths = { '/api/audio/speech': { ...body, method: 'streaming' }, '/api/audio/speech/sse': body };
-      for (const [path, asked] of Object.entries(paths)) {
-        const answer = ask(key, path, { body: asked, url });
+      for (const [path, request] of Object.entries(paths)) {
+        const answer = ask(key, path, { body: request, url });
         began.push(answer);
         const toEnd = async () => {
           const { body: pieces } = await answer;

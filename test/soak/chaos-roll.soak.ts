@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Kind, kinds } from './checking-client.ts';
 import { startLoad, tallyOf } from './load.ts';
-import { openTrial, type Trial } from './open-trial.ts';
+import { type CheckedInstallation, openCheckedInstallation } from './open-checked-installation.ts';
 
 const { ROUNDS = '2' } = process.env;
 const rounds = Number(ROUNDS);
@@ -13,18 +13,18 @@ const backMs = 2_500;
 /** The short ones are those that a closing door may lose. */
 const callers: readonly Kind[] = [...kinds, 'key', 'key', 'key', 'key'];
 
-let ordeal: Trial;
+let installation: CheckedInstallation;
 beforeAll(async () => {
-  ordeal = await openTrial(3);
+  installation = await openCheckedInstallation(3);
 }, 180_000);
-afterAll(() => ordeal.close());
+afterAll(() => installation.close());
 
 test(`${rounds} times all of them`, async () => {
-  const load = startLoad(ordeal.client, callers);
+  const load = startLoad(installation.client, callers);
   await sleep(2_000);
   const tookMs: number[] = [];
   for (let round = 0; round < rounds; round++)
-    for (const replica of ordeal.replicas) {
+    for (const replica of installation.replicas) {
       const since = performance.now();
       expect(await replica.end('SIGTERM')).toBe(0);
       tookMs.push(performance.now() - since);
@@ -34,8 +34,8 @@ test(`${rounds} times all of them`, async () => {
   const calls = await load.stop();
   console.log(
     `${tookMs.length} replicas stopped, each within ${Math.ceil(Math.max(...tookMs) / 1000)} s: ${tallyOf(calls)}; ` +
-      `the longest silence ${Math.round(Math.max(...calls.map(({ silentMs }) => silentMs)))} ms; ${await ordeal.checkAcknowledged()}`,
+      `the longest silence ${Math.round(Math.max(...calls.map(({ silentMs }) => silentMs)))} ms; ${await installation.checkAcknowledged()}`,
   );
-  for (const replica of ordeal.replicas) if (replica.said()) console.log(replica.said().slice(-2_000));
+  for (const replica of installation.replicas) if (replica.said()) console.log(replica.said().slice(-2_000));
   expect(calls.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
 });

@@ -55,7 +55,7 @@ export function openCheckingClient(options: CheckingClientOptions): CheckingClie
   const { url, target, key, sounds, bytesPerSecond = 300_000 } = options;
   const speech = openGrpcClient(SpeechService, target, { 'grpc.enable_retries': 0 });
   const acknowledged: Acknowledged = { links: [], keys: [], requests: 0, chars: 0 };
-  const asker = new Asker(url, key);
+  const client = new RequestClient(url, key);
   let turn = 0;
   const next = (texts: readonly KnownText[]) => texts[turn++ % texts.length]!;
   const charge = ({ chars }: KnownText) => {
@@ -67,22 +67,22 @@ export function openCheckingClient(options: CheckingClientOptions): CheckingClie
     ...{ voice_id: 'arthur', text_chunks: chunks, output_format: format, sample_rate: longRateHz },
   });
 
-  const asks: Record<Kind, (watch: Watch) => Promise<void>> = {
+  const requestsByKind: Record<Kind, (watch: Watch) => Promise<void>> = {
     async link(watch) {
       const text = next(sounds.short);
-      const answer = await asker.post('/api/audio/speech', restBody(text), watch);
-      const told = JSON.parse((await readAll(answer, watch)).toString()) as { audio_url: string };
-      const path = new URL(told.audio_url).pathname;
+      const answer = await client.post('/api/audio/speech', restBody(text), watch);
+      const fields = JSON.parse((await readAll(answer, watch)).toString()) as { audio_url: string };
+      const path = new URL(fields.audio_url).pathname;
       acknowledged.links.push({ path, sound: text.file! });
       charge(text);
-      const fetched = await asker.get(path, watch);
+      const fetched = await client.get(path, watch);
       same(await readAll(fetched, watch), text.file!);
     },
     async buffer(watch) {
       const text = next(sounds.short);
       same(
         await readAll(
-          await asker.post('/api/audio/speech', { ...restBody(text), return_format: 'buffer' }, watch),
+          await client.post('/api/audio/speech', { ...restBody(text), return_format: 'buffer' }, watch),
           watch,
         ),
         text.file!,
@@ -91,13 +91,13 @@ export function openCheckingClient(options: CheckingClientOptions): CheckingClie
     },
     async stream(watch) {
       const text = next(sounds.long);
-      const answer = await asker.post('/api/audio/speech', { ...streamBody(text), method: 'streaming' }, watch);
+      const answer = await client.post('/api/audio/speech', { ...streamBody(text), method: 'streaming' }, watch);
       same(await readAll(answer, watch, bytesPerSecond), text.streamed);
       charge(text);
     },
     async events(watch) {
       const text = next(sounds.long);
-      const answer = await asker.post('/api/audio/speech/sse', streamBody(text), watch);
+      const answer = await client.post('/api/audio/speech/sse', streamBody(text), watch);
       const events = eventsIn((await readAll(answer, watch, (bytesPerSecond * 4) / 3)).toString());
       const last = events.at(-1);
       if (last?.event === 'error') throw new Seen(`event ${last.data.error}`);
@@ -107,10 +107,10 @@ export function openCheckingClient(options: CheckingClientOptions): CheckingClie
     },
     async grpc(watch) {
       const text = next(sounds.short);
-      const asked = { voiceId: 'arthur', text: text.chunks[0]!, outputFormat: formatOfProto[text.format] };
+      const request = { voiceId: 'arthur', text: text.chunks[0]!, outputFormat: formatOfProto[text.format] };
       const metadata = { 'x-api-key': key, 'cache-control': 'no-cache' };
       const call = { metadata, timeoutMs: giveUpMs };
-      const reply = await seen(speech.unary('synthesizeSpeech', { ...asked, returnFormat: 2 }, call));
+      const reply = await seen(speech.unary('synthesizeSpeech', { ...request, returnFormat: 2 }, call));
       watch.heard();
       same(Buffer.from(reply.audio.value as Uint8Array), text.file!);
       charge(text);
@@ -121,10 +121,10 @@ export function openCheckingClient(options: CheckingClientOptions): CheckingClie
       charge(text);
     },
     async key(watch) {
-      const made = await asker.post('/api/auth/api-keys', { name: 'soak' }, watch);
+      const made = await client.post('/api/auth/api-keys', { name: 'soak' }, watch);
       const { key: own } = JSON.parse((await readAll(made, watch)).toString()) as { key: string };
       acknowledged.keys.push(own);
-      await readAll(await new Asker(url, own).get('/api/voices', watch), watch);
+      await readAll(await new RequestClient(url, own).get('/api/voices', watch), watch);
     },
   };
 
@@ -132,7 +132,7 @@ export function openCheckingClient(options: CheckingClientOptions): CheckingClie
     acknowledged,
     async call(kind) {
       const watch = new Watch();
-      const outcome = await asks[kind](watch).then(
+      const outcome = await requestsByKind[kind](watch).then(
         () => 'ok',
         (error: Error) => (error instanceof Seen ? error.message : `WRONG: ${error.stack ?? error}`),
       );
@@ -161,7 +161,7 @@ class Watch {
   }
 }
 
-class Asker {
+class RequestClient {
   readonly #url: string;
   readonly #key: string;
 
@@ -187,9 +187,9 @@ class Asker {
     });
     watch.heard();
     if (answer.ok) return answer;
-    const told = (await answer.text().catch(() => '')) || '{}';
-    const { error, status, message } = toObject(told);
-    if (error === undefined) throw new Error(`${answer.status}, and nobody can read why: ${told}`);
+    const fields = (await answer.text().catch(() => '')) || '{}';
+    const { error, status, message } = toObject(fields);
+    if (error === undefined) throw new Error(`${answer.status}, and nobody can read why: ${fields}`);
     if (answer.status < 429) throw new Error(`${path}: ${status} ${error} ${message}`);
     throw new Seen(`${answer.status} ${error}`);
   }
@@ -249,11 +249,11 @@ interface GrpcReading {
 
 async function readGrpc(speech: GrpcClient<typeof SpeechService>, reading: GrpcReading): Promise<void> {
   const { text, key, watch, bytesPerSecond } = reading;
-  const asked = {
+  const request = {
     ...{ voiceId: 'arthur', textChunks: [...text.chunks] },
     ...{ outputFormat: formatOfProto[text.format], sampleRateHz: longRateHz },
   };
-  const call = speech.stream('streamSpeech', asked, { metadata: { 'x-api-key': key }, timeoutMs: giveUpMs });
+  const call = speech.stream('streamSpeech', request, { metadata: { 'x-api-key': key }, timeoutMs: giveUpMs });
   const pieces: Uint8Array[] = [];
   const pace = new Pace(watch, bytesPerSecond);
   let isDone = false;

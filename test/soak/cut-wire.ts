@@ -54,15 +54,15 @@ function pass(from: Socket, to: Socket): void {
   from.once('end', () => whenHeard(() => to.end()));
 }
 
-process.on('message', (told: Order) => {
-  order = told;
-  if (told === 'reset') for (const end of [...ends]) end();
-  if (told === 'heal') {
+process.on('message', (instruction: Order) => {
+  order = instruction;
+  if (instruction === 'reset') for (const end of [...ends]) end();
+  if (instruction === 'heal') {
     const all = waiting;
     waiting = [];
     for (const go of all) go();
   }
-  process.send!({ done: told });
+  process.send!({ done: instruction });
 });
 process.on('disconnect', () => process.exit());
 server.listen(0, '127.0.0.1');

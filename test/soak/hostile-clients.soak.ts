@@ -28,7 +28,7 @@ beforeAll(async () => {
   service = await openService({ settings: { SONANT_LOG_LEVEL: 'error' } });
   const honest = spawn(
     process.execPath,
-    [join(import.meta.dirname, 'honest-caller.ts'), service.url, `127.0.0.1:${service.grpcPort}`, service.key],
+    [join(import.meta.dirname, 'steady-caller.ts'), service.url, `127.0.0.1:${service.grpcPort}`, service.key],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   honest.stdout.setEncoding('utf8').on('data', (lines: string) => times.push(...lines.trim().split('\n').map(Number)));
@@ -73,13 +73,13 @@ function tally(words: readonly string[]): string {
   return [...counts].map(([word, all]) => `${all.length} x ${word}`).join(', ');
 }
 
-const doors = () => ({ HTTP: service.httpPort, gRPC: service.grpcPort });
-const bothDoors = (act: (port: number) => Attack) => async (name: string) => {
-  for (const [door, port] of Object.entries(doors())) await attack(`${name}, ${door} door`, act(port));
+const ports = () => ({ HTTP: service.httpPort, gRPC: service.grpcPort });
+const bothPorts = (act: (port: number) => Attack) => async (name: string) => {
+  for (const [door, port] of Object.entries(ports())) await attack(`${name}, ${door} door`, act(port));
 };
 
 test('a lone byte', () =>
-  bothDoors((port) => async () => {
+  bothPorts((port) => async () => {
     const raws = ['P', 'G', '\0', '\x16'].flatMap((byte) =>
       Array.from({ length: attackers }, () => {
         const raw = openRaw(port);

@@ -81,7 +81,7 @@ async function loadAndKill(served: Service, promised: Promised): Promise<void> {
   const made = text(maker.stdout);
   await once(maker.stdout, 'readable');
   let isOver = false;
-  const keepAsking = async (ask: Ask) => {
+  const callRepeatedly = async (ask: Ask) => {
     while (!isOver) {
       const fields = { text: pick(texts), output_format: pick(formats) };
       await ask(served, fields, promised).catch((error) => {
@@ -91,7 +91,7 @@ async function loadAndKill(served: Service, promised: Promised): Promise<void> {
     }
   };
   const asking = Promise.all(
-    Object.values(asks).flatMap((ask) => Array.from({ length: callers }, () => keepAsking(ask))),
+    Object.values(asks).flatMap((ask) => Array.from({ length: callers }, () => callRepeatedly(ask))),
   );
   asking.catch(() => {});
   await sleep(Math.random() * loadMsMax);
@@ -135,7 +135,7 @@ test(`${kills} kills under load`, async () => {
   const sounds = await soundsOf(service);
   const promised = new Promised();
   const checked = new Set<string>();
-  let [unkept, orphans] = [0, 0];
+  let [unstored, orphans] = [0, 0];
   for (let n = 0; n < kills; n++) {
     await loadAndKill(service, promised);
     service = await openService({ left: service });
@@ -154,7 +154,7 @@ test(`${kills} kills under load`, async () => {
     }
     for (const link of promised.announced) {
       if (known.has(link)) continue;
-      unkept++;
+      unstored++;
       expect((await service.ask(link)).status, `${link} was begun only`).toBe(404);
     }
     promised.announced.clear();
@@ -171,6 +171,6 @@ test(`${kills} kills under load`, async () => {
     expect((await service.ask('/api/voices', { headers: { 'X-API-Key': key } })).status).toBe(200);
   console.log(
     `${kills} kills: promised ${JSON.stringify(promised.counts)} and ${promised.keys.length} keys, all kept; ` +
-      `${checked.size} clips served, all whole; ${unkept} begun only, none served; ${orphans} files without a row left to the sweep`,
+      `${checked.size} clips served, all whole; ${unstored} begun only, none served; ${orphans} files without a row left to the sweep`,
   );
 });

@@ -16,7 +16,7 @@ export interface Load {
 export function startLoad(client: CheckingClient, callers: readonly Kind[] = usualCallers): Load {
   const calls: Call[] = [];
   let isOver = false;
-  const keepAsking = async (kind: Kind) => {
+  const callRepeatedly = async (kind: Kind) => {
     while (!isOver) {
       const call = await client.call(kind);
       calls.push(call);
@@ -24,7 +24,7 @@ export function startLoad(client: CheckingClient, callers: readonly Kind[] = usu
       await sleep(restMs);
     }
   };
-  const asking = Promise.all(callers.map(keepAsking));
+  const asking = Promise.all(callers.map(callRepeatedly));
   return {
     calls,
     async stop() {

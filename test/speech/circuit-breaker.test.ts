@@ -26,7 +26,7 @@ test('opens after five failures in a row, and says for how long', () => {
   expect(breaker.restMs()).toBeLessThanOrEqual(2_000);
 });
 
-test('lets one try it out, which closes it or opens it for twice as long', () => {
+test('half-open, lets one probe through, which closes it or opens it for twice as long', () => {
   const { breaker, clock, fail } = openBreaker();
   fail(5);
   clock.nowMs += 2_000;
@@ -41,7 +41,7 @@ test('lets one try it out, which closes it or opens it for twice as long', () =>
   breaker.begin().succeeded();
 });
 
-test('one who leaves while trying it out leaves the try to the next', () => {
+test('a probe that is aborted leaves the probe to the next', () => {
   const { breaker, clock, fail } = openBreaker();
   fail(5);
   clock.nowMs += 2_000;
@@ -62,7 +62,7 @@ test('what was begun before it opened neither closes it nor counts again', () =>
   expect(breaker.state).toBe('half_open');
 });
 
-test('an engine that asks for peace gets it at once, up to a minute', () => {
+test('a Retry-After of the engine opens it at once, up to a minute', () => {
   const { breaker, clock } = openBreaker();
   breaker.begin().failed(30_000);
   expect(breaker.restMs()).toBe(30_000);

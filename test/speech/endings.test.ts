@@ -30,7 +30,7 @@ describe('failure', () => {
   });
 });
 
-describe('leaving', () => {
+describe('a caller that leaves', () => {
   test('a reader that returns stops the engine and frees the slot', async () => {
     const { stream, slots, tone } = open({ capabilities: { segmentCharsMax: 30 } });
     for await (const event of stream({ text: fifty })) if (event.type === 'audio') break;

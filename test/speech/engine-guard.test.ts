@@ -25,7 +25,7 @@ const segmentOf = (engine: Engine): Segment => ({
   ...{ timings: false, urgent: true },
 });
 
-test('what fails once before any sound, and may pass, is tried again', async () => {
+test('a retryable failure before the first sound is retried', async () => {
   const { tone, speak, ended, retries } = guardTone({ failure: passing, failsAfterPieces: 0 });
   setTimeout(() => (tone.trouble = {}), 20);
   expect((await speak()).length).toBe(3);
@@ -33,7 +33,7 @@ test('what fails once before any sound, and may pass, is tried again', async () 
   expect(ended).toEqual(['engine_error', 'spoken']);
 });
 
-test('what asks for a moment of peace is not tried again before', async () => {
+test('a retry waits for the Retry-After of the engine', async () => {
   const { tone, speak } = guardTone({
     failure: new Failure('engine_unavailable', { retryAfterSeconds: 0.6 }),
     failsAfterPieces: 0,
@@ -45,7 +45,7 @@ test('what asks for a moment of peace is not tried again before', async () => {
   expect(tone.counts.begun).toBe(2);
 });
 
-test('what fails always is tried three times, and then told as it is', async () => {
+test('a persistent failure is tried three times, and then returned', async () => {
   const { tone, speak } = guardTone({ failure: passing, failsAfterPieces: 0 });
   await expect(speak()).rejects.toBe(passing);
   expect(tone.counts.begun).toBe(3);
@@ -62,15 +62,15 @@ test.each([
   expect([tone.counts.begun, retries()]).toEqual([1, 0]);
 });
 
-test('an engine that asks for peace is not asked again before, and all are told the true wait', async () => {
+test('an engine is not called before its Retry-After, and all callers get the true wait', async () => {
   const { tone, guard, speak } = guardTone({
     failure: new Failure('engine_unavailable', { retryAfterSeconds: 30 }),
     failsAfterPieces: 0,
   });
   await expect(speak()).rejects.toMatchObject({ reason: 'engine_unavailable' });
-  const told = await speak().catch((error) => error);
-  expect(told.facts.retryAfterSeconds).toBeGreaterThan(29);
-  expect(told.facts.retryAfterSeconds).toBeLessThanOrEqual(30);
+  const refusal = await speak().catch((error) => error);
+  expect(refusal.facts.retryAfterSeconds).toBeGreaterThan(29);
+  expect(refusal.facts.retryAfterSeconds).toBeLessThanOrEqual(30);
   expect([tone.counts.begun, guard.state]).toEqual([1, 'open']);
 });
 
@@ -97,7 +97,7 @@ test('not even one that does not listen to its signal', async () => {
   await expect(Array.fromAsync(spoken)).rejects.toMatchObject({ reason: 'engine_timeout' });
 });
 
-test('a slow reader is no slow engine', async () => {
+test('a slow reader does not cause an engine timeout', async () => {
   const { guard, tone } = guardTone({}, { stallMsMax: 20 });
   let pieces = 0;
   for await (const _ of guard.speak(segmentOf(tone), 'caller', never)) {
@@ -107,7 +107,7 @@ test('a slow reader is no slow engine', async () => {
   expect(pieces).toBe(3);
 });
 
-test('who leaves ends the wait for another try, and is no failure of the engine', async () => {
+test('an abort ends the wait for a retry, and is no failure of the engine', async () => {
   const { tone, speak, guard } = guardTone({
     failure: new Failure('engine_error', { retryAfterSeconds: 2 }),
     failsAfterPieces: 0,
@@ -120,7 +120,7 @@ test('who leaves ends the wait for another try, and is no failure of the engine'
   expect([tone.counts.begun, guard.state]).toEqual([1, 'closed']);
 });
 
-test('refusing one text again and again says nothing of the engine', async () => {
+test('repeated refusals of one text do not open the circuit breaker', async () => {
   const { guard, speak, tone } = guardTone({ failsAfterPieces: 0 });
   for (let i = 0; i < 20; i++) await expect(speak()).rejects.toMatchObject({ reason: 'engine_error' });
   expect([tone.counts.begun, guard.state]).toEqual([20, 'closed']);
@@ -171,7 +171,7 @@ test('turns that came when the engine was left in peace count for nothing', asyn
   expect(Math.max(...waits)).toBeLessThanOrEqual(30);
 });
 
-test('clones and own voices share the places at an engine', async () => {
+test('clones and built-in voices share the slots of an engine', async () => {
   const { tone, speak } = guardTone({ pieceDelayMs: 5 }, { segmentsSpokenMax: 1, cloneSegmentsPerMinute: 30 });
   let most = 0;
   const watching = setInterval(() => (most = Math.max(most, tone.counts.running)), 1);

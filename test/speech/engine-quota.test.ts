@@ -51,7 +51,7 @@ test('nor does one that has twenty requests waiting for their first', async () =
   expect(begun.indexOf('reader')).toBeLessThanOrEqual(23);
 });
 
-test('a reader who stops does not keep the engine from others', async () => {
+test('a stalled reader does not block the engine for others', async () => {
   const tone = openTone({ capabilities: { segmentsSpokenMax: 1 } });
   const speech = createSpeech({ voices: createVoices([tone]), slots: createSlots({ speakingMax: 64, waitingMax: 0 }) });
   const leaving = new AbortController();
@@ -72,7 +72,7 @@ test('a reader who stops does not keep the engine from others', async () => {
   await tone.close();
 });
 
-test('no more than so many a minute, and who would wait too long is told for how long, which is true', async () => {
+test('requests a minute are limited, and longer waits fail with a correct retryAfterSeconds', async () => {
   const clock = { nowMs: 1_000 };
   const quota = createEngineQuota({ segmentsPerMinute: 30 }, () => clock.nowMs);
   const take = (urgent = true, signal = never) => quota.take({ callerId: 'a', urgent, signal });
@@ -124,7 +124,7 @@ test('200 clients of 20 keys at an engine of 30 a minute: 30 begin each minute, 
   expect(Math.max(...clients.map(({ visits }) => visits))).toBe(2);
 });
 
-test('the same in the heart: exactly 30 of 200 are spoken, and the others are told', async () => {
+test('the same through streamSpeech: exactly 30 of 200 are spoken, and the others are refused', async () => {
   const tone = openTone({ capabilities: { segmentsPerMinute: 30 } });
   const speech = createSpeech({
     voices: createVoices([tone]),

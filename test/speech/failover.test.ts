@@ -60,7 +60,7 @@ test.each(['engine_error', 'engine_unavailable', 'engine_timeout'] as const)(
   },
 );
 
-test('never in the middle: what is heard of one voice is not gone on with by another', async () => {
+test('never in the middle: a stream that has begun does not change its voice', async () => {
   const { stream, first, second } = openPair();
   first.trouble = { failure: lost, failsAfterPieces: 2 };
   const text = Array.from({ length: 9 }, (_, i) => sentence(i)).join(' ');
@@ -68,7 +68,7 @@ test('never in the middle: what is heard of one voice is not gone on with by ano
   expect(second.counts.begun).toBe(0);
 });
 
-test('where all fail, the last one’s failure is told; a fault of ours is not passed on', async () => {
+test('where all fail, the last failure is returned; an internal error is not failed over', async () => {
   const { stream, first, second } = openPair();
   first.trouble = { failure: new Failure('engine_unavailable'), failsAfterPieces: 0 };
   second.trouble = { failsAfterPieces: 0 };

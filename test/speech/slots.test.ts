@@ -36,7 +36,7 @@ test('turns go round the callers', async () => {
   expect(order).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3']);
 });
 
-test('a full line refuses with the time to come back after', async () => {
+test('a full queue refuses with retryAfterSeconds', async () => {
   const slots = createSlots({ speakingMax: 1, waitingMax: 1 });
   await slots.take('a', never);
   slots.take('a', never);
@@ -46,7 +46,7 @@ test('a full line refuses with the time to come back after', async () => {
   expect(refused.facts.retryAfterSeconds).toBeGreaterThanOrEqual(1);
 });
 
-test('a caller that fills the line makes room for another', async () => {
+test('a caller that fills the queue makes room for another', async () => {
   const slots = createSlots({ speakingMax: 1, waitingMax: 3 });
   await slots.take('hog', never);
   const hogs = [0, 1, 2].map(() =>
@@ -55,13 +55,13 @@ test('a caller that fills the line makes room for another', async () => {
       (error: Failure) => error.reason,
     ),
   );
-  const guest = slots.take('guest', never);
+  const other = slots.take('guest', never);
   expect(await hogs[2]).toBe('overloaded');
   expect(slots.waiting).toBe(3);
-  await expect(Promise.race([guest, settle().then(() => 'waits')])).resolves.toBe('waits');
+  await expect(Promise.race([other, settle().then(() => 'waits')])).resolves.toBe('waits');
 });
 
-test('who leaves the line gives its place up; who came aborted never enters it', async () => {
+test('an abort leaves the queue; an aborted request never enters it', async () => {
   const slots = createSlots({ speakingMax: 1, waitingMax: 5 });
   const giveBack = await slots.take('a', never);
   const leaving = new AbortController();

@@ -19,7 +19,7 @@ const clipRows = createClipRows(store);
 const keyVerifier = openKeys({ rows: createApiKeyRows(store) });
 const acknowledge = (word: string) => writeSync(1, `${word}\n`);
 
-async function keepClips(): Promise<never> {
+async function storeClips(): Promise<never> {
   for (;;) {
     const clipId = createId('aud', 128);
     const bytes = clipBytes(clipId);
@@ -45,7 +45,7 @@ async function keepClips(): Promise<never> {
   }
 }
 
-async function keepKeys(): Promise<never> {
+async function storeKeys(): Promise<never> {
   for (;;) {
     acknowledge((await keyVerifier.create({})).key);
     // Rows alone never wait for the event loop; the clips want their turn.
@@ -53,4 +53,4 @@ async function keepKeys(): Promise<never> {
   }
 }
 
-await Promise.all([keepClips(), keepClips(), keepClips(), keepKeys()]);
+await Promise.all([storeClips(), storeClips(), storeClips(), storeKeys()]);

@@ -15,7 +15,7 @@ const isRoot = process.getuid?.() === 0;
 const user = isRoot ? nobody : {};
 
 /** Runs a program and ends it, by the signal named first, when standard input ends: when whoever started it is gone. */
-const keeper = 'exec 4<&0; "$@" </dev/null & pid=$!; echo $pid; (cat <&4 >/dev/null; kill -$0 $pid) & wait $pid';
+const owner = 'exec 4<&0; "$@" </dev/null & pid=$!; echo $pid; (cat <&4 >/dev/null; kill -$0 $pid) & wait $pid';
 
 export interface PostgresServer {
   /** The address of a new, empty database. */
@@ -53,32 +53,32 @@ export async function startOwnPostgres(): Promise<OwnPostgresServer | undefined>
   execFileSync(join(programs, 'initdb'), [...made, ...language], { ...user, env: environment, stdio: 'pipe' });
 
   const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=100', 'listen_addresses='];
-  let keeping: ChildProcess;
+  let keepAlive: ChildProcess;
   let pid: number;
   const start = async () => {
     const args = ['-D', data, '-k', folder, ...settings.flatMap((setting) => ['-c', setting])];
-    keeping = spawn('sh', ['-c', keeper, 'QUIT', join(programs, 'postgres'), ...args], {
+    keepAlive = spawn('sh', ['-c', owner, 'QUIT', join(programs, 'postgres'), ...args], {
       ...user,
       env: environment,
       cwd: folder,
       stdio: 'pipe',
     });
-    const [told] = await once(keeping.stdout!, 'data');
+    const [told] = await once(keepAlive.stdout!, 'data');
     pid = Number(String(told).trim());
     let said = '';
     await new Promise<void>((resolve, reject) => {
-      keeping.once('exit', () => reject(new Error(`PostgreSQL has ended: ${said}`)));
-      keeping.stderr!.on('data', (bytes) => {
+      keepAlive.once('exit', () => reject(new Error(`PostgreSQL has ended: ${said}`)));
+      keepAlive.stderr!.on('data', (bytes) => {
         said += bytes;
         if (said.includes('ready to accept connections')) resolve();
       });
     });
   };
   const end = async (signal: NodeJS.Signals = 'SIGQUIT') => {
-    const ended = once(keeping, 'exit');
+    const ended = once(keepAlive, 'exit');
     process.kill(pid, signal);
     await ended;
-    keeping.stdin!.destroy();
+    keepAlive.stdin!.destroy();
   };
   await start();
   const url = `postgres://postgres@/postgres?host=${encodeURIComponent(folder)}`;
@@ -137,15 +137,15 @@ export async function startPgBouncer({ folder }: OwnPostgresServer): Promise<Poo
     'default_pool_size = 5',
   ];
   writeFileSync(file, lines.join('\n'));
-  const keeping = spawn('sh', ['-c', keeper, 'TERM', join(programs, 'pgbouncer'), file], { ...user, stdio: 'pipe' });
+  const keepAlive = spawn('sh', ['-c', owner, 'TERM', join(programs, 'pgbouncer'), file], { ...user, stdio: 'pipe' });
   const socket = join(place, '.s.PGSQL.6432');
-  while (!existsSync(socket) && keeping.exitCode === null) await sleep(10);
+  while (!existsSync(socket) && keepAlive.exitCode === null) await sleep(10);
   return {
     urlOf: (database) =>
       `postgres://postgres@${new URL(database.replace('@/', '@x/')).pathname}?host=${encodeURIComponent(place)}&port=6432`,
     async stop() {
-      const ended = once(keeping, 'exit');
-      keeping.stdin.end();
+      const ended = once(keepAlive, 'exit');
+      keepAlive.stdin.end();
       await ended;
       rmSync(place, { recursive: true });
     },

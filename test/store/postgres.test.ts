@@ -157,7 +157,7 @@ there('of what an erasing transaction removed, no dead row is left', async () =>
   expect(await size()).toEqual({ size: 0 });
 });
 
-test('who cannot be reached is told without the password', async () => {
+test('a connection failure is reported without the password', async () => {
   const refused = await openPostgres({ url: 'postgres://me:hush-hush@127.0.0.1:1/rows' }).catch((error) => error);
   expect(refused).toMatchObject({ reason: 'storage_unavailable' });
   expect(String(refused.cause)).toContain('rows at 127.0.0.1:1: connect ECONNREFUSED');

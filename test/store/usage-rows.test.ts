@@ -33,11 +33,11 @@ test('5 kills at random moments lose nothing that was acknowledged', async () =>
     await once(writer.stdout, 'readable');
     await sleep(Math.random() * 100);
     writer.kill('SIGKILL');
-    const told = (await said).length;
-    acknowledged += told;
+    const acknowledgedCount = (await said).length;
+    acknowledged += acknowledgedCount;
     const { requests, characters, ms } = await kept();
     // The last three may have been kept before they could be acknowledged.
-    expect([0, 3]).toContain(requests - before - told);
+    expect([0, 3]).toContain(requests - before - acknowledgedCount);
     expect([characters, ms]).toEqual([requests * 7, requests * 11]);
   }
   console.log(`5 kills, ${acknowledged} acknowledged, none lost`);

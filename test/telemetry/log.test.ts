@@ -17,11 +17,11 @@ test('nothing is written below the level', () => {
   expect(lines.map((line) => JSON.parse(line).level)).toEqual(['warn', 'error']);
 });
 
-test('errors are told with their stack, and the errors in them', () => {
+test('errors are logged with their stack, and the errors in them', () => {
   const cause = new TypeError('below');
   const fault = new AggregateError([new Error('one'), 'two'], 'above', { cause });
-  const told = lineOf({ fault }).fault as Record<string, unknown>;
-  expect(told).toMatchObject({
+  const logged = lineOf({ fault }).fault as Record<string, unknown>;
+  expect(logged).toMatchObject({
     name: 'AggregateError',
     stack: expect.stringContaining('above'),
     cause: { name: 'TypeError', stack: expect.stringContaining('below') },
@@ -30,7 +30,7 @@ test('errors are told with their stack, and the errors in them', () => {
   expect(lineOf({ count: 12n })).toMatchObject({ count: '12' });
 });
 
-test('what leads back to itself is told as far as it goes', () => {
+test('circular values are logged up to the cycle', () => {
   const ring: Record<string, unknown> = { name: 'ring' };
   ring.self = ring;
   expect(lineOf({ ring }).facts).toMatch(/name: 'ring'.*Circular/s);

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
-test('counters, gauges and durations are told in the exposition format', () => {
+test('counters, gauges and durations are written in the exposition format', () => {
   const metrics = createMetrics();
   const calls = metrics.counter('calls_total', 'Calls.');
   const took = metrics.durations('call_seconds', 'How long.');

@@ -59,7 +59,7 @@ describe('speech', () => {
     expect(messagesOf(gained(spoken[0]!, 0.03))[0]).toMatch(/^is too quiet: -5\d LUFS; at least -45 are wanted/);
   });
 
-  test('recorded for the telephone does not, and every fault is told', () => {
+  test('of telephone bandwidth does not, and every fault is reported', () => {
     const { samples } = gained(spoken[0]!, 8);
     expect(messagesOf(secondsFrom({ samples, sampleRateHz: 8_000 }, 0, 2))).toEqual([
       'was recorded at 8000 samples a second; at least 16000 are wanted',
@@ -79,7 +79,7 @@ describe('length and silence', () => {
     expect(Math.abs(lengthOf(trimmed) - lengthOf(recording!))).toBeLessThan(0.6);
   });
 
-  test('too short and too long are told without the silence', () => {
+  test('too short and too long are measured without the silence', () => {
     const short = padded(secondsFrom(spoken[0]!, 0, 2), 4, 4);
     expect(checkSample(short, seconds).faults).toEqual([
       { reason: 'audio_too_short', message: expect.stringMatching(/^lasts (1|2)\.\d seconds/) },

@@ -82,7 +82,7 @@ describe('others', () => {
     );
   });
 
-  test('that keep a thread busy without end are given up', async () => {
+  test('that keep a thread busy without end time out', async () => {
     const read = createSampleReader({ readMsMax: 500 });
     const endless = endlessFlac();
     const message = 'cannot be read within 0.5 seconds';

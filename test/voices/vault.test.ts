@@ -6,7 +6,7 @@ const vaultOf = (master: string) => createVault(async () => master);
 const master = 'a master key of thirty-two chars.';
 const plain = Buffer.from('the voice of a person');
 
-test('what is sealed opens again, and says nothing of itself', async () => {
+test('what is sealed opens again, and does not reveal its content', async () => {
   const sealed = await vaultOf(master).seal(plain, 'cln_1');
   expect(Buffer.from(sealed).includes(plain)).toBe(false);
   expect(Buffer.from(await vaultOf(master).open(sealed, 'cln_1'))).toEqual(plain);

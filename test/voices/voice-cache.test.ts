@@ -55,7 +55,7 @@ test('a purge that fails is done again until it has gone well', async () => {
   await expect.poll(() => purges, { timeout: 5_000 }).toEqual([['ada', Infinity]]);
 });
 
-test('what ended while nobody looked is seen to at the start', async () => {
+test('voices that ended while no replica ran are purged at the start', async () => {
   await put({ status: 'deleted' });
   const voiceCache = await open();
   expect([purges, voiceCache.list()]).toEqual([[['ada', Infinity]], []]);

@@ -10,11 +10,11 @@ import { testCertificate } from '../rpc/test-certificate.ts';
 import { openTestGateway } from './open-gateway.ts';
 import { connectRaw } from './raw-http.ts';
 
-const door = await openTestGateway({}, afterAll);
-test('who asks whether to send the body of a call is told to', async () => {
-  const raw = connectRaw(door);
+const gateway = await openTestGateway({}, afterAll);
+test('Expect: 100-continue is confirmed for a call', async () => {
+  const raw = connectRaw(gateway);
   const body = '{}';
-  const head = `POST /sonant.v1.VoiceService/ListVoices HTTP/1.1\r\nHost: a\r\nX-API-Key: ${door.key}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n`;
+  const head = `POST /sonant.v1.VoiceService/ListVoices HTTP/1.1\r\nHost: a\r\nX-API-Key: ${gateway.key}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n`;
   await raw.send(head);
   expect((await raw.head()).status).toBe(100);
   await raw.send(body);
@@ -36,10 +36,12 @@ test('with a certificate it speaks TLS', async () => {
   expect([answer.statusCode, await json(answer as never)]).toEqual([200, { status: 'ok' }]);
 });
 
-test('a port that is taken is said to be', async () => {
+test('a port in use is reported', async () => {
   await expect(
-    openTestGateway({ settings: { address: { host: '127.0.0.1', port: door.gateway.port } } }),
-  ).rejects.toThrow(`cannot listen for HTTP on 127.0.0.1:${door.gateway.port}: another program listens there already`);
+    openTestGateway({ settings: { address: { host: '127.0.0.1', port: gateway.gateway.port } } }),
+  ).rejects.toThrow(
+    `cannot listen for HTTP on 127.0.0.1:${gateway.gateway.port}: another program listens there already`,
+  );
 });
 
 test('connections that another listener has taken are served and drained alike', async () => {
@@ -54,11 +56,11 @@ test('connections that another listener has taken are served and drained alike',
   await inner.gateway.drain(1_000);
 });
 
-test('a stream that is silent says every fifteen seconds that it lives', async () => {
+test('a silent stream sends a keep-alive every fifteen seconds', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const quiet = await openTestGateway({ trouble: { hangsAfterPieces: 4 } });
-  const answer = await quiet.ask('/api/audio/speech/sse', {
+  const answer = await quiet.send('/api/audio/speech/sse', {
     body: { voice_id: 'tone-low', text: 'one two three four five six' },
   });
   const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();

@@ -4,7 +4,7 @@ import { type CheckingClient, openCheckingClient } from './checking-client.ts';
 import { type KnownSounds, learnSounds } from './known-sounds.ts';
 import { type Installation, openInstallation } from './open-installation.ts';
 
-export interface Trial extends Installation {
+export interface CheckedInstallation extends Installation {
   key: string;
   sounds: KnownSounds;
   client: CheckingClient;
@@ -12,15 +12,15 @@ export interface Trial extends Installation {
   checkAcknowledged(): Promise<string>;
 }
 
-export async function openTrial(replicas: number): Promise<Trial> {
+export async function openCheckedInstallation(replicas: number): Promise<CheckedInstallation> {
   const installation = await openInstallation(replicas);
   const { url, target, makeKey } = installation;
   const get = (path: string, key: string) => fetch(url + path, { headers: { 'X-API-Key': key } });
-  const teacher = await makeKey();
+  const referenceKey = await makeKey();
   const sounds = await learnSounds((path, body) =>
     fetch(url + path, {
       method: 'POST',
-      headers: { 'X-API-Key': teacher.key, 'Content-Type': 'application/json' },
+      headers: { 'X-API-Key': referenceKey.key, 'Content-Type': 'application/json' },
       body: JSON.stringify(body),
     }),
   );

@@ -31,13 +31,13 @@ export function toStatus(error: unknown) {
   return { code: refusedAs, details: message, metadata, name: 'Refusal', message };
 }
 
-export interface VoiceAsked {
+export interface VoiceRequest {
   languageCode: string;
   name: string;
   voiceClone: { voiceCloningKey: string } | null;
 }
 
-export interface AudioAsked {
+export interface AudioRequest {
   audioEncoding: string;
   speakingRate: number;
   sampleRateHertz: number;
@@ -73,8 +73,12 @@ export function checkText(text: string, sentenceBytesMax: number): void {
   );
 }
 
-export function checkVoice(asked: VoiceAsked, voices: readonly ListedGoogleVoice[], keys: ReadonlySet<string>): void {
-  const { languageCode, name, voiceClone } = asked;
+export function checkVoice(
+  requests: VoiceRequest,
+  voices: readonly ListedGoogleVoice[],
+  keys: ReadonlySet<string>,
+): void {
+  const { languageCode, name, voiceClone } = requests;
   if (voiceClone) {
     const key = voiceClone.voiceCloningKey;
     // It quotes what it was given, as careless servers do.
@@ -90,7 +94,7 @@ export function checkVoice(asked: VoiceAsked, voices: readonly ListedGoogleVoice
   }
 }
 
-export function checkAudio({ audioEncoding, speakingRate }: AudioAsked, streams: boolean, isClone: boolean): void {
+export function checkAudio({ audioEncoding, speakingRate }: AudioRequest, streams: boolean, isClone: boolean): void {
   if (streams && !['PCM', 'ALAW', 'MULAW', 'OGG_OPUS'].includes(audioEncoding)) {
     throw new Refusal(`Streaming does not support the audio encoding ${audioEncoding}.`);
   }
@@ -101,7 +105,7 @@ export function checkAudio({ audioEncoding, speakingRate }: AudioAsked, streams:
   }
 }
 
-export function checkStream({ name, voiceClone }: VoiceAsked): void {
+export function checkStream({ name, voiceClone }: VoiceRequest): void {
   if (voiceClone || name.includes('-Chirp3-HD-')) return;
   throw new Refusal('Currently, only Chirp 3: HD voices are supported for streaming synthesis.');
 }
@@ -112,8 +116,8 @@ interface AudioGiven {
 }
 
 /** Google's answer to a sample that it does not take; undefined where it does. */
-export function findFault(asked: Record<string, unknown>): string | undefined {
-  const { reference_audio, voice_talent_consent, consent_script, language_code } = asked;
+export function findFault(requests: Record<string, unknown>): string | undefined {
+  const { reference_audio, voice_talent_consent, consent_script, language_code } = requests;
   const language = Object.keys(consentScripts).find((known) => toGoogleLanguage(known) === language_code);
   if (language === undefined) return `Language code ${language_code} is not supported.`;
   if (consent_script !== consentScripts[language]) return 'The consent script is not the one for the language.';
@@ -122,8 +126,8 @@ export function findFault(asked: Record<string, unknown>): string | undefined {
     const wav = Buffer.from(content, 'base64');
     const [channels, rateHz, bits] = [wav.readUInt16LE(22), wav.readUInt32LE(24), wav.readUInt16LE(34)];
     const isWav = wav.toString('latin1', 0, 4) === 'RIFF' && wav.readUInt32LE(40) === wav.length - 44;
-    const isAsTold = audio_config?.audio_encoding === 'LINEAR16' && audio_config.sample_rate_hertz === rateHz;
-    if (!isWav || !isAsTold || channels !== 1 || bits !== 16) return `Invalid audio in ${field}.`;
+    const isAsDeclared = audio_config?.audio_encoding === 'LINEAR16' && audio_config.sample_rate_hertz === rateHz;
+    if (!isWav || !isAsDeclared || channels !== 1 || bits !== 16) return `Invalid audio in ${field}.`;
   }
   return undefined;
 }

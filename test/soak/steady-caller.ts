@@ -1,6 +1,6 @@
 // A process of its own that asks for short texts at both doors, one after the other, until it is told to end, and says
 // how long each pair of requests took; whatever is not as it should be ends it with an error:
-//     node honest-caller.ts URL GRPC-TARGET KEY
+//     node steady-caller.ts URL GRPC-TARGET KEY
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';

@@ -3,37 +3,37 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 import { managing, openKeyManagement, keysUrl as url } from './open-key-management.ts';
 
-const { door, ask, make, speaks } = await openKeyManagement(afterAll);
+const { gateway, send, make, speaks } = await openKeyManagement(afterAll);
 
 describe('what a key may', () => {
-  test('is asked before anything else of a request', async () => {
-    const { key: reader } = await door.keyVerifier.create({ scopes: ['keys:read'] });
-    const refused = await ask('', { name: 1 }, { key: reader });
+  test('is checked before anything else of a request', async () => {
+    const { key: reader } = await gateway.keyVerifier.create({ scopes: ['keys:read'] });
+    const refused = await send('', { name: 1 }, { key: reader });
     expect([refused.status, refused.json]).toMatchObject([403, { required_scopes: ['keys:write'] }]);
-    expect((await ask('', undefined, { key: reader })).status).toBe(200);
-    const token = await door.ask(url, { headers: { 'X-API-Key': '', Authorization: 'Bearer abc' } });
+    expect((await send('', undefined, { key: reader })).status).toBe(200);
+    const token = await gateway.send(url, { headers: { 'X-API-Key': '', Authorization: 'Bearer abc' } });
     expect(token.status).toBe(401);
   });
 
   test('is limited to its voices, wherever a voice is named', async () => {
     const { key } = await make({ voice_ids: ['tone-low'] });
     const headers = { 'X-API-Key': key };
-    const { voices } = (await (await door.ask('/api/voices', { headers })).json()) as {
+    const { voices } = (await (await gateway.send('/api/voices', { headers })).json()) as {
       voices: { voice_id: string }[];
     };
     expect(voices.map(({ voice_id }) => voice_id)).toEqual(['tone-low']);
-    expect((await door.ask('/api/voices/tone-high', { headers })).status).toBe(404);
-    const asked = { voice_id: 'tone-high', text: 'Hello.' };
+    expect((await gateway.send('/api/voices/tone-high', { headers })).status).toBe(404);
+    const request = { voice_id: 'tone-high', text: 'Hello.' };
     for (const [path, body] of [
-      ['/api/audio/speech', asked],
+      ['/api/audio/speech', request],
       ['/api/audio/speech', { voice_id: 'tone-high', text_chunks: ['Hello.'], method: 'streaming' }],
-      ['/api/audio/speech/sse', asked],
-      ['/api/audio/estimate', asked],
+      ['/api/audio/speech/sse', request],
+      ['/api/audio/estimate', request],
     ] as const) {
-      const answer = await door.ask(path, { headers, body });
+      const answer = await gateway.send(path, { headers, body });
       expect([answer.status, await answer.json()]).toMatchObject([404, { error: 'voice_not_found' }]);
     }
-    const low = await door.ask('/api/audio/speech', { headers, body: { ...asked, voice_id: 'tone-low' } });
+    const low = await gateway.send('/api/audio/speech', { headers, body: { ...request, voice_id: 'tone-low' } });
     expect(low.status).toBe(200);
     await low.arrayBuffer();
   });
@@ -47,7 +47,7 @@ describe('what a key may', () => {
     const proxied = await openTestGateway({ settings: { isBehindProxy: true } });
     const { key } = await proxied.keyVerifier.create({ allowedIps: ['10.0.0.0/8'] });
     const from = async (addresses: string) =>
-      (await proxied.ask('/api/voices', { headers: { 'X-API-Key': key, 'X-Forwarded-For': addresses } })).status;
+      (await proxied.send('/api/voices', { headers: { 'X-API-Key': key, 'X-Forwarded-For': addresses } })).status;
     expect([await from('10.1.2.3'), await from('8.8.8.8, 10.1.2.3'), await from('10.1.2.3, 8.8.8.8')]).toEqual([
       200, 200, 403,
     ]);
@@ -57,7 +57,7 @@ describe('what a key may', () => {
 describe('a key that changes', () => {
   test('is what it was but for what is named; null brings back the default', async () => {
     const { id } = await make({ name: 'one', scopes: ['voices:read'], voice_ids: ['far'], limits: { concurrency: 3 } });
-    const patch = async (body: object) => (await ask(`/${id}`, body, { method: 'PATCH' })).json;
+    const patch = async (body: object) => (await send(`/${id}`, body, { method: 'PATCH' })).json;
     expect(await patch({ name: 'two' })).toMatchObject({ name: 'two', scopes: ['voices:read'], voice_ids: ['far'] });
     expect(await patch({ voice_ids: null, limits: { requests_per_minute: 5 } })).toMatchObject({
       voice_ids: null,
@@ -68,52 +68,52 @@ describe('a key that changes', () => {
       scopes: ['speech:synthesize', 'speech:stream', 'voices:read'],
       limits: { requests_per_minute: 600, concurrency: 20 },
     });
-    expect((await ask(`/${id}`, {}, { method: 'PATCH' })).status).toBe(400);
-    expect((await ask(`/${id}`, undefined, { method: 'PATCH' })).status).toBe(400);
+    expect((await send(`/${id}`, {}, { method: 'PATCH' })).status).toBe(400);
+    expect((await send(`/${id}`, undefined, { method: 'PATCH' })).status).toBe(400);
   });
 
-  test('is heeded at once', async () => {
+  test('takes effect at once', async () => {
     const { id, key } = await make();
     expect(await speaks(key)).toBe(200);
-    await ask(`/${id}`, { scopes: ['speech:stream'] }, { method: 'PATCH' });
+    await send(`/${id}`, { scopes: ['speech:stream'] }, { method: 'PATCH' });
     expect(await speaks(key)).toBe(403);
   });
 });
 
 describe('a key that is replaced', () => {
-  test('stays good for the grace, once', async () => {
+  test('stays valid for the grace period, once', async () => {
     const { id, key } = await make({ name: 'old', voice_ids: ['far'] });
-    const { status, json } = await ask(`/${id}/rotate`, { grace_seconds: 60 });
+    const { status, json } = await send(`/${id}/rotate`, { grace_seconds: 60 });
     expect([status, json.name, json.voice_ids]).toEqual([201, 'old', ['far']]);
     expect([await speaks(key), await speaks(json.key)]).toEqual([200, 200]);
-    const old = (await ask(`/${id}`)).json;
+    const old = (await send(`/${id}`)).json;
     expect(old.replaced_by).toBe(json.id);
     expect(Date.parse(String(old.expires_at)) - Date.now()).toBeLessThanOrEqual(60_000);
-    expect((await ask(`/${id}/rotate`, {})).status).toBe(400);
-    expect((await ask(`/${id}`, { expires_in_days: null }, { method: 'PATCH' })).status).toBe(400);
-    const audio = await door.ask('/api/audio/speech', {
+    expect((await send(`/${id}/rotate`, {})).status).toBe(400);
+    expect((await send(`/${id}`, { expires_in_days: null }, { method: 'PATCH' })).status).toBe(400);
+    const audio = await gateway.send('/api/audio/speech', {
       headers: { 'X-API-Key': key },
       body: { voice_id: 'far', text: 'Mine.' },
     });
     const { audio_url } = (await audio.json()) as { audio_url: string };
     const path = `/api${new URL(audio_url).pathname.replace(/\.wav$/, '')}`;
-    expect((await door.ask(path, { method: 'DELETE', headers: { 'X-API-Key': json.key } })).status).toBe(204);
+    expect((await gateway.send(path, { method: 'DELETE', headers: { 'X-API-Key': json.key } })).status).toBe(204);
   });
 
   test('without a grace ends now; a wrong grace is refused', async () => {
     const { id, key } = await make();
     for (const grace_seconds of [-1, 1.5, 2_592_001, '60'])
-      expect((await ask(`/${id}/rotate`, { grace_seconds })).status).toBe(400);
-    await ask(`/${id}/rotate`, { grace_seconds: 0 });
+      expect((await send(`/${id}/rotate`, { grace_seconds })).status).toBe(400);
+    await send(`/${id}/rotate`, { grace_seconds: 0 });
     expect(await speaks(key)).toBe(401);
-    expect((await ask(`/${id}`)).json.status).toBe('expired');
+    expect((await send(`/${id}`)).json.status).toBe('expired');
   });
 
-  test('can be the very key that asks, and what it has made goes on', async () => {
+  test('can be the calling key itself, and the keys that it created stay valid', async () => {
     const { key, id } = await make({ scopes: managing });
     const child = await make({}, key);
-    const { json } = await ask(`/${id}/rotate`, { grace_seconds: 0 }, { key });
-    expect((await ask(`/${child.id}`, undefined, { key: json.key })).json.id).toBe(child.id);
+    const { json } = await send(`/${id}/rotate`, { grace_seconds: 0 }, { key });
+    expect((await send(`/${child.id}`, undefined, { key: json.key })).json.id).toBe(child.id);
   });
 });
 
@@ -121,17 +121,17 @@ describe('a key that is revoked', () => {
   test('ends at once and stays listed', async () => {
     const { id, key } = await make();
     expect(await speaks(key)).toBe(200);
-    const gone = await ask(`/${id}`, undefined, { method: 'DELETE' });
+    const gone = await send(`/${id}`, undefined, { method: 'DELETE' });
     expect([gone.status, await speaks(key)]).toEqual([204, 401]);
-    expect((await ask(`/${id}`)).json).toMatchObject({ status: 'revoked', revoked_at: expect.any(String) });
-    expect((await ask(`/${id}`, { name: 'x' }, { method: 'PATCH' })).status).toBe(400);
-    expect((await ask(`/${id}/rotate`, {})).status).toBe(400);
+    expect((await send(`/${id}`)).json).toMatchObject({ status: 'revoked', revoked_at: expect.any(String) });
+    expect((await send(`/${id}`, { name: 'x' }, { method: 'PATCH' })).status).toBe(400);
+    expect((await send(`/${id}/rotate`, {})).status).toBe(400);
   });
 
   test('can be the very key that asks', async () => {
     const { key, id } = await make();
-    expect((await ask('/self', undefined, { key })).json.id).toBe(id);
-    expect((await ask('/self/revoke', undefined, { key, method: 'POST' })).status).toBe(204);
-    expect((await ask('/self', undefined, { key })).status).toBe(401);
+    expect((await send('/self', undefined, { key })).json.id).toBe(id);
+    expect((await send('/self/revoke', undefined, { key, method: 'POST' })).status).toBe(204);
+    expect((await send('/self', undefined, { key })).status).toBe(401);
   });
 });

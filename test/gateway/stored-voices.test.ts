@@ -3,23 +3,23 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 
 const scopes = ['voices:read', 'voices:write', 'speech:synthesize', 'speech:stream'];
-const door = await openTestGateway({}, afterAll);
-const key = await door.makeKey(scopes);
-interface Told {
+const gateway = await openTestGateway({}, afterAll);
+const key = await gateway.makeKey(scopes);
+interface Reply {
   status: number;
   body: Record<string, unknown>;
   location: string | null;
 }
-const ask = async (method: string, path: string, body?: object, as = key): Promise<Told> => {
-  const answer = await door.ask(path, { method, headers: { 'X-API-Key': as }, ...(body && { body }) });
+const send = async (method: string, path: string, body?: object, as = key): Promise<Reply> => {
+  const answer = await gateway.send(path, { method, headers: { 'X-API-Key': as }, ...(body && { body }) });
   const text = await answer.text();
   return { status: answer.status, body: text ? JSON.parse(text) : {}, location: answer.headers.get('Location') };
 };
 const bound = (...voices: string[]) => voices.map((voice_id) => ({ engine: 'tone', voice_id }));
 const make = (voice_id: string, more: object = {}) =>
-  ask('POST', '/api/voices', { voice_id, name: 'News', bindings: bound('tone-low'), ...more });
+  send('POST', '/api/voices', { voice_id, name: 'News', bindings: bound('tone-low'), ...more });
 const say = async (voice_id: string, as = key) => {
-  const answer = await door.speak(
+  const answer = await gateway.speak(
     { voice_id, text: 'Good evening.', return_format: 'buffer', output_format: 'pcm' },
     { headers: { 'X-API-Key': as } },
   );
@@ -27,7 +27,7 @@ const say = async (voice_id: string, as = key) => {
 };
 
 describe('a voice that is made', () => {
-  test('is told of, listed, and speaks as the one that it is bound to', async () => {
+  test('is described, listed, and speaks as the voice that it is bound to', async () => {
     const { status, body, location } = await make('news', { labels: { desk: 'evening' }, description: 'Reads.' });
     expect(status).toBe(201);
     expect(body).toMatchObject({
@@ -36,76 +36,76 @@ describe('a voice that is made', () => {
       created_at: expect.stringMatching(/^20.*Z$/),
     });
     expect(new URL(location!).pathname).toBe('/api/voices/news');
-    expect((await ask('GET', '/api/voices/news')).body).toEqual(body);
+    expect((await send('GET', '/api/voices/news')).body).toEqual(body);
     const own = await say('tone-low');
     const news = await say('news');
     expect([news.status, news.name]).toEqual([200, 'News']);
     expect(news.sound.equals(own.sound)).toBe(true);
   });
 
-  test('gets an id where none is asked for', async () => {
-    const { status, body } = await ask('POST', '/api/voices', { name: 'X', bindings: bound('tone-high') });
+  test('gets an id where none is given', async () => {
+    const { status, body } = await send('POST', '/api/voices', { name: 'X', bindings: bound('tone-high') });
     expect([status, body.voice_id]).toEqual([201, expect.stringMatching(/^voc_[0-9A-Z]{26}$/)]);
   });
 
-  test('can be changed: who speaks it, what is told of it, whether it speaks at all', async () => {
+  test('can be changed: its bindings, its description, whether it is enabled', async () => {
     await make('changing');
     const low = await say('changing');
     const changed = { name: 'Later', labels: {}, bindings: bound('tone-high', 'tone-low'), language_codes: ['en-GB'] };
-    expect(await ask('PATCH', '/api/voices/changing', changed)).toMatchObject({ status: 200, body: changed });
+    expect(await send('PATCH', '/api/voices/changing', changed)).toMatchObject({ status: 200, body: changed });
     expect((await say('changing')).status, 'en-US is not spoken any more').toBe(400);
-    await ask('PATCH', '/api/voices/changing', { language_codes: ['en'] });
+    await send('PATCH', '/api/voices/changing', { language_codes: ['en'] });
     const high = await say('changing');
     expect(high.name).toBe('Later');
     expect(high.sound.equals(low.sound)).toBe(false);
-    expect((await ask('PATCH', '/api/voices/changing', { enabled: false })).body.status).toBe('disabled');
+    expect((await send('PATCH', '/api/voices/changing', { enabled: false })).body.status).toBe('disabled');
     expect((await say('changing')).status).toBe(409);
-    expect((await ask('PATCH', '/api/voices/changing', { enabled: true })).body.status).toBe('ready');
+    expect((await send('PATCH', '/api/voices/changing', { enabled: true })).body.status).toBe('ready');
     expect((await say('changing')).status).toBe(200);
   });
 
-  test('is not passed off as it was: what was kept of it is spoken anew', async () => {
+  test('is not served from the cache of its former self', async () => {
     await make('kept');
     const url = { voice_id: 'kept', text: 'Once more.' };
-    const cacheOf = async () => (await door.speak(url, { headers: { 'X-API-Key': key } })).headers.get('X-Cache');
+    const cacheOf = async () => (await gateway.speak(url, { headers: { 'X-API-Key': key } })).headers.get('X-Cache');
     expect([await cacheOf(), await cacheOf()]).toEqual(['MISS', 'HIT']);
-    await ask('PATCH', '/api/voices/kept', { bindings: bound('tone-high') });
+    await send('PATCH', '/api/voices/kept', { bindings: bound('tone-high') });
     expect([await cacheOf(), await cacheOf()]).toEqual(['MISS', 'HIT']);
-    await ask('PATCH', '/api/voices/kept', { name: 'The same voice' });
+    await send('PATCH', '/api/voices/kept', { name: 'The same voice' });
     expect(await cacheOf()).toBe('HIT');
   });
 
   test('can be deleted, and its id taken again', async () => {
     await make('gone');
-    expect((await ask('DELETE', '/api/voices/gone')).status).toBe(204);
+    expect((await send('DELETE', '/api/voices/gone')).status).toBe(204);
     for (const method of ['GET', 'DELETE']) {
-      expect(await ask(method, '/api/voices/gone')).toMatchObject({ status: 404, body: { error: 'voice_not_found' } });
+      expect(await send(method, '/api/voices/gone')).toMatchObject({ status: 404, body: { error: 'voice_not_found' } });
     }
     expect((await say('gone')).status).toBe(404);
     expect((await make('gone', { bindings: bound('tone-high') })).status).toBe(201);
     expect((await say('gone')).status).toBe(200);
   });
 
-  test('is what running requests began with, whatever becomes of it', async () => {
+  test('stays the same for running requests, even when it is changed', async () => {
     await make('running');
-    door.tone.trouble = { pieceDelayMs: 300 };
+    gateway.tone.trouble = { pieceDelayMs: 300 };
     const spoken = say('running');
-    await expect.poll(() => door.tone.counts.running).toBeGreaterThan(0);
-    await ask('PATCH', '/api/voices/running', { bindings: bound('tone-high'), enabled: false });
-    door.tone.trouble = {};
+    await expect.poll(() => gateway.tone.counts.running).toBeGreaterThan(0);
+    await send('PATCH', '/api/voices/running', { bindings: bound('tone-high'), enabled: false });
+    gateway.tone.trouble = {};
     expect((await spoken).sound.equals((await say('tone-low')).sound)).toBe(true);
   });
 });
 
-test('a voice of an engine’s own can be switched off and told otherwise, and be itself again', async () => {
-  expect((await ask('PATCH', '/api/voices/tone-high', { enabled: false, name: 'Off' })).body).toMatchObject({
+test('a built-in voice can be disabled, described otherwise, and restored', async () => {
+  expect((await send('PATCH', '/api/voices/tone-high', { enabled: false, name: 'Off' })).body).toMatchObject({
     ...{ voice_id: 'tone-high', name: 'Off', status: 'disabled', bindings: bound('tone-high') },
   });
   expect((await say('tone-high')).status).toBe(409);
-  expect((await ask('DELETE', '/api/voices/tone-high')).status).toBe(204);
-  expect((await ask('GET', '/api/voices/tone-high')).body).toMatchObject({ name: 'Tone, high', status: 'ready' });
+  expect((await send('DELETE', '/api/voices/tone-high')).status).toBe(204);
+  expect((await send('GET', '/api/voices/tone-high')).body).toMatchObject({ name: 'Tone, high', status: 'ready' });
   expect((await say('tone-high')).status).toBe(200);
-  const again = await ask('DELETE', '/api/voices/tone-high');
+  const again = await send('DELETE', '/api/voices/tone-high');
   expect([again.status, again.body.error]).toEqual([400, 'invalid_request']);
 });
 
@@ -139,17 +139,17 @@ test.each([
     ['name', 'description', 'labels', 'language_codes[0]'],
   ],
 ])('%s is refused, every fault at once', async (_, body, fields) => {
-  const { status, body: told } = await ask('POST', '/api/voices', body);
-  expect([status, told.error]).toEqual([400, 'invalid_request']);
-  expect((told.details as { field: string }[]).map(({ field }) => field)).toEqual(fields);
+  const { status, body: reply } = await send('POST', '/api/voices', body);
+  expect([status, reply.error]).toEqual([400, 'invalid_request']);
+  expect((reply.details as { field: string }[]).map(({ field }) => field)).toEqual(fields);
 });
 
-test('a key that is limited to some voices knows no others, and makes none', async () => {
+test('a key that is limited to some voices sees no others, and creates none', async () => {
   await make('allowed');
   await make('other');
-  const { key: limited } = await door.keyVerifier.create({ scopes, voiceIds: ['allowed'] });
-  expect(((await ask('GET', '/api/voices', undefined, limited)).body.voices as object[]).length).toBe(1);
-  expect((await ask('PATCH', '/api/voices/allowed', { name: 'Mine' }, limited)).status).toBe(200);
+  const { key: limited } = await gateway.keyVerifier.create({ scopes, voiceIds: ['allowed'] });
+  expect(((await send('GET', '/api/voices', undefined, limited)).body.voices as object[]).length).toBe(1);
+  expect((await send('PATCH', '/api/voices/allowed', { name: 'Mine' }, limited)).status).toBe(200);
   for (const [method, path, body] of [
     ['GET', '/api/voices/other'],
     ['PATCH', '/api/voices/other', { name: 'Mine' }],
@@ -157,69 +157,69 @@ test('a key that is limited to some voices knows no others, and makes none', asy
     ['POST', '/api/voices/other/consent/revoke'],
     ['GET', '/api/voices/other/preview'],
   ] as const) {
-    expect((await ask(method, path, body, limited)).status, `${method} ${path}`).toBe(404);
+    expect((await send(method, path, body, limited)).status, `${method} ${path}`).toBe(404);
   }
-  const made = await ask('POST', '/api/voices', { name: 'New', bindings: bound('tone-low') }, limited);
+  const made = await send('POST', '/api/voices', { name: 'New', bindings: bound('tone-low') }, limited);
   expect([made.status, made.body.error]).toEqual([403, 'access_denied']);
 });
 
-test('reading is not writing', async () => {
-  const reader = await door.makeKey(['voices:read']);
-  const { status, body } = await ask('POST', '/api/voices', { name: 'X', bindings: bound('tone-low') }, reader);
+test('the read scope does not allow writes', async () => {
+  const reader = await gateway.makeKey(['voices:read']);
+  const { status, body } = await send('POST', '/api/voices', { name: 'X', bindings: bound('tone-low') }, reader);
   expect([status, body.required_scopes]).toEqual([403, ['voices:write']]);
 });
 
 test('a preview is a sentence in the voice’s own language, spoken once', async () => {
   await make('heard');
-  const begun = door.tone.counts.begun;
+  const begun = gateway.tone.counts.begun;
   for (let i = 0; i < 3; i++) {
-    const answer = await door.ask('/api/voices/heard/preview', { headers: { 'X-API-Key': key } });
+    const answer = await gateway.send('/api/voices/heard/preview', { headers: { 'X-API-Key': key } });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'audio/mpeg']);
     expect((await answer.arrayBuffer()).byteLength).toBeGreaterThan(5_000);
   }
-  expect(door.tone.counts.begun - begun).toBeLessThanOrEqual(2);
+  expect(gateway.tone.counts.begun - begun).toBeLessThanOrEqual(2);
 });
 
-test('where no engine clones, nobody is cloned', async () => {
-  expect((await ask('GET', '/api/cloning')).body).toEqual({ engines: [] });
+test('cloning is refused where no engine can clone', async () => {
+  expect((await send('GET', '/api/cloning')).body).toEqual({ engines: [] });
 });
 
-test('a change that loses against a deletion brings nobody back', async () => {
+test('a change that races with a deletion does not restore the voice', async () => {
   for (let i = 0; i < 10; i++) {
     await make('racing');
     const ends = await Promise.all([
-      ask('DELETE', '/api/voices/racing'),
-      ask('PATCH', '/api/voices/racing', { name: 'Still there' }),
+      send('DELETE', '/api/voices/racing'),
+      send('PATCH', '/api/voices/racing', { name: 'Still there' }),
     ]);
     expect(ends[0].status).toBe(204);
     expect([200, 404]).toContain(ends[1].status);
-    expect((await ask('GET', '/api/voices/racing')).status).toBe(404);
+    expect((await send('GET', '/api/voices/racing')).status).toBe(404);
   }
 });
 
 test('a key that is limited to some voices cannot have them speak as others', async () => {
   await make('narrow');
-  const { key: limited } = await door.keyVerifier.create({ scopes, voiceIds: ['narrow', 'tone-low'] });
-  const asHigh = await ask('PATCH', '/api/voices/narrow', { bindings: bound('tone-high') }, limited);
+  const { key: limited } = await gateway.keyVerifier.create({ scopes, voiceIds: ['narrow', 'tone-low'] });
+  const asHigh = await send('PATCH', '/api/voices/narrow', { bindings: bound('tone-high') }, limited);
   expect([asHigh.status, (asHigh.body.details as { field: string }[])[0]!.field]).toEqual([
     400,
     'bindings[0].voice_id',
   ]);
   expect(
-    (await ask('PATCH', '/api/voices/narrow', { bindings: bound('tone-low'), name: 'Same' }, limited)).status,
+    (await send('PATCH', '/api/voices/narrow', { bindings: bound('tone-low'), name: 'Same' }, limited)).status,
   ).toBe(200);
 });
 
-test('a language that nobody whom it is bound to speaks is none of its own', async () => {
-  const told = await make('finnish', { language_codes: ['en', 'fi-FI', 'EN'] });
-  expect([told.status, told.body.details]).toMatchObject([
+test('a language that no bound voice speaks is not listed', async () => {
+  const reply = await make('finnish', { language_codes: ['en', 'fi-FI', 'EN'] });
+  expect([reply.status, reply.body.details]).toMatchObject([
     400,
     [{ field: 'language_codes', reason: 'unsupported_language' }],
   ]);
   expect((await make('english', { language_codes: ['en-gb', 'EN-GB'] })).body.language_codes).toEqual(['en-GB']);
 });
 
-test('what a client sends besides keeps nobody from deleting', async () => {
+test('a body sent with DELETE is ignored', async () => {
   for (const [i, [type, sent]] of [
     ['application/x-www-form-urlencoded', ''],
     ['application/json', '{bad'],
@@ -227,21 +227,21 @@ test('what a client sends besides keeps nobody from deleting', async () => {
   ].entries()) {
     await make(`sent-${i}`);
     const headers = { 'X-API-Key': key, 'Content-Type': type! };
-    const answer = await fetch(`${door.url}/api/voices/sent-${i}`, { method: 'DELETE', headers, body: sent! });
+    const answer = await fetch(`${gateway.url}/api/voices/sent-${i}`, { method: 'DELETE', headers, body: sent! });
     expect([type, answer.status]).toEqual([type, 204]);
   }
 });
 
-test('an answer under an Idempotency-Key is not repeated when its audio is no more', async () => {
+test('a response under an Idempotency-Key is not replayed when its audio is deleted', async () => {
   await make('idle');
   const headers = { 'X-API-Key': key, 'Idempotency-Key': 'k1' };
   const linkOf = async () => {
-    const answer = await door.speak({ voice_id: 'idle', text: 'Keep me.' }, { headers });
+    const answer = await gateway.speak({ voice_id: 'idle', text: 'Keep me.' }, { headers });
     return [answer.headers.get('X-Audio-Id'), answer.status];
   };
   const [id] = await linkOf();
   expect(await linkOf()).toEqual([id, 200]);
-  await door.rows.expireOfVoice('idle', Number.MAX_SAFE_INTEGER, 10);
+  await gateway.rows.expireOfVoice('idle', Number.MAX_SAFE_INTEGER, 10);
   const [another, status] = await linkOf();
   expect([another === id, status]).toEqual([false, 200]);
 });
@@ -249,6 +249,6 @@ test('an answer under an Idempotency-Key is not repeated when its audio is no mo
 test('what means nothing in a binding is named', async () => {
   const bindings = [{ engine: 'tone', voice_id: 'tone-low', weight: 2 }];
   const body = { name: 'X', bindings, mood: 'calm' };
-  const answer = await door.ask('/api/voices', { method: 'POST', headers: { 'X-API-Key': key }, body });
+  const answer = await gateway.send('/api/voices', { method: 'POST', headers: { 'X-API-Key': key }, body });
   expect([answer.status, answer.headers.get('X-Ignored-Fields')]).toEqual([201, 'mood, bindings[0].weight']);
 });

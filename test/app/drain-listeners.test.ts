@@ -2,14 +2,14 @@
 import { expect, test } from 'vitest';
 import { drainDoors } from '../../src/app/drain-doors.ts';
 
-test('a door that fails is told of, and does not end the wait for the other', async () => {
+test('a listener that fails is reported, and the other is still waited for', async () => {
   const { promise: slow, resolve: end } = Promise.withResolvers<void>();
   const seen: unknown[] = [];
-  const doors = [
+  const listeners = [
     { drain: async (timeoutMs: number) => Promise.reject(`failed within ${timeoutMs}`) },
     { drain: () => slow },
   ];
-  const drained = drainDoors(doors, 20, (fault) => seen.push(fault)).then(() => seen.push('over'));
+  const drained = drainDoors(listeners, 20, (fault) => seen.push(fault)).then(() => seen.push('over'));
   await new Promise(setImmediate);
   expect(seen).toEqual([]);
   end();

@@ -4,25 +4,25 @@ import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/s
 import { readEvents, soundIn } from '../gateway/event-reader.ts';
 import { explain, openGrpcClient } from '../rpc/grpc-client.ts';
 
-export interface Heard {
+export interface SpeechOutcome {
   /** Bare samples at 24 kHz: what came, were it not all. */
   sound: Buffer;
   /** The failure that was told instead of sound, or after some. A transfer that is cut tells nothing more. */
-  failure?: Told | 'cut';
+  failure?: ReportedFailure | 'cut';
   /** All that was told, to look for what must not be. */
   words: string;
 }
 
-export interface Told {
+export interface ReportedFailure {
   /** Of HTTP, or the name of gRPC's. */
   status: number | string;
   error: string;
   retryAfter?: number;
 }
 
-export type Door = (voiceId: string, text: string) => Promise<Heard>;
-export const doorNames = ['REST, whole', 'REST, streamed', 'events', 'gRPC, whole', 'gRPC, streamed'] as const;
-export type DoorName = (typeof doorNames)[number];
+export type Transport = (voiceId: string, text: string) => Promise<SpeechOutcome>;
+export const transportNames = ['REST, whole', 'REST, streamed', 'events', 'gRPC, whole', 'gRPC, streamed'] as const;
+export type TransportName = (typeof transportNames)[number];
 
 const nothing = Buffer.alloc(0);
 
@@ -33,7 +33,7 @@ interface Address {
   key: string;
 }
 
-export function openDoors({ url, target, key }: Address) {
+export function openTransports({ url, target, key }: Address) {
   const grpc = openGrpcClient(SpeechService, target);
   const post = (path: string, body: object) => {
     const headers = { 'X-API-Key': key, 'Content-Type': 'application/json', 'Cache-Control': 'no-cache' };
@@ -50,7 +50,7 @@ export function openDoors({ url, target, key }: Address) {
     ...{ voiceId, languageCode: 'en', sampleRateHz: 24_000, outputFormat: OutputFormat.PCM },
   });
 
-  const doors: Record<DoorName, Door> = {
+  const transports: Record<TransportName, Transport> = {
     async 'REST, whole'(voiceId, text) {
       const answer = await post('/api/audio/speech', { ...restFields(voiceId), text, return_format: 'buffer' });
       return answer.ok ? { sound: await bytesOf(answer), words: '' } : refused(answer);
@@ -83,11 +83,11 @@ export function openDoors({ url, target, key }: Address) {
     },
     async 'gRPC, whole'(voiceId, text) {
       try {
-        const asked = { ...grpcFields(voiceId), text, returnFormat: ReturnFormat.INLINE };
-        const { audio } = await grpc.unary('synthesizeSpeech', asked, call);
+        const request = { ...grpcFields(voiceId), text, returnFormat: ReturnFormat.INLINE };
+        const { audio } = await grpc.unary('synthesizeSpeech', request, call);
         return { sound: Buffer.from(audio.value as Uint8Array), words: '' };
       } catch (error) {
-        return { sound: nothing, ...toldBy(error) };
+        return { sound: nothing, ...failureFrom(error) };
       }
     },
     async 'gRPC, streamed'(voiceId, text) {
@@ -104,16 +104,16 @@ export function openDoors({ url, target, key }: Address) {
         }
         return { sound: Buffer.concat(pieces), ...(!isDone && { failure: 'cut' }), words: '' };
       } catch (error) {
-        return { sound: Buffer.concat(pieces), ...toldBy(error) };
+        return { sound: Buffer.concat(pieces), ...failureFrom(error) };
       }
     },
   };
-  return { doors, post, close: () => grpc.close() };
+  return { transports, post, close: () => grpc.close() };
 }
 
 const bytesOf = async (answer: Response) => Buffer.from(await answer.arrayBuffer());
 
-async function refused(answer: Response): Promise<Heard> {
+async function refused(answer: Response): Promise<SpeechOutcome> {
   const words = await answer.text();
   const { error } = JSON.parse(words) as { error: string };
   const after = answer.headers.get('retry-after');
@@ -121,7 +121,7 @@ async function refused(answer: Response): Promise<Heard> {
   return { sound: nothing, failure, words };
 }
 
-function toldBy(error: unknown): Pick<Heard, 'failure' | 'words'> {
+function failureFrom(error: unknown): Pick<SpeechOutcome, 'failure' | 'words'> {
   const { code, info, metadata, message } = explain(error);
   const after = metadata['retry-after'];
   const failure = {
