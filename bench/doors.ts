@@ -14,7 +14,7 @@ import { parseSpeechRequest } from '../src/speech/request.ts';
 import { loadGrpc } from './doors/grpc-load.ts';
 import { firstByteMs, type HttpRequest, loadHttp } from './doors/http-load.ts';
 import { toFrame } from './doors/raw-servers.ts';
-import { readyDelivery, readyPlan } from './doors/ready-speech.ts';
+import { readyPlan, readySpeak } from './doors/ready-speech.ts';
 import type { ContenderName } from './doors/serve.ts';
 import { type ServerProcess, startNginx, startServer } from './doors/server-process.ts';
 import type { Bench, Cell, Goal } from './measuring/bench.ts';
@@ -204,7 +204,6 @@ async function pipelineFirstMs(): Promise<number> {
   const request = parseSpeechRequest({ ...said, output_format: 'wav' });
   const never = new AbortController().signal;
   const caller = { callerId: 'bench' };
-  for await (const event of readyDelivery.stream(readyPlan(request, caller), caller, never))
-    if (event.type === 'audio') break;
+  for await (const event of readySpeak(readyPlan(request, caller), caller, never)) if (event.type === 'audio') break;
   return performance.now() - start;
 }

@@ -43,6 +43,13 @@ export const readyPlan: Speech['plan'] = (request) => ({
   },
 });
 
+export const readySpeak: Speech['speak'] = async function* ({ request }) {
+  yield { type: 'info', ...about(request), speaker: voice, contentType: 'audio/wav', chunkCount: 1 };
+  for (let n = 0; n < pieceCount; n++) yield { type: 'audio', chunkIndex: 0, audio: piece, chunkCharsBegun: 1 };
+  yield { type: 'chunk_done', chunkIndex: 0, chars: request.chars, startSeconds: 0, endSeconds: 2 };
+  yield { type: 'done', chars: request.chars, seconds: 2, byteCount: pieceCount * piece.length };
+};
+
 export const readyDelivery: Delivery = {
   async deliver({ request }) {
     const known = {
@@ -55,11 +62,6 @@ export const readyDelivery: Delivery = {
     };
     return { ...about(request), ...known, open: soundPieces };
   },
-  async *stream({ request }) {
-    yield { type: 'info', ...about(request), speaker: voice, contentType: 'audio/wav', chunkCount: 1 };
-    for (let n = 0; n < pieceCount; n++) yield { type: 'audio', chunkIndex: 0, audio: piece, chunkCharsBegun: 1 };
-    yield { type: 'chunk_done', chunkIndex: 0, chars: request.chars, startSeconds: 0, endSeconds: 2 };
-    yield { type: 'done', chars: request.chars, seconds: 2, byteCount: pieceCount * piece.length };
-  },
+  storeStream: readySpeak,
   async remove() {},
 };

@@ -37,7 +37,7 @@ import { createUsageRows } from '../../src/store/usage-rows.ts';
 import type { VoiceManagement } from '../../src/voices/voice-management.ts';
 import { ownCpuMs } from '../measuring/machine.ts';
 import { openGrpcJs, openRawHttp, openRawHttp2 } from './raw-servers.ts';
-import { readyDelivery, readyPlan, sound, voice, voices } from './ready-speech.ts';
+import { readyDelivery, readyPlan, readySpeak, sound, voice, voices } from './ready-speech.ts';
 
 export interface Addresses {
   httpPort?: number;
@@ -79,7 +79,12 @@ async function openSonant(): Promise<Addresses> {
   const preview = async () => Promise.reject(new Error('unused'));
   const management = {} as VoiceManagement;
   const operations = {
-    speech: createSpeechOperations({ speech: { plan: readyPlan }, delivery: readyDelivery, metering, idempotency }),
+    speech: createSpeechOperations({
+      speech: { plan: readyPlan, speak: readySpeak },
+      delivery: readyDelivery,
+      metering,
+      idempotency,
+    }),
     voices: createVoiceOperations({ voices, engines: [], management, preview }),
     keys: createKeyOperations(keyManagement),
     getUsage: createGetUsage(usage),

@@ -19,8 +19,8 @@ import { type ClipRecord, storeClip } from './stored-clip.ts';
 export interface Delivery {
   /** Speaks the text, or takes it from the cache unless it must be `fresh`; resolves when all of it is stored. */
   deliver(planned: PlannedSpeech, caller: Caller, signal: AbortSignal, options: { fresh: boolean }): Promise<Delivered>;
-  /** Streams the speech, and stores it where the request asks for a link. */
-  stream(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncIterable<SpeechEvent>;
+  /** Streams the speech while it is stored; its info and its end have the link. */
+  storeStream(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncIterable<SpeechEvent>;
   /** A Failure `not_found` where the caller has no such audio. */
   remove(audioId: string, caller: Caller): Promise<void>;
 }
@@ -106,9 +106,8 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       return toDelivered(clip, voice, !isMade, request);
     },
 
-    async *stream(planned, caller, signal) {
+    async *storeStream(planned, caller, signal) {
       const events = speech.speak(planned, caller, signal);
-      if (planned.request.returnFormat !== 'url') return yield* events;
       const stored = storeClip(events, { ...storeOptions, caller, toCacheKey: () => null });
       let audioUrl = '';
       for await (const event of stored.events) {

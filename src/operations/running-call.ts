@@ -231,10 +231,11 @@ export class RunningCall {
     const giveUp = () => {
       if (stall.isWaiting) this.abort(tooLate(`Nothing of the stream was read for ${stallMs / 1000} s.`));
     };
-    const timer = setInterval(giveUp, stallMs).unref();
+    let timer: NodeJS.Timeout | undefined;
     const stall = {
       isWaiting: false,
       wait() {
+        timer ??= setInterval(giveUp, stallMs).unref();
         timer.refresh();
         stall.isWaiting = true;
       },

@@ -19,7 +19,7 @@ export interface SpeechOperations {
 }
 
 export interface SpeechOperationsOptions {
-  speech: Pick<Speech, 'plan'>;
+  speech: Pick<Speech, 'plan' | 'speak'>;
   delivery: Delivery;
   metering: Metering;
   idempotency: Pick<Idempotency, 'forgetAbout'>;
@@ -34,10 +34,11 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
       return metering.charge(call, request, () => delivery.deliver(planned, caller, signal, { fresh }));
     },
 
-    async *streamSpeech(call, request) {
+    streamSpeech(call, request) {
       const { caller, signal } = call;
       const planned = speech.plan(request, caller);
-      yield* metering.chargeStream(call, request, () => delivery.stream(planned, caller, signal));
+      const speak = request.returnFormat === 'url' ? delivery.storeStream : speech.speak;
+      return metering.chargeStream(call, request, () => speak(planned, caller, signal));
     },
 
     async estimateSpeech({ caller }, request) {

@@ -127,15 +127,9 @@ test('a synthesis that fails is not stored, and the next try starts anew', async
   expect((await deliver()).cached).toBe(false);
 });
 
-test('a stream that asks for a link is kept as it passes; one that does not is not', async () => {
-  const stream = async (fields: object) => {
-    const streamed = plan({ text: undefined, method: 'streaming', text_chunks: ['One.', 'Two.'], ...fields });
-    return Array.fromAsync(delivery.stream(streamed, ada, never));
-  };
-  const [plain] = await stream({ return_format: 'buffer' });
-  expect(plain).not.toHaveProperty('audioUrl');
-  expect(storedFiles()).toEqual([]);
-  const [info] = await stream({ return_format: 'url' });
+test('a stream that asks for a link is stored while it is read', async () => {
+  const fields = { text: undefined, method: 'streaming', text_chunks: ['One.', 'Two.'], return_format: 'url' };
+  const [info] = await Array.fromAsync(delivery.storeStream(plan(fields), ada, never));
   expect(info).toMatchObject({
     type: 'info',
     audioUrl: expect.stringMatching(/^https:\/\/tts\.example\/audio\/aud_\w+\.wav$/),

@@ -161,7 +161,7 @@ export function openShortSpeech() {
 
   const delivery: Delivery = {
     deliver,
-    stream,
+    storeStream: stream,
     async remove(audioId, caller) {
       if (kept.get(audioId)?.owner !== caller.callerId) throw new Failure('not_found');
       kept.delete(audioId);
@@ -173,5 +173,5 @@ export function openShortSpeech() {
     const segmentCount = request.chunks.length;
     return { chars: request.chars, seconds: 0.5, byteCount: 2 ** 33, segmentCount, warnings: [] };
   };
-  return { counts, trouble, voices, delivery, plan, estimateSpeech };
+  return { counts, trouble, voices, delivery, plan, speak: stream, estimateSpeech };
 }

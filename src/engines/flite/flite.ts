@@ -56,6 +56,9 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
       // The next segment is made while one is read, but the last thread is left to other requests.
       segmentsAtOnce: threads > 2 ? 2 : 1,
       segmentsSpokenMax: threads,
+      // A thread that sends nothing for so long hangs: most segments take less than a second.
+      firstSoundMsMax: 20_000,
+      stallMsMax: 10_000,
     },
     async *speak(segment, signal) {
       const speaker = speakers.get(segment.voice.voiceId);
