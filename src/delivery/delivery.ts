@@ -1,17 +1,17 @@
 // Stores finished speech. A whole text is spoken into a clip and answered when all of it is stored; the same request of
 // the same caller is answered from that clip while it lasts (the cache), and joins the synthesis while it runs. A stream
 // is stored besides if it asks for a link. A clip has an address that nobody can guess, and expires.
-import { createHash } from 'node:crypto';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { ClipStore } from '../clips/clip-store.ts';
 import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
-import { type CaptionKind, soundFactsOf } from '../speech/fields.ts';
+import type { CaptionKind } from '../speech/fields.ts';
 import type { PlannedSpeech } from '../speech/plan.ts';
 import type { Caller, SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
+import { cacheKeyOf } from './cache-key.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 import { removeClip } from './stored-captions.ts';
 import { type ClipRecord, storeClip } from './stored-clip.ts';
@@ -147,12 +147,6 @@ function createAnswers({ clips, links }: Pick<DeliveryOptions, 'clips' | 'links'
     open: () => readClip(clips, clip.clipId),
   });
   return { urlOf, toDelivered };
-}
-
-/** Everything that the sound depends on, and whether there are captions with it. */
-function cacheKeyOf(request: SpeechRequest, voice: Voice, { engine, voiceId, version }: Voice): string {
-  const facts = [voice.voiceId, voice.version, engine, voiceId, version, request.chunks, ...soundFactsOf(request)];
-  return createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
 }
 
 async function* readClip(clips: ClipStore, clipId: string): AsyncGenerator<Uint8Array> {

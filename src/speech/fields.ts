@@ -88,7 +88,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
         report('length', `must be 1 to ${voiceIdCharsMax} characters`);
       return String(given ?? '');
     },
-    // The cache key has the voice's version and its engine as well: `cacheKeyOf` adds them together.
+    // The cache key has the voice's version and its engine as well: `delivery/cache-key.ts` adds them together.
     changesSound: false,
   },
   sampleRateHz: {
@@ -267,7 +267,7 @@ export const speechFieldRows: readonly NamedRow[] = [
   ...Object.values(speechFields as Readonly<Record<string, NamedRow>>).filter((row) => row !== speechFields.voiceId),
 ];
 
-/** What of the request changes its sound, for the cache key; the text and the voice are added by `cacheKeyOf`. */
+/** What of the request changes its sound, for the cache key; the text and the voice are added in `delivery/cache-key.ts`. */
 export function soundFactsOf(fields: SpeechFields): unknown[] {
   const facts: unknown[] = [];
   for (const name of Object.keys(speechFields) as (keyof SpeechFields)[]) {
