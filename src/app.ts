@@ -85,6 +85,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     seal: access.signing.seal,
   });
   const runner = openRunner(opening, access);
+  opened.defer(() => runner.stop());
   // What other processes change takes effect at once where the store can notify.
   const onKeys = () => {
     access.keyVerifier.forget();

@@ -1,12 +1,10 @@
 // API keys: made, listed, changed, replaced and revoked by callers, within what each may do with keys.
 import type { KeyFields } from '../keys/key-fields.ts';
-import type { KeyManagement } from '../keys/key-management.ts';
+import { graceSecondsUsual, type KeyManagement } from '../keys/key-management.ts';
 import { actorOf, type Call } from './call.ts';
 import { type Page, toPage } from './page.ts';
 
 export type KeyOperations = ReturnType<typeof createKeyOperations>;
-
-const graceSecondsDefault = 24 * 3600;
 
 export const createKeyOperations = (keys: KeyManagement) => ({
   createApiKey: (call: Call, fields: KeyFields) => keys.create(fields, actorOf(call)),
@@ -17,7 +15,7 @@ export const createKeyOperations = (keys: KeyManagement) => ({
   },
   getApiKey: (call: Call, keyId: string) => keys.get(keyId, actorOf(call)),
   updateApiKey: (call: Call, keyId: string, fields: KeyFields) => keys.update(keyId, fields, actorOf(call)),
-  rotateApiKey: (call: Call, keyId: string, graceSeconds = graceSecondsDefault) =>
+  rotateApiKey: (call: Call, keyId: string, graceSeconds = graceSecondsUsual) =>
     keys.rotate(keyId, graceSeconds, actorOf(call)),
   revokeApiKey: (call: Call, keyId: string) => keys.revoke(keyId, actorOf(call)),
   getOwnApiKey: (call: Call) => keys.get(call.caller.keyId, actorOf(call)),

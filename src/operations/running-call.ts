@@ -89,10 +89,6 @@ export class RunningCall {
     return this.#caller?.callerId;
   }
 
-  get requestId(): string {
-    return this.#incoming.requestId;
-  }
-
   /** Admits a caller who may call one of the operations, or throws the Failure that refuses it. */
   async admit(presented: Omit<Presented, 'address' | 'reportLimits'>, ...operations: Operation[]): Promise<void> {
     const { address, reportLimits } = this.#incoming;

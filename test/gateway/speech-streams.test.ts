@@ -27,7 +27,7 @@ function openStream(
     failure,
   }: { id?: string; count?: number; bytes?: number; failure?: Failure } = {},
 ) {
-  const done = { made: 0, aborted: undefined as unknown };
+  const done = { made: 0, aborted: undefined as unknown, isLeft: false };
   async function* make(): AsyncGenerator<SpeechEvent> {
     for (; done.made < count - 1; done.made++) {
       if (done.aborted) throw done.aborted;
@@ -35,8 +35,15 @@ function openStream(
     }
     if (failure) throw failure;
   }
+  const events = make();
   const source = {
-    events: make(),
+    events: {
+      next: () => events.next(),
+      return: () => {
+        done.isLeft = true;
+        return events.return(undefined);
+      },
+    },
     abort: (reason: unknown) => {
       done.aborted = reason;
     },
@@ -133,6 +140,13 @@ test('it is kept for a minute after its last event', async () => {
   await vi.advanceTimersByTimeAsync(2);
   expect(streams.find('aud_1', key)).toBeUndefined();
   expect([streams.heldBytes, done.aborted]).toEqual([0, undefined]);
+});
+
+test('a stream that nobody reads is left when all streams are closed', () => {
+  const streams = new ResumableStreams();
+  const { done } = openStream(streams);
+  streams.close(new Failure('overloaded'));
+  expect([done.aborted, done.isLeft]).toEqual([expect.anything(), true]);
 });
 
 test('it is found by those who hold it and nobody else', () => {

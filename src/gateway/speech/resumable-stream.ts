@@ -107,7 +107,11 @@ export class ResumableStream {
     if (this.#isGone) return;
     this.#isGone = true;
     clearTimeout(this.#timer);
-    if (!this.#hasEnded) this.#source.abort(reason);
+    if (!this.#hasEnded) {
+      this.#source.abort(reason);
+      // A call whose results nobody awaits ends only when its reader returns.
+      void this.#source.events.return?.();
+    }
     this.#resize(-this.heldBytes);
     this.#events.length = 0;
     this.#watcher.gone();
