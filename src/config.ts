@@ -75,7 +75,7 @@ export function loadConfig({ env, folder, engines }: ConfigSources): Config {
   const names = new Set<string>(all.map((setting) => setting.name));
   for (const { source, values } of given) {
     for (const [name, value] of Object.entries(values)) {
-      if (names.has(name) || isInjected(name, value)) continue;
+      if (names.has(name) || name === apiKeyOfClients || isInjected(name, value)) continue;
       mistakes.push({ name, given: '...', source, allowed: 'no such setting; see sonant config --help' });
     }
   }
@@ -114,6 +114,9 @@ const onlySonant = (values: Readonly<Record<string, string | undefined>>): Recor
       name.startsWith('SONANT_') && value !== undefined ? [[name, value]] : [],
     ),
   );
+
+/** The API key that the examples and `sonant bench` send. */
+const apiKeyOfClients = 'SONANT_API_KEY';
 
 /** Kubernetes sets these variables for a service that is named sonant; they are not settings. */
 const isInjected = (name: string, value: string): boolean =>

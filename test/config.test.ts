@@ -98,6 +98,10 @@ test('what Kubernetes puts beside a service of this name is no mistake', () => {
   expect(mistakesOf({ SONANT_PORT: '80' }).mistakes).toHaveLength(1);
 });
 
+test('the API key of the examples may be set beside the settings', () => {
+  expect(() => load({ SONANT_API_KEY: 'sk_sonant_example' })).not.toThrow();
+});
+
 test('every setting has a name of its own, help and a default that it allows', () => {
   const settings = allSettings(registry);
   expect(new Set(settings.map(({ name }) => name)).size).toBe(settings.length);
