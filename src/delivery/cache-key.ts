@@ -1,3 +1,4 @@
+// The cache key: a hash of everything that the sound of a request depends on.
 import { createHash } from 'node:crypto';
 import type { Voice } from '../engines/engine.ts';
 import { soundFactsOf } from '../speech/fields.ts';

@@ -54,7 +54,7 @@ there('while the server is away all is unavailable at once, and all is well agai
 });
 
 there('a frozen connection is given up after the time of a statement, and another is taken', async () => {
-  const store = await openPostgres({ url: await server!.createDatabase(), statementMs: 200, connectionsMax: 1 });
+  const store = await openPostgres({ url: await server!.createDatabase(), statementMs: 500, connectionsMax: 1 });
   const frozen: number[] = [];
   const freeze = async () => {
     const pid = await pidOf(store);
