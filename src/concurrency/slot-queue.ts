@@ -25,6 +25,8 @@ export interface SlotQueueOptions {
   refusal?(): Error;
   /** How long until another request may be admitted: 0 for now, Infinity for not before `admit` is called. */
   delayMs?(): number;
+  /** Called when a slot is given back. Default: admits the next of this queue. */
+  onRelease?(): void;
 }
 
 export class SlotTimeout extends Error {}
@@ -47,6 +49,7 @@ export class SlotQueue {
       waitingMax: Infinity,
       refusal: () => new Error('the queue is full'),
       delayMs: () => 0,
+      onRelease: () => this.admit(),
       ...options,
     };
   }
@@ -98,7 +101,7 @@ export class SlotQueue {
       if (!isHeld) return;
       isHeld = false;
       this.#held--;
-      this.admit();
+      this.#options.onRelease();
     };
   }
 

@@ -46,7 +46,10 @@ export function createSeats(max: number) {
 export function createEngineQuota(limits: EngineLimits, now: () => number = () => performance.now()) {
   const { segmentsPerMinute = Infinity, seats = createSeats(Infinity) } = limits;
   const rate = createRateWindow(segmentsPerMinute, now);
-  const queue = new SlotQueue({ delayMs: () => (seats.isFull() ? Infinity : rate.delayMs(0)) });
+  const queue = new SlotQueue({
+    delayMs: () => (seats.isFull() ? Infinity : rate.delayMs(0)),
+    onRelease: seats.admit,
+  });
   const bookings = createBookings(queue, rate, now);
   seats.share(queue);
 
@@ -70,7 +73,6 @@ export function createEngineQuota(limits: EngineLimits, now: () => number = () =
       return (isUnused = false) => {
         if (isUnused) uncount();
         release();
-        seats.admit();
       };
     },
   };

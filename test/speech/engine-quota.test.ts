@@ -51,6 +51,19 @@ test('nor does one that has twenty requests waiting for their first', async () =
   expect(begun.indexOf('reader')).toBeLessThanOrEqual(23);
 });
 
+test('quotas that share a seat are admitted in their order, whichever gives it back', async () => {
+  const seats = createSeats(1);
+  const [own, clones] = [createEngineQuota({ seats }), createEngineQuota({ seats })];
+  const begun: string[] = [];
+  const take = async (quota: typeof own, name: string) => {
+    const end = await quota.take({ callerId: 'ada', urgent: true, signal: never });
+    begun.push(name);
+    setImmediate(end);
+  };
+  await Promise.all([take(clones, 'clone 1'), take(clones, 'clone 2'), take(own, 'own 1'), take(own, 'own 2')]);
+  expect(begun).toEqual(['clone 1', 'own 1', 'own 2', 'clone 2']);
+});
+
 test('a stalled reader does not block the engine for others', async () => {
   const tone = openTone({ capabilities: { segmentsSpokenMax: 1 } });
   const speech = createSpeech({ voices: createVoices([tone]), slots: createSlots({ speakingMax: 64, waitingMax: 0 }) });
