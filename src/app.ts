@@ -161,7 +161,11 @@ async function openSpeaking(
 async function openAccess({ config, log, opened, metrics }: Opening, store: RowStore) {
   const rows = createApiKeyRows(store);
   const pepper = pepperOf(config);
-  if (config.bootstrapKey !== '') await acceptBootstrapKey({ rows, pepper, key: config.bootstrapKey });
+  if (config.bootstrapKey !== '') {
+    const { revoked, isInForce } = await acceptBootstrapKey({ rows, pepper, key: config.bootstrapKey });
+    for (const keyId of revoked) log.info('the former bootstrap key was replaced, and is revoked', { keyId });
+    if (!isInForce) log.warn('the key in SONANT_BOOTSTRAP_KEY is revoked, and stays so; set another');
+  }
   const firstKey = await makeFirstKey({ rows, pepper, dataDir: config.dataDir });
   const keyVerifier = createKeyVerifier({ rows, pepper });
   opened.defer(() => keyVerifier.close());

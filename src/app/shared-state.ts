@@ -77,7 +77,7 @@ export async function openSharedState({
       prefix,
       onFault: (fault) => log.error('a stream could not be relayed to another replica', { cause: fault }),
     }),
-    publishKeyChange: async ({ ownerId, keyId, isEnded }) => (isEnded ? limiter.markEnded(ownerId, keyId) : undefined),
+    publishKeyChange: async (changed) => (changed.isEnded ? limiter.markEnded(changed) : undefined),
     limiterState: () => limiter.state,
     async close() {
       await limiter.close();
@@ -96,10 +96,10 @@ async function bothOrNone<T extends { close(): void }>(opening: readonly [Promis
 }
 
 /** The same without the rest of the shared state, for the command line. */
-export async function publishKeyChange(config: Config, { ownerId, keyId, isEnded }: ChangedKey): Promise<void> {
-  if (!isEnded || config.redisUrl === '') return;
+export async function publishKeyChange(config: Config, changed: ChangedKey): Promise<void> {
+  if (!changed.isEnded || config.redisUrl === '') return;
   const redis = await openConfigured(config, {});
-  await markEnded({ redis, prefix: config.redisPrefix }, ownerId, keyId);
+  await markEnded({ redis, prefix: config.redisPrefix }, changed);
   redis.close();
 }
 

@@ -43,7 +43,7 @@ export const keyCommand: Command = {
        sonant key revoke ID [--json]
 
 A key is shown once, when it is created; only a hash of it is stored. A revoked key stops working within a second, its
-streams included. rotate creates a new key with the same scopes and limits, which replaces the old one.
+streams and the keys made from it included. rotate creates a new key with the same scopes and limits, which replaces the old one.
 
   --name NAME                what the key is for
   --scopes A,B               what it may do: ${scopes.slice(0, 6).join(', ')},
@@ -93,8 +93,11 @@ const actions: Readonly<Record<string, Action>> = {
     return formatMade(await management.rotate(keyId, graceSeconds, operator), flags);
   },
   async revoke(management, { json }, rest) {
-    const apiKey = await management.revoke(onlyArgument(rest, 'sonant key revoke ID'), operator);
-    return json ? JSON.stringify(toKeyJson(apiKey), null, 2) : `${apiKey.keyId} (${apiKey.name}) is revoked.`;
+    const revoked = await management.revoke(onlyArgument(rest, 'sonant key revoke ID'), operator);
+    const { apiKey, descendantsRevoked: count } = revoked;
+    if (json) return JSON.stringify({ ...toKeyJson(apiKey), descendants_revoked: count }, null, 2);
+    const others = count === 0 ? '' : `, and with it ${count} ${count === 1 ? 'key' : 'keys'} made from it`;
+    return `${apiKey.keyId} (${apiKey.name}) is revoked${others}.`;
   },
 };
 

@@ -1,6 +1,7 @@
 // The actor of a change to keys or voices: who makes it, from which address, in which request. Every change is recorded
 // with its actor.
 import { createId } from '../id.ts';
+import { allKeys } from '../store/api-key-rows.ts';
 import type { AuditRow } from '../store/audit-rows.ts';
 import type { KeyGrant } from './key-grant.ts';
 import type { KeyCaller } from './key-verifier.ts';
@@ -11,6 +12,8 @@ export interface Actor {
   name: string;
   address: string;
   requestId: string;
+  /** Whose share of the engines it takes. */
+  accountId: string;
   grant: KeyGrant;
   /** The only voices that the actor may see and change; undefined: all. */
   voiceIds?: readonly string[] | undefined;
@@ -21,14 +24,15 @@ export const operator: Actor = {
   name: 'operator',
   address: '',
   requestId: '',
-  grant: { range: { path: '' }, scopes },
+  accountId: 'operator',
+  grant: { range: allKeys, scopes },
 };
 
 /** The caller of a request as the actor of a change. */
 export const toActor = (
-  { actorName, grant, voiceIds }: KeyCaller,
+  { actorName, accountId, grant, voiceIds }: KeyCaller,
   { address, requestId }: { address: string; requestId: string },
-): Actor => ({ name: actorName, address, requestId, grant, voiceIds });
+): Actor => ({ name: actorName, address, requestId, accountId, grant, voiceIds });
 
 /** A change with its actor, as it is recorded. */
 export const toRecordEntry = <const Change extends { detail: object }>(

@@ -35,6 +35,17 @@ export function createAddressCheck(blocks: readonly string[]): (address: string)
   };
 }
 
+/** The addresses that are in both lists; undefined is any address. Of two blocks, one contains the other or they are apart. */
+export function commonBlocks(
+  one: readonly string[] | undefined,
+  other: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (!one || !other) return one ?? other;
+  const within = (blocks: readonly string[], outer: readonly string[]) =>
+    blocks.filter((block) => isBlockWithin(block, outer));
+  return [...new Set([...within(one, other), ...within(other, one)])];
+}
+
 /** Whether one of `blocks` contains the whole block: its first address, and it is not wider. */
 export function isBlockWithin(block: string, blocks: readonly string[]): boolean {
   const { address, bits, family } = parseBlock(block)!;

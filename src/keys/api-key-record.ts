@@ -6,7 +6,7 @@ import { createId } from '../id.ts';
 import { type KeyLimits, limitsFor, usualLimits } from '../limits/key-limits.ts';
 import type { ApiKeyChange, ApiKeyRow } from '../store/api-key-rows.ts';
 import { hashApiKey, hintOf, type ParsedApiKey, type Pepper } from './api-key.ts';
-import { checkKeyFields, type KeyFields } from './key-fields.ts';
+import { faultsOfFields, type KeyFields } from './key-fields.ts';
 import { checkWithin, type KeyGrant } from './key-grant.ts';
 import { defaultScopes, isScope, type Scope } from './scopes.ts';
 
@@ -49,7 +49,6 @@ export interface NewKey {
 
 /** The row of a new key, or a Failure with every fault of the fields. */
 export function toApiKeyRow(fields: KeyFields, { parsed, pepper, grant, nowMs }: NewKey): ApiKeyRow {
-  checkKeyFields(fields);
   if (grant.range.path.split('/').length > generationsMax) {
     throw new Failure('access_denied', { message: 'Keys that make keys that make keys end here.' });
   }
@@ -62,7 +61,7 @@ export function toApiKeyRow(fields: KeyFields, { parsed, pepper, grant, nowMs }:
     limits = {},
   } = fields;
   const expiresAtMs = fields.expiresInDays === undefined ? (grant.expiresAtMs ?? null) : toExpiry(fields, nowMs);
-  checkWithin(grant, { scopes, voiceIds, allowedIps, limits, expiresAtMs });
+  checkWithin(grant, { scopes, voiceIds, allowedIps, limits, expiresAtMs }, faultsOfFields(fields));
   const keyId = createId('key');
   return {
     keyId,
@@ -98,25 +97,17 @@ export function toSuccessorRow(row: ApiKeyRow, { parsed, pepper, grant, nowMs }:
 
 /** The changes of the row, or a Failure with every fault of the fields. */
 export function toApiKeyChange(row: ApiKeyRow, fields: KeyFields, grant: KeyGrant, nowMs: number): ApiKeyChange {
-  checkKeyFields(fields);
-  const before = toApiKey(row, nowMs);
   const { name, scopes, voiceIds, allowedIps, limits, expiresInDays } = fields;
-  const expiresAtMs = expiresInDays === undefined ? row.expiresAtMs : toExpiry(fields, nowMs);
-  const allLimits = { ...before.limits, ...limits };
-  checkWithin(grant, {
-    scopes: scopes ?? before.scopes,
-    voiceIds: voiceIds === undefined ? (before.voiceIds ?? null) : voiceIds,
-    allowedIps: allowedIps === undefined ? (before.allowedIps ?? null) : allowedIps,
-    limits: allLimits,
-    expiresAtMs,
-  });
+  const expiresAtMs = expiresInDays === undefined ? undefined : toExpiry(fields, nowMs);
+  checkWithin(grant, { scopes, voiceIds, allowedIps, limits, expiresAtMs }, faultsOfFields(fields));
+  const allLimits = { ...toApiKey(row, nowMs).limits, ...limits };
   return {
     ...(name !== undefined && { name }),
     ...(scopes && { scopes: [...new Set(scopes)].join(' ') }),
     ...(voiceIds !== undefined && { voiceIds: voiceIds && toIdList(voiceIds) }),
     ...(allowedIps !== undefined && { allowedIps: allowedIps?.join(' ') ?? null }),
     ...(limits && toLimitColumns(limitsFor(allLimits, undefined))),
-    ...(expiresInDays !== undefined && { expiresAtMs }),
+    ...(expiresAtMs !== undefined && { expiresAtMs }),
   };
 }
 
@@ -153,7 +144,7 @@ export function toApiKey(row: ApiKeyRow, nowMs: number): ApiKey {
     revokedAtMs: row.revokedAtMs ?? undefined,
     lastUsedAtMs: row.lastUsedAtMs ?? undefined,
     voiceIds: row.voiceIds === null ? undefined : JSON.parse(row.voiceIds),
-    allowedIps: row.allowedIps?.split(' '),
+    allowedIps: row.allowedIps?.split(' ').filter(Boolean),
     limits: {
       requestsPerMinute: row.requestsPerMinute ?? usualLimits.requestsPerMinute,
       concurrency: row.concurrency ?? usualLimits.concurrency,

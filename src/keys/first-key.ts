@@ -18,16 +18,30 @@ interface Table {
   pepper?: Pepper | undefined;
 }
 
-/** Adds `key` to the table if it is missing. A revoked key stays revoked. */
-export async function acceptBootstrapKey({ rows, pepper, key }: Table & { key: string }): Promise<void> {
+export interface AcceptedKey {
+  /** The ids of former bootstrap keys, which were revoked. */
+  revoked: readonly string[];
+  /** False if the key itself was revoked: it stays so. */
+  isInForce: boolean;
+}
+
+/**
+ * Adds `key` to the table if it is missing, and revokes the bootstrap keys that it replaces. The keys made from them stay
+ * valid, as after a rotation.
+ */
+export async function acceptBootstrapKey({ rows, pepper, key }: Table & { key: string }): Promise<AcceptedKey> {
   const parsed = parseApiKey(key);
   if (!parsed) throw new Failure('invalid_api_key', { message: 'The bootstrap key is not a well-formed API key.' });
   const { row, audit } = toOperatorKey('bootstrap key', parsed, pepper);
-  if (!(await rows.find(parsed.idPart))) await rows.add(row, audit);
-  if (!isRowOf(await rows.find(parsed.idPart), parsed, pepper)) {
+  const present = await rows.find(parsed.idPart);
+  if (present && !isRowOf(present, parsed, pepper)) {
     const message = 'The bootstrap key has the id part of another key, or the pepper has changed.';
     throw new Failure('invalid_api_key', { message });
   }
+  const toEndAudit = (keyId: string) =>
+    toAuditRow({ action: 'revoke', keyId, atMs: audit.atMs, detail: { bootstrap: parsed.idPart } }, operator);
+  const former = await rows.supersede({ row, audit, toEndAudit });
+  return { revoked: former.map(({ keyId }) => keyId), isInForce: (present?.revokedAtMs ?? null) === null };
 }
 
 export interface FirstKey {

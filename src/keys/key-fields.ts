@@ -1,6 +1,6 @@
 // The fields of a request that creates or updates a key, and the checks that need nothing else.
-import { Failure, type FieldViolation } from '../errors.ts';
-import { faultsOfLimits, type LimitFields } from '../limits/key-limits.ts';
+import type { FieldViolation } from '../errors.ts';
+import type { LimitFields } from '../limits/key-limits.ts';
 import { voiceIdCharsMax } from '../speech/fields.ts';
 import { countChars } from '../text/chars.ts';
 import { isAddressBlock } from './address-list.ts';
@@ -19,6 +19,8 @@ export interface KeyFields {
   /** Addresses and CIDR blocks. Default: any. */
   allowedIps?: readonly string[] | null | undefined;
   limits?: LimitFields | undefined;
+  /** Found by the API that read the fields, and reported with the others. */
+  violations?: readonly FieldViolation[] | undefined;
 }
 
 const nameCharsMax = 100;
@@ -26,16 +28,16 @@ const daysMax = 3650;
 const voiceIdsMax = 100;
 const addressesMax = 100;
 
-/** Fails with every fault of the fields. */
-export function checkKeyFields({
+/** Every fault of the fields but those of limits, which are checked against the grant. */
+export function faultsOfFields({
   name = '-',
   scopes: requestedScopes,
   expiresInDays,
   voiceIds,
   allowedIps,
-  limits,
-}: KeyFields): void {
-  const details: FieldViolation[] = [];
+  violations = [],
+}: KeyFields): FieldViolation[] {
+  const details = [...violations];
   const fault = (field: string, reason: string, message: string) => details.push({ field, reason, message });
   const chars = countChars(name);
   if (chars < 1 || chars > nameCharsMax) fault('name', 'length', `must be 1 to ${nameCharsMax} characters`);
@@ -60,6 +62,5 @@ export function checkKeyFields({
     if (!isAddressBlock(block))
       fault(`allowed_ips[${i}]`, 'format', 'must be an IP address or a CIDR block such as 10.0.0.0/8');
   }
-  details.push(...faultsOfLimits(limits ?? {}, undefined));
-  if (details.length > 0) throw new Failure('invalid_request', { details });
+  return details;
 }

@@ -3,8 +3,8 @@
 import { Failure, type FieldViolation } from '../errors.ts';
 import { faultsOfLimits, type KeyLimits, type LimitFields } from '../limits/key-limits.ts';
 import type { KeyRange } from '../store/api-key-rows.ts';
-import { isBlockWithin } from './address-list.ts';
-import type { Scope } from './scopes.ts';
+import { isAddressBlock, isBlockWithin } from './address-list.ts';
+import { isScope, type Scope } from './scopes.ts';
 
 export interface KeyGrant {
   range: KeyRange;
@@ -16,31 +16,44 @@ export interface KeyGrant {
   expiresAtMs?: number | undefined;
 }
 
-/** What a new or changed key is to be allowed. */
+/** What a new or changed key is to be allowed; what is omitted stays as it is. */
 export interface KeyPermissions {
-  scopes: readonly string[];
-  voiceIds: readonly string[] | null;
-  allowedIps: readonly string[] | null;
-  limits: LimitFields;
-  expiresAtMs: number | null;
+  scopes?: readonly string[] | undefined;
+  voiceIds?: readonly string[] | null | undefined;
+  allowedIps?: readonly string[] | null | undefined;
+  limits?: LimitFields | undefined;
+  expiresAtMs?: number | null | undefined;
 }
 
-/** Rejects what exceeds the grant: scopes with `insufficient_scope`, other fields with `invalid_request`. */
-export function checkWithin(grant: KeyGrant, requested: KeyPermissions): void {
-  const missing = requested.scopes.filter((scope) => !grant.scopes.some((held) => held === scope));
-  if (missing.length > 0) {
-    const message = `A key cannot give what it does not have: ${missing.join(', ')}.`;
-    throw new Failure('insufficient_scope', { message, requiredScopes: missing });
-  }
-  const details: FieldViolation[] = [];
+/**
+ * Rejects faults, those found before and what exceeds the grant, all at once: as `insufficient_scope` if there are only
+ * scopes that the grant lacks, else as `invalid_request`.
+ */
+export function checkWithin(grant: KeyGrant, requested: KeyPermissions, faults: readonly FieldViolation[] = []): void {
+  const details = [...faults];
+  const missing = requested.scopes?.filter((scope) => isScope(scope) && !grant.scopes.includes(scope)) ?? [];
   const exceeds = (field: string, what: string) =>
     details.push({ field, reason: 'range', message: `must be within ${what} of the key that makes it` });
   const { voiceIds, allowedIps, limits, expiresAtMs } = grant;
-  if (voiceIds && !requested.voiceIds?.every((id) => voiceIds.includes(id))) exceeds('voice_ids', 'the voices');
-  if (allowedIps && !requested.allowedIps?.every((block) => isBlockWithin(block, allowedIps)))
+  if (voiceIds && requested.voiceIds !== undefined && !requested.voiceIds?.every((id) => voiceIds.includes(id)))
+    exceeds('voice_ids', 'the voices');
+  if (allowedIps && requested.allowedIps !== undefined && !areWithin(requested.allowedIps, allowedIps))
     exceeds('allowed_ips', 'the addresses');
-  if (expiresAtMs !== undefined && (requested.expiresAtMs ?? Infinity) > expiresAtMs)
+  if (
+    expiresAtMs !== undefined &&
+    requested.expiresAtMs !== undefined &&
+    (requested.expiresAtMs ?? Infinity) > expiresAtMs
+  )
     exceeds('expires_in_days', 'the life');
-  details.push(...faultsOfLimits(requested.limits, limits));
-  if (details.length > 0) throw new Failure('invalid_request', { details });
+  details.push(...faultsOfLimits(requested.limits ?? {}, limits));
+  const message = `A key cannot give what it does not have: ${missing.join(', ')}.`;
+  if (details.length > 0) {
+    if (missing.length > 0) details.push({ field: 'scopes', reason: 'scope', message });
+    throw new Failure('invalid_request', { details });
+  }
+  if (missing.length > 0) throw new Failure('insufficient_scope', { message, requiredScopes: missing });
 }
+
+/** Malformed blocks are faults of their own. */
+const areWithin = (blocks: readonly string[] | null, outer: readonly string[]) =>
+  blocks?.every((block) => !isAddressBlock(block) || isBlockWithin(block, outer)) ?? false;

@@ -21,15 +21,24 @@ export interface KeyManagement {
   update(keyId: string, fields: KeyFields, actor: Actor): Promise<ApiKey>;
   /** Makes a successor with the same permissions. This key expires after the grace period. */
   rotate(keyId: string, graceSeconds: number, actor: Actor): Promise<MadeKey>;
-  /** Revokes the key permanently. Its row stays. */
-  revoke(keyId: string, actor: Actor): Promise<ApiKey>;
+  /** Revokes the key and all that descend from it, permanently. Their rows stay. */
+  revoke(keyId: string, actor: Actor): Promise<RevokedKey>;
+}
+
+export interface RevokedKey {
+  apiKey: ApiKey;
+  /** How many other keys were revoked with it. */
+  descendantsRevoked: number;
 }
 
 export interface ChangedKey {
   keyId: string;
-  ownerId: string;
+  /** The first of its ancestors, or its owner. */
+  accountId: string;
   /** Whether it can never be valid again. */
   isEnded: boolean;
+  /** Whether all that descend from it have ended with it. */
+  haveDescendantsEnded: boolean;
 }
 
 export interface KeyManagementOptions {
@@ -41,18 +50,22 @@ export interface KeyManagementOptions {
 }
 
 const graceSecondsMax = 30 * 24 * 3600;
+/** How many living keys may descend from a key, or belong to someone who signs in. */
+export const descendantsMax = 1_000;
 /** The default. */
 export const graceSecondsUsual = 24 * 3600;
 
 export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: KeyManagementOptions): KeyManagement {
   const change = async (keyId: string, { grant }: Actor, decide: Parameters<ApiKeyRows['change']>[2]) => {
-    const row = await rows.change(keyId, grant.range, decide);
-    if (!row) throw noSuchKey();
+    const changed = await rows.change(keyId, grant.range, decide);
+    if (!changed) throw noSuchKey();
+    const { row, descendantsRevoked } = changed;
     const apiKey = toApiKey(row, now());
     // A key that has only expired may be extended.
     const isEnded = apiKey.status === 'revoked' || (apiKey.status === 'expired' && apiKey.replacedBy !== undefined);
-    await onChange({ keyId, ownerId: row.ownerId, isEnded });
-    return apiKey;
+    const haveDescendantsEnded = apiKey.status === 'revoked' && apiKey.replacedBy === undefined;
+    await onChange({ keyId, accountId: accountOf(row), isEnded, haveDescendantsEnded });
+    return { apiKey, descendantsRevoked };
   };
 
   return {
@@ -61,7 +74,9 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
       const row = toApiKeyRow(fields, { parsed, pepper, grant: actor.grant, nowMs: now() });
       const { keyId, createdAtMs: atMs } = row;
       const audit = toAuditRow({ action: 'create', keyId, atMs, detail: toDetail(row) }, actor);
-      if (!(await rows.add(row, audit))) throw new Error('the id part of the new key is taken');
+      const outcome = await rows.add(row, audit, { descendantsMax, nowMs: atMs });
+      if (outcome === 'full') throw tooManyDescendants();
+      if (outcome === 'taken') throw new Error('the id part of the new key is taken');
       return { key: parsed.key, apiKey: toApiKey(row, atMs) };
     },
     async list({ grant }, { size, beforeKeyId }) {
@@ -73,14 +88,16 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
       if (!row) throw noSuchKey();
       return toApiKey(row, now());
     },
-    update: (keyId, fields, actor) =>
-      change(keyId, actor, (row) => {
+    async update(keyId, fields, actor) {
+      const { apiKey } = await change(keyId, actor, (row) => {
         checkNotRevoked(row);
         checkNotReplaced(row);
         const atMs = now();
         const changed = toApiKeyChange(row, fields, actor.grant, atMs);
         return { change: changed, audit: toAuditRow({ action: 'update', keyId, atMs, detail: changed }, actor) };
-      }),
+      });
+      return apiKey;
+    },
     async rotate(keyId, graceSeconds, actor) {
       if (!(Number.isInteger(graceSeconds) && graceSeconds >= 0 && graceSeconds <= graceSecondsMax)) {
         const message = `must be a whole number from 0 to ${graceSecondsMax}`;
@@ -106,13 +123,25 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
       return made!;
     },
     revoke: (keyId, actor) =>
-      change(keyId, actor, ({ revokedAtMs }) => {
+      change(keyId, actor, ({ revokedAtMs, replacedBy }) => {
         const atMs = now();
-        const audit = toAuditRow({ action: 'revoke', keyId, atMs, detail: {} }, actor);
-        return { change: { revokedAtMs: revokedAtMs ?? atMs }, audit };
+        const toAudit = (endedId: string, detail: object = { with: keyId }) =>
+          toAuditRow({ action: 'revoke', keyId: endedId, atMs, detail }, actor);
+        const revoked = { change: { revokedAtMs: revokedAtMs ?? atMs }, audit: toAudit(keyId, {}) };
+        // The keys below a key that was replaced descend from its successor.
+        return replacedBy === null ? { ...revoked, ending: { atMs, toAudit } } : revoked;
       }),
   };
 }
+
+/** Whose share of the service the key takes. */
+export const accountOf = ({ path, ownerId }: Pick<ApiKeyRow, 'path' | 'ownerId'>): string =>
+  path === '' ? ownerId : path.slice(0, path.indexOf('/'));
+
+const tooManyDescendants = () => {
+  const message = `A key may have at most ${descendantsMax} keys that descend from it; revoke some of them.`;
+  return new Failure('access_denied', { message, limit: descendantsMax, actual: descendantsMax });
+};
 
 const noSuchKey = () => new Failure('not_found', { message: 'There is no such API key.' });
 const unchangeable = (message: string) =>

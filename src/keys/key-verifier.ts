@@ -3,12 +3,14 @@
 // within that time, and one by this process at once.
 import { Failure } from '../errors.ts';
 import type { KeyLimits } from '../limits/key-limits.ts';
+import type { LimitedAccount } from '../limits/limiter.ts';
 import type { Caller } from '../speech/request.ts';
-import type { ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
+import { type ApiKeyRow, type ApiKeyRows, allKeys } from '../store/api-key-rows.ts';
 import { createAddressCheck } from './address-list.ts';
 import { hashApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
-import { isRowOf, toApiKey } from './api-key-record.ts';
+import { isRowOf } from './api-key-record.ts';
 import { ExpiringCache } from './expiring-cache.ts';
+import { traceDescent } from './key-descent.ts';
 import type { KeyGrant } from './key-grant.ts';
 import { createLastUse } from './last-use.ts';
 import type { Scope } from './scopes.ts';
@@ -16,10 +18,13 @@ import type { Scope } from './scopes.ts';
 /** An admitted caller, with its key and what the key may do. */
 export interface KeyCaller extends Caller {
   keyId: string;
+  accountId: string;
   /** The name of the caller as the actor of a change: "key:key_01JD...", "user:...". */
   actorName: string;
   scopes: readonly Scope[];
   limits: KeyLimits;
+  /** Whose limits hold for it too. Default: nobody's. */
+  above?: readonly LimitedAccount[];
   /** What it may do with keys, if its scopes allow that. */
   grant: KeyGrant;
 }
@@ -27,6 +32,8 @@ export interface KeyCaller extends Caller {
 export interface KeyVerifier {
   /** The caller of the key, or a Failure `invalid_api_key`, or `access_denied` for this address. */
   verify(presented: string | undefined, address: string): Promise<KeyCaller>;
+  /** The same for the id of a key, which stands in for the key where the service itself has stored it. */
+  verifyId(keyId: string, address: string): Promise<KeyCaller>;
   /** Whether the key is still valid, read from the table. */
   isInForce(keyId: string): Promise<boolean>;
   /** Clears the cache, after a key has changed. */
@@ -63,13 +70,15 @@ export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierO
     // `forget` replaces the cache; a row that was read before must not enter the new one.
     const cache = known;
     const row = await rows.find(parsed.idPart);
-    if (!isRowOf(row, parsed, pepper) || !row || row.revokedAtMs !== null) {
-      unknown.set(name, true, nowMs);
-      return undefined;
-    }
-    const verified = toVerified(row, nowMs);
-    cache.set(name, verified, nowMs);
+    const verified = isRowOf(row, parsed, pepper) && row ? await toVerified(rows, row, nowMs) : undefined;
+    if (verified) cache.set(name, verified, nowMs);
+    else unknown.set(name, true, nowMs);
     return verified;
+  };
+  const findById = async (keyId: string, nowMs: number): Promise<Verified | undefined> => {
+    const row = await rows.findById(keyId, allKeys);
+    const found = row && (await toVerified(rows, row, nowMs));
+    return found && nowMs < found.expiresAtMs ? found : undefined;
   };
 
   const find = async (parsed: ParsedApiKey, nowMs: number): Promise<Verified | undefined> => {
@@ -79,19 +88,26 @@ export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierO
     return found && nowMs < found.expiresAtMs ? found : undefined;
   };
 
+  const admit = (found: Verified | undefined, address: string, nowMs: number): KeyCaller => {
+    if (!found) throw new Failure('invalid_api_key');
+    const { caller, isAllowedFrom } = found;
+    if (!isAllowedFrom(address))
+      throw new Failure('access_denied', { message: 'This API key may not be used from this address.' });
+    lastUse.note(caller.keyId, nowMs);
+    return caller;
+  };
+
   return {
     async verify(presented, address) {
       const parsed = parseApiKey(presented);
       const nowMs = now();
-      const found = parsed && (await find(parsed, nowMs));
-      if (!found) throw new Failure('invalid_api_key');
-      const { caller, isAllowedFrom } = found;
-      if (!isAllowedFrom(address))
-        throw new Failure('access_denied', { message: 'This API key may not be used from this address.' });
-      lastUse.note(caller.keyId, nowMs);
-      return caller;
+      return admit(parsed && (await find(parsed, nowMs)), address, nowMs);
     },
-    isInForce: (keyId) => rows.isInForce(keyId, now()),
+    async verifyId(keyId, address) {
+      const nowMs = now();
+      return admit(await findById(keyId, nowMs), address, nowMs);
+    },
+    isInForce: async (keyId) => (await findById(keyId, now())) !== undefined,
     forget() {
       known = new ExpiringCache(cacheOptions);
     },
@@ -99,23 +115,26 @@ export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierO
   };
 }
 
-function toVerified(row: ApiKeyRow, nowMs: number): Verified {
-  const { keyId, ownerId, scopes, voiceIds, allowedIps, limits, expiresAtMs } = toApiKey(row, nowMs);
+/** Undefined if the key or one of its ancestors is revoked. */
+async function toVerified(rows: ApiKeyRows, row: ApiKeyRow, nowMs: number): Promise<Verified | undefined> {
+  const descent = row.revokedAtMs === null ? await traceDescent(rows, row, nowMs) : undefined;
+  if (!descent) return undefined;
+  const { keyId, ownerId } = row;
+  const { rights, above } = descent;
+  const { scopes, voiceIds, allowedIps, limits, expiresAtMs } = rights;
   const isAdmin = scopes.includes('admin');
   const grant: KeyGrant = {
     range: { path: isAdmin ? '' : `${row.path}${ownerId}/`, ownKeyId: keyId },
-    scopes,
-    voiceIds,
-    allowedIps,
-    limits,
-    expiresAtMs,
+    ...rights,
   };
   const caller: KeyCaller = {
     callerId: ownerId,
     keyId,
+    accountId: above.at(-1)?.callerId ?? ownerId,
     actorName: `key:${keyId}`,
     scopes,
     limits,
+    above,
     grant,
     ...(voiceIds && { voiceIds }),
   };

@@ -19,11 +19,11 @@ const bounds: Readonly<Record<keyof KeyLimits, { field: string; max: number }>> 
   concurrency: { field: 'limits.concurrency', max: 10_000 },
   charactersPerMonth: { field: 'limits.characters_per_month', max: 1_000_000_000_000 },
 };
-const names = Object.keys(bounds) as (keyof KeyLimits)[];
+export const limitNames = Object.keys(bounds) as (keyof KeyLimits)[];
 
 /** The invalid limits; `most` are the limits of the key that makes this one. */
 export function faultsOfLimits(fields: LimitFields, most: KeyLimits | undefined): FieldViolation[] {
-  return names.flatMap((name) => {
+  return limitNames.flatMap((name) => {
     const { field, max } = bounds[name];
     const value = fields[name] ?? usualLimits[name];
     if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= max))
@@ -37,7 +37,7 @@ export function faultsOfLimits(fields: LimitFields, most: KeyLimits | undefined)
 
 /** The limits of a new key: those of the fields, else the defaults, and never more than `most`. */
 export function limitsFor(fields: LimitFields, most: KeyLimits | undefined): KeyLimits {
-  const chosen = names.map((name) => {
+  const chosen = limitNames.map((name) => {
     const value = fields[name] ?? usualLimits[name];
     return [name, Math.min(value ?? Infinity, most?.[name] ?? Infinity)] as const;
   });

@@ -37,6 +37,14 @@ export function toLimitStatus(limits: KeyLimits, fullAtUs: number, nowUs: number
   return { limits, requests, characters: { remaining: Math.max(0, left.characters), fullInSeconds } };
 }
 
+/** The status of a key, by its own policy, with the least that any of the statuses has left; its own is the first. */
+export function leastOf(all: readonly LimitStatus[]): LimitStatus {
+  const [own] = all as readonly [LimitStatus, ...LimitStatus[]];
+  const least = (items: readonly LimitStatus['requests'][]) => items.toSorted((a, b) => a.remaining - b.remaining)[0];
+  const characters = least(all.flatMap((each) => each.characters ?? []));
+  return { limits: own.limits, requests: least(all.map((each) => each.requests))!, ...(characters && { characters }) };
+}
+
 const monthSeconds = 30 * 24 * 3600;
 
 export function toRateLimitHeaders({

@@ -1,18 +1,27 @@
-// The limits of API keys: requests per minute, characters per month, syntheses at once. Here is the contract, and the
-// limiter of a single process. The limits are checked in that order, and a rejected call is charged nothing.
+// The limits of API keys: requests per minute, characters per month, syntheses at once. A call counts for its key and for all
+// that the key descends from, so a key and its descendants share its limits. Here is the contract, and the limiter of a
+// single process. The limits are checked in that order, and a rejected call is charged nothing.
 import { type Release, SlotQueue, SlotTimeout } from '../concurrency/slot-queue.ts';
 import { Failure } from '../errors.ts';
 import { intervalOf, takeOne } from './gcra.ts';
 import type { KeyLimits } from './key-limits.ts';
-import { type LimitStatus, type ReportLimitStatus, rateOf, toLimitStatus } from './limit-status.ts';
+import { type LimitStatus, leastOf, type ReportLimitStatus, rateOf, toLimitStatus } from './limit-status.ts';
 import { createMonthlyQuota, type MonthlyQuota, type QuotaCharge } from './monthly-quota.ts';
-import { tooManyAtOnce, tooManyRequests } from './rate-limit-failures.ts';
+import { checkFitsQuota, tooManyAtOnce, tooManyRequests } from './rate-limit-failures.ts';
 
-/** Whose limits are checked. `callerId` is the owner, which stays the same when a key is replaced. */
-export interface Limited {
+/** A key, or a person or machine that makes keys, and its limits. */
+export interface LimitedAccount {
+  /** The owner, which stays the same when a key is replaced. */
   callerId: string;
-  keyId: string;
+  keyId?: string;
   limits: KeyLimits;
+}
+
+/** Whose limits are checked: those of a key, and of all that it descends from together with all their keys. */
+export interface Limited extends LimitedAccount {
+  keyId: string;
+  /** The nearest first. Default: none. */
+  above?: readonly LimitedAccount[];
 }
 
 /** A running synthesis, which must be ended on success and on failure. */
@@ -31,9 +40,19 @@ export interface Limiter {
   reportStatus(caller: Limited, report: ReportLimitStatus): Promise<void>;
   /** Charges characters and takes a slot, waiting `slotWaitMs` at most; on failure it refunds the request too. */
   takeSynthesis(caller: Limited, chars: number, options: TakeOptions): Promise<Synthesis>;
-  /** The number of the owner's running syntheses. */
-  running(callerId: string): Promise<number>;
+  /** The number of running syntheses of an owner and of all that descend from it. */
+  running(callerId: string, accountId?: string): Promise<number>;
 }
+
+/** The key, and all whose limits hold for it too, up to its account. */
+export const chainOf = (caller: Limited): readonly [LimitedAccount, ...LimitedAccount[]] => [
+  caller,
+  ...(caller.above ?? []),
+];
+
+/** The last of the chain: what is kept of all its keys is kept together. */
+export const accountIdOf = ({ callerId, above }: Pick<Limited, 'callerId' | 'above'>): string =>
+  above?.at(-1)?.callerId ?? callerId;
 
 export interface TakeOptions {
   signal: AbortSignal;
@@ -41,7 +60,7 @@ export interface TakeOptions {
 }
 
 export interface LimiterOptions {
-  /** The characters that the owner has spent since then, from the usage ledger. */
+  /** The characters that the owner and all that descend from it have spent since then, from the usage ledger. */
   spentSince(callerId: string, sinceMs: number): Promise<number>;
   /** The clock, in epoch milliseconds, with fractions. */
   now?: () => number;
@@ -67,56 +86,94 @@ export function createLimiter(options: LimiterOptions): Limiter {
 
   const partOf = (limit: number) => Math.max(1, Math.floor(limit * share));
   /** The limits of this process; the monthly quota takes its part of what is left. */
-  const limitsHere = ({ limits }: Limited): KeyLimits => ({
+  const limitsHere = ({ limits }: LimitedAccount): KeyLimits => ({
     requestsPerMinute: partOf(limits.requestsPerMinute),
     concurrency: partOf(limits.concurrency),
     charactersPerMonth: limits.charactersPerMonth,
   });
+  const openChain = (caller: Limited): readonly Member[] =>
+    chainOf(caller).map((each, i) => ({
+      account: accounts.open(each.callerId),
+      limits: limitsHere(each),
+      isOwn: i === 0,
+    }));
 
-  const statusOf = async (limits: KeyLimits, account: Account): Promise<LimitStatus> => {
-    const quota = limits.charactersPerMonth;
-    const left = quota === undefined ? undefined : await account.quota.left(quota);
-    return toLimitStatus(limits, account.fullAtUs, nowUs(), left);
-  };
+  const statusOf = async (chain: readonly Member[]): Promise<LimitStatus> =>
+    leastOf(
+      await Promise.all(
+        chain.map(async ({ account, limits }) => {
+          const quota = limits.charactersPerMonth;
+          const left = quota === undefined ? undefined : await account.quota.left(quota);
+          return toLimitStatus(limits, account.fullAtUs, nowUs(), left);
+        }),
+      ),
+    );
 
   return {
     async takeRequest(caller, report) {
-      const account = accounts.open(caller.callerId);
-      const limits = limitsHere(caller);
-      const { isAllowed, fullAtUs, waitUs } = takeOne(account.fullAtUs, nowUs(), rateOf(limits));
-      account.fullAtUs = fullAtUs;
-      report(await statusOf(limits, account));
-      if (!isAllowed) throw tooManyRequests(limits, waitUs);
+      const chain = openChain(caller);
+      const taken = chain.map((member) => ({
+        member,
+        ...takeOne(member.account.fullAtUs, nowUs(), rateOf(member.limits)),
+      }));
+      const refused = taken.filter(({ isAllowed }) => !isAllowed).toSorted((a, b) => b.waitUs - a.waitUs)[0];
+      if (!refused) for (const { member, fullAtUs } of taken) member.account.fullAtUs = fullAtUs;
+      const refusal = refused && tooManyRequests(refused.member.limits, refused.waitUs, refused.member.isOwn);
+      await reportStatus(() => statusOf(chain), report, refusal);
     },
 
     async reportStatus(caller, report) {
-      report(await statusOf(limitsHere(caller), accounts.open(caller.callerId)));
+      report(await statusOf(openChain(caller)));
     },
 
     async takeSynthesis(caller, chars, { signal, report }) {
-      const account = accounts.open(caller.callerId);
-      const limits = limitsHere(caller);
-      let charge: QuotaCharge | undefined;
-      let release: Release | undefined;
+      const chain = openChain(caller);
+      const charges: QuotaCharge[] = [];
+      const releases: Release[] = [];
+      const giveBack = (spokenChars: number) => {
+        for (const charge of charges) charge.refund(chars - spokenChars);
+        for (const release of releases) release();
+      };
       try {
-        charge = await account.quota.take(chars, limits.charactersPerMonth);
-        release = await takeSlot(account.slots, limits, signal);
-        report(await statusOf(limits, account));
+        for (const { limits, isOwn } of chain) checkFitsQuota(chars, limits.charactersPerMonth, isOwn);
+        for (const { account, limits, isOwn } of chain)
+          charges.push(await account.quota.take(chars, limits.charactersPerMonth, isOwn));
+        await takeSlots(chain, { owner: caller.callerId, signal, releases });
+        report(await statusOf(chain));
       } catch (error) {
-        charge?.refund(chars);
-        release?.();
+        giveBack(0);
         // The request is refunded where a limit rejects it, but not where its caller aborts it.
-        if (error instanceof Failure && error.reason === 'rate_limit_exceeded') {
-          account.fullAtUs -= intervalOf(rateOf(limits));
-          report(await statusOf(limits, account));
-        }
-        throw error;
+        if (!(error instanceof Failure && error.reason === 'rate_limit_exceeded')) throw error;
+        for (const { account, limits } of chain) account.fullAtUs -= intervalOf(rateOf(limits));
+        await reportStatus(() => statusOf(chain), report, error);
       }
-      return toSynthesis(charge, chars, release);
+      return toSynthesis(giveBack);
     },
 
     running: async (callerId) => accounts.find(callerId)?.slots.held ?? 0,
   };
+}
+
+/** An account of the chain, with its limits in this process. */
+interface Member {
+  account: Account;
+  limits: KeyLimits;
+  /** Whether it is the key of the call itself. */
+  isOwn: boolean;
+}
+
+/** Reports the status, and throws the refusal, if any. A status that cannot be read does not replace a refusal. */
+export async function reportStatus(
+  read: () => Promise<LimitStatus>,
+  report: ReportLimitStatus,
+  refusal: Failure | undefined,
+): Promise<void> {
+  try {
+    report(await read());
+  } catch (error) {
+    throw refusal ?? error;
+  }
+  if (refusal) throw refusal;
 }
 
 function createAccounts({ spentSince, now, share }: Required<LimiterOptions>, nowUs: () => number) {
@@ -138,19 +195,32 @@ function createAccounts({ spentSince, now, share }: Required<LimiterOptions>, no
   };
 }
 
-const takeSlot = (slots: SlotQueue, limits: KeyLimits, signal: AbortSignal): Promise<Release> =>
-  slots.take({ slotsMax: limits.concurrency, waitMsMax: slotWaitMs, signal }).catch((error: unknown) => {
-    throw error instanceof SlotTimeout ? tooManyAtOnce(limits) : error;
-  });
+/**
+ * Takes a slot of each account, the key's own first: while a call waits for a slot of an ancestor, it holds only slots that
+ * nobody else could use without that one. The slots of an account go round its keys.
+ */
+async function takeSlots(
+  chain: readonly Member[],
+  { owner, signal, releases }: { owner: string; signal: AbortSignal; releases: Release[] },
+): Promise<void> {
+  const endsMs = performance.now() + slotWaitMs;
+  for (const { account, limits, isOwn } of chain) {
+    const waitMsMax = Math.max(0, endsMs - performance.now());
+    const taking = account.slots.take({ owner, slotsMax: limits.concurrency, waitMsMax, signal });
+    const release = await taking.catch((error: unknown) => {
+      throw error instanceof SlotTimeout ? tooManyAtOnce(limits, isOwn) : error;
+    });
+    releases.push(release);
+  }
+}
 
-function toSynthesis(charge: QuotaCharge, chars: number, release: Release): Synthesis {
+function toSynthesis(giveBack: (spokenChars: number) => void): Synthesis {
   let isOver = false;
   return {
     end(spokenChars) {
       if (isOver) return;
       isOver = true;
-      charge.refund(chars - spokenChars);
-      release();
+      giveBack(spokenChars);
     },
   };
 }

@@ -1,7 +1,7 @@
 // The monthly character quota of one key owner, counted in this process. The count of a month starts with what the usage
 // ledger has, and this process then adds what it speaks itself.
 import type { LeftOfMonth } from './limit-status.ts';
-import { checkFitsQuota, tooManyCharacters } from './rate-limit-failures.ts';
+import { tooManyCharacters } from './rate-limit-failures.ts';
 import { monthAt } from './usage-period.ts';
 
 export interface QuotaCharge {
@@ -47,14 +47,14 @@ export function createMonthlyQuota({ spentSince, now, share }: MonthlyQuotaOptio
       return { characters: leftOf(quota, await spent), endsMs };
     },
     /** Charges the characters, or fails and charges none. Without a quota they are only counted. */
-    async take(chars: number, quota: number | undefined): Promise<QuotaCharge> {
-      if (quota !== undefined) checkFitsQuota(chars, quota);
+    async take(chars: number, quota: number | undefined, isOwn = true): Promise<QuotaCharge> {
       // Without a quota, a month that was counted before still is: the key may get a quota again.
       const counted = quota === undefined ? month : currentMonth();
       const spent = await counted?.spent;
       if (!counted || !spent) return { refund() {} };
       const left = quota === undefined ? Infinity : leftOf(quota, spent);
-      if (quota !== undefined && chars > left) throw tooManyCharacters(chars, quota, left, counted.endsMs - now());
+      if (quota !== undefined && chars > left)
+        throw tooManyCharacters({ chars, quota, left, isOwn }, counted.endsMs - now());
       spent.chars += chars;
       return {
         refund(refunded) {

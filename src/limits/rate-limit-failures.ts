@@ -3,23 +3,30 @@
 import { Failure } from '../errors.ts';
 import type { KeyLimits } from './key-limits.ts';
 
-export function tooManyRequests({ requestsPerMinute: limit }: KeyLimits, waitUs: number): Failure {
-  const message = `This key may make ${limit} requests a minute.`;
+/** `isOwn`: the limit is the key's own, not that of the account that its keys share. */
+const toSubject = (isOwn: boolean) => (isOwn ? 'This key' : 'All keys of this account together');
+
+export function tooManyRequests({ requestsPerMinute: limit }: KeyLimits, waitUs: number, isOwn: boolean): Failure {
+  const message = `${toSubject(isOwn)} may make ${limit} requests a minute.`;
   const retryAfterSeconds = waitUs / 1_000_000;
   return new Failure('rate_limit_exceeded', { message, limit, limitReason: 'requests', retryAfterSeconds });
 }
 
 /** Rejects a text that is longer than a whole monthly quota. */
-export function checkFitsQuota(chars: number, quota: number): void {
-  if (chars <= quota) return;
-  const message = `This text has ${chars} characters, and this key may speak ${quota} in a month.`;
+export function checkFitsQuota(chars: number, quota: number | undefined, isOwn: boolean): void {
+  if (quota === undefined || chars <= quota) return;
+  const subject = isOwn ? 'this key' : 'all keys of this account together';
+  const message = `This text has ${chars} characters, and ${subject} may speak ${quota} in a month.`;
   const details = [{ field: 'text', reason: 'length', message }];
   throw new Failure('invalid_request', { message, limit: quota, actual: chars, details });
 }
 
-export function tooManyCharacters(chars: number, quota: number, left: number, waitMs: number): Failure {
+export function tooManyCharacters(
+  { chars, quota, left, isOwn }: { chars: number; quota: number; left: number; isOwn: boolean },
+  waitMs: number,
+): Failure {
   return new Failure('rate_limit_exceeded', {
-    message: `This key may speak ${quota} characters in a month; ${Math.max(0, left)} are left of this one.`,
+    message: `${toSubject(isOwn)} may speak ${quota} characters in a month; ${Math.max(0, left)} are left of this one.`,
     limit: quota,
     actual: quota - left + chars,
     limitReason: 'characters',
@@ -27,7 +34,7 @@ export function tooManyCharacters(chars: number, quota: number, left: number, wa
   });
 }
 
-export function tooManyAtOnce({ concurrency: limit }: KeyLimits): Failure {
-  const message = `This key may have ${limit} syntheses running at once.`;
+export function tooManyAtOnce({ concurrency: limit }: KeyLimits, isOwn: boolean): Failure {
+  const message = `${toSubject(isOwn)} may have ${limit} syntheses running at once.`;
   return new Failure('rate_limit_exceeded', { message, limit, limitReason: 'concurrency', retryAfterSeconds: 1 });
 }

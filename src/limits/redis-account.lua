@@ -1,21 +1,27 @@
--- The limits of one owner's keys: every operation is atomic, and a rejected call is charged nothing. All keys have one
--- hash tag, so they lie in one slot of a cluster. Times are those of the server, in whole microseconds.
+-- The limits of a key, and of all that it descends from: every operation is atomic over all of them, and a rejected call is
+-- charged nothing. Each of them is an owner; their account is the last. All that is stored for an account has one hash tag, so
+-- it lies in one slot of a cluster. Times are those of the server, in whole microseconds.
 --
---     KEYS  1  {owner}:requests       when all requests are available again, as in gcra.ts
---           2  {owner}:places         sorted set of concurrency slots: "id:month:characters" -> when the lease ends
---           3  {owner}:waiting        sorted set, the queue for slots: replica -> since when it waits
---           4  {owner}:month:2026-11  characters: the ledger's when it was read, plus running and ended syntheses since
---           5  {owner}:ended:key_...  exists if the key was revoked; only with take_request
+--     KEYS  of each owner, the key's own first; without `owner:` where that is the account:
+--           1  {account}:owner:requests       when all requests are available again, as in gcra.ts
+--           2  {account}:owner:places         sorted set of concurrency slots: "id:month:characters" -> when the lease ends
+--           3  {account}:owner:waiting        sorted set, the queue for slots: replica -> since when it waits
+--           4  {account}:owner:month:2026-11  characters: the ledger's when it was read, plus running and ended syntheses since
+--           then, only with take_request:
+--              {account}:ended:key_...        exists if the key was revoked
+--              {account}:below:key_...        exists if all that descend from that key were revoked; of each ancestor
 --
---     ARGV  1 operation  2 current time, in tests  3 month  4 its begin  5 its end  6... arguments of the operation
+--     ARGV  1 operation  2 current time, in tests  3 month  4 its begin  5 its end  6 number of owners
+--           7... arguments of the operation
 --
---     reply: outcome, current time, when all requests are available again, characters of the month (nil if unknown)
+--     reply: outcome, current time, the owner that decided it (1 is the key's own), and of each owner when all its requests
+--     are available again, and its characters of the month (nil if unknown)
 --
 -- The slots of a crashed replica are free when their leases end, and their characters are refunded. The count of a month
 -- without syntheses expires soon; the next caller reads the ledger and sets it again. So a count that has gone wrong is
 -- corrected soon.
-local requests, slots, queue, month, ended = unpack(KEYS)
 local operation = ARGV[1]
+local owner_count = tonumber(ARGV[6])
 local expire_ms = 120000 -- twice the time in which the slowest burst is available again
 local busy_ms, idle_ms = 60000, 5000 -- how long the count of a month is stored
 local queue_us = 300000 -- somewhat longer than any caller waits
@@ -28,25 +34,37 @@ if not now then
 end
 local is_month = now >= tonumber(ARGV[4]) and now < tonumber(ARGV[5])
 
+local owners = {}
+for i = 1, owner_count do
+  local at = 4 * (i - 1)
+  owners[i] = { requests = KEYS[at + 1], slots = KEYS[at + 2], queue = KEYS[at + 3], month = KEYS[at + 4] }
+end
+
 local function whole(number) return string.format('%.0f', number) end
-local function spent_chars() return tonumber(redis.call('GET', month)) end
+local function spent_chars(owner) return tonumber(redis.call('GET', owner.month)) end
 
-local full -- read once
-local function full_at()
-  full = full or math.max(tonumber(redis.call('GET', requests)) or now, now)
-  return full
+local function full_at(owner)
+  owner.full = owner.full or math.max(tonumber(redis.call('GET', owner.requests)) or now, now)
+  return owner.full
 end
-local function set_full_at(time)
-  full = math.max(time, now)
-  redis.call('SET', requests, whole(time), 'PX', expire_ms)
+local function set_full_at(owner, time)
+  owner.full = math.max(time, now)
+  redis.call('SET', owner.requests, whole(owner.full), 'PX', expire_ms)
 end
 
-local function reply(outcome) return { outcome, now, full_at(), is_month and redis.call('GET', month) } end
+local function reply(outcome, decider)
+  local told = { outcome, now, decider or 1 }
+  for _, owner in ipairs(owners) do
+    table.insert(told, full_at(owner))
+    table.insert(told, is_month and redis.call('GET', owner.month))
+  end
+  return told
+end
 
-local function expire_count(ms) redis.call('PEXPIRE', month, ms) end
+local function expire_count(owner, ms) redis.call('PEXPIRE', owner.month, ms) end
 
-local function spend(characters)
-  if spent_chars() then redis.call('INCRBY', month, whole(characters)) end
+local function spend(owner, characters)
+  if spent_chars(owner) then redis.call('INCRBY', owner.month, whole(characters)) end
 end
 
 local function characters_of(slot)
@@ -54,103 +72,130 @@ local function characters_of(slot)
   return of_month == ARGV[3] and tonumber(characters) or 0
 end
 
-local function end_lapsed()
-  for _, slot in ipairs(redis.call('ZRANGEBYSCORE', slots, '-inf', whole(now))) do
-    redis.call('ZREM', slots, slot)
-    spend(-characters_of(slot))
+local function end_lapsed(owner)
+  for _, slot in ipairs(redis.call('ZRANGEBYSCORE', owner.slots, '-inf', whole(now))) do
+    redis.call('ZREM', owner.slots, slot)
+    spend(owner, -characters_of(slot))
   end
 end
 
-local function refund_request(interval) set_full_at(full_at() - interval) end
+-- `first` is where the interval of the first owner stands in ARGV, `each` how many arguments an owner has.
+local function refund_requests(first, each)
+  for i, owner in ipairs(owners) do set_full_at(owner, full_at(owner) - ARGV[first + each * (i - 1)]) end
+end
 
 local operations = {}
 
--- 6 interval, 7 capacity: "taken"; "rejected"; "ended" if the key was revoked.
+-- Of each owner: interval, capacity. "taken"; "rejected" by the owner with the longest wait; "ended" if the key or an ancestor
+-- was revoked.
 function operations.take_request()
-  if ended and redis.call('EXISTS', ended) == 1 then return { 'ended', now } end
-  local filled = full_at() + ARGV[6]
-  if filled - now > tonumber(ARGV[7]) then return reply('rejected') end
-  set_full_at(filled)
+  for i = 4 * owner_count + 1, #KEYS do
+    if redis.call('EXISTS', KEYS[i]) == 1 then return { 'ended', now, 1 } end
+  end
+  local longest, decider = 0, nil
+  for i, owner in ipairs(owners) do
+    local over = full_at(owner) + ARGV[5 + 2 * i] - now - ARGV[6 + 2 * i]
+    if over > longest then longest, decider = over, i end
+  end
+  if decider then return reply('rejected', decider) end
+  for i, owner in ipairs(owners) do set_full_at(owner, full_at(owner) + ARGV[5 + 2 * i]) end
   return reply('taken')
 end
 
 function operations.read() return reply('read') end
 
--- 6 characters in the ledger, 7 when its read began: "read"; "late" if that is too long ago or in another month.
+-- Of one owner: 7 characters in the ledger, 8 when its read began: "read"; "late" if that is too long ago or in another month.
 function operations.set_spent()
-  if not is_month or now - tonumber(ARGV[7]) > ledger_read_us then return { 'late', now } end
-  if not spent_chars() then
-    local spent = tonumber(ARGV[6])
-    for _, slot in ipairs(redis.call('ZRANGE', slots, 0, -1)) do spent = spent + characters_of(slot) end
-    redis.call('SET', month, whole(spent), 'PX', idle_ms)
+  if not is_month or now - tonumber(ARGV[8]) > ledger_read_us then return { 'late', now, 1 } end
+  local owner = owners[1]
+  if not spent_chars(owner) then
+    local spent = tonumber(ARGV[7])
+    for _, slot in ipairs(redis.call('ZRANGE', owner.slots, 0, -1)) do spent = spent + characters_of(slot) end
+    redis.call('SET', owner.month, whole(spent), 'PX', idle_ms)
   end
   return reply('read')
 end
 
--- 6 interval of requests, 7 characters per month or nothing, 8 slot, 9 concurrency, 10 duration of the lease, 11 replica:
--- "taken"; "characters" if too few are left in the month; "full" if no slot is free, or other replicas wait for those that
--- are; "unread" if the ledger must be read first; "late" if it is another month.
+-- 7 slot, 8 duration of the lease, 9 replica, then of each owner: interval of requests, characters per month or nothing,
+-- concurrency. "taken"; "characters" if too few are left in the month of an owner; "full" if an owner has no slot free, or other
+-- replicas wait for those that are; "unread" if the ledger must be read first; "late" if it is another month.
 function operations.take_slot()
-  if not is_month then return { 'late', now } end
-  end_lapsed()
-  local quota, slot, replica, spent = tonumber(ARGV[7]), ARGV[8], ARGV[11], spent_chars()
-  if quota and not spent then return { 'unread', now } end
-  if quota and spent + characters_of(slot) > quota then
-    refund_request(ARGV[6])
-    return reply('characters')
+  if not is_month then return { 'late', now, 1 } end
+  local slot, lease, replica = ARGV[7], ARGV[8], ARGV[9]
+  for i, owner in ipairs(owners) do
+    end_lapsed(owner)
+    if tonumber(ARGV[8 + 3 * i]) and not spent_chars(owner) then return reply('unread', i) end
   end
-  redis.call('ZREMRANGEBYSCORE', queue, '-inf', whole(now - queue_us))
-  local free = ARGV[9] - redis.call('ZCARD', slots)
-  local before = redis.call('ZRANK', queue, replica) or redis.call('ZCARD', queue)
-  if before >= free then
-    redis.call('ZADD', queue, 'NX', whole(now), replica)
-    redis.call('PEXPIRE', queue, expire_ms)
-    return { 'full', now }
+  for i, owner in ipairs(owners) do
+    local quota = tonumber(ARGV[8 + 3 * i])
+    if quota and spent_chars(owner) + characters_of(slot) > quota then
+      refund_requests(10, 3)
+      return reply('characters', i)
+    end
   end
-  redis.call('ZREM', queue, replica)
-  redis.call('ZADD', slots, whole(now + ARGV[10]), slot)
-  redis.call('PEXPIRE', slots, expire_ms)
-  spend(characters_of(slot))
-  expire_count(busy_ms)
+  for i, owner in ipairs(owners) do
+    redis.call('ZREMRANGEBYSCORE', owner.queue, '-inf', whole(now - queue_us))
+    local free = ARGV[9 + 3 * i] - redis.call('ZCARD', owner.slots)
+    local before = redis.call('ZRANK', owner.queue, replica) or redis.call('ZCARD', owner.queue)
+    if before >= free then
+      redis.call('ZADD', owner.queue, 'NX', whole(now), replica)
+      redis.call('PEXPIRE', owner.queue, expire_ms)
+      return { 'full', now, i }
+    end
+  end
+  for _, owner in ipairs(owners) do
+    redis.call('ZREM', owner.queue, replica)
+    redis.call('ZADD', owner.slots, whole(now + lease), slot)
+    redis.call('PEXPIRE', owner.slots, expire_ms)
+    spend(owner, characters_of(slot))
+    expire_count(owner, busy_ms)
+  end
   return reply('taken')
 end
 
--- 6 interval, 7 replica or nothing: refunds the request of a caller that got no slot.
+-- 7 replica or nothing, then of each owner: interval of requests. Refunds the request of a caller that got no slot.
 function operations.leave_queue()
-  refund_request(ARGV[6])
-  redis.call('ZREM', queue, ARGV[7])
+  refund_requests(8, 1)
+  for _, owner in ipairs(owners) do redis.call('ZREM', owner.queue, ARGV[7]) end
   return reply('read')
 end
 
--- 6 slot, 7 characters that were spoken.
+-- 7 slot, 8 characters that were spoken.
 function operations.end_slot()
-  local was_there = redis.call('ZREM', slots, ARGV[6]) == 1
-  spend(ARGV[7] - (was_there and characters_of(ARGV[6]) or 0))
-  expire_count(redis.call('ZCARD', slots) > 0 and busy_ms or idle_ms)
-  return reply('read')
-end
-
--- 6 duration of the leases, 7... running slots: extends their leases, or adds them again.
-function operations.renew_slots()
-  end_lapsed()
-  for i = 7, #ARGV do
-    if redis.call('ZADD', slots, whole(now + ARGV[6]), ARGV[i]) == 1 then spend(characters_of(ARGV[i])) end
+  for _, owner in ipairs(owners) do
+    local was_there = redis.call('ZREM', owner.slots, ARGV[7]) == 1
+    spend(owner, ARGV[8] - (was_there and characters_of(ARGV[7]) or 0))
+    expire_count(owner, redis.call('ZCARD', owner.slots) > 0 and busy_ms or idle_ms)
   end
-  redis.call('PEXPIRE', slots, expire_ms)
-  expire_count(busy_ms)
   return reply('read')
 end
 
--- 6... slots that have ended while Redis was away: the ledger must be read again.
+-- 7 duration of the leases, 8... running slots: extends their leases, or adds them again.
+function operations.renew_slots()
+  for _, owner in ipairs(owners) do
+    end_lapsed(owner)
+    for i = 8, #ARGV do
+      if redis.call('ZADD', owner.slots, whole(now + ARGV[7]), ARGV[i]) == 1 then spend(owner, characters_of(ARGV[i])) end
+    end
+    redis.call('PEXPIRE', owner.slots, expire_ms)
+    expire_count(owner, busy_ms)
+  end
+  return reply('read')
+end
+
+-- 7... slots that have ended while Redis was away: the ledger must be read again.
 function operations.drop_slots()
-  for i = 6, #ARGV do redis.call('ZREM', slots, ARGV[i]) end
-  redis.call('DEL', month)
+  for _, owner in ipairs(owners) do
+    for i = 7, #ARGV do redis.call('ZREM', owner.slots, ARGV[i]) end
+    redis.call('DEL', owner.month)
+  end
   return reply('read')
 end
 
+-- Of one owner.
 function operations.running()
-  end_lapsed()
-  return { 'read', now, redis.call('ZCARD', slots) }
+  end_lapsed(owners[1])
+  return { 'read', now, redis.call('ZCARD', owners[1].slots) }
 end
 
 return operations[operation]()

@@ -1,34 +1,46 @@
-// The limits of a key's owner in Redis or Valkey, shared by all replicas: each operation of redis-account.lua is one round
-// trip. The usage ledger is the source of truth for the monthly quota: where Redis has no count of the month, the ledger is
-// read and the count is set from it.
+// The limits of a key, and of all that it descends from, in Redis or Valkey, shared by all replicas: each operation of
+// redis-account.lua is one round trip. The usage ledger is the source of truth for the monthly quota: where Redis has no count
+// of the month, the ledger is read and the count is set from it.
 import { readFileSync } from 'node:fs';
 import { Failure } from '../errors.ts';
 import { type Redis, toScript } from '../redis/redis.ts';
 import { intervalOf, type Rate } from './gcra.ts';
-import { type LimitStatus, toLimitStatus } from './limit-status.ts';
-import type { Limited, LimiterOptions } from './limiter.ts';
+import { type LimitStatus, leastOf, rateOf, toLimitStatus } from './limit-status.ts';
+import { accountIdOf, chainOf, type Limited, type LimitedAccount, type LimiterOptions } from './limiter.ts';
 import { type Month, monthAt } from './usage-period.ts';
 
 export interface AccountReply {
   outcome: 'taken' | 'rejected' | 'ended' | 'read' | 'unread' | 'late' | 'characters' | 'full';
   nowUs: number;
-  fullAtUs: number;
-  /** The current month by the clock of Redis, and the characters spent in it; undefined where Redis has no count. */
+  /** The current month by the clock of Redis. */
   month: Month;
+  /** Which of the owners decided the outcome; 0 is the key's own. */
+  decider: number;
+  /** The key's own first; none where the reply is only about the call. */
+  owners: readonly OwnerState[];
+}
+
+export interface OwnerState {
+  fullAtUs: number;
+  /** Spent in the month; undefined where Redis has no count. */
   spentChars: number | undefined;
 }
+
+/** Whose account it is, and the owners whose limits hold together, the key's own first. */
+export interface Chain {
+  accountId: string;
+  ownerIds: readonly string[];
+}
+
+export const toChain = (caller: Limited): Chain => ({
+  accountId: accountIdOf(caller),
+  ownerIds: chainOf(caller).map(({ callerId }) => callerId),
+});
 
 export interface Slot {
   month: Month;
   /** The member of the sorted set in Redis. */
   name: string;
-}
-
-export interface SlotRequest {
-  slot: Slot;
-  rate: Rate;
-  charactersPerMonth: number | undefined;
-  concurrency: number;
 }
 
 export interface RedisAccountsOptions {
@@ -49,7 +61,7 @@ const endedMs = 3_600_000;
 export const ledgerReadsMax = 3;
 
 const script = toScript(readFileSync(new URL('./redis-account.lua', import.meta.url), 'utf8'));
-const endScript = toScript("return redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])");
+const endScript = toScript("for _, key in ipairs(KEYS) do redis.call('SET', key, '1', 'PX', ARGV[1]) end");
 
 export type RedisAccounts = ReturnType<typeof createRedisAccounts>;
 
@@ -58,47 +70,74 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
   const { run, monthNow } = createScriptRunner(options);
   let slotCount = 0;
 
-  /** Returns the reply, or a later one that has a count of the month. */
-  const counted = async (owner: string, reply: AccountReply): Promise<AccountReply> => {
-    let last = reply;
-    for (let reads = 0; last.spentChars === undefined; reads++) {
+  /** The state of an owner, or a later one that has a count of the month. */
+  const counted = async ({ accountId, ownerIds }: Chain, i: number, reply: AccountReply): Promise<OwnerState> => {
+    const ownerId = ownerIds[i]!;
+    let { nowUs, month } = reply;
+    let state = reply.owners[i];
+    for (let reads = 0; state?.spentChars === undefined; reads++) {
       if (reads === ledgerReadsMax) throw new Failure('storage_unavailable', {}, new Error('the ledger is too slow'));
-      const { month, nowUs } = last;
       // Redis rejects a count from a read that took too long.
-      const spent = await spentSince(owner, month.beginsMs);
-      last = await run('set_spent', owner, { month, args: [spent, nowUs] });
+      const spent = await spentSince(ownerId, month.beginsMs);
+      const last = await run('set_spent', { accountId, ownerIds: [ownerId] }, { month, args: [spent, nowUs] });
+      ({ nowUs, month } = last);
+      state = last.owners[0];
     }
-    return last;
+    return state;
+  };
+
+  const statusOfOwner = async (chain: Chain, i: number, { limits }: LimitedAccount, reply: AccountReply) => {
+    const quota = limits.charactersPerMonth;
+    const { fullAtUs } = reply.owners[i]!;
+    if (quota === undefined) return toLimitStatus(limits, fullAtUs, reply.nowUs);
+    const { spentChars } = await counted(chain, i, reply);
+    return toLimitStatus(limits, fullAtUs, reply.nowUs, {
+      characters: quota - spentChars!,
+      endsMs: reply.month.endsMs,
+    });
   };
 
   return {
     counted,
-    async statusOf({ callerId, limits }: Limited, reply: AccountReply): Promise<LimitStatus> {
-      const quota = limits.charactersPerMonth;
-      if (quota === undefined) return toLimitStatus(limits, reply.fullAtUs, reply.nowUs);
-      const { spentChars, fullAtUs, nowUs, month } = await counted(callerId, reply);
-      return toLimitStatus(limits, fullAtUs, nowUs, { characters: quota - spentChars!, endsMs: month.endsMs });
+    async statusOf(caller: Limited, reply: AccountReply): Promise<LimitStatus> {
+      const chain = toChain(caller);
+      return leastOf(await Promise.all(chainOf(caller).map((each, i) => statusOfOwner(chain, i, each, reply))));
     },
-    takeRequest(owner: string, keyId: string, rate: Rate) {
-      const intervalUs = intervalOf(rate);
-      return run('take_request', owner, { keyId, args: [intervalUs, rate.burst * intervalUs] });
+    takeRequest(caller: Limited) {
+      const { above = [] } = caller;
+      const markers = [`ended:${caller.keyId}`, ...above.flatMap(({ keyId }) => (keyId ? [`below:${keyId}`] : []))];
+      return run('take_request', toChain(caller), {
+        markers,
+        args: chainOf(caller).flatMap(({ limits }) => ratesOf(rateOf(limits))),
+      });
     },
-    read: (owner: string) => run('read', owner, { args: [] }),
-    takeSlot(owner: string, { slot, rate, charactersPerMonth, concurrency }: SlotRequest) {
-      const args = [intervalOf(rate), charactersPerMonth ?? '', slot.name, concurrency, leaseMs * 1000, replica];
-      return run('take_slot', owner, { month: slot.month, args });
+    /** Counts for a name that is no key's. */
+    takeNamed: (name: string, rate: Rate) =>
+      run('take_request', { accountId: name, ownerIds: [name] }, { args: ratesOf(rate) }),
+    read: (caller: Limited) => run('read', toChain(caller), { args: [] }),
+    takeSlot(caller: Limited, slot: Slot) {
+      const limits = chainOf(caller).flatMap(({ limits: { charactersPerMonth = '', concurrency, ...rest } }) => [
+        intervalOf(rateOf(rest)),
+        charactersPerMonth,
+        concurrency,
+      ]);
+      const args = [slot.name, leaseMs * 1000, replica, ...limits];
+      return run('take_slot', toChain(caller), { month: slot.month, args });
     },
-    /** Refunds a request, if a rate is given, and with `isLast` takes this replica out of the queue. */
-    leaveQueue: (owner: string, rate: Rate | undefined, isLast: boolean) =>
-      run('leave_queue', owner, { args: [rate ? intervalOf(rate) : 0, isLast ? replica : ''] }),
-    endSlot: (owner: string, { month, name }: Slot, spokenChars: number) =>
-      run('end_slot', owner, { month, args: [name, spokenChars] }),
+    /** With `isRefunded`, refunds a request; with `isLast`, takes this replica out of the queues. */
+    leaveQueue(caller: Limited, { isRefunded, isLast }: { isRefunded: boolean; isLast: boolean }) {
+      const intervals = chainOf(caller).map(({ limits }) => (isRefunded ? intervalOf(rateOf(limits)) : 0));
+      return run('leave_queue', toChain(caller), { args: [isLast ? replica : '', ...intervals] });
+    },
+    endSlot: (chain: Chain, { month, name }: Slot, spokenChars: number) =>
+      run('end_slot', chain, { month, args: [name, spokenChars] }),
     /** Extends the leases of slots, and takes back those that Redis has lost. */
-    renewSlots: (owner: string, slots: readonly Slot[]) =>
-      run('renew_slots', owner, { args: [leaseMs * 1000, ...namesOf(slots)] }),
+    renewSlots: (chain: Chain, slots: readonly Slot[]) =>
+      run('renew_slots', chain, { args: [leaseMs * 1000, ...namesOf(slots)] }),
     /** Frees slots whose outcome Redis missed; the count of the month is then read from the ledger again. */
-    dropSlots: (owner: string, slots: readonly Slot[]) => run('drop_slots', owner, { args: namesOf(slots) }),
-    running: async (owner: string) => (await run('running', owner, { args: [] })).fullAtUs,
+    dropSlots: (chain: Chain, slots: readonly Slot[]) => run('drop_slots', chain, { args: namesOf(slots) }),
+    running: async (ownerId: string, accountId: string) =>
+      (await run('running', { accountId, ownerIds: [ownerId] }, { args: [] })).decider + 1,
     /** Returns a slot with a name of its own, to be taken. */
     newSlot(chars: number): Slot {
       const month = monthNow();
@@ -108,10 +147,12 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
 }
 
 const namesOf = (slots: readonly Slot[]) => slots.map(({ name }) => name);
-const nameOf = (prefix: string, owner: string, part: string) => `${prefix}{${owner}}:${part}`;
+const nameOf = (prefix: string, accountId: string, part: string) => `${prefix}{${accountId}}:${part}`;
+/** The interval, and what the burst adds up to. */
+const ratesOf = (rate: Rate) => [intervalOf(rate), rate.burst * intervalOf(rate)];
 
-/** The outcome, the time, when all requests are available again, and the count of the month. */
-type ScriptReply = [AccountReply['outcome'], number, number, string?];
+/** The outcome, the time, the owner that decided, and of each owner when all requests are available, and its count. */
+type ScriptReply = [AccountReply['outcome'], number, number, ...(number | string | null)[]];
 
 function createScriptRunner({ redis, prefix, now }: RedisAccountsOptions) {
   /** The difference of the server's clock to ours, which gives the current month of the server. */
@@ -120,28 +161,47 @@ function createScriptRunner({ redis, prefix, now }: RedisAccountsOptions) {
 
   const run = async (
     operation: string,
-    owner: string,
-    { month = monthNow(), keyId, args }: { month?: Month; keyId?: string; args: readonly (string | number)[] },
+    { accountId, ownerIds }: Chain,
+    options: { month?: Month; markers?: readonly string[]; args: readonly (string | number)[] },
   ): Promise<AccountReply> => {
-    const parts = ['requests', 'places', 'waiting', `month:${month.name}`, ...(keyId ? [`ended:${keyId}`] : [])];
-    const keys = parts.map((part) => nameOf(prefix, owner, part));
+    const { month = monthNow(), markers = [], args } = options;
+    const parts = ownerIds.flatMap((ownerId) => {
+      const of = ownerId === accountId ? '' : `${ownerId}:`;
+      return [`${of}requests`, `${of}places`, `${of}waiting`, `${of}month:${month.name}`];
+    });
+    const keys = [...parts, ...markers].map((part) => nameOf(prefix, accountId, part));
     const clock = now ? Math.round(now() * 1000) : '';
-    const head = [operation, clock, month.name, month.beginsMs * 1000, month.endsMs * 1000];
+    const head = [operation, clock, month.name, month.beginsMs * 1000, month.endsMs * 1000, ownerIds.length];
     const reply = (await redis.run(script, keys, [...head, ...args])) as ScriptReply;
-    const [outcome, nowUs, fullAtUs, spent] = reply;
+    const [outcome, nowUs, decider, ...states] = reply;
     const serverMs = nowUs / 1000;
     clockOffsetMs = serverMs - Date.now();
-    return { outcome, nowUs, fullAtUs, month: monthAt(serverMs), spentChars: spent ? Number(spent) : undefined };
+    return { outcome, nowUs, month: monthAt(serverMs), decider: decider - 1, owners: toStates(states) };
   };
   return { run, monthNow };
 }
 
-/** Makes all replicas reject the key. */
+function toStates(states: readonly (number | string | null)[]): OwnerState[] {
+  return states.flatMap((fullAtUs, i) => {
+    const spent = states[i + 1];
+    return i % 2 === 0 ? [{ fullAtUs: Number(fullAtUs), spentChars: spent ? Number(spent) : undefined }] : [];
+  });
+}
+
+/** A key that has ended, alone or with all that descend from it. */
+export interface EndedKey {
+  accountId: string;
+  keyId: string;
+  haveDescendantsEnded: boolean;
+}
+
+/** Makes all replicas reject the key, or it and all that descend from it. */
 export async function markEnded(
   { redis, prefix }: Pick<RedisAccountsOptions, 'redis' | 'prefix'>,
-  ownerId: string,
-  keyId: string,
+  { accountId, keyId, haveDescendantsEnded }: EndedKey,
 ): Promise<void> {
+  const markers = [`ended:${keyId}`, ...(haveDescendantsEnded ? [`below:${keyId}`] : [])];
+  const keys = markers.map((marker) => nameOf(prefix, accountId, marker));
   // Without Redis, the replicas read it from the database within half a second.
-  await redis.run(endScript, [nameOf(prefix, ownerId, `ended:${keyId}`)], [endedMs]).catch(() => {});
+  await redis.run(endScript, keys, [endedMs]).catch(() => {});
 }

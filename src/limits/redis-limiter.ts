@@ -6,15 +6,15 @@ import { type Redis, RedisAway } from '../redis/redis.ts';
 import type { FallbackLimiter } from './fallback-limiter.ts';
 import { type Rate, takeOne } from './gcra.ts';
 import { rateOf } from './limit-status.ts';
-import type { Limiter, LimiterOptions } from './limiter.ts';
+import { chainOf, type Limiter, type LimiterOptions, reportStatus } from './limiter.ts';
 import { tooManyRequests } from './rate-limit-failures.ts';
-import { createRedisAccounts, markEnded } from './redis-account.ts';
+import { createRedisAccounts, type EndedKey, markEnded, toChain } from './redis-account.ts';
 import { createRedisSyntheses } from './redis-syntheses.ts';
 import { openSlotLeases } from './slot-leases.ts';
 
 export interface RedisLimiter extends Limiter {
   /** Makes all replicas reject the key, if Redis is available. */
-  markEnded(ownerId: string, keyId: string): Promise<void>;
+  markEnded(ended: EndedKey): Promise<void>;
   /** Charges a failed attempt of an address. Returns when all attempts are available again, in microseconds from now. */
   takeAttempt(address: string, rate: Rate): Promise<number>;
   readonly state: LimiterState;
@@ -57,19 +57,20 @@ export function openRedisLimiter({ redis, prefix, fallback, spentSince, now }: R
     takeRequest: (caller, report) =>
       orFallback(
         async () => {
-          const rate = rateOf(caller.limits);
-          const reply = await accounts.takeRequest(caller.callerId, caller.keyId, rate);
-          if (reply.outcome === 'ended') throw new Failure('invalid_api_key');
-          report(await accounts.statusOf(caller, reply));
-          if (reply.outcome === 'taken') return;
-          throw tooManyRequests(caller.limits, takeOne(reply.fullAtUs, reply.nowUs, rate).waitUs);
+          const reply = await accounts.takeRequest(caller);
+          const { outcome, decider, owners, nowUs } = reply;
+          if (outcome === 'ended') throw new Failure('invalid_api_key');
+          const { limits } = chainOf(caller)[decider]!;
+          const { waitUs } = takeOne(owners[decider]!.fullAtUs, nowUs, rateOf(limits));
+          const refusal = outcome === 'taken' ? undefined : tooManyRequests(limits, waitUs, decider === 0);
+          await reportStatus(() => accounts.statusOf(caller, reply), report, refusal);
         },
         (alone) => alone.takeRequest(caller, report),
       ),
 
     reportStatus: (caller, report) =>
       orFallback(
-        async () => report(await accounts.statusOf(caller, await accounts.read(caller.callerId))),
+        async () => report(await accounts.statusOf(caller, await accounts.read(caller))),
         (alone) => alone.reportStatus(caller, report),
       ),
 
@@ -78,20 +79,20 @@ export function openRedisLimiter({ redis, prefix, fallback, spentSince, now }: R
         () => syntheses.take(caller, chars, options),
         async (alone) => {
           const synthesis = await alone.takeSynthesis(caller, chars, options);
-          return syntheses.hold(caller.callerId, accounts.newSlot(chars), synthesis);
+          return syntheses.hold(toChain(caller), accounts.newSlot(chars), synthesis);
         },
       ),
 
-    running: (owner) =>
+    running: (owner, accountId = owner) =>
       orFallback(
-        () => accounts.running(owner),
+        () => accounts.running(owner, accountId),
         (alone) => alone.running(owner),
       ),
 
-    markEnded: (ownerId, keyId) => markEnded({ redis, prefix }, ownerId, keyId),
+    markEnded: (ended) => markEnded({ redis, prefix }, ended),
     async takeAttempt(address, rate) {
-      const { fullAtUs, nowUs } = await accounts.takeRequest(`address ${address}`, '', rate);
-      return fullAtUs - nowUs;
+      const { owners, nowUs } = await accounts.takeNamed(`address ${address}`, rate);
+      return owners[0]!.fullAtUs - nowUs;
     },
     get state() {
       return { isAway: redis.isAway, outages: redis.outages, decidedAlone };

@@ -2,9 +2,10 @@
 // they end. Slots that ended while Redis was away are dropped when it is back. What those syntheses spoke is only in the
 // usage ledger, so the owner's count of the month is then read from there again.
 import type { Redis } from '../redis/redis.ts';
-import type { RedisAccounts, Slot } from './redis-account.ts';
+import type { Chain, RedisAccounts, Slot } from './redis-account.ts';
 
 interface OwnerSlots {
+  chain: Chain;
   held: Set<Slot>;
   /** Freed here, but not yet in Redis. */
   dropped: Set<Slot>;
@@ -22,27 +23,30 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
   const owners = new Map<string, OwnerSlots>();
   const pending = new Set<Promise<unknown>>();
 
-  const slotsOf = (owner: string): OwnerSlots => {
-    const known = owners.get(owner);
+  /** By the first owner of the chain: its ancestors never change. */
+  const nameOf = ({ ownerIds }: Chain) => ownerIds[0]!;
+  const slotsOf = (chain: Chain): OwnerSlots => {
+    const known = owners.get(nameOf(chain));
     if (known) return known;
-    const slots = { held: new Set<Slot>(), dropped: new Set<Slot>() };
-    owners.set(owner, slots);
+    const slots = { chain, held: new Set<Slot>(), dropped: new Set<Slot>() };
+    owners.set(nameOf(chain), slots);
     return slots;
   };
-  const removeIdle = (owner: string) => {
+  const removeIdle = (chain: Chain) => {
+    const owner = nameOf(chain);
     const slots = owners.get(owner);
     if (slots && slots.held.size === 0 && slots.dropped.size === 0) owners.delete(owner);
   };
 
   const synchronizeAll = async () => {
-    const all = [...owners];
+    const all = [...owners.values()];
     for (let from = 0; from < all.length && !redis.isAway; from += ownersAtOnce) {
       const batch = all.slice(from, from + ownersAtOnce);
       // What fails now is repeated by the next run.
       await Promise.allSettled(
-        batch.map(async ([owner, slots]) => {
-          await synchronize(accounts, owner, slots);
-          removeIdle(owner);
+        batch.map(async (slots) => {
+          await synchronize(accounts, slots);
+          removeIdle(slots.chain);
         }),
       );
     }
@@ -56,8 +60,8 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
   redis.onBack(() => track(synchronizeAll()));
 
   /** Frees a slot of which it is unknown whether Redis holds it. */
-  const drop = (owner: string, slot: Slot) => {
-    const { held, dropped } = slotsOf(owner);
+  const drop = (chain: Chain, slot: Slot) => {
+    const { held, dropped } = slotsOf(chain);
     held.delete(slot);
     // One slot is enough to have the count of the month read again; the leases of the others expire.
     if (dropped.size < slotsAtOnce) dropped.add(slot);
@@ -65,16 +69,16 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
 
   return {
     /** Renews the lease of the slot from now on. */
-    hold: (owner: string, slot: Slot) => void slotsOf(owner).held.add(slot),
+    hold: (chain: Chain, slot: Slot) => void slotsOf(chain).held.add(slot),
     drop,
     /** Settles when Redis has freed the slot, or is away. */
-    async end(owner: string, slot: Slot, spokenChars: number): Promise<void> {
-      if (redis.isAway) return drop(owner, slot);
-      slotsOf(owner).held.delete(slot);
-      removeIdle(owner);
-      const ended = accounts.endSlot(owner, slot, spokenChars).then(
+    async end(chain: Chain, slot: Slot, spokenChars: number): Promise<void> {
+      if (redis.isAway) return drop(chain, slot);
+      slotsOf(chain).held.delete(slot);
+      removeIdle(chain);
+      const ended = accounts.endSlot(chain, slot, spokenChars).then(
         () => {},
-        () => drop(owner, slot),
+        () => drop(chain, slot),
       );
       track(ended);
       await ended;
@@ -87,14 +91,14 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
   };
 }
 
-async function synchronize(accounts: RedisAccounts, owner: string, { held, dropped }: OwnerSlots): Promise<void> {
+async function synchronize(accounts: RedisAccounts, { chain, held, dropped }: OwnerSlots): Promise<void> {
   const droppedNow = [...dropped];
-  if (droppedNow.length > 0) await accounts.dropSlots(owner, droppedNow);
+  if (droppedNow.length > 0) await accounts.dropSlots(chain, droppedNow);
   for (const slot of droppedNow) dropped.delete(slot);
   const heldNow = [...held];
   for (let from = 0; from < heldNow.length; from += slotsAtOnce) {
     // A slot that has ended since must not be taken again.
     const slots = heldNow.slice(from, from + slotsAtOnce).filter((slot) => held.has(slot));
-    if (slots.length > 0) await accounts.renewSlots(owner, slots);
+    if (slots.length > 0) await accounts.renewSlots(chain, slots);
   }
 }

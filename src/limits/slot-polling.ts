@@ -1,9 +1,10 @@
 // Queue for concurrency slots that other replicas can release too. Per owner, only the head of the queue polls for a slot:
-// every 20 ms, and at once when one is given back here or the request before it was answered.
+// every 20 ms, and at once when one of its account is given back here or the request before it was answered.
 import { SlotQueue, SlotTimeout } from '../concurrency/slot-queue.ts';
 import { slotWaitMs } from './limiter.ts';
 
 interface Polling {
+  accountId: string;
   turns: SlotQueue;
   isWoken: boolean;
   endPause(): void;
@@ -13,20 +14,21 @@ const pollEveryMs = 20;
 
 export function createSlotPolling<Answer>() {
   const pollings = new Map<string, Polling>();
-  const pollingOf = (owner: string): Polling => {
+  const pollingOf = (owner: string, accountId: string): Polling => {
     const known = pollings.get(owner);
     if (known) return known;
-    const polling: Polling = { turns: new SlotQueue({ slotsMax: 1 }), isWoken: false, endPause() {} };
+    const polling: Polling = { accountId, turns: new SlotQueue({ slotsMax: 1 }), isWoken: false, endPause() {} };
     pollings.set(owner, polling);
     return polling;
   };
 
   return {
     isEmpty: (owner: string) => !pollings.has(owner),
+    isEmptyOf: (accountId: string) => !pollings.values().some((polling) => polling.accountId === accountId),
     /** The first answer of `poll` that is not undefined; undefined after `slotWaitMs`. Rejects when the signal aborts. */
-    async wait(owner: string, signal: AbortSignal, poll: Poll<Answer>): Promise<Answer | undefined> {
+    async wait(owner: string, accountId: string, signal: AbortSignal, poll: Poll<Answer>): Promise<Answer | undefined> {
       const endsMs = performance.now() + slotWaitMs;
-      const polling = pollingOf(owner);
+      const polling = pollingOf(owner, accountId);
       const { turns } = polling;
       try {
         const release = await turns.take({ signal, waitMsMax: slotWaitMs });
@@ -38,12 +40,13 @@ export function createSlotPolling<Answer>() {
         if (turns.held + turns.waiting === 0) pollings.delete(owner);
       }
     },
-    /** A slot was given back here. */
-    wake(owner: string): void {
-      const polling = pollings.get(owner);
-      if (!polling) return;
-      polling.isWoken = true;
-      polling.endPause();
+    /** A slot of the account was given back here. */
+    wake(accountId: string): void {
+      for (const polling of pollings.values()) {
+        if (polling.accountId !== accountId) continue;
+        polling.isWoken = true;
+        polling.endPause();
+      }
     },
   };
 }

@@ -12,7 +12,7 @@ import {
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { ApiKey } from '../keys/api-key-record.ts';
 import type { KeyFields } from '../keys/key-fields.ts';
-import type { MadeKey } from '../keys/key-management.ts';
+import type { MadeKey, RevokedKey } from '../keys/key-management.ts';
 import { defaultScopes } from '../keys/scopes.ts';
 import type { KeyOperations } from '../operations/keys.ts';
 import { parsePage } from '../operations/page.ts';
@@ -42,13 +42,13 @@ export function createApiKeyService(keys: KeyOperations): ServiceImpl<typeof Api
       return toMade(await keys.rotateApiKey(callOf(context), required(keyId), graceSeconds));
     },
     async revokeApiKey({ keyId }, context) {
-      return { apiKey: toMessage(await keys.revokeApiKey(callOf(context), required(keyId))) };
+      return toRevoked(await keys.revokeApiKey(callOf(context), required(keyId)));
     },
     async getOwnApiKey(_message, context) {
       return { apiKey: toMessage(await keys.getOwnApiKey(callOf(context))) };
     },
     async revokeOwnApiKey(_message, context) {
-      return { apiKey: toMessage(await keys.revokeOwnApiKey(callOf(context))) };
+      return toRevoked(await keys.revokeOwnApiKey(callOf(context)));
     },
   };
 }
@@ -98,6 +98,8 @@ function toKeyChange({ spec, updateMask }: UpdateApiKeyRequest): KeyFields {
 }
 
 const toMade = ({ key, apiKey }: MadeKey) => ({ key, apiKey: toMessage(apiKey) });
+
+const toRevoked = ({ apiKey, descendantsRevoked }: RevokedKey) => ({ apiKey: toMessage(apiKey), descendantsRevoked });
 
 const toTime = (ms: number | undefined) => (ms === undefined ? undefined : timestampFromMs(ms));
 

@@ -43,15 +43,15 @@ export function createSpeech({ voices, slots, guards: guardOf = createEngineGuar
 
   const plan = (request: SpeechRequest, caller: Caller) => planSpeech(voices, request, caller);
 
-  async function* speak(planned: PlannedSpeech, { callerId }: Caller, signal: AbortSignal) {
-    const giveBack = await slots.take(callerId, signal);
+  async function* speak(planned: PlannedSpeech, { callerId, accountId = callerId }: Caller, signal: AbortSignal) {
+    const giveBack = await slots.take(accountId, signal);
     const leaving = new AbortController();
     let ended = false;
     signal.addEventListener('abort', giveBack, { once: true });
     try {
       const { kept } = planned.voice;
       const signals = [signal, leaving.signal, ...(kept ? [kept.ended] : [])];
-      yield* speakPlans(planned, callerId, AbortSignal.any(signals));
+      yield* speakPlans(planned, accountId, AbortSignal.any(signals));
       ended = true;
     } finally {
       if (!ended) leaving.abort(new Error('the reader has left'));
@@ -61,12 +61,12 @@ export function createSpeech({ voices, slots, guards: guardOf = createEngineGuar
   }
 
   /** With the best engine that can; with the next one where that fails before any sound. */
-  async function* speakPlans({ bindings, planFor }: PlannedSpeech, callerId: string, signal: AbortSignal) {
+  async function* speakPlans({ bindings, planFor }: PlannedSpeech, accountId: string, signal: AbortSignal) {
     const inTurn = bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)));
     for (const [i, binding] of inTurn.entries()) {
       let isHeard = false;
       try {
-        for await (const event of speakPlan(planFor(binding), { guard: guardOf(binding.engine), callerId, signal })) {
+        for await (const event of speakPlan(planFor(binding), { guard: guardOf(binding.engine), accountId, signal })) {
           isHeard = true;
           yield event;
         }
@@ -90,10 +90,10 @@ export function createSpeech({ voices, slots, guards: guardOf = createEngineGuar
 
 const isOfEngine = (error: unknown): boolean => error instanceof Failure && error.reason.startsWith('engine_');
 
-/** By which engine, for which caller, until when. */
+/** By which engine, for whose account, until when. */
 interface Speaking {
   guard: EngineGuard;
-  callerId: string;
+  accountId: string;
   signal: AbortSignal;
 }
 
@@ -160,7 +160,7 @@ function speakCut(
   { binding, engineRate, request }: SpeechPlan,
   { cut, breakBefore }: PlannedCut,
   clone: Uint8Array | undefined,
-  { guard, callerId, signal }: Speaking,
+  { guard, accountId, signal }: Speaking,
 ): AsyncIterable<SpokenPcm> {
   if (!cut) return silent();
   const { languageCode, timestamps } = request;
@@ -168,7 +168,7 @@ function speakCut(
   const timings = timestamps && engine.capabilities.timings;
   const urgent = breakBefore === undefined;
   const segment = { voice, text: cut.text, languageCode, speakingRate: engineRate, timings, urgent };
-  return guard.speak(clone ? { ...segment, clone } : segment, callerId, signal);
+  return guard.speak(clone ? { ...segment, clone } : segment, accountId, signal);
 }
 
 async function* silent(): AsyncGenerator<SpokenPcm> {}

@@ -45,6 +45,8 @@ export interface KeyRange {
   ownKeyId?: string | undefined;
 }
 
+export const allKeys: KeyRange = { path: '' };
+
 /** The columns that may change. */
 export type ApiKeyChange = Partial<
   Pick<
@@ -66,6 +68,20 @@ export interface ApiKeyDecision {
   change: ApiKeyChange;
   added?: ApiKeyRow;
   audit: AuditRow;
+  /** Revokes all keys that descend from the key, with a record of each. */
+  ending?: { atMs: number; toAudit(keyId: string): AuditRow };
+}
+
+export interface ApiKeyChanged {
+  row: ApiKeyRow;
+  /** How many of its descendants were revoked with it. */
+  descendantsRevoked: number;
+}
+
+/** How many keys may descend from one at `nowMs`, without those that are revoked, expired or replaced. */
+export interface DescendantLimit {
+  descendantsMax: number;
+  nowMs: number;
 }
 
 type Decide = (row: ApiKeyRow) => ApiKeyDecision;
@@ -101,6 +117,28 @@ async function insertAudited(rows: Rows, row: ApiKeyRow, audit: AuditRow): Promi
   return isAdded;
 }
 
+/** The paths of all that descend from the key begin with this. */
+const pathBelow = ({ path, ownerId }: Pick<ApiKeyRow, 'path' | 'ownerId'>) => `${path}${ownerId}/`;
+
+/** Whether the first ancestor, which has the most descendants, has as many as it may. */
+async function isFull(rows: Rows, { path }: ApiKeyRow, { descendantsMax, nowMs }: DescendantLimit): Promise<boolean> {
+  if (path === '') return false;
+  const first = path.slice(0, path.indexOf('/') + 1);
+  const sql = `select count(*) as living from api_keys where path >= $1 and path < $2 and revoked_at_ms is null
+    and replaced_by is null and (expires_at_ms is null or expires_at_ms > $3)`;
+  const [count] = await rows.query<{ living: number }>(sql, first, afterPath(first), nowMs);
+  return Number(count!.living) >= descendantsMax;
+}
+
+async function revokeBelow(rows: Rows, row: ApiKeyRow, { atMs, toAudit }: NonNullable<ApiKeyDecision['ending']>) {
+  const path = pathBelow(row);
+  const sql = `update api_keys set revoked_at_ms = $1 where path >= $2 and path < $3 and revoked_at_ms is null
+    returning key_id as "keyId"`;
+  const ended = await rows.query<{ keyId: string }>(sql, atMs, path, afterPath(path));
+  for (const { keyId } of ended) await addAudit(rows, toAudit(keyId));
+  return ended.length;
+}
+
 const anyRow = 'select key_id from api_keys limit 1';
 /** Sorts after every key id, for the first digit of a ULID is at most 7. */
 const afterAllKeyIds = 'key_Z';
@@ -125,10 +163,10 @@ async function applyChange(
   keyId: string,
   range: KeyRange,
   decide: Decide,
-): Promise<ApiKeyRow | undefined> {
+): Promise<ApiKeyChanged | undefined> {
   const row = await findById(rows, keyId, range);
   if (!row) return undefined;
-  const { change, added, audit } = decide(row);
+  const { change, added, audit, ending } = decide(row);
   const properties = Object.keys(change) as (keyof ApiKeyChange)[];
   if (properties.length > 0) {
     const { names, valuesOf } = createColumns<ApiKeyChange & ApiKeyRow>('api_keys', properties);
@@ -138,8 +176,38 @@ async function applyChange(
   }
   if (added && !(await insert(rows, added))) throw new Error('two keys were given one id part');
   await addAudit(rows, audit);
+  const descendantsRevoked = ending ? await revokeBelow(rows, row, ending) : 0;
   await rows.notify('keys');
-  return { ...row, ...change };
+  return { row: { ...row, ...change }, descendantsRevoked };
+}
+
+/** A key that takes the place of every other that was made as it is: by the same actor, with the same record. */
+export interface Superseding {
+  row: ApiKeyRow;
+  audit: AuditRow;
+  toEndAudit(keyId: string): AuditRow;
+}
+
+async function supersede(rows: Transaction, { row, audit, toEndAudit }: Superseding): Promise<ApiKeyRow[]> {
+  const [present] = await rows.query<ApiKeyRow>(`${columns.select} where id_part = $1`, row.idPart);
+  if (present && present.revokedAtMs !== null) return [];
+  const madeAlike = 'select key_id from audit where action = $2 and actor = $3 and detail = $4';
+  const former = await rows.query<ApiKeyRow>(
+    `${columns.select} where revoked_at_ms is null and id_part <> $1 and key_id in (${madeAlike}) order by key_id desc`,
+    row.idPart,
+    audit.action,
+    audit.actor,
+    audit.detail,
+  );
+  const predecessor = former.find(({ replacedBy }) => replacedBy === null);
+  if (!present) await insertAudited(rows, { ...row, ownerId: predecessor?.ownerId ?? row.ownerId }, audit);
+  const sql = 'update api_keys set revoked_at_ms = $2, replaced_by = coalesce(replaced_by, $3) where key_id = $1';
+  for (const { keyId } of former) {
+    await rows.query(sql, keyId, audit.atMs, (present ?? row).keyId);
+    await addAudit(rows, toEndAudit(keyId));
+  }
+  if (former.length > 0) await rows.notify('keys');
+  return former;
 }
 
 export type ApiKeyRows = ReturnType<typeof createApiKeyRows>;
@@ -147,25 +215,39 @@ export type ApiKeyRows = ReturnType<typeof createApiKeyRows>;
 export function createApiKeyRows(store: RowStore) {
   const durable = true;
   return {
-    /** Adds the row; returns false if its id part is taken. */
-    add: (row: ApiKeyRow, audit: AuditRow): Promise<boolean> =>
-      store.transaction((rows) => insertAudited(rows, row, audit), { durable }),
+    /** Adds the row, unless its id part is taken or one of its ancestors has as many descendants as it may. */
+    add: (row: ApiKeyRow, audit: AuditRow, limit: DescendantLimit): Promise<'added' | 'taken' | 'full'> =>
+      store.transaction(
+        async (rows) => {
+          if (await isFull(rows, row, limit)) return 'full';
+          return (await insertAudited(rows, row, audit)) ? 'added' : 'taken';
+        },
+        { durable },
+      ),
     /** Adds the row if the table is empty; returns whether it did. */
     addFirst: (row: ApiKeyRow, audit: AuditRow): Promise<boolean> =>
       store.transaction(async (rows) => (await rows.query(anyRow)).length === 0 && insertAudited(rows, row, audit), {
         durable,
       }),
+    /**
+     * Adds the row if its id part is free, and revokes the keys whose place it takes, unless it is revoked itself. Returns
+     * those. The keys that descend from them descend from it.
+     */
+    supersede: (superseding: Superseding): Promise<ApiKeyRow[]> =>
+      store.transaction((rows) => supersede(rows, superseding), { durable }),
     isEmpty: async (): Promise<boolean> => (await store.query(anyRow)).length === 0,
     async find(idPart: string): Promise<ApiKeyRow | undefined> {
       const [row] = await store.query<ApiKeyRow>(`${columns.select} where id_part = $1`, idPart);
       return row;
     },
     findById: (keyId: string, range: KeyRange): Promise<ApiKeyRow | undefined> => findById(store, keyId, range),
-    /** Whether the key exists and is neither revoked nor expired. */
-    async isInForce(keyId: string, nowMs: number): Promise<boolean> {
-      const sql = `select key_id from api_keys
-        where key_id = $1 and revoked_at_ms is null and (expires_at_ms is null or expires_at_ms > $2)`;
-      return (await store.query(sql, keyId, nowMs)).length > 0;
+    /** The newest rotation of the owner's key; where a key of another owner replaced it, that one. */
+    async findNewest(ownerId: string): Promise<ApiKeyRow | undefined> {
+      const ofOwner = `${columns.select} where owner_id = $1
+        order by case when replaced_by is null then 0 else 1 end, key_id desc limit 1`;
+      let [row] = await store.query<ApiKeyRow>(ofOwner, ownerId);
+      while (row?.replacedBy) row = await findById(store, row.replacedBy, allKeys);
+      return row;
     },
     /** Newest first; `beforeKeyId` is the last key of the page before. */
     list(range: KeyRange, limit: number, beforeKeyId = afterAllKeyIds): Promise<ApiKeyRow[]> {
@@ -179,7 +261,7 @@ export function createApiKeyRows(store: RowStore) {
      * Applies the change that `decide` returns for the current row, and adds a second row if `decide` returns one. Returns
      * the changed row; undefined if it is not in the range.
      */
-    change: (keyId: string, range: KeyRange, decide: Decide): Promise<ApiKeyRow | undefined> =>
+    change: (keyId: string, range: KeyRange, decide: Decide): Promise<ApiKeyChanged | undefined> =>
       store.transaction((rows) => applyChange(rows, keyId, range, decide), { durable }),
     noteUses: (uses: readonly ApiKeyUse[]): Promise<void> =>
       store.transaction(

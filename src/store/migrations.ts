@@ -160,6 +160,10 @@ const migrations: readonly Migration[] = [
     name: 'versions beside each other',
     statements: ['alter table migrations add column steps_known_min bigint'],
   },
+  {
+    name: 'living keys by descent',
+    statements: ['create index api_keys_living on api_keys (path) where revoked_at_ms is null and replaced_by is null'],
+  },
 ];
 
 export const schemaSteps = migrations.length;

@@ -62,11 +62,14 @@ export function createUsageRows(store: RowStore) {
         { blind: true },
       );
     },
-    /** Of all keys of the owner, replaced ones included. */
+    /** Of all keys of the owner, replaced ones included, and of all that descend from them. */
     async charactersSince(ownerId: string, day: string): Promise<number> {
-      const sql = `select coalesce(sum(u.characters), 0) as characters from usage u
-        join api_keys k on k.key_id = u.key_id where k.owner_id = $1 and u.day >= $2`;
-      const [row] = await store.query<{ characters: number }>(sql, ownerId, day);
+      const [owner] = await store.query<{ path: string }>('select path from api_keys where key_id = $1', ownerId);
+      const path = `${owner?.path ?? ''}${ownerId}/`;
+      const sql = `select coalesce(sum(u.characters), 0) as characters from usage u where u.day >= $2 and u.key_id in
+        (select key_id from api_keys where owner_id = $1
+          union select key_id from api_keys where path >= $3 and path < $4)`;
+      const [row] = await store.query<{ characters: number }>(sql, ownerId, day, path, `${path}~`);
       return Number(row!.characters);
     },
     /** Days in ascending order; keys and voices by characters, most first. */

@@ -62,8 +62,8 @@ export function createVoiceMaking({ changes, engines, makeClones, vault }: Voice
     async clone(fields: CloneFields, actor: Actor, signal: AbortSignal): Promise<string> {
       checkMayMake(actor);
       const faults = fields.voiceId !== undefined && changes.isTaken(fields.voiceId) ? [takenFault] : [];
-      const release = await slots.take(actor.name, signal);
-      const made = await makeClones(fields, { callerId: actor.name, faults, signal }).finally(release);
+      const release = await slots.take(actor.accountId, signal);
+      const made = await makeClones(fields, { callerId: actor.accountId, faults, signal }).finally(release);
       const voiceId = changes.chooseId(fields.voiceId);
       const atMs = Date.now();
       const { name, description, labels } = fields;

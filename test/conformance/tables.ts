@@ -28,10 +28,10 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
     test('a row is found by its id part, as it was added; no second gets the id part', async () => {
       const rows = createApiKeyRows(store);
       const row = apiKeyRow({ name: 'läptop', expiresAtMs: 2 ** 42 });
-      expect(await rows.add(row, auditRow(row))).toBe(true);
+      expect(await rows.add(row, auditRow(row), unlimited)).toBe('added');
       const found = await rows.find(row.idPart);
       expect({ ...found, hash: [...found!.hash] }).toEqual({ ...row, hash: [...row.hash] });
-      expect(await rows.add(apiKeyRow({ idPart: row.idPart }), auditRow(row))).toBe(false);
+      expect(await rows.add(apiKeyRow({ idPart: row.idPart }), auditRow(row), unlimited)).toBe('taken');
       expect((await rows.find(row.idPart))!.keyId).toBe(row.keyId);
       expect(await rows.find('0000000000')).toBeUndefined();
     });
@@ -55,9 +55,9 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
           change: { name: `${name}+` },
           audit: next(audit),
         }));
-      expect((await change('key_A/'))!.name).toBe('before+');
-      expect((await change(''))!.name).toBe('before++');
-      expect((await change('key_B/', row.keyId))!.name).toBe('before+++');
+      expect((await change('key_A/'))!.row.name).toBe('before+');
+      expect((await change(''))!.row.name).toBe('before++');
+      expect((await change('key_B/', row.keyId))!.row.name).toBe('before+++');
       for (const path of ['key_B/', 'key_A/key_B/']) expect(await change(path)).toBeUndefined();
       expect(await rows.change('key_unknown', all, () => ({ change: {}, audit }))).toBeUndefined();
       expect((await rows.find(row.idPart))!.name).toBe('before+++');
@@ -84,24 +84,59 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
       expect(await listAudit(store, row.keyId)).toHaveLength(1);
     });
 
-    test('a key is in force until it is revoked or expires', async () => {
+    test('descendants that live are limited, over all generations; ended, expired and replaced ones do not count', async () => {
       const rows = createApiKeyRows(store);
-      const [lasting, expiring, revoked] = [
-        await add(rows),
-        await add(rows, { expiresAtMs: 2 ** 42 }),
-        await add(rows, { revokedAtMs: 1 }),
-      ];
-      expect(await rows.isInForce(lasting.keyId, 2 ** 43)).toBe(true);
-      const around = [2 ** 42 - 1, 2 ** 42].map((nowMs) => rows.isInForce(expiring.keyId, nowMs));
-      expect(await Promise.all(around)).toEqual([true, false]);
-      expect(await rows.isInForce(revoked.keyId, 2 ** 43)).toBe(false);
-      expect(await rows.isInForce('key_unknown', 2 ** 43)).toBe(false);
+      const limit = { descendantsMax: 3, nowMs: 1_000 };
+      const addBelow = (given: Partial<ApiKeyRow>) => {
+        const row = apiKeyRow(given);
+        return rows.add(row, auditRow(row), limit);
+      };
+      await add(rows, { path: 'key_FULL/', revokedAtMs: 1 });
+      await add(rows, { path: 'key_FULL/', expiresAtMs: 1_000 });
+      await add(rows, { path: 'key_FULL/key_X/', replacedBy: 'key_Y' });
+      await add(rows, { path: 'key_FULLER/' });
+      expect(await addBelow({ path: 'key_FULL/' })).toBe('added');
+      expect(await addBelow({ path: 'key_FULL/key_X/' })).toBe('added');
+      expect(await addBelow({ path: 'key_FULL/key_X/key_Y/' })).toBe('added');
+      expect(await addBelow({ path: 'key_FULL/' })).toBe('full');
+      expect(await addBelow({ path: 'key_FULL/key_Z/' })).toBe('full');
+      expect(await addBelow({ path: 'key_FULLER/' })).toBe('added');
+      expect(await addBelow({})).toBe('added');
+    });
+
+    test('with a key all that descend from it are revoked, each with a record; their rows stay', async () => {
+      const rows = createApiKeyRows(store);
+      const key = await add(rows);
+      const [child, beside] = [await add(rows, { path: `${key.keyId}/` }), await add(rows)];
+      const grandchild = await add(rows, { path: `${key.keyId}/${child.keyId}/` });
+      const past = await add(rows, { path: `${key.keyId}/`, revokedAtMs: 5 });
+      const toAudit = (keyId: string) => ({ ...next(auditRow({ ...key, keyId })), action: 'revoke' as const });
+      const ending = { atMs: 9, toAudit };
+      const decide = () => ({ change: { revokedAtMs: 9 }, audit: toAudit(key.keyId), ending });
+      expect(await rows.change(key.keyId, all, decide)).toMatchObject({ descendantsRevoked: 2 });
+      const times = [key, child, grandchild, past, beside].map(
+        async ({ idPart }) => (await rows.find(idPart))!.revokedAtMs,
+      );
+      expect(await Promise.all(times)).toEqual([9, 9, 9, 5, null]);
+      expect((await listAudit(store, grandchild.keyId)).map(({ action }) => action)).toEqual(['create', 'revoke']);
+      expect(await rows.change(key.keyId, all, decide)).toMatchObject({ descendantsRevoked: 0 });
+    });
+
+    test('the newest rotation stands for an owner, across owners too', async () => {
+      const rows = createApiKeyRows(store);
+      const newest = await add(rows);
+      const other = await add(rows, { replacedBy: newest.keyId });
+      const [old, successor] = [await add(rows, { replacedBy: 'key_next' }), await add(rows)];
+      await store.query('update api_keys set owner_id = $1 where key_id = $2', old.keyId, successor.keyId);
+      expect((await rows.findNewest(old.ownerId))!.keyId).toBe(successor.keyId);
+      expect((await rows.findNewest(other.ownerId))!.keyId).toBe(newest.keyId);
+      expect(await rows.findNewest('key_unknown')).toBeUndefined();
     });
 
     test('the time of last use only ever moves on', async () => {
       const rows = createApiKeyRows(store);
       const row = apiKeyRow();
-      await rows.add(row, auditRow(row));
+      await rows.add(row, auditRow(row), unlimited);
       const { keyId } = row;
       await rows.noteUses([{ keyId, usedAtMs: 5_000 }]);
       await rows.noteUses([
@@ -177,10 +212,11 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
 }
 
 const all = { path: '' };
+const unlimited = { descendantsMax: 1_000_000, nowMs: 0 };
 
 async function add(rows: ApiKeyRows, given: Partial<ApiKeyRow> = {}): Promise<ApiKeyRow> {
   const row = apiKeyRow(given);
-  await rows.add(row, auditRow(row));
+  await rows.add(row, auditRow(row), unlimited);
   return row;
 }
 

@@ -166,7 +166,10 @@ describe('a key never exceeds the one that made it', () => {
     const cut = { ...children, scopes: ['keys:write', 'voices:read'], limits: { characters_per_month: 9 } };
     expect((await send(`/${made.id}`, cut, { method: 'PATCH' })).status).toBe(200);
     const rotate = (id: string, key = made.key) => send(`/${id}/rotate`, { grace_seconds: 0 }, { key });
-    expect((await rotate(more.id)).json).toMatchObject({ error: 'insufficient_scope' });
+    expect((await rotate(more.id)).json).toMatchObject({
+      error: 'invalid_request',
+      details: [{ field: 'limits.characters_per_month' }, { field: 'scopes', reason: 'scope' }],
+    });
     const { json } = await rotate(anyVoice.id);
     const fields = [{ field: 'voice_ids' }, { field: 'limits.characters_per_month' }];
     expect(json).toMatchObject({ error: 'invalid_request', details: fields });

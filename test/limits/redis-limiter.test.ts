@@ -93,7 +93,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
     const shared = { url, prefix: newPrefix() };
     const [one, other] = [await open(shared), await open(shared)];
     await other.request({}, 'revoked');
-    await one.limiter.markEnded('owner', 'revoked');
+    await one.limiter.markEnded({ accountId: 'owner', keyId: 'revoked', haveDescendantsEnded: true });
     await expect(other.request({}, 'revoked')).rejects.toMatchObject({ reason: 'invalid_api_key' });
     await other.request({}, 'kept');
   });
@@ -108,7 +108,7 @@ describe.skipIf(!hasRedis)('with a server', () => {
     const shared = { url, prefix: newPrefix() };
     const [one, other] = [await open(shared), await open(shared)];
     const rows = createApiKeyRows(store);
-    const onChange = ({ ownerId, keyId }: ChangedKey) => one.limiter.markEnded(ownerId, keyId);
+    const onChange = (changed: ChangedKey) => one.limiter.markEnded(changed);
     const management = createKeyManagement({ rows, onChange });
     const addresses = createFailedAttempts({ perMinute: 5 });
     const admit = createAdmit({
@@ -166,7 +166,7 @@ describe.skipIf(!hasOwnRedis)('with a server that may be ill-treated', () => {
     expect(await refusalOf(speak(5, limits))).toMatchObject({ facts: { limitReason: 'concurrency' } });
     expect(await refusalOf(speak(6, limits))).toMatchObject({ facts: { limitReason: 'characters' } });
     held.end(5);
-    await limiter.markEnded('owner', 'key');
+    await limiter.markEnded({ accountId: 'owner', keyId: 'key', haveDescendantsEnded: true });
     await expect(request(limits)).rejects.toMatchObject({ reason: 'invalid_api_key' });
     expect(await limitStatus(limits)).toMatchObject({ characters: { remaining: 5 } });
     expect(limiter.state).toEqual({ isAway: false, outages: 0, decidedAlone: 0 });

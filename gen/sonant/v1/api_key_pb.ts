@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/api_key.proto.
  */
 export const file_sonant_v1_api_key: GenFile = /*@__PURE__*/
-  fileDesc("Chdzb25hbnQvdjEvYXBpX2tleS5wcm90bxIJc29uYW50LnYxIqoDCgZBcGlLZXkSDgoGa2V5X2lkGAEgASgJEgwKBGhpbnQYAiABKAkSDAoEbmFtZRgDIAEoCRIOCgZzY29wZXMYBCADKAkSJwoGc3RhdHVzGAUgASgOMhcuc29uYW50LnYxLkFwaUtleVN0YXR1cxIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3Jldm9rZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgl2b2ljZV9pZHMYCiADKAkSEwoLYWxsb3dlZF9pcHMYCyADKAkSJwoGbGltaXRzGAwgASgLMhcuc29uYW50LnYxLkFwaUtleUxpbWl0cxITCgtyZXBsYWNlZF9ieRgNIAEoCRIPCgdtYWRlX2J5GA4gASgJIq4BCgxBcGlLZXlMaW1pdHMSIAoTcmVxdWVzdHNfcGVyX21pbnV0ZRgBIAEoBUgAiAEBEhgKC2NvbmN1cnJlbmN5GAIgASgFSAGIAQESIQoUY2hhcmFjdGVyc19wZXJfbW9udGgYAyABKANIAogBAUIWChRfcmVxdWVzdHNfcGVyX21pbnV0ZUIOCgxfY29uY3VycmVuY3lCFwoVX2NoYXJhY3RlcnNfcGVyX21vbnRoIq0BCgpBcGlLZXlTcGVjEgwKBG5hbWUYASABKAkSDgoGc2NvcGVzGAIgAygJEhwKD2V4cGlyZXNfaW5fZGF5cxgDIAEoBUgAiAEBEhEKCXZvaWNlX2lkcxgEIAMoCRITCgthbGxvd2VkX2lwcxgFIAMoCRInCgZsaW1pdHMYBiABKAsyFy5zb25hbnQudjEuQXBpS2V5TGltaXRzQhIKEF9leHBpcmVzX2luX2RheXMiOgoTQ3JlYXRlQXBpS2V5UmVxdWVzdBIjCgRzcGVjGAEgASgLMhUuc29uYW50LnYxLkFwaUtleVNwZWMiRwoUQ3JlYXRlQXBpS2V5UmVzcG9uc2USCwoDa2V5GAEgASgJEiIKB2FwaV9rZXkYAiABKAsyES5zb25hbnQudjEuQXBpS2V5Ik4KEkxpc3RBcGlLZXlzUmVxdWVzdBIWCglwYWdlX3NpemUYASABKAVIAIgBARISCgpwYWdlX3Rva2VuGAIgASgJQgwKCl9wYWdlX3NpemUiUwoTTGlzdEFwaUtleXNSZXNwb25zZRIjCghhcGlfa2V5cxgBIAMoCzIRLnNvbmFudC52MS5BcGlLZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiIKEEdldEFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjcKEUdldEFwaUtleVJlc3BvbnNlEiIKB2FwaV9rZXkYASABKAsyES5zb25hbnQudjEuQXBpS2V5InsKE1VwZGF0ZUFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJEiMKBHNwZWMYAiABKAsyFS5zb25hbnQudjEuQXBpS2V5U3BlYxIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siOgoUVXBkYXRlQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkiUwoTUm90YXRlQXBpS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkSGgoNZ3JhY2Vfc2Vjb25kcxgCIAEoBUgAiAEBQhAKDl9ncmFjZV9zZWNvbmRzIkcKFFJvdGF0ZUFwaUtleVJlc3BvbnNlEgsKA2tleRgBIAEoCRIiCgdhcGlfa2V5GAIgASgLMhEuc29uYW50LnYxLkFwaUtleSIlChNSZXZva2VBcGlLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSI6ChRSZXZva2VBcGlLZXlSZXNwb25zZRIiCgdhcGlfa2V5GAEgASgLMhEuc29uYW50LnYxLkFwaUtleSIVChNHZXRPd25BcGlLZXlSZXF1ZXN0IjoKFEdldE93bkFwaUtleVJlc3BvbnNlEiIKB2FwaV9rZXkYASABKAsyES5zb25hbnQudjEuQXBpS2V5IhgKFlJldm9rZU93bkFwaUtleVJlcXVlc3QiPQoXUmV2b2tlT3duQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkqgQEKDEFwaUtleVN0YXR1cxIeChpBUElfS0VZX1NUQVRVU19VTlNQRUNJRklFRBAAEhkKFUFQSV9LRVlfU1RBVFVTX0FDVElWRRABEhoKFkFQSV9LRVlfU1RBVFVTX0VYUElSRUQQAhIaChZBUElfS0VZX1NUQVRVU19SRVZPS0VEEAMy8gUKDUFwaUtleVNlcnZpY2USXwoMQ3JlYXRlQXBpS2V5Eh4uc29uYW50LnYxLkNyZWF0ZUFwaUtleVJlcXVlc3QaHy5zb25hbnQudjEuQ3JlYXRlQXBpS2V5UmVzcG9uc2UiDorOGAprZXlzOndyaXRlElsKC0xpc3RBcGlLZXlzEh0uc29uYW50LnYxLkxpc3RBcGlLZXlzUmVxdWVzdBoeLnNvbmFudC52MS5MaXN0QXBpS2V5c1Jlc3BvbnNlIg2KzhgJa2V5czpyZWFkElUKCUdldEFwaUtleRIbLnNvbmFudC52MS5HZXRBcGlLZXlSZXF1ZXN0Ghwuc29uYW50LnYxLkdldEFwaUtleVJlc3BvbnNlIg2KzhgJa2V5czpyZWFkEl8KDFVwZGF0ZUFwaUtleRIeLnNvbmFudC52MS5VcGRhdGVBcGlLZXlSZXF1ZXN0Gh8uc29uYW50LnYxLlVwZGF0ZUFwaUtleVJlc3BvbnNlIg6KzhgKa2V5czp3cml0ZRJfCgxSb3RhdGVBcGlLZXkSHi5zb25hbnQudjEuUm90YXRlQXBpS2V5UmVxdWVzdBofLnNvbmFudC52MS5Sb3RhdGVBcGlLZXlSZXNwb25zZSIOis4YCmtleXM6d3JpdGUSXwoMUmV2b2tlQXBpS2V5Eh4uc29uYW50LnYxLlJldm9rZUFwaUtleVJlcXVlc3QaHy5zb25hbnQudjEuUmV2b2tlQXBpS2V5UmVzcG9uc2UiDorOGAprZXlzOndyaXRlEk8KDEdldE93bkFwaUtleRIeLnNvbmFudC52MS5HZXRPd25BcGlLZXlSZXF1ZXN0Gh8uc29uYW50LnYxLkdldE93bkFwaUtleVJlc3BvbnNlElgKD1Jldm9rZU93bkFwaUtleRIhLnNvbmFudC52MS5SZXZva2VPd25BcGlLZXlSZXF1ZXN0GiIuc29uYW50LnYxLlJldm9rZU93bkFwaUtleVJlc3BvbnNlQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_scope]);
+  fileDesc("Chdzb25hbnQvdjEvYXBpX2tleS5wcm90bxIJc29uYW50LnYxIqoDCgZBcGlLZXkSDgoGa2V5X2lkGAEgASgJEgwKBGhpbnQYAiABKAkSDAoEbmFtZRgDIAEoCRIOCgZzY29wZXMYBCADKAkSJwoGc3RhdHVzGAUgASgOMhcuc29uYW50LnYxLkFwaUtleVN0YXR1cxIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWxhc3RfdXNlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3Jldm9rZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgl2b2ljZV9pZHMYCiADKAkSEwoLYWxsb3dlZF9pcHMYCyADKAkSJwoGbGltaXRzGAwgASgLMhcuc29uYW50LnYxLkFwaUtleUxpbWl0cxITCgtyZXBsYWNlZF9ieRgNIAEoCRIPCgdtYWRlX2J5GA4gASgJIq4BCgxBcGlLZXlMaW1pdHMSIAoTcmVxdWVzdHNfcGVyX21pbnV0ZRgBIAEoBUgAiAEBEhgKC2NvbmN1cnJlbmN5GAIgASgFSAGIAQESIQoUY2hhcmFjdGVyc19wZXJfbW9udGgYAyABKANIAogBAUIWChRfcmVxdWVzdHNfcGVyX21pbnV0ZUIOCgxfY29uY3VycmVuY3lCFwoVX2NoYXJhY3RlcnNfcGVyX21vbnRoIq0BCgpBcGlLZXlTcGVjEgwKBG5hbWUYASABKAkSDgoGc2NvcGVzGAIgAygJEhwKD2V4cGlyZXNfaW5fZGF5cxgDIAEoBUgAiAEBEhEKCXZvaWNlX2lkcxgEIAMoCRITCgthbGxvd2VkX2lwcxgFIAMoCRInCgZsaW1pdHMYBiABKAsyFy5zb25hbnQudjEuQXBpS2V5TGltaXRzQhIKEF9leHBpcmVzX2luX2RheXMiOgoTQ3JlYXRlQXBpS2V5UmVxdWVzdBIjCgRzcGVjGAEgASgLMhUuc29uYW50LnYxLkFwaUtleVNwZWMiRwoUQ3JlYXRlQXBpS2V5UmVzcG9uc2USCwoDa2V5GAEgASgJEiIKB2FwaV9rZXkYAiABKAsyES5zb25hbnQudjEuQXBpS2V5Ik4KEkxpc3RBcGlLZXlzUmVxdWVzdBIWCglwYWdlX3NpemUYASABKAVIAIgBARISCgpwYWdlX3Rva2VuGAIgASgJQgwKCl9wYWdlX3NpemUiUwoTTGlzdEFwaUtleXNSZXNwb25zZRIjCghhcGlfa2V5cxgBIAMoCzIRLnNvbmFudC52MS5BcGlLZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiIKEEdldEFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjcKEUdldEFwaUtleVJlc3BvbnNlEiIKB2FwaV9rZXkYASABKAsyES5zb25hbnQudjEuQXBpS2V5InsKE1VwZGF0ZUFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJEiMKBHNwZWMYAiABKAsyFS5zb25hbnQudjEuQXBpS2V5U3BlYxIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siOgoUVXBkYXRlQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkiUwoTUm90YXRlQXBpS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkSGgoNZ3JhY2Vfc2Vjb25kcxgCIAEoBUgAiAEBQhAKDl9ncmFjZV9zZWNvbmRzIkcKFFJvdGF0ZUFwaUtleVJlc3BvbnNlEgsKA2tleRgBIAEoCRIiCgdhcGlfa2V5GAIgASgLMhEuc29uYW50LnYxLkFwaUtleSIlChNSZXZva2VBcGlLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSJXChRSZXZva2VBcGlLZXlSZXNwb25zZRIiCgdhcGlfa2V5GAEgASgLMhEuc29uYW50LnYxLkFwaUtleRIbChNkZXNjZW5kYW50c19yZXZva2VkGAIgASgFIhUKE0dldE93bkFwaUtleVJlcXVlc3QiOgoUR2V0T3duQXBpS2V5UmVzcG9uc2USIgoHYXBpX2tleRgBIAEoCzIRLnNvbmFudC52MS5BcGlLZXkiGAoWUmV2b2tlT3duQXBpS2V5UmVxdWVzdCJaChdSZXZva2VPd25BcGlLZXlSZXNwb25zZRIiCgdhcGlfa2V5GAEgASgLMhEuc29uYW50LnYxLkFwaUtleRIbChNkZXNjZW5kYW50c19yZXZva2VkGAIgASgFKoEBCgxBcGlLZXlTdGF0dXMSHgoaQVBJX0tFWV9TVEFUVVNfVU5TUEVDSUZJRUQQABIZChVBUElfS0VZX1NUQVRVU19BQ1RJVkUQARIaChZBUElfS0VZX1NUQVRVU19FWFBJUkVEEAISGgoWQVBJX0tFWV9TVEFUVVNfUkVWT0tFRBADMvIFCg1BcGlLZXlTZXJ2aWNlEl8KDENyZWF0ZUFwaUtleRIeLnNvbmFudC52MS5DcmVhdGVBcGlLZXlSZXF1ZXN0Gh8uc29uYW50LnYxLkNyZWF0ZUFwaUtleVJlc3BvbnNlIg6KzhgKa2V5czp3cml0ZRJbCgtMaXN0QXBpS2V5cxIdLnNvbmFudC52MS5MaXN0QXBpS2V5c1JlcXVlc3QaHi5zb25hbnQudjEuTGlzdEFwaUtleXNSZXNwb25zZSINis4YCWtleXM6cmVhZBJVCglHZXRBcGlLZXkSGy5zb25hbnQudjEuR2V0QXBpS2V5UmVxdWVzdBocLnNvbmFudC52MS5HZXRBcGlLZXlSZXNwb25zZSINis4YCWtleXM6cmVhZBJfCgxVcGRhdGVBcGlLZXkSHi5zb25hbnQudjEuVXBkYXRlQXBpS2V5UmVxdWVzdBofLnNvbmFudC52MS5VcGRhdGVBcGlLZXlSZXNwb25zZSIOis4YCmtleXM6d3JpdGUSXwoMUm90YXRlQXBpS2V5Eh4uc29uYW50LnYxLlJvdGF0ZUFwaUtleVJlcXVlc3QaHy5zb25hbnQudjEuUm90YXRlQXBpS2V5UmVzcG9uc2UiDorOGAprZXlzOndyaXRlEl8KDFJldm9rZUFwaUtleRIeLnNvbmFudC52MS5SZXZva2VBcGlLZXlSZXF1ZXN0Gh8uc29uYW50LnYxLlJldm9rZUFwaUtleVJlc3BvbnNlIg6KzhgKa2V5czp3cml0ZRJPCgxHZXRPd25BcGlLZXkSHi5zb25hbnQudjEuR2V0T3duQXBpS2V5UmVxdWVzdBofLnNvbmFudC52MS5HZXRPd25BcGlLZXlSZXNwb25zZRJYCg9SZXZva2VPd25BcGlLZXkSIS5zb25hbnQudjEuUmV2b2tlT3duQXBpS2V5UmVxdWVzdBoiLnNvbmFudC52MS5SZXZva2VPd25BcGlLZXlSZXNwb25zZUIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_scope]);
 
 /**
  * An API key, without the secret key itself.
@@ -113,7 +113,7 @@ export type ApiKey = Message<"sonant.v1.ApiKey"> & {
   replacedBy: string;
 
   /**
-   * Id of the key or person that created it; empty for the operator. Revoking the creator does not revoke this key.
+   * Id of the key or person that created it; empty for the operator.
    *
    * @generated from field: string made_by = 14;
    */
@@ -511,6 +511,13 @@ export type RevokeApiKeyResponse = Message<"sonant.v1.RevokeApiKeyResponse"> & {
    * @generated from field: sonant.v1.ApiKey api_key = 1;
    */
   apiKey?: ApiKey | undefined;
+
+  /**
+   * How many keys that descend from it were revoked with it.
+   *
+   * @generated from field: int32 descendants_revoked = 2;
+   */
+  descendantsRevoked: number;
 };
 
 /**
@@ -583,6 +590,13 @@ export type RevokeOwnApiKeyResponse = Message<"sonant.v1.RevokeOwnApiKeyResponse
    * @generated from field: sonant.v1.ApiKey api_key = 1;
    */
   apiKey?: ApiKey | undefined;
+
+  /**
+   * How many keys that descend from it were revoked with it.
+   *
+   * @generated from field: int32 descendants_revoked = 2;
+   */
+  descendantsRevoked: number;
 };
 
 /**
@@ -645,7 +659,8 @@ export const ApiKeyStatusSchema: GenEnum<ApiKeyStatus> = /*@__PURE__*/
  *
  * A caller manages its own key, the keys that it created, and the keys created by those; for it, no others exist. A
  * bearer token of this service in the metadata `authorization` is accepted in place of an API key. A key cannot grant
- * rights that it does not have.
+ * rights that it does not have; its rights end where those of the keys that it descends from end, and it draws on their
+ * limits besides its own. At most 1000 keys descend from a key. Unknown fields of a key are refused.
  *
  * @generated from service sonant.v1.ApiKeyService
  */
@@ -653,8 +668,9 @@ export const ApiKeyService: GenService<{
   /**
    * Creates a key. Only this response contains the key itself.
    *
-   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed those of the caller, and with
-   * PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have.
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed those of the caller, with
+   * PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have, and with PERMISSION_DENIED
+   * (ACCESS_DENIED) if 1000 keys descend from the caller or from whoever made it.
    *
    * @generated from rpc sonant.v1.ApiKeyService.CreateApiKey
    */
@@ -709,7 +725,7 @@ export const ApiKeyService: GenService<{
     output: typeof RotateApiKeyResponseSchema;
   },
   /**
-   * Revokes a key permanently, and ends its open streams within a second. Keys that it created remain valid. Fails as
+   * Revokes a key and all that descend from it permanently, and ends their open streams within a second. Fails as
    * GetApiKey does.
    *
    * @generated from rpc sonant.v1.ApiKeyService.RevokeApiKey
@@ -720,7 +736,7 @@ export const ApiKeyService: GenService<{
     output: typeof RevokeApiKeyResponseSchema;
   },
   /**
-   * Returns the key of the caller.
+   * Returns the key of the caller, with what it may do at present.
    *
    * @generated from rpc sonant.v1.ApiKeyService.GetOwnApiKey
    */
@@ -730,7 +746,7 @@ export const ApiKeyService: GenService<{
     output: typeof GetOwnApiKeyResponseSchema;
   },
   /**
-   * Revokes the key of the caller.
+   * Revokes the key of the caller, and all that descend from it.
    *
    * @generated from rpc sonant.v1.ApiKeyService.RevokeOwnApiKey
    */

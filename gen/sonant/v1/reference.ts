@@ -176,11 +176,11 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "ApiKeyService",
-      "comment": "Creates, lists, changes, rotates and revokes API keys.\n\nA caller manages its own key, the keys that it created, and the keys created by those; for it, no others exist. A bearer token of this service in the metadata `authorization` is accepted in place of an API key. A key cannot grant rights that it does not have.",
+      "comment": "Creates, lists, changes, rotates and revokes API keys.\n\nA caller manages its own key, the keys that it created, and the keys created by those; for it, no others exist. A bearer token of this service in the metadata `authorization` is accepted in place of an API key. A key cannot grant rights that it does not have; its rights end where those of the keys that it descends from end, and it draws on their limits besides its own. At most 1000 keys descend from a key. Unknown fields of a key are refused.",
       "methods": [
         {
           "name": "CreateApiKey",
-          "comment": "Creates a key. Only this response contains the key itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed those of the caller, and with PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have.",
+          "comment": "Creates a key. Only this response contains the key itself.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for fields that are invalid or exceed those of the caller, with PERMISSION_DENIED (INSUFFICIENT_SCOPE) for scopes that the caller does not have, and with PERMISSION_DENIED (ACCESS_DENIED) if 1000 keys descend from the caller or from whoever made it.",
           "input": "CreateApiKeyRequest",
           "output": "CreateApiKeyResponse",
           "isStream": false,
@@ -230,7 +230,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RevokeApiKey",
-          "comment": "Revokes a key permanently, and ends its open streams within a second. Keys that it created remain valid. Fails as GetApiKey does.",
+          "comment": "Revokes a key and all that descend from it permanently, and ends their open streams within a second. Fails as GetApiKey does.",
           "input": "RevokeApiKeyRequest",
           "output": "RevokeApiKeyResponse",
           "isStream": false,
@@ -240,7 +240,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "GetOwnApiKey",
-          "comment": "Returns the key of the caller.",
+          "comment": "Returns the key of the caller, with what it may do at present.",
           "input": "GetOwnApiKeyRequest",
           "output": "GetOwnApiKeyResponse",
           "isStream": false,
@@ -248,7 +248,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "RevokeOwnApiKey",
-          "comment": "Revokes the key of the caller.",
+          "comment": "Revokes the key of the caller, and all that descend from it.",
           "input": "RevokeOwnApiKeyRequest",
           "output": "RevokeOwnApiKeyResponse",
           "isStream": false,
@@ -1470,7 +1470,7 @@ export const protoReference: ProtoReference = {
           "name": "made_by",
           "number": 14,
           "type": "string",
-          "comment": "Id of the key or person that created it; empty for the operator. Revoking the creator does not revoke this key."
+          "comment": "Id of the key or person that created it; empty for the operator."
         }
       ]
     },
@@ -1723,6 +1723,12 @@ export const protoReference: ProtoReference = {
           "number": 1,
           "type": "ApiKey",
           "comment": "The key."
+        },
+        {
+          "name": "descendants_revoked",
+          "number": 2,
+          "type": "int32",
+          "comment": "How many keys that descend from it were revoked with it."
         }
       ]
     },
@@ -1757,6 +1763,12 @@ export const protoReference: ProtoReference = {
           "number": 1,
           "type": "ApiKey",
           "comment": "The key."
+        },
+        {
+          "name": "descendants_revoked",
+          "number": 2,
+          "type": "int32",
+          "comment": "How many keys that descend from it were revoked with it."
         }
       ]
     }
