@@ -204,7 +204,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addSseRoutes(app, { admitTo, eventSender, tickets, isStrict, baseUrl });
   addAudioRoutes(app, audio);
   addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });
-  addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });
+  addKeyRoutes(app, { keys, admitTo, baseUrl });
   addOpenAiRoutes(app, { speech, voices, admitTo: admitBearerTo, isStrict });
   addOauthRoutes(app, { ...signing, baseUrl });
   addUsageRoute(app, { getUsage, admitTo });

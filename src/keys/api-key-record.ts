@@ -95,11 +95,17 @@ export function toSuccessorRow(row: ApiKeyRow, { parsed, pepper, grant, nowMs }:
   return { ...row, ...own, createdAtMs: nowMs, lastUsedAtMs: null };
 }
 
-/** The changes of the row, or a Failure with every fault of the fields. */
-export function toApiKeyChange(row: ApiKeyRow, fields: KeyFields, grant: KeyGrant, nowMs: number): ApiKeyChange {
+/** Fails with every fault of the fields of a change. */
+export function checkKeyChange(fields: KeyFields, grant: KeyGrant, nowMs: number): void {
+  const { scopes, voiceIds, allowedIps, limits } = fields;
+  const expiresAtMs = fields.expiresInDays === undefined ? undefined : toExpiry(fields, nowMs);
+  checkWithin(grant, { scopes, voiceIds, allowedIps, limits, expiresAtMs }, faultsOfFields(fields));
+}
+
+/** The changes of the row by fields that were checked. */
+export function toApiKeyChange(row: ApiKeyRow, fields: KeyFields, nowMs: number): ApiKeyChange {
   const { name, scopes, voiceIds, allowedIps, limits, expiresInDays } = fields;
   const expiresAtMs = expiresInDays === undefined ? undefined : toExpiry(fields, nowMs);
-  checkWithin(grant, { scopes, voiceIds, allowedIps, limits, expiresAtMs }, faultsOfFields(fields));
   const allLimits = { ...toApiKey(row, nowMs).limits, ...limits };
   return {
     ...(name !== undefined && { name }),

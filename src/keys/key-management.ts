@@ -4,7 +4,7 @@ import { Failure } from '../errors.ts';
 import type { ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
 import { type Actor, toAuditRow } from './actor.ts';
 import { createApiKey, type Pepper } from './api-key.ts';
-import { type ApiKey, toApiKey, toApiKeyChange, toApiKeyRow, toSuccessorRow } from './api-key-record.ts';
+import { type ApiKey, checkKeyChange, toApiKey, toApiKeyChange, toApiKeyRow, toSuccessorRow } from './api-key-record.ts';
 import type { KeyFields } from './key-fields.ts';
 
 /** A new key. `key` is its secret, which cannot be read again. */
@@ -89,11 +89,12 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
       return toApiKey(row, now());
     },
     async update(keyId, fields, actor) {
+      checkKeyChange(fields, actor.grant, now());
       const { apiKey } = await change(keyId, actor, (row) => {
         checkNotRevoked(row);
         checkNotReplaced(row);
         const atMs = now();
-        const changed = toApiKeyChange(row, fields, actor.grant, atMs);
+        const changed = toApiKeyChange(row, fields, atMs);
         return { change: changed, audit: toAuditRow({ action: 'update', keyId, atMs, detail: changed }, actor) };
       });
       return apiKey;

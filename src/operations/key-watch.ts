@@ -30,11 +30,14 @@ export function openKeyWatch(isInForce: IsInForce): KeyWatch {
     // One at a time, however long the store takes.
     if (isChecking) return;
     isChecking = true;
-    while (isDue) {
-      isDue = false;
-      await checkAll();
+    try {
+      while (isDue) {
+        isDue = false;
+        await checkAll();
+      }
+    } finally {
+      isChecking = false;
     }
-    isChecking = false;
   };
   const timer = setInterval(() => {
     if (!isChecking) void check();

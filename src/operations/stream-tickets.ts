@@ -12,31 +12,29 @@ export interface Ticket {
   ticketId: string;
   expiresAtMs: number;
   request: SpeechRequest;
-  /** The key that the ticket was issued to; it is verified again when the ticket is used. */
-  apiKey: string;
+  /** Id of the key that the ticket was issued to; the key is verified again when the ticket is used. */
+  keyId: string;
 }
 
 export interface Tickets {
-  issue(
-    request: SpeechRequest,
-    holder: { apiKey: string; keyId: string },
-  ): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
+  issue(request: SpeechRequest, keyId: string): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
   /** The ticket, which is then used; undefined if it is unknown, used or expired. */
   use(ticketId: string): Promise<Ticket | undefined>;
 }
 
 const ticketIdBits = 128;
+export const isTicketId = (id: string): boolean => /^tkt_[0-9A-Z]{36}$/.test(id);
 const limits = { ofKey: ticketCharsPerKeyMax, ofAll: ticketCharsMax };
 
 /** A ticket for a single letter takes memory too. */
 const charsHeldBy = ({ chars }: SpeechRequest) => Math.max(chars, ticketCharsMin);
 
 export const createTickets = ({ rows, seal }: { rows: TicketRows; seal: Seal }): Tickets => ({
-  async issue(request, { apiKey, keyId }) {
+  async issue(request, keyId) {
     const ticketId = createId('tkt', ticketIdBits);
     const nowMs = Date.now();
     const expiresAtMs = nowMs + ticketMs;
-    const facts = { request, apiKey, ticketId };
+    const facts = { request, ticketId };
     const sealed = await seal.close('ticket', facts, ticketMs / 1000);
     const ticket = { ticketId, keyId, chars: charsHeldBy(request), sealed, expiresAtMs };
     const outcome = await rows.add(ticket, limits, nowMs);
@@ -49,9 +47,10 @@ export const createTickets = ({ rows, seal }: { rows: TicketRows; seal: Seal }):
     return { ticketId, expiresAtMs };
   },
   async use(ticketId) {
-    const row = await rows.take(ticketId, Date.now());
+    const row = isTicketId(ticketId) ? await rows.take(ticketId, Date.now()) : undefined;
     const facts = row && (await seal.open('ticket', row.sealed));
     if (facts?.ticketId !== ticketId) return undefined;
-    return { ...(facts as Pick<Ticket, 'request' | 'apiKey'>), ticketId, expiresAtMs: row!.expiresAtMs };
+    const { keyId, expiresAtMs } = row!;
+    return { request: facts.request as SpeechRequest, keyId, ticketId, expiresAtMs };
   },
 });

@@ -7,6 +7,7 @@ import {
   type ApiKeyService,
   type ApiKeySpec,
   ApiKeyStatus,
+  type CreateApiKeyRequest,
   type UpdateApiKeyRequest,
 } from '../../gen/sonant/v1/api_key_pb.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
@@ -17,12 +18,13 @@ import { defaultScopes } from '../keys/scopes.ts';
 import type { KeyOperations } from '../operations/keys.ts';
 import { parsePage } from '../operations/page.ts';
 import { callOf } from './call-context.ts';
-import { pageNames, requirePaths, requireText } from './required.ts';
+import { pageNames, requirePaths, requireText, unknownFields } from './required.ts';
 
 export function createApiKeyService(keys: KeyOperations): ServiceImpl<typeof ApiKeyService> {
   return {
-    async createApiKey({ spec }, context) {
-      return toMade(await keys.createApiKey(callOf(context), toKeyFields(spec)));
+    async createApiKey(message, context) {
+      const fields = { ...toKeyFields(message.spec), violations: unknownOf(message) };
+      return toMade(await keys.createApiKey(callOf(context), fields));
     },
     async listApiKeys(message, context) {
       const violations: FieldViolation[] = [];
@@ -35,10 +37,13 @@ export function createApiKeyService(keys: KeyOperations): ServiceImpl<typeof Api
       return { apiKey: toMessage(await keys.getApiKey(callOf(context), required(keyId))) };
     },
     async updateApiKey(message, context) {
-      const fields = toKeyChange(message);
+      const fields = { ...toKeyChange(message), violations: unknownOf(message) };
       return { apiKey: toMessage(await keys.updateApiKey(callOf(context), required(message.keyId), fields)) };
     },
-    async rotateApiKey({ keyId, graceSeconds }, context) {
+    async rotateApiKey(message, context) {
+      const { keyId, graceSeconds } = message;
+      const details = unknownFields({ message });
+      if (details.length > 0) throw new Failure('invalid_request', { details });
       return toMade(await keys.rotateApiKey(callOf(context), required(keyId), graceSeconds));
     },
     async revokeApiKey({ keyId }, context) {
@@ -54,6 +59,10 @@ export function createApiKeyService(keys: KeyOperations): ServiceImpl<typeof Api
 }
 
 const required = (keyId: string) => requireText('key_id', keyId, 'name the key');
+
+/** A field of a newer version could be a limit, without which the key would be worth more. */
+const unknownOf = (message: CreateApiKeyRequest | UpdateApiKeyRequest) =>
+  unknownFields({ message, spec: message.spec, 'spec.limits': message.spec?.limits });
 
 const unlessEmpty = <T>(items: readonly T[] | undefined) => (items && items.length > 0 ? items : undefined);
 

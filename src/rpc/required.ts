@@ -1,6 +1,7 @@
 // Checks of required fields: ids and update masks.
+import type { Message } from '@bufbuild/protobuf';
 import type { FieldMask } from '@bufbuild/protobuf/wkt';
-import { Failure } from '../errors.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
 
 /** The value of the field, which must not be empty. */
 export function requireText(field: string, value: string, message: string): string {
@@ -15,6 +16,16 @@ export function requirePaths(mask: FieldMask | undefined, known: object): readon
   const message = `must name what changes, of ${Object.keys(known).join(', ')}`;
   throw new Failure('invalid_request', { details: [{ field: 'update_mask', reason: 'enum', message }] });
 }
+
+/** The fields of messages that are not in this version of the protos, by the paths of the messages. */
+export const unknownFields = (messages: Readonly<Record<string, Message | undefined>>): FieldViolation[] =>
+  Object.entries(messages).flatMap(([path, message]) =>
+    (message?.$unknown ?? []).map(({ no }) => ({
+      field: path,
+      reason: 'unknown',
+      message: `field ${no} means nothing here; leave it out`,
+    })),
+  );
 
 /** The names of the page fields in the protos. */
 export const pageNames = { size: 'page_size', token: 'page_token', next: 'next_page_token' };

@@ -59,10 +59,12 @@ export function createServices({ runner, speech, voices, keys, reflection = true
       const usual: ConnectRouterOptions = { ...routerOptions, requestGate: gate, interceptors: [interceptor], grpc };
       const router = createConnectRouter(usual);
       const large = { ...usual, readMaxBytes: uploadBytesMax };
+      // A misspelt limit of a key must not leave it without.
+      const strict = { ...usual, jsonOptions: { ignoreUnknownFields: false } };
       for (const { service, implementation } of guarded) {
         for (const method of service.methods) {
           const handle = implementation[method.localName as keyof typeof implementation] as never;
-          router.rpc(method as never, handle, isUpload(method) ? large : usual);
+          router.rpc(method as never, handle, isUpload(method) ? large : service === ApiKeyService ? strict : usual);
         }
       }
       const small = { ...usual, readMaxBytes: openRequestBytesMax };

@@ -41,6 +41,9 @@ export function claimsOfRules(
   return { iss, sub, email, email_verified, groups: named };
 }
 
+/** What a bearer token and a session may do; a token may have been asked for with fewer. */
+export const tokenScopes: readonly Scope[] = ['keys:read', 'keys:write'];
+
 /** A caller who may manage keys and nothing else. `id` identifies the person or client permanently. */
 export function toKeyHolder(kind: 'user' | 'client', id: string, keyScopes: readonly string[]): KeyCaller {
   const holderId = `${kind === 'user' ? 'usr' : 'cli'}_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
@@ -51,7 +54,7 @@ export function toKeyHolder(kind: 'user' | 'client', id: string, keyScopes: read
     keyId: holderId,
     accountId: holderId,
     actorName: `${kind}:${id}`,
-    scopes: ['keys:read', 'keys:write'],
+    scopes: tokenScopes,
     limits: usualLimits,
     grant: { range: { path: `${holderId}/` }, scopes, limits: usualLimits },
   };

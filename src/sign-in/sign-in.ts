@@ -3,6 +3,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import type { KeyCaller } from '../keys/key-verifier.ts';
+import type { Scope } from '../keys/scopes.ts';
 import type { Seal } from '../secrets/seal.ts';
 import type { Issuer, LoginFacts } from './oidc-issuer.ts';
 import {
@@ -11,6 +12,7 @@ import {
   claimsOfRules,
   type SignInRules,
   toKeyHolder,
+  tokenScopes,
   toUserId,
 } from './sign-in-rules.ts';
 
@@ -32,10 +34,10 @@ export interface SignIn {
   session(cookie: string | undefined): Promise<Session | undefined>;
   /** The caller of a bearer token, or a Failure `invalid_token`. */
   verifyToken(token: string): Promise<KeyCaller>;
-  /** A bearer token for a client, or undefined if its id or secret is wrong. */
-  tokenForClient(id: string, secret: string): Promise<string | undefined>;
-  /** A bearer token in exchange for one of the issuer. */
-  tokenForToken(token: string): Promise<string>;
+  /** A bearer token for a client with some of `tokenScopes`, or undefined if its id or secret is wrong. */
+  tokenForClient(id: string, secret: string, scopes: readonly Scope[]): Promise<string | undefined>;
+  /** A bearer token with some of `tokenScopes` in exchange for one of the issuer. */
+  tokenForToken(token: string, scopes: readonly Scope[]): Promise<string>;
 }
 
 export interface SignInOptions {
@@ -105,16 +107,18 @@ export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: 
     async verifyToken(token) {
       const facts = await seal.open('access', token);
       if (!facts) throw new Failure('invalid_token');
-      return toHolder(facts);
+      const given = (facts.scopes as readonly string[] | undefined) ?? tokenScopes;
+      return { ...toHolder(facts), scopes: tokenScopes.filter((scope) => given.includes(scope)) };
     },
-    async tokenForClient(id, secret) {
+    async tokenForClient(id, secret, scopes) {
       // An unknown client takes as long as a wrong secret.
       const hash = hashes.get(id) ?? noHash;
       const isRight = timingSafeEqual(createHash('sha256').update(secret).digest(), hash);
-      return isRight && hashes.has(id) ? seal.close('access', { kind: 'client', id }, tokenSeconds) : undefined;
+      return isRight && hashes.has(id) ? seal.close('access', { kind: 'client', id, scopes }, tokenSeconds) : undefined;
     },
-    async tokenForToken(token) {
-      return seal.close('access', toSealed(await requireIssuer().verify(token)), tokenSeconds);
+    async tokenForToken(token, scopes) {
+      const person = toSealed(await requireIssuer().verify(token));
+      return seal.close('access', { ...person, scopes }, tokenSeconds);
     },
   };
 }

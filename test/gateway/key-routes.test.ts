@@ -1,8 +1,9 @@
 // /api/auth/api-keys: what a key with keys:write may make and see, that nothing it makes exceeds it, and what is recorded.
+import { create } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { afterAll, describe, expect, test } from 'vitest';
-import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
+import { ApiKeyService, ApiKeySpecSchema } from '../../gen/sonant/v1/api_key_pb.ts';
 import { operator } from '../../src/keys/actor.ts';
 import { listAudit } from '../../src/store/audit-rows.ts';
 import { fromConnectError } from '../rpc/received-failure.ts';
@@ -102,8 +103,59 @@ test('every fault in the fields is reported', async () => {
     'limits.concurrency',
     'limits.characters_per_month',
   ]);
-  const ignored = await send('', { nam: 'x', limits: { speed: 3 } });
-  expect([ignored.status, ignored.headers.get('X-Ignored-Fields')]).toEqual([201, 'nam, limits.speed']);
+});
+
+test('a misspelt member is refused in a new and in a changed key, with what it may have been', async () => {
+  const { id } = await make();
+  const given = { expires_in_day: 1, color: 'red', limits: { character_per_month: 3 } };
+  const details = [
+    { field: 'expires_in_day', reason: 'unknown', message: 'means nothing here; did you mean expires_in_days?' },
+    { field: 'color', reason: 'unknown', message: 'means nothing here; leave it out' },
+    {
+      field: 'limits.character_per_month',
+      reason: 'unknown',
+      message: 'means nothing here; did you mean limits.characters_per_month?',
+    },
+  ];
+  const requests = [
+    await send('', given),
+    await send(`/${id}`, given, { method: 'PATCH' }),
+    await send(`/${id}/rotate`, { grace_second: 0 }),
+  ];
+  expect(requests.map(({ status }) => status)).toEqual([400, 400, 400]);
+  expect(requests.slice(0, 2).map(({ json }) => json.details)).toEqual([details, details]);
+  expect(requests[2]!.json.details).toMatchObject([{ field: 'grace_second', reason: 'unknown' }]);
+});
+
+test('faults of types, of values and of what the caller may give are reported together', async () => {
+  const { key } = await make({ scopes: ['keys:write'], voice_ids: ['far'], limits: { requests_per_minute: 60 } });
+  const given = {
+    name: 1,
+    scopes: ['nothing', 'voices:read'],
+    expires_in_days: 0,
+    voice_ids: ['tone-low'],
+    allowed_ips: ['1.2.3'],
+    limits: { requests_per_minute: 61, concurrency: '2', characters_per_month: 0 },
+    colour: 'red',
+  };
+  const { status, json } = await send('', given, { key });
+  const told = (json.details as { field: string; reason: string }[]).map(({ field, reason }) => `${field} ${reason}`);
+  expect([status, json.error, told.sort()]).toEqual([
+    400,
+    'invalid_request',
+    [
+      'allowed_ips[0] format',
+      'colour unknown',
+      'expires_in_days range',
+      'limits.characters_per_month range',
+      'limits.concurrency type',
+      'limits.requests_per_minute range',
+      'name type',
+      'scopes scope',
+      'scopes[0] enum',
+      'voice_ids range',
+    ],
+  ]);
 });
 
 describe('a key never exceeds the one that made it', () => {
@@ -210,7 +262,8 @@ test('every change writes an audit row with actor, address and request id, and n
 });
 
 test('over Connect the same keys are managed, by the same rules', async () => {
-  const transport = createConnectTransport({ baseUrl: gateway.url, httpVersion: '1.1' });
+  const transportOptions = { baseUrl: gateway.url, httpVersion: '1.1' } as const;
+  const transport = createConnectTransport(transportOptions);
   const client = createClient(ApiKeyService, transport);
   const options = { headers: { 'x-api-key': boss } };
   const { key, apiKey } = await client.createApiKey({ spec: { name: 'far', limits: { concurrency: 1 } } }, options);
@@ -223,6 +276,18 @@ test('over Connect the same keys are managed, by the same rules', async () => {
   expect(updated.apiKey).toMatchObject({ name: 'near', limits: { concurrency: 20 } });
   const wrong = client.updateApiKey({ keyId, updateMask: { paths: ['key_id'] } }, options);
   expect(await wrong.catch((error) => fromConnectError(error).reason)).toBe('invalid_request');
+  const raw = (method: string, body: object) =>
+    gateway.send(`/sonant.v1.ApiKeyService/${method}`, { headers: { 'X-API-Key': boss }, body });
+  for (const answer of [
+    await raw('CreateApiKey', { spec: { expiresInDay: 1 } }),
+    await raw('UpdateApiKey', { keyId, spec: { limits: { concurency: 1 } }, updateMask: 'limits' }),
+  ])
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('is unknown')]);
+  const newer = create(ApiKeySpecSchema);
+  newer.$unknown = [{ no: 17, wireType: 0, data: new Uint8Array([1]) }];
+  const spoken = createClient(ApiKeyService, createConnectTransport({ ...transportOptions, useBinaryFormat: true }));
+  const refused = await spoken.createApiKey({ spec: newer }, options).catch((error) => fromConnectError(error));
+  expect(refused).toMatchObject({ reason: 'invalid_request', facts: { details: [{ field: 'spec' }] } });
   await client.revokeApiKey({ keyId }, options);
   expect((await gateway.keyVerifier.management.get(keyId, operator)).status).toBe('revoked');
 });

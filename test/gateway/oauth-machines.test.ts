@@ -45,6 +45,38 @@ describe('a machine', () => {
     }
   });
 
+  test.each([
+    ['keys:read', 'keys:read', 200, 403],
+    ['keys:write', 'keys:write', 403, 201],
+    ['keys:write keys:read', 'keys:read keys:write', 200, 201],
+    ['', 'keys:read keys:write', 200, 201],
+  ])('that asks for the scope "%s" gets a token with "%s"', async (scope, granted, reads, writes) => {
+    const credentials = { client_id: 'ci', client_secret: 'the secret of ci' };
+    const byClient = await token({ grant_type, ...credentials, scope });
+    const byToken = await exchange(await gateway.sign({ sub: 'robot' }), { scope });
+    for (const { status, json } of [byClient, byToken]) {
+      expect([status, json.scope]).toEqual([200, granted]);
+      expect((await withBearer(json.access_token)).status).toBe(reads);
+      expect((await withBearer(json.access_token, keys, { method: 'POST' })).status).toBe(writes);
+    }
+  });
+
+  test.each(['speech:stream', 'keys:read admin', 'KEYS:READ', '*'])(
+    'that asks for the scope "%s" is refused',
+    async (scope) => {
+      const credentials = { client_id: 'ci', client_secret: 'the secret of ci' };
+      const byClient = await token({ grant_type, ...credentials, scope });
+      const byToken = await exchange(await gateway.sign({ sub: 'robot' }), { scope });
+      for (const { status, json } of [byClient, byToken])
+        expect([status, json]).toMatchObject([
+          400,
+          { error: 'invalid_scope', error_description: /keys:read keys:write/ },
+        ]);
+      const unknown = await token({ grant_type, client_id: 'ci', client_secret: 'wrong', scope });
+      expect([unknown.status, unknown.json.error]).toEqual([401, 'invalid_client']);
+    },
+  );
+
   test('has its token of the issuer exchanged', async () => {
     const { status, json } = await exchange(await gateway.sign({ sub: 'robot' }));
     const issued_token_type = 'urn:ietf:params:oauth:token-type:access_token';

@@ -45,8 +45,9 @@ export async function openSignInGateway(
     ...opened,
     issuerUrl,
     token,
-    exchange: (subject_token: string) =>
+    exchange: (subject_token: string, more: Record<string, string> = {}) =>
       token({
+        ...more,
         grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
         subject_token,
         subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',

@@ -3,10 +3,12 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { operator } from '../../src/keys/actor.ts';
 import { createApiKey, createPepper } from '../../src/keys/api-key.ts';
 import { acceptBootstrapKey, makeFirstKey } from '../../src/keys/first-key.ts';
 import { firstKeyScopes } from '../../src/keys/scopes.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
+import { listAudit } from '../../src/store/audit-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { openKeys } from './open-keys.ts';
 
@@ -83,6 +85,38 @@ test('a bootstrap key is accepted from the first start on, and again, and then n
   await keyVerifier.revoke((await keyVerifier.list())[0]!.keyId);
   await acceptBootstrapKey({ rows, key });
   await expect(keyVerifier.verify(key)).rejects.toMatchObject({ reason: 'invalid_api_key' });
+  await store.close();
+});
+
+test('a bootstrap key that takes the place of another revokes that, and no other key; the keys made from it stay', async () => {
+  const { rows, keyVerifier, store } = await newService();
+  const [first, second, third] = [createApiKey().key, createApiKey().key, createApiKey().key];
+  const none = { revoked: [], isInForce: true };
+  expect(await acceptBootstrapKey({ rows, key: first })).toEqual(none);
+  const boss = await keyVerifier.verify(first);
+  const actor = { ...operator, ...boss, address: '', requestId: '' };
+  const child = (await keyVerifier.management.create({}, actor)).key;
+  const namesake = (await keyVerifier.create({ name: 'bootstrap key' })).key;
+  const ofOperator = (await keyVerifier.create({})).key;
+
+  const taken = await Promise.all([1, 2].map(() => acceptBootstrapKey({ rows, key: second })));
+  keyVerifier.forget();
+  expect(taken.flatMap(({ revoked }) => revoked)).toEqual([boss.keyId]);
+  await expect(keyVerifier.verify(first)).rejects.toMatchObject({ reason: 'invalid_api_key' });
+  for (const key of [child, namesake, ofOperator]) await keyVerifier.verify(key);
+  const successor = await keyVerifier.verify(second);
+  const own = await keyVerifier.management.list({ ...actor, grant: successor.grant }, { size: 10 });
+  expect([successor.callerId, own.length]).toEqual([boss.callerId, 2]);
+  expect((await listAudit(store, boss.keyId)).map(({ action }) => action)).toEqual(['create', 'revoke']);
+
+  // The former key in the settings again changes nothing; a key that already has a row takes the place too.
+  expect(await acceptBootstrapKey({ rows, key: first })).toEqual({ revoked: [], isInForce: false });
+  expect(await acceptBootstrapKey({ rows, key: second })).toEqual(none);
+  const { key: known } = await keyVerifier.create({ scopes: ['voices:read'] });
+  expect((await acceptBootstrapKey({ rows, key: known })).revoked).toEqual([successor.keyId]);
+  keyVerifier.forget();
+  expect((await keyVerifier.verify(child)).scopes).toEqual(['voices:read']);
+  expect(await acceptBootstrapKey({ rows, key: third })).toEqual(none);
   await store.close();
 });
 

@@ -14,7 +14,7 @@ import { createFailedAttempts } from '../../src/limits/failed-attempts.ts';
 import { createAdmit } from '../../src/operations/admit.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
-import { limiterConformance, refusalOf } from '../conformance/limiter.ts';
+import { limiterConformance, refusalOf, silent, usual } from '../conformance/limiter.ts';
 import { hasOwnRedis, hasRedis, openOwnRedisServer, openRedisCluster, openRedisServer } from '../redis/redis-server.ts';
 import { openReplica, type ReplicaOptions } from './open-redis-limiter.ts';
 
@@ -96,6 +96,18 @@ describe.skipIf(!hasRedis)('with a server', () => {
     await one.limiter.markEnded({ accountId: 'owner', keyId: 'revoked', haveDescendantsEnded: true });
     await expect(other.request({}, 'revoked')).rejects.toMatchObject({ reason: 'invalid_api_key' });
     await other.request({}, 'kept');
+  });
+
+  test('with a key those below it are refused at once, unless only a rotation of it has ended', async () => {
+    const shared = { url, prefix: newPrefix() };
+    const [one, other] = [await open(shared), await open(shared)];
+    const limited = (callerId: string) => ({ callerId, keyId: callerId, limits: usual });
+    const child = { ...limited('child'), above: [limited('parent'), { callerId: 'usr_ada', limits: usual }] };
+    const ended = { accountId: 'usr_ada', keyId: 'parent', haveDescendantsEnded: false };
+    await one.limiter.markEnded(ended);
+    await other.limiter.takeRequest(child, silent);
+    await one.limiter.markEnded({ ...ended, haveDescendantsEnded: true });
+    await expect(other.limiter.takeRequest(child, silent)).rejects.toMatchObject({ reason: 'invalid_api_key' });
   });
 
   test('a key that one replica revokes is refused at once by another that has it cached', async () => {

@@ -16,7 +16,7 @@ declare module 'fastify' {
   }
 }
 
-type Credentials = Pick<Presented, 'key' | 'authorization' | 'session'>;
+type Credentials = Pick<Presented, 'key' | 'ticketKeyId' | 'authorization' | 'session'>;
 
 /** An `onRequest` hook for a route that calls one of these operations. */
 export type AdmitTo = (...operations: Operation[]) => (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
@@ -25,8 +25,8 @@ export interface Admission {
   admitTo: AdmitTo;
   /** The same, with the API key as a bearer token. */
   admitBearerTo: AdmitTo;
-  /** Admits a request in a handler, by the key of its ticket. */
-  admitWith(key: string, request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void>;
+  /** Admits a request in a handler, by the id of the key that its ticket was issued to. */
+  admitWith(ticketKeyId: string, request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void>;
 }
 
 export function createAdmission(runner: Runner): Admission {
@@ -44,7 +44,8 @@ export function createAdmission(runner: Runner): Admission {
       (...operations) =>
       (request, reply) =>
         admit(request, reply, { key: apiKeyOf(request) ?? bearerOf(request) }, operations),
-    admitWith: (key, request, reply, operation) => admit(request, reply, { key }, [operation]),
+    admitWith: (ticketKeyId, request, reply, operation) =>
+      admit(request, reply, { key: undefined, ticketKeyId }, [operation]),
   };
 }
 

@@ -1,6 +1,7 @@
 // Separates the known members of a body from the unknown, which are ignored and reported, or rejected if the gateway is
 // strict.
 import type { FieldViolation } from '../../errors.ts';
+import { nearestName } from '../../nearest-name.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -12,12 +13,15 @@ export interface SortedFields {
 
 /** `prefix` precedes the names of nested members. */
 export function sortFields(given: Fields, known: readonly string[], isStrict: boolean, prefix = ''): SortedFields {
-  const ignored = Object.keys(given)
-    .filter((name) => !known.includes(name))
-    .map((name) => prefix + name);
+  const unknown = Object.keys(given).filter((name) => !known.includes(name));
+  const ignored = unknown.map((name) => prefix + name);
   const fields = Object.fromEntries(
     known.filter((name) => Object.hasOwn(given, name)).map((name) => [name, given[name]]),
   );
-  const unknown = (field: string) => ({ field, reason: 'unknown', message: 'means nothing here; leave it out' });
-  return { fields, ignored, faults: isStrict ? ignored.map(unknown) : [] };
+  const toViolation = (name: string) => {
+    const meant = nearestName(name, known);
+    const hint = meant ? `did you mean ${prefix}${meant}?` : 'leave it out';
+    return { field: prefix + name, reason: 'unknown', message: `means nothing here; ${hint}` };
+  };
+  return { fields, ignored, faults: isStrict ? unknown.map(toViolation) : [] };
 }

@@ -59,6 +59,7 @@ export const replyHeaders = {
     { type: 'string', format: 'uri' },
   ),
   'X-Warnings': header('Warnings: `nothing_spoken`, `transliterated`, `fallback_engine`.', 'transliterated'),
+  'X-Descendants-Revoked': header('How many keys that descend from the key were revoked with it.', 2, whole),
   'X-Ignored-Fields': header('Unknown members of the request, which were ignored.', 'speed'),
   'Content-Disposition': header(
     '`attachment; filename=<id>.<format>`',

@@ -1,14 +1,10 @@
-// Parses the fields of an API key from a JSON body. Only types are checked here; the operations check the values. Null is
+// Parses the fields of an API key from a JSON body. Only types are checked here; the operations check the values, and report
+// all faults together. Unknown members are faults, so that a misspelt one does not leave a key without its limits. Null is
 // the default.
-import { Failure, type FieldViolation } from '../../errors.ts';
+import type { FieldViolation } from '../../errors.ts';
 import type { KeyFields } from '../../keys/key-fields.ts';
 import { defaultScopes } from '../../keys/scopes.ts';
 import { type Fields, sortFields } from '../http/known-fields.ts';
-
-export interface ParsedKeyFields {
-  fields: KeyFields;
-  ignored: readonly string[];
-}
 
 const known = ['name', 'scopes', 'expires_in_days', 'voice_ids', 'allowed_ips', 'limits'];
 const limitNames = {
@@ -18,8 +14,8 @@ const limitNames = {
 } as const;
 
 /** An absent member stays unchanged, or has its default in a new key; null is the default. */
-export function parseKeyFields(given: Fields, isStrict: boolean): ParsedKeyFields {
-  const { fields: members, ignored, faults } = sortFields(given, known, isStrict);
+export function parseKeyFields(given: Fields): KeyFields {
+  const { fields: members, faults } = sortFields(given, known, true);
   const fields: KeyFields = {};
   const has = (name: string) => Object.hasOwn(members, name);
   if (has('name')) fields.name = takeName(members.name, faults) ?? 'unnamed';
@@ -30,11 +26,10 @@ export function parseKeyFields(given: Fields, isStrict: boolean): ParsedKeyField
   if (has('allowed_ips')) fields.allowedIps = takeTexts('allowed_ips', members.allowed_ips, faults) ?? null;
   if (has('limits')) {
     const inner = isObject(members.limits)
-      ? sortFields(members.limits, Object.keys(limitNames), isStrict, 'limits.')
+      ? sortFields(members.limits, Object.keys(limitNames), true, 'limits.')
       : undefined;
     if (!inner && members.limits !== null)
       faults.push({ field: 'limits', reason: 'type', message: 'must be an object' });
-    ignored.push(...(inner?.ignored ?? []));
     faults.push(...(inner?.faults ?? []));
     fields.limits = {};
     for (const [name, limit] of Object.entries(limitNames)) {
@@ -42,8 +37,7 @@ export function parseKeyFields(given: Fields, isStrict: boolean): ParsedKeyField
       fields.limits[limit] = takeWhole(`limits.${name}`, inner?.fields[name], faults) ?? null;
     }
   }
-  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-  return { fields, ignored };
+  return { ...fields, violations: faults };
 }
 
 const isObject = (value: unknown): value is Fields =>

@@ -75,11 +75,14 @@ const madeSchema = objectSchema('MadeApiKey', { ...(key.schema.properties as Rec
 const madeExample = { ...key.example, key: `snt_4Fq9ZtR1xW_${'0'.repeat(49)}` };
 
 const id = pathId('Id of the key.', key.example.id);
-const uncached = ['Cache-Control', 'X-Ignored-Fields'] as const;
+const uncached = ['Cache-Control'] as const;
 const found = (description: string) => ({ 200: jsonAnswer(description, key.schema, key.example, uncached) });
 const made = { 201: jsonAnswer('The key.', madeSchema, madeExample, ['Location', ...uncached]) };
-const revoked = { 204: { description: 'The key is revoked.', headers: ['Cache-Control'] as const } };
-const usual = { tag: 'Keys', bearer: 'token' } as const;
+const revoked = {
+  204: { description: 'The key is revoked.', headers: ['X-Descendants-Revoked', ...uncached] as const },
+};
+const own = { tag: 'Keys' } as const;
+const usual = { ...own, bearer: 'token' } as const;
 const byToken = 'A bearer token of `/oauth/get-key` is accepted in place of a key.';
 
 export const keyDocs = {
@@ -87,10 +90,10 @@ export const keyDocs = {
     ...usual,
     ...documentOperation(keyOperations.createApiKey),
     summary: 'Create an API key',
-    description: `The secret is returned only in this response. A key never has more rights than the key that creates it. ${byToken}`,
+    description: `The secret is returned only in this response. A key never has more rights than the keys that it descends from, and its calls count for their limits too. At most 1000 keys descend from a key. Unknown members are refused. ${byToken}`,
     body: { schema: keyFieldsSchema, examples: { laptop: { name: 'laptop', expires_in_days: 90 } }, isOptional: true },
     answers: made,
-    failures: ['storage_full'],
+    failures: ['access_denied', 'storage_full'],
   },
   list: {
     ...usual,
@@ -113,7 +116,7 @@ export const keyDocs = {
     ...usual,
     ...documentOperation(keyOperations.updateApiKey),
     summary: 'Update an API key',
-    description: 'Members that are left out stay unchanged; null resets to the default.',
+    description: 'Members that are left out stay unchanged; null resets to the default. Unknown members are refused.',
     parameters: [id],
     body: { schema: keyFieldsSchema, examples: { slower: { limits: { requests_per_minute: 60 } } } },
     answers: found('The updated key.'),
@@ -150,22 +153,24 @@ export const keyDocs = {
     ...usual,
     ...documentOperation(keyOperations.revokeApiKey),
     summary: 'Revoke an API key',
-    description: 'Permanent. Its open streams end within a second. Keys that it created stay valid.',
+    description: 'Permanent. The keys that descend from it are revoked with it. Open streams end within a second.',
     parameters: [id],
     answers: revoked,
     failures: ['not_found', 'storage_full'],
   },
   getOwn: {
-    ...usual,
+    ...own,
     ...documentOperation(keyOperations.getOwnApiKey),
     summary: 'Get the API key of the request',
+    description: 'With what it may do at present: what it was given, and all keys that it descends from still may.',
     answers: found('The key.'),
     failures: [],
   },
   revokeOwn: {
-    ...usual,
+    ...own,
     ...documentOperation(keyOperations.revokeOwnApiKey),
     summary: 'Revoke the API key of the request',
+    description: 'The keys that descend from it are revoked with it.',
     answers: revoked,
     failures: [],
   },

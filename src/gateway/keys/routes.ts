@@ -3,7 +3,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure, type FieldViolation } from '../../errors.ts';
 import type { ApiKey } from '../../keys/api-key-record.ts';
-import type { MadeKey } from '../../keys/key-management.ts';
+import type { KeyFields } from '../../keys/key-fields.ts';
+import type { MadeKey, RevokedKey } from '../../keys/key-management.ts';
 import type { Call } from '../../operations/call.ts';
 import type { KeyOperations } from '../../operations/keys.ts';
 import { keyOperations, type Operation } from '../../operations/operation.ts';
@@ -13,14 +14,12 @@ import { sortFields } from '../http/known-fields.ts';
 import { addWithoutBody } from '../http/no-body.ts';
 import { takePage } from '../http/page-query.ts';
 import { documented } from '../http/route-docs.ts';
-import { ignoredHeader } from '../speech/headers.ts';
 import { parseKeyFields } from './fields.ts';
 import { keyDocs } from './openapi.ts';
 
 export interface KeyRoutesOptions {
   keys: KeyOperations;
   admitTo: AdmitTo;
-  isStrict: boolean;
   baseUrl(): string;
 }
 
@@ -36,11 +35,11 @@ export function addKeyRoutes(app: FastifyInstance, options: KeyRoutesOptions): v
   addKeyItem(app, options);
 }
 
-function addKeyCollection(app: FastifyInstance, { keys, admitTo, isStrict, baseUrl }: KeyRoutesOptions): void {
+function addKeyCollection(app: FastifyInstance, { keys, admitTo, baseUrl }: KeyRoutesOptions): void {
   app.post(url, documented(keyDocs.create, admitTo(createApiKey)), async (request, reply) => {
-    const { fields, ignored } = parseKeyFields(request.body === undefined ? {} : fieldsOf(request), isStrict);
+    const fields = parseKeyFields(request.body === undefined ? {} : fieldsOf(request));
     const made = await runUncached(request, reply, createApiKey, (call) => keys.createApiKey(call, fields));
-    return sendMade(reply.headers(ignoredHeader(ignored)), baseUrl(), made);
+    return sendMade(reply, baseUrl(), made);
   });
 
   app.get(url, documented(keyDocs.list, admitTo(listApiKeys)), async (request, reply) => {
@@ -63,37 +62,36 @@ function addOwnKey(app: FastifyInstance, { keys, admitTo }: KeyRoutesOptions): v
       `${url}/self/revoke`,
       documented(keyDocs.revokeOwn, admitTo(revokeOwnApiKey)),
       async (request, reply) => {
-        await runUncached(request, reply, revokeOwnApiKey, (call) => keys.revokeOwnApiKey(call));
-        return reply.code(204).send();
+        const revoke = (call: Call) => keys.revokeOwnApiKey(call);
+        return sendRevoked(reply, await runUncached(request, reply, revokeOwnApiKey, revoke));
       },
     );
   });
 }
 
-function addKeyItem(app: FastifyInstance, { keys, admitTo, isStrict, baseUrl }: KeyRoutesOptions): void {
+function addKeyItem(app: FastifyInstance, { keys, admitTo, baseUrl }: KeyRoutesOptions): void {
   app.get(`${url}/:id`, documented(keyDocs.get, admitTo(getApiKey)), async (request: WithId, reply) =>
     toKeyJson(await runUncached(request, reply, getApiKey, (call) => keys.getApiKey(call, request.params.id))),
   );
 
   app.patch(`${url}/:id`, documented(keyDocs.update, admitTo(updateApiKey)), async (request: WithId, reply) => {
-    const { fields, ignored } = parseKeyFields(fieldsOf(request), isStrict);
+    const fields = parseKeyFields(fieldsOf(request));
     if (isEmpty(fields)) throw new Failure('invalid_request', { message: 'The body names nothing to change.' });
     const update = (call: Call) => keys.updateApiKey(call, request.params.id, fields);
-    const key = await runUncached(request, reply, updateApiKey, update);
-    return reply.headers(ignoredHeader(ignored)).send(toKeyJson(key));
+    return toKeyJson(await runUncached(request, reply, updateApiKey, update));
   });
 
   app.post(`${url}/:id/rotate`, documented(keyDocs.rotate, admitTo(rotateApiKey)), async (request: WithId, reply) => {
-    const { graceSeconds, ignored } = parseRotation(request, isStrict);
+    const graceSeconds = parseRotation(request);
     const rotate = (call: Call) => keys.rotateApiKey(call, request.params.id, graceSeconds);
     const made = await runUncached(request, reply, rotateApiKey, rotate);
-    return sendMade(reply.headers(ignoredHeader(ignored)), baseUrl(), made);
+    return sendMade(reply, baseUrl(), made);
   });
 
   addWithoutBody(app, (scope) => {
     scope.delete(`${url}/:id`, documented(keyDocs.revoke, admitTo(revokeApiKey)), async (request: WithId, reply) => {
-      await runUncached(request, reply, revokeApiKey, (call) => keys.revokeApiKey(call, request.params.id));
-      return reply.code(204).send();
+      const revoke = (call: Call) => keys.revokeApiKey(call, request.params.id);
+      return sendRevoked(reply, await runUncached(request, reply, revokeApiKey, revoke));
     });
   });
 }
@@ -114,18 +112,21 @@ const sendMade = (reply: FastifyReply, baseUrl: string, { key, apiKey }: MadeKey
     .header('Location', `${baseUrl}${url}/${apiKey.keyId}`)
     .send({ ...toKeyJson(apiKey), key });
 
-/** A limit is named by its own member: `limits: {}` names nothing. */
-const isEmpty = ({ limits, ...fields }: object & { limits?: object | undefined }) =>
-  Object.keys(fields).length === 0 && Object.keys(limits ?? {}).length === 0;
+const sendRevoked = (reply: FastifyReply, { descendantsRevoked }: RevokedKey) =>
+  reply.code(204).header('X-Descendants-Revoked', descendantsRevoked).send();
 
-function parseRotation(request: FastifyRequest, isStrict: boolean) {
+/** A limit is named by its own member: `limits: {}` names nothing. */
+const isEmpty = ({ limits, violations = [], ...fields }: KeyFields) =>
+  Object.keys(fields).length + Object.keys(limits ?? {}).length + violations.length === 0;
+
+function parseRotation(request: FastifyRequest): number | undefined {
   const given = request.body === undefined ? {} : fieldsOf(request);
-  const { fields, ignored, faults } = sortFields(given, ['grace_seconds'], isStrict);
+  const { fields, faults } = sortFields(given, ['grace_seconds'], true);
   const graceSeconds = fields.grace_seconds ?? undefined;
   if (graceSeconds !== undefined && typeof graceSeconds !== 'number')
     faults.push({ field: 'grace_seconds', reason: 'type', message: 'must be a whole number' });
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-  return { graceSeconds: graceSeconds as number | undefined, ignored };
+  return graceSeconds as number | undefined;
 }
 
 const toTime = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());

@@ -1,5 +1,6 @@
 // The OpenAPI documentation of /oauth/get-key; its POST is a token endpoint (RFC 6749).
 import { tokenSeconds } from '../../sign-in/sign-in.ts';
+import { tokenScopes } from '../../sign-in/sign-in-rules.ts';
 import { describeObject, jsonAnswer, objectSchema, type RouteDocs, type Schema, text } from '../http/route-docs.ts';
 
 const address = describeObject('AuthorizationAddress', {
@@ -23,6 +24,7 @@ const grantSchema: Schema = {
     grant_type: text('The type of the grant.', { enum: ['client_credentials', exchangeGrant] }),
     client_id: text('Id of a client registered here, unless HTTP Basic is used.'),
     client_secret: text('Secret of the client, unless HTTP Basic is used.'),
+    scope: text(`What the token may do: some of \`${tokenScopes.join(' ')}\`, separated by spaces. Default: all.`),
     subject_token: text('A token of the issuer, to exchange (RFC 8693).'),
     subject_token_type: text('Type of that token.', { enum: subjectTokenTypes }),
   },
@@ -42,7 +44,9 @@ const tokenSchema: Schema = {
 const refusalSchema = objectSchema(
   'TokenRefusal',
   {
-    error: text('The error code.', { enum: ['invalid_request', 'invalid_client', 'unsupported_grant_type'] }),
+    error: text('The error code.', {
+      enum: ['invalid_request', 'invalid_client', 'invalid_scope', 'unsupported_grant_type'],
+    }),
     error_description: text('A description of the error.'),
   },
   'The error response of RFC 6749, section 5.2.',

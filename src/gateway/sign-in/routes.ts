@@ -3,8 +3,10 @@
 // and no URL of a request is redirected to.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure, failureTable } from '../../errors.ts';
+import type { Scope } from '../../keys/scopes.ts';
 import type { FailedAttempts } from '../../limits/failed-attempts.ts';
 import { loginSeconds, type SignIn, sessionSeconds, tokenSeconds } from '../../sign-in/sign-in.ts';
+import { tokenScopes } from '../../sign-in/sign-in-rules.ts';
 import { cookieOf, loginCookie, sessionCookie, toCookie } from '../http/cookies.ts';
 import { fromThrown } from '../http/failure-reply.ts';
 import { formBytesMax } from '../http/limits.ts';
@@ -88,9 +90,9 @@ function addTokenEndpoint(app: FastifyInstance, { signIn, addresses }: OauthRout
       const fields = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
       const answer = await grant(signIn, request, fields);
       if ('token' in answer) {
-        const { token, more } = answer;
-        const scopes = { scope: 'keys:read keys:write', ...more };
-        return reply.send({ access_token: token, token_type: 'Bearer', expires_in: tokenSeconds, ...scopes });
+        const { token, scopes, more } = answer;
+        const facts = { access_token: token, token_type: 'Bearer', expires_in: tokenSeconds };
+        return reply.send({ ...facts, scope: scopes.join(' '), ...more });
       }
       const isClient = answer.error === 'invalid_client';
       addresses.noteFailure(request.ip);
@@ -100,25 +102,30 @@ function addTokenEndpoint(app: FastifyInstance, { signIn, addresses }: OauthRout
   });
 }
 
-type Granted = { token: string; more?: Record<string, string> } | { error: string; error_description: string };
+type Granted =
+  | { token: string; scopes: readonly Scope[]; more?: Record<string, string> }
+  | { error: string; error_description: string };
 
 const refused = (error: string, error_description: string): Granted => ({ error, error_description });
 async function grant(signIn: SignIn, request: FastifyRequest, fields: URLSearchParams): Promise<Granted> {
   for (const name of fields.keys())
     if (fields.getAll(name).length > 1) return refused('invalid_request', `${name} is given more than once`);
   const type = fields.get('grant_type');
+  const scopes = parseScopes(fields);
   if (type === 'client_credentials') {
     const client = clientOf(request, fields);
     if (!client) return refused('invalid_client', 'name the client and its secret, by HTTP Basic or in the body');
-    const token = await signIn.tokenForClient(client.id, client.secret);
-    return token ? { token } : refused('invalid_client', 'there is no such client, or its secret is another');
+    const token = await signIn.tokenForClient(client.id, client.secret, scopes ?? []);
+    if (!token) return refused('invalid_client', 'there is no such client, or its secret is another');
+    return scopes ? { token, scopes } : unknownScope();
   }
   if (type === exchangeGrant) {
     const subject = fields.get('subject_token');
     if (!subject || !subjectTokenTypes.includes(fields.get('subject_token_type') ?? ''))
       return refused('invalid_request', 'give subject_token, and its subject_token_type as a JWT or an access token');
     try {
-      return { token: await signIn.tokenForToken(subject), more: { issued_token_type: accessTokenType } };
+      const token = await signIn.tokenForToken(subject, scopes ?? []);
+      return scopes ? { token, scopes, more: { issued_token_type: accessTokenType } } : unknownScope();
     } catch (error) {
       const { reason, message } = fromThrown(error);
       if (reason === 'invalid_token')
@@ -130,6 +137,16 @@ async function grant(signIn: SignIn, request: FastifyRequest, fields: URLSearchP
   return type
     ? refused('unsupported_grant_type', `grant_type is client_credentials or ${exchangeGrant}`)
     : refused('invalid_request', 'grant_type is missing');
+}
+
+const unknownScope = () => refused('invalid_scope', `scope is some of: ${tokenScopes.join(' ')}`);
+
+/** All scopes by default; undefined if one is asked for that no token has. An empty value counts as absent (RFC 6749). */
+function parseScopes(fields: URLSearchParams): readonly Scope[] | undefined {
+  const wanted = (fields.get('scope') ?? '').split(' ').filter(Boolean);
+  if (wanted.length === 0) return tokenScopes;
+  const scopes = tokenScopes.filter((scope) => wanted.includes(scope));
+  return wanted.every((scope) => scopes.some((known) => known === scope)) ? scopes : undefined;
 }
 
 /** By HTTP Basic (RFC 6749 section 2.3.1: both halves are form-encoded), or in the body. */
