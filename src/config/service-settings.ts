@@ -52,7 +52,7 @@ export const serviceSettings = {
   }),
   bootstrapKey: textSetting({
     name: 'SONANT_BOOTSTRAP_KEY',
-    help: 'An API key, in the form that sonant key create prints, that is accepted from the first start on',
+    help: 'An API key, in the form that sonant key create prints, that is accepted from the first start on; the former one is revoked',
     allowed: 'an API key as sonant key create prints them',
     isAllowed: (given) => parseApiKey(given) !== undefined,
     secret: true,

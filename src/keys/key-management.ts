@@ -1,10 +1,17 @@
 // Management of API keys: create, list, update, rotate and revoke, within the grant of the actor. Every change has an audit
 // record. Keys outside the grant are reported as not found.
 import { Failure } from '../errors.ts';
-import type { ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
+import type { ApiKeyDecision, ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
 import { type Actor, toAuditRow } from './actor.ts';
 import { createApiKey, type Pepper } from './api-key.ts';
-import { type ApiKey, checkKeyChange, toApiKey, toApiKeyChange, toApiKeyRow, toSuccessorRow } from './api-key-record.ts';
+import {
+  type ApiKey,
+  checkKeyChange,
+  toApiKey,
+  toApiKeyChange,
+  toApiKeyRow,
+  toSuccessorRow,
+} from './api-key-record.ts';
 import type { KeyFields } from './key-fields.ts';
 
 /** A new key. `key` is its secret, which cannot be read again. */
@@ -100,10 +107,7 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
       return apiKey;
     },
     async rotate(keyId, graceSeconds, actor) {
-      if (!(Number.isInteger(graceSeconds) && graceSeconds >= 0 && graceSeconds <= graceSecondsMax)) {
-        const message = `must be a whole number from 0 to ${graceSecondsMax}`;
-        throw new Failure('invalid_request', { details: [{ field: 'grace_seconds', reason: 'range', message }] });
-      }
+      checkGrace(graceSeconds);
       const nowMs = now();
       let made: MadeKey | undefined;
       await change(keyId, actor, (row) => {
@@ -123,20 +127,12 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
       });
       return made!;
     },
-    revoke: (keyId, actor) =>
-      change(keyId, actor, ({ revokedAtMs, replacedBy }) => {
-        const atMs = now();
-        const toAudit = (endedId: string, detail: object = { with: keyId }) =>
-          toAuditRow({ action: 'revoke', keyId: endedId, atMs, detail }, actor);
-        const revoked = { change: { revokedAtMs: revokedAtMs ?? atMs }, audit: toAudit(keyId, {}) };
-        // The keys below a key that was replaced descend from its successor.
-        return replacedBy === null ? { ...revoked, ending: { atMs, toAudit } } : revoked;
-      }),
+    revoke: (keyId, actor) => change(keyId, actor, (row) => toRevocation(row, actor, now())),
   };
 }
 
 /** Whose share of the service the key takes. */
-export const accountOf = ({ path, ownerId }: Pick<ApiKeyRow, 'path' | 'ownerId'>): string =>
+const accountOf = ({ path, ownerId }: Pick<ApiKeyRow, 'path' | 'ownerId'>): string =>
   path === '' ? ownerId : path.slice(0, path.indexOf('/'));
 
 const tooManyDescendants = () => {
@@ -147,6 +143,20 @@ const tooManyDescendants = () => {
 const noSuchKey = () => new Failure('not_found', { message: 'There is no such API key.' });
 const unchangeable = (message: string) =>
   new Failure('invalid_request', { message, details: [{ field: 'id', reason: 'state', message }] });
+
+function checkGrace(graceSeconds: number): void {
+  if (Number.isInteger(graceSeconds) && graceSeconds >= 0 && graceSeconds <= graceSecondsMax) return;
+  const message = `must be a whole number from 0 to ${graceSecondsMax}`;
+  throw new Failure('invalid_request', { details: [{ field: 'grace_seconds', reason: 'range', message }] });
+}
+
+/** Also the keys below it, unless it was replaced: they descend from its successor. */
+function toRevocation({ keyId, revokedAtMs, replacedBy }: ApiKeyRow, actor: Actor, atMs: number): ApiKeyDecision {
+  const toAudit = (endedId: string, detail: object = { with: keyId }) =>
+    toAuditRow({ action: 'revoke', keyId: endedId, atMs, detail }, actor);
+  const revoked = { change: { revokedAtMs: revokedAtMs ?? atMs }, audit: toAudit(keyId, {}) };
+  return replacedBy === null ? { ...revoked, ending: { atMs, toAudit } } : revoked;
+}
 
 function checkNotRevoked({ revokedAtMs }: ApiKeyRow): void {
   if (revokedAtMs !== null) throw unchangeable('This key is revoked, and stays as it is.');

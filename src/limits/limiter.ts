@@ -126,32 +126,39 @@ export function createLimiter(options: LimiterOptions): Limiter {
       report(await statusOf(openChain(caller)));
     },
 
-    async takeSynthesis(caller, chars, { signal, report }) {
-      const chain = openChain(caller);
-      const charges: QuotaCharge[] = [];
-      const releases: Release[] = [];
-      const giveBack = (spokenChars: number) => {
-        for (const charge of charges) charge.refund(chars - spokenChars);
-        for (const release of releases) release();
-      };
-      try {
-        for (const { limits, isOwn } of chain) checkFitsQuota(chars, limits.charactersPerMonth, isOwn);
-        for (const { account, limits, isOwn } of chain)
-          charges.push(await account.quota.take(chars, limits.charactersPerMonth, isOwn));
-        await takeSlots(chain, { owner: caller.callerId, signal, releases });
-        report(await statusOf(chain));
-      } catch (error) {
-        giveBack(0);
-        // The request is refunded where a limit rejects it, but not where its caller aborts it.
-        if (!(error instanceof Failure && error.reason === 'rate_limit_exceeded')) throw error;
-        for (const { account, limits } of chain) account.fullAtUs -= intervalOf(rateOf(limits));
-        await reportStatus(() => statusOf(chain), report, error);
-      }
-      return toSynthesis(giveBack);
-    },
+    takeSynthesis: (caller, chars, options) =>
+      takeSynthesis({ chain: openChain(caller), statusOf }, caller, chars, options),
 
     running: async (callerId) => accounts.find(callerId)?.slots.held ?? 0,
   };
+}
+
+async function takeSynthesis(
+  { chain, statusOf }: { chain: readonly Member[]; statusOf(chain: readonly Member[]): Promise<LimitStatus> },
+  { callerId: owner }: Limited,
+  chars: number,
+  { signal, report }: TakeOptions,
+): Promise<Synthesis> {
+  const charges: QuotaCharge[] = [];
+  const releases: Release[] = [];
+  const giveBack = (spokenChars: number) => {
+    for (const charge of charges) charge.refund(chars - spokenChars);
+    for (const release of releases) release();
+  };
+  try {
+    for (const { limits, isOwn } of chain) checkFitsQuota(chars, limits.charactersPerMonth, isOwn);
+    for (const { account, limits, isOwn } of chain)
+      charges.push(await account.quota.take(chars, limits.charactersPerMonth, isOwn));
+    await takeSlots(chain, { owner, signal, releases });
+    report(await statusOf(chain));
+  } catch (error) {
+    giveBack(0);
+    // The request is refunded where a limit rejects it, but not where its caller aborts it.
+    if (!(error instanceof Failure && error.reason === 'rate_limit_exceeded')) throw error;
+    for (const { account, limits } of chain) account.fullAtUs -= intervalOf(rateOf(limits));
+    await reportStatus(() => statusOf(chain), report, error);
+  }
+  return toSynthesis(giveBack);
 }
 
 /** An account of the chain, with its limits in this process. */

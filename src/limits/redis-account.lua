@@ -192,7 +192,7 @@ function operations.drop_slots()
   return reply('read')
 end
 
--- Of one owner.
+-- Of one owner: the third value of the reply is the number of its slots.
 function operations.running()
   end_lapsed(owners[1])
   return { 'read', now, redis.call('ZCARD', owners[1].slots) }

@@ -66,43 +66,12 @@ const endScript = toScript("for _, key in ipairs(KEYS) do redis.call('SET', key,
 export type RedisAccounts = ReturnType<typeof createRedisAccounts>;
 
 export function createRedisAccounts(options: RedisAccountsOptions) {
-  const { replica, spentSince } = options;
+  const { replica } = options;
   const { run, monthNow } = createScriptRunner(options);
   let slotCount = 0;
 
-  /** The state of an owner, or a later one that has a count of the month. */
-  const counted = async ({ accountId, ownerIds }: Chain, i: number, reply: AccountReply): Promise<OwnerState> => {
-    const ownerId = ownerIds[i]!;
-    let { nowUs, month } = reply;
-    let state = reply.owners[i];
-    for (let reads = 0; state?.spentChars === undefined; reads++) {
-      if (reads === ledgerReadsMax) throw new Failure('storage_unavailable', {}, new Error('the ledger is too slow'));
-      // Redis rejects a count from a read that took too long.
-      const spent = await spentSince(ownerId, month.beginsMs);
-      const last = await run('set_spent', { accountId, ownerIds: [ownerId] }, { month, args: [spent, nowUs] });
-      ({ nowUs, month } = last);
-      state = last.owners[0];
-    }
-    return state;
-  };
-
-  const statusOfOwner = async (chain: Chain, i: number, { limits }: LimitedAccount, reply: AccountReply) => {
-    const quota = limits.charactersPerMonth;
-    const { fullAtUs } = reply.owners[i]!;
-    if (quota === undefined) return toLimitStatus(limits, fullAtUs, reply.nowUs);
-    const { spentChars } = await counted(chain, i, reply);
-    return toLimitStatus(limits, fullAtUs, reply.nowUs, {
-      characters: quota - spentChars!,
-      endsMs: reply.month.endsMs,
-    });
-  };
-
   return {
-    counted,
-    async statusOf(caller: Limited, reply: AccountReply): Promise<LimitStatus> {
-      const chain = toChain(caller);
-      return leastOf(await Promise.all(chainOf(caller).map((each, i) => statusOfOwner(chain, i, each, reply))));
-    },
+    ...createCounts(run, options.spentSince),
     takeRequest(caller: Limited) {
       const { above = [] } = caller;
       const markers = [`ended:${caller.keyId}`, ...above.flatMap(({ keyId }) => (keyId ? [`below:${keyId}`] : []))];
@@ -146,6 +115,44 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
   };
 }
 
+/** What the owners have spent, from the ledger where Redis has no count. */
+function createCounts(run: RunScript, spentSince: LimiterOptions['spentSince']) {
+  /** The state of an owner, or a later one that has a count of the month. */
+  const counted = async ({ accountId, ownerIds }: Chain, i: number, reply: AccountReply): Promise<OwnerState> => {
+    const ownerId = ownerIds[i]!;
+    let { nowUs, month } = reply;
+    let state = reply.owners[i];
+    for (let reads = 0; state?.spentChars === undefined; reads++) {
+      if (reads === ledgerReadsMax) throw new Failure('storage_unavailable', {}, new Error('the ledger is too slow'));
+      // Redis rejects a count from a read that took too long.
+      const spent = await spentSince(ownerId, month.beginsMs);
+      const last = await run('set_spent', { accountId, ownerIds: [ownerId] }, { month, args: [spent, nowUs] });
+      ({ nowUs, month } = last);
+      state = last.owners[0];
+    }
+    return state;
+  };
+
+  const statusOfOwner = async (chain: Chain, i: number, { limits }: LimitedAccount, reply: AccountReply) => {
+    const quota = limits.charactersPerMonth;
+    const { fullAtUs } = reply.owners[i]!;
+    if (quota === undefined) return toLimitStatus(limits, fullAtUs, reply.nowUs);
+    const { spentChars } = await counted(chain, i, reply);
+    return toLimitStatus(limits, fullAtUs, reply.nowUs, {
+      characters: quota - spentChars!,
+      endsMs: reply.month.endsMs,
+    });
+  };
+
+  return {
+    counted,
+    async statusOf(caller: Limited, reply: AccountReply): Promise<LimitStatus> {
+      const chain = toChain(caller);
+      return leastOf(await Promise.all(chainOf(caller).map((each, i) => statusOfOwner(chain, i, each, reply))));
+    },
+  };
+}
+
 const namesOf = (slots: readonly Slot[]) => slots.map(({ name }) => name);
 const nameOf = (prefix: string, accountId: string, part: string) => `${prefix}{${accountId}}:${part}`;
 /** The interval, and what the burst adds up to. */
@@ -153,6 +160,8 @@ const ratesOf = (rate: Rate) => [intervalOf(rate), rate.burst * intervalOf(rate)
 
 /** The outcome, the time, the owner that decided, and of each owner when all requests are available, and its count. */
 type ScriptReply = [AccountReply['outcome'], number, number, ...(number | string | null)[]];
+
+type RunScript = ReturnType<typeof createScriptRunner>['run'];
 
 function createScriptRunner({ redis, prefix, now }: RedisAccountsOptions) {
   /** The difference of the server's clock to ours, which gives the current month of the server. */

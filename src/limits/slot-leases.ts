@@ -17,14 +17,15 @@ const renewEveryMs = 10_000;
 const slotsAtOnce = 500;
 const ownersAtOnce = 20;
 
+/** The first owner of a chain stands for it: its ancestors never change. */
+const nameOf = ({ ownerIds }: Chain) => ownerIds[0]!;
+
 export type SlotLeases = ReturnType<typeof openSlotLeases>;
 
 export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts: RedisAccounts) {
   const owners = new Map<string, OwnerSlots>();
   const pending = new Set<Promise<unknown>>();
 
-  /** By the first owner of the chain: its ancestors never change. */
-  const nameOf = ({ ownerIds }: Chain) => ownerIds[0]!;
   const slotsOf = (chain: Chain): OwnerSlots => {
     const known = owners.get(nameOf(chain));
     if (known) return known;

@@ -7,6 +7,7 @@ import { afterAll, beforeEach, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { createApiKey, createPepper, parseApiKey } from '../../src/keys/api-key.ts';
 import { defaultScopes } from '../../src/keys/scopes.ts';
+import { createFailedAttempts } from '../../src/limits/failed-attempts.ts';
 import { createAdmit } from '../../src/operations/admit.ts';
 import { type ApiKeyRows, createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
@@ -230,4 +231,25 @@ test('admission: first the key, then its scopes, all that are needed', async () 
   for (const enough of [[], ['voices:read'], ['speech:stream', 'voices:read']]) {
     expect(await admit(from(key), enough)).toMatchObject({ keyId: apiKey.keyId });
   }
+});
+
+test('a status that cannot be read does not replace the refusal of a scope', async () => {
+  const { key } = await keyVerifier.create({ scopes: ['voices:read'] });
+  const away = async () => {
+    throw new Failure('storage_unavailable');
+  };
+  const addresses = createFailedAttempts({ perMinute: 60 });
+  const limits = { limiter: { takeRequest: away, reportStatus: away }, addresses };
+  const admit = createAdmit({ keyVerifier, limits });
+  await expect(admit({ key, address: '127.0.0.1' }, ['admin'])).rejects.toMatchObject({ reason: 'insufficient_scope' });
+});
+
+test('the id of a key stands in for it, by the same rules', async () => {
+  const { key, apiKey } = await keyVerifier.create({ allowedIps: ['127.0.0.1'] });
+  const verify = (address = '127.0.0.1') => keyVerifier.verifyId(apiKey.keyId, address);
+  expect(await verify()).toEqual(await keyVerifier.verify(key));
+  await expect(verify('10.0.0.1')).rejects.toMatchObject({ reason: 'access_denied' });
+  await keyVerifier.revoke(apiKey.keyId);
+  await expect(verify()).rejects.toMatchObject({ reason: 'invalid_api_key' });
+  await expect(keyVerifier.verifyId('key_none', '127.0.0.1')).rejects.toMatchObject({ reason: 'invalid_api_key' });
 });

@@ -1,6 +1,6 @@
 // A replica in a process of its own. On a message it takes all that the limits allow at once:
 //     node limiter-process.ts URL PREFIX NOW_MS
-import { admitted } from '../conformance/limiter.ts';
+import { admitted } from '../conformance/limited-descendants.ts';
 import { openReplica } from './open-redis-limiter.ts';
 
 const [url, prefix, nowMs] = process.argv.slice(2);

@@ -6,7 +6,7 @@ import type { LimiterOptions } from '../../src/limits/limiter.ts';
 import { openRedisLimiter } from '../../src/limits/redis-limiter.ts';
 import type { FallbackName } from '../../src/limits/redis-settings.ts';
 import { openRedis } from '../../src/redis/redis.ts';
-import { silent, usual } from '../conformance/limiter.ts';
+import { silent, usual } from '../conformance/limited-descendants.ts';
 
 export interface ReplicaOptions extends Partial<Pick<LimiterOptions, 'spentSince' | 'now'>> {
   url: string;

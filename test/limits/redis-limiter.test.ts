@@ -14,7 +14,8 @@ import { createFailedAttempts } from '../../src/limits/failed-attempts.ts';
 import { createAdmit } from '../../src/operations/admit.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
-import { limiterConformance, refusalOf, silent, usual } from '../conformance/limiter.ts';
+import { refusalOf, silent, usual } from '../conformance/limited-descendants.ts';
+import { limiterConformance } from '../conformance/limiter.ts';
 import { hasOwnRedis, hasRedis, openOwnRedisServer, openRedisCluster, openRedisServer } from '../redis/redis-server.ts';
 import { openReplica, type ReplicaOptions } from './open-redis-limiter.ts';
 

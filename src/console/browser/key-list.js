@@ -107,7 +107,7 @@ function toActions({ id, name, replaced_by }, { api, notify, showError }, { onCr
     notify(`${name} is replaced. The old key works for one more day.`);
   };
   const revoke = async () => {
-    const text = `Programs that use ${name} stop working at once, including their open streams. This cannot be undone.`;
+    const text = `Programs that use ${name}, or keys made from it, stop working at once, including their open streams. This cannot be undone.`;
     if (!(await isConfirmed({ title: `Revoke ${name}?`, text, yes: 'Revoke', no: 'Cancel' }))) return;
     await api.requestJson(`${path}/${id}`, { method: 'DELETE' });
     await onChange();

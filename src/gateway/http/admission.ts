@@ -86,7 +86,7 @@ export const limitReporter =
     void reply.headers(toRateLimitHeaders(status));
 
 /** The API key of the request, unchecked. */
-export function apiKeyOf({ headers }: FastifyRequest): string | undefined {
+function apiKeyOf({ headers }: FastifyRequest): string | undefined {
   const key = headers['x-api-key'];
   return typeof key === 'string' ? key : undefined;
 }

@@ -98,7 +98,8 @@ function toItem(key) {
 }
 
 function isConfirmed(name) {
-  find('confirm-text').textContent = `Programs that use ${name} stop working at once. This cannot be undone.`;
+  find('confirm-text').textContent =
+    `Programs that use ${name}, or keys made from it, stop working at once. This cannot be undone.`;
   dialog.returnValue = '';
   dialog.showModal();
   return new Promise((resolve) => {
