@@ -122,6 +122,22 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
       expect(await rows.change(key.keyId, all, decide)).toMatchObject({ descendantsRevoked: 0 });
     });
 
+    test('a key takes the place of those that were made as it is, once, and has their owner', async () => {
+      const rows = createApiKeyRows(store);
+      const toAudit = (row: ApiKeyRow) => ({ ...auditRow(row), detail: `{"made":"${former.keyId}"}` });
+      const former = apiKeyRow();
+      const other = await add(rows);
+      await rows.add(former, toAudit(former), unlimited);
+      const row = apiKeyRow();
+      const toEndAudit = (keyId: string) => ({ ...next(auditRow({ ...row, keyId })), action: 'revoke' as const });
+      const supersede = () => rows.supersede({ row, audit: { ...toAudit(row), atMs: 7 }, toEndAudit });
+      expect((await supersede()).map(({ keyId }) => keyId)).toEqual([former.keyId]);
+      expect(await rows.find(former.idPart)).toMatchObject({ revokedAtMs: 7, replacedBy: row.keyId });
+      expect(await rows.find(row.idPart)).toMatchObject({ ownerId: former.keyId, revokedAtMs: null });
+      expect((await rows.find(other.idPart))!.revokedAtMs).toBeNull();
+      expect(await supersede()).toEqual([]);
+    });
+
     test('the newest rotation stands for an owner, across owners too', async () => {
       const rows = createApiKeyRows(store);
       const newest = await add(rows);
