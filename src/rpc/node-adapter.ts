@@ -13,6 +13,8 @@ export type NodeAdapter = (request: Http2ServerRequest, response: Http2ServerRes
 
 export interface NodeAdapterOptions {
   handlers: readonly Handler[];
+  /** Whether a call is to be dropped unanswered: its caller goes on though it is refused. */
+  isBarred(handler: Handler, address: string): boolean;
   /** Trust the X-Forwarded-For of the proxy in front. */
   isBehindProxy: boolean;
   /** Called with unexpected errors; each fails one request only. */
@@ -21,16 +23,26 @@ export interface NodeAdapterOptions {
 
 const callerLeft = new ConnectError('the caller has left', Code.Canceled);
 
-export function createNodeAdapter({ handlers, isBehindProxy, onFault }: NodeAdapterOptions): NodeAdapter {
+export function createNodeAdapter(options: NodeAdapterOptions): NodeAdapter {
+  const { handlers, isBarred, isBehindProxy, onFault } = options;
   const byPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
+  const drop = ({ stream }: Http2ServerRequest) => {
+    // The connection of a proxy has other callers.
+    if (isBehindProxy) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    else stream.session?.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  };
   return (request, response) => {
     // An error also closes the stream, which is handled below.
     request.on('error', ignore);
     response.on('error', ignore);
+    const handler = byPath.get(request.url?.split('?', 1)[0] ?? '');
+    const isUnwanted = () => handler !== undefined && isBarred(handler, clientAddressOf(request, isBehindProxy));
+    if (isUnwanted()) return drop(request);
     // A call that is cancelled in the same packet costs no more than this.
     setImmediate(() => {
       if (response.stream?.destroyed ?? true) return;
-      const handler = byPath.get(request.url?.split('?', 1)[0] ?? '');
+      // Those before it in the same packet may have been too many.
+      if (isUnwanted()) return drop(request);
       const answered = handler ? answer(handler, request, response, isBehindProxy) : refuse(request, response);
       answered.catch((fault) => {
         onFault(fault);

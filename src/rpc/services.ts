@@ -35,6 +35,8 @@ export interface ServicesOptions {
 export interface Services {
   /** The handlers of gRPC-Web and Connect, and of gRPC where there is HTTP/2. */
   createHandlers(options: { grpc: boolean }): Handler[];
+  /** Whether a call of that handler from that address is to be dropped unanswered. */
+  isBarred(handler: Handler, address: string): boolean;
   health: Health;
   /** Ends every call that still runs. */
   stop(): void;
@@ -69,6 +71,7 @@ export function createServices({ runner, speech, voices, keys, reflection = true
       for (const { service, implementation } of open) router.service(service, implementation, small);
       return router.handlers.map((handler) => boundHandler(handler, limitsOf));
     },
+    isBarred: ({ service }, address) => openServices.includes(service) && runner.isBarred(address),
     health,
     stop: runner.stop,
   };

@@ -149,7 +149,9 @@ test('a fault ends one request and is reported, and no more', async () => {
     method: SpeechService.method.streamSpeech,
   });
   const onFault = (fault: unknown) => void faults.push(fault);
-  const server = createServer(createNodeAdapter({ handlers: [handler as never], isBehindProxy: false, onFault }));
+  const server = createServer(
+    createNodeAdapter({ handlers: [handler as never], isBarred: () => false, isBehindProxy: false, onFault }),
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const session = await openSession(`127.0.0.1:${(server.address() as AddressInfo).port}`);
   onTestFinished(() => {

@@ -82,7 +82,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
   const address = { host: '127.0.0.1', port: 0 };
   const server = await openRpcServer({ services, address, onFault, ...(tls && { tls }) });
   const web = createHttpApp({
-    toServer: (listener) => createHttpServer(listener, undefined),
+    toServer: (listener) => createHttpServer({ listener, connections: { use: () => () => {} } }),
     isLeaving: () => false,
     isDraining: () => false,
     onRequestEnd: () => {},
