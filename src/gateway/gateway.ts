@@ -115,7 +115,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       hasRequested.add(request.socket);
       if (!cors(request, response)) listener(request, response);
     };
-    const server = createHttpServer({ listener: take, tls: settings.tls, connections });
+    const { tls, isBehindProxy = false } = settings;
+    const server = createHttpServer({ listener: take, tls, connections, isBehindProxy });
     return server;
   };
   const app = createHttpApp({

@@ -3,13 +3,21 @@
 // for a new one: of the same address at the limit of an address, of the address with the most at the limit in all.
 import type { Socket } from 'node:net';
 import { FairShares } from './fair-shares.ts';
-import { connectionsDisplacedPerSecond, connectionsMax } from './limits.ts';
+import {
+  connectionsDisplacedPerSecond,
+  connectionsMax,
+  requestsPerTurn,
+  requestsWaitingPerAddressMax,
+} from './limits.ts';
+import { createTurns, type Turns } from './turns.ts';
 
 export interface Connections {
   /** Counts a new connection. False if there is no room: it is closed. */
   admit(socket: Socket): boolean;
   /** A request on the connection begins, or something else that keeps it from being idle. Returns what ends it. */
   use(socket: Endpoints): () => void;
+  /** Of the requests on them. */
+  readonly turns: Turns;
 }
 
 /** What the sockets of a connection have in common: that of TCP, that of TLS and that of HTTP/2. */
@@ -38,6 +46,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
     displace: ({ socket }) => socket.destroy(),
   });
   return {
+    turns: createTurns({ atOnce: requestsPerTurn, waitingPerAddressMax: requestsWaitingPerAddressMax }),
     admit(socket) {
       const connection = { socket, uses: 0 };
       // A connection may be gone before it is accepted.

@@ -12,6 +12,9 @@ export const readerStallMs = 2 * 60_000;
 /** Of all listeners together; and how many of an address may be closed in a second for new ones of the same address. */
 export const connectionsMax = 4096;
 export const connectionsDisplacedPerSecond = 50;
+/** Requests that are started in one turn of the event loop, and those of one address that wait for it. */
+export const requestsPerTurn = 4;
+export const requestsWaitingPerAddressMax = 1_000;
 /** Of the port for operators, which counts its own. */
 export const adminConnectionsMax = 64;
 /** Total size and number of the headers of a request. */

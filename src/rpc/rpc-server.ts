@@ -45,7 +45,7 @@ export async function openRpcServer(options: RpcServerOptions): Promise<RpcServe
   const { services, address, tls, isBehindProxy = false, onFault } = options;
   const { connections = createConnections({ perAddressMax: Infinity }) } = options;
   const handlers = services.createHandlers({ grpc: true });
-  const adapter = createNodeAdapter({ handlers, isBarred: services.isBarred, isBehindProxy, onFault });
+  const adapter = createNodeAdapter({ handlers, callsOf: services, turns: connections.turns, isBehindProxy, onFault });
   const server = createHttp2Server(tls, adapter);
   const sockets = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();

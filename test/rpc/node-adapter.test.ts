@@ -7,6 +7,7 @@ import { connect as connectSocket, type Socket } from 'node:net';
 import grpc from '@grpc/grpc-js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { createTurns } from '../../src/net/turns.ts';
 import { createNodeAdapter } from '../../src/rpc/node-adapter.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
 import { goodKey, openTestServices } from './open-services.ts';
@@ -150,7 +151,13 @@ test('a fault ends one request and is reported, and no more', async () => {
   });
   const onFault = (fault: unknown) => void faults.push(fault);
   const server = createServer(
-    createNodeAdapter({ handlers: [handler as never], isBarred: () => false, isBehindProxy: false, onFault }),
+    createNodeAdapter({
+      handlers: [handler as never],
+      callsOf: { isOpen: () => false, isBarred: () => false },
+      turns: createTurns({ atOnce: 1, waitingPerAddressMax: 1 }),
+      isBehindProxy: false,
+      onFault,
+    }),
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const session = await openSession(`127.0.0.1:${(server.address() as AddressInfo).port}`);

@@ -12,6 +12,7 @@ import type { KeyManagement } from '../../src/keys/key-management.ts';
 import type { KeyCaller } from '../../src/keys/key-verifier.ts';
 import { type Scope, scopes } from '../../src/keys/scopes.ts';
 import { usualLimits } from '../../src/limits/key-limits.ts';
+import { createConnections } from '../../src/net/connections.ts';
 import type { Admit } from '../../src/operations/admit.ts';
 import { createKeyOperations } from '../../src/operations/keys.ts';
 import { createMetering } from '../../src/operations/metering.ts';
@@ -82,7 +83,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
   const address = { host: '127.0.0.1', port: 0 };
   const server = await openRpcServer({ services, address, onFault, ...(tls && { tls }) });
   const web = createHttpApp({
-    toServer: (listener) => createHttpServer({ listener, connections: { use: () => () => {} } }),
+    toServer: (listener) => createHttpServer({ listener, connections: createConnections({ perAddressMax: Infinity }) }),
     isLeaving: () => false,
     isDraining: () => false,
     onRequestEnd: () => {},

@@ -119,6 +119,7 @@ export async function besiege(
     answers = [];
     const crowd = startChild('crowd.ts', [JSON.stringify(task)]);
     const most = countsOf(crowd);
+    await once(crowd.stdout!, 'data');
     await sleep(Number(SIEGE_SECONDS) * 1000);
     // An answer that was asked for during the siege counts, however late it is.
     const during = answers.length;

@@ -124,5 +124,9 @@ function hold(): void {
   if (kind.startsWith('idle')) socket.resume();
 }
 
-for (let n = 0; n < connections; n++) hold();
 setInterval(() => writeSync(1, `${JSON.stringify(tally)}\n`), 1000);
+for (let n = 0; n < connections; n++) {
+  hold();
+  if (n % 10 === 0) await new Promise(setImmediate);
+}
+writeSync(1, `${JSON.stringify(tally)}\n`);

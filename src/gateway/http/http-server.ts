@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { Failure } from '../../errors.ts';
+import { clientAddressOf } from '../../net/client-address.ts';
 import type { Connections } from '../../net/connections.ts';
 import { HttpResponse } from '../../net/http-response.ts';
 import { handshakeMs, headerBytesMax, headersMax } from '../../net/limits.ts';
@@ -24,10 +25,12 @@ export interface HttpServerOptions {
   listener: RequestListener;
   tls?: Tls | undefined;
   /** That the listener counts. */
-  connections: Pick<Connections, 'use'>;
+  connections: Connections;
+  isBehindProxy?: boolean;
 }
 
-export function createHttpServer({ listener, tls, connections }: HttpServerOptions): Server {
+export function createHttpServer(given: HttpServerOptions): Server {
+  const { listener, tls, connections, isBehindProxy = false } = given;
   const options = {
     // Every refusal has the form of the API's.
     requireHostHeader: false,
@@ -48,8 +51,11 @@ export function createHttpServer({ listener, tls, connections }: HttpServerOptio
     response.once('finish', () => linger(request));
     response.once('close', connections.use(request.socket));
     const fault = faultOfHeaders(request);
-    if (fault) answerFault(request, response, 400, fault);
-    else listener(request, response);
+    if (fault) return answerFault(request, response, 400, fault);
+    const start = () => {
+      if (!request.destroyed) listener(request, response);
+    };
+    if (!connections.turns.take(clientAddressOf(request, isBehindProxy), start)) request.destroy();
   };
   server.on('request', take);
   // The route sends 100 Continue when it reads the body.
