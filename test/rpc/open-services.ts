@@ -16,6 +16,7 @@ import { createConnections } from '../../src/net/connections.ts';
 import type { Admit } from '../../src/operations/admit.ts';
 import { createKeyOperations } from '../../src/operations/keys.ts';
 import { createMetering } from '../../src/operations/metering.ts';
+import type { OpenCallLimits } from '../../src/operations/open-calls.ts';
 import { createRunner } from '../../src/operations/runner.ts';
 import type { EndedCall, TimeLimits } from '../../src/operations/running-call.ts';
 import { createSpeechOperations } from '../../src/operations/speech.ts';
@@ -50,6 +51,7 @@ const admit: Admit = async ({ key }, requiredScopes) => {
 
 export interface ServicesTestOptions {
   timeLimits?: TimeLimits;
+  openLimits?: OpenCallLimits;
   reflection?: boolean;
   tls?: RpcServerOptions['tls'];
   /** What becomes of keys; else they stay good. */
@@ -61,14 +63,14 @@ const always = async () => true;
 const unused = {} as VoiceManagement;
 
 export async function openTestServices(options: ServicesTestOptions = {}) {
-  const { timeLimits, reflection = true, tls, isInForce = always, keys = {} as KeyManagement } = options;
+  const { timeLimits, openLimits, reflection = true, tls, isInForce = always, keys = {} as KeyManagement } = options;
   const fakeSpeech = openShortSpeech();
   const calls: EndedCall[] = [];
   const faults: unknown[] = [];
   const onFault = (fault: unknown) => void faults.push(fault);
   const { delivery, voices, plan, speak, estimateSpeech } = fakeSpeech;
   const onCallEnd = (call: EndedCall) => void calls.push(call);
-  const runner = createRunner({ admit, isInForce, onCallEnd, timeLimits });
+  const runner = createRunner({ admit, isInForce, onCallEnd, timeLimits, openLimits });
   const idempotency = { forgetAbout: async () => {} };
   const metering = createMetering(unlimited);
   const speechOperations = createSpeechOperations({ speech: { plan, speak }, delivery, metering, idempotency });
