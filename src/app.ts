@@ -23,12 +23,12 @@ import { type ChangedKey, createKeyManagement } from './keys/key-management.ts';
 import { createKeyVerifier } from './keys/key-verifier.ts';
 import { dayOf } from './limits/usage-period.ts';
 import { type Connections, createConnections } from './net/connections.ts';
-import type { Tls } from './net/listen.ts';
+import type { Listener, Tls } from './net/listen.ts';
 import { openSharedPort } from './net/shared-port.ts';
 import { createAdmit } from './operations/admit.ts';
 import { createRunner, type Runner } from './operations/runner.ts';
 import { addRpcRoutes } from './rpc/connect-routes.ts';
-import { openRpcServer } from './rpc/rpc-server.ts';
+import { openRpcServer, type RpcServer } from './rpc/rpc-server.ts';
 import { createServices, type Services } from './rpc/services.ts';
 import { createSignIn } from './sign-in/sign-in.ts';
 import { createApiKeyRows } from './store/api-key-rows.ts';
@@ -107,18 +107,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const rpc = await openRpc(listeners, services);
   const gateway = await openHttp(listeners, { runner, services, operations, access, core: speaking.core, baseUrl });
   speaking.gateways.push(gateway);
-  const shared = isSinglePort
-    ? await asConfigError(config, 'SONANT_HTTP_ADDR', () =>
-        openSharedPort({
-          address: config.httpAddr,
-          tls,
-          connections,
-          toHttp1: gateway.accept,
-          toHttp2: rpc.accept,
-          onFault,
-        }),
-      )
-    : undefined;
+  const shared = isSinglePort ? await openShared(listeners, gateway, rpc) : undefined;
   const adminPort = await openAdmin(opening, gateway);
   httpPort = shared?.port ?? gateway.port;
   const kept = opened.move();
@@ -269,6 +258,14 @@ async function openHttp({ opening, tls, isSinglePort, connections }: Listeners, 
   );
   opened.defer(() => gateway.drain(0));
   return gateway;
+}
+
+function openShared({ opening, tls, connections }: Listeners, gateway: Gateway, rpc: RpcServer): Promise<Listener> {
+  const { config, onFault } = opening;
+  const toServers = { toHttp1: gateway.accept, toHttp2: rpc.accept };
+  return asConfigError(config, 'SONANT_HTTP_ADDR', () =>
+    openSharedPort({ address: config.httpAddr, tls, connections, onFault, ...toServers }),
+  );
 }
 
 /** Returns the port; undefined where none is set. It is open until all else is closed. */

@@ -1,7 +1,7 @@
 // The HTTP/JSON API, with Connect and gRPC-Web on the same port. A route parses a request into a domain request, runs an
 // operation, and renders its result. `leave` makes readiness fail; `drain` accepts nothing new, lets running requests
 // finish, and then ends them.
-import type { RequestListener, Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
@@ -107,20 +107,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   let isLeaving = false;
   let isDraining = false;
   const hasRequested = new WeakSet<Socket>();
-  const cors = createCors(settings.allowedOrigins);
-  const toServer = (listener: RequestListener): Server => {
-    const take: RequestListener = (request, response) => {
-      // Without this, a connection whose reply was being sent when draining began would wait for its next request.
-      response.once('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
-      hasRequested.add(request.socket);
-      if (!cors(request, response)) listener(request, response);
-    };
-    const { tls, isBehindProxy = false } = settings;
-    const server = createHttpServer({ listener: take, tls, connections, isBehindProxy });
-    return server;
+  const onRequest = (server: Server, { socket }: IncomingMessage, response: ServerResponse) => {
+    // Without this, a connection whose reply was being sent when draining began would wait for its next request.
+    response.once('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
+    hasRequested.add(socket);
   };
   const app = createHttpApp({
-    toServer,
+    toServer: (listener) => toServer(listener, { settings, connections, onRequest }),
     isBehindProxy: settings.isBehindProxy ?? false,
     isSecure: () => settings.baseUrl().startsWith('https:'),
     isLeaving: () => isLeaving,
@@ -155,12 +148,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       setTimeout(() => runner.stop(), timeoutMs),
       setTimeout(() => destroyAll(callers), timeoutMs + farewellMs),
     ];
+    const late = sleep(timeoutMs + farewellMs, undefined, { ref: false });
     // Readers at other replicas have no socket here.
-    const readElsewhere = Promise.race([
-      untilReadElsewhere(),
-      sleep(timeoutMs + farewellMs, undefined, { ref: false }),
-    ]);
-    await Promise.all([gone, readElsewhere]);
+    await Promise.all([gone, Promise.race([untilReadElsewhere(), late])]);
     timers.forEach(clearTimeout);
     destroyAll(sockets);
     streams.close(callerLeft);
@@ -178,6 +168,27 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
     drain: (timeoutMs) => (drained ??= drain(timeoutMs)),
   };
+}
+
+interface ServerParts {
+  settings: GatewaySettings;
+  connections: Connections;
+  onRequest(server: Server, request: IncomingMessage, response: ServerResponse): void;
+}
+
+function toServer(listener: RequestListener, { settings, connections, onRequest }: ServerParts): Server {
+  const { tls, isBehindProxy = false, allowedOrigins } = settings;
+  const cors = createCors(allowedOrigins);
+  const server = createHttpServer({
+    listener(request, response) {
+      onRequest(server, request, response);
+      if (!cors(request, response)) listener(request, response);
+    },
+    tls,
+    connections,
+    isBehindProxy,
+  });
+  return server;
 }
 
 /** The open sockets of the server. */

@@ -69,9 +69,8 @@ export class RunningCall {
   #operation: Operation | undefined;
   #messageCount = 0;
   #hasEnded = false;
-  /** Undoes what `#start` has set up. */
+  /** Undo what `#start` and `admitAnyone` have set up. */
   #release = () => {};
-  /** Undoes what `admitAnyone` has set up. */
   #leaveOpen = () => {};
   /** Since when a result of a stream waits to be read. */
   #waitingSinceMs: number | undefined;
@@ -107,10 +106,9 @@ export class RunningCall {
 
   /** Admits a call to an operation that needs no key, or throws the Failure that refuses it. */
   admitAnyone({ isOpen }: Operation): void {
-    const { address, connection } = this.#incoming;
     this.#leaveOpen = this.#shared.openCalls.enter({
-      address,
-      connection,
+      address: this.#incoming.address,
+      connection: this.#incoming.connection,
       isStream: isOpen === 'stream',
       waitingSinceMs: () => this.#waitingSinceMs,
       abort: (failure) => this.abort(failure),
