@@ -4,9 +4,18 @@ import type { RequestListener } from 'node:http';
 import { createConnections } from '../../net/connections.ts';
 import { adminConnectionsMax } from '../../net/limits.ts';
 import { type ListenAddress, openListener } from '../../net/listen.ts';
+import type { Turns } from '../../net/turns.ts';
 import { createHttpApp } from '../http/http-app.ts';
 import { createAccept, createHttpServer } from '../http/http-server.ts';
 import { addHealthRoutes, type ReadinessCheck } from './routes.ts';
+
+/** Requests of operators wait for none. */
+const atOnce: Turns = {
+  take(_, work) {
+    work();
+    return true;
+  },
+};
 
 export interface AdminServerOptions {
   address: ListenAddress;
@@ -22,7 +31,8 @@ export interface AdminServer {
 
 export async function openAdminServer(options: AdminServerOptions): Promise<AdminServer> {
   const { address, checks, readMetrics, onFault } = options;
-  const connections = createConnections({ inAllMax: adminConnectionsMax, perAddressMax: Infinity });
+  const counted = createConnections({ inAllMax: adminConnectionsMax, perAddressMax: Infinity });
+  const connections = { ...counted, turns: atOnce };
   const app = createHttpApp({
     toServer: (listener: RequestListener) => createHttpServer({ listener, connections }),
     isLeaving: () => false,
