@@ -13,7 +13,7 @@ export const readerStallMs = 2 * 60_000;
 export const connectionsMax = 4096;
 export const connectionsDisplacedPerSecond = 50;
 /** Requests that are started in one turn of the event loop, and those of one address that wait for it. */
-export const requestsPerTurn = 2;
+export const requestsPerTurn = 8;
 export const requestsWaitingPerAddressMax = 1_000;
 /** Of the port for operators, which counts its own. */
 export const adminConnectionsMax = 64;
