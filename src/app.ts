@@ -1,6 +1,7 @@
 // Builds the service from a Config: the only file that imports every room. Everything is closed in reverse order.
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { checkPorts } from './app/check-ports.ts';
 import { drainDoors } from './app/drain-doors.ts';
 import { logEnd } from './app/log-end.ts';
 import { openClips } from './app/open-clips.ts';
@@ -16,16 +17,18 @@ import { asConfigError, type Config } from './config.ts';
 import { openClipSweep } from './delivery/clip-sweep.ts';
 import type { EngineDefinition } from './engines/engine.ts';
 import { type Gateway, openGateway } from './gateway/gateway.ts';
+import { openAdminServer } from './gateway/health/admin-server.ts';
 import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './keys/first-key.ts';
 import { type ChangedKey, createKeyManagement } from './keys/key-management.ts';
 import { createKeyVerifier } from './keys/key-verifier.ts';
 import { dayOf } from './limits/usage-period.ts';
-import type { Tls } from './net/listen.ts';
+import { type Connections, createConnections } from './net/connections.ts';
+import type { Listener, Tls } from './net/listen.ts';
 import { openSharedPort } from './net/shared-port.ts';
 import { createAdmit } from './operations/admit.ts';
 import { createRunner, type Runner } from './operations/runner.ts';
 import { addRpcRoutes } from './rpc/connect-routes.ts';
-import { openRpcServer } from './rpc/rpc-server.ts';
+import { openRpcServer, type RpcServer } from './rpc/rpc-server.ts';
 import { createServices, type Services } from './rpc/services.ts';
 import { createSignIn } from './sign-in/sign-in.ts';
 import { createApiKeyRows } from './store/api-key-rows.ts';
@@ -41,6 +44,8 @@ import { createVoicePurge } from './voices/voice-purge.ts';
 export interface Service {
   httpPort: number;
   grpcPort: number;
+  /** Undefined where health and metrics have no port of their own. */
+  adminPort: number | undefined;
   baseUrl: string;
   /** The key that was created because there was none. */
   firstKey: FirstKey | undefined;
@@ -64,6 +69,7 @@ interface Opening extends Pick<ServiceOptions, 'config' | 'definitions' | 'log'>
 }
 
 export async function openService({ config, definitions, log, isSinglePort }: ServiceOptions): Promise<Service> {
+  checkPorts(config, isSinglePort);
   await using opened = new AsyncDisposableStack();
   const onFault = (fault: unknown) => log.error('a fault that no caller was told of', { fault });
   const opening: Opening = { config, definitions, log, opened, metrics: createServiceMetrics(), onFault };
@@ -95,21 +101,20 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   opened.defer(stored.store.listen('voices', () => void speaking.voiceCache.refresh().catch(onFault)));
 
   const services = createServices({ runner, ...operations });
-  const listeners = { opening, tls, isSinglePort };
+  const perAddressMax = config.isBehindProxy ? Infinity : config.connectionsPerAddress;
+  const connections = createConnections({ perAddressMax });
+  const listeners = { opening, tls, isSinglePort, connections };
   const rpc = await openRpc(listeners, services);
   const gateway = await openHttp(listeners, { runner, services, operations, access, core: speaking.core, baseUrl });
   speaking.gateways.push(gateway);
-  const accept = { toHttp1: gateway.accept, toHttp2: rpc.accept };
-  const shared = isSinglePort
-    ? await asConfigError(config, 'SONANT_HTTP_ADDR', () =>
-        openSharedPort({ address: config.httpAddr, tls, ...accept }),
-      )
-    : undefined;
+  const shared = isSinglePort ? await openShared(listeners, gateway, rpc) : undefined;
+  const adminPort = await openAdmin(opening, gateway);
   httpPort = shared?.port ?? gateway.port;
   const kept = opened.move();
   return {
     httpPort,
     grpcPort: shared?.port ?? rpc.port,
+    adminPort,
     baseUrl: baseUrl(),
     firstKey: access.firstKey,
     async drain() {
@@ -203,14 +208,15 @@ interface Listeners {
   opening: Opening;
   tls: Tls | undefined;
   isSinglePort: boolean;
+  connections: Connections;
 }
 
-async function openRpc({ opening, tls, isSinglePort }: Listeners, services: Services) {
+async function openRpc({ opening, tls, isSinglePort, connections }: Listeners, services: Services) {
   const { config, opened, onFault } = opening;
   const { isBehindProxy, grpcAddr: address } = config;
   const own = isSinglePort ? {} : { address, ...(tls && { tls }) };
   const rpc = await asConfigError(config, 'SONANT_GRPC_ADDR', () =>
-    openRpcServer({ services, onFault, isBehindProxy, ...own }),
+    openRpcServer({ services, connections, onFault, isBehindProxy, ...own }),
   );
   opened.defer(() => rpc.drain(0));
   return rpc;
@@ -225,7 +231,7 @@ interface HttpParts {
   baseUrl(): string;
 }
 
-async function openHttp({ opening, tls, isSinglePort }: Listeners, parts: HttpParts): Promise<Gateway> {
+async function openHttp({ opening, tls, isSinglePort, connections }: Listeners, parts: HttpParts): Promise<Gateway> {
   const { config, log, opened, metrics, onFault } = opening;
   const { runner, services, operations, access, core, baseUrl } = parts;
   const { isStrict, allowedOrigins, isBehindProxy, httpAddr: address } = config;
@@ -238,7 +244,7 @@ async function openHttp({ opening, tls, isSinglePort }: Listeners, parts: HttpPa
       admit: access.admit,
       signing: { signIn: access.signIn, addresses: access.sharing.addresses },
       relay: access.sharing.relay,
-      settings: { ...own, baseUrl, isBehindProxy, isStrict, allowedOrigins },
+      settings: { ...own, connections, baseUrl, isBehindProxy, isStrict, allowedOrigins },
       watch: {
         checks: [
           { name: 'store', isReady: async () => (await access.rows.isEmpty()) || true },
@@ -249,13 +255,32 @@ async function openHttp({ opening, tls, isSinglePort }: Listeners, parts: HttpPa
           const { failure, ...request } = ended;
           logEnd(log, 'debug', 'request', request, failure);
         },
-        readMetrics: metrics.text,
+        readMetrics: config.adminAddr === '' ? metrics.text : undefined,
         onFault,
       },
     }),
   );
   opened.defer(() => gateway.drain(0));
   return gateway;
+}
+
+function openShared({ opening, tls, connections }: Listeners, gateway: Gateway, rpc: RpcServer): Promise<Listener> {
+  const { config, onFault } = opening;
+  const toServers = { toHttp1: gateway.accept, toHttp2: rpc.accept };
+  return asConfigError(config, 'SONANT_HTTP_ADDR', () =>
+    openSharedPort({ address: config.httpAddr, tls, connections, onFault, ...toServers }),
+  );
+}
+
+/** Returns the port; undefined where none is set. It is open until all else is closed. */
+async function openAdmin({ config, opened, metrics, onFault }: Opening, { checks }: Gateway) {
+  const { adminAddr: address } = config;
+  if (address === '') return undefined;
+  const admin = await asConfigError(config, 'SONANT_ADMIN_ADDR', () =>
+    openAdminServer({ address, checks, readMetrics: metrics.text, onFault }),
+  );
+  opened.defer(admin.close);
+  return admin.port;
 }
 
 /** The URL of a listener on this machine; one on all addresses is reached through localhost. */

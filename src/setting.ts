@@ -76,6 +76,14 @@ export function addressSetting(setting: Omit<Declared<Address>, 'fallback'> & { 
   return { ...setting, fallback: parseAddress(setting.fallback)!, allowed: 'host:port', parse: parseAddress };
 }
 
+/** An address to listen on, or none. */
+export const optionalAddressSetting = (setting: Omit<Declared<Address | ''>, 'fallback'>): Setting<Address | ''> => ({
+  ...setting,
+  fallback: '',
+  allowed: 'host:port',
+  parse: (given) => (given === '' ? '' : parseAddress(given)),
+});
+
 function parseAddress(given: string): Address | undefined {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/\s]*)):(\d{1,5})$/.exec(given);
   const port = Number(match?.[3]);

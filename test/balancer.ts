@@ -10,6 +10,8 @@ import { findProgram } from './programs.ts';
 export interface Addresses {
   httpPort: number;
   grpcPort: number;
+  /** Of health and metrics. */
+  adminPort: number;
 }
 
 export interface Balancer {
@@ -33,10 +35,10 @@ export async function openBalancer(
     .replace('bind :8080', `bind 127.0.0.1:${port}`)
     .replaceAll('inter 1s', `inter ${checkEveryMs}ms`)
     .replace(/^ *server-template .* sonant:8080.*$/m, (line) =>
-      servers(line, ({ httpPort }) => `127.0.0.1:${httpPort}`),
+      servers(line, ({ httpPort, adminPort }) => `127.0.0.1:${httpPort} check-proto h1 port ${adminPort}`),
     )
     .replace(/^ *server-template .* sonant:50051.*$/m, (line) =>
-      servers(line, ({ httpPort, grpcPort }) => `127.0.0.1:${grpcPort} proto h2 check-proto h1 port ${httpPort}`),
+      servers(line, ({ grpcPort, adminPort }) => `127.0.0.1:${grpcPort} proto h2 check-proto h1 port ${adminPort}`),
     );
   if (config.includes('server-template')) throw new Error('deploy/haproxy.cfg names its servers in another way');
   const file = join(folder, 'haproxy.cfg');

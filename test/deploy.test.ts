@@ -122,8 +122,8 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
     for await (const { event } of speech.streamSpeech(request, { headers: { 'x-api-key': key } })) last = event.case;
     return last;
   };
-  const speakingAt = async ({ httpPort }: ReplicaProcess) =>
-    Number(/^sonant_speaking (\d+)/m.exec(await (await fetch(`http://127.0.0.1:${httpPort}/metrics`)).text())![1]);
+  const speakingAt = async ({ adminPort }: ReplicaProcess) =>
+    Number(/^sonant_speaking (\d+)/m.exec(await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text())![1]);
 
   test('REST, SSE, gRPC and gRPC-Web come through on one address', async () => {
     const [status, byteCount] = await stream();
@@ -136,6 +136,13 @@ describe.skipIf(!isInstalled('haproxy'))('behind the balancer', () => {
     const refused = speech.synthesizeSpeech({ ...request, voiceId: 'nobody' }, { headers: { 'x-api-key': key } });
     await expect(refused).rejects.toThrow(/^\[not_found\]/);
     expect((await post('/api/audio/speech', { text: '' })).status).toBe(400);
+  });
+
+  test('metrics do not come through, however their path is written', async () => {
+    for (const path of ['/metrics', '/%6detrics', '/metrics?x', '/metrics/'])
+      expect((await fetch(url + path)).status).toBe(404);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect(await speakingAt(replicas[0]!)).toBe(0);
   });
 
   test('clips that one replica stores, the other serves', async (context) => {

@@ -9,6 +9,8 @@ import { freePort } from './free-port.ts';
 export interface ReplicaProcess {
   httpPort: number;
   grpcPort: number;
+  /** Of health and metrics. */
+  adminPort: number;
   /** All that it has said on standard error since it was made. */
   said(): string;
   isUp(): boolean;
@@ -23,7 +25,7 @@ export async function createReplica(
   folder: string,
   settings: Readonly<Record<string, string>>,
 ): Promise<ReplicaProcess> {
-  const [httpPort, grpcPort] = [await freePort(), await freePort()];
+  const [httpPort, grpcPort, adminPort] = [await freePort(), await freePort(), await freePort()];
   mkdirSync(folder, { recursive: true });
   let child: ChildProcess | undefined;
   let said = '';
@@ -31,12 +33,14 @@ export async function createReplica(
   return {
     httpPort,
     grpcPort,
+    adminPort,
     said: () => said,
     isUp,
     async start(more = {}) {
       const env = {
         PATH: process.env.PATH,
         ...{ SONANT_HTTP_ADDR: `127.0.0.1:${httpPort}`, SONANT_GRPC_ADDR: `127.0.0.1:${grpcPort}` },
+        SONANT_ADMIN_ADDR: `127.0.0.1:${adminPort}`,
         ...{ SONANT_DATA_DIR: folder, SONANT_BEHIND_PROXY: '1', SONANT_LOG_LEVEL: 'warn' },
         ...settings,
         ...more,

@@ -40,7 +40,11 @@ function toFarewell({ leaveSeconds, drainSeconds }: Config): string {
 
 const isLoopback = (host: string) => host === 'localhost' || host === '::1' || host.startsWith('127.');
 
-function greet({ print }: CommandLine, config: Config, { httpPort, grpcPort, baseUrl, firstKey }: Service): void {
+function greet(
+  { print }: CommandLine,
+  config: Config,
+  { httpPort, grpcPort, adminPort, baseUrl, firstKey }: Service,
+): void {
   const { httpAddr } = config;
   const isSinglePort = grpcPort === httpPort;
   const grpcHost = (isSinglePort ? httpAddr : config.grpcAddr).host;
@@ -50,6 +54,7 @@ function greet({ print }: CommandLine, config: Config, { httpPort, grpcPort, bas
       ? `Sonant serves HTTP and gRPC on ${httpAddr.host}:${httpPort}.`
       : `Sonant serves HTTP on ${httpAddr.host}:${httpPort} and gRPC on ${grpcHost}:${grpcPort}.`,
   );
+  if (config.adminAddr !== '') print(`Health and metrics are at ${config.adminAddr.host}:${adminPort}.`);
   print(`Open ${baseUrl}/console to try it; the API is documented at ${baseUrl}/docs.`);
   if (!isLocal && config.baseUrl === '') {
     print(`Links to audio begin with ${baseUrl}: set SONANT_BASE_URL to the URL that clients use.`);

@@ -4,7 +4,15 @@
 import { s3Settings } from '../clips/s3-settings.ts';
 import { parseApiKey } from '../keys/api-key.ts';
 import { redisSettings } from '../limits/redis-settings.ts';
-import { addressSetting, choiceSetting, flagSetting, integerSetting, listSetting, textSetting } from '../setting.ts';
+import {
+  addressSetting,
+  choiceSetting,
+  flagSetting,
+  integerSetting,
+  listSetting,
+  optionalAddressSetting,
+  textSetting,
+} from '../setting.ts';
 import { oauthSettings } from '../sign-in/oauth-settings.ts';
 import { databaseSettings } from '../store/database-settings.ts';
 import { type LogLevel, logLevels } from '../telemetry/log.ts';
@@ -19,6 +27,17 @@ export const serviceSettings = {
     name: 'SONANT_GRPC_ADDR',
     help: 'Address of the gRPC listener',
     fallback: '127.0.0.1:50051',
+  }),
+  adminAddr: optionalAddressSetting({
+    name: 'SONANT_ADMIN_ADDR',
+    help: 'Address of a listener of its own for /healthz, /readyz and /metrics, without TLS; /metrics is then served only there',
+  }),
+  connectionsPerAddress: integerSetting({
+    name: 'SONANT_CONNECTIONS_PER_ADDRESS',
+    help: 'Connections of one client address, an IPv6 /64 network being one; not enforced with SONANT_BEHIND_PROXY',
+    min: 1,
+    max: 4096,
+    fallback: 512,
   }),
   baseUrl: textSetting({
     name: 'SONANT_BASE_URL',

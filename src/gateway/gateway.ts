@@ -1,14 +1,15 @@
 // The HTTP/JSON API, with Connect and gRPC-Web on the same port. A route parses a request into a domain request, runs an
 // operation, and renders its result. `leave` makes readiness fail; `drain` accepts nothing new, lets running requests
 // finish, and then ends them.
-import type { RequestListener, Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { addConsolePage } from '../console/routes.ts';
 import type { FailedAttempts } from '../limits/failed-attempts.ts';
+import { type Connections, createConnections } from '../net/connections.ts';
 import { farewellMs } from '../net/limits.ts';
-import { type ListenAddress, listen, type Tls } from '../net/listen.ts';
+import { type ListenAddress, type Listener, openListener, type Tls } from '../net/listen.ts';
 import type { Admit } from '../operations/admit.ts';
 import { callerLeft } from '../operations/call.ts';
 import type { Idempotency } from '../operations/idempotency.ts';
@@ -29,7 +30,7 @@ import { createAdmission } from './http/admission.ts';
 import { createCors } from './http/cors.ts';
 import type { OnRequestEnd } from './http/ended-request.ts';
 import { createHttpApp } from './http/http-app.ts';
-import { createHttpServer } from './http/http-server.ts';
+import { createAccept, createHttpServer } from './http/http-server.ts';
 import { addKeyRoutes } from './keys/routes.ts';
 import { addOpenAiRoutes } from './openai/routes.ts';
 import { addOauthRoutes } from './sign-in/routes.ts';
@@ -44,6 +45,8 @@ export interface GatewaySettings {
   /** Where to listen. Without it, only sockets handed to `accept` are served. */
   address?: ListenAddress;
   tls?: Tls;
+  /** Those that listeners count; by default, those of this one alone. */
+  connections?: Connections;
   /** Prefix of public URLs, without a trailing slash; known once all listeners are open. */
   baseUrl(): string;
   isBehindProxy?: boolean;
@@ -66,8 +69,8 @@ export interface GatewayOptions {
   watch: {
     checks: readonly ReadinessCheck[];
     onRequestEnd: OnRequestEnd;
-    /** The metrics, in the text format of Prometheus. */
-    readMetrics?: () => string;
+    /** The metrics, in the text format of Prometheus; undefined if they are read elsewhere. */
+    readMetrics?: (() => string) | undefined;
     /** Called with faults that are not reported to a caller. */
     onFault(fault: unknown): void;
   };
@@ -86,6 +89,8 @@ export interface GatewayOperations {
 export interface Gateway {
   /** 0 where it does not listen. */
   readonly port: number;
+  /** What its readiness depends on, that it is not stopping among them. */
+  readonly checks: readonly ReadinessCheck[];
   /** Serves a connection that another listener has taken. */
   accept(socket: Socket): void;
   /** Discards the held events of that voice. */
@@ -98,21 +103,17 @@ export interface Gateway {
 
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { runner, relay, settings, watch } = options;
+  const { connections = createConnections({ perAddressMax: Infinity }) } = settings;
   let isLeaving = false;
   let isDraining = false;
   const hasRequested = new WeakSet<Socket>();
-  const cors = createCors(settings.allowedOrigins);
-  const toServer = (listener: RequestListener): Server => {
-    const server = createHttpServer((request, response) => {
-      // Without this, a connection whose reply was being sent when draining began would wait for its next request.
-      response.once('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
-      hasRequested.add(request.socket);
-      if (!cors(request, response)) listener(request, response);
-    }, settings.tls);
-    return server;
+  const onRequest = (server: Server, { socket }: IncomingMessage, response: ServerResponse) => {
+    // Without this, a connection whose reply was being sent when draining began would wait for its next request.
+    response.once('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
+    hasRequested.add(socket);
   };
   const app = createHttpApp({
-    toServer,
+    toServer: (listener) => toServer(listener, { settings, connections, onRequest }),
     isBehindProxy: settings.isBehindProxy ?? false,
     isSecure: () => settings.baseUrl().startsWith('https:'),
     isLeaving: () => isLeaving,
@@ -125,16 +126,20 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   await app.ready();
 
   const { server } = app;
-  const connections = trackOpen(server, 'connection');
+  const sockets = trackOpen(server, 'connection');
   // With TLS, HTTP starts after the handshake.
   const callers = trackOpen(server, settings.tls ? 'secureConnection' : 'connection');
-  const port = await startServer(server, settings.address);
   server.on('error', watch.onFault);
+  const accept = createAccept(server);
+  const { address } = settings;
+  const listener: Listener | undefined =
+    address && (await openListener({ address, what: 'HTTP', connections, accept, onFault: watch.onFault }));
 
   const drain = async (timeoutMs: number) => {
     isLeaving = true;
     isDraining = true;
     const gone = untilClosed(callers);
+    listener?.close();
     server.close();
     server.closeIdleConnections();
     const timers = [
@@ -143,23 +148,21 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       setTimeout(() => runner.stop(), timeoutMs),
       setTimeout(() => destroyAll(callers), timeoutMs + farewellMs),
     ];
+    const late = sleep(timeoutMs + farewellMs, undefined, { ref: false });
     // Readers at other replicas have no socket here.
-    const readElsewhere = Promise.race([
-      untilReadElsewhere(),
-      sleep(timeoutMs + farewellMs, undefined, { ref: false }),
-    ]);
-    await Promise.all([gone, readElsewhere]);
+    await Promise.all([gone, Promise.race([untilReadElsewhere(), late])]);
     timers.forEach(clearTimeout);
-    destroyAll(connections);
+    destroyAll(sockets);
     streams.close(callerLeft);
     await app.close();
   };
 
   let drained: Promise<void> | undefined;
   return {
-    port,
+    port: listener?.port ?? 0,
+    checks,
     forgetVoice: (voiceId) => streams.forgetVoice(voiceId),
-    accept: (socket) => void server.emit('connection', socket),
+    accept,
     leave() {
       isLeaving = true;
     },
@@ -167,12 +170,25 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-/** Returns the port; 0 without an address. */
-async function startServer(server: Server, address: ListenAddress | undefined): Promise<number> {
-  if (address) return listen(server, address, 'HTTP');
-  // Node enforces its timeouts on requests only from this event on.
-  server.emit('listening');
-  return 0;
+interface ServerParts {
+  settings: GatewaySettings;
+  connections: Connections;
+  onRequest(server: Server, request: IncomingMessage, response: ServerResponse): void;
+}
+
+function toServer(listener: RequestListener, { settings, connections, onRequest }: ServerParts): Server {
+  const { tls, isBehindProxy = false, allowedOrigins } = settings;
+  const cors = createCors(allowedOrigins);
+  const server = createHttpServer({
+    listener(request, response) {
+      onRequest(server, request, response);
+      if (!cors(request, response)) listener(request, response);
+    },
+    tls,
+    connections,
+    isBehindProxy,
+  });
+  return server;
 }
 
 /** The open sockets of the server. */

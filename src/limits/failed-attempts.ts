@@ -1,8 +1,8 @@
 // Rate limit for attempts with an invalid key or token, per client address: above it they fail with `rate_limit_exceeded`.
 // Calls with a valid key are not limited by it. A secret that people choose is checked against the limit before it is
 // verified. All addresses of an IPv6 /64 network count as one, since one client can use them all.
-import { isIPv6 } from 'node:net';
 import { Failure } from '../errors.ts';
+import { networkOf } from '../net/client-address.ts';
 import { type Rate, takeOne } from './gcra.ts';
 
 export interface FailedAttempts {
@@ -56,14 +56,4 @@ export function createFailedAttempts({ perMinute, now = Date.now, share }: Faile
       if (!taken.isAllowed) reject(taken.waitUs);
     },
   };
-}
-
-/** The first 64 bits of an IPv6 address. */
-function networkOf(address: string): string {
-  if (!isIPv6(address) || address.toLowerCase().startsWith('::ffff:')) return address;
-  const [head = '', tail] = address.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const rest = tail ? tail.split(':') : [];
-  const whole = tail === undefined ? groups : [...groups, ...Array(8 - groups.length - rest.length).fill('0'), ...rest];
-  return whole.slice(0, 4).join(':');
 }

@@ -1,4 +1,4 @@
-// Limits of connections, headers and bodies, for both listeners.
+// Limits of connections, headers and bodies, for all listeners.
 
 /** Size of a request body, before and after decompression. */
 export const requestBytesMax = 1 << 20;
@@ -9,7 +9,14 @@ export const uploadArrivalMs = 110_000;
 export const bodyArrivalMs = 30_000;
 /** How long a stream waits for a client that reads nothing. */
 export const readerStallMs = 2 * 60_000;
+/** Of all listeners together; and how many of an address may be closed in a second for new ones of the same address. */
 export const connectionsMax = 4096;
+export const connectionsDisplacedPerSecond = 50;
+/** Requests that are started in one turn of the event loop, and those of one address that wait for it. */
+export const requestsPerTurn = 8;
+export const requestsWaitingPerAddressMax = 1_000;
+/** Of the port for operators, which counts its own. */
+export const adminConnectionsMax = 64;
 /** Total size and number of the headers of a request. */
 export const headerBytesMax = 16 * 1024;
 export const headersMax = 100;

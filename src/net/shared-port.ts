@@ -5,50 +5,50 @@
 //
 // With TLS, ALPN (RFC 7301) decides: a client that offers both gets HTTP/1.1, which serves REST; gRPC clients offer only
 // HTTP/2. A connection that sends nothing is closed after a while.
-import { createServer, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { createServer as createSecureServer, type TLSSocket } from 'node:tls';
-import { connectionsMax, handshakeMs } from './limits.ts';
-import { type ListenAddress, listen, type Tls } from './listen.ts';
+import type { Connections } from './connections.ts';
+import { handshakeMs } from './limits.ts';
+import { type ListenAddress, type Listener, openListener, type Tls } from './listen.ts';
 
 export interface SharedPortOptions {
   address: ListenAddress;
   tls?: Tls | undefined;
+  connections: Connections;
   toHttp1(socket: Socket): void;
   toHttp2(socket: Socket): void;
-}
-
-export interface SharedPort {
-  readonly port: number;
-  /** Accepts no more connections, and closes those whose protocol is not known yet. */
-  close(): void;
+  onFault(fault: unknown): void;
 }
 
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 /** PRI is not a method of HTTP/1.1, so three bytes decide. */
 const decidingBytes = 3;
 
-export async function openSharedPort({ address, tls, toHttp1, toHttp2 }: SharedPortOptions): Promise<SharedPort> {
+/** Closed, it also closes the connections whose protocol is not known yet. */
+export async function openSharedPort(options: SharedPortOptions): Promise<Listener> {
+  const { address, tls, connections, toHttp1, toHttp2, onFault } = options;
   const undecided = new Set<Socket>();
   const take = (socket: Socket, isHttp2: boolean) => {
     undecided.delete(socket);
     if (isHttp2) toHttp2(socket);
     else toHttp1(socket);
   };
-  const server: Server = tls
-    ? createSecureServer({ ...tls, handshakeTimeout: handshakeMs, ALPNCallback: chooseProtocol }, (socket: TLSSocket) =>
-        take(socket, socket.alpnProtocol === 'h2'),
-      )
-    : createServer({ noDelay: true }, (socket) => {
-        undecided.add(socket);
-        socket.once('close', () => undecided.delete(socket));
-        detectProtocol(socket, take);
-      });
-  server.maxConnections = connectionsMax;
-  const port = await listen(server, address, 'HTTP and gRPC');
+  const secure =
+    tls &&
+    createSecureServer({ ...tls, handshakeTimeout: handshakeMs, ALPNCallback: chooseProtocol }, (socket: TLSSocket) =>
+      take(socket, socket.alpnProtocol === 'h2'),
+    );
+  const accept = (socket: Socket) => {
+    if (secure) return void secure.emit('connection', socket);
+    undecided.add(socket);
+    socket.once('close', () => undecided.delete(socket));
+    detectProtocol(socket, take);
+  };
+  const listener = await openListener({ address, what: 'HTTP and gRPC', connections, accept, onFault });
   return {
-    port,
+    port: listener.port,
     close() {
-      server.close();
+      listener.close();
       for (const socket of undecided) socket.destroy();
     },
   };

@@ -1,4 +1,5 @@
 // Limits of calls through any API.
+import type { OpenCallLimits } from './open-calls.ts';
 
 /** Of audio inside a message; leaves room for the rest of the message. */
 export const inlineBytesMax = 4_000_000;
@@ -6,6 +7,17 @@ export const inlineBytesMax = 4_000_000;
 export const unaryCallMs = 5 * 60_000;
 /** The same for a stream: the longest text, spoken slowly and read in real time. */
 export const streamCallMs = 6 * 3_600_000;
+/** Of calls that need no key. Refusals beyond these bar their address. */
+export const openCallLimits: OpenCallLimits = {
+  perConnectionMax: 16,
+  perAddressMax: 128,
+  inAllMax: 512,
+  unaryMs: 30_000,
+  streamMs: 3_600_000,
+  stallMs: 30_000,
+  checkEveryMs: 1_000,
+  refusals: { perMinute: 600, burst: 100 },
+};
 /** How often the keys of running calls are checked; a revocation must take effect within a second. */
 export const keyCheckMs = 500;
 export const pageSizeDefault = 100;

@@ -13,8 +13,8 @@ export interface Operation {
   scopes: readonly string[];
   /** Whether it can revoke the key of its own call, which must not end the call. */
   managesKeys: boolean;
-  /** Whether it needs no key. */
-  isOpen?: true;
+  /** Set where it needs no key; such streams may last longer than calls with one result. */
+  isOpen?: 'unary' | 'stream';
 }
 
 const known = new Map<DescMethod, Operation>();

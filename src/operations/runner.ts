@@ -6,7 +6,8 @@ import { Failure } from '../errors.ts';
 import { readerStallMs } from '../net/limits.ts';
 import type { Admit } from './admit.ts';
 import { type IsInForce, openKeyWatch } from './key-watch.ts';
-import { streamCallMs, unaryCallMs } from './limits.ts';
+import { openCallLimits, streamCallMs, unaryCallMs } from './limits.ts';
+import { type OpenCallLimits, OpenCalls } from './open-calls.ts';
 import { type EndedCall, type Incoming, RunningCall, type Shared, type TimeLimits } from './running-call.ts';
 
 export interface RunnerOptions {
@@ -15,26 +16,34 @@ export interface RunnerOptions {
   /** Called once for every call. Must not throw. */
   onCallEnd(call: EndedCall): void;
   timeLimits?: TimeLimits | undefined;
+  /** Of calls that need no key. */
+  openLimits?: OpenCallLimits | undefined;
 }
 
 export interface Runner {
   begin(incoming: Incoming): RunningCall;
+  /** Whether calls without a key from that address are to be dropped unanswered. */
+  isBarred(address: string): boolean;
   /** Keys may have ended: checks those of running calls now. */
   checkKeys(): void;
   /** Ends every call that still runs with `overloaded`. */
   stop(): void;
 }
 
-export function createRunner({ admit, isInForce, onCallEnd, timeLimits = usualLimits }: RunnerOptions): Runner {
+export function createRunner(options: RunnerOptions): Runner {
+  const { admit, isInForce, onCallEnd, timeLimits = usualLimits, openLimits = openCallLimits } = options;
   const keyWatch = openKeyWatch(isInForce);
   const running = new Set<RunningCall>();
   const stopped = new AbortController();
-  const shared: Shared = { admit, onCallEnd, timeLimits, keyWatch, running, stopped };
+  const openCalls = new OpenCalls(openLimits);
+  const shared: Shared = { admit, onCallEnd, timeLimits, openCalls, keyWatch, running, stopped };
   return {
     begin: (incoming) => new RunningCall(incoming, shared),
+    isBarred: (address) => openCalls.isBarred(address),
     checkKeys: keyWatch.check,
     stop() {
       keyWatch.close();
+      openCalls.close();
       const message = 'The service is stopping; try again.';
       stopped.abort(new Failure('overloaded', { message, retryAfterSeconds: 1 }));
       for (const call of [...running]) call.abort(stopped.signal.reason);

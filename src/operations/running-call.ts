@@ -7,6 +7,7 @@ import type { LimitStatus } from '../limits/limit-status.ts';
 import { type Admit, checkScopes, type Presented } from './admit.ts';
 import { type Call, callerLeft } from './call.ts';
 import type { KeyWatch } from './key-watch.ts';
+import type { OpenCalls } from './open-calls.ts';
 import type { Operation } from './operation.ts';
 
 export interface EndedCall {
@@ -35,6 +36,8 @@ export interface Incoming {
   door: string;
   requestId: string;
   address: string;
+  /** Stands for the connection that it came on, where that is known. */
+  connection?: object | undefined;
   reportLimits(status: LimitStatus): void;
   /** For an API whose library has errors of its own: how they are read, and how a failure is thrown to it. */
   errors?: { read(error: unknown): unknown; write(failure: Failure | typeof callerLeft): unknown };
@@ -45,6 +48,7 @@ export interface Shared {
   admit: Admit;
   onCallEnd(call: EndedCall): void;
   timeLimits: TimeLimits;
+  openCalls: OpenCalls;
   keyWatch: KeyWatch;
   running: Set<RunningCall>;
   stopped: AbortController;
@@ -65,8 +69,11 @@ export class RunningCall {
   #operation: Operation | undefined;
   #messageCount = 0;
   #hasEnded = false;
-  /** Undoes what `#start` has set up. */
+  /** Undo what `#start` and `admitAnyone` have set up. */
   #release = () => {};
+  #leaveOpen = () => {};
+  /** Since when a result of a stream waits to be read. */
+  #waitingSinceMs: number | undefined;
   /** Rejects the result that is awaited. */
   #refuse: (reason: unknown) => void = () => {};
 
@@ -95,6 +102,17 @@ export class RunningCall {
     const scopes = operations.map((operation) => operation.scopes);
     this.#caller = await this.#shared.admit({ ...presented, address, reportLimits }, ...scopes);
     this.#admittedTo = operations;
+  }
+
+  /** Admits a call to an operation that needs no key, or throws the Failure that refuses it. */
+  admitAnyone({ isOpen }: Operation): void {
+    this.#leaveOpen = this.#shared.openCalls.enter({
+      address: this.#incoming.address,
+      connection: this.#incoming.connection,
+      isStream: isOpen === 'stream',
+      waitingSinceMs: () => this.#waitingSinceMs,
+      abort: (failure) => this.abort(failure),
+    });
   }
 
   /** Narrows a call that was admitted to several operations to this one, or throws `insufficient_scope`. */
@@ -130,7 +148,7 @@ export class RunningCall {
       source?.return?.()?.catch(() => {});
     };
     const next = async (): Promise<IteratorResult<T>> => {
-      stall.isWaiting = false;
+      this.#waitingSinceMs = undefined;
       try {
         source ??= open()[Symbol.asyncIterator]();
         const result = await this.#orAbort(source.next());
@@ -221,23 +239,23 @@ export class RunningCall {
     };
   }
 
-  /** One timer for a whole stream; it counts only while a result waits to be read. */
+  /** One timer for a whole stream; it counts only while a result waits to be read. Calls without a key share theirs. */
   #watchStall() {
     const { readerStallMs: stallMs } = this.#shared.timeLimits;
     const giveUp = () => {
-      if (stall.isWaiting) this.abort(tooLate(`Nothing of the stream was read for ${stallMs / 1000} s.`));
+      if (this.#waitingSinceMs !== undefined)
+        this.abort(tooLate(`Nothing of the stream was read for ${stallMs / 1000} s.`));
     };
     let timer: NodeJS.Timeout | undefined;
-    const stall = {
-      isWaiting: false,
-      wait() {
+    return {
+      wait: () => {
+        this.#waitingSinceMs = performance.now();
+        if (this.#operation?.isOpen) return;
         timer ??= setInterval(giveUp, stallMs).unref();
         timer.refresh();
-        stall.isWaiting = true;
       },
       close: () => clearInterval(timer),
     };
-    return stall;
   }
 
   #orAbort<T>(work: Promise<T>): Promise<T> {
@@ -253,6 +271,7 @@ export class RunningCall {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#release();
+    this.#leaveOpen();
     const { requestId, door } = this.#incoming;
     this.#shared.onCallEnd({
       requestId,

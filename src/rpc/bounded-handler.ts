@@ -13,7 +13,7 @@ import {
 import type { UniversalServerRequest } from '@connectrpc/connect/protocol';
 import { toFailure } from '../errors.ts';
 import { type BodyLimits, type NodeRequest, readBody } from '../net/request-body.ts';
-import { addressKey } from './call-context.ts';
+import { addressKey, connectionKey } from './call-context.ts';
 import { deadlineMsMax } from './limits.ts';
 import { toConnectError } from './status.ts';
 
@@ -25,7 +25,10 @@ const nodeRequestKey = createContextKey<NodeRequest | undefined>(undefined);
 
 /** The context of a call that came as this request, from that address. */
 export const toContextValues = (request: NodeRequest, address: string): ContextValues =>
-  createContextValues().set(nodeRequestKey, request).set(addressKey, address);
+  createContextValues()
+    .set(nodeRequestKey, request)
+    .set(addressKey, address)
+    .set(connectionKey, 'stream' in request ? request.stream.session : request.socket);
 
 export function boundHandler(handler: Handler, limitsOf: (method: DescMethod) => BodyLimits): Handler {
   const limits = { ...limitsOf(handler.method), slackBytes: envelopeBytesMax };

@@ -7,6 +7,9 @@ import type { RunningCall } from '../operations/running-call.ts';
 /** Where the call comes from: an IP address. */
 export const addressKey: ContextKey<string> = createContextKey('', { description: 'address' });
 
+/** Stands for the connection that the call came on. */
+export const connectionKey: ContextKey<object | undefined> = createContextKey(undefined, { description: 'connection' });
+
 export const runningCallKey: ContextKey<{ running: RunningCall; operation: Operation } | undefined> = createContextKey(
   undefined,
   { description: 'running call' },

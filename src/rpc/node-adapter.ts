@@ -7,12 +7,16 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import type { UniversalServerRequest, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { universalRequestFromNodeRequest } from '@connectrpc/connect-node';
 import { clientAddressOf } from '../net/client-address.ts';
+import type { Turns } from '../net/turns.ts';
 import { type Handler, toContextValues } from './bounded-handler.ts';
+import type { Services } from './services.ts';
 
 export type NodeAdapter = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
 export interface NodeAdapterOptions {
   handlers: readonly Handler[];
+  callsOf: Pick<Services, 'isOpen' | 'isBarred'>;
+  turns: Turns;
   /** Trust the X-Forwarded-For of the proxy in front. */
   isBehindProxy: boolean;
   /** Called with unexpected errors; each fails one request only. */
@@ -21,22 +25,39 @@ export interface NodeAdapterOptions {
 
 const callerLeft = new ConnectError('the caller has left', Code.Canceled);
 
-export function createNodeAdapter({ handlers, isBehindProxy, onFault }: NodeAdapterOptions): NodeAdapter {
+export function createNodeAdapter(options: NodeAdapterOptions): NodeAdapter {
+  const { handlers, callsOf, turns, isBehindProxy, onFault } = options;
   const byPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
+  const drop = ({ stream }: Http2ServerRequest) => {
+    // The connection of a proxy has other callers.
+    if (isBehindProxy) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    else stream.session?.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  };
   return (request, response) => {
     // An error also closes the stream, which is handled below.
     request.on('error', ignore);
     response.on('error', ignore);
+    const handler = byPath.get(request.url?.split('?', 1)[0] ?? '');
+    const address = clientAddressOf(request, isBehindProxy);
+    const isOpen = handler !== undefined && callsOf.isOpen(handler);
+    // Its caller goes on though it is refused.
+    const isUnwanted = () => isOpen && callsOf.isBarred(address);
+    if (isUnwanted()) return drop(request);
     // A call that is cancelled in the same packet costs no more than this.
-    setImmediate(() => {
+    const isTaken = turns.take(address, () => {
       if (response.stream?.destroyed ?? true) return;
-      const handler = byPath.get(request.url?.split('?', 1)[0] ?? '');
-      const answered = handler ? answer(handler, request, response, isBehindProxy) : refuse(request, response);
+      // Those before it in the same packet may have been too many.
+      if (isUnwanted()) return drop(request);
+      const answered = handler ? answer(handler, request, response, address) : refuse(request, response);
       answered.catch((fault) => {
         onFault(fault);
         response.stream?.close(constants.NGHTTP2_INTERNAL_ERROR);
       });
     });
+    if (isTaken) return;
+    if (isOpen) drop(request);
+    // Clients may send such a call again.
+    else request.stream.close(constants.NGHTTP2_REFUSED_STREAM);
   };
 }
 
@@ -46,11 +67,11 @@ async function answer(
   handler: Handler,
   request: Http2ServerRequest,
   response: Http2ServerResponse,
-  isBehindProxy: boolean,
+  address: string,
 ): Promise<void> {
   const left = new AbortController();
   response.once('close', () => left.abort(callerLeft));
-  const universal = toUniversalRequest(request, clientAddressOf(request, isBehindProxy));
+  const universal = toUniversalRequest(request, address);
   if (!universal) return end(request, response, 400);
   await send(await handler({ ...universal, signal: left.signal }), request, response, left.signal);
 }

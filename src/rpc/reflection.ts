@@ -40,6 +40,14 @@ function createAnswer(services: readonly DescService[]): (question: Question) =>
   const files = new Map<string, DescFile>();
   for (const { file } of services) for (const needed of closureOf(file)) files.set(needed.proto.name, needed);
   const registry = createRegistry(...files.values());
+  // Strangers may ask: what does not change is encoded once.
+  const known = new Map<DescFile, Answer>();
+  const toFiles = (file: DescFile | undefined): Answer => {
+    if (!file) return notFound;
+    const answer = known.get(file) ?? encodeFiles(file);
+    known.set(file, answer);
+    return answer;
+  };
 
   return ({ case: kind, value }) => {
     switch (kind) {
@@ -90,8 +98,7 @@ const toError = (errorCode: Code, errorMessage: string): Answer => ({
 
 const notFound = toError(Code.NotFound, 'there is no such thing here');
 
-function toFiles(file: DescFile | undefined): Answer {
-  if (!file) return notFound;
+function encodeFiles(file: DescFile): Answer {
   // Some clients expect the requested file first.
   const wanted = [...closureOf(file)].reverse();
   const fileDescriptorProto = wanted.map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));

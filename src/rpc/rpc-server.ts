@@ -1,10 +1,11 @@
-// The HTTP/2 listener (RFC 9113) for gRPC, Connect and gRPC-Web, with or without TLS. It stays up whatever a client does,
+// The HTTP/2 server (RFC 9113) for gRPC, Connect and gRPC-Web, with or without TLS. It stays up whatever a client does,
 // and detects dead connections. Drained, it accepts no new calls, lets running calls finish for a while, and then ends
 // them.
 import { createSecureServer, createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
-import { connectionsMax, farewellMs, handshakeMs, headerBytesMax, headersMax } from '../net/limits.ts';
-import { type ListenAddress, listen } from '../net/listen.ts';
+import { type Connections, createConnections } from '../net/connections.ts';
+import { farewellMs, handshakeMs, headerBytesMax, headersMax } from '../net/limits.ts';
+import { type ListenAddress, openListener } from '../net/listen.ts';
 import {
   connectionMemoryMiB,
   pingAnswerMs,
@@ -20,6 +21,8 @@ export interface RpcServerOptions {
   services: Services;
   /** Where to listen. Without it, only sockets handed to `accept` are served. */
   address?: ListenAddress;
+  /** Those that listeners count; by default, those of this one alone. */
+  connections?: Connections;
   isBehindProxy?: boolean;
   /** PEM. */
   tls?: { cert: string; key: string };
@@ -40,28 +43,33 @@ type Server = ReturnType<typeof createServer> | ReturnType<typeof createSecureSe
 
 export async function openRpcServer(options: RpcServerOptions): Promise<RpcServer> {
   const { services, address, tls, isBehindProxy = false, onFault } = options;
+  const { connections = createConnections({ perAddressMax: Infinity }) } = options;
   const handlers = services.createHandlers({ grpc: true });
-  const server = createHttp2Server(tls, createNodeAdapter({ handlers, isBehindProxy, onFault }));
+  const adapter = createNodeAdapter({ handlers, callsOf: services, turns: connections.turns, isBehindProxy, onFault });
+  const server = createHttp2Server(tls, adapter);
   const sockets = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
   const streams = new Set<ServerHttp2Stream>();
   let isDraining = false;
-  server.maxConnections = connectionsMax;
   server.on('connection', (socket: Socket) => keep(sockets, socket));
-  server.on('stream', (stream) => keep(streams, stream));
+  server.on('stream', (stream) => {
+    keep(streams, stream);
+    const { socket } = stream.session ?? {};
+    if (socket) stream.once('close', connections.use(socket));
+  });
   server.on('session', (session) => {
     keep(sessions, session);
     watchOver(session);
     if (isDraining) session.close();
   });
-  const port = address ? await listen(server, address, 'gRPC') : 0;
-  // Later errors are of accepting connections, such as too many open files.
   server.on('error', onFault);
+  const accept = (socket: Socket) => void server.emit('connection', socket);
+  const listener = address && (await openListener({ address, what: 'gRPC', connections, accept, onFault }));
 
   const drain = async (timeoutMs: number) => {
     isDraining = true;
     services.health.close();
-    if (address) server.close();
+    listener?.close();
     // Sends GOAWAY, so that clients send new calls elsewhere.
     for (const session of sessions) session.close();
     const late = setTimeout(() => services.stop(), timeoutMs);
@@ -73,8 +81,8 @@ export async function openRpcServer(options: RpcServerOptions): Promise<RpcServe
 
   let drained: Promise<void> | undefined;
   return {
-    port,
-    accept: (socket) => void server.emit('connection', socket),
+    port: listener?.port ?? 0,
+    accept,
     drain: (timeoutMs) => (drained ??= drain(timeoutMs)),
   };
 }

@@ -1,6 +1,6 @@
 // Runs every RPC through the runner of operations, including rejected and malformed ones: the gate admits it before a byte
 // of its body is read, the interceptor runs it. Failures become statuses here, and errors of Connect become failures.
-import type { DescService } from '@bufbuild/protobuf';
+import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { Code, ConnectError, type HandlerContext, type Interceptor } from '@connectrpc/connect';
 import { Failure, toFailure } from '../errors.ts';
 import { toRateLimitHeaders } from '../limits/limit-status.ts';
@@ -11,7 +11,7 @@ import { type Operation, operationOf } from '../operations/operation.ts';
 import type { Runner } from '../operations/runner.ts';
 import type { RunningCall } from '../operations/running-call.ts';
 import { renameFields } from '../speech/fields.ts';
-import { addressKey, callKey, runningCallKey } from './call-context.ts';
+import { addressKey, callKey, connectionKey, runningCallKey } from './call-context.ts';
 import { reasonOfCode, toConnectError } from './status.ts';
 
 const apiKeyHeader = 'x-api-key';
@@ -35,21 +35,29 @@ export function createCallRunner(runner: Runner, openServices: readonly DescServ
       door: protocolName,
       requestId,
       address: values.get(addressKey),
+      connection: values.get(connectionKey),
       reportLimits(status) {
         for (const [name, value] of Object.entries(toRateLimitHeaders(status))) responseHeader.set(name, value);
       },
       errors: { read: fromCallError, write },
     });
     const isOpen = openServices.includes(method.parent);
-    const operation: Operation = isOpen ? { ...operationOf(method), isOpen } : operationOf(method);
+    const operation = isOpen ? openOperationOf(method) : operationOf(method);
     values.set(runningCallKey, { running, operation });
     signal.addEventListener('abort', () => abort(running, operation, signal.reason, write), { once: true });
-    if (isOpen) return;
+    const refuse = (error: unknown) => {
+      throw write(running.fail(error, operation));
+    };
+    if (isOpen) {
+      try {
+        return running.admitAnyone(operation);
+      } catch (error) {
+        return refuse(error);
+      }
+    }
     const key = requestHeader.get(apiKeyHeader) ?? undefined;
     const authorization = requestHeader.get('authorization') ?? undefined;
-    await running.admit({ key, authorization }, operation).catch((error: unknown) => {
-      throw write(running.fail(error, operation));
-    });
+    await running.admit({ key, authorization }, operation).catch(refuse);
   };
 
   const interceptor: Interceptor = (next) => async (request) => {
@@ -71,6 +79,11 @@ export function createCallRunner(runner: Runner, openServices: readonly DescServ
   };
   return { gate, interceptor };
 }
+
+const openOperationOf = (method: DescMethod): Operation => ({
+  ...operationOf(method),
+  isOpen: method.methodKind === 'unary' ? 'unary' : 'stream',
+});
 
 /**
  * The caller left, its deadline passed, or the request is malformed: such an error reaches no interceptor, but Connect

@@ -35,6 +35,10 @@ export interface ServicesOptions {
 export interface Services {
   /** The handlers of gRPC-Web and Connect, and of gRPC where there is HTTP/2. */
   createHandlers(options: { grpc: boolean }): Handler[];
+  /** Whether it needs no key. */
+  isOpen(handler: Handler): boolean;
+  /** Whether calls from that address that have no key are to be dropped unanswered. */
+  isBarred(address: string): boolean;
   health: Health;
   /** Ends every call that still runs. */
   stop(): void;
@@ -71,6 +75,8 @@ export function createServices({ runner, speech, voices, keys, reflection = true
       for (const { service, implementation } of open) router.service(service, implementation, small);
       return router.handlers.map((handler) => boundHandler(handler, limitsOf));
     },
+    isOpen: ({ service }) => openServices.includes(service),
+    isBarred: runner.isBarred,
     health,
     stop: runner.stop,
   };

@@ -38,6 +38,33 @@ test.each([
   expect(failureIn(all)).toMatchObject({ error: 'invalid_request', status: 400 });
 });
 
+test.each([
+  ['two Host headers', 400, 'GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
+  ['two Host headers, of HTTP/1.0', 400, 'GET /healthz HTTP/1.0\r\nHost: a\r\nhost: a\r\n\r\n'],
+  ['no Host header', 400, 'GET /healthz HTTP/1.1\r\n\r\n'],
+  ['an expectation that is not met', 417, 'GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\n'],
+  [
+    '101 headers',
+    400,
+    `GET /healthz HTTP/1.1\r\nHost: a\r\n${Array.from({ length: 100 }, (_, i) => `x${i}: 1\r\n`).join('')}\r\n`,
+  ],
+])('%s: %i, in the form of every failure', async (_, status, bytes) => {
+  const raw = connectRaw(gateway);
+  await raw.send(bytes.replace('\r\n', '\r\nX-Request-Id: mine\r\n'));
+  const all = await raw.end();
+  expect(toAnswer(all)).toMatchObject({
+    status,
+    headers: { connection: 'close', 'x-api-version': '1.0.0', 'x-request-id': 'mine' },
+  });
+  expect(failureIn(all)).toMatchObject({ error: 'invalid_request', status, request_id: 'mine' });
+});
+
+test('a client that ends its side before the reply gets the reply', async () => {
+  const raw = connectRaw(gateway);
+  raw.socket.end('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
+  expect((await raw.head()).status).toBe(200);
+});
+
 test('a request sent a byte at a time is served', async () => {
   const raw = connectRaw(gateway);
   raw.socket.setNoDelay(true);

@@ -136,7 +136,7 @@ export async function openTestGateway(
       allowedOrigins: [],
       ...settings,
     },
-    watch: { checks, onRequestEnd: (request) => requests.push(request), onFault },
+    watch: { checks, onRequestEnd: (request) => requests.push(request), readMetrics: () => '', onFault },
   });
   onClose(async () => {
     await gateway.drain(0);

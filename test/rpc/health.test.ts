@@ -2,13 +2,15 @@
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { Health, type HealthCheckResponse } from '../../gen/health/v1/health_pb.ts';
+import { openCallLimits } from '../../src/operations/limits.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
-import { openTestServices } from './open-services.ts';
+import { openTestServices, type ServicesTestOptions } from './open-services.ts';
+import { envelope, openSession, request } from './raw-grpc.ts';
 
 const [serving, notServing, unknown] = [1, 2, 3];
 
-async function open() {
-  const services = await openTestServices();
+async function open(options: ServicesTestOptions = {}) {
+  const services = await openTestServices(options);
   const client = openGrpcClient(Health, services.target);
   onTestFinished(() => client.close());
   return { ...services, client };
@@ -44,4 +46,59 @@ test('a watcher is notified of NOT_SERVING, and then the stream ends', async () 
   expect(await Promise.all([all.ended, nobody.ended])).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);
   expect(all.seen).toEqual([serving, notServing]);
   expect(gone.seen).toEqual([serving]);
+});
+
+const watchPath = '/grpc.health.v1.Health/Watch';
+
+test('watchers on one connection and from one address are limited, over gRPC and Connect', async () => {
+  const { client, webUrl } = await open({ openLimits: { ...openCallLimits, perConnectionMax: 2, perAddressMax: 3 } });
+  const watch = () => {
+    const stream = client.stream('watch', { service: '' });
+    const ended = once(stream, 'error').then(([error]) => explain(error));
+    const answered = once(stream, 'data');
+    for (const promise of [ended, answered]) promise.catch(() => {});
+    return { stream, ended, answered };
+  };
+  const first = watch();
+  await first.answered;
+  await watch().answered;
+  const refusal = { code: 'RESOURCE_EXHAUSTED', info: { reason: 'RATE_LIMIT_EXCEEDED', metadata: { limit: '2' } } };
+  expect(await watch().ended).toMatchObject(refusal);
+  const overConnect = () =>
+    fetch(`${webUrl}${watchPath}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/connect+json' },
+      body: envelope(Buffer.from('{}')),
+    });
+  const third = (await overConnect()).body!.getReader();
+  expect(Buffer.from((await third.read()).value!).toString()).toContain('SERVING');
+  expect(await (await overConnect()).text()).toContain('"resource_exhausted"');
+  // The place of one that ends is free again.
+  first.stream.cancel();
+  await third.cancel();
+  await expect.poll(async () => (await client.unary('check', { service: '' })).status).toBe(serving);
+  await watch().answered;
+});
+
+test('a watch ends at its deadline', async () => {
+  const { client } = await open({ openLimits: { ...openCallLimits, streamMs: 50, checkEveryMs: 10 } });
+  const stream = client.stream('watch', { service: '' });
+  stream.on('data', () => {});
+  const [error] = await once(stream, 'error');
+  expect(explain(error).code).toBe('DEADLINE_EXCEEDED');
+});
+
+test('the connection of a caller that goes on though it is refused is closed', async () => {
+  const openLimits = { ...openCallLimits, perConnectionMax: 1, refusals: { perMinute: 1, burst: 2 } };
+  const { target, client, faults } = await open({ openLimits });
+  const session = await openSession(target);
+  const closed = once(session, 'close');
+  for (let n = 0; n < 5; n++)
+    request(session, watchPath)
+      .resume()
+      .end(envelope(Buffer.alloc(0)));
+  await closed;
+  const stream = client.stream('watch', { service: '' });
+  expect(explain((await once(stream, 'error'))[0]).code).toBe('UNAVAILABLE');
+  expect(faults).toEqual([]);
 });

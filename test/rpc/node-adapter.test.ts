@@ -7,6 +7,7 @@ import { connect as connectSocket, type Socket } from 'node:net';
 import grpc from '@grpc/grpc-js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { createTurns } from '../../src/net/turns.ts';
 import { createNodeAdapter } from '../../src/rpc/node-adapter.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
 import { goodKey, openTestServices } from './open-services.ts';
@@ -149,7 +150,15 @@ test('a fault ends one request and is reported, and no more', async () => {
     method: SpeechService.method.streamSpeech,
   });
   const onFault = (fault: unknown) => void faults.push(fault);
-  const server = createServer(createNodeAdapter({ handlers: [handler as never], isBehindProxy: false, onFault }));
+  const server = createServer(
+    createNodeAdapter({
+      handlers: [handler as never],
+      callsOf: { isOpen: () => false, isBarred: () => false },
+      turns: createTurns({ atOnce: 1, waitingPerAddressMax: 1 }),
+      isBehindProxy: false,
+      onFault,
+    }),
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const session = await openSession(`127.0.0.1:${(server.address() as AddressInfo).port}`);
   onTestFinished(() => {
@@ -171,7 +180,7 @@ test('sound is made as fast as it is read, and no faster', async () => {
   const { target, fakeSpeech } = await openTestServices();
   const session = await openSession(target);
   for (let i = 0; i < 50; i++) request(session, streamPath).end(speechMessage('pieces=100000 bytes=8192'));
-  await expect.poll(() => fakeSpeech.counts.running).toBe(50);
+  await expect.poll(() => fakeSpeech.counts.running, { timeout: 30_000 }).toBe(50);
   let made = -1;
   await expect
     .poll(() => {

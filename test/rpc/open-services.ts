@@ -12,9 +12,11 @@ import type { KeyManagement } from '../../src/keys/key-management.ts';
 import type { KeyCaller } from '../../src/keys/key-verifier.ts';
 import { type Scope, scopes } from '../../src/keys/scopes.ts';
 import { usualLimits } from '../../src/limits/key-limits.ts';
+import { createConnections } from '../../src/net/connections.ts';
 import type { Admit } from '../../src/operations/admit.ts';
 import { createKeyOperations } from '../../src/operations/keys.ts';
 import { createMetering } from '../../src/operations/metering.ts';
+import type { OpenCallLimits } from '../../src/operations/open-calls.ts';
 import { createRunner } from '../../src/operations/runner.ts';
 import type { EndedCall, TimeLimits } from '../../src/operations/running-call.ts';
 import { createSpeechOperations } from '../../src/operations/speech.ts';
@@ -49,6 +51,7 @@ const admit: Admit = async ({ key }, requiredScopes) => {
 
 export interface ServicesTestOptions {
   timeLimits?: TimeLimits;
+  openLimits?: OpenCallLimits;
   reflection?: boolean;
   tls?: RpcServerOptions['tls'];
   /** What becomes of keys; else they stay good. */
@@ -60,14 +63,14 @@ const always = async () => true;
 const unused = {} as VoiceManagement;
 
 export async function openTestServices(options: ServicesTestOptions = {}) {
-  const { timeLimits, reflection = true, tls, isInForce = always, keys = {} as KeyManagement } = options;
+  const { timeLimits, openLimits, reflection = true, tls, isInForce = always, keys = {} as KeyManagement } = options;
   const fakeSpeech = openShortSpeech();
   const calls: EndedCall[] = [];
   const faults: unknown[] = [];
   const onFault = (fault: unknown) => void faults.push(fault);
   const { delivery, voices, plan, speak, estimateSpeech } = fakeSpeech;
   const onCallEnd = (call: EndedCall) => void calls.push(call);
-  const runner = createRunner({ admit, isInForce, onCallEnd, timeLimits });
+  const runner = createRunner({ admit, isInForce, onCallEnd, timeLimits, openLimits });
   const idempotency = { forgetAbout: async () => {} };
   const metering = createMetering(unlimited);
   const speechOperations = createSpeechOperations({ speech: { plan, speak }, delivery, metering, idempotency });
@@ -82,7 +85,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
   const address = { host: '127.0.0.1', port: 0 };
   const server = await openRpcServer({ services, address, onFault, ...(tls && { tls }) });
   const web = createHttpApp({
-    toServer: (listener) => createHttpServer(listener, undefined),
+    toServer: (listener) => createHttpServer({ listener, connections: createConnections({ perAddressMax: Infinity }) }),
     isLeaving: () => false,
     isDraining: () => false,
     onRequestEnd: () => {},

@@ -41,7 +41,7 @@ const urlOf = ({ httpPort }: { httpPort: number }) => `http://127.0.0.1:${httpPo
 /** Of all replicas together. */
 async function metric(name: RegExp): Promise<number> {
   const texts = await Promise.all(
-    installation.replicas.map(async (replica) => (await fetch(`${urlOf(replica)}/metrics`)).text()),
+    installation.replicas.map(async ({ adminPort }) => (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()),
   );
   return texts
     .flatMap((text) => [...text.matchAll(new RegExp(`^${name.source}(?:\\{.*?\\})? (\\d+)$`, 'gm'))])

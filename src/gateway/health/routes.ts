@@ -37,16 +37,20 @@ const methods = ['GET', 'HEAD'];
 
 export interface HealthRoutesOptions {
   checks: readonly ReadinessCheck[];
-  readMetrics?: () => string;
+  /** Without it, no metrics are served. */
+  readMetrics?: (() => string) | undefined;
 }
 
-export function addHealthRoutes(app: FastifyInstance, { checks, readMetrics = () => '' }: HealthRoutesOptions): void {
-  app.route({
-    method: methods,
-    url: '/metrics',
-    ...documented(metrics),
-    handler: (_, reply) => reply.header('content-type', 'text/plain; version=0.0.4; charset=utf-8').send(readMetrics()),
-  });
+export function addHealthRoutes(app: FastifyInstance, { checks, readMetrics }: HealthRoutesOptions): void {
+  if (readMetrics) {
+    app.route({
+      method: methods,
+      url: '/metrics',
+      ...documented(metrics),
+      handler: (_, reply) =>
+        reply.header('content-type', 'text/plain; version=0.0.4; charset=utf-8').send(readMetrics()),
+    });
+  }
   app.route({ method: methods, url: '/healthz', ...documented(alive), handler: async () => ({ status: 'ok' }) });
 
   app.route({

@@ -58,6 +58,8 @@ export function createHttpApp({
     genReqId: ({ headers }: IncomingMessage) => toRequestId(headers['x-request-id']),
     exposeHeadRoutes: false,
     return503OnClosing: false,
+    // The server answers malformed requests itself.
+    clientErrorHandler: () => {},
     routerOptions: { maxParamLength: headerBytesMax },
     // A malformed URL passes no hook.
     frameworkErrors(error, request, reply) {

@@ -1,11 +1,13 @@
-// The HTTP/1.1 listener (RFC 9112), with or without TLS. It stays up whatever a client does: headers, bodies and idle
-// connections have limits of size and time; malformed requests get a 400.
+// The HTTP/1.1 server (RFC 9112), with or without TLS, for connections that a listener hands to it. It stays up whatever a
+// client does: headers, bodies and idle connections have limits of size and time; malformed requests get a 400.
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { Failure } from '../../errors.ts';
+import { clientAddressOf } from '../../net/client-address.ts';
+import type { Connections } from '../../net/connections.ts';
 import { HttpResponse } from '../../net/http-response.ts';
-import { connectionsMax, handshakeMs, headerBytesMax, headersMax } from '../../net/limits.ts';
+import { handshakeMs, headerBytesMax, headersMax } from '../../net/limits.ts';
 import type { Tls } from '../../net/listen.ts';
 import { apiVersion, toRequestId } from '../../net/request-id.ts';
 import { toFailureReply } from './failure-reply.ts';
@@ -19,8 +21,19 @@ import {
   slowRequestCheckMs,
 } from './limits.ts';
 
-export function createHttpServer(listener: RequestListener, tls: Tls | undefined): Server {
+export interface HttpServerOptions {
+  listener: RequestListener;
+  tls?: Tls | undefined;
+  /** That the listener counts. */
+  connections: Connections;
+  isBehindProxy?: boolean;
+}
+
+export function createHttpServer(given: HttpServerOptions): Server {
+  const { listener, tls, connections, isBehindProxy = false } = given;
   const options = {
+    // Every refusal has the form of the API's.
+    requireHostHeader: false,
     maxHeaderSize: headerBytesMax,
     headersTimeout: headersArrivalMs,
     requestTimeout: requestArrivalMs,
@@ -32,17 +45,37 @@ export function createHttpServer(listener: RequestListener, tls: Tls | undefined
   const server = tls
     ? createSecureServer({ ...options, ...tls, handshakeTimeout: handshakeMs })
     : createServer(options);
-  server.maxConnections = connectionsMax;
-  server.maxHeadersCount = headersMax;
+  // Node would drop the headers beyond its limit in silence.
+  server.maxHeadersCount = 0;
   const take = (request: IncomingMessage, response: ServerResponse) => {
     response.once('finish', () => linger(request));
-    listener(request, response);
+    response.once('close', connections.use(request.socket));
+    const fault = faultOfHeaders(request);
+    if (fault) return answerFault(request, response, 400, fault);
+    const start = () => {
+      if (!request.destroyed) listener(request, response);
+    };
+    if (!connections.turns.take(clientAddressOf(request, isBehindProxy), start)) request.destroy();
   };
   server.on('request', take);
   // The route sends 100 Continue when it reads the body.
   server.on('checkContinue', take);
+  server.on('checkExpectation', (request, response) =>
+    answerFault(request, response, 417, 'The only expectation that is met is 100-continue.'),
+  );
   server.on('clientError', refuse);
   return server;
+}
+
+/** What hands connections to the server, which does not listen itself. */
+export function createAccept(server: Server): (socket: Socket) => void {
+  // Node enforces its timeouts on requests only from this event on.
+  server.emit('listening');
+  return (socket) => {
+    // A client may end its side before it reads the reply.
+    socket.allowHalfOpen = true;
+    server.emit('connection', socket);
+  };
 }
 
 /**
@@ -63,26 +96,50 @@ function linger(request: IncomingMessage): void {
   request.once('close', () => clearInterval(watch));
 }
 
+/** RFC 9112 section 3.2: a request of HTTP/1.1 has one Host, and none has two. */
+function faultOfHeaders({ rawHeaders, httpVersionMinor }: IncomingMessage): string | undefined {
+  if (rawHeaders.length > 2 * headersMax) return `The request has more than ${headersMax} headers.`;
+  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length;
+  if (hosts > 1) return 'The request has more than one Host header.';
+  return hosts === 0 && httpVersionMinor > 0 ? 'The request has no Host header.' : undefined;
+}
+
+/** Answers a request that is not passed on, as the last of its connection. */
+function answerFault({ headers }: IncomingMessage, response: ServerResponse, status: number, message: string): void {
+  const reply = toFaultReply(message, status, headers['x-request-id'], headers.accept);
+  response.writeHead(status, reply.headers).end(reply.body);
+}
+
+function toFaultReply(message: string, status: number, theirId?: unknown, accept?: string) {
+  const requestId = toRequestId(theirId);
+  const failure = new Failure('invalid_request', { message });
+  const { headers, body } = toFailureReply(failure, { requestId, accept }, status);
+  const all: Record<string, string> = {
+    ...headers,
+    'x-request-id': requestId,
+    'x-api-version': apiVersion,
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  };
+  return { headers: all, body };
+}
+
+const refused = new WeakSet<Socket>();
+
 /** Answers a request that Node could not parse, or that did not arrive in time. */
 function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+  // What comes behind such a request is discarded until the client has read the reply, and closes.
+  if (refused.has(socket) && error.code !== 'ECONNRESET' && socket.bytesRead < lingerBytesMax) return;
   // In the middle of a reply, the bytes would be taken for a part of it.
   const { _httpMessage: answer } = socket as Socket & { _httpMessage?: ServerResponse };
   if (error.code === 'ECONNRESET' || !socket.writable || answer?.headersSent) {
     socket.destroy();
     return;
   }
-  const requestId = toRequestId(undefined);
-  const failure = new Failure('invalid_request', { message: whyUnreadable(error.code) });
-  const { status, headers, body } = toFailureReply(failure, { requestId, accept: undefined });
-  const all = {
-    ...headers,
-    'x-request-id': requestId,
-    'x-api-version': apiVersion,
-    'content-length': Buffer.byteLength(body),
-    connection: 'close',
-  };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} Bad Request\r\n${lines.join('')}\r\n${body}`);
+  refused.add(socket);
+  const { headers, body } = toFaultReply(whyUnreadable(error.code), 400);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${body}`);
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
