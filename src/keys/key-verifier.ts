@@ -112,6 +112,8 @@ function toVerified(row: ApiKeyRow, nowMs: number): Verified {
   };
   const caller: KeyCaller = {
     callerId: ownerId,
+    // The path begins with the key that all others descend from.
+    accountId: row.path.split('/')[0] || ownerId,
     keyId,
     actorName: `key:${keyId}`,
     scopes,

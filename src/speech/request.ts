@@ -25,6 +25,8 @@ export interface SpeechRequest extends SpeechFields {
 /** Who was admitted: whose turn it is, and who is charged. */
 export interface Caller {
   callerId: string;
+  /** Whose quota its stored audio counts against, if not its own. */
+  accountId?: string;
   /** The voices that it may speak with; undefined for all. */
   voiceIds?: readonly string[];
 }

@@ -160,6 +160,17 @@ const migrations: readonly Migration[] = [
     name: 'versions beside each other',
     statements: ['alter table migrations add column steps_known_min bigint'],
   },
+  {
+    name: 'stored bytes of an account',
+    statements: [
+      'alter table clips add column account_id text',
+      'alter table clips add column used_at_ms bigint',
+      `create index clips_linked on clips (coalesce(account_id, owner_id), created_at_ms)
+        where purged_at_ms is null and used_at_ms is not null`,
+      `create index clips_unlinked on clips (coalesce(account_id, owner_id), created_at_ms)
+        where purged_at_ms is null and used_at_ms is null`,
+    ],
+  },
 ];
 
 export const schemaSteps = migrations.length;
