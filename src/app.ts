@@ -14,6 +14,7 @@ import { openSharedState } from './app/shared-state.ts';
 import { signInOptionsOf } from './app/sign-in-options.ts';
 import { openStoredVoices } from './app/stored-voices.ts';
 import { asConfigError, type Config } from './config.ts';
+import { createClipRoom } from './delivery/clip-room.ts';
 import { openClipSweep } from './delivery/clip-sweep.ts';
 import type { EngineDefinition } from './engines/engine.ts';
 import { type Gateway, openGateway } from './gateway/gateway.ts';
@@ -21,6 +22,7 @@ import { openAdminServer } from './gateway/health/admin-server.ts';
 import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './keys/first-key.ts';
 import { type ChangedKey, createKeyManagement } from './keys/key-management.ts';
 import { createKeyVerifier } from './keys/key-verifier.ts';
+import { createUsageLedger } from './limits/usage-ledger.ts';
 import { dayOf } from './limits/usage-period.ts';
 import { type Connections, createConnections } from './net/connections.ts';
 import type { Listener, Tls } from './net/listen.ts';
@@ -39,6 +41,8 @@ import type { RowStore } from './store/row-store.ts';
 import { createUsageRows } from './store/usage-rows.ts';
 import type { Log } from './telemetry/log.ts';
 import { createVoicePurge } from './voices/voice-purge.ts';
+
+const mib = 2 ** 20;
 
 /** All of it, serving. */
 export interface Service {
@@ -85,6 +89,9 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     voiceManagement: speaking.voiceManagement,
     store: stored.store,
     storedClips: stored.storedClips,
+    room: stored.room,
+    ledger: stored.ledger,
+    onFault,
     links: { baseUrl, keepMs: config.audioKeepHours * 3_600_000 },
     limiter: access.sharing.limiter,
     singleFlight: access.sharing.singleFlight,
@@ -105,7 +112,8 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const connections = createConnections({ perAddressMax });
   const listeners = { opening, tls, isSinglePort, connections };
   const rpc = await openRpc(listeners, services);
-  const gateway = await openHttp(listeners, { runner, services, operations, access, core: speaking.core, baseUrl });
+  const parts = { runner, services, operations, access, stored, core: speaking.core, baseUrl };
+  const gateway = await openHttp(listeners, parts);
   speaking.gateways.push(gateway);
   const shared = isSinglePort ? await openShared(listeners, gateway, rpc) : undefined;
   const adminPort = await openAdmin(opening, gateway);
@@ -131,15 +139,27 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
 }
 
 /** The database, and the store of clips. */
-async function openStored({ config, opened, onFault }: Opening) {
+async function openStored({ config, opened, metrics, onFault }: Opening) {
   const store = await openStore(config);
   opened.defer(() => store.close());
   if (config.databaseUrl !== '') await checkSharedSecrets(config, createFingerprintRows(store));
   const storedClips = await openClips(config);
   opened.defer(() => storedClips.clips.close());
-  const sweep = openClipSweep({ clips: storedClips.clips, index: createClipRows(store), onFault });
+  const { clips } = storedClips;
+  const index = createClipRows(store);
+  const limits = { bytesMax: config.audioMibMax * mib, accountBytesMax: config.audioMibPerKey * mib };
+  const room = createClipRoom({ clips, index, limits, onFault });
+  metrics.watchRoom(room.state);
+  const sweep = openClipSweep({ clips, index, room, onFault });
   opened.defer(() => sweep.close());
-  return { store, storedClips, sweep };
+  const ledger = createUsageLedger(createUsageRows(store), { onFault });
+  opened.defer(async () => {
+    // What is owed needs room in the database, which stored audio can make.
+    if (ledger.owedRows > 0) await room.restore().catch(onFault);
+    await ledger.close();
+  });
+  metrics.watchLedger(ledger);
+  return { store, storedClips, room, sweep, ledger };
 }
 
 /** The engines, the voices and speech. */
@@ -227,13 +247,14 @@ interface HttpParts {
   services: Services;
   operations: ReturnType<typeof createOperations>;
   access: Access;
+  stored: Awaited<ReturnType<typeof openStored>>;
   core: Awaited<ReturnType<typeof openSpeech>>;
   baseUrl(): string;
 }
 
 async function openHttp({ opening, tls, isSinglePort, connections }: Listeners, parts: HttpParts): Promise<Gateway> {
   const { config, log, opened, metrics, onFault } = opening;
-  const { runner, services, operations, access, core, baseUrl } = parts;
+  const { runner, services, operations, access, stored, core, baseUrl } = parts;
   const { isStrict, allowedOrigins, isBehindProxy, httpAddr: address } = config;
   const own = isSinglePort ? {} : { address, ...(tls && { tls }) };
   const gateway = await asConfigError(config, 'SONANT_HTTP_ADDR', () =>
@@ -249,6 +270,8 @@ async function openHttp({ opening, tls, isSinglePort, connections }: Listeners, 
         checks: [
           { name: 'store', isReady: async () => (await access.rows.isEmpty()) || true },
           { name: 'engines', isReady: async () => core.voices.list().length > 0 },
+          { name: 'room for audio', isReady: stored.room.restore },
+          { name: 'usage records', isReady: async () => stored.ledger.hasRoom },
         ],
         onRequestEnd(ended) {
           metrics.onRequestEnd(ended);

@@ -74,7 +74,8 @@ async function openSonant(): Promise<Addresses> {
   const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000 };
   const { key } = await keyManagement.create({ scopes: firstKeyScopes, limits }, operator);
   const runner = createRunner({ admit, isInForce: keyVerifier.isInForce, onCallEnd: () => {} });
-  const metering = createMetering({ limiter, ledger: createUsageLedger(usage) });
+  const onFault = (fault: unknown) => console.error(fault);
+  const metering = createMetering({ limiter, ledger: createUsageLedger(usage, { onFault }), onFault });
   const idempotency = createIdempotency({ rows: createAnswerRows(store), isAlive: clipRows.isAlive });
   const preview = async () => Promise.reject(new Error('unused'));
   const management = {} as VoiceManagement;
@@ -99,7 +100,6 @@ async function openSonant(): Promise<Addresses> {
   };
   const services = createServices({ runner, ...operations });
   const address = { host: '127.0.0.1', port: 0 };
-  const onFault = console.error;
   const rpc = await openRpcServer({ services, address, onFault });
   const gateway = await openGateway({
     runner,
@@ -118,6 +118,8 @@ async function openSonant(): Promise<Addresses> {
   await clipRows.add({
     clipId,
     ownerId: 'bench',
+    accountId: null,
+    usedAtMs: null,
     cacheKey: null,
     format: 'wav',
     byteCount: sound.length,

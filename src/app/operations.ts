@@ -6,7 +6,7 @@ import type { Engine } from '../engines/engine.ts';
 import type { GatewayOperations } from '../gateway/gateway.ts';
 import type { KeyManagement } from '../keys/key-management.ts';
 import type { Limiter } from '../limits/limiter.ts';
-import { createUsageLedger } from '../limits/usage-ledger.ts';
+import type { UsageLedger } from '../limits/usage-ledger.ts';
 import { createIdempotency } from '../operations/idempotency.ts';
 import { createKeyOperations } from '../operations/keys.ts';
 import { createMetering } from '../operations/metering.ts';
@@ -34,20 +34,25 @@ export interface OperationsOptions {
   voiceManagement: VoiceManagement;
   store: RowStore;
   storedClips: OpenedClips;
+  room: DeliveryOptions['room'];
   links: DeliveryOptions['links'];
+  ledger: UsageLedger;
   limiter: Pick<Limiter, 'takeSynthesis'>;
   singleFlight: SharedState['singleFlight'];
   seal: Seal;
+  /** Takes errors that no caller gets. */
+  onFault(fault: unknown): void;
 }
 
 export function createOperations(options: OperationsOptions): GatewayOperations {
-  const { core, keys, voiceManagement, store, storedClips, links, limiter, singleFlight, seal } = options;
+  const { core, keys, voiceManagement, store, storedClips, room, links, ledger, limiter, singleFlight, seal, onFault } =
+    options;
   const { engines, voices, speech } = core;
   const { clips, linkTo } = storedClips;
   const index = createClipRows(store);
   const usage = createUsageRows(store);
-  const delivery = createDelivery({ speech, clips, index, links }, singleFlight);
-  const metering = createMetering({ limiter, ledger: createUsageLedger(usage) });
+  const delivery = createDelivery({ speech, clips, index, room, links, onFault }, singleFlight);
+  const metering = createMetering({ limiter, ledger, onFault });
   const idempotency = createIdempotency({ rows: createAnswerRows(store), isAlive: index.isAlive });
   const preview = createVoicePreview({ speech, voices, delivery });
   return {

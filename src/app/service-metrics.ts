@@ -1,11 +1,13 @@
 // The metrics of the service and their sources: calls, HTTP requests, segments, retries, circuit breakers and queues of
 // every engine, and outages of Redis.
+
+import type { RoomState } from '../delivery/clip-room.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { EndedRequest } from '../gateway/http/ended-request.ts';
 import type { EndedCall } from '../operations/running-call.ts';
 import type { EngineGuards, EngineWatch } from '../speech/engine-guard.ts';
 import type { Slots } from '../speech/slots.ts';
-import { createMetrics } from '../telemetry/metrics.ts';
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 
 const states = ['closed', 'half_open', 'open'] as const;
 
@@ -54,6 +56,11 @@ export function createServiceMetrics() {
         engines.map((engine) => [{ engine: engine.name }, guards(engine).waiting] as const),
       );
     },
+    watchRoom: (state: () => RoomState): void => watchRoom(metrics, state),
+    watchLedger(ledger: { readonly owedRows: number }): void {
+      const help = 'Usage records that wait in memory for the database.';
+      metrics.gauge('sonant_usage_owed_rows', help, () => [[{}, ledger.owedRows]]);
+    },
     watchRedis(state: () => { isAway: boolean; outages: number; decidedAlone: number }): void {
       metrics.gauge('sonant_redis_away', '1 while limits are enforced without Redis.', () => [
         [{}, Number(state().isAway)],
@@ -63,4 +70,17 @@ export function createServiceMetrics() {
     },
     text: metrics.text,
   };
+}
+
+function watchRoom(metrics: Metrics, state: () => RoomState): void {
+  const gauge = (name: string, help: string, read: (state: RoomState) => number | undefined) =>
+    metrics.gauge(name, help, () => {
+      const value = read(state());
+      return value === undefined ? [] : [[{}, value] as const];
+    });
+  gauge('sonant_audio_stored_bytes', 'Stored audio.', ({ storedBytes }) => storedBytes);
+  gauge('sonant_audio_quota_bytes', 'Quota of all stored audio; absent without one.', ({ bytesMax }) => bytesMax);
+  gauge('sonant_audio_key_quota_bytes', 'Quota of a key and those that it created.', (each) => each.accountBytesMax);
+  gauge('sonant_audio_free_bytes', 'What can be stored without removing audio.', ({ freeBytes }) => freeBytes);
+  metrics.total('sonant_audio_removed_total', 'Clips removed before they expired.', () => state().removedClips);
 }

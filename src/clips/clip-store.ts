@@ -16,8 +16,16 @@ export interface ClipStore {
    * written. Returns how many were removed.
    */
   sweep(isKnown: (key: string) => Promise<boolean>): Promise<number>;
+  /** The file system that the clips are on; undefined where the size of the store is unknown. */
+  disk(): Promise<Disk | undefined>;
   /** Discards the open drafts. */
   close(): Promise<void>;
+}
+
+export interface Disk {
+  sizeBytes: number;
+  /** What this process may still write. */
+  freeBytes: number;
 }
 
 export interface ClipDraft {

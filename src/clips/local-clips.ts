@@ -4,19 +4,18 @@
 //     X7/aud_01JD...X7                a clip, in the folder of the last two characters of its key
 //
 // A commit syncs the draft to the disk, renames it and syncs the folder: rename is atomic, so a clip is complete or does
-// not exist. Old drafts are swept when the folder is opened.
+// not exist. Old drafts are swept when the folder is opened. A folder that was removed is made again when it is needed.
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { Failure } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
-import { type ByteRange, type ClipDraft, type ClipStore, isClipKey, type StoredClip } from './clip-store.ts';
+import { type ByteRange, type ClipDraft, type ClipStore, type Disk, isClipKey, type StoredClip } from './clip-store.ts';
+import { createFileReads, type FileReads } from './file-reads.ts';
 
 /** A draft that was not written to for this long is abandoned, and so is a clip of that age without a row. */
 const abandonedAfterMs = 60 * 60 * 1000;
-/** The read buffer of one reader. */
-const readBytes = 128 * 1024;
 
 export async function openLocalClips({ dir }: { dir: string }): Promise<ClipStore> {
   const clips = new LocalClips(dir);
@@ -31,6 +30,7 @@ class LocalClips implements ClipStore {
   readonly #dir: string;
   readonly draftsDir: string;
   readonly #drafts = new Set<LocalDraft>();
+  readonly #reads: FileReads = createFileReads();
   #closed = false;
 
   constructor(dir: string) {
@@ -45,7 +45,7 @@ class LocalClips implements ClipStore {
   async create(key: string): Promise<ClipDraft> {
     if (!isClipKey(key)) throw new TypeError(`${JSON.stringify(key)} cannot be the key of a clip`);
     const path = join(this.draftsDir, `${key}.${randomBytes(4).toString('hex')}`);
-    const file = await withStorageFailures(() => open(path, 'wx', 0o600));
+    const file = await withStorageFailures(() => openNew(path, this.draftsDir));
     const draft = new LocalDraft({ file, path, target: this.#pathOf(key), onEnd: () => this.#drafts.delete(draft) });
     this.#drafts.add(draft);
     if (this.#closed) await draft.discard();
@@ -58,11 +58,15 @@ class LocalClips implements ClipStore {
     if (!file) return undefined;
     try {
       const { size } = await file.stat();
-      return { byteCount: size, body: await read(file, size, range) };
+      return { byteCount: size, body: this.#read(file, size, range) };
     } catch (error) {
       await file.close();
       throw toStorageFailure(error);
     }
+  }
+
+  #read(file: FileHandle, byteCount: number, range: ByteRange = { first: 0, last: byteCount - 1 }): Readable {
+    return this.#reads.open(file, { first: range.first, last: Math.min(range.last, byteCount - 1) });
   }
 
   async remove(key: string): Promise<void> {
@@ -72,9 +76,9 @@ class LocalClips implements ClipStore {
   sweep(isKnown: (key: string) => Promise<boolean>): Promise<number> {
     return withStorageFailures(async () => {
       let removed = await this.sweepDrafts();
-      for (const folder of await readdir(this.#dir)) {
+      for (const folder of await namesIn(this.#dir)) {
         if (folder.length !== 2) continue;
-        for (const key of await readdir(join(this.#dir, folder))) {
+        for (const key of await namesIn(join(this.#dir, folder))) {
           if (isClipKey(key) && !(await isKnown(key)) && (await removeAbandoned(this.#pathOf(key)))) removed++;
         }
       }
@@ -84,15 +88,47 @@ class LocalClips implements ClipStore {
 
   async sweepDrafts(): Promise<number> {
     let removed = 0;
-    for (const name of await readdir(this.draftsDir)) {
+    for (const name of await namesIn(this.draftsDir)) {
       if (await removeAbandoned(join(this.draftsDir, name))) removed++;
     }
     return removed;
   }
 
+  disk(): Promise<Disk> {
+    return withStorageFailures(async () => {
+      const { bsize, blocks, bavail } = await statfs(this.#dir).catch((error: unknown) => {
+        if (codeOf(error) !== 'ENOENT') throw error;
+        makeFolder(this.draftsDir, 0o700);
+        return statfs(this.#dir);
+      });
+      return { sizeBytes: blocks * bsize, freeBytes: bavail * bsize };
+    });
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     for (const draft of this.#drafts) await draft.discard();
+  }
+}
+
+/** A new file; its folder is made again if it is gone. */
+async function openNew(path: string, folder: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'wx', 0o600);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    makeFolder(folder, 0o700);
+    return open(path, 'wx', 0o600);
+  }
+}
+
+/** None where the folder is gone. */
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
   }
 }
 
@@ -189,17 +225,6 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-async function read(
-  file: FileHandle,
-  byteCount: number,
-  range: ByteRange = { first: 0, last: byteCount - 1 },
-): Promise<Readable> {
-  const end = Math.min(range.last, byteCount - 1);
-  if (range.first <= end) return file.createReadStream({ start: range.first, end, highWaterMark: readBytes });
-  await file.close();
-  return Readable.from([]);
 }
 
 async function removeAbandoned(path: string): Promise<boolean> {

@@ -96,6 +96,8 @@ export class S3Clips implements ClipStore {
     return removed;
   }
 
+  async disk(): Promise<undefined> {}
+
   async close(): Promise<void> {
     this.#closed = true;
     for (const draft of this.#drafts) await draft.discard();

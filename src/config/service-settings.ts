@@ -108,6 +108,20 @@ export const serviceSettings = {
     max: 8760,
     fallback: 24,
   }),
+  audioMibMax: integerSetting({
+    name: 'SONANT_AUDIO_MIB_MAX',
+    help: 'MiB of stored audio in all; 0: half of the file system of the data folder, in a bucket no limit',
+    min: 0,
+    max: 1_000_000_000,
+    fallback: 0,
+  }),
+  audioMibPerKey: integerSetting({
+    name: 'SONANT_AUDIO_MIB_PER_KEY',
+    help: 'MiB of stored audio of a key and all keys that it created; 0: a quarter of the limit in all',
+    min: 0,
+    max: 1_000_000_000,
+    fallback: 0,
+  }),
   ...s3Settings,
   leaveSeconds: integerSetting({
     name: 'SONANT_LEAVE_SECONDS',

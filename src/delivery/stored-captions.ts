@@ -28,7 +28,7 @@ export async function readCaptions(clips: ClipStore, audioId: string): Promise<r
 }
 
 /** Removes the sound, and its captions if it has any. */
-export async function removeClip(clips: ClipStore, audioId: string): Promise<void> {
+export async function removeClip(clips: Pick<ClipStore, 'remove'>, audioId: string): Promise<void> {
   await clips.remove(audioId);
   await clips.remove(captionsOf(audioId));
 }

@@ -1,23 +1,30 @@
 // Stores the sound of a stream while the caller reads it: first in a draft, and at the end as a clip with its final header,
-// in the index. A stream that fails or is abandoned leaves nothing.
+// in the index. A stream that fails or is abandoned leaves nothing, and gives back the room that was reserved for it.
 import type { ClipDraft, ClipStore } from '../clips/clip-store.ts';
 import type { Caller } from '../speech/request.ts';
 import type { SpeechDone, SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { TimedWord } from '../speech/word-timing.ts';
 import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
 import { type CaptionedText, toCues } from './captions.ts';
+import type { Reservation } from './clip-room.ts';
 import { removeClip, storeCaptions } from './stored-captions.ts';
 
 /** The row of a clip in the index. */
 export type ClipRecord = Omit<ClipRow, 'deletedAtMs'>;
 
-export interface StoreClipOptions {
-  clips: ClipStore;
-  index: Pick<ClipRows, 'add' | 'markDeleted'>;
+export interface ClipRecordOptions {
   keepMs: number;
   caller: Caller;
+  /** Whether the caller gets a link to it. */
+  isLinked: boolean;
   /** The cache key of the clip; null where it is not cached. */
   toCacheKey(info: SpeechInfo): string | null;
+}
+
+export interface StoreClipOptions extends ClipRecordOptions {
+  clips: ClipStore;
+  index: Pick<ClipRows, 'add' | 'markDeleted'>;
+  reservation: Reservation;
   /** The text to caption with the word times of the stream; undefined for no captions. */
   captioned?: CaptionedText | undefined;
 }
@@ -30,30 +37,35 @@ export interface StoredClip {
 }
 
 export function storeClip(events: AsyncIterable<SpeechEvent>, options: StoreClipOptions): StoredClip {
-  const { clips, captioned } = options;
+  const { clips, captioned, reservation } = options;
   let clip: ClipRecord | undefined;
 
   async function* store(): AsyncGenerator<SpeechEvent> {
     let draft: ClipDraft | undefined;
     let info: SpeechInfo | undefined;
     const words: TimedWord[] = [];
+    let byteCount = 0;
     try {
       for await (const event of events) {
         if (event.type === 'info') {
           info = event;
           draft = await clips.create(info.audioId, info.contentType);
         } else if (event.type === 'audio') {
+          byteCount += event.audio.length;
+          await reservation.grow(byteCount);
           await draft!.write(event.audio);
         } else if (event.type === 'timestamps' && captioned !== undefined) {
           words.push(...event.words);
         } else if (event.type === 'done') {
           await draft!.commit(event.head);
-          clip = toRecord(info!, event, options);
+          clip = toClipRecord(info!, event, options);
           await addOrRemove(clip, info!, words, options);
+          reservation.keep(clip.byteCount);
         }
         yield event;
       }
     } finally {
+      reservation.release();
       await draft?.discard();
     }
   }
@@ -67,11 +79,18 @@ export function storeClip(events: AsyncIterable<SpeechEvent>, options: StoreClip
   };
 }
 
-function toRecord(info: SpeechInfo, done: SpeechDone, { keepMs, caller, toCacheKey }: StoreClipOptions): ClipRecord {
+export const accountOf = ({ accountId, callerId }: Caller): string => accountId ?? callerId;
+
+export function toClipRecord(
+  info: SpeechInfo,
+  done: Pick<SpeechDone, 'byteCount' | 'seconds' | 'chars'>,
+  { keepMs, caller, isLinked, toCacheKey }: ClipRecordOptions,
+): ClipRecord {
   const now = Date.now();
   return {
     clipId: info.audioId,
     ownerId: caller.callerId,
+    accountId: accountOf(caller),
     cacheKey: toCacheKey(info),
     format: info.format,
     byteCount: done.byteCount,
@@ -83,6 +102,7 @@ function toRecord(info: SpeechInfo, done: SpeechDone, { keepMs, caller, toCacheK
     warnings: info.warnings.join(' '),
     createdAtMs: now,
     expiresAtMs: now + keepMs,
+    usedAtMs: isLinked ? now : null,
   };
 }
 

@@ -1,8 +1,8 @@
 // Charges a synthesis to its key: a concurrency slot while it runs, characters of the monthly quota, and usage rows. The
 // usage is stored before the sound is acknowledged (a whole text before its answer, a chunk before its end is reported),
-// so that what a caller knows to be spoken is counted even if the service is killed in the next moment. Characters that
-// were not spoken, because the synthesis failed or its caller left, are given back.
-
+// so that what a caller knows to be spoken is counted even if the service is killed in the next moment; where the store
+// is full or away, the ledger holds the usage in memory. Characters that were not spoken, because the synthesis failed or
+// its caller left, are given back.
 import { audioFormats } from '../audio/formats.ts';
 import type { Delivered } from '../delivery/delivery.ts';
 import type { Limiter } from '../limits/limiter.ts';
@@ -15,7 +15,9 @@ import type { Call } from './call.ts';
 
 export interface MeteringOptions {
   limiter: Pick<Limiter, 'takeSynthesis'>;
-  ledger: UsageLedger;
+  ledger: Pick<UsageLedger, 'add' | 'checkRoom'>;
+  /** Takes errors that no caller gets. */
+  onFault(fault: unknown): void;
 }
 
 export interface Metering {
@@ -27,9 +29,11 @@ export interface Metering {
   ): AsyncIterable<SpeechEvent>;
 }
 
-export function createMetering({ limiter, ledger }: MeteringOptions): Metering {
-  const take = ({ caller, signal, reportLimits }: Call, { chars }: SpeechRequest) =>
-    limiter.takeSynthesis(caller, chars, { signal, report: reportLimits });
+export function createMetering({ limiter, ledger, onFault }: MeteringOptions): Metering {
+  const take = ({ caller, signal, reportLimits }: Call, { chars }: SpeechRequest) => {
+    ledger.checkRoom();
+    return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits });
+  };
   const noteFor =
     ({ caller }: Call, { voiceId }: SpeechRequest): Note =>
     (requests, characters, seconds) =>
@@ -67,7 +71,7 @@ export function createMetering({ limiter, ledger }: MeteringOptions): Metering {
         }
       } finally {
         // The caller left or the stream failed: the part of the last chunk that was sent counts.
-        const settled = account.settle().catch(() => undefined);
+        const settled = account.settle().catch(onFault);
         synthesis.end(account.spokenChars);
         await settled;
       }

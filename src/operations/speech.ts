@@ -1,7 +1,10 @@
 // Speech: a whole text into stored audio, a text into a stream, an estimate, and the end of stored audio. A request is
 // planned once, before it is charged: what cannot be spoken costs nothing.
 import type { Delivered, Delivery } from '../delivery/delivery.ts';
+import type { SizeLimit } from '../delivery/speaking.ts';
+import { Failure } from '../errors.ts';
 import { type Estimate, estimateSpeech } from '../speech/estimate.ts';
+import type { PlannedSpeech } from '../speech/plan.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
@@ -10,12 +13,19 @@ import type { Idempotency } from './idempotency.ts';
 import type { Metering } from './metering.ts';
 
 export interface SpeechOperations {
-  /** Resolves when all of the text is spoken and stored. `fresh` bypasses the cache. */
-  synthesizeSpeech(call: Call, request: SpeechRequest, options: { fresh: boolean }): Promise<Delivered>;
+  /** Resolves when all of the text is spoken; for a link, when it is stored. */
+  synthesizeSpeech(call: Call, request: SpeechRequest, options: SynthesizeOptions): Promise<Delivered>;
   streamSpeech(call: Call, request: SpeechRequest): AsyncIterable<SpeechEvent>;
   estimateSpeech(call: Call, request: SpeechRequest): Promise<Estimate>;
   /** A Failure `not_found` where the caller has no such audio. */
   deleteAudio(call: Call, audioId: string): Promise<void>;
+}
+
+export interface SynthesizeOptions {
+  /** Bypasses the cache. */
+  fresh: boolean;
+  /** The most bytes that the answer can hold, where it holds the sound. */
+  inlineBytesMax?: number;
 }
 
 export interface SpeechOperationsOptions {
@@ -28,10 +38,17 @@ export interface SpeechOperationsOptions {
 export function createSpeechOperations(options: SpeechOperationsOptions): SpeechOperations {
   const { speech, delivery, metering, idempotency } = options;
   return {
-    async synthesizeSpeech(call, request, { fresh }) {
+    async synthesizeSpeech(call, request, { fresh, inlineBytesMax }) {
       const { caller, signal } = call;
       const planned = speech.plan(request, caller);
-      return metering.charge(call, request, () => delivery.deliver(planned, caller, signal, { fresh }));
+      const sizeLimit = request.returnFormat === 'url' ? undefined : toSizeLimit(inlineBytesMax);
+      if (sizeLimit) checkEstimate(planned, sizeLimit);
+      return metering.charge(call, request, async () => {
+        const delivered = await delivery.deliver(planned, caller, signal, { fresh, sizeLimit });
+        const { byteCount } = delivered;
+        if (sizeLimit && byteCount > sizeLimit.bytesMax) throw sizeLimit.refuse(byteCount);
+        return delivered;
+      });
     },
 
     streamSpeech(call, request) {
@@ -50,4 +67,22 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
       await idempotency.forgetAbout(caller.callerId, audioId);
     },
   };
+}
+
+/** Audio is refused before it is spoken where even this part of its estimated size is too much: estimates are rough. */
+const estimateShare = 0.5;
+
+function toSizeLimit(bytesMax: number | undefined): SizeLimit | undefined {
+  if (bytesMax === undefined) return undefined;
+  const refuse = (byteCount: number) => {
+    const message = `The audio is larger than the ${bytesMax} bytes that may be inline; ask for a link, or call StreamSpeech.`;
+    const details = [{ field: 'inline_bytes_max', reason: 'too_long', message }];
+    return new Failure('invalid_request', { message, limit: bytesMax, actual: byteCount, details });
+  };
+  return { bytesMax, refuse };
+}
+
+function checkEstimate(planned: PlannedSpeech, { bytesMax, refuse }: SizeLimit): void {
+  const { byteCount } = estimateSpeech(planned);
+  if (estimateShare * byteCount > bytesMax) throw refuse(byteCount);
 }

@@ -17,7 +17,7 @@ import {
   type SynthesizeSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Delivered } from '../delivery/delivery.ts';
-import { Failure, type FieldViolation } from '../errors.ts';
+import type { FieldViolation } from '../errors.ts';
 import { inlineBytesMax } from '../operations/limits.ts';
 import type { SpeechOperations } from '../operations/speech.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
@@ -39,11 +39,12 @@ export function createSpeechService(speech: SpeechOperations): Service {
       const call = callOf(context);
       const { bytesMax, violations } = readInlineBytesMax(message.inlineBytesMax);
       const request = parseSpeechMessage(SynthesizeSpeechRequestSchema, message, 'rest', violations);
-      const delivered = await speech.synthesizeSpeech(call, request, { fresh: isFreshWanted(context) });
+      const options = { fresh: isFreshWanted(context), inlineBytesMax: bytesMax };
+      const delivered = await speech.synthesizeSpeech(call, request, options);
       const isLink = request.returnFormat === 'url';
       return {
         ...describe(delivered),
-        ...(isLink ? toLink(delivered) : await inline(delivered, bytesMax, call.signal)),
+        ...(isLink ? toLink(delivered) : await inline(delivered, call.signal)),
       };
     },
     streamSpeech,
@@ -92,13 +93,7 @@ const toLink = ({ audioUrl, captionUrls, expiresAt }: Delivered) =>
     })),
   }) satisfies Audio;
 
-async function inline(delivered: Delivered, bytesMax: number, signal: AbortSignal) {
-  const { byteCount } = delivered;
-  if (byteCount > bytesMax) {
-    const message = `The audio has ${byteCount} bytes, more than the ${bytesMax} that may be inline; ask for a link, or call StreamSpeech.`;
-    const details = [{ field: 'inline_bytes_max', reason: 'too_long', message }];
-    throw new Failure('invalid_request', { message, limit: bytesMax, actual: byteCount, details });
-  }
+async function inline(delivered: Delivered, signal: AbortSignal) {
   const pieces: Uint8Array[] = [];
   for await (const piece of delivered.open()) {
     signal.throwIfAborted();

@@ -1,6 +1,7 @@
 // Estimates what a planned request would cost, without an engine.
-import { audioFormats } from '../audio/formats.ts';
+import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { PlannedSpeech } from './plan.ts';
+import type { SpeechRequest } from './request.ts';
 
 export interface Estimate {
   chars: number;
@@ -13,6 +14,10 @@ export interface Estimate {
 /** The pace of people, in characters of the text as it is spoken. */
 const charsPerSecond = 14.5;
 
+/** Roughly, without looking at the text. */
+export const expectedBytesOf = ({ chars, format, sampleRateHz, speakingRate }: SpeechRequest): number =>
+  bytesOf(chars / charsPerSecond / speakingRate, format, sampleRateHz);
+
 export function estimateSpeech({ request, bindings, planFor }: PlannedSpeech): Estimate {
   const { cuts, warnings } = planFor(bindings[0]!);
   let spokenChars = 0;
@@ -23,7 +28,10 @@ export function estimateSpeech({ request, bindings, planFor }: PlannedSpeech): E
   }
   const { chars, format, sampleRateHz, speakingRate } = request;
   const seconds = spokenChars / charsPerSecond / speakingRate;
+  return { chars, seconds, byteCount: bytesOf(seconds, format, sampleRateHz), segmentCount, warnings };
+}
+
+function bytesOf(seconds: number, format: FormatName, sampleRateHz: number): number {
   const { bytesPerSecond, headBytes = 0 } = audioFormats[format];
-  const byteCount = Math.round(seconds * bytesPerSecond(sampleRateHz)) + headBytes;
-  return { chars, seconds, byteCount, segmentCount, warnings };
+  return Math.round(seconds * bytesPerSecond(sampleRateHz)) + headBytes;
 }

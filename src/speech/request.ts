@@ -25,7 +25,7 @@ export interface SpeechRequest extends SpeechFields {
 /** Who was admitted: whose turn it is, and who is charged. */
 export interface Caller {
   callerId: string;
-  /** Whose share of the service and of the engines it takes. Default: its own. */
+  /** Whose share of the service and of the engines it takes, and whose quota its audio counts against. Default: its own. */
   accountId?: string;
   /** The voices that it may speak with; undefined for all. */
   voiceIds?: readonly string[];

@@ -1,5 +1,7 @@
-// The table `clips`: the index of stored audio. A clip lives until it expires or its owner deletes it. Then the sweep
-// purges its file; its row stays for a while, so that its address can report `audio_expired`, and is deleted later.
+// The table `clips`: the index of stored audio. A clip lives until it expires, its owner deletes it, or it makes room for
+// others. Then its file is purged; its row stays for a while, so that its address can report `audio_expired`, and is
+// deleted later.
+import { createClipRemovalRows } from './clip-removal-rows.ts';
 import { createColumns } from './columns.ts';
 import type { RowStore } from './row-store.ts';
 
@@ -7,6 +9,8 @@ export interface ClipRow {
   clipId: string;
   /** The owner id of the key that made it and may delete it. */
   ownerId: string;
+  /** Whose quota of stored bytes it counts against; null in rows of earlier versions, where it is the owner's. */
+  accountId: string | null;
   /** Hash of the request; null if the clip is not cached. */
   cacheKey: string | null;
   format: string;
@@ -23,11 +27,14 @@ export interface ClipRow {
   /** When it expires by age, or when its owner deleted it. */
   expiresAtMs: number;
   deletedAtMs: number | null;
+  /** When a request was last answered with a link to it, as far as that was recorded; null where none was. */
+  usedAtMs: number | null;
 }
 
 const columns = createColumns<ClipRow>('clips', [
   'clipId',
   'ownerId',
+  'accountId',
   'cacheKey',
   'format',
   'byteCount',
@@ -40,7 +47,9 @@ const columns = createColumns<ClipRow>('clips', [
   'createdAtMs',
   'expiresAtMs',
   'deletedAtMs',
+  'usedAtMs',
 ]);
+
 export type ClipRows = ReturnType<typeof createClipRows>;
 
 export function createClipRows(store: RowStore) {
@@ -87,27 +96,11 @@ export function createClipRows(store: RowStore) {
           and created_at_ms < $2 limit $4) returning clip_id`;
       return (await store.query(sql, voiceId, madeBeforeMs, Date.now(), limit)).length;
     },
-    /** Ids of expired clips whose files are not purged yet, oldest first. */
-    async listExpired(nowMs: number, limit: number): Promise<string[]> {
-      const sql = `select clip_id as "clipId" from clips where purged_at_ms is null and expires_at_ms <= $1
-        order by expires_at_ms limit $2`;
-      const clips = await store.query<{ clipId: string }>(sql, nowMs, limit);
-      return clips.map(({ clipId }) => clipId);
+    /** Records that a request was answered with a link to the clip; false if it lives no more. */
+    async markUsed(clipId: string): Promise<boolean> {
+      const sql = 'update clips set used_at_ms = $2 where clip_id = $1 and expires_at_ms > $2 returning clip_id';
+      return (await store.query(sql, clipId, Date.now())).length > 0;
     },
-    /** Records that their files are purged. */
-    markPurged: (clipIds: readonly string[], nowMs: number): Promise<void> =>
-      store.transaction(
-        async (rows) => {
-          const sql = 'update clips set purged_at_ms = $2 where clip_id = $1 and purged_at_ms is null';
-          for (const clipId of clipIds.toSorted()) await rows.query(sql, clipId, nowMs);
-        },
-        { blind: true },
-      ),
-    /** Deletes at most `limit` rows whose files were purged before then; returns how many. */
-    async deletePurged(beforeMs: number, limit: number): Promise<number> {
-      const sql = `delete from clips where clip_id in
-        (select clip_id from clips where purged_at_ms < $1 limit $2) returning clip_id`;
-      return (await store.query(sql, beforeMs, limit)).length;
-    },
+    ...createClipRemovalRows(store),
   };
 }

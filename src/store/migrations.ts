@@ -164,6 +164,17 @@ const migrations: readonly Migration[] = [
     name: 'living keys by descent',
     statements: ['create index api_keys_living on api_keys (path) where revoked_at_ms is null and replaced_by is null'],
   },
+  {
+    name: 'stored bytes of an account',
+    statements: [
+      'alter table clips add column account_id text',
+      'alter table clips add column used_at_ms bigint',
+      `create index clips_linked on clips (coalesce(account_id, owner_id), created_at_ms)
+        where purged_at_ms is null and used_at_ms is not null`,
+      `create index clips_unlinked on clips (coalesce(account_id, owner_id), created_at_ms)
+        where purged_at_ms is null and used_at_ms is null`,
+    ],
+  },
 ];
 
 export const schemaSteps = migrations.length;

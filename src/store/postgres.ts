@@ -11,7 +11,14 @@ import { nameOf, type PostgresOptions, toClientConfig, toTransactionLimits } fro
 import { isConflict, isConnectionUsable, toConnectionFailure, toStorageFailure } from './postgres-faults.ts';
 import { notifySql, PostgresListener } from './postgres-listener.ts';
 import { inspectSchema, migrateSchema, type Schema } from './postgres-schema.ts';
-import type { RowStore, RowValue, Topic, Transaction, TransactionOptions } from './row-store.ts';
+import {
+  markOutcomeUnknown,
+  type RowStore,
+  type RowValue,
+  type Topic,
+  type Transaction,
+  type TransactionOptions,
+} from './row-store.ts';
 
 const connectionsDefault = 10;
 const idleMsMax = 30_000;
@@ -80,7 +87,9 @@ class PostgresRows implements RowStore {
   }
 
   async query<Row extends object>(sql: string, ...values: readonly RowValue[]): Promise<Row[]> {
-    return this.#retryConflicts(() => this.#onClient((client) => this.#run<Row>(client, sql, values)));
+    return this.#retryConflicts(() =>
+      this.#onClient((client) => this.#whereCommits(() => this.#run<Row>(client, sql, values))),
+    );
   }
 
   async transaction<Result>(
@@ -153,7 +162,7 @@ class PostgresRows implements RowStore {
       const result = await work({ query, notify });
       if (failed) throw failed.error;
       isOver = true;
-      await this.#send(client, { text: 'commit' });
+      await this.#whereCommits(() => this.#send(client, { text: 'commit' }));
       return result;
     } catch (error) {
       if (!this.#lost.has(client)) await this.#send(client, { text: 'rollback' }).catch(() => {});
@@ -172,6 +181,16 @@ class PostgresRows implements RowStore {
     if (tries > unlockedTries) statements.push('lock table migrations in exclusive mode');
     if (durable) statements.push(synchronousCommit);
     return statements.join('; ');
+  }
+
+  /** Marks a failure without an answer of the server. */
+  async #whereCommits<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof Failure) markOutcomeUnknown(error);
+      throw error;
+    }
   }
 
   async #run<Row extends object>(client: pg.PoolClient, text: string, values: readonly RowValue[]): Promise<Row[]> {

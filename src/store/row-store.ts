@@ -3,8 +3,14 @@
 // flags are times too. A resolved promise means that the change survives a crash of the process. A store that is busy,
 // broken or closed fails with `storage_unavailable`, a full one with `storage_full`; wrong SQL is a bug and throws as is.
 // A single statement is atomic; statements that belong together need a transaction.
+import type { Failure } from '../errors.ts';
 
 export type RowValue = string | number | Uint8Array | null;
+
+/** Failures of a connection that broke before the store could answer: the change may have been made or not. */
+const unknownOutcomes = new WeakSet<Failure>();
+export const isOutcomeUnknown = (failure: Failure): boolean => unknownOutcomes.has(failure);
+export const markOutcomeUnknown = (failure: Failure): void => void unknownOutcomes.add(failure);
 
 /** Runs statements: the store itself, or a transaction of it. */
 export interface Rows {

@@ -88,7 +88,28 @@ test('a folder that cannot be used is storage_unavailable', async () => {
   const draft = await clips.create(newKey(), 'audio/wav');
   rmSync(lost, { recursive: true });
   await expect(draft.commit()).rejects.toMatchObject(unavailable);
-  await expect(clips.create(newKey(), 'audio/wav')).rejects.toMatchObject(unavailable);
+  await clips.close();
+});
+
+test('a folder that was removed is made again: what was in it is gone, and new clips are stored', async () => {
+  const dir = newDir();
+  const clips = await openLocalClips({ dir });
+  const keep = async () => {
+    const key = newKey();
+    const draft = await clips.create(key, 'audio/wav');
+    await draft.write(patternBytes(10));
+    await draft.commit();
+    return key;
+  };
+  const gone = await keep();
+  rmSync(dir, { recursive: true });
+  expect(await clips.open(gone)).toBeUndefined();
+  expect(await clips.sweep(async () => true)).toBe(0);
+  await clips.remove(gone);
+  const { sizeBytes, freeBytes } = (await clips.disk())!;
+  expect(sizeBytes).toBeGreaterThan(freeBytes);
+  rmSync(dir, { recursive: true });
+  expect(await buffer((await clips.open(await keep()))!.body)).toHaveLength(10);
   await clips.close();
 });
 
@@ -112,6 +133,21 @@ test.skipIf(!existsSync('/proc/self/fd'))('every file that was opened is closed 
     left.destroy();
   }
   await expect.poll(openFiles).toBeLessThanOrEqual(before);
+  await clips.close();
+});
+
+test('a hundred readers that read nothing hold one piece each, and do not keep another waiting', async () => {
+  const clips = await openLocalClips({ dir: newDir() });
+  const key = newKey();
+  const draft = await clips.create(key, 'audio/wav');
+  await draft.write(patternBytes(1_000_000));
+  await draft.commit();
+  const readers = await Promise.all(Array.from({ length: 100 }, async () => (await clips.open(key))!.body));
+  for (const body of readers) body.read(0);
+  await expect.poll(() => readers.every(({ readableLength }) => readableLength > 0), { timeout: 30_000 }).toBe(true);
+  expect(Math.max(...readers.map(({ readableLength }) => readableLength))).toBeLessThanOrEqual(64 * 1024);
+  expect(await buffer((await clips.open(key))!.body)).toHaveLength(1_000_000);
+  for (const body of readers) body.destroy();
   await clips.close();
 });
 

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createId } from '../../src/id.ts';
 import { type ApiKeyRow, type ApiKeyRows, createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { type AuditRow, listAudit } from '../../src/store/audit-rows.ts';
-import { type ClipRow, createClipRows } from '../../src/store/clip-rows.ts';
+import type { ExpiredQuery } from '../../src/store/clip-removal-rows.ts';
+import { type ClipRow, type ClipRows, createClipRows } from '../../src/store/clip-rows.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
 
 /** `open` opens an empty store each time. */
@@ -205,7 +206,7 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
       });
       expect(await clips.markDeleted(clip.clipId, 'key_owner', 600)).toBeUndefined();
       expect(await clips.findCached('key_owner', 'to delete', 500)).toBeUndefined();
-      expect(await clips.listExpired(500, 10)).toEqual([clip.clipId]);
+      expect(await expiredIds(clips, { nowMs: 500, limit: 10 })).toEqual([clip.clipId]);
       await clips.markPurged([clip.clipId], 500);
     });
 
@@ -214,15 +215,58 @@ export function tableConformance(name: string, open: () => Promise<RowStore>): v
       const made = [100, 200, 300, 400].map((expiresAtMs) => clipRow({ expiresAtMs }));
       for (const clip of made.toReversed()) await clips.add(clip);
       const ids = made.map(({ clipId }) => clipId);
-      expect(await clips.listExpired(300, 2)).toEqual(ids.slice(0, 2));
+      expect(await expiredIds(clips, { nowMs: 300, limit: 2 })).toEqual(ids.slice(0, 2));
       await clips.markPurged(ids.slice(0, 2), 1_000);
-      expect(await clips.listExpired(300, 2)).toEqual(ids.slice(2, 3));
+      expect(await expiredIds(clips, { nowMs: 300, limit: 2 })).toEqual(ids.slice(2, 3));
       expect(await clips.find(ids[0]!)).toBeDefined();
       expect(await clips.deletePurged(1_001, 1)).toBe(1);
       expect(await clips.deletePurged(1_001, 10)).toBe(2);
       expect(await clips.deletePurged(1_001, 10)).toBe(0);
       expect(await clips.find(ids[1]!)).toBeUndefined();
       expect(await clips.find(ids[2]!)).toBeDefined();
+    });
+
+    test('stored bytes are summed by account; its oldest clips are found, without a link and with none of late', async () => {
+      const clips = createClipRows(store);
+      const accountId = createId('key');
+      const own = [300, 100, 200].map((at) => clipRow({ accountId, createdAtMs: at, usedAtMs: at, byteCount: 1_000 }));
+      const byOwner = clipRow({ ownerId: accountId, createdAtMs: 50, byteCount: 500 });
+      for (const clip of [...own, byOwner]) await clips.add(clip);
+      const sumOf = async () => (await clips.sumStored()).find((sum) => sum.accountId === accountId);
+      expect(await sumOf()).toEqual({ accountId, bytes: 3_500, clips: 4 });
+      const oldest = async (beforeMs: number, limit = 10) =>
+        (await clips.listUnused(accountId, beforeMs, limit)).map(({ clipId }) => clipId);
+      const unlinked = async () => (await clips.listUnlinked(accountId, 10)).map(({ clipId }) => clipId);
+      const [third, first, second] = own.map(({ clipId }) => clipId) as [string, string, string];
+      expect([await unlinked(), await oldest(1_000)]).toEqual([[byOwner.clipId], [first, second, third]]);
+      expect([await oldest(300), await oldest(300, 1)]).toEqual([[first, second], [first]]);
+      expect([await clips.markUsed(first), await clips.markUsed(byOwner.clipId)]).toEqual([true, true]);
+      expect([await unlinked(), await oldest(1_000)]).toEqual([[], [second, third]]);
+      expect([await clips.expireUnused(first, 1_000), await clips.expireUnused(second, 1_000)]).toEqual([false, true]);
+      expect([await clips.expireUnused(second, 1_000), await clips.markUsed(second)]).toEqual([false, false]);
+      expect(await oldest(1_000)).toEqual([third]);
+      const query = { nowMs: 2 ** 44, limit: 10, accountId };
+      expect(await expiredIds(clips, query)).toEqual([second]);
+      await clips.markPurged([second], 1_000);
+      expect([await expiredIds(clips, query), (await sumOf())!.clips]).toEqual([[], 3]);
+      while (await clips.deletePurged(2 ** 45, 10));
+    });
+
+    test('expired clips are listed on from any of them, and of rows that are purged so many are kept', async () => {
+      const clips = createClipRows(store);
+      const accountId = createId('key');
+      const made = [1, 1, 2, 3].map((expiresAtMs) => clipRow({ accountId, expiresAtMs }));
+      for (const clip of made) await clips.add(clip);
+      const query = { nowMs: 10, limit: 2, accountId };
+      const some = await clips.listExpired(query);
+      const rest = await clips.listExpired({ ...query, after: some.at(-1) });
+      const ids = [...some, ...rest].map(({ clipId }) => clipId);
+      expect(ids.toSorted()).toEqual(made.map(({ clipId }) => clipId).toSorted());
+      expect(some[0]).toMatchObject({ accountId, byteCount: 200_000, expiresAtMs: 1 });
+      for (const [i, id] of ids.entries()) await clips.markPurged([id], 100 + i);
+      expect([await clips.deletePurgedBeyond(1, 2), await clips.deletePurgedBeyond(1, 2)]).toEqual([2, 1]);
+      expect((await clips.find(ids.at(-1)!))?.clipId).toBe(ids.at(-1));
+      expect(await clips.deletePurgedBeyond(0, 2)).toBe(1);
     });
   });
 }
@@ -268,10 +312,14 @@ function apiKeyRow(given: Partial<ApiKeyRow> = {}): ApiKeyRow {
   };
 }
 
+const expiredIds = async (clips: ClipRows, query: ExpiredQuery) =>
+  (await clips.listExpired(query)).map(({ clipId }) => clipId);
+
 function clipRow(given: Partial<ClipRow> = {}): ClipRow {
   return {
     clipId: createId('aud', 128),
     ownerId: 'key_owner',
+    accountId: null,
     cacheKey: createId('any'),
     format: 'wav',
     byteCount: 200_000,
@@ -284,6 +332,7 @@ function clipRow(given: Partial<ClipRow> = {}): ClipRow {
     createdAtMs: 1_000,
     expiresAtMs: 2 ** 45,
     deletedAtMs: null,
+    usedAtMs: null,
     ...given,
   };
 }

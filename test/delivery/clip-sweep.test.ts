@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { ClipStore } from '../../src/clips/clip-store.ts';
 import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
+import type { ExpiredQuery } from '../../src/store/clip-removal-rows.ts';
 
 function openSwept(clipIds: string[], remove: (clipId: string) => Promise<void>) {
   const purged: string[] = [];
@@ -9,11 +10,17 @@ function openSwept(clipIds: string[], remove: (clipId: string) => Promise<void>)
   const clips = { remove, sweep: async () => 0 } as Partial<ClipStore> as ClipStore;
   const index = {
     find: async () => undefined,
-    listExpired: async (_nowMs: number, limit: number) => clipIds.filter((id) => !purged.includes(id)).slice(0, limit),
+    listExpired: async ({ limit, after }: ExpiredQuery) =>
+      clipIds
+        .filter((id) => !purged.includes(id) && (!after || clipIds.indexOf(id) > clipIds.indexOf(after.clipId)))
+        .slice(0, limit)
+        .map((clipId) => ({ clipId, accountId: 'ada', byteCount: 1, expiresAtMs: 1 })),
     markPurged: async (ids: readonly string[]) => void purged.push(...ids),
     deletePurged: async () => 0,
+    deletePurgedBeyond: async () => 0,
   };
-  return { sweep: openClipSweep({ clips, index, onFault: (fault) => faults.push(fault) }), purged, faults };
+  const room = { noteRemoved() {}, restore: async () => true };
+  return { sweep: openClipSweep({ clips, index, room, onFault: (fault) => faults.push(fault) }), purged, faults };
 }
 
 test('a clip that cannot be removed stops no other', async () => {
@@ -22,7 +29,21 @@ test('a clip that cannot be removed stops no other', async () => {
     if (id === 'stuck') throw stuck;
   });
   await expect.poll(() => purged).toEqual(['a', 'b']);
-  expect(faults).toEqual([stuck]);
+  await expect.poll(() => faults).toMatchObject([{ message: expect.stringMatching(/^1 expired clip/), cause: stuck }]);
+});
+
+test('a hundred clips that cannot be removed hold up none of those behind them, and are tried again', async () => {
+  const stuck = Array.from({ length: 250 }, (_, i) => `stuck_${i}`);
+  let isStuck = true;
+  const { sweep, purged, faults } = openSwept([...stuck, 'a', 'b'], async (id) => {
+    if (isStuck && id.startsWith('stuck')) throw new Error('busy');
+  });
+  await sweep.run();
+  expect(purged).toEqual(['a', 'b']);
+  expect(faults).toHaveLength(2);
+  isStuck = false;
+  await sweep.run();
+  expect(purged).toHaveLength(252);
 });
 
 test('it ends in the middle when it is closed', async () => {

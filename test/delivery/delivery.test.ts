@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
+import { createClipRoom } from '../../src/delivery/clip-room.ts';
 import { createDelivery, type Delivery } from '../../src/delivery/delivery.ts';
 import { estimateSpeech } from '../../src/speech/estimate.ts';
 import { type Caller, parseSpeechRequest } from '../../src/speech/request.ts';
@@ -18,6 +19,9 @@ import { openTone, type ToneEngine } from '../engines/tone-engine.ts';
 const never = new AbortController().signal;
 const ada = { callerId: 'ada' };
 const bob = { callerId: 'bob' };
+const onFault = (fault: unknown) => {
+  throw fault;
+};
 let folder: string;
 let tone: ToneEngine;
 let delivery: Delivery;
@@ -37,7 +41,9 @@ beforeEach(async () => {
   markUnwritable = () => {
     index.add = () => Promise.reject(new Error('full'));
   };
-  delivery = createDelivery({ speech, clips, index, links });
+  const limits = { bytesMax: 0, accountBytesMax: 0 };
+  const room = createClipRoom({ clips, index, limits, onFault });
+  delivery = createDelivery({ speech, clips, index, room, links, onFault });
   close = async () => {
     await clips.close();
     await store.close();

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
+import { createClipRoom } from '../../src/delivery/clip-room.ts';
 import { createDelivery } from '../../src/delivery/delivery.ts';
 import { createSingleFlight } from '../../src/delivery/single-flight.ts';
 import { openRedis } from '../../src/redis/redis.ts';
@@ -52,7 +53,12 @@ async function openReplicas(url: string, count: number) {
     const voices = createVoices([tone]);
     const speech = createSpeech({ voices, slots: createSlots({ speakingMax: 100, waitingMax: 4 }) });
     const flights = await openSingleFlight(url, prefix);
-    return { speech, delivery: createDelivery({ speech, clips, index: createClipRows(store), links }, flights) };
+    const index = createClipRows(store);
+    const onFault = (fault: unknown) => {
+      throw fault;
+    };
+    const room = createClipRoom({ clips, index, limits: { bytesMax: 0, accountBytesMax: 0 }, onFault });
+    return { speech, delivery: createDelivery({ speech, clips, index, room, links, onFault }, flights) };
   };
   const deliveries = await Promise.all(Array.from({ length: count }, openDelivery));
   const request = parseSpeechRequest({ voice_id: 'tone-low', text: 'One two three.', sample_rate: 24000 });

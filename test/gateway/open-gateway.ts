@@ -11,10 +11,12 @@ import { openStoredVoices } from '../../src/app/stored-voices.ts';
 import type { ClipStore } from '../../src/clips/clip-store.ts';
 import type { LinkTo } from '../../src/clips/s3-links.ts';
 import { loadConfig } from '../../src/config.ts';
+import { createClipRoom, type RoomLimits } from '../../src/delivery/clip-room.ts';
 import { openClipSweep } from '../../src/delivery/clip-sweep.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { type GatewayOptions, openGateway } from '../../src/gateway/gateway.ts';
 import type { EndedRequest } from '../../src/gateway/http/ended-request.ts';
+import { createUsageLedger, type UsageLedgerOptions } from '../../src/limits/usage-ledger.ts';
 import { dayOf } from '../../src/limits/usage-period.ts';
 import { type Admit, createAdmit } from '../../src/operations/admit.ts';
 import { createRunner } from '../../src/operations/runner.ts';
@@ -50,6 +52,8 @@ export interface GatewayTestOptions {
   isLimited?: boolean;
   badKeysPerMinute?: number;
   signing?: Partial<SignInOptions>;
+  room?: Partial<RoomLimits>;
+  ledger?: Pick<UsageLedgerOptions, 'owedRowsMax' | 'retryMs'>;
   engine?: ToneOptions;
 }
 
@@ -83,7 +87,9 @@ export async function openTestGateway(
   const engine: Engine = { ...tone, voices: [...tone.voices, { ...tone.voices[0]!, ...farVoice }] };
   const faults: unknown[] = [];
   const onFault = (fault: unknown) => void faults.push(fault);
-  const sweep = openClipSweep({ clips, index: rows, onFault });
+  const limits = { bytesMax: 0, accountBytesMax: 0, ...options.room };
+  const room = createClipRoom({ clips, index: rows, limits, onFault });
+  const sweep = openClipSweep({ clips, index: rows, room, onFault });
   const purge = createVoicePurge(rows, sweep);
   const keeping = await openStoredVoices(config, store, { purge, onFault });
   const engines = [engine];
@@ -95,6 +101,7 @@ export async function openTestGateway(
   const calls: EndedCall[] = [];
   const requests: EndedRequest[] = [];
   const usage = createUsageRows(store);
+  const ledger = createUsageLedger(usage, { onFault, ...options.ledger });
   const spentSince = (keyId: string, sinceMs: number) => usage.charactersSince(keyId, dayOf(sinceMs));
   // Longer than any pause of a busy machine, after which limits would be kept without Redis.
   const sharing = await openSharedState({ config, spentSince, log: createLog('silent'), answerMs: 5_000 });
@@ -110,6 +117,9 @@ export async function openTestGateway(
     voiceManagement: keeping.createManagement({ engines, voices, guards }),
     store,
     storedClips: { clips, linkTo },
+    room,
+    ledger,
+    onFault,
     links: { baseUrl: () => baseUrl, keepMs: retentionMs },
     limiter: isLimited ? limiter : unlimited,
     singleFlight,
@@ -145,6 +155,7 @@ export async function openTestGateway(
     await keyVerifier.close();
     await keeping.close();
     await sweep.close();
+    await ledger.close();
     await sharing.close();
     await store.close();
     rmSync(folder, { recursive: true });
@@ -187,6 +198,9 @@ export async function openTestGateway(
     rows,
     limiter,
     usage,
+    ledger,
+    room,
+    sweep,
   };
 }
 

@@ -37,7 +37,10 @@ export const callerNamed = (callerId: string, scopes: readonly Scope[]): KeyCall
 });
 
 /** Nothing is limited, and nothing noted. */
-const unlimited = { limiter: { takeSynthesis: async () => ({ end() {} }) }, ledger: { add: async () => {} } };
+const unlimited = {
+  limiter: { takeSynthesis: async () => ({ end() {} }) },
+  ledger: { add: async () => {}, checkRoom() {} },
+};
 
 const admit: Admit = async ({ key }, requiredScopes) => {
   if (key === 'good') return callerNamed('good-caller', scopes);
@@ -72,7 +75,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
   const onCallEnd = (call: EndedCall) => void calls.push(call);
   const runner = createRunner({ admit, isInForce, onCallEnd, timeLimits, openLimits });
   const idempotency = { forgetAbout: async () => {} };
-  const metering = createMetering(unlimited);
+  const metering = createMetering({ ...unlimited, onFault });
   const speechOperations = createSpeechOperations({ speech: { plan, speak }, delivery, metering, idempotency });
   const preview = async () => Promise.reject(new Error('unused'));
   const services = createServices({

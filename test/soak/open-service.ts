@@ -2,7 +2,7 @@
 // alone; and what it costs the machine. It can be killed without a word and started again on the same data.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,13 +34,21 @@ export interface ServiceOptions {
   settings?: Readonly<Record<string, string>>;
   /** To start again on what another has left. */
   left?: Pick<Service, 'dataDir' | 'key'>;
+  /** A folder that does not exist yet, if not one in the folder for temporary files. */
+  dataDir?: string;
   args?: readonly string[];
 }
 
 const main = join(import.meta.dirname, '../../src/main.ts');
 
-export async function openService({ settings = {}, left, args = [] }: ServiceOptions = {}): Promise<Service> {
-  const dataDir = left?.dataDir ?? mkdtempSync(join(tmpdir(), 'sonant-soak-'));
+export async function openService({
+  settings = {},
+  left,
+  args = [],
+  ...options
+}: ServiceOptions = {}): Promise<Service> {
+  const dataDir = left?.dataDir ?? options.dataDir ?? mkdtempSync(join(tmpdir(), 'sonant-soak-'));
+  if (options.dataDir) mkdirSync(options.dataDir);
   const key = left?.key ?? makeKey(dataDir);
   const child = spawn(process.execPath, [main, 'serve', ...args], {
     cwd: dataDir,
@@ -87,8 +95,8 @@ export async function openService({ settings = {}, left, args = [] }: ServiceOpt
 }
 
 /** A key that is held to no limit that a soak could meet. */
-function makeKey(dataDir: string): string {
-  const limits = ['--requests-per-minute', '1000000', '--concurrency', '10000'];
+export function makeKey(dataDir: string, more: readonly string[] = []): string {
+  const limits = ['--requests-per-minute', '1000000', '--concurrency', '10000', ...more];
   const env = { PATH: process.env.PATH, SONANT_DATA_DIR: dataDir };
   const made = execFileSync(process.execPath, [main, 'key', 'create', '--json', ...limits], { cwd: dataDir, env });
   return JSON.parse(made.toString()).key;

@@ -29,6 +29,8 @@ async function storeClips(): Promise<never> {
     await clipRows.add({
       clipId,
       ownerId: 'key_owner',
+      accountId: null,
+      usedAtMs: null,
       cacheKey: clipId,
       format: 'wav',
       byteCount: bytes.length,

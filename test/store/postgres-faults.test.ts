@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import type { Failure } from '../../src/errors.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
-import type { RowStore } from '../../src/store/row-store.ts';
+import { isOutcomeUnknown, type RowStore } from '../../src/store/row-store.ts';
 import { rowStoreConformance } from '../conformance/row-store.ts';
 import { startOwnPostgres, startPgBouncer } from './postgres-server.ts';
 
@@ -50,6 +50,22 @@ there('while the server is away all is unavailable at once, and all is well agai
   const calledBefore = calls;
   expect(await store.query('select audit_id as id from audit')).toEqual([{ id: 'before' }]);
   while (calls === calledBefore) await sleep(5);
+  await store.close();
+});
+
+there('only a change that was sent and not answered may have been made', async () => {
+  const store = await openPostgres({ url: await server!.createDatabase(), connectionsMax: 2 });
+  const failureOf = (work: Promise<unknown>) => work.catch((failure: Failure) => failure) as Promise<Failure>;
+  const pid = await pidOf(store);
+  const slow = failureOf(store.query('select pg_sleep(30)'));
+  await sleep(50);
+  process.kill(pid, 'SIGKILL');
+  expect(isOutcomeUnknown(await slow)).toBe(true);
+  await server!.kill();
+  const [refused, transaction] = [store.query('select 1 as one'), store.transaction((rows) => rows.query('select 1'))];
+  for (const failure of [await failureOf(refused), await failureOf(transaction)])
+    expect([failure.reason, isOutcomeUnknown(failure)]).toEqual(['storage_unavailable', false]);
+  await server!.start();
   await store.close();
 });
 

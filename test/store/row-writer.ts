@@ -13,6 +13,8 @@ for (let i = 0; i < Number(count); i++) {
   await clips.add({
     clipId,
     ownerId: name!,
+    accountId: null,
+    usedAtMs: null,
     cacheKey: null,
     format: 'wav',
     byteCount: i,

@@ -5,7 +5,7 @@ import { createUsageLedger } from '../../src/limits/usage-ledger.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
 
-const ledger = createUsageLedger(createUsageRows(await openSqlite(process.argv[2]!)));
+const ledger = createUsageLedger(createUsageRows(await openSqlite(process.argv[2]!)), { onFault: console.error });
 const spoken = { day: '2026-11-21', keyId: 'k', voiceId: 'v', requests: 1, characters: 7, audioMs: 11 };
 for (;;) {
   await Promise.all([ledger.add(spoken), ledger.add({ ...spoken, voiceId: 'w' }), ledger.add(spoken)]);

@@ -50,9 +50,13 @@ export function addAudioRoutes(app: FastifyInstance, audio: StoredAudio): void {
     }
     const { first, last } = range === 'whole' ? { first: 0, last: row.byteCount - 1 } : range;
     const head = { ...common, 'content-type': contentType, 'content-length': last - first + 1 };
-    if (request.method === 'HEAD') return reply.headers(head).send('');
-    const clip = await audio.open(row.clipId, range === 'whole' ? undefined : range);
+    const isHead = request.method === 'HEAD';
+    const clip = await audio.open(row.clipId, isHead ? { first: 0, last: -1 } : range === 'whole' ? undefined : range);
     if (!clip) throw new Failure('not_found');
+    if (isHead) {
+      clip.body.destroy();
+      return reply.headers(head).send('');
+    }
     if (range === 'whole') await sendPieces(reply, head, clip.body);
     else
       await sendPieces(

@@ -1,0 +1,69 @@
+// Finds the clip of the same request of the same caller. One that answers with a link is marked as used, so that it is not
+// removed at once to make room; where the sound itself is the answer, a store that is slow or away is no failure.
+import type { ClipStore } from '../clips/clip-store.ts';
+import { Failure } from '../errors.ts';
+import type { PlannedSpeech } from '../speech/plan.ts';
+import type { Speech } from '../speech/synthesize.ts';
+import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
+import { cacheKeyOf } from './cache-key.ts';
+import { keptMsMin } from './clip-remover.ts';
+import type { Spoken } from './speaking.ts';
+import type { StorePatience } from './store-patience.ts';
+
+/** A clip answers for a request while it has this share of its life before it. */
+const cachedLifeMin = 0.5;
+
+export interface ClipCacheOptions {
+  speech: Pick<Speech, 'restMs'>;
+  clips: Pick<ClipStore, 'open'>;
+  index: Pick<ClipRows, 'findCached' | 'markUsed'>;
+  patience: StorePatience;
+  keepMs: number;
+}
+
+export interface ClipCache {
+  findForLink(planned: PlannedSpeech, ownerId: string): Promise<Spoken | undefined>;
+  findForSound(planned: PlannedSpeech, ownerId: string): Promise<Spoken | undefined>;
+}
+
+export function createClipCache({ speech, clips, index, patience, keepMs }: ClipCacheOptions): ClipCache {
+  const findCached = async (ownerId: string, cacheKey: string): Promise<ClipRow | undefined> => {
+    const clip = await index.findCached(ownerId, cacheKey, Date.now() + Math.round(keepMs * cachedLifeMin));
+    if (!clip) return undefined;
+    const stored = await clips.open(clip.clipId, { first: 0, last: 0 });
+    stored?.body.destroy();
+    return stored && clip;
+  };
+
+  /** A clip of the best engine always counts, one of a lesser engine while those before it cannot speak. */
+  const find = async ({ request, voice, bindings }: PlannedSpeech, ownerId: string) => {
+    for (const binding of bindings) {
+      const cached = await findCached(ownerId, cacheKeyOf(request, voice.voice, binding.speaker));
+      if (cached || speech.restMs(binding) === 0) return cached;
+    }
+    return undefined;
+  };
+
+  /** False where the clip was removed in the meantime. */
+  const use = async ({ clipId, usedAtMs }: ClipRow): Promise<boolean> => {
+    if ((usedAtMs ?? 0) > Date.now() - keptMsMin / 2) return true;
+    try {
+      return await index.markUsed(clipId);
+    } catch (error) {
+      // The clip is there, whether the database has room for the mark or not.
+      if (error instanceof Failure && error.reason === 'storage_full') return true;
+      throw error;
+    }
+  };
+
+  return {
+    async findForLink(planned, ownerId) {
+      const clip = await find(planned, ownerId);
+      return clip && (await use(clip)) ? { clip } : undefined;
+    },
+    async findForSound(planned, ownerId) {
+      const clip = await patience.run(() => find(planned, ownerId));
+      return clip && { clip };
+    },
+  };
+}

@@ -1,0 +1,96 @@
+// Removes stored clips before their time, to make room: rows first, so that no link leads to a file that is gone. A clip
+// that cannot be removed is passed over; the sweep tries it again.
+import type { ClipStore } from '../clips/clip-store.ts';
+import { Failure } from '../errors.ts';
+import type { StoredClipRow } from '../store/clip-removal-rows.ts';
+import type { ClipRows } from '../store/clip-rows.ts';
+import { removeClip } from './stored-captions.ts';
+
+/** How long a clip is kept at least after a request was answered with a link to it. */
+export const keptMsMin = 60_000;
+/** Clips that are looked at in one query. */
+const batch = 50;
+
+export interface ClipRemoverOptions {
+  clips: Pick<ClipStore, 'remove'>;
+  index: Pick<ClipRows, 'listExpired' | 'listUnlinked' | 'listUnused' | 'expireUnused' | 'markPurged'>;
+  onRemoved(clip: StoredClipRow): void;
+  onFault(fault: unknown): void;
+}
+
+export interface ClipRemover {
+  /** Removes expired clips, of all or of one account, until so many bytes are free. Returns how many bytes were freed. */
+  removeExpired(bytes: number, accountId?: string): Promise<number>;
+  /** The same for the account's oldest clips without a link, or for those that no link was given to lately. */
+  removeOldest(accountId: string, bytes: number, kind: 'unlinked' | 'linked'): Promise<number>;
+  /** How many were removed before they expired. */
+  readonly removedClips: number;
+}
+
+export function createClipRemover({ clips, index, onRemoved, onFault }: ClipRemoverOptions): ClipRemover {
+  let removedClips = 0;
+
+  /** Removes files until so many bytes are free. `expire` answers false for a clip that is to stay. */
+  const removeSome = async (
+    listed: readonly StoredClipRow[],
+    bytes: number,
+    expire: (clip: StoredClipRow, removeFile: () => Promise<void>) => Promise<boolean>,
+  ): Promise<number> => {
+    const removed: StoredClipRow[] = [];
+    let freed = 0;
+    for (const clip of listed) {
+      if (freed >= bytes) break;
+      const removeFile = () => removeClip(clips, clip.clipId);
+      const isRemoved = await expire(clip, removeFile).catch(onFault);
+      if (!isRemoved) continue;
+      removed.push(clip);
+      freed += clip.byteCount;
+      onRemoved(clip);
+    }
+    if (removed.length > 0) {
+      const ids = removed.map(({ clipId }) => clipId);
+      await index.markPurged(ids, Date.now()).catch(onFault);
+    }
+    return freed;
+  };
+
+  return {
+    async removeExpired(bytes, accountId) {
+      const nowMs = Date.now();
+      let after: StoredClipRow | undefined;
+      for (;;) {
+        const listed = await index.listExpired({ nowMs, limit: batch, after, accountId });
+        const freed = await removeSome(listed, bytes, async (_, removeFile) => {
+          await removeFile();
+          return true;
+        });
+        after = listed.at(-1);
+        if (freed > 0 || !after) return freed;
+      }
+    },
+    async removeOldest(accountId, bytes, kind) {
+      const beforeMs = Date.now() - keptMsMin;
+      const listed = await (kind === 'unlinked'
+        ? index.listUnlinked(accountId, batch)
+        : index.listUnused(accountId, beforeMs, batch));
+      return removeSome(listed, bytes, async ({ clipId }, removeFile) => {
+        const expire = () => index.expireUnused(clipId, beforeMs);
+        let isExpired = false;
+        try {
+          isExpired = await expire();
+          if (isExpired) await removeFile();
+        } catch (error) {
+          if (!(error instanceof Failure && error.reason === 'storage_full')) throw error;
+          // There is not even room for the row: the file makes some.
+          await removeFile();
+          isExpired = await expire();
+        }
+        if (isExpired) removedClips++;
+        return isExpired;
+      });
+    },
+    get removedClips() {
+      return removedClips;
+    },
+  };
+}

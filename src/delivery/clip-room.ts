@@ -1,0 +1,227 @@
+// Keeps room for stored audio: a quota of bytes for each account and for all, and free space on the file system. Room for a
+// clip is made before it is spoken, or it is refused then. Expired clips go first. Over its own quota an account loses its
+// own oldest; over the quota of all, or where the file system is full, the account that holds the most loses its oldest.
+// Clips without a link go before those with one, and never push out any; a link that was given a minute ago stays.
+import type { ClipStore, Disk } from '../clips/clip-store.ts';
+import { Failure } from '../errors.ts';
+import type { StoredClipRow } from '../store/clip-removal-rows.ts';
+import { type ClipRemover, type ClipRemoverOptions, createClipRemover, keptMsMin } from './clip-remover.ts';
+import {
+  bytesPerClip,
+  createStoredBytes,
+  type Reserved,
+  type StoredBytes,
+  type StoredBytesOptions,
+} from './stored-bytes.ts';
+
+/** How long the size of the file system counts as known. */
+const diskMs = 1_000;
+/** The share of the file system that audio may take, where no quota is set, and that of it for one account. */
+const diskShareMax = 0.5;
+const accountShareMax = 0.25;
+/** The space of the file system that audio leaves free: for the database, the log and others. */
+const freeShareMin = 0.1;
+const freeBytesMax = 1 << 30;
+
+/** How much more room is made than a clip is expected to take: expectations are rough, and refusals come early. */
+const margin = 1.5;
+
+export interface RoomLimits {
+  /** Bytes of all stored audio, and of one account; 0 for the defaults. */
+  bytesMax: number;
+  accountBytesMax: number;
+}
+
+/** Room for one clip. */
+export interface Reservation {
+  /** So many bytes were made; more room is made where that is more than was expected. */
+  grow(bytes: number): Promise<void>;
+  /** The clip is in the index. */
+  keep(bytes: number): void;
+  /** Gives the room back. Does nothing after `keep`. */
+  release(): void;
+}
+
+export interface RoomState {
+  storedBytes: number;
+  /** The quotas; undefined where there is none. */
+  bytesMax: number | undefined;
+  accountBytesMax: number | undefined;
+  /** What can be stored without removing a clip; undefined without a limit. */
+  freeBytes: number | undefined;
+  removedClips: number;
+}
+
+export interface RoomRequest {
+  accountId: string;
+  bytes: number;
+  isLinked: boolean;
+}
+
+export interface ClipRoom {
+  /** Makes room for about so many bytes, or throws the Failure `storage_full`. */
+  reserve(request: RoomRequest): Promise<Reservation>;
+  /** A clip was removed, and its file with it. */
+  noteRemoved(clip: Pick<StoredClipRow, 'accountId' | 'byteCount'>): void;
+  /** Removes clips where the file system has less free space than audio must leave. Returns whether it has enough. */
+  restore(): Promise<boolean>;
+  /** As last known. */
+  state(): RoomState;
+}
+
+export interface ClipRoomOptions extends Pick<ClipRemoverOptions, 'onFault'> {
+  clips: ClipRemoverOptions['clips'] & Pick<ClipStore, 'disk'>;
+  index: ClipRemoverOptions['index'] & StoredBytesOptions;
+  limits: RoomLimits;
+}
+
+export function createClipRoom({ clips, index, limits, onFault }: ClipRoomOptions): ClipRoom {
+  const bytes = createStoredBytes(index);
+  const disk = createDiskWatch(clips);
+  const quota = createQuota(limits, bytes, disk);
+  const noteRemoved: ClipRoom['noteRemoved'] = ({ accountId, byteCount }) => {
+    bytes.note(accountId, -byteCount, -1);
+    disk.forget();
+  };
+  const remover = createClipRemover({ clips, index, onFault, onRemoved: noteRemoved });
+  const remove = createRemove(remover, disk);
+  /** Room is made for one clip after the other. */
+  const inTurn = createTurns();
+  const refresh = () => Promise.all([bytes.refresh(), disk.refresh()]);
+
+  const makeRoom = async ({ accountId, bytes: added, isLinked }: RoomRequest): Promise<void> => {
+    await refresh();
+    if (!quota.canFit(added)) throw tooFull();
+    for (;;) {
+      const own = quota.excessOf(accountId, added);
+      const all = quota.excess(added);
+      if (own <= 0 && all <= 0) return;
+      const larger = () => bytes.accountsAbove(bytes.held(accountId) + added);
+      const freed = await (own > 0
+        ? remove(own, { accounts: [accountId], isLinked, expiredOf: accountId })
+        : remove(all, { accounts: [...larger(), accountId], isLinked }));
+      if (freed === 0) throw tooFull(own > 0 ? 'The stored audio of this key is at its limit.' : undefined);
+    }
+  };
+
+  const toReservation = (reserved: Reserved, isLinked: boolean): Reservation => ({
+    async grow(written) {
+      reserved.written = written;
+      if (written + bytesPerClip <= reserved.bytes) return;
+      // More than that, so that room is not made for each piece.
+      const next = quota.withMargin(written + bytesPerClip);
+      await inTurn(async () => {
+        await makeRoom({ accountId: reserved.accountId, bytes: next - reserved.bytes, isLinked });
+        bytes.grow(reserved, next);
+      });
+    },
+    keep(byteCount) {
+      bytes.release(reserved);
+      bytes.note(reserved.accountId, byteCount, 1);
+    },
+    release: () => bytes.release(reserved),
+  });
+
+  return {
+    reserve: ({ accountId, bytes: expected, isLinked }) =>
+      inTurn(async () => {
+        await refresh();
+        const added = quota.withMargin(expected + bytesPerClip);
+        await makeRoom({ accountId, bytes: added, isLinked });
+        return toReservation(bytes.reserve(accountId, added), isLinked);
+      }),
+    noteRemoved,
+    restore: () =>
+      inTurn(async () => {
+        await refresh();
+        for (let missing = -quota.spareOnDisk(); missing > 0; missing = -quota.spareOnDisk())
+          if ((await remove(missing, { accounts: bytes.accountsAbove(0), isLinked: true })) === 0) return false;
+        return true;
+      }),
+    state: () => ({ ...quota.state(), storedBytes: bytes.stored(), removedClips: remover.removedClips }),
+  };
+}
+
+/** What may go: expired clips, of all or of one account; then the oldest of the first of the accounts that has any. */
+interface Removal {
+  accounts: readonly string[];
+  /** Whether links may go. */
+  isLinked: boolean;
+  expiredOf?: string;
+}
+
+const createRemove =
+  (remover: ClipRemover, disk: Pick<DiskWatch, 'refresh'>) =>
+  async (amount: number, { accounts, isLinked, expiredOf }: Removal): Promise<number> => {
+    let freed = await remover.removeExpired(amount, expiredOf);
+    for (const each of accounts) {
+      freed ||= await remover.removeOldest(each, amount, 'unlinked');
+      if (isLinked) freed ||= await remover.removeOldest(each, amount, 'linked');
+    }
+    await disk.refresh();
+    return freed;
+  };
+
+/** Runs one work after the other. */
+function createTurns() {
+  let last: Promise<unknown> = Promise.resolve();
+  return <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const done = last.then(work);
+    last = done.catch(() => {});
+    return done;
+  };
+}
+
+/** What the limits come to, with what is stored and what the file system has. */
+function createQuota(limits: RoomLimits, bytes: StoredBytes, disk: Pick<DiskWatch, 'known'>) {
+  const bytesMax = () => limits.bytesMax || diskShareMax * (disk.known()?.sizeBytes ?? Infinity);
+  const accountBytesMax = () => limits.accountBytesMax || accountShareMax * bytesMax();
+  /** What the file system has beyond what must stay free. */
+  const spareOnDisk = () => {
+    const known = disk.known();
+    return known ? known.freeBytes - freeBytesMin(known) : Infinity;
+  };
+  /** By how much there is too little room for so many bytes more. */
+  const excess = (added: number) =>
+    Math.max(bytes.held() + added - bytesMax(), bytes.outstanding() + added - spareOnDisk());
+  const limit = (max: number) => (max === Infinity ? undefined : Math.floor(max));
+  return {
+    spareOnDisk,
+    excess,
+    excessOf: (accountId: string, added: number) => bytes.held(accountId) + added - accountBytesMax(),
+    /** Never more than could be stored, if that is enough. */
+    withMargin: (expected: number) =>
+      Math.max(expected, Math.min(Math.ceil(margin * expected), Math.floor(accountBytesMax()), Math.floor(bytesMax()))),
+    /** Whether so many bytes could be stored if all else were removed. */
+    canFit: (added: number) =>
+      added <= accountBytesMax() && added <= bytesMax() && added <= spareOnDisk() + bytes.stored(),
+    state: () => ({
+      bytesMax: limit(bytesMax()),
+      accountBytesMax: limit(accountBytesMax()),
+      freeBytes: limit(Math.max(0, -excess(0))),
+    }),
+  };
+}
+
+type DiskWatch = ReturnType<typeof createDiskWatch>;
+
+const freeBytesMin = ({ sizeBytes }: Disk) => Math.min(freeShareMin * sizeBytes, freeBytesMax);
+
+const tooFull = (message?: string) =>
+  new Failure('storage_full', { ...(message && { message }), retryAfterSeconds: keptMsMin / 1000 });
+
+function createDiskWatch(clips: Pick<ClipStore, 'disk'>) {
+  let known: Disk | undefined;
+  let knownUntilMs = 0;
+  return {
+    known: () => known,
+    forget() {
+      knownUntilMs = 0;
+    },
+    async refresh(): Promise<void> {
+      if (Date.now() < knownUntilMs) return;
+      known = await clips.disk();
+      knownUntilMs = Date.now() + diskMs;
+    },
+  };
+}

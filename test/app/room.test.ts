@@ -1,0 +1,48 @@
+// The whole service with quotas of stored audio: they come from the settings, and /readyz and /metrics report them.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openService } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { createApiKey } from '../../src/keys/api-key.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { defineTone } from '../engines/tone-engine.ts';
+
+test('the quotas of the settings hold, and are reported with what is stored', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-room-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const { key } = createApiKey();
+  const env = {
+    ...{
+      SONANT_DATA_DIR: folder,
+      SONANT_BOOTSTRAP_KEY: key,
+      SONANT_AUDIO_MIB_MAX: '4096',
+      SONANT_AUDIO_MIB_PER_KEY: '1',
+    },
+    ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' },
+  };
+  const definitions = [defineTone()];
+  const config = loadConfig({ env, folder, engines: definitions });
+  const service = await openService({ config, definitions, log: createLog('silent'), isSinglePort: false });
+  onTestFinished(() => service.drain());
+  const url = `http://127.0.0.1:${service.httpPort}`;
+  const speak = async (text: string) => {
+    const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
+    const body = JSON.stringify({ voice_id: 'tone-low', text, sample_rate: 24_000 });
+    const answer = await fetch(`${url}/api/audio/speech`, { method: 'POST', headers, body });
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  expect(await speak('Hello there.')).toBe(200);
+  expect(await speak('one two three four '.repeat(60))).toBe(507);
+  const ready = await fetch(`${url}/readyz`);
+  expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready' }]);
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  const figure = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1]);
+  expect(figure('sonant_audio_stored_bytes')).toBeGreaterThan(20_000);
+  expect(figure('sonant_audio_quota_bytes')).toBe(2 ** 32);
+  expect(figure('sonant_audio_key_quota_bytes')).toBe(2 ** 20);
+  expect(figure('sonant_audio_free_bytes')).toBeGreaterThan(0);
+  expect([figure('sonant_audio_removed_total'), figure('sonant_usage_owed_rows')]).toEqual([0, 0]);
+});
