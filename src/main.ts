@@ -2,7 +2,7 @@
 // The command line: `sonant COMMAND ...`. Finds and runs a command (one a file in cli/), and converts its failure to a
 // message on standard error and an exit code: 0 done, 1 failed, 2 wrong usage or configuration, 130 interrupted,
 // 141 standard output closed.
-import './node-version.ts';
+import './node-version.js';
 import { styleText } from 'node:util';
 import packageFile from '../package.json' with { type: 'json' };
 import { benchCommand } from './cli/bench.ts';
