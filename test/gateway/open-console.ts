@@ -8,7 +8,7 @@ import { axeFindings } from './axe-findings.ts';
 import { openPage } from './chromium.ts';
 
 const { SCREENSHOTS = '' } = process.env;
-const screenshotPages = ['voices', 'voice', 'clone', 'keys', 'usage'];
+const screenshotPages = ['voices', 'voice', 'clone', 'keys', 'usage', 'usage-tables', 'missing-scope'];
 
 export interface ConsoleOptions {
   /** URL of the service. */
@@ -31,6 +31,7 @@ async function openPageWithMicrophone(microphone: Buffer, onClose: OnClose) {
     `--use-file-for-fake-audio-capture=${file}`,
   ]);
   await page.send('Page.enable');
+  await page.send('Emulation.setFocusEmulationEnabled', { enabled: true });
   await page.send('Emulation.setScrollbarsHidden', { hidden: SCREENSHOTS !== '' });
   await page.send('Page.addScriptToEvaluateOnNewDocument', {
     source: `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
@@ -95,5 +96,5 @@ export async function openConsole({ url, microphone }: ConsoleOptions, onClose: 
     await page.until(`document.readyState === 'complete' && ${find('h1')} && ${find('#pages a')}`);
   };
 
-  return { page, setDisplay, findings, inspect, find, click, typeText, textOf, untilText, go, useKey };
+  return { page, setDisplay, findings, inspect, takeScreenshot, find, click, typeText, textOf, untilText, go, useKey };
 }
