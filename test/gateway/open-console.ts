@@ -8,7 +8,7 @@ import { axeFindings } from './axe-findings.ts';
 import { openPage } from './chromium.ts';
 
 const { SCREENSHOTS = '' } = process.env;
-const screenshotPages = ['voices', 'voice', 'clone', 'keys', 'usage', 'usage-tables', 'missing-scope'];
+const screenshotPages = ['voices', 'voice', 'clone', 'keys', 'usage'];
 
 export interface ConsoleOptions {
   /** URL of the service. */
@@ -96,5 +96,5 @@ export async function openConsole({ url, microphone }: ConsoleOptions, onClose: 
     await page.until(`document.readyState === 'complete' && ${find('h1')} && ${find('#pages a')}`);
   };
 
-  return { page, setDisplay, findings, inspect, takeScreenshot, find, click, typeText, textOf, untilText, go, useKey };
+  return { page, setDisplay, findings, inspect, find, click, typeText, textOf, untilText, go, useKey };
 }
