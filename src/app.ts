@@ -164,7 +164,7 @@ async function openStored({ config, opened, metrics, onFault }: Opening) {
 
 /** The engines, the voices and speech. */
 async function openSpeaking(
-  { config, definitions, opened, metrics, onFault }: Opening,
+  { config, definitions, log, opened, metrics, onFault }: Opening,
   { store, sweep }: Awaited<ReturnType<typeof openStored>>,
 ) {
   const purgeVoice = createVoicePurge(createClipRows(store), sweep);
@@ -176,7 +176,13 @@ async function openSpeaking(
   const keeping = await openStoredVoices(config, store, { purge, onFault });
   opened.defer(keeping.close);
   const { voiceCache } = keeping;
-  const core = await openSpeech({ config, definitions, listStored: voiceCache.list, watch: metrics.engineWatch });
+  const core = await openSpeech({
+    config,
+    definitions,
+    listStored: voiceCache.list,
+    watch: metrics.engineWatch,
+    onSkipped: (engine, fault) => log.warn('an engine is broken and left out', { engine, fault }),
+  });
   opened.defer(core.close);
   metrics.watchSpeech(core);
   return { core, voiceCache, voiceManagement: keeping.createManagement(core), gateways };

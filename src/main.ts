@@ -2,7 +2,7 @@
 // The command line: `sonant COMMAND ...`. Finds and runs a command (one a file in cli/), and converts its failure to a
 // message on standard error and an exit code: 0 done, 1 failed, 2 wrong usage or configuration, 130 interrupted,
 // 141 standard output closed.
-import './node-version.ts';
+import './node-version.js';
 import { styleText } from 'node:util';
 import packageFile from '../package.json' with { type: 'json' };
 import { benchCommand } from './cli/bench.ts';
@@ -69,6 +69,10 @@ async function run([name, ...args]: string[]): Promise<number> {
   return command.run({ ...commandLine, args, signal: interrupted.signal });
 }
 
+/** A fault of the machine, such as a full disk, that its message explains. */
+const isSystemError = (error: unknown): error is Error =>
+  error instanceof Error && 'syscall' in error && 'errno' in error;
+
 function explain(error: unknown): number {
   const sonant = styleText('red', 'sonant:', { stream: process.stderr });
   const say = (text: string) => process.stderr.write(`${sonant} ${text}\n`);
@@ -78,7 +82,7 @@ function explain(error: unknown): number {
     return 1;
   }
   if (interrupted.signal.aborted) return 130;
-  if (error instanceof CommandError) {
+  if (error instanceof CommandError || isSystemError(error)) {
     say(error.message);
     return 1;
   }
@@ -95,3 +99,7 @@ function explain(error: unknown): number {
 }
 
 process.exitCode = await run(process.argv.slice(2)).catch(explain);
+// The last write may fail after the command has ended.
+process.once('exit', () => {
+  if (outputFault && process.exitCode === 0) process.exitCode = explain(outputFault);
+});

@@ -61,7 +61,7 @@ export async function openStage(): Promise<Stage> {
       });
       service.once('exit', () => reject(new Error(`it ended: ${said}`)));
     });
-    env.KEY = readFileSync(join(folder, 'data/first-key'), 'utf8').trim();
+    env.SONANT_API_KEY = readFileSync(join(folder, 'data/first-key'), 'utf8').trim();
   };
 
   return {

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text as readAll } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { serve } from './cli/serving-program.ts';
 import { freePort } from './free-port.ts';
 import { openPage } from './gateway/chromium.ts';
@@ -47,7 +47,12 @@ const env = {
 };
 let service: Awaited<ReturnType<typeof serve>>;
 beforeAll(async () => {
-  service = await serve([], {}, afterAll);
+  // A hook that a hook registers never runs; what this one returns does.
+  let end = async () => {};
+  service = await serve([], {}, (close) => {
+    end = close;
+  });
+  return end;
 });
 
 /** The block of commands under a heading. */

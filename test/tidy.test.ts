@@ -42,7 +42,6 @@ const ranks: Record<string, number> = {
   secrets: 1,
   telemetry: 1,
   errors: 0,
-  'node-version': 0,
   folder: 0,
   id: 0,
   'nearest-name': 0,

@@ -13,14 +13,16 @@ export interface OpenSpeechOptions {
   definitions: readonly EngineDefinition[];
   listStored?: ListStored | undefined;
   watch?: EngineWatch;
+  /** An optional engine is broken, and speech does without it. */
+  onSkipped?(engine: string, error: unknown): void;
 }
 
-export async function openSpeech({ config, definitions, listStored, watch }: OpenSpeechOptions) {
+export async function openSpeech({ config, definitions, listStored, watch, onSkipped }: OpenSpeechOptions) {
   const guards = createEngineGuards(watch);
   await using opened = new AsyncDisposableStack();
   const results = await Promise.allSettled(
     definitions.map(async (definition) => {
-      const engine = await openEngine(config, definition);
+      const engine = await openEngine(config, definition, onSkipped);
       if (engine) opened.defer(() => guards(engine).close());
       return engine;
     }),
@@ -38,13 +40,18 @@ export async function openSpeech({ config, definitions, listStored, watch }: Ope
 }
 
 /** An optional engine that is broken is skipped if none of its settings is set; `sonant doctor` reports it. */
-async function openEngine(config: Config, { name, settings, isOptional, open }: EngineDefinition) {
+async function openEngine(
+  config: Config,
+  { name, settings, isOptional, open }: EngineDefinition,
+  onSkipped?: OpenSpeechOptions['onSkipped'],
+) {
   try {
     return await open(config.engines[name]!, config.dataDir);
   } catch (error) {
     const own = new Set<unknown>(Object.values(settings));
     const isConfigured = config.inForce.some(({ setting, source }) => own.has(setting) && source !== 'default');
-    if (isOptional && !isConfigured) return undefined;
-    throw error;
+    if (!isOptional || isConfigured) throw error;
+    onSkipped?.(name, error);
+    return undefined;
   }
 }

@@ -1,12 +1,12 @@
 // The output of `say`: a file, which is written atomically, or a pipe, which is written while the sound is made. Both
 // apply backpressure.
 import { once } from 'node:events';
-import { fstatSync, ftruncateSync, writeSync } from 'node:fs';
+import { fstatSync, ftruncateSync, readSync, statSync, writeSync } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { UsageError } from './command.ts';
+import { CommandError, UsageError } from './command.ts';
 import { openFifoToWrite } from './fifo.ts';
 
 export interface AudioSink {
@@ -30,14 +30,18 @@ export async function openAudioFile(path: string, signal: AbortSignal): Promise<
     throw new UsageError(`cannot write into ${dirname(path)}: ${(error as Error).message}`);
   });
   let isFinished = false;
+  const fail = (error: Error) => {
+    throw new CommandError(`cannot write ${path}: ${error.message}`);
+  };
+  const finish = async (head: Uint8Array | undefined) => {
+    if (isPlain && head) await file.write(head, 0, head.length, 0);
+    await file.close();
+    if (isPlain) await rename(draft, target);
+    isFinished = true;
+  };
   return {
-    write: (bytes) => writeAll(file, bytes),
-    async finish(head) {
-      if (isPlain && head) await file.write(head, 0, head.length, 0);
-      await file.close();
-      if (isPlain) await rename(draft, target);
-      isFinished = true;
-    },
+    write: (bytes) => writeAll(file, bytes).catch(fail),
+    finish: (head) => finish(head).catch(fail),
     async close() {
       if (isFinished) return;
       await file.close();
@@ -68,6 +72,7 @@ async function openNamedPipe(path: string, signal: AbortSignal): Promise<AudioSi
 /** Standard output. In a plain file, as after `>`, the header is corrected if the file has no other content. */
 export function openStandardOutput(signal: AbortSignal): AudioSink {
   const { stdout } = process;
+  if (isClosed(stdout.fd)) throw new CommandError('standard output is closed; name a file for the sound: -o FILE');
   const pipe = openPipe(stdout, signal);
   const found = fstatSync(stdout.fd);
   if (!found.isFile() || found.size > 0) return pipe;
@@ -82,6 +87,20 @@ export function openStandardOutput(signal: AbortSignal): AudioSink {
       if (fstatSync(stdout.fd).size > size) ftruncateSync(stdout.fd, size);
     },
   };
+}
+
+/**
+ * Whether it was closed when the program started, as after `>&-`: Node then opens /dev/null in its place, for reading too,
+ * which a shell that is told `> /dev/null` does not.
+ */
+function isClosed(fd: number): boolean {
+  const { rdev } = fstatSync(fd);
+  if (rdev === 0 || rdev !== statSync('/dev/null', { throwIfNoEntry: false })?.rdev) return false;
+  try {
+    return readSync(fd, new Uint8Array(1)) === 0;
+  } catch {
+    return false;
+  }
 }
 
 /** Writes fail when the reader has closed the pipe. */

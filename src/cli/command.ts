@@ -13,6 +13,7 @@ import { openService, type Service } from '../app.ts';
 import { type Config, loadConfig } from '../config.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
 import { registry } from '../engines/registry.ts';
+import { Failure } from '../errors.ts';
 import { createLog } from '../telemetry/log.ts';
 
 export interface CommandLine {
@@ -88,6 +89,20 @@ export function findAction<A>(
 export function onlyArgument([argument, ...more]: readonly string[], usage: string): string {
   if (argument === undefined || more.length > 0) throw new UsageError(`the command is ${usage}`);
   return argument;
+}
+
+/** Runs `work`; invalid fields of a request are reported under the names of the flags that they were made from. */
+export async function withFlagNames<Result>(
+  flagOf: (field: string) => string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const details = error instanceof Failure && error.reason === 'invalid_request' ? error.facts.details : undefined;
+    if (!details) throw error;
+    throw new UsageError(details.map(({ field, message }) => `${flagOf(field)}: ${message}`).join('\n  '));
+  }
 }
 
 /** Runs `work` with what was opened, and closes it afterwards. */

@@ -14,6 +14,7 @@ import {
   onlyArgument,
   parseCommandArgs,
   UsageError,
+  withFlagNames,
   withOpened,
 } from './command.ts';
 
@@ -61,7 +62,11 @@ streams and the keys made from it included. rotate creates a new key with the sa
   async run({ args, openKeys, print }) {
     const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
     const [act, rest] = findAction(actions, positionals, 'sonant key create, list, rotate ID or revoke ID');
-    print(await withOpened(await openKeys(), ({ management }) => act(management, values, rest)));
+    print(
+      await withOpened(await openKeys(), ({ management }) =>
+        withFlagNames(flagOf, () => act(management, values, rest)),
+      ),
+    );
     return 0;
   },
 };
@@ -74,7 +79,8 @@ const actions: Readonly<Record<string, Action>> = {
     if (rest.length > 0) throw new UsageError('sonant key create takes flags only');
     return formatMade(await management.create(toFields(flags), operator), flags);
   },
-  async list(management, { json }) {
+  async list(management, { json }, rest) {
+    if (rest.length > 0) throw new UsageError('the command is sonant key list [--json]');
     const keys: ApiKey[] = [];
     for (let page = await management.list(operator, { size: pageSize }); ; ) {
       keys.push(...page);
@@ -102,6 +108,12 @@ const actions: Readonly<Record<string, Action>> = {
 };
 
 const pageSize = 1_000;
+
+/** `limits.requests_per_minute` is made from `--requests-per-minute`, and `scopes[0]` from `--scopes`. */
+function flagOf(field: string): string {
+  const name = field.replace(/^limits\.|\[\d+\]$/g, '');
+  return name === 'voice_ids' ? '--voices' : `--${name.replaceAll('_', '-')}`;
+}
 
 function toFields(flags: Flags): KeyFields {
   const list = (text: string | undefined) => text?.split(',').map((item) => item.trim());

@@ -1,9 +1,6 @@
-// `sonant say`: speaks a text of any length, from an argument, a file or standard input, into a file, a pipe or a player.
+// `sonant say`: speaks a text, as long as a book if need be, from an argument, a file or standard input, into a file, a pipe or a player.
 // The format comes from a flag or the extension of the file.
-import { readFile, stat } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { addAbortSignal } from 'node:stream';
-import { text as readAll } from 'node:stream/consumers';
 import { audioFormats, type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
 import { speechFieldRows } from '../speech/fields.ts';
@@ -13,10 +10,10 @@ import type { Speech } from '../speech/synthesize.ts';
 import { isSpokenBy, type Voices } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { type AudioSink, openAudioFile, openStandardOutput } from './audio-sink.ts';
-import { type Command, parseCommandArgs, UsageError, withOpened } from './command.ts';
-import { openFifoToRead } from './fifo.ts';
+import { type Command, parseCommandArgs, UsageError, withFlagNames, withOpened } from './command.ts';
 import { openPlayer, playerNames } from './player.ts';
 import { createProgressBar } from './progress-bar.ts';
+import { readText } from './text-input.ts';
 
 /** The flags of the request's own fields, read off their rows. */
 const fieldFlags = Object.fromEntries(
@@ -133,41 +130,11 @@ const flagOf = (field: string): string => {
 };
 
 /** Reports faults of a request under the names of the flags that it was made from. */
-async function checkFlags<T>(check: () => Promise<T>): Promise<T> {
-  try {
-    return await check();
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    if (error.reason === 'voice_not_found')
-      throw new UsageError('there is no such voice; sonant voice list prints all voices');
-    if (error.reason !== 'invalid_request') throw error;
-    const faults = error.facts.details?.map(({ field, message }) => `${flagOf(field)}: ${message}`) ?? [];
-    throw new UsageError(faults.join('\n  '));
-  }
-}
-
-async function readText(
-  positionals: readonly string[],
-  input: string | undefined,
-  signal: AbortSignal,
-): Promise<string> {
-  if (positionals.length > 1) throw new UsageError('put the text in quotes: it came as several arguments');
-  const [given] = positionals;
-  if (given !== undefined && input !== undefined) throw new UsageError('give the text or --input, not both');
-  if (given !== undefined) return given;
-  if (input !== undefined && input !== '-') {
-    return readInput(input, signal).catch((error) => {
-      throw new UsageError(`cannot read ${input}: ${(error as Error).message}`);
-    });
-  }
-  if (input === undefined && process.stdin.isTTY) throw new UsageError('give a text: sonant say "Hello." -o hello.wav');
-  return readAll(addAbortSignal(signal, process.stdin));
-}
-
-async function readInput(path: string, signal: AbortSignal): Promise<string> {
-  if ((await stat(path)).isFIFO()) return readAll(addAbortSignal(signal, openFifoToRead(path)));
-  return readFile(path, { encoding: 'utf8', signal });
-}
+const checkFlags = <T>(check: () => Promise<T>): Promise<T> =>
+  withFlagNames(flagOf, check).catch((error) => {
+    if (!(error instanceof Failure) || error.reason !== 'voice_not_found') throw error;
+    throw new UsageError('there is no such voice; sonant voice list prints all voices');
+  });
 
 function toRequest(flags: Flags, text: string, format: FormatName, voices: Voices): SpeechRequest {
   const voiceId = flags.voice ?? chooseVoice(voices, flags.language);

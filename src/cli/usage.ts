@@ -33,6 +33,7 @@ Prints the requests, characters and seconds of audio of all keys. Days are in UT
     const groupBy = usageGroups.find((name) => name === by);
     if (!groupBy) throw new UsageError(`--group-by is one of ${usageGroups.join(', ')}`);
     for (const day of [from, to]) if (!isDay(day)) throw new UsageError(`${day} is not a day such as 2026-01-31`);
+    if (from > to) throw new UsageError(`--from ${from} is after --to ${to}`);
     const query = { range: { path: '' }, from, to, groupBy, limit: rowsMax };
     const sums = await withOpened(await openUsage(), ({ usage }) => usage.sum(query));
     const rows = sums.map(({ audioMs, ...sum }) => ({ ...sum, audio_seconds: audioMs / 1000 }));

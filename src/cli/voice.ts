@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { Failure } from '../errors.ts';
 import { operator } from '../keys/actor.ts';
 import { isSpokenBy, type OfferedVoice, type Voices } from '../speech/voice.ts';
+import { toLanguageCode } from '../text/language-code.ts';
 import { exportVoice, importVoiceFile } from '../voices/voice-file.ts';
 import {
   type Command,
@@ -67,6 +68,8 @@ type Action = (line: CommandLine, flags: Flags, rest: readonly string[]) => Prom
 const actions: Readonly<Record<string, Action>> = {
   async list({ openApp, print }, { language, json }, rest) {
     if (rest.length > 0) throw new UsageError('the command is sonant voice list [--language CODE] [--json]');
+    if (language !== undefined && toLanguageCode(language) === undefined)
+      throw new UsageError(`--language ${language}: must be a BCP-47 language code such as en-GB`);
     await withOpened(await openApp(), async (app) => {
       const voices = app.voices.list().filter(({ voice }) => language === undefined || isSpokenBy(voice, language));
       print(
@@ -109,8 +112,9 @@ const actions: Readonly<Record<string, Action>> = {
       const message = `${voiceId} (${name}) speaks no more, and its clones are destroyed.`;
       line.print(json ? JSON.stringify(toJson(revoked), null, 2) : message);
     }),
-  record: async (line, { json }) =>
-    withOpened(await line.openVoiceManagement(), async ({ rows }) => {
+  async record(line, { json }, rest) {
+    if (rest.length > 0) throw new UsageError('the command is sonant voice record [--json]');
+    await withOpened(await line.openVoiceManagement(), async ({ rows }) => {
       const entries = await Array.fromAsync(rows.readRecord());
       if (json) return line.print(JSON.stringify(entries, null, 2));
       const cells = entries.map(({ entry, atMs, actor, action, voiceId }) => [
@@ -121,7 +125,8 @@ const actions: Readonly<Record<string, Action>> = {
         voiceId,
       ]);
       line.print(formatTable([['ENTRY', 'TIME', 'ACTOR', 'ACTION', 'VOICE'], ...cells]));
-    }),
+    });
+  },
 };
 
 function checkStored(voices: Voices, voiceId: string): string {

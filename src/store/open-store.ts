@@ -1,8 +1,10 @@
 // Opens the row store of the settings: PostgreSQL if it has a URL, else SQLite in the data folder.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { Failure } from '../errors.ts';
 import type { SettingValues } from '../setting.ts';
 import type { databaseSettings } from './database-settings.ts';
+import { schemaSteps } from './migrations.ts';
 import type { RowStore } from './row-store.ts';
 import { openSqlite } from './sqlite.ts';
 
@@ -18,13 +20,17 @@ export async function openStore(choice: DatabaseChoice): Promise<RowStore> {
 export const isStoreThere = (choice: DatabaseChoice): boolean =>
   choice.databaseUrl !== '' || existsSync(sqliteFileOf(choice));
 
-/** Describes the database without changing it. */
+/** Describes the database without changing it. Throws if it is damaged, or cannot be read. */
 export async function inspectStore(choice: DatabaseChoice): Promise<{ isReady: boolean; message: string }> {
   const file = sqliteFileOf(choice);
   if (choice.databaseUrl === '') {
-    return existsSync(file)
-      ? { isReady: true, message: `SQLite, ${file}` }
-      : { isReady: false, message: `SQLite, ${file}; is created when it is first needed` };
+    if (!existsSync(file)) return { isReady: false, message: `SQLite, ${file}; is created when it is first needed` };
+    const { inspectSqlite } = await import('./inspect-sqlite.ts');
+    const steps = await inspectSqlite(file).catch((error: Error) => {
+      throw new Failure('storage_unavailable', {}, new Error(`${file}: ${error.message}`, { cause: error }));
+    });
+    if (steps >= schemaSteps) return { isReady: true, message: `SQLite, ${file}` };
+    return { isReady: false, message: `SQLite, ${file}; its schema is ${steps} of ${schemaSteps}: ${migrates}` };
   }
   const { inspectPostgres } = await import('./postgres.ts');
   const { serverVersion, steps, stepsKnown, name } = await inspectPostgres(toPostgresOptions(choice));
@@ -32,9 +38,10 @@ export async function inspectStore(choice: DatabaseChoice): Promise<{ isReady: b
   if (steps === stepsKnown) return { isReady: true, message: `${server}; its schema (${steps}) is the present one` };
   if (steps > stepsKnown)
     return { isReady: true, message: `${server}; its schema (${steps}) is newer, and compatible with this version` };
-  const todo = 'the next start or sonant db migrate migrates it';
-  return { isReady: false, message: `${server}; its schema is ${steps} of ${stepsKnown}: ${todo}` };
+  return { isReady: false, message: `${server}; its schema is ${steps} of ${stepsKnown}: ${migrates}` };
 }
+
+const migrates = 'the next start or sonant db migrate migrates it';
 
 export const sqliteFileOf = ({ dataDir }: { dataDir: string }): string => join(dataDir, 'sonant.db');
 

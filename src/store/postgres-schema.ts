@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { checkNewer, migrate, readSteps, schemaSteps } from './migrations.ts';
 import { type PostgresOptions, toClientConfig } from './postgres-connection.ts';
+import { checkTables } from './readable-tables.ts';
 import type { Rows } from './row-store.ts';
 
 /** "SNNT": the key of the advisory lock. */
@@ -27,6 +28,7 @@ export const inspectSchema = (options: PostgresOptions): Promise<Schema> =>
     const [server] = await rows.query<{ server_version: string }>('show server_version');
     const steps = await readSchemaSteps(rows);
     if (steps > schemaSteps) await checkNewer(rows);
+    if (steps >= schemaSteps) await checkTables(rows);
     return { serverVersion: server!.server_version, steps, stepsKnown: schemaSteps };
   });
 

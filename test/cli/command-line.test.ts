@@ -4,9 +4,32 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
+import { openKeys, openUsage } from '../../src/app/command-line.ts';
+import { benchCommand } from '../../src/cli/bench.ts';
+import { commandLine, UsageError } from '../../src/cli/command.ts';
+import { createCompletionCommand } from '../../src/cli/completion.ts';
+import { configCommand } from '../../src/cli/config.ts';
+import { dbCommand } from '../../src/cli/db.ts';
+import { doctorCommand } from '../../src/cli/doctor.ts';
+import { keyCommand } from '../../src/cli/key.ts';
+import { serveCommand } from '../../src/cli/serve.ts';
+import { usageCommand } from '../../src/cli/usage.ts';
+import { voiceCommand } from '../../src/cli/voice.ts';
 import { dumpVoice } from '../engines/dumped-voice.ts';
 import { testCertificate } from '../rpc/test-certificate.ts';
 import { main, runSonant } from './sonant-program.ts';
+
+const commands = [
+  benchCommand,
+  configCommand,
+  createCompletionCommand(() => []),
+  dbCommand,
+  doctorCommand,
+  keyCommand,
+  serveCommand,
+  usageCommand,
+  voiceCommand,
+];
 
 let folder: string;
 beforeAll(() => {
@@ -74,7 +97,40 @@ test('a key is made with limits, listed, rotated and revoked, and usage begins w
     ['usage', '--group-by', 'x'],
   ])
     expect((await sonant(args, '', env)).code).toBe(2);
-  expect((await sonant(['key', 'create', '--concurrency', '0'], '', env)).err).toContain('limits.concurrency');
+  expect((await sonant(['key', 'create', '--concurrency', '0'], '', env)).err).toContain('--concurrency:');
+});
+
+test.each([
+  ['key create --scopes nope', '--scopes: must be one of'],
+  ['key create --expires-in-days x', '--expires-in-days: must be'],
+  ['key create --allowed-ips nope', '--allowed-ips: must be'],
+  ['key create --voices ,', '--voices: must be'],
+  ['key create --requests-per-minute 0', '--requests-per-minute: must be'],
+  ['key create --characters-per-month x', '--characters-per-month: must be'],
+  ['key create app', 'sonant key create takes flags only'],
+  ['key list app', 'the command is sonant key list'],
+  ['key rotate any --grace-seconds x', '--grace-seconds: must be'],
+  ['key revoke', 'the command is sonant key revoke ID'],
+  ['voice list --language !', '--language !: must be'],
+  ['voice list more', 'the command is sonant voice list'],
+  ['voice record more', 'the command is sonant voice record'],
+  ['voice import nowhere', 'cannot read nowhere'],
+  ['usage --from 2026-02-02 --to 2026-02-01', '--from 2026-02-02 is after --to 2026-02-01'],
+  ['db migrate more', 'the command is sonant db'],
+  ['bench nowhere', 'nowhere is not a URL'],
+  ['completion tcsh', 'the command is sonant completion'],
+  ['serve more', 'Unexpected argument'],
+  ['config --more', 'Unknown option'],
+  ['doctor more', 'Unexpected argument'],
+])('%s is wrong usage', async (line, told) => {
+  const [name, ...args] = line.split(' ');
+  const command = commands.find((each) => each.name === name)!;
+  const { loadConfig } = commandLine;
+  const config = () => ({ ...loadConfig(), dataDir: join(folder, 'usage') });
+  const opened = { loadConfig: config, openKeys: () => openKeys(config()), openUsage: () => openUsage(config()) };
+  const run = command.run({ ...commandLine, ...opened, args, signal: new AbortController().signal });
+  await expect(run).rejects.toThrow(UsageError);
+  await expect(run).rejects.toThrow(told);
 });
 
 test('all missing sign-in settings are reported at once', async () => {
@@ -108,8 +164,8 @@ test('doctor reports a voice that two engines offer', async () => {
 test('--version prints the version, and the program can be run by its name', async () => {
   const { code, out } = await sonant(['--version']);
   expect([code, out]).toEqual([0, `${packageFile.version}\n`]);
-  expect(statSync(main).mode & 0o111).toBe(0o111);
-  expect(join(main, '../..', packageFile.bin.sonant)).toBe(main);
+  for (const file of [main, join(main, '../..', packageFile.bin.sonant)])
+    expect(statSync(file).mode & 0o111).toBe(0o111);
 });
 
 test('a broken optional engine fails only where it is required', async () => {

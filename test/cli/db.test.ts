@@ -113,7 +113,7 @@ there('what cannot arrive as it is leaves nothing behind', async () => {
 });
 
 there('doctor looks, migrate makes the tables, and both tell what there is; nobody prints the address', async () => {
-  const { config, run } = await openTestServices();
+  const { url, config, run } = await openTestServices();
   expect(await inspectStore(config)).toEqual({
     isReady: false,
     message: expect.stringMatching(/^PostgreSQL, sonant_test\w+ at .*its schema is 0 of \d/),
@@ -122,6 +122,11 @@ there('doctor looks, migrate makes the tables, and both tell what there is; nobo
   expect(await inspectStore(config)).toMatchObject({ isReady: false });
   expect(await run(dbCommand, 'migrate')).toMatch(/is the present one$/);
   expect(await inspectStore(config)).toMatchObject({ isReady: true });
+  const store = await openPostgres({ url });
+  await store.query('alter table tickets rename to other');
+  await expect(inspectStore(config)).rejects.toMatchObject({ cause: { message: /"tickets" does not exist/ } });
+  await store.query('alter table other rename to tickets');
+  await store.close();
   expect(await run(configCommand)).not.toContain('sonant_test');
   await expect(run(dbCommand, 'copy')).rejects.toThrow('there is no');
   await expect(run(dbCommand, 'drop')).rejects.toThrow('the command is');

@@ -1,5 +1,5 @@
 // `sonant say` as a person meets it: the program is run, and its files, exit codes and words are looked at.
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +14,14 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const sonant = (args: string[], input?: string, env?: Record<string, string>) => runSonant(folder, args, input, env);
+
+/** Runs it with what a shell does to its input and output, in a data folder of its own. */
+const shell = (command: string, before = '') =>
+  spawnSync('sh', ['-c', `${before} "${process.execPath}" "${main}" ${command}`], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...process.env, SONANT_DATA_DIR: mkdtempSync(join(folder, 'data-')) },
+  });
 
 /** Rate, channels and seconds of a WAV file, from its header. */
 function wavOf(bytes: Buffer) {
@@ -206,6 +214,58 @@ test('a text may look like a flag, and an empty name is no file', async () => {
   expect(existsSync(join(folder, 'flag.wav'))).toBe(true);
   expect((await sonant(['say', 'Hi.', '-o', '', '-f', 'wav'])).code).toBe(2);
   expect(readdirSync(folder).filter((name) => name.includes('.part'))).toEqual([]);
+});
+
+test.each<[string, Buffer, RegExp]>([
+  ['in Latin-1', Buffer.from('caf\xe9 au lait', 'latin1'), /it is not UTF-8: byte 0xe9 at offset 3;/],
+  ['that ends within a character', Buffer.from('\ufffd is fine, \u20ac').subarray(0, -1), /byte 0xe2 at offset 13;/],
+  ['without an end', Buffer.alloc(17 << 20, 'yes\n'), /it is longer than 16 MiB;/],
+])('a text %s is refused, in a file and on standard input', async (_, bytes, fault) => {
+  writeFileSync(join(folder, 'odd.txt'), bytes);
+  const read = await sonant(['say', '-i', 'odd.txt', '-o', 'x.wav']);
+  const piped = shell('say -o x.wav < odd.txt');
+  expect(read).toMatchObject({ code: 2, err: expect.stringMatching(/^sonant: cannot read odd\.txt: [^\n]*\n$/) });
+  expect(piped).toMatchObject({ status: 2, stderr: expect.stringMatching(/^sonant: cannot read standard input: /) });
+  for (const words of [read.err, piped.stderr]) expect(words).toMatch(fault);
+  expect(existsSync(join(folder, 'x.wav'))).toBe(false);
+});
+
+test.skipIf(!existsSync('/dev/urandom'))('random bytes are no text', async () => {
+  const { code, err } = await sonant(['say', '-i', '/dev/urandom', '-o', 'x.wav']);
+  expect({ code, err }).toEqual({
+    code: 2,
+    err: expect.stringMatching(/^[^\n]*not UTF-8: byte 0x\w\w at offset \d+;/),
+  });
+});
+
+test('a text with U+FFFD in it is a text', async () => {
+  expect((await sonant(['say', '-o', 'replaced.wav'], 'one \ufffd two')).code).toBe(0);
+});
+
+test.skipIf(!existsSync('/dev/full'))('a full disk is reported in one line', async () => {
+  const fault = 'ENOSPC: no space left on device, write\n';
+  const file = await sonant(['say', 'Hi.', '-o', '/dev/full', '-f', 'wav']);
+  expect(file).toMatchObject({ code: 1, err: `sonant: cannot write /dev/full: ${fault}` });
+  for (const command of ['say Hi.', 'voice list', 'key create'])
+    expect(shell(`${command} > /dev/full`)).toMatchObject({
+      status: 1,
+      stderr: `sonant: standard output cannot be written: ${fault}`,
+    });
+});
+
+test('a file that may grow no further is reported, and deleted', () => {
+  const limited = shell('say Hello. -o limited.wav', "ulimit -f 8; trap '' XFSZ;");
+  expect(limited).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/^sonant: cannot write limited\.wav: EFBIG[^\n]*\n$/),
+  });
+  expect(readdirSync(folder).filter((name) => name.startsWith('limited'))).toEqual([]);
+});
+
+test('standard output that is closed is reported, and one that is discarded is not', () => {
+  const closed = shell('say Hi. >&-');
+  expect(closed).toMatchObject({ status: 1, stderr: expect.stringContaining('standard output is closed') });
+  expect(shell('say Hi. > /dev/null')).toMatchObject({ status: 0, stderr: '' });
 });
 
 test('a device is written to, not replaced', async () => {

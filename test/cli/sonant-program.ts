@@ -18,9 +18,10 @@ export async function runSonant(
   args: string[],
   input = '',
   env: Record<string, string> = {},
+  program = main,
 ): Promise<Ended> {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const child = spawn(process.execPath, [main, ...args], { cwd: folder, env: { PATH, NODE_COMPILE_CACHE, ...env } });
+  const child = spawn(process.execPath, [program, ...args], { cwd: folder, env: { PATH, NODE_COMPILE_CACHE, ...env } });
   child.stdin.end(input);
   child.stdout.setEncoding('latin1');
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));

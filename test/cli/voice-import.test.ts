@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { commandLine } from '../../src/cli/command.ts';
 import { importVoice } from '../../src/cli/import-voice.ts';
 import { voiceCommand } from '../../src/cli/voice.ts';
-import { isLibraryInstalled } from '../../src/engines/sherpa-onnx/library.ts';
+import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import { dumpVoice } from '../engines/dumped-voice.ts';
 import { makeTinyPocket } from '../engines/tiny-pocket.ts';
 import { makeTinyVits, tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';
@@ -49,7 +49,7 @@ test('a file that is no model is ignored, and an unreadable one is an error', as
 });
 
 describe('a model', { timeout: 60_000 }, () => {
-  beforeEach((context) => context.skip(!isLibraryInstalled(), 'the package sherpa-onnx-node was not found here'));
+  beforeEach((context) => context.skip(!findLibrary(root), 'the package sherpa-onnx-node was not found here'));
 
   test('in a folder is copied, tested and measured', async () => {
     const folder = await makeTinyVits(join(root, 'choir'), { speakers: 2 });

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { join as joinSamples } from '../../src/audio/join.ts';
 import { type Pcm, secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
-import { isLibraryInstalled } from '../../src/engines/sherpa-onnx/library.ts';
+import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import { openSherpaOnnx, sherpaOnnx } from '../../src/engines/sherpa-onnx/sherpa-onnx.ts';
 import { createEngineGuards } from '../../src/speech/engine-guard.ts';
 import { dominantFrequencyHz, tone } from '../audio/measure-tone.ts';
@@ -38,7 +38,7 @@ engineConformance(
 );
 
 describe('models of one\u2019s own', { timeout: 60_000 }, () => {
-  beforeEach((context) => context.skip(!isLibraryInstalled(), 'not found here'));
+  beforeEach((context) => context.skip(!findLibrary(folder), 'not found here'));
 
   const open = async (dataDir: string): Promise<Engine> => {
     const engine = (await openSherpaOnnx({ dataDir, ...settings }))!;

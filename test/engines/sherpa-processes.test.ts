@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { SpokenPcm } from '../../src/engines/engine.ts';
-import { isLibraryInstalled } from '../../src/engines/sherpa-onnx/library.ts';
+import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import type { Model } from '../../src/engines/sherpa-onnx/model.ts';
 import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
 import { ModelPool, type ModelPoolOptions, type SpokenBy } from '../../src/engines/sherpa-onnx/model-pool.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 describe('the processes of models', { timeout: 60_000 }, () => {
-  beforeEach((context) => context.skip(!isLibraryInstalled(), 'not found here'));
+  beforeEach((context) => context.skip(!findLibrary(folder), 'not found here'));
 
   const { signal } = new AbortController();
   const makeModel = async (name: string): Promise<Model> =>
@@ -34,7 +34,7 @@ describe('the processes of models', { timeout: 60_000 }, () => {
       started.push(process);
       return process;
     };
-    const pool = new ModelPool({ processesMax: 2, threads: 1, start, ...options });
+    const pool = new ModelPool({ library: findLibrary(folder)!, processesMax: 2, threads: 1, start, ...options });
     onTestFinished(() => pool.close());
     const work = guardWork<SpokenBy, SpokenPcm>({
       run: (spokenBy, by) => pool.speak(spokenBy, by),

@@ -43,7 +43,7 @@ test('each is understood', async () => {
   const example = await Promise.all(
     commands.map(async ({ command, operation: { operationId }, title }) => {
       const shell = `${toHere(command)} -s -w '\\n%{http_code}' --max-time 30`;
-      const env = { ...process.env, SONANT_KEY: key };
+      const env = { ...process.env, SONANT_API_KEY: key };
       const { stdout } = await run('sh', ['-c', shell], { cwd: folder, env, encoding: 'latin1' });
       const status = stdout.slice(stdout.lastIndexOf('\n') + 1);
       // Its client is nobody here, and its recordings are no sound.

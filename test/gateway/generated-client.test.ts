@@ -21,7 +21,7 @@ const calls = `
 import * as sonant from './client.ts';
 
 sonant.defaults.baseUrl = process.env.SONANT_URL!;
-const auth = { headers: { 'X-API-Key': process.env.SONANT_KEY! } };
+const auth = { headers: { 'X-API-Key': process.env.SONANT_API_KEY! } };
 let bytes = new ArrayBuffer(0);
 /** For a body that is no text. */
 const binary = {
@@ -71,7 +71,7 @@ test('a client made by oazapfts compiles, and speaks', async () => {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(join(folder, 'calls.ts'), calls);
-  const cwd = { cwd: folder, env: { ...process.env, SONANT_URL: gateway.url, SONANT_KEY: gateway.key } };
+  const cwd = { cwd: folder, env: { ...process.env, SONANT_URL: gateway.url, SONANT_API_KEY: gateway.key } };
   await run(program('oazapfts'), [`${gateway.url}/openapi.json`, 'client.ts'], cwd);
   await run(
     program('tsc'),

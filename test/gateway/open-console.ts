@@ -31,6 +31,7 @@ async function openPageWithMicrophone(microphone: Buffer, onClose: OnClose) {
     `--use-file-for-fake-audio-capture=${file}`,
   ]);
   await page.send('Page.enable');
+  await page.send('Emulation.setFocusEmulationEnabled', { enabled: true });
   await page.send('Emulation.setScrollbarsHidden', { hidden: SCREENSHOTS !== '' });
   await page.send('Page.addScriptToEvaluateOnNewDocument', {
     source: `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>

@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { afterAll, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
 import type { Failure } from '../../src/errors.ts';
 import { schemaSteps } from '../../src/store/migrations.ts';
+import { inspectStore } from '../../src/store/open-store.ts';
 import type { Rows } from '../../src/store/row-store.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { rowStoreConformance } from '../conformance/row-store.ts';
@@ -51,6 +53,50 @@ test('a database that lost its end is refused', async () => {
   await (await openSqlite(file)).close();
   truncateSync(file, Math.floor(statSync(file).size / 8192) * 4096);
   expect(await refusalOf(file)).toMatch(/malformed|disk/);
+});
+
+test('what doctor says of a file: whole, to be migrated, damaged, or of another program', async () => {
+  const file = newFile();
+  const dataDir = join(file, '..');
+  const inspect = () => inspectStore({ ...loadConfig({ env: {}, folder, engines: [] }), dataDir });
+  const inspectFault = () =>
+    inspect().then(
+      () => expect.fail('it is ready'),
+      (error: Failure) => String(error.cause),
+    );
+  const change = (sql: string) => {
+    const database = new Database(file);
+    database.exec(sql);
+    database.close();
+  };
+  expect(await inspect()).toMatchObject({ isReady: false, message: expect.stringContaining('is created when') });
+  const store = await openSqlite(file);
+  const fill = 'insert into fingerprints (name, fingerprint) values ($1, $2)';
+  for (let i = 0; i < 200; i++) await store.query(fill, `name ${i}`, 'x'.repeat(500));
+  expect(await inspect()).toEqual({ isReady: true, message: `SQLite, ${file}` });
+  await store.close();
+  expect(await inspect()).toEqual({ isReady: true, message: `SQLite, ${file}` });
+  const whole = readFileSync(file);
+
+  const damaged = Buffer.from(whole);
+  damaged.subarray(-40_000, -20_000).fill(0xab);
+  writeFileSync(file, damaged);
+  expect(await inspectFault()).toMatch(/sonant\.db: (it is damaged: |database disk image is malformed)/);
+  expect(readFileSync(file).equals(damaged)).toBe(true);
+  writeFileSync(file, whole.subarray(0, whole.length >> 1));
+  expect(await inspectFault()).toMatch(/damaged|malformed/);
+  writeFileSync(file, Buffer.concat([Buffer.from('These are notes.'), whole.subarray(16)]));
+  expect(await inspectFault()).toContain('file is not a database');
+
+  writeFileSync(file, whole);
+  change('drop table tickets');
+  expect(await inspectFault()).toContain('no such table: tickets');
+  writeFileSync(file, whole);
+  change(`delete from migrations where step = ${schemaSteps}`);
+  expect(await inspect()).toMatchObject({ isReady: false, message: expect.stringContaining('migrates it') });
+  writeFileSync(file, whole);
+  change('drop table migrations');
+  expect(await inspectFault()).toContain('another program');
 });
 
 test('nobody but its owner reads the file, nor those that SQLite puts beside it', async () => {

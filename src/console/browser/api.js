@@ -2,12 +2,13 @@
 // that served the console. An error response is thrown as an ApiError.
 /** @import { FailureBody } from './wire.d.ts' */
 
-/** An error response of the API. */
+/** An error response of the API. Where fields are invalid, its message is what is wrong with each. */
 export class ApiError extends Error {
   /** @param {FailureBody} body */
   constructor(body) {
-    const fieldErrors = (body.details ?? []).map(({ field, message }) => `${field} ${message}`);
-    super(fieldErrors.length > 0 ? `${body.message} ${fieldErrors.join('; ')}.` : body.message);
+    const fieldErrors = (body.details ?? []).map(({ field, message }) => toSentence(`${field} ${message}`));
+    super(fieldErrors.length > 0 ? [...new Set(fieldErrors)].join(' ') : body.message);
+    this.body = body;
     this.reason = body.error;
     this.status = body.status;
     this.requestId = body.request_id;
@@ -15,6 +16,10 @@ export class ApiError extends Error {
     this.details = body.details ?? [];
   }
 }
+
+/** @param {string} message */
+export const toSentence = (message) =>
+  `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? '' : '.'}`;
 
 /**
  * @typedef {object} ApiRequest

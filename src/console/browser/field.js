@@ -1,6 +1,6 @@
 // A form field: label, control, hint, and the validation errors that the API reports for it, shown next to the control.
 /** @import { Child } from './element.js' */
-import { ApiError } from './api.js';
+import { ApiError, toSentence } from './api.js';
 import { element, fill } from './element.js';
 
 /**
@@ -41,7 +41,10 @@ export function showFieldErrors(form, errors) {
     const target = findField(form, field);
     if (!target) return true;
     const errorText = /** @type {HTMLElement} */ (target.querySelector('.field-error'));
-    errorText.append(element('span', {}, toSentence(message)), ' ');
+    const sentence = toSentence(message);
+    // Several members may be shown at one field.
+    if (![...errorText.children].some(({ textContent }) => textContent === sentence))
+      errorText.append(element('span', {}, sentence), ' ');
     const control = /** @type {HTMLElement} */ (target.querySelector('input, select, textarea, button'));
     control.setAttribute('aria-invalid', 'true');
     // If several controls share a field, the error describes the control that gets the focus.
@@ -63,14 +66,16 @@ export function clearFieldErrors(form) {
 }
 
 /**
- * Shows the field errors of an API error at their fields; if any matches no field, the page shows the whole error.
+ * Shows the field errors of an API error at their fields, and those that match no field on the page.
  * @param {HTMLElement} form
  * @param {unknown} error
  * @param {(error: unknown) => void} showError
  */
 export function showApiError(form, error, showError) {
-  const details = error instanceof ApiError ? error.details : [];
-  if (details.length === 0 || showFieldErrors(form, details).length > 0) showError(error);
+  if (!(error instanceof ApiError) || error.details.length === 0) return showError(error);
+  const unmatched = showFieldErrors(form, error.details);
+  const details = error.details.filter((each) => unmatched.includes(each));
+  if (details.length > 0) showError(new ApiError({ ...error.body, details }));
 }
 
 /**
@@ -85,6 +90,3 @@ function findField(form, name) {
   }
   return undefined;
 }
-
-/** @param {string} message */
-const toSentence = (message) => `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;

@@ -22,6 +22,12 @@ export function toRelativeTime(time) {
   return new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' }).format(count, unit);
 }
 
+/**
+ * When something happened. It is never in the future, also if the clock of this device is behind.
+ * @param {string} time
+ */
+export const toTimeAgo = (time) => toRelativeTime(new Date(Math.min(Date.parse(time), Date.now())).toISOString());
+
 /** @param {number} count */
 export const toCount = (count) => count.toLocaleString();
 

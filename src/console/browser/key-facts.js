@@ -1,7 +1,7 @@
 // The properties of an API key as a list, and descriptions of the scopes.
 /** @import { ApiKey } from './wire.d.ts' */
 import { element } from './element.js';
-import { toCount, toDate, toRelativeTime } from './formatting.js';
+import { toCount, toDate, toTimeAgo } from './formatting.js';
 
 export const scopeDescriptions = /** @type {Readonly<Record<string, string>>} */ ({
   'speech:synthesize': 'synthesize whole files',
@@ -21,10 +21,21 @@ const codes = (texts) =>
   element('span', { class: 'chips' }, ...texts.map((text) => element('code', { class: 'chip' }, text)));
 
 /**
+ * When the key ended, or will.
+ * @param {ApiKey} key
+ */
+function toEnd({ status, expires_at, revoked_at }) {
+  if (revoked_at) return /** @type {const} */ (['Revoked', toTimeAgo(revoked_at)]);
+  const term = status === 'expired' ? 'Expired' : 'Expires';
+  return /** @type {const} */ ([term, expires_at ? toDate(expires_at) : 'never']);
+}
+
+/**
  * @param {ApiKey} key
  * @param {string} [lastUsed] Overrides `last_used_at`, which can be a minute old.
  */
-export function keyFacts({ scopes, limits, expires_at, voice_ids, allowed_ips, created_at, last_used_at }, lastUsed) {
+export function keyFacts(key, lastUsed) {
+  const { scopes, limits, voice_ids, allowed_ips, created_at, last_used_at } = key;
   const { requests_per_minute, concurrency, characters_per_month } = limits;
   const monthly =
     characters_per_month === null ? 'unlimited characters' : `${toCount(characters_per_month)} characters per month`;
@@ -34,8 +45,8 @@ export function keyFacts({ scopes, limits, expires_at, voice_ids, allowed_ips, c
     ['Voices', voice_ids ? codes(voice_ids) : 'all'],
     ['Allowed addresses', allowed_ips ? codes(allowed_ips) : 'all'],
     ['Created', toDate(created_at)],
-    ['Last used', lastUsed ?? (last_used_at ? toRelativeTime(last_used_at) : 'never')],
-    ['Expires', expires_at ? toDate(expires_at) : 'never'],
+    ['Last used', lastUsed ?? (last_used_at ? toTimeAgo(last_used_at) : 'never')],
+    toEnd(key),
   ]);
   return element('dl', {}, ...facts.flatMap(([term, value]) => [element('dt', {}, term), element('dd', {}, value)]));
 }

@@ -3,7 +3,7 @@
 /** @import { ApiKey, CreatedApiKey } from './wire.d.ts' */
 import { isConfirmed } from './confirm-dialog.js';
 import { element } from './element.js';
-import { toDate, toRelativeTime } from './formatting.js';
+import { toRelativeTime, toTimeAgo } from './formatting.js';
 import { keyFacts } from './key-facts.js';
 
 const path = '/api/auth/api-keys';
@@ -79,9 +79,9 @@ function toItem(key, pageContext, options) {
 
 /** @param {ApiKey} key */
 function toKeySummary({ status, expires_at, last_used_at, revoked_at }) {
-  if (revoked_at) return `revoked ${toRelativeTime(revoked_at)}`;
-  if (status === 'expired' && expires_at) return `expired ${toDate(expires_at)}`;
-  const used = last_used_at ? `used ${toRelativeTime(last_used_at)}` : 'not used yet';
+  const used = last_used_at ? `used ${toTimeAgo(last_used_at)}` : status === 'active' ? 'not used yet' : 'never used';
+  if (revoked_at) return `${used} · revoked ${toTimeAgo(revoked_at)}`;
+  if (status === 'expired' && expires_at) return `${used} · expired ${toTimeAgo(expires_at)}`;
   return expires_at ? `${used} · expires ${toRelativeTime(expires_at)}` : used;
 }
 

@@ -52,7 +52,7 @@ export function toErrorElements(error) {
   const message = error instanceof Error ? error.message : String(error);
   const { reason, requestId, retryAfterSeconds } =
     error instanceof ApiError ? error : { reason: '', requestId: '', retryAfterSeconds: undefined };
-  const wait = retryAfterSeconds && `try again in ${retryAfterSeconds} s`;
+  const wait = retryAfterSeconds && `retry after ${Math.ceil(retryAfterSeconds)} s`;
   const facts = [reason, wait, requestId].filter(Boolean);
   return [
     element('p', {}, message),

@@ -1,5 +1,5 @@
 // Writes the code samples of the Speak page: a request that saves the same speech as a file. The code reads the API key from
-// the environment variable KEY and never contains it.
+// the environment variable SONANT_API_KEY and never contains it.
 /** @import { Speech } from './speech-stream.js' */
 import { serviceUrl } from './api.js';
 import { toRequestFields } from './speech-stream.js';
@@ -28,7 +28,7 @@ export const codeWriters = {
   curl: (body, file) => {
     const json = JSON.stringify(body, null, 2).replaceAll("'", "'\\''");
     return `curl -sSf ${serviceUrl}/api/audio/speech \\
-  -H "X-API-Key: $KEY" \\
+  -H "X-API-Key: $SONANT_API_KEY" \\
   -H 'Content-Type: application/json' \\
   -d '${json}' \\
   -o ${file}`;
@@ -39,7 +39,7 @@ body = ${toPython(body)}
 request = urllib.request.Request(
     "${serviceUrl}/api/audio/speech",
     data=json.dumps(body).encode(),
-    headers={"X-API-Key": os.environ["KEY"], "Content-Type": "application/json"},
+    headers={"X-API-Key": os.environ["SONANT_API_KEY"], "Content-Type": "application/json"},
 )
 with urllib.request.urlopen(request) as reply, open("${file}", "wb") as file:
     file.write(reply.read())
@@ -48,7 +48,7 @@ with urllib.request.urlopen(request) as reply, open("${file}", "wb") as file:
 
 const reply = await fetch('${serviceUrl}/api/audio/speech', {
   method: 'POST',
-  headers: { 'X-API-Key': process.env.KEY!, 'Content-Type': 'application/json' },
+  headers: { 'X-API-Key': process.env.SONANT_API_KEY!, 'Content-Type': 'application/json' },
   body: JSON.stringify(${JSON.stringify(body, null, 2).replaceAll('\n', '\n  ')}),
 });
 if (!reply.ok) throw new Error(await reply.text());

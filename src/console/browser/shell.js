@@ -110,8 +110,19 @@ async function showPage() {
  * @param {string} scope
  */
 const missingScope = (title, scope) => [
-  element('h1', {}, title),
-  element('p', { class: 'lead' }, 'This key lacks the scope ', element('code', {}, scope), '.'),
+  element('div', { class: 'page-head' }, element('h1', {}, title)),
+  element(
+    'section',
+    { class: 'card missing-scope' },
+    element('p', {}, 'This key lacks the scope ', element('code', {}, scope), ', which this page needs.'),
+    element('p', { class: 'hint' }, 'Use a key that has it, or ask whoever created this one for another.'),
+    element(
+      'div',
+      { class: 'row' },
+      element('button', { type: 'button', class: 'main', onclick: () => forgetKey() }, 'Use another key'),
+      element('a', { class: 'button', href: '#/keys' }, 'Show this key'),
+    ),
+  ),
 ];
 
 function showHeader() {

@@ -1,4 +1,5 @@
-// A table of usage by voice or by key, largest first, with the share of each in all characters.
+// A table of usage by voice or by key, largest first, with the share of each in all characters. Its roles are stated, since a
+// phone shows its rows as blocks, and browsers then no longer take it for a table.
 /** @import { Usage } from './wire.d.ts' */
 import { element } from './element.js';
 import { toCount, toDuration } from './formatting.js';
@@ -21,20 +22,20 @@ export function usageTable({ title, column, usage, toName }) {
     share.style.width = `${(100 * sum.characters) / Math.max(1, usage.total.characters)}%`;
     return element(
       'tr',
-      {},
+      { role: 'row' },
       element(
         'th',
-        { scope: 'row' },
+        { scope: 'row', role: 'rowheader' },
         address ? element('a', { href: address }, name) : name,
         element('span', { class: 'shares' }, share),
       ),
       ...[toCount(sum.characters), toDuration(sum.audio_seconds), toCount(sum.requests)].map((text) =>
-        element('td', { class: 'figure' }, text),
+        element('td', { class: 'figure', role: 'cell' }, text),
       ),
     );
   });
   const heads = [column, 'Characters', 'Audio', 'Requests'];
-  const body = element('tbody', {}, ...rows.slice(0, rowsShown));
+  const body = element('tbody', { role: 'rowgroup' }, ...rows.slice(0, rowsShown));
   const onclick = () => {
     body.append(...rows.slice(rowsShown));
     more.remove();
@@ -46,17 +47,19 @@ export function usageTable({ title, column, usage, toName }) {
     element('h2', {}, title),
     element(
       'div',
-      { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': title },
+      { class: 'scroll by-group', tabindex: 0, role: 'region', 'aria-label': title },
       element(
         'table',
-        {},
+        { role: 'table' },
         element(
           'thead',
-          {},
+          { role: 'rowgroup' },
           element(
             'tr',
-            {},
-            ...heads.map((text, i) => element('th', { scope: 'col', class: i > 0 ? 'figure' : '' }, text)),
+            { role: 'row' },
+            ...heads.map((text, i) =>
+              element('th', { scope: 'col', role: 'columnheader', class: i > 0 ? 'figure' : '' }, text),
+            ),
           ),
         ),
         body,

@@ -8,7 +8,7 @@ import { Failure } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
 import type { BroughtVoice } from '../engine.ts';
 import { auditionFault, auditionModel } from './audition.ts';
-import { isLibraryInstalled } from './library.ts';
+import { explainMissingLibrary, findLibrary } from './library.ts';
 import { isModelId, modelsFolder, readModel } from './model-folder.ts';
 import { ModelPool } from './model-pool.ts';
 import { speakersOf } from './model-voices.ts';
@@ -21,7 +21,8 @@ export async function importModel(brought: BroughtVoice): Promise<readonly strin
   const path = resolve(brought.path);
   const isFolder = (await stat(path)).isDirectory();
   if (!isFolder && !archiveEnding.test(path)) return undefined;
-  if (!isLibraryInstalled()) throw refuse('neural models need the package sherpa-onnx-node; "npm ci" installs it');
+  const library = findLibrary(brought.dataDir);
+  if (!library) throw refuse(explainMissingLibrary(brought.dataDir));
   const models = modelsFolder(brought.dataDir);
   makeFolder(models);
   const stage = await mkdtemp(join(models, '.import-'));
@@ -29,7 +30,7 @@ export async function importModel(brought: BroughtVoice): Promise<readonly strin
     const unpacked = join(stage, 'unpacked');
     await (isFolder ? copyFolder : unpackArchive)(path, unpacked, brought.signal);
     const root = isFolder ? unpacked : await findRoot(unpacked);
-    return await importUnpacked({ ...brought, path }, models, stage, root);
+    return await importUnpacked({ ...brought, path, library }, models, stage, root);
   } finally {
     await rm(stage, { recursive: true, force: true });
   }
@@ -42,7 +43,7 @@ async function findRoot(unpacked: string): Promise<string> {
 }
 
 async function importUnpacked(
-  { path, name, signal, print }: BroughtVoice,
+  { path, library, name, signal, print }: BroughtVoice & { library: string },
   models: string,
   stage: string,
   root: string,
@@ -65,7 +66,7 @@ async function importUnpacked(
   const { model, faults } = await readModel(staged);
   if (!model) throw refuse(`${path} is not taken in:\n  ${faults.join('\n  ')}`);
   print(`${modelId} is a model of the kind ${model.kind} and looks whole; now it is heard`);
-  const pool = new ModelPool({ processesMax: 1, threads: availableParallelism() });
+  const pool = new ModelPool({ library, processesMax: 1, threads: availableParallelism() });
   const stop = () => void pool.close();
   signal.addEventListener('abort', stop, { once: true });
   try {

@@ -1,6 +1,6 @@
 // The child process in which one model is loaded, because the library exits its process on input that it rejects. It is
 // forked by model-process.ts, and messages go both ways:
-//     to it      {do:'load', config}   {do:'speak', id, request}   {do:'stop', id}
+//     to it      {do:'load', library, config}   {do:'speak', id, request}   {do:'stop', id}
 //     from it    {is:'ready'}   {is:'piece', id, samples, sampleRateHz}*   {is:'done', id}   {is:'failed', id, message}
 // One request at a time; after 'stop' no piece follows, and 'done' as soon as the library can be stopped. The child exits
 // when its parent is gone.
@@ -13,7 +13,7 @@ export interface ModelRequest {
 }
 
 export type ToChild =
-  | { do: 'load'; config: object }
+  | { do: 'load'; library: string; config: object }
   | { do: 'speak'; id: number; request: ModelRequest }
   | { do: 'stop'; id: number };
 
@@ -72,9 +72,9 @@ function watchWork(): void {
   }).enable();
 }
 
-async function load(config: object): Promise<LoadedModel> {
-  const library = createRequire(import.meta.url)('sherpa-onnx-node') as Library;
-  const model = await library.OfflineTts.createAsync(config);
+async function load(library: string, config: object): Promise<LoadedModel> {
+  const { OfflineTts } = createRequire(import.meta.url)(library) as Library;
+  const model = await OfflineTts.createAsync(config);
   send({ is: 'ready' });
   return model;
 }
@@ -98,7 +98,7 @@ async function speak(id: number, request: ModelRequest): Promise<void> {
 
 process.on('message', (message: ToChild) => {
   if (message.do === 'load') {
-    loaded = load(message.config);
+    loaded = load(message.library, message.config);
     loaded.catch((error: Error) => {
       process.stderr.write(`${error.message}\n`);
       end();

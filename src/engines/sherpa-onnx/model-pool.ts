@@ -18,6 +18,8 @@ export interface SpokenBy {
 }
 
 export interface ModelPoolOptions {
+  /** The path of the library's module. */
+  library: string;
   /** How many models are in memory at once. */
   processesMax: number;
   threads: number;
@@ -73,12 +75,12 @@ export class ModelPool {
   async #processOf(model: Model, entry: Entry): Promise<ModelProcess> {
     if (entry.process && !entry.process.isGone) return entry.process;
     entry.process = undefined;
-    const { processesMax, threads, start = (options) => new ModelProcess(options) } = this.#options;
+    const { library, processesMax, threads, start = (options) => new ModelProcess(options) } = this.#options;
     const alive = [...this.#entries.values()].filter(({ process }) => process && !process.isGone);
     const idle = alive.filter(({ isBusy }) => !isBusy).sort((one, other) => one.usedAtMs - other.usedAtMs);
     for (const each of idle.slice(0, Math.max(0, alive.length + 1 - processesMax))) await this.#endIdle(each);
     if (this.#isClosed) throw new Failure('engine_unavailable');
-    entry.process = start({ config: toLibraryConfig(model, threads) });
+    entry.process = start({ library, config: toLibraryConfig(model, threads) });
     return entry.process;
   }
 

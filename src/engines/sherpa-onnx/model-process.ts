@@ -16,6 +16,8 @@ const stderrCharsMax = 500;
 const retrySeconds = 0;
 
 export interface ModelProcessOptions {
+  /** The path of the library's module. */
+  library: string;
   /** The library's configuration of the model. */
   config: object;
   /** How long a cancelled request may go on. */
@@ -40,7 +42,7 @@ export class ModelProcess {
   #count = 0;
   #job: Job | undefined;
 
-  constructor({ config, stopMsMax = stopMsUsual }: ModelProcessOptions) {
+  constructor({ library, config, stopMsMax = stopMsUsual }: ModelProcessOptions) {
     const { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH } = process.env;
     this.#stopMsMax = stopMsMax;
     this.#child = fork(new URL('./model-child.ts', import.meta.url), {
@@ -65,7 +67,7 @@ export class ModelProcess {
       this.#child.once('error', (error) => leave(error.message));
       this.#child.once('close', (code, signal) => leave(String(signal ?? code)));
     });
-    this.#send({ do: 'load', config });
+    this.#send({ do: 'load', library, config });
   }
 
   /** Whether it has exited, or is about to. */

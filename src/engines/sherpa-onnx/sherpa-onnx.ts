@@ -1,5 +1,5 @@
-// Neural voices that the operator imports: models in folders of `models/` in the data folder, run by sherpa-onnx. Its package
-// is optional, since it contains eSpeak NG, which is GPL. It is never loaded in our process, since it exits the process on
+// Neural voices that the operator imports: models in folders of `models/` in the data folder, run by sherpa-onnx, which the
+// operator installs, since it contains eSpeak NG, which is GPL. It is never loaded in our process, since it exits the process on
 // odd text or a bad model: each model has a child process of its own, started when it is first needed. A broken model is
 // left out and reported by `sonant doctor`; the others speak.
 import { availableParallelism } from 'node:os';
@@ -8,7 +8,7 @@ import { integerSetting } from '../../setting.ts';
 import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
 import { auditionFault, auditionModel, tryOutModel } from './audition.ts';
 import { importModel } from './import-model.ts';
-import { isLibraryInstalled } from './library.ts';
+import { explainMissingLibrary, findLibrary } from './library.ts';
 import type { Model } from './model.ts';
 import { readModels } from './model-folder.ts';
 import { ModelPool, type SpokenBy } from './model-pool.ts';
@@ -28,13 +28,15 @@ export interface SherpaOnnxOptions {
   modelsMax: number;
 }
 
-/** Opens the models; undefined where none can speak, or the library is not installed. */
+/** Opens the models; undefined where none can speak. Throws where there are models, and the library is not installed. */
 export async function openSherpaOnnx({ dataDir, threads, modelsMax }: SherpaOnnxOptions): Promise<Engine | undefined> {
-  if (!isLibraryInstalled()) return undefined;
   const read = await readModels(dataDir);
+  if (read.length === 0) return undefined;
+  const library = findLibrary(dataDir);
+  if (!library) throw new Failure('engine_unavailable', {}, new Error(explainMissingLibrary(dataDir)));
   const whole = read.flatMap(({ model }) => model ?? []);
   if (whole.length === 0) return undefined;
-  const pool = new ModelPool({ processesMax: modelsMax, threads });
+  const pool = new ModelPool({ library, processesMax: modelsMax, threads });
   const tried = await auditionAll(whole, pool);
   const models = tried.filter(({ fault }) => fault === undefined);
   if (models.length > 0) return createEngine(models, pool, modelsMax);
@@ -116,13 +118,9 @@ async function inspect(
   try {
     const read = await readModels(dataDir);
     if (read.length === 0) return { state: 'absent', message: 'there are no models; "sonant voice import" brings one' };
-    if (!isLibraryInstalled()) {
-      return {
-        state: 'broken',
-        message: 'there are models, but not the package sherpa-onnx-node; "npm ci" installs it',
-      };
-    }
-    const pool = new ModelPool({ processesMax: modelsMax, threads });
+    const library = findLibrary(dataDir);
+    if (!library) return { state: 'broken', message: explainMissingLibrary(dataDir) };
+    const pool = new ModelPool({ library, processesMax: modelsMax, threads });
     const tried = await auditionAll(
       read.flatMap(({ model }) => model ?? []),
       pool,

@@ -1,4 +1,4 @@
-// Writes curl commands for an operation. They run as they are once SONANT_KEY holds an API key.
+// Writes curl commands for an operation. They run as they are once SONANT_API_KEY holds an API key.
 
 import type { Parameter, Schema } from '../http/route-docs.ts';
 import type { DocumentedContent, OpenApi } from './openapi-document.ts';
@@ -49,7 +49,7 @@ function commandOf(document: OpenApi, reference: ReferenceOperation, fields: Sch
       ...(query.length > 0 ? ['--get'] : []),
       quoted(document.servers[0].url + address),
     ].join(' '),
-    ...(security.length > 0 ? ['-H "X-API-Key: $SONANT_KEY"'] : []),
+    ...(security.length > 0 ? ['-H "X-API-Key: $SONANT_API_KEY"'] : []),
     ...(path === '/oauth/get-key' && method === 'GET' ? ["-H 'Accept: application/json'"] : []),
     ...flags,
     ...query.map(({ name, example }) => `--data-urlencode ${quoted(`${name}=${example}`)}`),

@@ -26,7 +26,7 @@ export function grpcurlOf(
   );
   const body = Object.fromEntries(required.map(({ name }) => [name, examples[name]]));
   return [
-    'grpcurl -plaintext -H "x-api-key: $SONANT_KEY"',
+    'grpcurl -plaintext -H "x-api-key: $SONANT_API_KEY"',
     ...(required.length > 0 ? [`-d '${JSON.stringify(body)}'`] : []),
     `127.0.0.1:50051 sonant.v1.${service}/${method.name}`,
   ].join(' \\\n  ');

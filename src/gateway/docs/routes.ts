@@ -66,7 +66,7 @@ ${toMessages()}
 
 function toStart({ info, servers }: OpenApi): string {
   const hello = `curl '${servers[0].url}/api/audio/speech' \\
-  -H "X-API-Key: $SONANT_KEY" \\
+  -H "X-API-Key: $SONANT_API_KEY" \\
   -H 'Content-Type: application/json' \\
   -d '{"voice_id":"clara","text":"Hello, world.","return_format":"buffer"}' \\
   -o hello.wav`;

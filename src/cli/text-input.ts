@@ -1,0 +1,71 @@
+// The text of `say`, from its argument, a file, a named pipe or standard input. It is whole and unchanged: what is not
+// UTF-8, or longer than a text can be, is refused.
+import { isUtf8 } from 'node:buffer';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { UsageError } from './command.ts';
+import { openFifoToRead } from './fifo.ts';
+
+/** Some two weeks of speech. */
+const textMiBMax = 16;
+
+export async function readText(
+  positionals: readonly string[],
+  input: string | undefined,
+  signal: AbortSignal,
+): Promise<string> {
+  if (positionals.length > 1) throw new UsageError('put the text in quotes: it came as several arguments');
+  const [given] = positionals;
+  if (given !== undefined && input !== undefined) throw new UsageError('give the text or --input, not both');
+  if (given !== undefined) return given;
+  if (input === undefined && process.stdin.isTTY) throw new UsageError('give a text: sonant say "Hello." -o hello.wav');
+  const isPath = input !== undefined && input !== '-';
+  try {
+    const source = isPath ? await openInput(input) : process.stdin;
+    return await readWhole(addAbortSignal(signal, source));
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new UsageError(`cannot read ${isPath ? input : 'standard input'}: ${(error as Error).message}`);
+  }
+}
+
+async function openInput(path: string): Promise<Readable> {
+  return (await stat(path)).isFIFO() ? openFifoToRead(path) : createReadStream(path);
+}
+
+async function readWhole(source: AsyncIterable<Buffer>): Promise<string> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of source) {
+    length += piece.length;
+    if (length > textMiBMax << 20) break;
+    pieces.push(piece);
+  }
+  const bytes = Buffer.concat(pieces);
+  const isCut = bytes.length < length;
+  const invalidAt = findInvalidUtf8(bytes);
+  // The last character may be cut.
+  if (invalidAt !== undefined && !(isCut && invalidAt > bytes.length - 4)) {
+    const byte = bytes[invalidAt]!.toString(16).padStart(2, '0');
+    throw new Error(`it is not UTF-8: byte 0x${byte} at offset ${invalidAt}; convert it first, as iconv does`);
+  }
+  if (isCut) throw new Error(`it is longer than ${textMiBMax} MiB; speak it in parts`);
+  return bytes.toString('utf8');
+}
+
+/** The offset of the first byte that is not part of a character; decoding replaces such bytes by U+FFFD. */
+function findInvalidUtf8(bytes: Buffer): number | undefined {
+  if (isUtf8(bytes)) return undefined;
+  const replacement = '\ufffd';
+  const encoded = Buffer.from(replacement);
+  const text = bytes.toString('utf8');
+  let offset = 0;
+  for (let from = 0; ; ) {
+    const found = text.indexOf(replacement, from);
+    offset += Buffer.byteLength(text.slice(from, found));
+    if (!bytes.subarray(offset, offset + encoded.length).equals(encoded)) return offset;
+    offset += encoded.length;
+    from = found + 1;
+  }
+}

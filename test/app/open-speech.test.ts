@@ -1,0 +1,37 @@
+// Which engines speech is opened with: an optional one that is broken is left out and reported, unless it is configured.
+import { tmpdir } from 'node:os';
+import { expect, test } from 'vitest';
+import { openSpeech } from '../../src/app/open-speech.ts';
+import { loadConfig } from '../../src/config.ts';
+import { defineEngine } from '../../src/engines/engine.ts';
+import { flite } from '../../src/engines/flite/flite.ts';
+import { integerSetting } from '../../src/setting.ts';
+
+const fault = new Error('the library is missing');
+const broken = defineEngine({
+  name: 'broken',
+  isOptional: true,
+  settings: { count: integerSetting({ name: 'SONANT_BROKEN', help: 'any', min: 1, max: 9, fallback: 1 }) },
+  inspect: async () => ({ state: 'broken', message: fault.message }),
+  open: async () => {
+    throw fault;
+  },
+});
+
+const open = async (env: Record<string, string>) => {
+  const definitions = [flite, broken];
+  const config = loadConfig({ env, folder: tmpdir(), engines: definitions });
+  const skipped: unknown[] = [];
+  const speech = await openSpeech({ config, definitions, onSkipped: (...each) => skipped.push(each) });
+  const engines = speech.engines.map(({ name }) => name);
+  await speech.close();
+  return { engines, skipped };
+};
+
+test('an optional engine that is broken is left out and reported', async () => {
+  expect(await open({})).toEqual({ engines: ['flite'], skipped: [['broken', fault]] });
+});
+
+test('an optional engine that is broken and configured stops the start', async () => {
+  await expect(open({ SONANT_BROKEN: '2' })).rejects.toBe(fault);
+});
