@@ -45,6 +45,7 @@ const ranks: Record<string, number> = {
   'node-version': 0,
   folder: 0,
   id: 0,
+  'nearest-name': 0,
   setting: 0,
 };
 const roomOf = (file: string) => file.split('/')[1]!.replace(/\.ts$/, '');

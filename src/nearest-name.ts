@@ -1,0 +1,62 @@
+// Finds the known name that a misspelt one was probably meant to be: `groupby` is `group_by`, `language` is
+// `language_code`, `sample_rat` is `sample_rate`. Undefined where none is near.
+
+/** Longer names are not compared: they are from a caller, and the comparison is quadratic. */
+const charsMax = 64;
+/** How many letters of a name may be wrong: one in so many. */
+const charsPerFault = 3;
+
+export function nearestName(given: string, known: readonly string[]): string | undefined {
+  if (given.length > charsMax) return undefined;
+  const letters = lettersOf(given);
+  if (letters === '') return undefined;
+  const faultsMax = Math.floor(letters.length / charsPerFault);
+  let nearest: string | undefined;
+  let fewest = faultsMax + 1;
+  for (const name of known) {
+    const faults = hasWords(name, given) ? 1 : distance(letters, lettersOf(name));
+    if (faults >= fewest) continue;
+    fewest = faults;
+    nearest = name;
+  }
+  return nearest;
+}
+
+const lettersOf = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '');
+const wordsOf = (name: string) =>
+  name
+    .replace(/([a-z])(?=[A-Z])/g, '$1_')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter(Boolean);
+
+/** Whether all words of the shorter name begin the longer one, as `language` does `language_code`, or end it. */
+function hasWords(name: string, given: string): boolean {
+  const [longer, shorter] = [wordsOf(name), wordsOf(given)].toSorted((a, b) => b.length - a.length) as [
+    string[],
+    string[],
+  ];
+  const matchesAt = (start: number) => shorter.every((word, i) => longer[start + i] === word);
+  return (
+    shorter.length > 0 && shorter.length < longer.length && (matchesAt(0) || matchesAt(-shorter.length + longer.length))
+  );
+}
+
+/** The least number of letters added, dropped, replaced, or swapped with their neighbour, to get from one to the other. */
+function distance(a: string, b: string): number {
+  let older: number[] = [];
+  let old = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const isSame = a[i - 1] === b[j - 1];
+      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const steps = [old[j]! + 1, row[j - 1]! + 1, old[j - 1]! + (isSame ? 0 : 1)];
+      if (isSwapped) steps.push(older[j - 2]! + 1);
+      row.push(Math.min(...steps));
+    }
+    older = old;
+    old = row;
+  }
+  return old[b.length]!;
+}
