@@ -48,7 +48,7 @@ export const serviceSettings = {
   }),
   isStrict: flagSetting({
     name: 'SONANT_STRICT',
-    help: 'Reject unknown fields of a request, instead of listing them in X-Ignored-Fields',
+    help: 'Reject unknown fields and query parameters, instead of listing them in X-Ignored-Fields',
   }),
   bootstrapKey: textSetting({
     name: 'SONANT_BOOTSTRAP_KEY',

@@ -30,6 +30,7 @@ import { createCors } from './http/cors.ts';
 import type { OnRequestEnd } from './http/ended-request.ts';
 import { createHttpApp } from './http/http-app.ts';
 import { createHttpServer } from './http/http-server.ts';
+import { createQueryCheck } from './http/ignored-fields.ts';
 import { addKeyRoutes } from './keys/routes.ts';
 import { addOpenAiRoutes } from './openai/routes.ts';
 import { addOauthRoutes } from './sign-in/routes.ts';
@@ -199,6 +200,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   const admission = createAdmission(runner);
   const { admitTo, admitBearerTo } = admission;
   const eventSender = createEventSender({ speech, admission, streams, admit, relay, onFault: watch.onFault });
+  app.addHook('preHandler', createQueryCheck(isStrict));
   const readOpenApi = addOpenApi(app, baseUrl);
   addSpeechRoutes(app, { speech, admitTo, eventSender, idempotency, isStrict });
   addSseRoutes(app, { admitTo, eventSender, tickets, isStrict, baseUrl });
@@ -207,7 +209,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });
   addOpenAiRoutes(app, { speech, voices, admitTo: admitBearerTo, isStrict });
   addOauthRoutes(app, { ...signing, baseUrl });
-  addUsageRoute(app, { getUsage, admitTo });
+  addUsageRoute(app, { getUsage, admitTo, isStrict });
   addHealthRoutes(app, watch);
   addDocsPage(app, readOpenApi);
   addConsolePage(app, { canSignIn: signing.signIn.hasIssuer });

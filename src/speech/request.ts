@@ -33,14 +33,16 @@ export interface ParseOptions {
   limits?: Partial<TextLimits>;
   /** Whether a stream may be given one `text` in place of `text_chunks`. */
   allowsSingleText?: boolean;
-  /** Violations that were found before, reported after those of the fields. */
+  /** Violations that were found elsewhere, reported after those of the fields. */
   violations?: readonly FieldViolation[];
+  /** The same, reported before those of the fields. */
+  violationsBefore?: readonly FieldViolation[];
 }
 
 /** The request that `fields` describe, or a Failure with every violation in them. */
 export function parseSpeechRequest(
   fields: Readonly<Record<string, unknown>>,
-  { limits = {}, allowsSingleText = false, violations = [] }: ParseOptions = {},
+  { limits = {}, allowsSingleText = false, violations = [], violationsBefore = [] }: ParseOptions = {},
 ): SpeechRequest {
   const found = new Violations();
   const take = <Value>({ json, parse }: FieldRow<Value>): Value =>
@@ -67,7 +69,7 @@ export function parseSpeechRequest(
   const isLinked = method === 'rest' && request.returnFormat === 'url';
   if (request.captions.length > 0 && !isLinked)
     found.add('captions', 'conflict', 'are for method rest with return_format url; leave them out');
-  found.throwIfAny(violations);
+  found.throwIfAny(violationsBefore, violations);
   return request;
 }
 
@@ -91,10 +93,10 @@ class Violations {
     this.#tooLong.push({ field, reason: 'too_long', message, limit, actual });
   }
 
-  throwIfAny(others: readonly FieldViolation[]): void {
+  throwIfAny(before: readonly FieldViolation[], after: readonly FieldViolation[]): void {
     const [first] = this.#tooLong;
     const tooLong = this.#tooLong.map(({ field, reason, message }) => ({ field, reason, message }));
-    const details = [...this.#violations, ...tooLong, ...others];
+    const details = [...before, ...this.#violations, ...tooLong, ...after];
     if (first && details.length === tooLong.length) {
       const message = `${first.field} ${first.message}; split it, or send it in streaming mode as text_chunks`;
       throw new Failure('text_too_long', { message, limit: first.limit, actual: first.actual, details });

@@ -4,7 +4,7 @@ import { Failure, failureTable, type Reason } from '../../errors.ts';
 import { toOpenAiReply } from '../openai/failure-reply.ts';
 import { toFailureBody, toFailureReply } from './failure-reply.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
-import { type Answer, objectSchema, type RouteDocs, type Schema, text } from './route-docs.ts';
+import { type Answer, isForKey, objectSchema, type RouteDocs, type Schema, text } from './route-docs.ts';
 
 const exampleRequestId = 'req_01JD3Q8S6V5W2K9YB4XJ';
 const string: Schema = { type: 'string' };
@@ -90,9 +90,6 @@ export const failureExamples: Readonly<Record<string, { summary: string; value: 
   ...examplesOf((failure) => JSON.parse(toOpenAiReply(failure, recipient).body), '.openai'),
 };
 
-/** Whether the operation counts against the limits of a key. */
-export const isForKey = ({ scopes, isOnBehalf }: RouteDocs): boolean => scopes !== undefined || isOnBehalf === true;
-
 /** Whether the reply may have Retry-After. */
 const mayRetry = (reason: Reason) =>
   failureTable[reason].retryable || reason === 'engine_error' || reason === 'idempotency_conflict';
@@ -106,7 +103,7 @@ function failuresOf(operation: RouteDocs): Reason[] {
   if (isForKey(operation)) add('invalid_api_key', 'access_denied', 'rate_limit_exceeded', 'storage_unavailable');
   if (isForKey(operation) && scopes?.length !== 0) add('insufficient_scope');
   if (bearer === 'token') add('invalid_token');
-  if (parameters || body) add('invalid_request');
+  if (parameters || body || isForKey(operation)) add('invalid_request');
   if (body) add('payload_too_large', 'unsupported_media_type');
   return reasons.filter((reason) => met.has(reason));
 }

@@ -67,11 +67,11 @@ const problemOf = ({ reason, message }: Failure, requestId: string) => ({
   instance: `urn:sonant:request:${requestId}`,
 });
 
+export const notJsonMessage = 'The request body must be application/json in UTF-8, not compressed.';
+
 /** Errors of Fastify, by code. */
 const fastifyFaults: Readonly<Record<string, Failure>> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: new Failure('unsupported_media_type', {
-    message: 'The request body must be application/json in UTF-8, not compressed.',
-  }),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: new Failure('unsupported_media_type', { message: notJsonMessage }),
   FST_ERR_BAD_URL: new Failure('not_found'),
   FST_ERR_MAX_PARAM_LENGTH: new Failure('not_found'),
 };

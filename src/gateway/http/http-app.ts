@@ -7,6 +7,7 @@ import { apiVersion, toRequestId } from '../../net/request-id.ts';
 import { toOpenAiReply } from '../openai/failure-reply.ts';
 import { type OnRequestEnd, watchEnd } from './ended-request.ts';
 import { fromThrown, toFailureReply } from './failure-reply.ts';
+import { withoutIgnored } from './ignored-fields.ts';
 import { checkBodySize, readJsonBodies } from './json-body.ts';
 import { createMethodCheck } from './method-check.ts';
 
@@ -42,6 +43,7 @@ export function createHttpApp({
   const sendFailure = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     request.fault = error;
     if (reply.raw.closed) return void reply.hijack();
+    withoutIgnored(reply);
     const recipient = { requestId: request.id, accept: request.headers.accept };
     const toReply = request.url.startsWith(openAiPath) ? toOpenAiReply : toFailureReply;
     const { status, headers, body } = toReply(fromThrown(error), recipient);
@@ -67,6 +69,7 @@ export function createHttpApp({
   });
   app.decorateRequest('call', undefined);
   app.decorateRequest('fault', undefined);
+  app.decorateRequest('ignoredQuery', undefined);
   app.setErrorHandler(sendFailure);
   readJsonBodies(app);
 

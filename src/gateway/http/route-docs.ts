@@ -125,6 +125,9 @@ export interface RouteDocs {
   isPage?: true;
 }
 
+/** Whether the operation counts against the limits of a key. */
+export const isForKey = ({ scopes, isOnBehalf }: RouteDocs): boolean => scopes !== undefined || isOnBehalf === true;
+
 export interface RouteBody {
   schema?: Schema;
   examples: Readonly<Record<string, unknown>>;

@@ -3,11 +3,11 @@
 import { Failure, type FieldViolation } from '../../errors.ts';
 import type { KeyFields } from '../../keys/key-fields.ts';
 import { defaultScopes } from '../../keys/scopes.ts';
-import { type Fields, sortFields } from '../http/known-fields.ts';
+import { type Fields, isObject, sortFields, type UnknownField } from '../http/known-fields.ts';
 
 export interface ParsedKeyFields {
   fields: KeyFields;
-  ignored: readonly string[];
+  ignored: readonly UnknownField[];
 }
 
 const known = ['name', 'scopes', 'expires_in_days', 'voice_ids', 'allowed_ips', 'limits'];
@@ -45,9 +45,6 @@ export function parseKeyFields(given: Fields, isStrict: boolean): ParsedKeyField
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   return { fields, ignored };
 }
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function takeName(value: unknown, faults: FieldViolation[]): string | undefined {
   if ((value ?? undefined) === undefined) return undefined;

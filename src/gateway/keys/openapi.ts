@@ -75,7 +75,7 @@ const madeSchema = objectSchema('MadeApiKey', { ...(key.schema.properties as Rec
 const madeExample = { ...key.example, key: `snt_4Fq9ZtR1xW_${'0'.repeat(49)}` };
 
 const id = pathId('Id of the key.', key.example.id);
-const uncached = ['Cache-Control', 'X-Ignored-Fields'] as const;
+const uncached = ['Cache-Control'] as const;
 const found = (description: string) => ({ 200: jsonAnswer(description, key.schema, key.example, uncached) });
 const made = { 201: jsonAnswer('The key.', madeSchema, madeExample, ['Location', ...uncached]) };
 const revoked = { 204: { description: 'The key is revoked.', headers: ['Cache-Control'] as const } };

@@ -11,9 +11,10 @@ import type { SpeechEvent, SpeechInfo } from '../../speech/speech-events.ts';
 import { type Admission, abortOnClose, limitReporter } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
 import { fromThrown } from '../http/failure-reply.ts';
+import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { keepaliveEveryMs } from '../http/limits.ts';
 import type { ParsedSpeech } from './fields.ts';
-import { ignoredHeader, linkHeaders, resultHeaders, type SpeechHeaders, soundHeaders } from './headers.ts';
+import { linkHeaders, resultHeaders, type SpeechHeaders, soundHeaders } from './headers.ts';
 import type { EventSource } from './resumable-stream.ts';
 import type { ResumableStreams } from './resumable-streams.ts';
 import { eventHeaders, keepalive, numberOfEvent, type StreamEvent } from './server-sent-events.ts';
@@ -74,7 +75,7 @@ export function createEventSender({ speech, admission, streams, ...more }: Event
         begun,
         source: { events: iterator, abort: (reason) => running.abort(reason), toFailed },
       });
-      return send(reply, readStream(stream, 0, leaver(reply)), headersOf(info, parsed));
+      return send(reply, readStream(stream, 0, leaver(reply)), headersOf(request, info, parsed));
     },
 
     untilReadElsewhere,
@@ -137,9 +138,9 @@ async function* textsOf({ raw }: FastifyReply, { texts, leave }: Reading): Async
   }
 }
 
-const headersOf = (info: SpeechInfo, { ignored }: ParsedSpeech): SpeechHeaders => {
+const headersOf = (request: FastifyRequest, info: SpeechInfo, { ignored }: ParsedSpeech): SpeechHeaders => {
   const { 'content-type': _, 'Content-Disposition': __, ...headers } = soundHeaders(info, 'streaming');
-  return { ...headers, ...resultHeaders(info), ...linkHeaders(info), ...ignoredHeader(ignored) };
+  return { ...headers, ...resultHeaders(info), ...linkHeaders(info), ...ignoredHeaders(request, ignored) };
 };
 
 const badEventId = (message: string) =>

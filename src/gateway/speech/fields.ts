@@ -2,12 +2,12 @@
 // gateway is strict.
 import { speechFieldRows } from '../../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../../speech/request.ts';
-import { type Fields, sortFields } from '../http/known-fields.ts';
+import { type Fields, sortFields, type UnknownField } from '../http/known-fields.ts';
 
 export interface ParsedSpeech {
   request: SpeechRequest;
-  /** The names of members that were ignored. */
-  ignored: readonly string[];
+  /** The members that were ignored. */
+  ignored: readonly UnknownField[];
 }
 
 export interface FieldRules {

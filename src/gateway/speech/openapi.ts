@@ -72,7 +72,6 @@ export const soundHeaders: readonly ReplyHeaderName[] = [
   'X-Captions-Vtt',
   'X-Cache',
   'X-Warnings',
-  'X-Ignored-Fields',
 ];
 
 const sound = { schema: { type: 'string', format: 'binary' } };
@@ -132,7 +131,7 @@ export const estimateDocs: RouteDocs = {
   summary: 'Estimate the cost of speech',
   description: 'Takes the body of POST /api/audio/speech; nothing is synthesized.',
   body: { schema: speechRequestSchema, examples: { text: { voice_id: 'clara', text: 'Hello, world.' } } },
-  answers: { 200: jsonAnswer('The estimate.', estimate.schema, estimate.example, ['X-Ignored-Fields']) },
+  answers: { 200: jsonAnswer('The estimate.', estimate.schema, estimate.example) },
   failures: ['text_too_long', 'voice_not_found', 'voice_not_ready'],
 };
 

@@ -87,7 +87,7 @@ export const ticketDocs: RouteDocs = {
     'A browser’s EventSource cannot send an API key. The URL of a ticket starts the stream, once, within a minute.',
   body: { schema: streamRequestSchema, examples: streamExamples },
   answers: {
-    201: jsonAnswer('The ticket.', ticket.schema, ticket.example, ['Location', 'Cache-Control', 'X-Ignored-Fields']),
+    201: jsonAnswer('The ticket.', ticket.schema, ticket.example, ['Location', 'Cache-Control']),
   },
 };
 

@@ -5,12 +5,12 @@ import { Failure } from '../../errors.ts';
 import { speechOperations } from '../../operations/operation.ts';
 import type { Tickets } from '../../operations/stream-tickets.ts';
 import { type AdmitTo, apiKeyOf } from '../http/admission.ts';
+import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import { addWithoutBody } from '../http/no-body.ts';
 import { documented } from '../http/route-docs.ts';
 import type { EventSender } from './event-sender.ts';
 import { fromQuery, parseEventFields } from './fields.ts';
-import { ignoredHeader } from './headers.ts';
 import {
   leaveDocs,
   resumeDocs,
@@ -53,7 +53,7 @@ export function addSseRoutes(
     const holder = { apiKey: apiKeyOf(request)!, keyId: request.call!.caller.keyId };
     const { ticketId, expiresAtMs } = await tickets.issue(speech, holder);
     const address = `${baseUrl()}${url}/tickets/${ticketId}`;
-    const headers = { Location: address, 'cache-control': 'no-store', ...ignoredHeader(ignored) };
+    const headers = { Location: address, 'cache-control': 'no-store', ...ignoredHeaders(request, ignored) };
     const body = { id: ticketId, sse_url: address, expires_at: new Date(expiresAtMs).toISOString() };
     return reply.code(201).headers(headers).send(body);
   });

@@ -1,0 +1,76 @@
+// What of a request means nothing to its route: named where it is ignored, refused where the gateway is strict, and in
+// both cases with the name that it was probably meant to be.
+import { afterAll, describe, expect, test } from 'vitest';
+import { openTestGateway } from './open-gateway.ts';
+
+const lax = await openTestGateway({}, afterAll);
+const strict = await openTestGateway({ settings: { isStrict: true } }, afterAll);
+const [laxAdmin, strictAdmin] = await Promise.all(
+  [lax, strict].map(({ makeKey }) =>
+    makeKey(['voices:read', 'usage:read', 'keys:read', 'keys:write', 'speech:stream']),
+  ),
+);
+
+const namesOf = (answer: Response) => ['X-Ignored-Fields', 'X-Did-You-Mean'].map((name) => answer.headers.get(name));
+const text = 'voice_id=tone-low&text=Hello.';
+
+describe('an unknown parameter of a query', () => {
+  test.each([
+    ['/api/voices?language=fr', 'language', 'language=language_code'],
+    ['/api/usage?groupby=voice&zone=utc', 'groupby, zone', 'groupby=group_by'],
+    ['/api/auth/api-keys?limits=3', 'limits', 'limits=limit'],
+    ['/api/auth/api-keys/self?verbose=1', 'verbose', null],
+    [`/api/audio/speech/sse?${text}&sample_rat=24000`, 'sample_rat', 'sample_rat=sample_rate'],
+  ])('of %s is named', async (path, ignored, meant) => {
+    const answer = await lax.send(path, { headers: { 'X-API-Key': laxAdmin! } });
+    await answer.arrayBuffer();
+    expect([answer.status, ...namesOf(answer)]).toEqual([200, ignored, meant]);
+  });
+
+  test.each([
+    ['/api/voices?language=fr&limit=x', ['language', 'limit'], 'language_code'],
+    ['/api/usage?groupby=voice&from=x', ['groupby', 'from'], 'group_by'],
+    ['/api/auth/api-keys?cursors=3', ['cursors'], 'cursor'],
+    [`/api/audio/speech/sse?${text}&speakingrate=2`, ['speakingrate'], 'speaking_rate'],
+  ])('of %s is refused where the gateway is strict, with the other faults', async (path, fields, meant) => {
+    const answer = await strict.send(path, { headers: { 'X-API-Key': strictAdmin! } });
+    const body = (await answer.json()) as { details: { field: string; reason: string; message: string }[] };
+    expect([answer.status, ...namesOf(answer)]).toEqual([400, null, null]);
+    expect(body.details.map(({ field }) => field).toSorted()).toEqual(fields.toSorted());
+    expect(body.details.find(({ reason }) => reason === 'unknown')!.message).toContain(`did you mean ${meant}?`);
+  });
+
+  test('is told of where the route takes none, beside the members of the body', async () => {
+    const body = { voice_id: 'tone-low', text: 'Hello.', voise_id: 'x' };
+    const answer = await lax.send('/api/audio/speech?output_format=mp3', { body });
+    await answer.arrayBuffer();
+    expect([answer.status, ...namesOf(answer)]).toEqual([200, 'voise_id, output_format', 'voise_id=voice_id']);
+    const refused = await strict.send('/api/audio/speech?output_format=mp3', {
+      body: { voice_id: 'tone-low', text: 'Hello.' },
+    });
+    expect([refused.status, await refused.json()]).toMatchObject([400, { details: [{ field: 'output_format' }] }]);
+  });
+
+  test('is nothing to what needs no key', async () => {
+    for (const gateway of [lax, strict]) {
+      const answer = await fetch(`${gateway.url}/healthz?probe=1`);
+      expect([answer.status, ...namesOf(answer)]).toEqual([200, null, null]);
+    }
+  });
+
+  test('is not named by a request that fails', async () => {
+    const answer = await lax.send('/api/voices/nobody?language=fr');
+    expect([answer.status, ...namesOf(answer)]).toEqual([404, null, null]);
+  });
+});
+
+test('a misspelt member of a body is named with the member that it was meant to be', async () => {
+  const body = { voice_id: 'tone-low', text: 'Hello.', sampleRate: 24_000 };
+  const answer = await lax.speak(body);
+  await answer.arrayBuffer();
+  expect(namesOf(answer)).toEqual(['sampleRate', 'sampleRate=sample_rate']);
+  const refused = await strict.speak(body);
+  expect(await refused.json()).toMatchObject({
+    details: [{ field: 'sampleRate', reason: 'unknown', message: 'means nothing here; did you mean sample_rate?' }],
+  });
+});
