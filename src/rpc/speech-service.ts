@@ -40,7 +40,9 @@ export function createSpeechService(speech: SpeechOperations): Service {
       const call = callOf(context);
       const { bytesMax, violations } = readInlineBytesMax(message.inlineBytesMax);
       const request = parseSpeechMessage(SynthesizeSpeechRequestSchema, message, 'rest', violations);
-      const delivered = await speech.synthesizeSpeech(call, request, { fresh: isFreshWanted(context.requestHeader.get('cache-control')) });
+      const delivered = await speech.synthesizeSpeech(call, request, {
+        fresh: isFreshWanted(context.requestHeader.get('cache-control')),
+      });
       const isLink = request.returnFormat === 'url';
       return {
         ...describe(delivered),

@@ -46,7 +46,7 @@ export function parseSpeechRequest(
 ): SpeechRequest {
   const found = new Violations();
   const take = <Value>({ json, parse }: FieldRow<Value>): Value =>
-    parse(fields[json] ?? undefined, (reason, message) => found.add(json, reason, message));
+    parse(fields[json] ?? undefined, (...violation) => found.add(json, ...violation));
 
   const method = take(speechFields.method);
   const voiceId = take(speechFields.voiceId);
@@ -85,8 +85,8 @@ class Violations {
   readonly #violations: FieldViolation[] = [];
   readonly #tooLong: (FieldViolation & { limit: number; actual: number })[] = [];
 
-  add(field: string, reason: string, message: string): void {
-    this.#violations.push({ field, reason, message });
+  add(field: string, ...[reason, message, allowed]: Parameters<ReportViolation>): void {
+    this.#violations.push({ field, reason, message, ...(allowed && { allowed }) });
   }
 
   addTooLong(field: string, limit: number, actual: number, message: string): void {
@@ -98,11 +98,17 @@ class Violations {
     const tooLong = this.#tooLong.map(({ field, reason, message }) => ({ field, reason, message }));
     const details = [...before, ...this.#violations, ...tooLong, ...after];
     if (first && details.length === tooLong.length) {
-      const message = `${first.field} ${first.message}; split it, or send it in streaming mode as text_chunks`;
+      const message = `${first.field} ${first.message}; ${remedyFor(first.field)}`;
       throw new Failure('text_too_long', { message, limit: first.limit, actual: first.actual, details });
     }
     if (details.length > 0) throw new Failure('invalid_request', { details });
   }
+}
+
+function remedyFor(field: string): string {
+  if (field === textFields.text.json) return 'split it, or send it in streaming mode as text_chunks';
+  if (field === textFields.chunks.json) return 'send the rest in another request';
+  return `split it into several of ${textFields.chunks.json}`;
 }
 
 function parseTexts(

@@ -18,13 +18,9 @@ export interface Recipient {
 
 const problemType = 'application/problem+json';
 
-/** `status` overrides that of the table. */
-export function toFailureReply(
-  failure: Failure,
-  { requestId, accept }: Recipient,
-  status: number = failureTable[failure.reason].status,
-): FailureReply {
-  const flat = { ...toFailureBody(failure, requestId), status };
+export function toFailureReply(failure: Failure, { requestId, accept }: Recipient): FailureReply {
+  const flat = toFailureBody(failure, requestId);
+  const { status } = flat;
   const isProblem = accept?.includes(problemType) ?? false;
   const body = isProblem ? { ...flat, ...problemOf(failure, requestId) } : flat;
   const headers: Record<string, string> = {
@@ -37,7 +33,7 @@ export function toFailureReply(
   }
   const retrySeconds = retrySecondsOf(failure);
   if (retrySeconds !== undefined) {
-    headers['retry-after'] = String(Math.max(1, Math.ceil(retrySeconds)));
+    headers['retry-after'] = String(toWholeSeconds(retrySeconds));
     headers['retry-after-ms'] = String(Math.ceil(retrySeconds * 1000));
   }
   return { status, headers, body: JSON.stringify(body) };
@@ -53,12 +49,15 @@ export function toFailureBody(failure: Failure, requestId: string) {
     request_id: requestId,
     ...(facts.details?.length && { details: facts.details }),
     ...(facts.requiredScopes && { required_scopes: facts.requiredScopes }),
-    ...(retrySeconds !== undefined && { retry_after: retrySeconds }),
+    ...(retrySeconds !== undefined && { retry_after: toWholeSeconds(retrySeconds) }),
     ...(facts.limit !== undefined && { limit: facts.limit }),
     ...(facts.actual !== undefined && { actual: facts.actual }),
     ...(facts.limitReason && { reason: facts.limitReason }),
   };
 }
+
+/** Retry-After is a whole number; the exact wait is in retry-after-ms. */
+const toWholeSeconds = (seconds: number) => Math.max(1, Math.ceil(seconds));
 
 const problemOf = ({ reason, message }: Failure, requestId: string) => ({
   type: `/docs#${reason}`,

@@ -10,6 +10,7 @@ import { fromThrown, toFailureReply } from './failure-reply.ts';
 import { withoutIgnored } from './ignored-fields.ts';
 import { checkBodySize, readJsonBodies } from './json-body.ts';
 import { createMethodCheck } from './method-check.ts';
+import { isForKey } from './route-docs.ts';
 
 export interface HttpAppOptions {
   toServer(listener: RequestListener): Server;
@@ -81,21 +82,28 @@ export function createHttpApp({
     if (isDraining() && request.routeOptions.url !== livenessPath)
       throw new Failure('overloaded', { message: 'The service is stopping; try again.' });
     checkMethod(request, reply);
-    checkQuery(request.url);
+    const [path, query = ''] = request.url.split('?', 2) as [string, string?];
+    checkPath(path, request.routeOptions);
+    checkQuery(query);
     if (!request.routeOptions.config.isRpc) checkBodySize(request);
   });
   return app;
 }
 
 /** Otherwise a query that is not UTF-8 would be taken literally, percent signs and all. */
-function checkQuery(url: string): void {
-  const at = url.indexOf('?');
-  if (at < 0 || !url.includes('%', at)) return;
+function checkQuery(query: string): void {
+  if (!query.includes('%')) return;
   try {
-    decodeURIComponent(url.slice(at));
+    decodeURIComponent(query);
   } catch (error) {
     throw new Failure('invalid_request', { message: 'The query is not percent-encoded UTF-8.' }, error);
   }
+}
+
+/** No id holds a NUL. */
+function checkPath(path: string, { config }: FastifyRequest['routeOptions']): void {
+  if (path.includes('%00') && config.operation && isForKey(config.operation))
+    throw new Failure('invalid_request', { message: 'The path holds a NUL character.' });
 }
 
 /** Security headers of every reply (OWASP REST Security Cheat Sheet); a page that needs more overrides them. */

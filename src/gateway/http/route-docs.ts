@@ -50,11 +50,12 @@ export function describeObject<Members extends Readonly<Record<string, readonly 
   return { schema: objectSchema(title, pick(0) as Record<string, Schema>, description), example };
 }
 
-export const pathId = (description: string, example: string): Parameter => ({
+/** `prefix` is what every such id begins with, if anything. */
+export const pathId = (description: string, example: string, prefix = ''): Parameter => ({
   in: 'path',
   name: 'id',
   description,
-  schema: { type: 'string' },
+  schema: { type: 'string', ...(prefix && { pattern: `^${prefix}` }) },
   required: true,
   example,
 });

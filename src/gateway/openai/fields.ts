@@ -42,6 +42,6 @@ export function parseOpenAiFields(given: Fields, isStrict: boolean): ParsedOpenA
 
 function oneOf(field: string, value: unknown, allowed: readonly string[], violations: FieldViolation[]): string {
   if (typeof value === 'string' && allowed.includes(value)) return value;
-  violations.push({ field, reason: 'enum', message: `must be one of ${allowed.join(', ')}` });
+  violations.push({ field, reason: 'enum', message: `must be one of ${allowed.join(', ')}`, allowed });
   return allowed[0]!;
 }

@@ -32,7 +32,12 @@ export function parseEventFields(given: Fields, isStrict: boolean): ParsedSpeech
   const { fields, ignored, faults: violations } = sortFields(given, eventFields, isStrict);
   const { method } = fields;
   if (method !== 'streaming' && (method ?? undefined) !== undefined)
-    violations.push({ field: 'method', reason: 'enum', message: 'must be streaming, or left out' });
+    violations.push({
+      field: 'method',
+      reason: 'enum',
+      message: 'must be streaming, or left out',
+      allowed: ['streaming'],
+    });
   const options = { violations, allowsSingleText: true };
   return { request: parseSpeechRequest({ ...fields, method: 'streaming' }, options), ignored };
 }

@@ -139,7 +139,7 @@ export const deleteDocs: RouteDocs = {
   ...documentOperation(deleteAudio),
   tag: 'Audio',
   summary: 'Delete audio created with this key',
-  parameters: [pathId('Id of the audio.', exampleAudioId)],
+  parameters: [pathId('Id of the audio.', exampleAudioId, 'aud_')],
   answers: { 204: { description: 'The audio and its link are deleted.' } },
   failures: ['not_found'],
 };

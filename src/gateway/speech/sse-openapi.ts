@@ -98,7 +98,7 @@ export const ticketStreamDocs: RouteDocs = {
   tag: 'Streams',
   summary: 'Stream speech as events, by ticket',
   isOnBehalf: true,
-  parameters: [pathId('Id of the ticket.', exampleTicketId), lastEventId],
+  parameters: [pathId('Id of the ticket.', exampleTicketId, 'tkt_'), lastEventId],
   answers: resumedAnswers,
   failures: [...speakingFailures, 'stream_expired'],
 };
@@ -109,7 +109,7 @@ export const resumeDocs: RouteDocs = {
   summary: 'Resume a stream of events',
   description:
     'With the key that started it. Events are held for a minute after the last one; without a reader, synthesis continues for ten seconds.',
-  parameters: [pathId('Id of the audio.', exampleAudioId), lastEventId],
+  parameters: [pathId('Id of the audio.', exampleAudioId, 'aud_'), lastEventId],
   answers: resumedAnswers,
   failures: ['stream_expired'],
 };
@@ -121,7 +121,7 @@ export const leaveDocs: RouteDocs = {
   description:
     'With the key that started it. Ends the synthesis at once; after a lost connection it would continue for ten seconds.',
   scopes: streamSpeech.scopes,
-  parameters: [pathId('Id of the audio.', exampleAudioId)],
+  parameters: [pathId('Id of the audio.', exampleAudioId, 'aud_')],
   answers: { 204: { description: 'The synthesis has ended, and its events are discarded.' } },
   failures: ['stream_expired'],
 };
