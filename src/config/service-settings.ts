@@ -132,4 +132,11 @@ export const serviceSettings = {
     max: 100_000,
     fallback: 256,
   }),
+  waitingSeconds: integerSetting({
+    name: 'SONANT_WAITING_SECONDS',
+    help: 'Seconds that a request waits until synthesis begins; one that would wait longer is rejected at once, with Retry-After',
+    min: 1,
+    max: 3600,
+    fallback: 5,
+  }),
 };

@@ -8,6 +8,9 @@ export const unaryCallMs = 5 * 60_000;
 export const streamCallMs = 6 * 3_600_000;
 /** How often the keys of running calls are checked; a revocation must take effect within a second. */
 export const keyCheckMs = 500;
+/** Estimates that are worked on at once, and that wait; further ones are `overloaded`. They share the event loop. */
+export const estimatesAtOnceMax = 1;
+export const estimatesWaitingMax = 64;
 export const pageSizeDefault = 100;
 export const pageSizeMax = 1000;
 /** How long the answer to a request with an Idempotency-Key is remembered. */

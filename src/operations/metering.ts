@@ -19,6 +19,8 @@ export interface MeteringOptions {
 }
 
 export interface Metering {
+  /** For work that is not speech: takes a concurrency slot while it runs, and charges no characters. */
+  occupy<T>(call: Call, work: () => Promise<T>): Promise<T>;
   charge(call: Call, request: SpeechRequest, work: () => Promise<Delivered>): Promise<Delivered>;
   chargeStream(
     call: Call,
@@ -43,6 +45,15 @@ export function createMetering({ limiter, ledger }: MeteringOptions): Metering {
       });
 
   return {
+    async occupy({ caller, signal, reportLimits }, work) {
+      const slot = await limiter.takeSynthesis(caller, 0, { signal, report: reportLimits });
+      try {
+        return await work();
+      } finally {
+        slot.end(0);
+      }
+    },
+
     async charge(call, request, work) {
       const synthesis = await take(call, request);
       let spokenChars = 0;

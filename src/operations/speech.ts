@@ -3,16 +3,19 @@
 import type { Delivered, Delivery } from '../delivery/delivery.ts';
 import { type Estimate, estimateSpeech } from '../speech/estimate.ts';
 import type { SpeechRequest } from '../speech/request.ts';
+import { createSlots } from '../speech/slots.ts';
 import type { SpeechEvent } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { Call } from './call.ts';
 import type { Idempotency } from './idempotency.ts';
+import { estimatesAtOnceMax, estimatesWaitingMax } from './limits.ts';
 import type { Metering } from './metering.ts';
 
 export interface SpeechOperations {
   /** Resolves when all of the text is spoken and stored. `fresh` bypasses the cache. */
   synthesizeSpeech(call: Call, request: SpeechRequest, options: { fresh: boolean }): Promise<Delivered>;
   streamSpeech(call: Call, request: SpeechRequest): AsyncIterable<SpeechEvent>;
+  /** Charges no characters, but takes a slot of the key while it runs. */
   estimateSpeech(call: Call, request: SpeechRequest): Promise<Estimate>;
   /** A Failure `not_found` where the caller has no such audio. */
   deleteAudio(call: Call, audioId: string): Promise<void>;
@@ -27,6 +30,7 @@ export interface SpeechOperationsOptions {
 
 export function createSpeechOperations(options: SpeechOperationsOptions): SpeechOperations {
   const { speech, delivery, metering, idempotency } = options;
+  const estimateSlots = createSlots({ speakingMax: estimatesAtOnceMax, waitingMax: estimatesWaitingMax });
   return {
     async synthesizeSpeech(call, request, { fresh }) {
       const { caller, signal } = call;
@@ -41,8 +45,17 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
       return metering.chargeStream(call, request, () => speak(planned, caller, signal));
     },
 
-    async estimateSpeech({ caller }, request) {
-      return estimateSpeech(speech.plan(request, caller));
+    estimateSpeech(call, request) {
+      const { caller, signal } = call;
+      const planned = speech.plan(request, caller);
+      return metering.occupy(call, async () => {
+        const giveBack = await estimateSlots.take(caller.callerId, signal);
+        try {
+          return await estimateSpeech(planned, signal);
+        } finally {
+          giveBack();
+        }
+      });
     },
 
     async deleteAudio({ caller }, audioId) {

@@ -35,23 +35,31 @@ export interface SpeechOptions {
   voices: Voices;
   slots: Slots;
   guards?: EngineGuards;
+  /** How long a request may wait until it is begun, for a slot and for an engine. Default: as long as it takes. */
+  waitMsMax?: number;
 }
 
-export function createSpeech({ voices, slots, guards: guardOf = createEngineGuards() }: SpeechOptions): Speech {
+export function createSpeech({
+  voices,
+  slots,
+  guards: guardOf = createEngineGuards(),
+  waitMsMax,
+}: SpeechOptions): Speech {
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
   const plan = (request: SpeechRequest, caller: Caller) => planSpeech(voices, request, caller);
 
   async function* speak(planned: PlannedSpeech, { callerId }: Caller, signal: AbortSignal) {
-    const giveBack = await slots.take(callerId, signal);
+    const waitUntilMs = waitMsMax === undefined ? undefined : performance.now() + waitMsMax;
+    const giveBack = await slots.take(callerId, signal, waitMsMax);
     const leaving = new AbortController();
     let ended = false;
     signal.addEventListener('abort', giveBack, { once: true });
     try {
       const { kept } = planned.voice;
       const signals = [signal, leaving.signal, ...(kept ? [kept.ended] : [])];
-      yield* speakPlans(planned, callerId, AbortSignal.any(signals));
+      yield* speakPlans(planned, { callerId, signal: AbortSignal.any(signals), waitUntilMs });
       ended = true;
     } finally {
       if (!ended) leaving.abort(new Error('the reader has left'));
@@ -61,18 +69,18 @@ export function createSpeech({ voices, slots, guards: guardOf = createEngineGuar
   }
 
   /** With the best engine that can; with the next one where that fails before any sound. */
-  async function* speakPlans({ bindings, planFor }: PlannedSpeech, callerId: string, signal: AbortSignal) {
+  async function* speakPlans({ bindings, planFor }: PlannedSpeech, speaking: Omit<Speaking, 'guard'>) {
     const inTurn = bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)));
     for (const [i, binding] of inTurn.entries()) {
       let isHeard = false;
       try {
-        for await (const event of speakPlan(planFor(binding), { guard: guardOf(binding.engine), callerId, signal })) {
+        for await (const event of speakPlan(planFor(binding), { ...speaking, guard: guardOf(binding.engine) })) {
           isHeard = true;
           yield event;
         }
         return;
       } catch (error) {
-        signal.throwIfAborted();
+        speaking.signal.throwIfAborted();
         if (isHeard || i === inTurn.length - 1 || !isOfEngine(error)) throw error;
       }
     }
@@ -95,6 +103,8 @@ interface Speaking {
   guard: EngineGuard;
   callerId: string;
   signal: AbortSignal;
+  /** Until when the first segment may wait for its engine. */
+  waitUntilMs: number | undefined;
 }
 
 async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<SpeechEvent, void> {
@@ -160,7 +170,7 @@ function speakCut(
   { binding, engineRate, request }: SpeechPlan,
   { cut, breakBefore }: PlannedCut,
   clone: Uint8Array | undefined,
-  { guard, callerId, signal }: Speaking,
+  { guard, callerId, signal, waitUntilMs }: Speaking,
 ): AsyncIterable<SpokenPcm> {
   if (!cut) return silent();
   const { languageCode, timestamps } = request;
@@ -168,7 +178,7 @@ function speakCut(
   const timings = timestamps && engine.capabilities.timings;
   const urgent = breakBefore === undefined;
   const segment = { voice, text: cut.text, languageCode, speakingRate: engineRate, timings, urgent };
-  return guard.speak(clone ? { ...segment, clone } : segment, callerId, signal);
+  return guard.speak(clone ? { ...segment, clone } : segment, callerId, signal, waitUntilMs);
 }
 
 async function* silent(): AsyncGenerator<SpokenPcm> {}
