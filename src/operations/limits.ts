@@ -16,6 +16,9 @@ export const pageSizeMax = 1000;
 /** How long the answer to a request with an Idempotency-Key is remembered. */
 export const idempotencyMs = 24 * 3_600_000;
 export const idempotencyKeyCharsMax = 255;
+/** How long such a request counts as running after its process has died, and how often a living one renews that. */
+export const answerLeaseMs = 10_000;
+export const answerRenewalMs = 3_000;
 /**
  * How long a ticket for a stream is valid; the characters of text in all tickets and in those of a key; and the least that
  * each counts for.

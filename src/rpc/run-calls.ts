@@ -30,6 +30,7 @@ export function createCallRunner(runner: Runner, openServices: readonly DescServ
     const requestId = toRequestId(requestHeader.get(requestIdHeader));
     responseHeader.set(requestIdHeader, requestId);
     responseHeader.set('x-api-version', apiVersion);
+    if (requestHeader.has('idempotency-key')) responseHeader.set('x-ignored-fields', 'Idempotency-Key');
     const write = (failure: Failure | typeof callerLeft) => toStatus(failure, protocolName, requestId);
     const running = runner.begin({
       door: protocolName,

@@ -118,19 +118,19 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
   const { segmentsAtOnce } = binding.engine.capabilities;
   const speak = (cut: PlannedCut, end: AbortSignal) =>
     speakCut(plan, cut, clone, { ...speaking, signal: AbortSignal.any([signal, end]) });
-  let at = { chunkIndex: 0, chunkCharsBegun: 0 };
   let startSeconds = 0;
   try {
     for await (const begun of prefetch(plan.cuts, speak, segmentsAtOnce)) {
-      const { chunkIndex, cut, endsChunk } = begun.cut;
+      const { chunkIndex, cut, endsChunk, endsRequest } = begun.cut;
       const last = cut?.spans.at(-1);
-      at = { chunkIndex, chunkCharsBegun: last ? last.offset + last.length : chunkChars[chunkIndex]! };
+      const at = { chunkIndex, chunkCharsBegun: last ? last.offset + last.length : chunkChars[chunkIndex]! };
       for await (const bytes of sound.encode(begun)) {
         yield* events.put(bytes, at, false);
         await yieldTurn();
         signal.throwIfAborted();
       }
-      yield* events.put(nothing, at, true);
+      // All audio of a chunk comes before its end is told: the last chunk ends with what the encoder holds back.
+      yield* events.put(endsRequest ? sound.end() : nothing, at, true);
       const words = request.timestamps && sound.timeWords(begun.cut);
       if (words) yield* events.pass(words);
       if (endsChunk) {
@@ -140,7 +140,6 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
         startSeconds = endSeconds;
       }
     }
-    yield* events.put(sound.end(), at, true);
     const { encodedSeconds: seconds, head } = sound;
     yield { type: 'done', chars: request.chars, seconds, byteCount: events.byteCount, head };
   } finally {

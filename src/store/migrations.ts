@@ -160,6 +160,10 @@ const migrations: readonly Migration[] = [
     name: 'versions beside each other',
     statements: ['alter table migrations add column steps_known_min bigint'],
   },
+  {
+    name: 'runners of requests in progress',
+    statements: ['alter table answers add column runner text'],
+  },
 ];
 
 export const schemaSteps = migrations.length;

@@ -74,3 +74,17 @@ test('a misspelt member of a body is named with the member that it was meant to 
     details: [{ field: 'sampleRate', reason: 'unknown', message: 'means nothing here; did you mean sample_rate?' }],
   });
 });
+
+test.each([
+  ['/api/audio/speech', { return_format: 'buffer', text: 'Hello.' }],
+  ['/api/audio/speech', { method: 'streaming', text_chunks: ['Hello.'] }],
+  ['/api/audio/speech/sse', { text: 'Hello.' }],
+  ['/api/audio/estimate', { text: 'Hello.' }],
+])('an Idempotency-Key that has no effect at %s %j is named, or refused', async (path, fields) => {
+  const asked = { body: { voice_id: 'tone-low', ...fields }, headers: { 'Idempotency-Key': 'k' } };
+  const answer = await lax.send(path, asked);
+  await answer.arrayBuffer();
+  expect([answer.status, answer.headers.get('X-Ignored-Fields')]).toEqual([200, 'Idempotency-Key']);
+  const refused = await strict.send(path, asked);
+  expect([refused.status, await refused.json()]).toMatchObject([400, { details: [{ field: 'Idempotency-Key' }] }]);
+});

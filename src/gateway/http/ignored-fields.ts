@@ -1,14 +1,15 @@
-// Reports what of a request means nothing to its route: members of the body, and parameters of the query.
+// Reports what of a request means nothing to its route: members of the body, parameters of the query, and an
+// Idempotency-Key where nothing is remembered under it.
 //     X-Ignored-Fields: language, colour
 //     X-Did-You-Mean: language=language_code              the known names that some of them are near to
 // A query is checked on every route with a key, also on those that take none.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Failure } from '../../errors.ts';
+import { Failure, type FieldViolation } from '../../errors.ts';
 import { headerText } from './header-text.ts';
 import { hasQuery, sortQuery, type UnknownField } from './known-fields.ts';
 import { ignoredFieldCharsMax, ignoredFieldsMax } from './limits.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
-import { isForKey } from './route-docs.ts';
+import { isForKey, type RouteDocs } from './route-docs.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -21,6 +22,7 @@ export const createQueryCheck = (isStrict: boolean) => async (request: FastifyRe
   const { operation } = request.routeOptions.config;
   if (!operation || !isForKey(operation)) return;
   const { ignored, faults } = sortQuery(request, isStrict);
+  if (request.method === 'POST' && !takesIdempotencyKey(operation)) checkUnusedKey(request, isStrict, ignored, faults);
   // A route with parameters reports these faults with those of its parameters.
   if (faults.length > 0 && !hasQuery(request)) throw new Failure('invalid_request', { details: faults });
   request.ignoredQuery = ignored;
@@ -40,6 +42,22 @@ export function ignoredHeaders(
     'X-Ignored-Fields': all.map(({ name }) => listItem(name)).join(', '),
     ...(near.length > 0 && { 'X-Did-You-Mean': near.join(', ') }),
   };
+}
+
+const idempotencyKey = 'Idempotency-Key';
+const takesIdempotencyKey = ({ parameters = [] }: RouteDocs) => parameters.some(({ name }) => name === idempotencyKey);
+
+/** Reports, or refuses, the key of a request whose answer is not remembered. */
+export function checkUnusedKey(
+  { headers }: FastifyRequest,
+  isStrict: boolean,
+  ignored: UnknownField[],
+  faults: FieldViolation[],
+): void {
+  if (headers['idempotency-key'] === undefined) return;
+  ignored.push({ name: idempotencyKey, meant: undefined });
+  const message = 'has no effect here: only the link of a text is repeated under it; leave it out';
+  if (isStrict) faults.push({ field: idempotencyKey, reason: 'unknown', message });
 }
 
 /** A failed request has ignored nothing. */

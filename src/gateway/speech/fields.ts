@@ -7,7 +7,7 @@ import { type Fields, sortFields, type UnknownField } from '../http/known-fields
 export interface ParsedSpeech {
   request: SpeechRequest;
   /** The members that were ignored. */
-  ignored: readonly UnknownField[];
+  ignored: UnknownField[];
 }
 
 export interface FieldRules {

@@ -102,7 +102,8 @@ export const speechDocs: RouteDocs = {
   parameters: [
     requestHeader(
       'Idempotency-Key',
-      'For links: a repeated request with the same key gets the same reply for 24 hours.',
+      'For links: a repeated request with the same key gets the same reply for 24 hours. Ignored, and named in ' +
+        'X-Ignored-Fields, for audio and streams.',
       { type: 'string', maxLength: idempotencyKeyCharsMax },
     ),
     requestHeader('Cache-Control', '`no-cache` bypasses the cache.'),

@@ -1,6 +1,7 @@
 // POST /api/audio/speech: text to a link (`url`), to audio in the reply (`buffer`), or to audio as it is synthesized
 // (`streaming`); and DELETE /api/audio/{id}.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Failure, type FieldViolation } from '../../errors.ts';
 import { isFreshWanted } from '../../net/cache-control.ts';
 import { type Idempotency, parseIdempotencyKey } from '../../operations/idempotency.ts';
 import { speechOperations } from '../../operations/operation.ts';
@@ -8,7 +9,7 @@ import type { SpeechOperations } from '../../operations/speech.ts';
 import type { SpeechEvent, SpeechInfo } from '../../speech/speech-events.ts';
 import { type AdmitTo, run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
-import { ignoredHeaders } from '../http/ignored-fields.ts';
+import { checkUnusedKey, ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import { documented } from '../http/route-docs.ts';
 import type { EventSender } from './event-sender.ts';
@@ -99,6 +100,7 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
       request.call!.narrow(isStream ? streamSpeech : synthesizeSpeech);
       const isEvents = isStream && (request.headers.accept?.includes('text/event-stream') ?? false);
       const parsed = parseSpeechFields(fields, { isStrict, isEvents });
+      if (isStream || parsed.request.returnFormat === 'buffer') refuseUnusedKey(request, parsed, isStrict);
       if (isEvents) return eventSender.begin(request, reply, parsed);
       if (isStream) return sendStream(speech, request, reply, parsed);
       const send = parsed.request.returnFormat === 'buffer' ? sendSound : sendLink;
@@ -116,6 +118,12 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
   );
 
   addEstimate(app, options);
+}
+
+function refuseUnusedKey(request: FastifyRequest, { ignored }: ParsedSpeech, isStrict: boolean): void {
+  const faults: FieldViolation[] = [];
+  checkUnusedKey(request, isStrict, ignored, faults);
+  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
 }
 
 async function sendStream(
