@@ -203,7 +203,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   app.addHook('preHandler', createQueryCheck(isStrict));
   const readOpenApi = addOpenApi(app, baseUrl);
   addSpeechRoutes(app, { speech, admitTo, eventSender, idempotency, isStrict });
-  addSseRoutes(app, { admitTo, eventSender, tickets, isStrict, baseUrl });
+  addSseRoutes(app, { speech, admitTo, eventSender, tickets, isStrict, baseUrl });
   addAudioRoutes(app, audio);
   addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });

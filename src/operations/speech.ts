@@ -2,7 +2,7 @@
 // planned once, before it is charged: what cannot be spoken costs nothing.
 import type { Delivered, Delivery } from '../delivery/delivery.ts';
 import { type Estimate, estimateSpeech } from '../speech/estimate.ts';
-import type { SpeechRequest } from '../speech/request.ts';
+import type { Caller, SpeechRequest } from '../speech/request.ts';
 import { createSlots } from '../speech/slots.ts';
 import type { SpeechEvent } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
@@ -12,6 +12,8 @@ import { estimatesAtOnceMax, estimatesWaitingMax } from './limits.ts';
 import type { Metering } from './metering.ts';
 
 export interface SpeechOperations {
+  /** Throws where a stream of the request would be refused before an engine is asked. */
+  check(request: SpeechRequest, caller: Caller): void;
   /** Resolves when all of the text is spoken and stored. `fresh` bypasses the cache. */
   synthesizeSpeech(call: Call, request: SpeechRequest, options: { fresh: boolean }): Promise<Delivered>;
   streamSpeech(call: Call, request: SpeechRequest): AsyncIterable<SpeechEvent>;
@@ -32,6 +34,10 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
   const { speech, delivery, metering, idempotency } = options;
   const estimateSlots = createSlots({ speakingMax: estimatesAtOnceMax, waitingMax: estimatesWaitingMax });
   return {
+    check(request, caller) {
+      speech.plan(request, caller);
+    },
+
     async synthesizeSpeech(call, request, { fresh }) {
       const { caller, signal } = call;
       const planned = speech.plan(request, caller);

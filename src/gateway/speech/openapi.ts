@@ -107,6 +107,7 @@ export const speechDocs: RouteDocs = {
       { type: 'string', maxLength: idempotencyKeyCharsMax },
     ),
     requestHeader('Cache-Control', '`no-cache` bypasses the cache.'),
+    requestHeader('Last-Event-ID', 'For events: that stream is resumed, and nothing is started or charged.'),
   ],
   body: {
     schema: speechRequestSchema,
@@ -122,8 +123,9 @@ export const speechDocs: RouteDocs = {
       headers: [...soundHeaders, ...streamHeaders],
       content: { 'application/json': link, ...soundContent, ...eventContent },
     },
+    204: { description: 'There are no events after that of Last-Event-ID.' },
   },
-  failures: [...speakingFailures, 'idempotency_conflict'],
+  failures: [...speakingFailures, 'idempotency_conflict', 'stream_expired'],
 };
 
 export const estimateDocs: RouteDocs = {

@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { speechOperations } from '../../operations/operation.ts';
+import type { SpeechOperations } from '../../operations/speech.ts';
 import type { Tickets } from '../../operations/stream-tickets.ts';
 import { type AdmitTo, apiKeyOf } from '../http/admission.ts';
 import { ignoredHeaders } from '../http/ignored-fields.ts';
@@ -21,6 +22,7 @@ import {
 } from './sse-openapi.ts';
 
 export interface SseRoutesOptions {
+  speech: Pick<SpeechOperations, 'check'>;
   admitTo: AdmitTo;
   eventSender: EventSender;
   tickets: Tickets;
@@ -34,7 +36,7 @@ const url = '/api/audio/speech/sse';
 
 export function addSseRoutes(
   app: FastifyInstance,
-  { admitTo, eventSender, tickets, isStrict, baseUrl }: SseRoutesOptions,
+  { speech, admitTo, eventSender, tickets, isStrict, baseUrl }: SseRoutesOptions,
 ): void {
   const onRequest = admitTo(speechOperations.streamSpeech);
   const parse = (request: FastifyRequest) => parseEventFields(fieldsOf(request), isStrict);
@@ -49,9 +51,11 @@ export function addSseRoutes(
   });
 
   app.post(`${url}/tickets`, documented(ticketDocs, onRequest), async (request, reply) => {
-    const { request: speech, ignored } = parse(request);
-    const holder = { apiKey: apiKeyOf(request)!, keyId: request.call!.caller.keyId };
-    const { ticketId, expiresAtMs } = await tickets.issue(speech, holder);
+    const { request: wanted, ignored } = parse(request);
+    const { caller } = request.call!;
+    speech.check(wanted, caller);
+    const holder = { apiKey: apiKeyOf(request)!, keyId: caller.keyId };
+    const { ticketId, expiresAtMs } = await tickets.issue(wanted, holder);
     const address = `${baseUrl()}${url}/tickets/${ticketId}`;
     const headers = { Location: address, 'cache-control': 'no-store', ...ignoredHeaders(request, ignored) };
     const body = { id: ticketId, sse_url: address, expires_at: new Date(expiresAtMs).toISOString() };
