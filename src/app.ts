@@ -94,7 +94,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   opened.defer(stored.store.listen('keys', onKeys));
   opened.defer(stored.store.listen('voices', () => void speaking.voiceCache.refresh().catch(onFault)));
 
-  const services = createServices({ runner, ...operations });
+  const services = createServices({ runner, ...operations, isStrict: config.isStrict });
   const listeners = { opening, tls, isSinglePort };
   const rpc = await openRpc(listeners, services);
   const gateway = await openHttp(listeners, { runner, services, operations, access, core: speaking.core, baseUrl });

@@ -88,3 +88,39 @@ test.each([
   const refused = await strict.send(path, asked);
   expect([refused.status, await refused.json()]).toMatchObject([400, { details: [{ field: 'Idempotency-Key' }] }]);
 });
+
+describe('an unknown member of a message in JSON', () => {
+  const ask = (gateway: typeof lax, method: string, body: object) =>
+    gateway.send(`/sonant.v1.SpeechService/${method}`, { body: { voiceId: 'tone-low', ...body } });
+
+  test('is ignored and named, as over REST', async () => {
+    const answer = await ask(lax, 'EstimateSpeech', { textChunks: ['Hello.'], colour: 'red' });
+    expect([answer.status, answer.headers.get('X-Ignored-Fields')]).toEqual([200, 'colour']);
+    expect(await answer.json()).toMatchObject({ chars: 6 });
+    const message = Buffer.from(JSON.stringify({ voiceId: 'tone-low', textChunks: ['Hello.'], colour: 'red' }));
+    const head = Buffer.alloc(5);
+    head.writeUInt32BE(message.length, 1);
+    const stream = await fetch(`${lax.url}/sonant.v1.SpeechService/StreamSpeech`, {
+      method: 'POST',
+      headers: { 'X-API-Key': lax.key, 'Content-Type': 'application/connect+json' },
+      body: Buffer.concat([head, message]),
+    });
+    expect(await stream.text()).toContain('"done":');
+    expect(stream.headers.get('X-Ignored-Fields')).toBe('colour');
+  });
+
+  test('is refused where the service is strict, with the member that it was meant to be', async () => {
+    const answer = await ask(strict, 'EstimateSpeech', { textChunk: ['Hello.'] });
+    expect([answer.status, await answer.json()]).toMatchObject([400, { code: 'invalid_argument' }]);
+  });
+
+  test('is not the unknown value of an enum, which is refused', async () => {
+    const answer = await ask(lax, 'EstimateSpeech', { textChunks: ['Hello.'], outputFormat: 'OUTPUT_FORMAT_TAPE' });
+    expect([answer.status, await answer.json()]).toMatchObject([400, { code: 'invalid_argument' }]);
+  });
+
+  test('and a method that a call does not take is told with those that it takes', async () => {
+    const answer = await lax.send('/sonant.v1.SpeechService/EstimateSpeech', { method: 'PUT' });
+    expect([answer.status, answer.headers.get('Allow')]).toEqual([405, 'POST']);
+  });
+});

@@ -1,9 +1,9 @@
 // The reply headers that describe speech.
 import { audioFormats } from '../../audio/formats.ts';
 import type { Delivered } from '../../delivery/delivery.ts';
+import { headerText } from '../../net/header-text.ts';
 import type { CaptionKind } from '../../speech/fields.ts';
 import type { SpeechInfo } from '../../speech/speech-events.ts';
-import { headerText } from '../http/header-text.ts';
 import type { ReplyHeaderName } from '../http/reply-headers.ts';
 
 export type SpeechHeaders = Partial<Record<ReplyHeaderName, string>>;
