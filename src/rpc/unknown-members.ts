@@ -46,8 +46,8 @@ function parse(bytes: Uint8Array): unknown {
 }
 
 function keepKnown(value: unknown, schema: DescMessage, prefix: string, ignored: string[]): unknown {
-  // Types of google.protobuf have a form of their own in JSON.
-  const isOwn = !schema.typeName.startsWith('google.protobuf.');
+  // Other packages have types with a form of their own in JSON, such as Timestamp.
+  const isOwn = schema.typeName.startsWith('sonant.');
   if (!isOwn || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const kept = Object.entries(value).flatMap(([name, member]) => {
     const field = schema.fields.find(({ jsonName, name: own }) => name === jsonName || name === own);

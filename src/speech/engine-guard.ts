@@ -77,12 +77,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
     }
   }
 
-  async function* speak(
-    segment: Segment,
-    callerId: string,
-    callersSignal: AbortSignal,
-    waitUntilMs?: number,
-  ): AsyncGenerator<SpokenPcm> {
+  async function* speak(segment: Segment, callerId: string, callersSignal: AbortSignal, waitUntilMs?: number) {
     const signal = AbortSignal.any([callersSignal, closing.signal]);
     signal.throwIfAborted();
     const breaker = breakers.of(segment.voice.voiceId, segment.clone !== undefined);

@@ -13,6 +13,7 @@ import {
   type Schema,
   tags,
 } from '../http/route-docs.ts';
+import { createDocument, sendDocument } from './documents.ts';
 
 export interface OpenApi {
   openapi: string;
@@ -64,7 +65,10 @@ export function addOpenApi(app: FastifyInstance, baseUrl: () => string): () => O
     document ??= toDocument(routes, baseUrl());
     return document;
   };
-  app.get('/openapi.json', (_request, reply) => reply.header('cache-control', 'no-cache').send(read()));
+  const composed = createDocument(() => JSON.stringify(read()));
+  app.get('/openapi.json', (request, reply) =>
+    sendDocument(request, reply, composed(), 'application/json; charset=utf-8'),
+  );
   return read;
 }
 
