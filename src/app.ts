@@ -3,6 +3,7 @@ import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkPorts } from './app/check-ports.ts';
 import { drainDoors } from './app/drain-doors.ts';
+import { openCallLog } from './app/log-calls.ts';
 import { logEnd } from './app/log-end.ts';
 import { openClips } from './app/open-clips.ts';
 import { openSpeech } from './app/open-speech.ts';
@@ -107,7 +108,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   opened.defer(stored.store.listen('keys', onKeys));
   opened.defer(stored.store.listen('voices', () => void speaking.voiceCache.refresh().catch(onFault)));
 
-  const services = createServices({ runner, ...operations });
+  const services = createServices({ runner, ...operations, isStrict: config.isStrict });
   const perAddressMax = config.isBehindProxy ? Infinity : config.connectionsPerAddress;
   const connections = createConnections({ perAddressMax });
   const listeners = { opening, tls, isSinglePort, connections };
@@ -219,16 +220,18 @@ async function openAccess({ config, log, opened, metrics }: Opening, store: RowS
 
 type Access = Awaited<ReturnType<typeof openAccess>>;
 
-const openRunner = ({ log, metrics }: Opening, { admit, keyVerifier }: Access): Runner =>
-  createRunner({
+function openRunner({ log, metrics, opened }: Opening, { admit, keyVerifier }: Access): Runner {
+  const callLog = openCallLog(log);
+  opened.defer(() => callLog.close());
+  return createRunner({
     admit,
     isInForce: keyVerifier.isInForce,
     onCallEnd(ended) {
       metrics.onCallEnd(ended);
-      const { failure, ...call } = ended;
-      logEnd(log, 'info', 'call', call, failure);
+      callLog.write(ended);
     },
   });
+}
 
 interface Listeners {
   opening: Opening;

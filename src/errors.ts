@@ -54,6 +54,12 @@ export const failureTable = Object.freeze({
   stream_expired: row(410, 'NOT_FOUND', false, 'The stream can no longer be resumed; ask for it again.'),
   payload_too_large: row(413, 'INVALID_ARGUMENT', false, 'The request body is too large.'),
   unsupported_media_type: row(415, 'INVALID_ARGUMENT', false, 'The request body is of a type that is not read here.'),
+  range_not_satisfiable: row(
+    416,
+    'INVALID_ARGUMENT',
+    false,
+    'The audio has no bytes in that range; see Content-Range.',
+  ),
   rate_limit_exceeded: row(429, 'RESOURCE_EXHAUSTED', true, 'Too many requests for this key; wait and try again.'),
   internal_error: row(
     500,
@@ -70,6 +76,7 @@ export const failureTable = Object.freeze({
     false,
     'No sign-in is set up here; make a key with `sonant key create`.',
   ),
+  temporarily_unavailable: row(503, 'UNAVAILABLE', true, 'The issuer where people sign in does not answer; try again.'),
   engine_timeout: row(504, 'DEADLINE_EXCEEDED', false, 'The speech engine took too long.'),
   storage_unavailable: row(503, 'UNAVAILABLE', true, 'A store does not answer; try again.'),
   storage_full: row(507, 'UNAVAILABLE', true, 'The audio could not be kept: the store is full.'),
@@ -82,6 +89,8 @@ export interface FieldViolation {
   field: string;
   reason: string;
   message: string;
+  /** The values that are allowed, for the reason `enum`. */
+  allowed?: readonly (string | number)[];
 }
 
 /** Details for the caller. Never a path, a stack or a vendor's own message. */

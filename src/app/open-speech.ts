@@ -32,9 +32,9 @@ export async function openSpeech({ config, definitions, listStored, watch, onSki
     return result.value ?? [];
   });
   const voices = createVoices(engines, listStored);
-  const { speakingMax, waitingMax } = config;
+  const { speakingMax, waitingMax, waitingSeconds } = config;
   const slots = createSlots({ speakingMax, waitingMax });
-  const speech = createSpeech({ voices, slots, guards });
+  const speech = createSpeech({ voices, slots, guards, waitMsMax: waitingSeconds * 1000 });
   const kept = opened.move();
   return { engines, voices, guards, slots, speech, close: () => kept.disposeAsync() };
 }

@@ -67,6 +67,11 @@ export class SlotQueue {
     return this.#waiters.urgent;
   }
 
+  /** How many that wait are admitted before a new request of the owner that is not urgent. */
+  waitingBefore(owner: string): number {
+    return this.#waiters.countBefore(owner);
+  }
+
   take(request: SlotRequest): Promise<Release> {
     const { waitingMax, refusal, delayMs } = this.#options;
     if (request.signal.aborted) return Promise.reject(request.signal.reason);
@@ -146,6 +151,15 @@ class Waiters {
   first(): Waiter | undefined {
     const byOwner = this.urgent.size > 0 ? this.urgent : this.#others;
     return byOwner.values().next().value?.[0];
+  }
+
+  /** All urgent ones, the owner's own, and of each other owner one for each of these and of the new one. */
+  countBefore(owner: string): number {
+    const own = this.#others.get(owner)?.length ?? 0;
+    let count = own;
+    for (const waiters of this.urgent.values()) count += waiters.length;
+    for (const [other, { length }] of this.#others) if (other !== owner) count += Math.min(length, own + 1);
+    return count;
   }
 
   /** Removes a request that waits. Where it was its owner's first, the other owners' turns come next. */

@@ -67,7 +67,7 @@ export const serviceSettings = {
   }),
   isStrict: flagSetting({
     name: 'SONANT_STRICT',
-    help: 'Reject unknown fields of a request, instead of listing them in X-Ignored-Fields',
+    help: 'Reject unknown fields and query parameters, instead of listing them in X-Ignored-Fields',
   }),
   bootstrapKey: textSetting({
     name: 'SONANT_BOOTSTRAP_KEY',
@@ -164,5 +164,12 @@ export const serviceSettings = {
     min: 0,
     max: 100_000,
     fallback: 256,
+  }),
+  waitingSeconds: integerSetting({
+    name: 'SONANT_WAITING_SECONDS',
+    help: 'Seconds that a request waits until synthesis begins; one that would wait longer is rejected at once, with Retry-After',
+    min: 1,
+    max: 3600,
+    fallback: 5,
   }),
 };

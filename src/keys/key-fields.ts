@@ -38,13 +38,14 @@ export function faultsOfFields({
   violations = [],
 }: KeyFields): FieldViolation[] {
   const details = [...violations];
-  const fault = (field: string, reason: string, message: string) => details.push({ field, reason, message });
+  const fault = (field: string, reason: string, message: string, allowed?: FieldViolation['allowed']) =>
+    details.push({ field, reason, message, ...(allowed && { allowed }) });
   const chars = countChars(name);
   if (chars < 1 || chars > nameCharsMax) fault('name', 'length', `must be 1 to ${nameCharsMax} characters`);
   if (/\p{Cc}/u.test(name) || !name.isWellFormed()) fault('name', 'encoding', 'must hold no control characters');
   if (requestedScopes?.length === 0) fault('scopes', 'required', 'give at least one scope');
   for (const [i, scope] of (requestedScopes ?? []).entries()) {
-    if (!isScope(scope)) fault(`scopes[${i}]`, 'enum', `must be one of ${scopes.join(', ')}`);
+    if (!isScope(scope)) fault(`scopes[${i}]`, 'enum', `must be one of ${scopes.join(', ')}`, scopes);
   }
   const days = expiresInDays ?? 1;
   if (!(Number.isInteger(days) && days >= 1 && days <= daysMax))

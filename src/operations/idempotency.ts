@@ -1,11 +1,12 @@
 // Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): the same request under the same key of the same caller
 // gets the same answer for a day, from any replica and after a restart, so that a client whose connection broke may simply
 // retry. A different request under that key, or the same one while it still runs, is rejected. The key of a failed request
-// can be used again.
+// can be used again, and that of a process that has died: a request in progress holds a lease that its process renews.
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import type { AnswerRow, AnswerRows } from '../store/answer-rows.ts';
-import { idempotencyKeyCharsMax, idempotencyMs, unaryCallMs } from './limits.ts';
+import { answerLeaseMs, answerRenewalMs, idempotencyKeyCharsMax, idempotencyMs } from './limits.ts';
+import { isDead, processName } from './process-name.ts';
 
 export interface Once<Answer> {
   key: string;
@@ -22,40 +23,56 @@ export interface Idempotency {
   forgetAbout(callerId: string, subject: string): Promise<void>;
 }
 
-/** After this, a request without an answer counts as dead with its process. */
-const runningMs = unaryCallMs + 60_000;
 const deletedAtOnce = 20;
 
 export interface IdempotencyOptions {
   rows: AnswerRows;
   /** Whether the subject of an answer still exists. */
   isAlive(subject: string): Promise<boolean>;
+  /** The name of this process. */
+  runner?: string;
+  leaseMs?: number;
 }
 
-export const createIdempotency = ({ rows, isAlive }: IdempotencyOptions): Idempotency => ({
-  async once({ key, callerId, request, work }) {
-    const fingerprint = createHash('sha256').update(JSON.stringify(request)).digest('base64');
-    const nowMs = Date.now();
-    const begun = { ownerId: callerId, name: key, fingerprint, answer: null, subject: '', untilMs: nowMs + runningMs };
-    await rows.deleteExpired(nowMs, deletedAtOnce);
-    let before = await rows.begin(begun, nowMs);
-    if (before?.answer && !(await isAlive(before.subject))) {
-      await rows.deleteBySubject(callerId, before.subject);
-      before = await rows.begin(begun, nowMs);
-    }
-    if (before) return repeat(before, fingerprint);
-    try {
-      const { answer, subject, usefulUntilMs } = await work();
-      const untilMs = Math.min(Date.now() + idempotencyMs, usefulUntilMs);
-      await rows.finish({ ...begun, answer: JSON.stringify(answer), subject, untilMs });
-      return answer;
-    } catch (error) {
-      await rows.delete(callerId, key).catch(() => {});
-      throw error;
-    }
-  },
-  forgetAbout: (callerId, subject) => rows.deleteBySubject(callerId, subject),
-});
+export function createIdempotency(options: IdempotencyOptions): Idempotency {
+  const { rows, isAlive, runner = processName, leaseMs = answerLeaseMs } = options;
+  const repeatOrTake = async (begun: AnswerRow): Promise<AnswerRow | undefined> => {
+    const { ownerId, name } = begun;
+    const before = await rows.begin(begun, Date.now());
+    if (before?.answer && !(await isAlive(before.subject))) await rows.deleteBySubject(ownerId, before.subject);
+    // A process of this machine leaves no lease behind: its successor need not wait.
+    else if (before && before.answer === null && before.runner !== null && isDead(before.runner))
+      await rows.release(ownerId, name, before.runner);
+    else return before;
+    return rows.begin(begun, Date.now());
+  };
+
+  return {
+    async once({ key, callerId, request, work }) {
+      const fingerprint = createHash('sha256').update(JSON.stringify(request)).digest('base64');
+      const untilMs = Date.now() + leaseMs;
+      const begun = { ownerId: callerId, name: key, fingerprint, answer: null, subject: '', untilMs, runner };
+      await rows.deleteExpired(Date.now(), deletedAtOnce);
+      const before = await repeatOrTake(begun);
+      if (before) return repeat(before, fingerprint);
+      // A renewal that fails is tried again; where none succeeds in time, the lease ends as that of a dead process.
+      const renew = () => void rows.renew(callerId, key, runner, Date.now() + leaseMs).catch(() => {});
+      const renewing = setInterval(renew, Math.min(answerRenewalMs, leaseMs / 3)).unref();
+      try {
+        const { answer, subject, usefulUntilMs } = await work();
+        const lastMs = Math.min(Date.now() + idempotencyMs, usefulUntilMs);
+        await rows.finish({ ...begun, answer: JSON.stringify(answer), subject, untilMs: lastMs });
+        return answer;
+      } catch (error) {
+        await rows.release(callerId, key, runner).catch(() => {});
+        throw error;
+      } finally {
+        clearInterval(renewing);
+      }
+    },
+    forgetAbout: (callerId, subject) => rows.deleteBySubject(callerId, subject),
+  };
+}
 
 function repeat({ fingerprint, answer }: AnswerRow, expected: string) {
   if (fingerprint !== expected) {

@@ -20,11 +20,17 @@ export const openCallLimits: OpenCallLimits = {
 };
 /** How often the keys of running calls are checked; a revocation must take effect within a second. */
 export const keyCheckMs = 500;
+/** Estimates that are worked on at once, and that wait; further ones are `overloaded`. They share the event loop. */
+export const estimatesAtOnceMax = 1;
+export const estimatesWaitingMax = 64;
 export const pageSizeDefault = 100;
 export const pageSizeMax = 1000;
 /** How long the answer to a request with an Idempotency-Key is remembered. */
 export const idempotencyMs = 24 * 3_600_000;
 export const idempotencyKeyCharsMax = 255;
+/** How long such a request counts as running after its process has died, and how often a living one renews that. */
+export const answerLeaseMs = 10_000;
+export const answerRenewalMs = 3_000;
 /**
  * How long a ticket for a stream is valid; the characters of text in all tickets and in those of a key; and the least that
  * each counts for.

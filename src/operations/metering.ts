@@ -21,6 +21,8 @@ export interface MeteringOptions {
 }
 
 export interface Metering {
+  /** For work that is not speech: takes a concurrency slot while it runs, and charges no characters. */
+  occupy<T>(call: Call, work: () => Promise<T>): Promise<T>;
   charge(call: Call, request: SpeechRequest, work: () => Promise<Delivered>): Promise<Delivered>;
   chargeStream(
     call: Call,
@@ -47,6 +49,15 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
       });
 
   return {
+    async occupy({ caller, signal, reportLimits }, work) {
+      const slot = await limiter.takeSynthesis(caller, 0, { signal, report: reportLimits });
+      try {
+        return await work();
+      } finally {
+        slot.end(0);
+      }
+    },
+
     async charge(call, request, work) {
       const synthesis = await take(call, request);
       let spokenChars = 0;

@@ -3,19 +3,24 @@
 import type { Delivered, Delivery } from '../delivery/delivery.ts';
 import type { SizeLimit } from '../delivery/speaking.ts';
 import { Failure } from '../errors.ts';
-import { type Estimate, estimateSpeech } from '../speech/estimate.ts';
+import { type Estimate, estimateSpeech, expectedBytesOf } from '../speech/estimate.ts';
 import type { PlannedSpeech } from '../speech/plan.ts';
-import type { SpeechRequest } from '../speech/request.ts';
+import type { Caller, SpeechRequest } from '../speech/request.ts';
+import { createSlots } from '../speech/slots.ts';
 import type { SpeechEvent } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { Call } from './call.ts';
 import type { Idempotency } from './idempotency.ts';
+import { estimatesAtOnceMax, estimatesWaitingMax } from './limits.ts';
 import type { Metering } from './metering.ts';
 
 export interface SpeechOperations {
+  /** Throws where a stream of the request would be refused before an engine is asked. */
+  check(request: SpeechRequest, caller: Caller): void;
   /** Resolves when all of the text is spoken; for a link, when it is stored. */
   synthesizeSpeech(call: Call, request: SpeechRequest, options: SynthesizeOptions): Promise<Delivered>;
   streamSpeech(call: Call, request: SpeechRequest): AsyncIterable<SpeechEvent>;
+  /** Charges no characters, but takes a slot of the key while it runs. */
   estimateSpeech(call: Call, request: SpeechRequest): Promise<Estimate>;
   /** A Failure `not_found` where the caller has no such audio. */
   deleteAudio(call: Call, audioId: string): Promise<void>;
@@ -37,7 +42,12 @@ export interface SpeechOperationsOptions {
 
 export function createSpeechOperations(options: SpeechOperationsOptions): SpeechOperations {
   const { speech, delivery, metering, idempotency } = options;
+  const estimateSlots = createSlots({ speakingMax: estimatesAtOnceMax, waitingMax: estimatesWaitingMax });
   return {
+    check(request, caller) {
+      speech.plan(request, caller);
+    },
+
     async synthesizeSpeech(call, request, { fresh, inlineBytesMax }) {
       const { caller, signal } = call;
       const planned = speech.plan(request, caller);
@@ -58,8 +68,17 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
       return metering.chargeStream(call, request, () => speak(planned, caller, signal));
     },
 
-    async estimateSpeech({ caller }, request) {
-      return estimateSpeech(speech.plan(request, caller));
+    estimateSpeech(call, request) {
+      const { caller, signal } = call;
+      const planned = speech.plan(request, caller);
+      return metering.occupy(call, async () => {
+        const giveBack = await estimateSlots.take(caller.callerId, signal);
+        try {
+          return await estimateSpeech(planned, signal);
+        } finally {
+          giveBack();
+        }
+      });
     },
 
     async deleteAudio({ caller }, audioId) {
@@ -82,7 +101,7 @@ function toSizeLimit(bytesMax: number | undefined): SizeLimit | undefined {
   return { bytesMax, refuse };
 }
 
-function checkEstimate(planned: PlannedSpeech, { bytesMax, refuse }: SizeLimit): void {
-  const { byteCount } = estimateSpeech(planned);
+function checkEstimate({ request }: PlannedSpeech, { bytesMax, refuse }: SizeLimit): void {
+  const byteCount = expectedBytesOf(request);
   if (estimateShare * byteCount > bytesMax) throw refuse(byteCount);
 }

@@ -49,7 +49,7 @@ export function parseUsageQuery(
   const groupBy = usageGroups.find((name) => name === (given.groupBy || 'day'));
   if (!groupBy) {
     const message = `must be one of ${usageGroups.join(', ')}`;
-    violations.push({ field: 'group_by', reason: 'enum', message });
+    violations.push({ field: 'group_by', reason: 'enum', message, allowed: usageGroups });
   }
   const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1;
   if (violations.length === 0 && (days < 1 || days > usageDaysMax)) {

@@ -1,5 +1,5 @@
 // Wraps Connect's handlers with limits: the body of a request with one message is read whole, within limits of size and
-// time; deadlines are capped at what a timer can hold; and a client that leaves ends the call. Listeners put Node's own
+// time, and freed of unknown members of JSON; deadlines are capped at what a timer can hold; and a client that leaves ends the call. Listeners put Node's own
 // request into the context, since only that can be rejected without closing its connection.
 import type { DescMethod } from '@bufbuild/protobuf';
 import {
@@ -16,9 +16,11 @@ import { type BodyLimits, type NodeRequest, readBody } from '../net/request-body
 import { addressKey, connectionKey } from './call-context.ts';
 import { deadlineMsMax } from './limits.ts';
 import { toConnectError } from './status.ts';
+import { ignoredMembersKey, rejectUnknown, withoutUnknown } from './unknown-members.ts';
 
 export type Handler = ConnectRouter['handlers'][number];
 
+const methodNotAllowed = 405;
 /** For the envelope of the message. */
 const envelopeBytesMax = 1024;
 const nodeRequestKey = createContextKey<NodeRequest | undefined>(undefined);
@@ -30,24 +32,48 @@ export const toContextValues = (request: NodeRequest, address: string): ContextV
     .set(addressKey, address)
     .set(connectionKey, 'stream' in request ? request.stream.session : request.socket);
 
-export function boundHandler(handler: Handler, limitsOf: (method: DescMethod) => BodyLimits): Handler {
+export interface Bounds {
+  limitsOf(method: DescMethod): BodyLimits;
+  /** Reject unknown members of JSON instead of ignoring and reporting them. */
+  isStrict: boolean;
+}
+
+export function boundHandler(handler: Handler, { limitsOf, isStrict }: Bounds): Handler {
   const limits = { ...limitsOf(handler.method), slackBytes: envelopeBytesMax };
   const { methodKind } = handler.method;
   const holdsOneMessage = methodKind === 'unary' || methodKind === 'server_streaming';
-  const guarded = (call: UniversalServerRequest) => {
+  const guarded = async (call: UniversalServerRequest) => {
     const request = holdsOneMessage ? call.contextValues?.get(nodeRequestKey) : undefined;
-    const body = request ? bodyOf(request, limits) : call.body;
+    const ignored: string[] = [];
+    const contextValues = (call.contextValues ?? createContextValues()).set(ignoredMembersKey, ignored);
+    const type = call.header.has('content-encoding') ? '' : (call.header.get('content-type') ?? '');
+    const free = (bytes: Uint8Array) => {
+      const known = withoutUnknown(bytes, type, handler.method.input, ignored);
+      if (isStrict) rejectUnknown(ignored, handler.method.input);
+      return known;
+    };
+    const body = request ? bodyOf(request, limits, free) : call.body;
+    // The library would compare it with what is left of the body; its size was checked when it was read.
+    if (request) call.header.delete('content-length');
     shortenDeadline(call.header);
-    return handler({ ...call, body, signal: toLeaving(call.signal) });
+    const answer = await handler({ ...call, body, contextValues, signal: toLeaving(call.signal) });
+    if (answer.status !== methodNotAllowed) return answer;
+    const header = new Headers(answer.header);
+    header.set('allow', handler.allowedMethods.join(', '));
+    return { ...answer, header };
   };
   // A handler is a function with properties, which are copied.
   return Object.assign(guarded, { ...handler });
 }
 
 /** Connect reports an error of a body only if it is a ConnectError. */
-async function* bodyOf(request: NodeRequest, limits: BodyLimits): AsyncGenerator<Uint8Array> {
+async function* bodyOf(
+  request: NodeRequest,
+  limits: BodyLimits,
+  free: (body: Uint8Array) => Uint8Array,
+): AsyncGenerator<Uint8Array> {
   try {
-    yield* readBody(request, limits);
+    for await (const bytes of readBody(request, limits)) yield free(bytes);
   } catch (error) {
     throw toConnectError(toFailure(error));
   }

@@ -9,6 +9,8 @@ export const detailBytesMax = 3 * 1024;
 export const failureMessageCharsMax = 1000;
 /** The longest deadline that a timer can hold; longer ones are shortened. */
 export const deadlineMsMax = 2 ** 31 - 1;
+/** Of the unknown members of a message that are named. */
+export const ignoredMembersMax = 20;
 export const streamsPerConnectionMax = 100;
 /** Calls that a connection may cancel at once, and then per second; beyond that, it is closed. */
 export const resetBurst = 200;

@@ -5,6 +5,10 @@ import { Failure, type FieldViolation } from '../errors.ts';
 
 /** The value of the field, which must not be empty. */
 export function requireText(field: string, value: string, message: string): string {
+  if (value.includes('\0'))
+    throw new Failure('invalid_request', {
+      details: [{ field, reason: 'encoding', message: 'holds a NUL character' }],
+    });
   if (value !== '') return value;
   throw new Failure('invalid_request', { details: [{ field, reason: 'required', message }] });
 }
@@ -13,8 +17,9 @@ export function requireText(field: string, value: string, message: string): stri
 export function requirePaths(mask: FieldMask | undefined, known: object): readonly string[] {
   const paths = mask?.paths ?? [];
   if (paths.length > 0 && paths.every((path) => Object.hasOwn(known, path))) return paths;
-  const message = `must name what changes, of ${Object.keys(known).join(', ')}`;
-  throw new Failure('invalid_request', { details: [{ field: 'update_mask', reason: 'enum', message }] });
+  const allowed = Object.keys(known);
+  const message = `must name what changes, of ${allowed.join(', ')}`;
+  throw new Failure('invalid_request', { details: [{ field: 'update_mask', reason: 'enum', message, allowed }] });
 }
 
 /** The fields of messages that are not in this version of the protos, by the paths of the messages. */

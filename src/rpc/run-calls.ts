@@ -1,7 +1,7 @@
 // Runs every RPC through the runner of operations, including rejected and malformed ones: the gate admits it before a byte
 // of its body is read, the interceptor runs it. Failures become statuses here, and errors of Connect become failures.
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
-import { Code, ConnectError, type HandlerContext, type Interceptor } from '@connectrpc/connect';
+import { Code, ConnectError, type ContextValues, type HandlerContext, type Interceptor } from '@connectrpc/connect';
 import { Failure, toFailure } from '../errors.ts';
 import { toRateLimitHeaders } from '../limits/limit-status.ts';
 import { requestBytesMax } from '../net/limits.ts';
@@ -13,6 +13,7 @@ import type { RunningCall } from '../operations/running-call.ts';
 import { renameFields } from '../speech/fields.ts';
 import { addressKey, callKey, connectionKey, runningCallKey } from './call-context.ts';
 import { reasonOfCode, toConnectError } from './status.ts';
+import { ignoredMembersKey, toIgnoredHeader } from './unknown-members.ts';
 
 const apiKeyHeader = 'x-api-key';
 const requestIdHeader = 'x-request-id';
@@ -60,7 +61,8 @@ export function createCallRunner(runner: Runner, openServices: readonly DescServ
     await running.admit({ key, authorization }, operation).catch(refuse);
   };
 
-  const interceptor: Interceptor = (next) => async (request) => {
+  const interceptor: Interceptor = (proceed) => async (request) => {
+    const next: typeof proceed = async (call) => reportIgnored(call, await proceed(call));
     const { running, operation } = request.contextValues.get(runningCallKey)!;
     if (!request.stream) {
       return running.run(operation, (call) => {
@@ -84,6 +86,19 @@ const openOperationOf = (method: DescMethod): Operation => ({
   ...operationOf(method),
   isOpen: method.methodKind === 'unary' ? 'unary' : 'stream',
 });
+
+/** An Idempotency-Key is ignored too: nothing is remembered under it here. */
+function reportIgnored<Answer extends { header: Headers }>(
+  { contextValues, header }: { contextValues: ContextValues; header: Headers },
+  answer: Answer,
+): Answer {
+  const names = [
+    ...contextValues.get(ignoredMembersKey),
+    ...(header.has('idempotency-key') ? ['Idempotency-Key'] : []),
+  ];
+  if (names.length > 0) answer.header.set('x-ignored-fields', toIgnoredHeader(names));
+  return answer;
+}
 
 /**
  * The caller left, its deadline passed, or the request is malformed: such an error reaches no interceptor, but Connect

@@ -30,6 +30,8 @@ export interface ServicesOptions {
   keys: KeyOperations;
   /** Whether reflection is served. */
   reflection?: boolean;
+  /** Reject unknown members of JSON instead of ignoring and reporting them. */
+  isStrict?: boolean;
 }
 
 export interface Services {
@@ -47,7 +49,14 @@ export interface Services {
 /** These need no key. */
 const openServices: readonly DescService[] = [HealthService, ...reflectionServices];
 
-export function createServices({ runner, speech, voices, keys, reflection = true }: ServicesOptions): Services {
+export function createServices({
+  runner,
+  speech,
+  voices,
+  keys,
+  reflection = true,
+  isStrict = false,
+}: ServicesOptions): Services {
   const { gate, interceptor } = createCallRunner(runner, openServices);
   const guarded = [
     serve(SpeechService, createSpeechService(speech)),
@@ -73,7 +82,7 @@ export function createServices({ runner, speech, voices, keys, reflection = true
       }
       const small = { ...usual, readMaxBytes: openRequestBytesMax };
       for (const { service, implementation } of open) router.service(service, implementation, small);
-      return router.handlers.map((handler) => boundHandler(handler, limitsOf));
+      return router.handlers.map((handler) => boundHandler(handler, { limitsOf, isStrict }));
     },
     isOpen: ({ service }) => openServices.includes(service),
     isBarred: runner.isBarred,
@@ -98,7 +107,7 @@ const routerOptions: ConnectRouterOptions = {
   readMaxBytes: requestBytesMax,
   writeMaxBytes: messageBytesMax,
   acceptCompression: [compressionGzip],
-  // Unknown fields and enum values are rejected, not ignored.
+  // Unknown values of enums are rejected. Unknown fields do not come so far.
   jsonOptions: { ignoreUnknownFields: false },
   compressMinBytes: 0xffffffff,
 };

@@ -1,7 +1,7 @@
 // sonant.v1.SpeechService: converts messages to requests for speech, and results to messages.
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
+import type { ServiceImpl } from '@connectrpc/connect';
 import {
   type CaptionFormat,
   CaptionFormatSchema,
@@ -18,6 +18,7 @@ import {
 } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Delivered } from '../delivery/delivery.ts';
 import type { FieldViolation } from '../errors.ts';
+import { isFreshWanted } from '../net/cache-control.ts';
 import { inlineBytesMax } from '../operations/limits.ts';
 import type { SpeechOperations } from '../operations/speech.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
@@ -39,8 +40,8 @@ export function createSpeechService(speech: SpeechOperations): Service {
       const call = callOf(context);
       const { bytesMax, violations } = readInlineBytesMax(message.inlineBytesMax);
       const request = parseSpeechMessage(SynthesizeSpeechRequestSchema, message, 'rest', violations);
-      const options = { fresh: isFreshWanted(context), inlineBytesMax: bytesMax };
-      const delivered = await speech.synthesizeSpeech(call, request, options);
+      const fresh = isFreshWanted(context.requestHeader.get('cache-control'));
+      const delivered = await speech.synthesizeSpeech(call, request, { fresh, inlineBytesMax: bytesMax });
       const isLink = request.returnFormat === 'url';
       return {
         ...describe(delivered),
@@ -65,9 +66,6 @@ function readInlineBytesMax(bytesMax = inlineBytesMax): { bytesMax: number; viol
   const violation = { field: 'inline_bytes_max', reason: 'range', message: `must be 1 to ${inlineBytesMax}` };
   return { bytesMax, violations: isValid ? [] : [violation] };
 }
-
-const isFreshWanted = ({ requestHeader }: HandlerContext) =>
-  /\bno-cache\b/i.test(requestHeader.get('cache-control') ?? '');
 
 const describe = (delivered: Delivered) => ({
   audioId: delivered.audioId,

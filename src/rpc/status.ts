@@ -75,8 +75,8 @@ const toMetadata = ({ limit, actual, limitReason, requiredScopes }: FailureFacts
 function toBadRequest(violations: readonly FieldViolation[]) {
   const fieldViolations = [];
   let bytes = 0;
-  for (const [i, { field, reason, message }] of violations.entries()) {
-    const violation = { field, description: message, reason: reason.toUpperCase() };
+  for (const [i, one] of violations.entries()) {
+    const violation = { field: one.field, description: describe(one), reason: one.reason.toUpperCase() };
     bytes += toBinary(BadRequestSchema, create(BadRequestSchema, { fieldViolations: [violation] })).length;
     if (bytes > detailBytesMax) {
       const description = `and ${violations.length - i} more`;
@@ -86,6 +86,12 @@ function toBadRequest(violations: readonly FieldViolation[]) {
     fieldViolations.push(violation);
   }
   return { fieldViolations };
+}
+
+/** With the allowed values, where the sentence does not name them all. */
+function describe({ message, allowed = [] }: FieldViolation): string {
+  if (allowed.every((value) => message.includes(String(value)))) return message;
+  return shorten(`${message}: ${allowed.join(', ')}`);
 }
 
 /** Of bounded length, and without lone surrogates, which cannot be sent. */

@@ -30,6 +30,8 @@ export interface Issuer {
 }
 
 const timeoutSeconds = 10;
+/** When to try again after the issuer has not answered. */
+const issuerRetrySeconds = 5;
 const clockToleranceSeconds = 5;
 /** Keys are fetched again for a token that none of them has signed, but not more often than this. */
 const keysCooldownMs = 1_000;
@@ -52,11 +54,7 @@ const types = /^(application\/)?(at\+)?jwt$/i;
 const tokenCharsMax = 16 * 1024;
 
 const unavailable = (cause: unknown) =>
-  new Failure(
-    'engine_unavailable',
-    { message: 'The issuer where people sign in does not answer; try again.', retryAfterSeconds: 5 },
-    cause,
-  );
+  new Failure('temporarily_unavailable', { retryAfterSeconds: issuerRetrySeconds }, cause);
 
 /** Whether the error means that the issuer did not answer, or not as an issuer does. */
 const isUnavailable = (cause: unknown) => {

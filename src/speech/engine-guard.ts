@@ -7,10 +7,11 @@ import type { Engine, Segment, SpokenPcm } from '../engines/engine.ts';
 import { Failure, type Reason } from '../errors.ts';
 import { CircuitBreaker, type Try } from './circuit-breaker.ts';
 import { runEngine } from './engine-run.ts';
-import { createEngineTurns } from './engine-turns.ts';
+import { createEngineTurns, type TurnRequest } from './engine-turns.ts';
 
 export interface EngineGuard {
-  speak(segment: Segment, callerId: string, signal: AbortSignal): AsyncIterable<SpokenPcm>;
+  /** Where the segment is urgent, it waits for its turn until `waitUntilMs` at most, on the clock of `performance.now`. */
+  speak(segment: Segment, callerId: string, signal: AbortSignal, waitUntilMs?: number): AsyncIterable<SpokenPcm>;
   /** How long until the engine may be called again for that voice, a clone or one of its own; 0 for now. */
   restMs(voiceId: string, isClone: boolean): number;
   /** Ends what is running, as any later call, with `engine_unavailable`, and closes the engine. */
@@ -53,11 +54,12 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
   const closing = new AbortController();
   let closed: Promise<void> | undefined;
 
-  async function* attempt(segment: Segment, callerId: string, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
+  async function* attempt(segment: Segment, turn: TurnRequest): AsyncGenerator<SpokenPcm> {
+    const { signal } = turn;
     const breaker = breakers.of(segment.voice.voiceId, segment.clone !== undefined);
     // No segment waits for a turn at an engine that is not called.
     breaker.check();
-    const endTurn = await turns.take(segment, callerId, signal);
+    const endTurn = await turns.take(segment, turn);
     let trial: Try;
     try {
       trial = breaker.begin();
@@ -75,14 +77,14 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
     }
   }
 
-  async function* speak(segment: Segment, callerId: string, callersSignal: AbortSignal): AsyncGenerator<SpokenPcm> {
+  async function* speak(segment: Segment, callerId: string, callersSignal: AbortSignal, waitUntilMs?: number) {
     const signal = AbortSignal.any([callersSignal, closing.signal]);
     signal.throwIfAborted();
     const breaker = breakers.of(segment.voice.voiceId, segment.clone !== undefined);
     for (let attempts = 1; ; attempts++) {
       let isHeard = false;
       try {
-        for await (const piece of attempt(segment, callerId, signal)) {
+        for await (const piece of attempt(segment, { callerId, signal, waitUntilMs })) {
           isHeard = true;
           yield piece;
         }

@@ -1,7 +1,8 @@
 // The quota of an engine: how many segments it speaks at once and how many it begins in a minute. Urgent segments, the first
 // of their requests, are begun before others, and turns go round the callers segment by segment. An urgent segment that
-// would wait too long is rejected with `engine_unavailable` and the time of its turn; the others wait as long as it takes.
-import { SlotQueue } from '../concurrency/slot-queue.ts';
+// would wait too long is rejected at once with `engine_unavailable` and the time of its turn, and so is one that has waited
+// so long all the same; the others wait as long as it takes.
+import { type Release, SlotQueue, SlotTimeout } from '../concurrency/slot-queue.ts';
 import { Failure } from '../errors.ts';
 
 export interface QuotaRequest {
@@ -9,6 +10,8 @@ export interface QuotaRequest {
   /** Whether it is the first of its request. */
   urgent: boolean;
   signal: AbortSignal;
+  /** How long an urgent segment may wait. Default: for the rate 10 s, for a seat as long as it takes. */
+  waitMsMax?: number | undefined;
 }
 
 /** Ends a turn. With `isUnused`, the engine was not called, and the turn does not count. */
@@ -24,16 +27,25 @@ export interface EngineLimits {
 
 type Seats = ReturnType<typeof createSeats>;
 
-/** How long the first segment of a request may wait. */
+/** How long the first segment of a request may wait for the rate. */
 const urgentWaitMsMax = 10_000;
 const minuteMs = 60_000;
 /** For how many minutes of the engine's work one caller is given turns of its own. */
 const bookedMinutesMax = 3;
 
+/** The weight of the newest turn in the mean from which waits are estimated. */
+const turnWeight = 0.1;
+
 /** Limits what several quotas speak at once together. */
 export function createSeats(max: number) {
   const queues: SlotQueue[] = [];
+  let meanTurnMs = 0;
   return {
+    /** How long until so many that wait, and one more, have had a seat: an estimate from the turns before. */
+    waitMs: (waiting: number) => (meanTurnMs * (waiting + 1)) / max,
+    noteTurn(ms: number): void {
+      meanTurnMs = meanTurnMs === 0 ? ms : meanTurnMs + turnWeight * (ms - meanTurnMs);
+    },
     isFull: () => queues.reduce((sum, { held }) => sum + held, 0) >= max,
     share: (queue: SlotQueue) => void queues.push(queue),
     /** Admits whoever may begin in a seat that was given back. */
@@ -58,25 +70,41 @@ export function createEngineQuota(limits: EngineLimits, now: () => number = () =
       return queue.waiting;
     },
     /** Resolves when the segment may be begun. */
-    async take({ callerId, urgent, signal }: QuotaRequest): Promise<EndTurn> {
+    async take({ callerId, urgent, signal, waitMsMax = Infinity }: QuotaRequest): Promise<EndTurn> {
       signal.throwIfAborted();
-      if (urgent && bookings.waitMs(callerId) > urgentWaitMsMax) {
+      if (urgent && bookings.waitMs(callerId) > Math.min(waitMsMax, urgentWaitMsMax)) {
         const message = 'The speech engine may not be asked so often; try again.';
         const retryAfterSeconds = Math.ceil(bookings.book(callerId)) / 1000;
         throw new Failure('engine_unavailable', { message, retryAfterSeconds });
       }
+      const seatWaitMs = () => (seats.isFull() ? seats.waitMs(bookings.countBefore(callerId)) : 0);
+      if (urgent && seatWaitMs() > waitMsMax) throw tooBusy(seatWaitMs());
       let uncount = () => {};
       const onAdmit = () => {
         uncount = rate.count();
       };
-      const release = await queue.take({ owner: callerId, isUrgent: urgent, signal, onAdmit });
+      const request = { owner: callerId, isUrgent: urgent, signal, onAdmit };
+      const release = await queue
+        .take({ ...request, ...(urgent && waitMsMax < Infinity && { waitMsMax }) })
+        .catch((error: unknown): Release => {
+          throw error instanceof SlotTimeout ? tooBusy(seatWaitMs()) : error;
+        });
+      const sinceMs = now();
       return (isUnused = false) => {
         if (isUnused) uncount();
+        else seats.noteTurn(now() - sinceMs);
         release();
       };
     },
   };
 }
+
+/** Why a segment is not waited for any longer. */
+export const tooBusy = (waitMs: number) =>
+  new Failure('engine_unavailable', {
+    message: 'The speech engine has more to speak than it can begin in time; try again.',
+    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+  });
 
 type RateWindow = ReturnType<typeof createRateWindow>;
 
@@ -128,7 +156,9 @@ function createBookings(queue: SlotQueue, rate: RateWindow, now: () => number) {
   };
 
   return {
-    /** How long the caller's next urgent segment would wait. */
+    /** How many urgent segments are begun before the caller's next. */
+    countBefore: (callerId: string) => countBefore(callerId, waitingOf),
+    /** How long the caller's next urgent segment would wait for the rate. */
     waitMs: (callerId: string) => rate.delayMs(countBefore(callerId, waitingOf)),
     /** Books the caller's next turn; answers how long until then. */
     book(callerId: string): number {

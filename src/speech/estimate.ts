@@ -1,4 +1,6 @@
-// Estimates what a planned request would cost, without an engine.
+// Estimates what a planned request would cost, without an engine. A long text is worked through in slices of the event
+// loop, with pauses as long between them, so that others are served meanwhile.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import type { PlannedSpeech } from './plan.ts';
 import type { SpeechRequest } from './request.ts';
@@ -13,18 +15,30 @@ export interface Estimate {
 
 /** The pace of people, in characters of the text as it is spoken. */
 const charsPerSecond = 14.5;
+/** A slice, and the pause after it. A segment of text is not divided, and takes a few milliseconds. */
+const sliceMs = 4;
+const pauseMs = 4;
 
 /** Roughly, without looking at the text. */
 export const expectedBytesOf = ({ chars, format, sampleRateHz, speakingRate }: SpeechRequest): number =>
   bytesOf(chars / charsPerSecond / speakingRate, format, sampleRateHz);
 
-export function estimateSpeech({ request, bindings, planFor }: PlannedSpeech): Estimate {
+/** Rejects with the reason of the signal when that aborts. */
+export async function estimateSpeech(
+  { request, bindings, planFor }: PlannedSpeech,
+  signal: AbortSignal,
+): Promise<Estimate> {
   const { cuts, warnings } = planFor(bindings[0]!);
   let spokenChars = 0;
   let segmentCount = 0;
+  let sinceMs = performance.now();
   for (let next = cuts.next(); !next.done; next = cuts.next()) {
     spokenChars += next.value.cut?.text.length ?? 0;
     if (next.value.cut) segmentCount++;
+    if (performance.now() - sinceMs < sliceMs) continue;
+    await sleep(pauseMs);
+    signal.throwIfAborted();
+    sinceMs = performance.now();
   }
   const { chars, format, sampleRateHz, speakingRate } = request;
   const seconds = spokenChars / charsPerSecond / speakingRate;

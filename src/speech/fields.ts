@@ -2,7 +2,7 @@
 // documents, and whether it changes the sound. Parsers, OpenAPI, command-line flags, the names in errors and the cache
 // key are read off the rows. A field of `SpeechFields` without a row is a type error.
 import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
-import { Failure } from '../errors.ts';
+import { Failure, type FieldViolation } from '../errors.ts';
 import { countChars } from '../text/chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 
@@ -31,7 +31,7 @@ export interface SpeechFields {
 }
 
 /** Reports what is wrong with the value of a field. */
-export type ReportViolation = (reason: string, message: string) => void;
+export type ReportViolation = (reason: string, message: string, allowed?: FieldViolation['allowed']) => void;
 
 /** The APIs in which a field may have another name than in JSON. */
 export type OtherName = 'proto' | 'openai';
@@ -60,7 +60,7 @@ export const speakingRates = { min: 0.25, max: 4 };
 function oneOf<T extends string | number, D extends T | undefined>(values: readonly T[], fallback: D) {
   return (given: unknown, report: ReportViolation): T | D => {
     if (given === undefined) return fallback;
-    if (!values.includes(given as T)) report('enum', `must be one of ${values.join(', ')}`);
+    if (!values.includes(given as T)) report('enum', `must be one of ${values.join(', ')}`, values);
     return given as T;
   };
 }
@@ -86,6 +86,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       else if (typeof given !== 'string') report('type', 'must be a string');
       else if (given === '' || countChars(given) > voiceIdCharsMax)
         report('length', `must be 1 to ${voiceIdCharsMax} characters`);
+      else if (given.includes('\0')) report('encoding', 'holds a NUL character');
       return String(given ?? '');
     },
     // The cache key has the voice's version and its engine as well: `delivery/cache-key.ts` adds them together.
@@ -213,7 +214,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       if (given === undefined) return [];
       const isKnown = (kind: unknown) => captionKinds.includes(kind as CaptionKind);
       if (!Array.isArray(given)) report('type', `must be an array of ${captionKinds.join(', ')}`);
-      else if (!given.every(isKnown)) report('enum', `must be one or more of ${captionKinds.join(', ')}`);
+      else if (!given.every(isKnown)) report('enum', `must be one or more of ${captionKinds.join(', ')}`, captionKinds);
       else if (new Set(given).size < given.length) report('duplicate', 'must name each kind once');
       else return given;
       return [];

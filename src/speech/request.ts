@@ -35,18 +35,20 @@ export interface ParseOptions {
   limits?: Partial<TextLimits>;
   /** Whether a stream may be given one `text` in place of `text_chunks`. */
   allowsSingleText?: boolean;
-  /** Violations that were found before, reported after those of the fields. */
+  /** Violations that were found elsewhere, reported after those of the fields. */
   violations?: readonly FieldViolation[];
+  /** The same, reported before those of the fields. */
+  violationsBefore?: readonly FieldViolation[];
 }
 
 /** The request that `fields` describe, or a Failure with every violation in them. */
 export function parseSpeechRequest(
   fields: Readonly<Record<string, unknown>>,
-  { limits = {}, allowsSingleText = false, violations = [] }: ParseOptions = {},
+  { limits = {}, allowsSingleText = false, violations = [], violationsBefore = [] }: ParseOptions = {},
 ): SpeechRequest {
   const found = new Violations();
   const take = <Value>({ json, parse }: FieldRow<Value>): Value =>
-    parse(fields[json] ?? undefined, (reason, message) => found.add(json, reason, message));
+    parse(fields[json] ?? undefined, (...violation) => found.add(json, ...violation));
 
   const method = take(speechFields.method);
   const voiceId = take(speechFields.voiceId);
@@ -69,7 +71,7 @@ export function parseSpeechRequest(
   const isLinked = method === 'rest' && request.returnFormat === 'url';
   if (request.captions.length > 0 && !isLinked)
     found.add('captions', 'conflict', 'are for method rest with return_format url; leave them out');
-  found.throwIfAny(violations);
+  found.throwIfAny(violationsBefore, violations);
   return request;
 }
 
@@ -85,24 +87,30 @@ class Violations {
   readonly #violations: FieldViolation[] = [];
   readonly #tooLong: (FieldViolation & { limit: number; actual: number })[] = [];
 
-  add(field: string, reason: string, message: string): void {
-    this.#violations.push({ field, reason, message });
+  add(field: string, ...[reason, message, allowed]: Parameters<ReportViolation>): void {
+    this.#violations.push({ field, reason, message, ...(allowed && { allowed }) });
   }
 
   addTooLong(field: string, limit: number, actual: number, message: string): void {
     this.#tooLong.push({ field, reason: 'too_long', message, limit, actual });
   }
 
-  throwIfAny(others: readonly FieldViolation[]): void {
+  throwIfAny(before: readonly FieldViolation[], after: readonly FieldViolation[]): void {
     const [first] = this.#tooLong;
     const tooLong = this.#tooLong.map(({ field, reason, message }) => ({ field, reason, message }));
-    const details = [...this.#violations, ...tooLong, ...others];
+    const details = [...before, ...this.#violations, ...tooLong, ...after];
     if (first && details.length === tooLong.length) {
-      const message = `${first.field} ${first.message}; split it, or send it in streaming mode as text_chunks`;
+      const message = `${first.field} ${first.message}; ${remedyFor(first.field)}`;
       throw new Failure('text_too_long', { message, limit: first.limit, actual: first.actual, details });
     }
     if (details.length > 0) throw new Failure('invalid_request', { details });
   }
+}
+
+function remedyFor(field: string): string {
+  if (field === textFields.text.json) return 'split it, or send it in streaming mode as text_chunks';
+  if (field === textFields.chunks.json) return 'send the rest in another request';
+  return `split it into several of ${textFields.chunks.json}`;
 }
 
 function parseTexts(

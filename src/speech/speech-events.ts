@@ -40,6 +40,7 @@ export interface SpeechTimestamps {
   quality: 'engine' | 'estimated';
 }
 
+/** All audio of the chunk came before; what its encoder holds back comes with the next chunk. */
 export interface SpeechChunkDone {
   type: 'chunk_done';
   chunkIndex: number;

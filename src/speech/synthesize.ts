@@ -35,23 +35,31 @@ export interface SpeechOptions {
   voices: Voices;
   slots: Slots;
   guards?: EngineGuards;
+  /** How long a request may wait until it is begun, for a slot and for an engine. Default: as long as it takes. */
+  waitMsMax?: number;
 }
 
-export function createSpeech({ voices, slots, guards: guardOf = createEngineGuards() }: SpeechOptions): Speech {
+export function createSpeech({
+  voices,
+  slots,
+  guards: guardOf = createEngineGuards(),
+  waitMsMax,
+}: SpeechOptions): Speech {
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
   const plan = (request: SpeechRequest, caller: Caller) => planSpeech(voices, request, caller);
 
   async function* speak(planned: PlannedSpeech, { callerId, accountId = callerId }: Caller, signal: AbortSignal) {
-    const giveBack = await slots.take(accountId, signal);
+    const waitUntilMs = waitMsMax === undefined ? undefined : performance.now() + waitMsMax;
+    const giveBack = await slots.take(accountId, signal, waitMsMax);
     const leaving = new AbortController();
     let ended = false;
     signal.addEventListener('abort', giveBack, { once: true });
     try {
       const { kept } = planned.voice;
       const signals = [signal, leaving.signal, ...(kept ? [kept.ended] : [])];
-      yield* speakPlans(planned, accountId, AbortSignal.any(signals));
+      yield* speakPlans(planned, { accountId, signal: AbortSignal.any(signals), waitUntilMs });
       ended = true;
     } finally {
       if (!ended) leaving.abort(new Error('the reader has left'));
@@ -61,18 +69,18 @@ export function createSpeech({ voices, slots, guards: guardOf = createEngineGuar
   }
 
   /** With the best engine that can; with the next one where that fails before any sound. */
-  async function* speakPlans({ bindings, planFor }: PlannedSpeech, accountId: string, signal: AbortSignal) {
+  async function* speakPlans({ bindings, planFor }: PlannedSpeech, speaking: Omit<Speaking, 'guard'>) {
     const inTurn = bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)));
     for (const [i, binding] of inTurn.entries()) {
       let isHeard = false;
       try {
-        for await (const event of speakPlan(planFor(binding), { guard: guardOf(binding.engine), accountId, signal })) {
+        for await (const event of speakPlan(planFor(binding), { ...speaking, guard: guardOf(binding.engine) })) {
           isHeard = true;
           yield event;
         }
         return;
       } catch (error) {
-        signal.throwIfAborted();
+        speaking.signal.throwIfAborted();
         if (isHeard || i === inTurn.length - 1 || !isOfEngine(error)) throw error;
       }
     }
@@ -95,6 +103,8 @@ interface Speaking {
   guard: EngineGuard;
   accountId: string;
   signal: AbortSignal;
+  /** Until when the first segment may wait for its engine. */
+  waitUntilMs: number | undefined;
 }
 
 async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<SpeechEvent, void> {
@@ -108,19 +118,19 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
   const { segmentsAtOnce } = binding.engine.capabilities;
   const speak = (cut: PlannedCut, end: AbortSignal) =>
     speakCut(plan, cut, clone, { ...speaking, signal: AbortSignal.any([signal, end]) });
-  let at = { chunkIndex: 0, chunkCharsBegun: 0 };
   let startSeconds = 0;
   try {
     for await (const begun of prefetch(plan.cuts, speak, segmentsAtOnce)) {
-      const { chunkIndex, cut, endsChunk } = begun.cut;
+      const { chunkIndex, cut, endsChunk, endsRequest } = begun.cut;
       const last = cut?.spans.at(-1);
-      at = { chunkIndex, chunkCharsBegun: last ? last.offset + last.length : chunkChars[chunkIndex]! };
+      const at = { chunkIndex, chunkCharsBegun: last ? last.offset + last.length : chunkChars[chunkIndex]! };
       for await (const bytes of sound.encode(begun)) {
         yield* events.put(bytes, at, false);
         await yieldTurn();
         signal.throwIfAborted();
       }
-      yield* events.put(nothing, at, true);
+      // All audio of a chunk comes before its end is told: the last chunk ends with what the encoder holds back.
+      yield* events.put(endsRequest ? sound.end() : nothing, at, true);
       const words = request.timestamps && sound.timeWords(begun.cut);
       if (words) yield* events.pass(words);
       if (endsChunk) {
@@ -130,7 +140,6 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
         startSeconds = endSeconds;
       }
     }
-    yield* events.put(sound.end(), at, true);
     const { encodedSeconds: seconds, head } = sound;
     yield { type: 'done', chars: request.chars, seconds, byteCount: events.byteCount, head };
   } finally {
@@ -160,7 +169,7 @@ function speakCut(
   { binding, engineRate, request }: SpeechPlan,
   { cut, breakBefore }: PlannedCut,
   clone: Uint8Array | undefined,
-  { guard, accountId, signal }: Speaking,
+  { guard, accountId, signal, waitUntilMs }: Speaking,
 ): AsyncIterable<SpokenPcm> {
   if (!cut) return silent();
   const { languageCode, timestamps } = request;
@@ -168,7 +177,7 @@ function speakCut(
   const timings = timestamps && engine.capabilities.timings;
   const urgent = breakBefore === undefined;
   const segment = { voice, text: cut.text, languageCode, speakingRate: engineRate, timings, urgent };
-  return guard.speak(clone ? { ...segment, clone } : segment, accountId, signal);
+  return guard.speak(clone ? { ...segment, clone } : segment, accountId, signal, waitUntilMs);
 }
 
 async function* silent(): AsyncGenerator<SpokenPcm> {}

@@ -1,5 +1,5 @@
 // The table `answers`: replies stored under idempotency keys, so that a repeated request gets the same reply from every
-// replica. A row without an answer is a request in progress; every row expires.
+// replica. A row without an answer is a request in progress, which expires unless its runner renews it; every row expires.
 import { createColumns } from './columns.ts';
 import type { RowStore } from './row-store.ts';
 
@@ -14,9 +14,19 @@ export interface AnswerRow {
   /** The id of what was made, by which the row may be deleted. */
   subject: string;
   untilMs: number;
+  /** The process that runs the request; null once there is an answer. */
+  runner: string | null;
 }
 
-const columns = createColumns<AnswerRow>('answers', ['ownerId', 'name', 'fingerprint', 'answer', 'subject', 'untilMs']);
+const columns = createColumns<AnswerRow>('answers', [
+  'ownerId',
+  'name',
+  'fingerprint',
+  'answer',
+  'subject',
+  'untilMs',
+  'runner',
+]);
 
 export type AnswerRows = ReturnType<typeof createAnswerRows>;
 
@@ -24,8 +34,8 @@ export function createAnswerRows(store: RowStore) {
   return {
     /** Adds the row, unless an unexpired row with its owner and name exists; returns that row then. */
     async begin(row: AnswerRow, nowMs: number): Promise<AnswerRow | undefined> {
-      const begin = `${columns.insert} on conflict (owner_id, name) do update set fingerprint = $3, answer = $4, subject = $5, until_ms = $6
-        where answers.until_ms <= $7 returning owner_id`;
+      const begin = `${columns.insert} on conflict (owner_id, name) do update set fingerprint = $3, answer = $4, subject = $5, until_ms = $6, runner = $7
+        where answers.until_ms <= $8 returning owner_id`;
       const sql = `${columns.select} where owner_id = $1 and name = $2`;
       for (;;) {
         const begun = await store.query(begin, ...columns.valuesOf(row), nowMs);
@@ -35,12 +45,20 @@ export function createAnswerRows(store: RowStore) {
         if (before) return before;
       }
     },
-    async finish({ ownerId, name, answer, subject, untilMs }: AnswerRow): Promise<void> {
-      const sql = 'update answers set answer = $3, subject = $4, until_ms = $5 where owner_id = $1 and name = $2';
-      await store.query(sql, ownerId, name, answer, subject, untilMs);
+    /** Stores the answer, unless another process has taken the request over. */
+    async finish({ ownerId, name, answer, subject, untilMs, runner }: AnswerRow): Promise<void> {
+      const sql = `update answers set answer = $3, subject = $4, until_ms = $5, runner = null
+        where owner_id = $1 and name = $2 and runner = $6`;
+      await store.query(sql, ownerId, name, answer, subject, untilMs, runner);
     },
-    async delete(ownerId: string, name: string): Promise<void> {
-      await store.query('delete from answers where owner_id = $1 and name = $2', ownerId, name);
+    /** Extends the time of a request in progress that still is the runner's. */
+    async renew(ownerId: string, name: string, runner: string, untilMs: number): Promise<void> {
+      const sql = 'update answers set until_ms = $4 where owner_id = $1 and name = $2 and runner = $3';
+      await store.query(sql, ownerId, name, runner, untilMs);
+    },
+    /** Deletes a request in progress that still is the runner's. */
+    async release(ownerId: string, name: string, runner: string): Promise<void> {
+      await store.query('delete from answers where owner_id = $1 and name = $2 and runner = $3', ownerId, name, runner);
     },
     async deleteBySubject(ownerId: string, subject: string): Promise<void> {
       await store.query('delete from answers where owner_id = $1 and subject = $2', ownerId, subject);

@@ -175,6 +175,10 @@ const migrations: readonly Migration[] = [
         where purged_at_ms is null and used_at_ms is null`,
     ],
   },
+  {
+    name: 'runners of requests in progress',
+    statements: ['alter table answers add column runner text'],
+  },
 ];
 
 export const schemaSteps = migrations.length;

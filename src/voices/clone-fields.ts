@@ -70,11 +70,11 @@ function chooseEngines(
     if (!first) fault('language_code', 'unsupported_language', `voices can be cloned in ${spoken}`);
     return first ? [first] : [];
   }
-  const known = engines.map(({ name }) => name).join(', ');
+  const known = engines.map(({ name }) => name);
   return [...new Set(names)].flatMap((name) => {
     const found = engines.find((engine) => engine.name === name);
     if (!found) {
-      fault('engines', 'enum', `must be one that can clone: ${known}`);
+      fault('engines', 'enum', `must be one that can clone: ${known.join(', ')}`, known);
       return [];
     }
     const languages = found.cloning.sampleLanguageCodes.join(', ');
@@ -104,7 +104,7 @@ function scriptFor(
   const required = chosen.flatMap(({ cloning }) => scriptIn(cloning.consentScripts, languageCode) ?? []);
   const [first] = required;
   if (first !== undefined) {
-    if (given !== '' && given !== first) fault('consent_script', 'enum', `must be: ${first}`);
+    if (given !== '' && given !== first) fault('consent_script', 'enum', `must be: ${first}`, [first]);
     return first;
   }
   if (chosen.length === 0) return given;

@@ -34,6 +34,8 @@ export function checkSpoken(
 
 export type BindableEngine = Pick<Engine, 'name' | 'voices'>;
 
+const voiceIdsOf = ({ voices }: BindableEngine) => voices.map(({ voiceId }) => voiceId);
+
 /** Allows voices that the engines have. The clones of the voice must all stay. */
 export function checkBindings(
   requested: NonNullable<VoiceFields['bindings']>,
@@ -54,10 +56,10 @@ export function checkBindings(
     );
     if (old) return [old];
     const engine = engines.find((each) => each.name === name);
-    const names = engines.map((each) => each.name).join(', ');
-    if (!engine) fault(`${field}.engine`, 'enum', `must be one of ${names}`);
+    const names = engines.map((each) => each.name);
+    if (!engine) fault(`${field}.engine`, 'enum', `must be one of ${names.join(', ')}`, names);
     else if (!engine.voices.some((voice) => voice.voiceId === voiceId))
-      fault(`${field}.voice_id`, 'enum', `must be the id of a voice that ${name} has`);
+      fault(`${field}.voice_id`, 'enum', `must be the id of a voice that ${name} has`, voiceIdsOf(engine));
     else return [{ engine: name, speakerId: voiceId }];
     return [];
   });

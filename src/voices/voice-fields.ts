@@ -38,12 +38,12 @@ const labelNameCharsMax = 50;
 const labelCharsMax = 200;
 export const bindingsMax = 8;
 
-type Fault = (field: string, reason: string, message: string) => void;
+type Fault = (field: string, reason: string, message: string, allowed?: FieldViolation['allowed']) => void;
 
 export const faultTo =
   (faults: FieldViolation[]): Fault =>
-  (field, reason, message) =>
-    void faults.push({ field, reason, message });
+  (field, reason, message, allowed) =>
+    void faults.push({ field, reason, message, ...(allowed && { allowed }) });
 
 export function checkVoiceId(voiceId: string, fault: Fault): void {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(voiceId)) return;

@@ -121,9 +121,12 @@ function parseFile(text: string): VoiceFile {
   const languageCodes = checkLanguages(codes, fault);
   const { kind, status } = file;
   const bindings = (Array.isArray(file.bindings) ? file.bindings : []).map(parseBinding);
-  if (kind !== 'stock' && kind !== 'cloned') fault('kind', 'enum', 'must be stock or cloned');
+  if (kind !== 'stock' && kind !== 'cloned') fault('kind', 'enum', 'must be stock or cloned', ['stock', 'cloned']);
   if (status !== 'ready' && status !== 'disabled')
-    fault('status', 'enum', 'must be ready or disabled: who has withdrawn consent is not brought back');
+    fault('status', 'enum', 'must be ready or disabled: who has withdrawn consent is not brought back', [
+      'ready',
+      'disabled',
+    ]);
   if (bindings.length === 0 || bindings.includes(undefined)) fault('bindings', 'type', 'must be whole');
   const isCloned = kind === 'cloned';
   if (isCloned && !isConsent(file.consent))

@@ -2,6 +2,7 @@
 // engine or by whoever admits. The rows are a type, so that one that nobody raises does not compile.
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { Failure, failureTable, type Reason } from '../../src/errors.ts';
+import { createIssuer } from '../../src/sign-in/oidc-issuer.ts';
 import { openTestGateway } from '../gateway/open-gateway.ts';
 
 let refusal: Error | undefined;
@@ -15,6 +16,15 @@ const gateway = await openTestGateway(
   },
   afterAll,
 );
+/** Nothing listens there. */
+const issuer = createIssuer({
+  issuer: 'http://127.0.0.1:1',
+  clientId: 'sonant',
+  clientSecret: '',
+  audience: 'sonant',
+  isInsecure: true,
+});
+const withoutIssuer = await openTestGateway({ signing: { issuer } }, afterAll);
 const brief = await openTestGateway({ retentionMs: 1 }, afterAll);
 const { send, speak } = gateway;
 
@@ -66,12 +76,17 @@ const raisedBy: Record<Reason, () => Promise<Response>> = {
   stream_expired: () => send('/api/audio/speech/sse/aud_GONE'),
   payload_too_large: () => speak({ text: 'x'.repeat(1 << 20) }),
   unsupported_media_type: () => speak(fresh(), { headers: { 'Content-Type': 'text/plain' } }),
+  range_not_satisfiable: async () => {
+    const { audio_url } = (await (await speak(fresh())).json()) as { audio_url: string };
+    return send(audio_url, { headers: { Range: 'bytes=9999999-' } });
+  },
   rate_limit_exceeded: byAdmission('rate_limit_exceeded'),
   internal_error: byEngine(new TypeError('a bug')),
   engine_error: byEngine(new Failure('engine_error')),
   engine_unavailable: byEngine(new Failure('engine_unavailable')),
   overloaded: byEngine(new Failure('overloaded', { retryAfterSeconds: 7 })),
   oauth_not_configured: () => send('/oauth/get-key', { headers: { Accept: 'application/json' } }),
+  temporarily_unavailable: () => withoutIssuer.send('/oauth/get-key', { headers: { Accept: 'application/json' } }),
   engine_timeout: byEngine(new Failure('engine_timeout')),
   storage_unavailable: byStore('storage_unavailable'),
   storage_full: byStore('storage_full'),

@@ -7,7 +7,7 @@ import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/s
 import { formatNames } from '../../src/audio/formats.ts';
 import { Failure } from '../../src/errors.ts';
 import { openRpcServer } from '../../src/rpc/rpc-server.ts';
-import { readEvents, soundIn } from '../gateway/event-reader.ts';
+import { type ReadEvent, readEvents, soundIn } from '../gateway/event-reader.ts';
 import { bytesOf, openTestGateway } from '../gateway/open-gateway.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { fromConnectError } from '../rpc/received-failure.ts';
@@ -42,6 +42,16 @@ const outputFormats = {
   flac: OutputFormat.FLAC,
 } as const;
 const cases = formatNames.flatMap((format) => [24_000, 44_100, 48_000].map((rate) => [format, rate] as const));
+
+/** The audio that follows the end of its own chunk. */
+const audioAfterItsChunk = (events: readonly ReadEvent[]) =>
+  events.filter(
+    ({ data }, i) =>
+      data.type === 'speech.audio.delta' &&
+      events
+        .slice(0, i)
+        .some((before) => before.event === 'speech.chunk.done' && before.data.chunk_index === data.chunk_index),
+  );
 
 describe.each(cases)('%s at %i Hz', (format, sampleRateHz) => {
   const text = `Hello there, this is ${format} at ${sampleRateHz}.`;
@@ -78,7 +88,9 @@ describe.each(cases)('%s at %i Hz', (format, sampleRateHz) => {
     const joined = await bytesOf(
       await gateway.speak({ ...fields, text_chunks: [chunks.join(' ')], method: 'streaming' }),
     );
-    expect(soundIn(await readEvents(await gateway.send('/api/audio/speech/sse', { body }))).equals(bytes)).toBe(true);
+    const events = await readEvents(await gateway.send('/api/audio/speech/sse', { body }));
+    expect(soundIn(events).equals(bytes)).toBe(true);
+    expect(audioAfterItsChunk(events)).toEqual([]);
     expect(soundIn(await readEvents(await fetch(gateway.here(sse_url)))).equals(bytes)).toBe(true);
     expect(soundIn(await readEvents(await gateway.send(`/api/audio/speech/sse?${query}`))).equals(joined)).toBe(true);
 
@@ -89,7 +101,10 @@ describe.each(cases)('%s at %i Hz', (format, sampleRateHz) => {
     ];
     const read = async (stream: (typeof streams)[number]) => {
       const pieces: Uint8Array[] = [];
+      const ended = new Set<number>();
       for await (const { event } of stream) {
+        if (event.case === 'chunkDone') ended.add(event.value.chunkIndex);
+        if (event.case === 'audio') expect(ended).not.toContain(event.value.chunkIndex);
         if (event.case === 'audio') pieces.push(event.value.audioBytes);
         if (event.case === 'done') expect(event.value.chars).toBe(chunks.join('').length);
       }

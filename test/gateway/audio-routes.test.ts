@@ -67,7 +67,7 @@ describe('a file', () => {
   test('beyond its end has nothing', async () => {
     const answer = await fetch(url, { headers: { Range: `bytes=${whole.length}-` } });
     expect(answer.headers.get('Content-Range')).toBe(`bytes */${whole.length}`);
-    expect([answer.status, await answer.json()]).toMatchObject([416, { error: 'invalid_request', status: 416 }]);
+    expect([answer.status, await answer.json()]).toMatchObject([416, { error: 'range_not_satisfiable', status: 416 }]);
   });
 
   test.each([

@@ -64,7 +64,12 @@ describe('a failure', () => {
       details: expect.arrayContaining([
         { field: 'voice_id', reason: 'required', message: expect.any(String) },
         { field: 'text', reason: 'blank', message: expect.any(String) },
-        { field: 'sample_rate', reason: 'enum', message: expect.stringContaining('24000, 44100, 48000') },
+        {
+          field: 'sample_rate',
+          reason: 'enum',
+          message: expect.stringContaining('24000, 44100, 48000'),
+          allowed: [24_000, 44_100, 48_000],
+        },
       ]),
     });
   });
@@ -98,7 +103,7 @@ describe('a failure', () => {
     expect(await answer.json()).toMatchObject({
       error: 'rate_limit_exceeded',
       reason: 'requests',
-      retry_after: 1.5,
+      retry_after: 2,
       limit: 600,
     });
   });

@@ -1,15 +1,18 @@
 // What is remembered under Idempotency-Keys, and for how long, by two replicas on one database.
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { createIdempotency } from '../../src/operations/idempotency.ts';
+import { processName } from '../../src/operations/process-name.ts';
 import { createAnswerRows } from '../../src/store/answer-rows.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { createStorage } from '../distributed/storage.ts';
 
-async function openReplicas() {
+async function openReplicas(runners: readonly (string | undefined)[] = []) {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-idempotency-'));
   const { settings } = await createStorage(folder);
   const config = loadConfig({ env: settings, folder, engines: [] });
@@ -18,8 +21,9 @@ async function openReplicas() {
     for (const store of stores) await store.close();
     rmSync(folder, { recursive: true });
   });
-  const [here, there] = stores.map((store) =>
-    createIdempotency({ rows: createAnswerRows(store), isAlive: async () => isAlive }),
+  const all = stores.map(createAnswerRows);
+  const [here, there] = all.map((rows, i) =>
+    createIdempotency({ rows, isAlive: async () => isAlive, leaseMs: 3000, ...(runners[i] && { runner: runners[i] }) }),
   );
   const once = (replica: typeof here, work: () => Promise<number> = async () => 1, more: object = {}) =>
     replica!.once({
@@ -27,7 +31,7 @@ async function openReplicas() {
       work: async () => ({ answer: await work(), subject: 'aud_1', usefulUntilMs: Infinity }),
       ...more,
     });
-  return { here: here!, there: there!, once };
+  return { here: here!, there: there!, once, rows: all[0]! };
 }
 const two = async () => 2;
 let isAlive = true;
@@ -77,3 +81,62 @@ test('an expired response is not replayed', async () => {
   expect(await once(here, undefined, { work: brief })).toBe(1);
   expect(await once(there, two)).toBe(2);
 });
+
+/** A process that has ended. */
+const deadPid = () => spawnSync(process.execPath, ['-e', '']).pid;
+const nobody = new Promise<number>(() => {});
+
+test('a request whose process has died with its machine counts as running for the rest of its lease, and no longer', async () => {
+  const { here, there, once, rows } = await openReplicas(['elsewhere|pid:[1]|4711|run_1']);
+  rows.renew = async () => {};
+  await begin((work) => once(here, work), nobody);
+  while (await isTaken(once(there, two))) await sleep(50);
+  expect(await once(there)).toBe(2);
+});
+
+test('a request whose process runs keeps its lease however long it takes', async () => {
+  const { here, there, once } = await openReplicas(['elsewhere|pid:[1]|4711|run_1']);
+  const end = Promise.withResolvers<number>();
+  const { running } = await begin((work) => once(here, work), end.promise);
+  await sleep(4500);
+  expect(await isTaken(once(there, two))).toBe(true);
+  end.resolve(7);
+  expect([await running, await once(there, two)]).toEqual([7, 7]);
+});
+
+test.each([
+  ['that nobody has', deadPid],
+  ['of its successor', () => process.pid],
+])('a request of a dead process of this machine, with an id %s, does not count at all', async (_, pidOf) => {
+  const [host, namespace] = processName.split('|');
+  const { here, there, once } = await openReplicas([`${host}|${namespace}|${pidOf()}|run_BEFORE`]);
+  await begin((work) => once(here, work), nobody);
+  expect(await once(there, two)).toBe(2);
+});
+
+test('who lost its lease does not overwrite the answer of another', async () => {
+  const { here, there, once, rows } = await openReplicas(['elsewhere|pid:[1]|4711|run_1']);
+  rows.renew = async () => {};
+  const end = Promise.withResolvers<number>();
+  const { running: slow } = await begin((work) => once(here, work), end.promise);
+  while (await isTaken(once(there, two))) await sleep(50);
+  end.resolve(1);
+  expect([await slow, await once(there)]).toEqual([1, 2]);
+});
+
+/** Resolves when the work has begun. */
+async function begin(once: (work: () => Promise<number>) => Promise<number>, end: Promise<number>) {
+  const begun = Promise.withResolvers<void>();
+  const running = once(() => {
+    begun.resolve();
+    return end;
+  });
+  await begun.promise;
+  return { running };
+}
+
+const isTaken = (ended: Promise<number>) =>
+  ended.then(
+    () => false,
+    (error: { reason: string }) => error.reason === 'idempotency_conflict',
+  );

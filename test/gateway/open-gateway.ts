@@ -127,7 +127,7 @@ export async function openTestGateway(
   });
   const onCallEnd = (call: EndedCall) => void calls.push(call);
   const runner = createRunner({ admit: realAdmit, isInForce: keyVerifier.isInForce, onCallEnd });
-  const services = createServices({ runner, ...operations });
+  const services = createServices({ runner, ...operations, isStrict: settings?.isStrict ?? false });
   store.listen('keys', () => {
     keyVerifier.forget();
     runner.checkKeys();

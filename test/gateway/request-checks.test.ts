@@ -74,6 +74,40 @@ describe('the order of checks', () => {
   });
 });
 
+test.each([
+  ['/api/audio/speach', 'POST'],
+  ['/api/audio/speach', 'GET'],
+  ['/api/audio/speech/sse/ticket', 'POST'],
+  ['/api/auth/api-keys/slef', 'POST'],
+])('%s is a misspelt address: %s finds nothing there', async (path, method) => {
+  const answer = await shared.send(path, { method });
+  expect([answer.status, answer.headers.get('Allow')]).toEqual([404, null]);
+  expect(await answer.json()).toMatchObject({ error: 'not_found' });
+});
+
+test('a NUL in an id is no id, at every door', async () => {
+  const path = await shared.send('/api/voices/tone%00low');
+  expect([path.status, await path.json()]).toMatchObject([400, { error: 'invalid_request' }]);
+  for (const answer of [
+    await shared.send('/api/audio/speech', { body: { voice_id: 'tone\0low', text: 'Hello.' } }),
+    await shared.send('/api/audio/speech/sse?voice_id=tone%00low&text=Hello.'),
+  ])
+    expect([answer.status, await answer.json()]).toMatchObject([
+      400,
+      { error: 'invalid_request', details: [{ field: 'voice_id', reason: 'encoding' }] },
+    ]);
+});
+
+test.each([
+  ['', 'blank'],
+  [5, 'type'],
+  ['\0', 'encoding'],
+  ['x'.repeat(5001), 'too_long'],
+])('a fault of the text of a stream of events names text: %j', async (text, reason) => {
+  const answer = await shared.send('/api/audio/speech/sse', { body: { voice_id: 'tone-low', text } });
+  expect([answer.status, await answer.json()]).toMatchObject([400, { details: [{ field: 'text', reason }] }]);
+});
+
 describe('a method that an address does not take', () => {
   test.each([
     ['/api/audio/speech', 'GET', 'POST'],
@@ -151,4 +185,16 @@ describe('a body', () => {
     } as RequestInit);
     expect([answer.status, await answer.json()]).toMatchObject([413, { error: 'payload_too_large' }]);
   });
+});
+
+test.each(['/docs', '/openapi.json'])('%s is sent once to a client that keeps it', async (path) => {
+  const first = await shared.send(path);
+  const etag = first.headers.get('ETag')!;
+  expect([first.status, (await first.text()).length > 10_000, etag]).toEqual([200, true, expect.stringMatching(/^"/)]);
+  for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+    const again = await shared.send(path, { headers: { 'If-None-Match': known } });
+    expect([again.status, await again.text(), again.headers.get('ETag')]).toEqual([304, '', etag]);
+  }
+  const other = await shared.send(path, { headers: { 'If-None-Match': '"other"' } });
+  expect([other.status, (await other.text()).length > 10_000]).toEqual([200, true]);
 });

@@ -38,6 +38,31 @@ describe('a stream whose connection broke', () => {
     expect(shared.slots.speaking).toBe(0);
   });
 
+  test('is read on at the address where it began, as an EventSource does by itself, and not paid for twice', async () => {
+    const gateway = await openTestGateway();
+    const query = new URLSearchParams({ voice_id: 'tone-low', text: 'one two three four', sample_rate: '24000' });
+    const streaming = { voice_id: 'tone-low', method: 'streaming', text_chunks: ['one two three four'] };
+    const asks = [
+      (headers: Record<string, string>) => gateway.send(`${url}?${query}`, { headers }),
+      (headers: Record<string, string>) => gateway.send(url, { body: chunks, headers }),
+      (headers: Record<string, string>) =>
+        gateway.send('/api/audio/speech', { body: streaming, headers: { Accept: 'text/event-stream', ...headers } }),
+    ];
+    for (const ask of asks) {
+      const whole = await readEvents(await ask({}));
+      const { begun } = gateway.tone.counts;
+      const rest = await readEvents(await ask({ 'Last-Event-ID': whole[1]!.id }));
+      expect(rest).toEqual(whole.slice(2));
+      const behind = await ask({ 'Last-Event-ID': last(whole).id });
+      expect([behind.status, await behind.text()]).toEqual([204, '']);
+      const stranger = { 'X-API-Key': await gateway.makeKey(), 'Last-Event-ID': whole[1]!.id };
+      expect(await errorOf(await ask(stranger))).toEqual([410, 'stream_expired']);
+      expect(await errorOf(await ask({ 'Last-Event-ID': 'nonsense' }))).toEqual([400, 'invalid_request']);
+      expect(gateway.tone.counts.begun).toBe(begun);
+      expect(namesOf(await readEvents(await ask({ 'Last-Event-ID': '' })))).toEqual(namesOf(whole));
+    }
+  });
+
   test('is read again from the beginning without a Last-Event-ID, and behind its end is nothing', async () => {
     const answer = await shared.send(url, { body: chunks });
     const events = await readEvents(answer);

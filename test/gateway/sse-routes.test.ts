@@ -47,7 +47,6 @@ describe('the events', () => {
       'speech.chunk.done',
       'speech.audio.delta',
       'speech.chunk.done',
-      'speech.audio.delta',
       'speech.audio.done',
     ]);
     const done = events.filter(({ event }) => event === 'speech.chunk.done').map(({ data }) => data);

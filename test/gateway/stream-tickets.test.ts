@@ -32,6 +32,15 @@ const ticketOf = async (gateway: TestGateway, body: object) =>
   };
 
 describe('a ticket', () => {
+  test.each([
+    [{ voice_id: 'nobody' }, 404, 'voice_not_found'],
+    [{ language_code: 'fr' }, 400, 'invalid_request'],
+    [{ text_chunks: ['Привет, как дела?'] }, 400, 'invalid_request'],
+  ])('is refused where its stream would be: %j', async (fields, status, error) => {
+    const answer = await shared.send(`${url}/tickets`, { body: { ...chunks, ...fields } });
+    expect(await errorOf(answer)).toEqual([status, error]);
+  });
+
   test('begins the stream once, without a key', async () => {
     const answer = await shared.send(`${url}/tickets`, { body: { ...chunks, foo: 1 } });
     expect([answer.status, answer.headers.get('Cache-Control'), answer.headers.get('X-Ignored-Fields')]).toEqual([

@@ -58,6 +58,23 @@ test('a gRPC client reads all the facts of a failure', async () => {
   expect(reported.metadata).toMatchObject({ 'retry-after': '2', 'x-request-id': expect.stringMatching(/^req_/) });
 });
 
+test('a violation lists what is allowed, in its sentence', async () => {
+  const { fakeSpeech, speech } = await openTestServices();
+  const allowed = ['wav', 'mp3'];
+  const details = [
+    { field: 'a', reason: 'enum', message: 'must be one of wav, mp3', allowed },
+    { field: 'b', reason: 'enum', message: 'must be a format', allowed },
+  ];
+  fakeSpeech.trouble.failure = new Failure('invalid_request', { details });
+  const reported = explain(
+    await failureOf(speech.unary('synthesizeSpeech', { voiceId: 'ada', text: 'fail=0' }, goodKey)),
+  );
+  expect(reported.violations).toEqual([
+    { field: 'a', reason: 'ENUM', description: 'must be one of wav, mp3' },
+    { field: 'b', reason: 'ENUM', description: 'must be a format: wav, mp3' },
+  ]);
+});
+
 test('a failure comes back as it was thrown, through every way in', async () => {
   const services = await openTestServices();
   const clients = connectClients(services);

@@ -64,6 +64,51 @@ test('quotas that share a seat are admitted in their order, whichever gives it b
   expect(begun).toEqual(['clone 1', 'own 1', 'own 2', 'clone 2']);
 });
 
+test('an urgent segment that would wait too long for a seat is told so at once; one that is heard already waits', async () => {
+  let nowMs = 0;
+  const quota = createEngineQuota({ seats: createSeats(1) }, () => nowMs);
+  const first = await quota.take({ callerId: 'a', urgent: true, signal: never, waitMsMax: 5000 });
+  nowMs += 4000;
+  first();
+  const end = await quota.take({ callerId: 'a', urgent: true, signal: never, waitMsMax: 5000 });
+  const second = quota.take({ callerId: 'b', urgent: true, signal: never, waitMsMax: 5000 });
+  const refused = quota.take({ callerId: 'c', urgent: true, signal: never, waitMsMax: 5000 });
+  await expect(refused).rejects.toMatchObject({ reason: 'engine_unavailable', facts: { retryAfterSeconds: 8 } });
+  const heard = quota.take({ callerId: 'c', urgent: false, signal: never, waitMsMax: 5000 });
+  end();
+  (await second)();
+  (await heard)();
+});
+
+test('a request whose engine has no turn for it in time is refused', async () => {
+  const tone = openTone({ capabilities: { segmentsSpokenMax: 1, segmentsAtOnce: 1 } });
+  const slots = createSlots({ speakingMax: 64, waitingMax: 0 });
+  const speech = createSpeech({ voices: createVoices([tone]), slots, waitMsMax: 300 });
+  const leaving = new AbortController();
+  const stream = (text: string, callerId: string) => {
+    const request = parseSpeechRequest({ voice_id: 'tone-low', method: 'streaming', text_chunks: [text] });
+    return speech.streamSpeech(request, { callerId }, leaving.signal);
+  };
+  const holder = stream(fifty, 'a')[Symbol.asyncIterator]();
+  const endTurns: (() => void)[] = [];
+  const { speak } = tone;
+  tone.speak = async function* (...asked) {
+    await new Promise<void>((resolve) => endTurns.push(resolve));
+    yield* speak(...asked);
+  };
+  const holding = holder.next();
+  while (endTurns.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await expect(collectSpeech(stream('Let me in.', 'b'))).rejects.toMatchObject({
+    reason: 'engine_unavailable',
+    facts: { retryAfterSeconds: expect.any(Number) },
+  });
+  for (const end of endTurns.splice(0)) end();
+  await holding;
+  leaving.abort(new Error('enough'));
+  for (const end of endTurns.splice(0)) end();
+  await tone.close();
+});
+
 test('a stalled reader does not block the engine for others', async () => {
   const tone = openTone({ capabilities: { segmentsSpokenMax: 1 } });
   const speech = createSpeech({ voices: createVoices([tone]), slots: createSlots({ speakingMax: 64, waitingMax: 0 }) });

@@ -9,17 +9,7 @@ describe('a stream', () => {
     const { stream } = open();
     const events = await collect(stream({ ...streaming('One two.', 'Three four five.'), timestamps: 'word' }));
     const kinds = events.map(({ type }) => type).filter((type, i, all) => type !== all[i - 1]);
-    expect(kinds).toEqual([
-      'info',
-      'audio',
-      'timestamps',
-      'chunk_done',
-      'audio',
-      'timestamps',
-      'chunk_done',
-      'audio',
-      'done',
-    ]);
+    expect(kinds).toEqual(['info', 'audio', 'timestamps', 'chunk_done', 'audio', 'timestamps', 'chunk_done', 'done']);
     const [info] = events;
     expect(info).toMatchObject({
       format: 'wav',

@@ -681,7 +681,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "SpeechChunkDone",
-      "comment": "The end of a chunk.",
+      "comment": "The end of a chunk, after all of its audio. Audio that an encoder holds back at the end of a chunk, up to about 0.1 s of MP3, comes with the next chunk and has the index of that.",
       "fields": [
         {
           "name": "chunk_index",

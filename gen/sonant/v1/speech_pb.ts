@@ -626,7 +626,8 @@ export const WordTimestampSchema: GenMessage<WordTimestamp> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 8);
 
 /**
- * The end of a chunk.
+ * The end of a chunk, after all of its audio. Audio that an encoder holds back at the end of a chunk, up to about 0.1 s of
+ * MP3, comes with the next chunk and has the index of that.
  *
  * @generated from message sonant.v1.SpeechChunkDone
  */

@@ -1,7 +1,6 @@
 // The OpenAPI documentation of /audio.
 import { captionContentTypes } from '../../delivery/captions.ts';
 import { type CaptionKind, captionKinds } from '../../speech/fields.ts';
-import { toAnswerAt } from '../http/documented-failures.ts';
 import type { ReplyHeaderName } from '../http/reply-headers.ts';
 import { type RouteDocs, requestHeader } from '../http/route-docs.ts';
 import { exampleAudioId, soundContent } from '../speech/openapi.ts';
@@ -40,7 +39,6 @@ export const audioDocs: RouteDocs = {
     206: { description: 'The requested bytes.', headers: [...headers, 'Content-Range'], content: soundContent },
     302: { description: 'Redirects to the object store of the service.', headers: ['Location', 'Cache-Control'] },
     304: { description: 'Your copy is current.', headers },
-    416: { ...toAnswerAt(416, 'invalid_request'), headers: ['Content-Range', 'Cache-Control'] },
   },
-  failures: ['not_found', 'audio_expired', 'storage_unavailable'],
+  failures: ['not_found', 'audio_expired', 'range_not_satisfiable', 'storage_unavailable'],
 };

@@ -8,7 +8,6 @@ import type { StoredAudio } from '../../operations/stored-audio.ts';
 import type { CaptionKind } from '../../speech/fields.ts';
 import type { ClipRow } from '../../store/clip-rows.ts';
 import { sendPieces } from '../http/body-writer.ts';
-import { toFailureReply } from '../http/failure-reply.ts';
 import { documented } from '../http/route-docs.ts';
 import { parseRange } from './byte-range.ts';
 import { audioDocs } from './openapi.ts';
@@ -36,7 +35,7 @@ export function addAudioRoutes(app: FastifyInstance, audio: StoredAudio): void {
     if (matches(request.headers['if-none-match'], etag)) return reply.code(304).headers(common).send();
     const isRangeWanted = request.method === 'GET' && (request.headers['if-range'] ?? etag) === etag;
     const range = parseRange(isRangeWanted ? request.headers.range : undefined, row.byteCount);
-    if (range === 'unsatisfiable') return refuseRange(request, reply, row.byteCount);
+    if (range === 'unsatisfiable') return refuseRange(reply, row.byteCount);
     const { contentType, extension } = audioFormats[row.format as FormatName];
     // Revocable audio is never redirected: the link would outlive a revocation.
     if (audio.linkTo && !isRevocable && request.method === 'GET') {
@@ -84,17 +83,8 @@ const fileHeaders = ({ expiresAtMs }: ClipRow, etag: string, isRevocable: boolea
 const matches = (header: string | undefined, etag: string): boolean =>
   header?.trim() === '*' || (header?.split(',').some((one) => one.trim().replace(/^W\//, '') === etag) ?? false);
 
-function refuseRange(request: FastifyRequest, reply: FastifyReply, byteCount: number) {
-  const failure = new Failure('invalid_request', {
-    message: `The audio has ${byteCount} bytes; none are in that range.`,
-  });
-  const { status, headers, body } = toFailureReply(
-    failure,
-    { requestId: request.id, accept: request.headers.accept },
-    416,
-  );
-  return reply
-    .code(status)
-    .headers({ ...headers, 'Content-Range': `bytes */${byteCount}` })
-    .send(body);
+function refuseRange(reply: FastifyReply, byteCount: number): never {
+  reply.header('Content-Range', `bytes */${byteCount}`);
+  const message = `The audio has ${byteCount} bytes; none are in that range.`;
+  throw new Failure('range_not_satisfiable', { message });
 }

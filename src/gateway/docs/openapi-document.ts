@@ -2,9 +2,18 @@
 // registered routes. Schemas with a title and failure responses appear once, under components.
 import type { FastifyInstance } from 'fastify';
 import { apiVersion } from '../../net/request-id.ts';
-import { failureExamples, isForKey, toFailureAnswers } from '../http/documented-failures.ts';
+import { failureExamples, toFailureAnswers } from '../http/documented-failures.ts';
 import { type ReplyHeaderName, replyHeaders } from '../http/reply-headers.ts';
-import { type Content, type Parameter, type RouteBody, type RouteDocs, type Schema, tags } from '../http/route-docs.ts';
+import {
+  type Content,
+  isForKey,
+  type Parameter,
+  type RouteBody,
+  type RouteDocs,
+  type Schema,
+  tags,
+} from '../http/route-docs.ts';
+import { createDocument, sendDocument } from './documents.ts';
 
 export interface OpenApi {
   openapi: string;
@@ -56,7 +65,10 @@ export function addOpenApi(app: FastifyInstance, baseUrl: () => string): () => O
     document ??= toDocument(routes, baseUrl());
     return document;
   };
-  app.get('/openapi.json', (_request, reply) => reply.header('cache-control', 'no-cache').send(read()));
+  const composed = createDocument(() => JSON.stringify(read()));
+  app.get('/openapi.json', (request, reply) =>
+    sendDocument(request, reply, composed(), 'application/json; charset=utf-8'),
+  );
   return read;
 }
 
@@ -101,7 +113,7 @@ const description = `Text in, speech out.
 
 Send an API key in \`X-API-Key\`. Every reply carries \`X-Request-Id\`, which is yours if you send one, and \`X-API-Version\`.
 
-An error response is a [Failure](#failures). Members of a request that have no meaning are ignored, and listed in \`X-Ignored-Fields\`.`;
+An error response is a [Failure](#failures). Members and query parameters that have no meaning are ignored, and listed in \`X-Ignored-Fields\`.`;
 
 const preface = (baseUrl: string) => ({
   openapi: '3.1.0',
@@ -150,11 +162,13 @@ const toExamples = (examples: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]));
 
 function toResponses(operation: RouteDocs) {
-  const limitStatus = isForKey(operation) ? (['RateLimit-Policy', 'RateLimit'] as const) : [];
+  const ofKey = isForKey(operation)
+    ? (['X-Ignored-Fields', 'X-Did-You-Mean', 'RateLimit-Policy', 'RateLimit'] as const)
+    : [];
   return Object.fromEntries(
     Object.entries(operation.answers).map(([status, { description, headers = [], content }]) => [
       status,
-      { description, headers: toHeaders([...headers, ...limitStatus]), ...(content && { content }) },
+      { description, headers: toHeaders([...headers, ...ofKey]), ...(content && { content }) },
     ]),
   );
 }

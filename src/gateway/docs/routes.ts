@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { failureTable } from '../../errors.ts';
+import { createDocument, sendDocument } from './documents.ts';
 import { grpcServices, toGrpcSection, toMessages } from './grpc-section.ts';
 import { code, escaped, phrase, prose } from './markup.ts';
 import type { OpenApi } from './openapi-document.ts';
@@ -20,18 +21,14 @@ export function addDocsPage(app: FastifyInstance, readOpenApi: () => OpenApi): v
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; ');
-  let page: string | undefined;
-  app.get('/docs', (_request, reply) => {
-    page ??= toPage(readOpenApi(), style);
-    return reply
-      .headers({
-        'content-type': 'text/html; charset=utf-8',
-        'content-security-policy': policy,
-        'x-content-type-options': 'nosniff',
-        'referrer-policy': 'no-referrer',
-        'cache-control': 'no-cache',
-      })
-      .send(page);
+  const page = createDocument(() => toPage(readOpenApi(), style));
+  app.get('/docs', (request, reply) => {
+    reply.headers({
+      'content-security-policy': policy,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+    });
+    return sendDocument(request, reply, page(), 'text/html; charset=utf-8');
   });
 }
 

@@ -33,7 +33,10 @@ export async function sendPieces(reply: FastifyReply, headers: Headers, source: 
 /** Takes the reply over from Fastify, with the headers set so far. */
 function begin(reply: FastifyReply, headers: Headers): void {
   reply.hijack();
-  reply.raw.writeHead(reply.statusCode, { ...(reply.getHeaders() as Headers), ...headers });
+  // Fastify has the names in lower case; with another case beside them, Node would send both.
+  const own = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  const others = Object.entries(reply.getHeaders() as Headers).filter(([name]) => !own.has(name));
+  reply.raw.writeHead(reply.statusCode, { ...Object.fromEntries(others), ...headers });
 }
 
 /** Resolves to true when there is room to write, to false when the client has left. */

@@ -4,18 +4,31 @@ import { Failure, failureTable, type Reason } from '../../errors.ts';
 import { toOpenAiReply } from '../openai/failure-reply.ts';
 import { toFailureBody, toFailureReply } from './failure-reply.ts';
 import type { ReplyHeaderName } from './reply-headers.ts';
-import { type Answer, objectSchema, type RouteDocs, type Schema, text } from './route-docs.ts';
+import { isForKey, objectSchema, type RouteDocs, type Schema, text } from './route-docs.ts';
 
 const exampleRequestId = 'req_01JD3Q8S6V5W2K9YB4XJ';
 const string: Schema = { type: 'string' };
 const error = text('The failure reason, a stable identifier.', { enum: Object.keys(failureTable) });
 const message = text('A description of the failure.');
 
-const violationSchema = objectSchema('FieldViolation', {
-  field: text('Name of the field, such as `text_chunks[2]`.'),
-  reason: text('Kind of the violation, a stable identifier.'),
-  message: text('A description of the violation.'),
-});
+const violationSchema: Schema = {
+  title: 'FieldViolation',
+  type: 'object',
+  required: ['field', 'reason', 'message'],
+  properties: {
+    field: text('Name of the field, such as `text_chunks[2]`.'),
+    reason: text('Kind of the violation, a stable identifier.'),
+    message: text('A description of the violation.'),
+    allowed: {
+      type: 'array',
+      items: { type: ['string', 'number'] },
+      description: 'The allowed values, where the reason is `enum`.',
+    },
+  },
+  if: { properties: { reason: { const: 'enum' } }, required: ['reason'] },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: { properties: { allowed: {} }, required: ['allowed'] },
+};
 const failureSchema: Schema = {
   title: 'Failure',
   description: 'The body of every error response.',
@@ -28,7 +41,7 @@ const failureSchema: Schema = {
     request_id: text('The same as X-Request-Id; include it when you contact the operator.'),
     details: { type: 'array', description: 'All invalid fields.', items: violationSchema },
     required_scopes: { type: 'array', items: string, description: 'The scopes that the key needs.' },
-    retry_after: { type: 'number', exclusiveMinimum: 0, description: 'Seconds to wait before a retry.' },
+    retry_after: { type: 'integer', minimum: 1, description: 'Seconds to wait before a retry, as in Retry-After.' },
     limit: { type: 'number', description: 'The largest allowed value.' },
     actual: { type: 'number', description: 'The value of the request.' },
     reason: text('The limit that was exceeded.', { enum: ['requests', 'concurrency', 'characters'] }),
@@ -90,9 +103,6 @@ export const failureExamples: Readonly<Record<string, { summary: string; value: 
   ...examplesOf((failure) => JSON.parse(toOpenAiReply(failure, recipient).body), '.openai'),
 };
 
-/** Whether the operation counts against the limits of a key. */
-export const isForKey = ({ scopes, isOnBehalf }: RouteDocs): boolean => scopes !== undefined || isOnBehalf === true;
-
 /** Whether the reply may have Retry-After. */
 const mayRetry = (reason: Reason) =>
   failureTable[reason].retryable || reason === 'engine_error' || reason === 'idempotency_conflict';
@@ -106,7 +116,7 @@ function failuresOf(operation: RouteDocs): Reason[] {
   if (isForKey(operation)) add('invalid_api_key', 'access_denied', 'rate_limit_exceeded', 'storage_unavailable');
   if (isForKey(operation) && scopes?.length !== 0) add('insufficient_scope');
   if (bearer === 'token') add('invalid_token');
-  if (parameters || body) add('invalid_request');
+  if (parameters || body || isForKey(operation)) add('invalid_request');
   if (body) add('payload_too_large', 'unsupported_media_type');
   return reasons.filter((reason) => met.has(reason));
 }
@@ -133,24 +143,13 @@ export function toFailureAnswers(operation: RouteDocs): (readonly [status: numbe
         ...(['Cache-Control'] as const),
         ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
         ...(isForKey(operation) && status !== 401 ? (['RateLimit-Policy', 'RateLimit'] as const) : []),
+        ...(status === 416 ? (['Content-Range'] as const) : []),
         ...(group.some(mayRetry) ? (['Retry-After', 'retry-after-ms'] as const) : []),
       ],
       content: isOpenAi ? openAiContent(group) : { ...flatContent(group), ...(isPage && pageContent) },
     };
     return [status, answer] as const;
   });
-}
-
-/** The answer for a failure with another status than its own. */
-export function toAnswerAt(status: number, reason: Reason): Answer {
-  const [flat, problem] = ['', '.problem'].map((ending) => failureExamples[reason + ending]!.value as object);
-  return {
-    description: `\`${reason}\`: ${failureTable[reason].sentence}`,
-    content: {
-      'application/json': { schema: only(failureSchema, [reason]), example: { ...flat, status } },
-      'application/problem+json': { schema: only(problemSchema, [reason]), example: { ...problem, status } },
-    },
-  };
 }
 
 const references = (group: readonly Reason[], ending = '') =>

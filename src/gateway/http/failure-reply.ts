@@ -37,7 +37,7 @@ export function toFailureReply(
   }
   const retrySeconds = retrySecondsOf(failure);
   if (retrySeconds !== undefined) {
-    headers['retry-after'] = String(Math.max(1, Math.ceil(retrySeconds)));
+    headers['retry-after'] = String(toWholeSeconds(retrySeconds));
     headers['retry-after-ms'] = String(Math.ceil(retrySeconds * 1000));
   }
   return { status, headers, body: JSON.stringify(body) };
@@ -53,12 +53,15 @@ export function toFailureBody(failure: Failure, requestId: string) {
     request_id: requestId,
     ...(facts.details?.length && { details: facts.details }),
     ...(facts.requiredScopes && { required_scopes: facts.requiredScopes }),
-    ...(retrySeconds !== undefined && { retry_after: retrySeconds }),
+    ...(retrySeconds !== undefined && { retry_after: toWholeSeconds(retrySeconds) }),
     ...(facts.limit !== undefined && { limit: facts.limit }),
     ...(facts.actual !== undefined && { actual: facts.actual }),
     ...(facts.limitReason && { reason: facts.limitReason }),
   };
 }
+
+/** Retry-After is a whole number; the exact wait is in retry-after-ms. */
+const toWholeSeconds = (seconds: number) => Math.max(1, Math.ceil(seconds));
 
 const problemOf = ({ reason, message }: Failure, requestId: string) => ({
   type: `/docs#${reason}`,
@@ -67,11 +70,11 @@ const problemOf = ({ reason, message }: Failure, requestId: string) => ({
   instance: `urn:sonant:request:${requestId}`,
 });
 
+export const notJsonMessage = 'The request body must be application/json in UTF-8, not compressed.';
+
 /** Errors of Fastify, by code. */
 const fastifyFaults: Readonly<Record<string, Failure>> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: new Failure('unsupported_media_type', {
-    message: 'The request body must be application/json in UTF-8, not compressed.',
-  }),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: new Failure('unsupported_media_type', { message: notJsonMessage }),
   FST_ERR_BAD_URL: new Failure('not_found'),
   FST_ERR_MAX_PARAM_LENGTH: new Failure('not_found'),
 };

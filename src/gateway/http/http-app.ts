@@ -7,8 +7,10 @@ import { apiVersion, toRequestId } from '../../net/request-id.ts';
 import { toOpenAiReply } from '../openai/failure-reply.ts';
 import { type OnRequestEnd, watchEnd } from './ended-request.ts';
 import { fromThrown, toFailureReply } from './failure-reply.ts';
+import { withoutIgnored } from './ignored-fields.ts';
 import { checkBodySize, readJsonBodies } from './json-body.ts';
 import { createMethodCheck } from './method-check.ts';
+import { isForKey } from './route-docs.ts';
 
 export interface HttpAppOptions {
   toServer(listener: RequestListener): Server;
@@ -42,6 +44,7 @@ export function createHttpApp({
   const sendFailure = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     request.fault = error;
     if (reply.raw.closed) return void reply.hijack();
+    withoutIgnored(reply);
     const recipient = { requestId: request.id, accept: request.headers.accept };
     const toReply = request.url.startsWith(openAiPath) ? toOpenAiReply : toFailureReply;
     const { status, headers, body } = toReply(fromThrown(error), recipient);
@@ -69,6 +72,7 @@ export function createHttpApp({
   });
   app.decorateRequest('call', undefined);
   app.decorateRequest('fault', undefined);
+  app.decorateRequest('ignoredQuery', undefined);
   app.setErrorHandler(sendFailure);
   readJsonBodies(app);
 
@@ -80,21 +84,28 @@ export function createHttpApp({
     if (isDraining() && request.routeOptions.url !== livenessPath)
       throw new Failure('overloaded', { message: 'The service is stopping; try again.' });
     checkMethod(request, reply);
-    checkQuery(request.url);
+    const [path, query = ''] = request.url.split('?', 2) as [string, string?];
+    checkPath(path, request.routeOptions);
+    checkQuery(query);
     if (!request.routeOptions.config.isRpc) checkBodySize(request);
   });
   return app;
 }
 
 /** Otherwise a query that is not UTF-8 would be taken literally, percent signs and all. */
-function checkQuery(url: string): void {
-  const at = url.indexOf('?');
-  if (at < 0 || !url.includes('%', at)) return;
+function checkQuery(query: string): void {
+  if (!query.includes('%')) return;
   try {
-    decodeURIComponent(url.slice(at));
+    decodeURIComponent(query);
   } catch (error) {
     throw new Failure('invalid_request', { message: 'The query is not percent-encoded UTF-8.' }, error);
   }
+}
+
+/** No id holds a NUL. */
+function checkPath(path: string, { config }: FastifyRequest['routeOptions']): void {
+  if (path.includes('%00') && config.operation && isForKey(config.operation))
+    throw new Failure('invalid_request', { message: 'The path holds a NUL character.' });
 }
 
 /** Security headers of every reply (OWASP REST Security Cheat Sheet); a page that needs more overrides them. */

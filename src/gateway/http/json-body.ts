@@ -4,6 +4,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { bodyArrivalMs, requestBytesMax } from '../../net/limits.ts';
 import { readBody } from '../../net/request-body.ts';
+import { notJsonMessage } from './failure-reply.ts';
+import { type Fields, isObject } from './known-fields.ts';
 import { parseStrictJson } from './strict-json.ts';
 
 const bodyLimits = { bytesMax: requestBytesMax, arrivalMs: bodyArrivalMs };
@@ -30,16 +32,14 @@ async function readJson(request: FastifyRequest, payload: IncomingMessage): Prom
   const { 'content-encoding': encoding = 'identity', 'content-type': type = '' } = request.headers;
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(type)?.[1] ?? 'utf-8';
   if (!/^identity$/i.test(encoding) || !/^utf-?8$/i.test(charset))
-    throw new Failure('unsupported_media_type', { message });
+    throw new Failure('unsupported_media_type', { message: notJsonMessage });
   for await (const bytes of readBody(payload, bodyLimits)) {
     return bytes.length === 0 ? undefined : parseStrictJson(bytes);
   }
   return undefined;
 }
 
-const message = 'The request body must be application/json in UTF-8, not compressed.';
-
-export function fieldsOf({ body }: FastifyRequest): Readonly<Record<string, unknown>> {
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>;
+export function fieldsOf({ body }: FastifyRequest): Fields {
+  if (isObject(body)) return body;
   throw new Failure('invalid_request', { message: 'The request body must be a JSON object.' });
 }

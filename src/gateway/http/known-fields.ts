@@ -1,27 +1,54 @@
-// Separates the known members of a body from the unknown, which are ignored and reported, or rejected if the gateway is
-// strict.
+// Separates the known members of a body, and the known parameters of a query, from the unknown. These are ignored and
+// reported with the names that they were probably meant to be, or rejected if the gateway is strict.
+import type { FastifyRequest } from 'fastify';
 import type { FieldViolation } from '../../errors.ts';
 import { nearestName } from '../../nearest-name.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
+export const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A member or parameter that means nothing here. */
+export interface UnknownField {
+  name: string;
+  /** The known name that is nearest to it. */
+  meant: string | undefined;
+}
+
 export interface SortedFields {
   fields: Fields;
-  ignored: string[];
+  ignored: UnknownField[];
   faults: FieldViolation[];
 }
 
 /** `prefix` precedes the names of nested members. */
 export function sortFields(given: Fields, known: readonly string[], isStrict: boolean, prefix = ''): SortedFields {
-  const unknown = Object.keys(given).filter((name) => !known.includes(name));
-  const ignored = unknown.map((name) => prefix + name);
+  const ignored = Object.keys(given)
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const meant = nearestName(name, known);
+      return { name: prefix + name, meant: meant && prefix + meant };
+    });
   const fields = Object.fromEntries(
     known.filter((name) => Object.hasOwn(given, name)).map((name) => [name, given[name]]),
   );
-  const toViolation = (name: string) => {
-    const meant = nearestName(name, known);
-    const hint = meant ? `did you mean ${prefix}${meant}?` : 'leave it out';
-    return { field: prefix + name, reason: 'unknown', message: `means nothing here; ${hint}` };
-  };
-  return { fields, ignored, faults: isStrict ? unknown.map(toViolation) : [] };
+  return { fields, ignored, faults: isStrict ? ignored.map(toViolation) : [] };
 }
+
+/** The query of a request, by the parameters in the documentation of its route. */
+export function sortQuery({ query, routeOptions }: FastifyRequest, isStrict: boolean): SortedFields {
+  const parameters = routeOptions.config.operation?.parameters ?? [];
+  const known = parameters.flatMap((parameter) => (parameter.in === 'query' ? [parameter.name] : []));
+  return sortFields(query as Fields, known, isStrict);
+}
+
+/** Whether its parser sorts the query of the request. */
+export const hasQuery = ({ routeOptions }: FastifyRequest): boolean =>
+  routeOptions.config.operation?.parameters?.some((parameter) => parameter.in === 'query') ?? false;
+
+const toViolation = ({ name: field, meant }: UnknownField): FieldViolation => ({
+  field,
+  reason: 'unknown',
+  message: meant ? `means nothing here; did you mean ${meant}?` : 'means nothing here; leave it out',
+});

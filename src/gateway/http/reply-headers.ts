@@ -60,7 +60,11 @@ export const replyHeaders = {
   ),
   'X-Warnings': header('Warnings: `nothing_spoken`, `transliterated`, `fallback_engine`.', 'transliterated'),
   'X-Descendants-Revoked': header('How many keys that descend from the key were revoked with it.', 2, whole),
-  'X-Ignored-Fields': header('Unknown members of the request, which were ignored.', 'speed'),
+  'X-Ignored-Fields': header(
+    'Unknown members of the body and parameters of the query, which were ignored.',
+    'langauge_code, colour',
+  ),
+  'X-Did-You-Mean': header('The names that ignored ones were probably meant to be.', 'langauge_code=language_code'),
   'Content-Disposition': header(
     '`attachment; filename=<id>.<format>`',
     'attachment; filename=aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H.wav',

@@ -50,11 +50,12 @@ export function describeObject<Members extends Readonly<Record<string, readonly 
   return { schema: objectSchema(title, pick(0) as Record<string, Schema>, description), example };
 }
 
-export const pathId = (description: string, example: string): Parameter => ({
+/** `prefix` is what every such id begins with, if anything. */
+export const pathId = (description: string, example: string, prefix = ''): Parameter => ({
   in: 'path',
   name: 'id',
   description,
-  schema: { type: 'string' },
+  schema: { type: 'string', ...(prefix && { pattern: `^${prefix}` }) },
   required: true,
   example,
 });
@@ -124,6 +125,9 @@ export interface RouteDocs {
   /** Whether a browser gets failures as an HTML page. */
   isPage?: true;
 }
+
+/** Whether the operation counts against the limits of a key. */
+export const isForKey = ({ scopes, isOnBehalf }: RouteDocs): boolean => scopes !== undefined || isOnBehalf === true;
 
 export interface RouteBody {
   schema?: Schema;

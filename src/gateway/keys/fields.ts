@@ -4,7 +4,7 @@
 import type { FieldViolation } from '../../errors.ts';
 import type { KeyFields } from '../../keys/key-fields.ts';
 import { defaultScopes } from '../../keys/scopes.ts';
-import { type Fields, sortFields } from '../http/known-fields.ts';
+import { type Fields, isObject, sortFields } from '../http/known-fields.ts';
 
 const known = ['name', 'scopes', 'expires_in_days', 'voice_ids', 'allowed_ips', 'limits'];
 const limitNames = {
@@ -39,9 +39,6 @@ export function parseKeyFields(given: Fields): KeyFields {
   }
   return { ...fields, violations: faults };
 }
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function takeName(value: unknown, faults: FieldViolation[]): string | undefined {
   if ((value ?? undefined) === undefined) return undefined;

@@ -74,7 +74,7 @@ const secret = text('The key itself, returned only this once.');
 const madeSchema = objectSchema('MadeApiKey', { ...(key.schema.properties as Record<string, Schema>), key: secret });
 const madeExample = { ...key.example, key: `snt_4Fq9ZtR1xW_${'0'.repeat(49)}` };
 
-const id = pathId('Id of the key.', key.example.id);
+const id = pathId('Id of the key.', key.example.id, 'key_');
 const uncached = ['Cache-Control'] as const;
 const found = (description: string) => ({ 200: jsonAnswer(description, key.schema, key.example, uncached) });
 const made = { 201: jsonAnswer('The key.', madeSchema, madeExample, ['Location', ...uncached]) };

@@ -1,7 +1,7 @@
 // /api/auth/api-keys: keys made, listed, changed, replaced and revoked, with a key that has `keys:write` or a bearer token.
 // No reply may be stored by a cache.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Failure, type FieldViolation } from '../../errors.ts';
+import { Failure } from '../../errors.ts';
 import type { ApiKey } from '../../keys/api-key-record.ts';
 import type { KeyFields } from '../../keys/key-fields.ts';
 import type { MadeKey, RevokedKey } from '../../keys/key-management.ts';
@@ -9,8 +9,9 @@ import type { Call } from '../../operations/call.ts';
 import type { KeyOperations } from '../../operations/keys.ts';
 import { keyOperations, type Operation } from '../../operations/operation.ts';
 import { type AdmitTo, run } from '../http/admission.ts';
+import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
-import { sortFields } from '../http/known-fields.ts';
+import { sortFields, sortQuery } from '../http/known-fields.ts';
 import { addWithoutBody } from '../http/no-body.ts';
 import { takePage } from '../http/page-query.ts';
 import { documented } from '../http/route-docs.ts';
@@ -20,6 +21,7 @@ import { keyDocs } from './openapi.ts';
 export interface KeyRoutesOptions {
   keys: KeyOperations;
   admitTo: AdmitTo;
+  isStrict: boolean;
   baseUrl(): string;
 }
 
@@ -35,16 +37,16 @@ export function addKeyRoutes(app: FastifyInstance, options: KeyRoutesOptions): v
   addKeyItem(app, options);
 }
 
-function addKeyCollection(app: FastifyInstance, { keys, admitTo, baseUrl }: KeyRoutesOptions): void {
+function addKeyCollection(app: FastifyInstance, { keys, admitTo, isStrict, baseUrl }: KeyRoutesOptions): void {
   app.post(url, documented(keyDocs.create, admitTo(createApiKey)), async (request, reply) => {
     const fields = parseKeyFields(request.body === undefined ? {} : fieldsOf(request));
     const made = await runUncached(request, reply, createApiKey, (call) => keys.createApiKey(call, fields));
-    return sendMade(reply, baseUrl(), made);
+    return sendMade(reply.headers(ignoredHeaders(request, [])), baseUrl(), made);
   });
 
   app.get(url, documented(keyDocs.list, admitTo(listApiKeys)), async (request, reply) => {
-    const violations: FieldViolation[] = [];
-    const page = takePage(request.query as Record<string, unknown>, violations);
+    const { fields: query, faults: violations } = sortQuery(request, isStrict);
+    const page = takePage(query, violations);
     if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
     const list = (call: Call) => keys.listApiKeys(call, page);
     const { items, nextPageToken } = await runUncached(request, reply, listApiKeys, list);
@@ -78,14 +80,15 @@ function addKeyItem(app: FastifyInstance, { keys, admitTo, baseUrl }: KeyRoutesO
     const fields = parseKeyFields(fieldsOf(request));
     if (isEmpty(fields)) throw new Failure('invalid_request', { message: 'The body names nothing to change.' });
     const update = (call: Call) => keys.updateApiKey(call, request.params.id, fields);
-    return toKeyJson(await runUncached(request, reply, updateApiKey, update));
+    const key = await runUncached(request, reply, updateApiKey, update);
+    return reply.headers(ignoredHeaders(request, [])).send(toKeyJson(key));
   });
 
   app.post(`${url}/:id/rotate`, documented(keyDocs.rotate, admitTo(rotateApiKey)), async (request: WithId, reply) => {
     const graceSeconds = parseRotation(request);
     const rotate = (call: Call) => keys.rotateApiKey(call, request.params.id, graceSeconds);
     const made = await runUncached(request, reply, rotateApiKey, rotate);
-    return sendMade(reply, baseUrl(), made);
+    return sendMade(reply.headers(ignoredHeaders(request, [])), baseUrl(), made);
   });
 
   addWithoutBody(app, (scope) => {

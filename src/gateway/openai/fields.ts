@@ -1,9 +1,9 @@
 // Parses the body of POST /v1/audio/speech into a request for speech. `model` and `instructions` are ignored: each voice
 // has its own engine.
 import { formatNames } from '../../audio/formats.ts';
-import { Failure, type FieldViolation } from '../../errors.ts';
+import type { FieldViolation } from '../../errors.ts';
 import { speechFieldRows } from '../../speech/fields.ts';
-import { parseSpeechRequest, type SpeechRequest } from '../../speech/request.ts';
+import { parseSpeechRequest } from '../../speech/request.ts';
 import { type Fields, sortFields } from '../http/known-fields.ts';
 import type { ParsedSpeech } from '../speech/fields.ts';
 
@@ -33,26 +33,15 @@ export function parseOpenAiFields(given: Fields, isStrict: boolean): ParsedOpenA
     language_code: ownLanguage,
     method: 'streaming',
   };
-  const request = parseAfter(violations, speech);
+  // OpenAI's clients read the first violation.
+  const request = parseSpeechRequest(speech, { allowsSingleText: true, violationsBefore: violations });
   // Known, but ignored; the reply reports that.
-  const unsupported = fields.instructions === undefined ? [] : ['instructions'];
+  const unsupported = fields.instructions === undefined ? [] : [{ name: 'instructions', meant: undefined }];
   return { request, ignored: [...ignored, ...unsupported], isEvents };
-}
-
-/** OpenAI's clients read the first violation: those found before come first. */
-function parseAfter(violations: readonly FieldViolation[], speech: Fields): SpeechRequest {
-  try {
-    const request = parseSpeechRequest(speech, { allowsSingleText: true });
-    if (violations.length > 0) throw new Failure('invalid_request', { details: [] });
-    return request;
-  } catch (error) {
-    if (!(error instanceof Failure) || violations.length === 0) throw error;
-    throw new Failure('invalid_request', { details: [...violations, ...(error.facts.details ?? [])] });
-  }
 }
 
 function oneOf(field: string, value: unknown, allowed: readonly string[], violations: FieldViolation[]): string {
   if (typeof value === 'string' && allowed.includes(value)) return value;
-  violations.push({ field, reason: 'enum', message: `must be one of ${allowed.join(', ')}` });
+  violations.push({ field, reason: 'enum', message: `must be one of ${allowed.join(', ')}`, allowed });
   return allowed[0]!;
 }

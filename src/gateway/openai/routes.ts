@@ -7,9 +7,10 @@ import type { VoiceOperations } from '../../operations/voices.ts';
 import { type AdmitTo, run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
 import { fromThrown } from '../http/failure-reply.ts';
+import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import { documented } from '../http/route-docs.ts';
-import { ignoredHeader, resultHeaders, soundHeaders } from '../speech/headers.ts';
+import { resultHeaders, soundHeaders } from '../speech/headers.ts';
 import { beginSound } from '../speech/routes.ts';
 import { eventHeaders } from '../speech/server-sent-events.ts';
 import { toOpenAiError } from './failure-reply.ts';
@@ -38,7 +39,7 @@ export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptio
     const events = stream(request, reply, streamSpeech, (call) => speech.streamSpeech(call, parsed.request));
     const { info, pieces } = await beginSound(events);
     const { 'Content-Disposition': _, ...headers } = soundHeaders(info, 'streaming');
-    Object.assign(headers, resultHeaders(info), ignoredHeader(parsed.ignored));
+    Object.assign(headers, resultHeaders(info), ignoredHeaders(request, parsed.ignored));
     if (parsed.isEvents)
       await sendPieces(reply, { ...headers, ...eventHeaders }, eventsOf(pieces, parsed.request.chars));
     else await sendPieces(reply, headers, pieces);

@@ -72,7 +72,7 @@ export const beginSignInOperation: RouteDocs = {
     },
     302: { description: 'Redirects to the identity provider.', headers: ['Location', 'Cache-Control'] },
   },
-  failures: ['access_denied', 'engine_unavailable', 'oauth_not_configured'],
+  failures: ['access_denied', 'temporarily_unavailable', 'oauth_not_configured'],
   isPage: true,
 };
 
@@ -105,5 +105,5 @@ export const takeTokenDocs: RouteDocs = {
       ['Cache-Control', 'WWW-Authenticate'],
     ),
   },
-  failures: ['rate_limit_exceeded', 'engine_unavailable', 'oauth_not_configured'],
+  failures: ['rate_limit_exceeded', 'temporarily_unavailable', 'oauth_not_configured'],
 };

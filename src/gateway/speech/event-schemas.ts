@@ -50,12 +50,17 @@ const timestampsSchema = event(
     quality: text('Whether the times are from the engine.', { enum: ['engine', 'estimated'] }),
   },
 );
-const chunkDoneSchema = event('SpeechChunkDoneEvent', 'speech.chunk.done', 'A chunk is complete.', {
-  chunk_index: chunkIndex,
-  chars,
-  start,
-  end,
-});
+const chunkDoneSchema = event(
+  'SpeechChunkDoneEvent',
+  'speech.chunk.done',
+  'A chunk is complete: no more audio has its index. What the encoder holds back comes with the next chunk.',
+  {
+    chunk_index: chunkIndex,
+    chars,
+    start,
+    end,
+  },
+);
 const doneSchema = event('SpeechDoneEvent', 'speech.audio.done', 'The last event: the audio is complete.', {
   id: audioId,
   status: text('Always this.', { enum: ['success'] }),

@@ -11,16 +11,17 @@ import type { SpeechEvent, SpeechInfo } from '../../speech/speech-events.ts';
 import { type Admission, abortOnClose, limitReporter } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
 import { fromThrown } from '../http/failure-reply.ts';
+import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { keepaliveEveryMs } from '../http/limits.ts';
 import type { ParsedSpeech } from './fields.ts';
-import { ignoredHeader, linkHeaders, resultHeaders, type SpeechHeaders, soundHeaders } from './headers.ts';
+import { linkHeaders, resultHeaders, type SpeechHeaders, soundHeaders } from './headers.ts';
 import type { EventSource } from './resumable-stream.ts';
 import type { ResumableStreams } from './resumable-streams.ts';
 import { eventHeaders, keepalive, numberOfEvent, type StreamEvent } from './server-sent-events.ts';
 import { createStreamReading, type Reading, readStream } from './stream-reading.ts';
 
 export interface EventSender {
-  /** Starts the stream, by a ticket if there is one. */
+  /** Starts the stream, by a ticket if there is one; resumes it where the request has a Last-Event-ID of one. */
   begin(request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech, ticket?: Ticket): Promise<FastifyReply>;
   /** Resumes after `Last-Event-ID`, for the key or the ticket with that id. */
   resume(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<FastifyReply>;
@@ -48,8 +49,31 @@ export function createEventSender({ speech, admission, streams, ...more }: Event
     return reply;
   };
 
+  const resume: EventSender['resume'] = async (request, reply, audioId, holder) => {
+    const isAdmitted = request.call !== undefined;
+    const wanted = { audioId, next: nextOf(request, audioId), holder, isAdmitted, address: request.ip };
+    const found = await find(wanted, limitReporter(reply));
+    switch (found.state) {
+      case 'lost':
+        throw new Failure('stream_expired');
+      case 'never':
+        throw badEventId('names an event that was not sent');
+      case 'over':
+        // An EventSource does not reconnect after a 204.
+        return reply.code(204).send();
+      case 'there':
+        return send(reply, found.read(leaver(reply)));
+    }
+  };
+
   return {
+    resume,
+
     async begin(request, reply, parsed, ticket) {
+      const last = request.headers['last-event-id'];
+      // An EventSource whose connection broke asks for the same address again: it would pay for the text again, and get
+      // all of it. What is no longer held is refused, which ends its attempts.
+      if (last && !ticket) return resume(request, reply, String(last).split(':', 1)[0]!, request.call!.caller.keyId);
       if (ticket) await admission.admitWith(ticket.keyId, request, reply, streamSpeech);
       const running = request.call!;
       running.door = 'sse';
@@ -74,7 +98,7 @@ export function createEventSender({ speech, admission, streams, ...more }: Event
         begun,
         source: { events: iterator, abort: (reason) => running.abort(reason), toFailed },
       });
-      return send(reply, readStream(stream, 0, leaver(reply)), headersOf(info, parsed));
+      return send(reply, readStream(stream, 0, leaver(reply)), headersOf(request, info, parsed));
     },
 
     untilReadElsewhere,
@@ -82,23 +106,6 @@ export function createEventSender({ speech, admission, streams, ...more }: Event
     async leave({ ip: address }, audioId, holder) {
       const { state } = await find({ audioId, next: 'end', holder, isAdmitted: true, address }, undefined);
       if (state === 'lost') throw new Failure('stream_expired');
-    },
-
-    async resume(request, reply, audioId, holder) {
-      const isAdmitted = request.call !== undefined;
-      const wanted = { audioId, next: nextOf(request, audioId), holder, isAdmitted, address: request.ip };
-      const found = await find(wanted, limitReporter(reply));
-      switch (found.state) {
-        case 'lost':
-          throw new Failure('stream_expired');
-        case 'never':
-          throw badEventId('names an event that was not sent');
-        case 'over':
-          // An EventSource does not reconnect after a 204.
-          return reply.code(204).send();
-        case 'there':
-          return send(reply, found.read(leaver(reply)));
-      }
     },
   };
 }
@@ -137,9 +144,9 @@ async function* textsOf({ raw }: FastifyReply, { texts, leave }: Reading): Async
   }
 }
 
-const headersOf = (info: SpeechInfo, { ignored }: ParsedSpeech): SpeechHeaders => {
+const headersOf = (request: FastifyRequest, info: SpeechInfo, { ignored }: ParsedSpeech): SpeechHeaders => {
   const { 'content-type': _, 'Content-Disposition': __, ...headers } = soundHeaders(info, 'streaming');
-  return { ...headers, ...resultHeaders(info), ...linkHeaders(info), ...ignoredHeader(ignored) };
+  return { ...headers, ...resultHeaders(info), ...linkHeaders(info), ...ignoredHeaders(request, ignored) };
 };
 
 const badEventId = (message: string) =>

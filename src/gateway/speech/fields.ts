@@ -2,12 +2,12 @@
 // gateway is strict.
 import { speechFieldRows } from '../../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../../speech/request.ts';
-import { type Fields, sortFields } from '../http/known-fields.ts';
+import { type Fields, sortFields, type UnknownField } from '../http/known-fields.ts';
 
 export interface ParsedSpeech {
   request: SpeechRequest;
-  /** The names of members that were ignored. */
-  ignored: readonly string[];
+  /** The members that were ignored. */
+  ignored: UnknownField[];
 }
 
 export interface FieldRules {
@@ -32,7 +32,12 @@ export function parseEventFields(given: Fields, isStrict: boolean): ParsedSpeech
   const { fields, ignored, faults: violations } = sortFields(given, eventFields, isStrict);
   const { method } = fields;
   if (method !== 'streaming' && (method ?? undefined) !== undefined)
-    violations.push({ field: 'method', reason: 'enum', message: 'must be streaming, or left out' });
+    violations.push({
+      field: 'method',
+      reason: 'enum',
+      message: 'must be streaming, or left out',
+      allowed: ['streaming'],
+    });
   const options = { violations, allowsSingleText: true };
   return { request: parseSpeechRequest({ ...fields, method: 'streaming' }, options), ignored };
 }

@@ -1,9 +1,9 @@
 // The reply headers that describe speech.
 import { audioFormats } from '../../audio/formats.ts';
 import type { Delivered } from '../../delivery/delivery.ts';
+import { headerText } from '../../net/header-text.ts';
 import type { CaptionKind } from '../../speech/fields.ts';
 import type { SpeechInfo } from '../../speech/speech-events.ts';
-import { ignoredFieldCharsMax, ignoredFieldsMax } from '../http/limits.ts';
 import type { ReplyHeaderName } from '../http/reply-headers.ts';
 
 export type SpeechHeaders = Partial<Record<ReplyHeaderName, string>>;
@@ -49,21 +49,8 @@ const captionHeaderNames: Readonly<Record<CaptionKind, ReplyHeaderName>> = {
 export const captionHeaders = ({ captionUrls }: Delivered): SpeechHeaders =>
   Object.fromEntries(Object.entries(captionUrls).map(([kind, url]) => [captionHeaderNames[kind as CaptionKind], url]));
 
-export function ignoredHeader(names: readonly string[]): SpeechHeaders {
-  if (names.length === 0) return {};
-  const named = names
-    .slice(0, ignoredFieldsMax)
-    .map((name) => headerText(name.slice(0, ignoredFieldCharsMax)).replaceAll(',', '%2C'));
-  return { 'X-Ignored-Fields': named.join(', ') };
-}
-
 /** A name that is not printable ASCII is percent-encoded UTF-8, which a second header states. */
 function voiceHeaders(name: string): SpeechHeaders {
   const text = headerText(name);
   return text === name ? { 'X-Voice': name } : { 'X-Voice': text, 'X-Voice-Encoding': 'percent' };
 }
-
-/** Valid in a header: printable ASCII without a space at either end. */
-const isPlain = (text: string) => /^[!-~](?:[ -~]*[!-~])?$/.test(text);
-
-const headerText = (text: string): string => (isPlain(text) ? text : encodeURIComponent(text.toWellFormed()));

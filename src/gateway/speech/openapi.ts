@@ -72,7 +72,6 @@ export const soundHeaders: readonly ReplyHeaderName[] = [
   'X-Captions-Vtt',
   'X-Cache',
   'X-Warnings',
-  'X-Ignored-Fields',
 ];
 
 const sound = { schema: { type: 'string', format: 'binary' } };
@@ -103,10 +102,12 @@ export const speechDocs: RouteDocs = {
   parameters: [
     requestHeader(
       'Idempotency-Key',
-      'For links: a repeated request with the same key gets the same reply for 24 hours.',
+      'For links: a repeated request with the same key gets the same reply for 24 hours. Ignored, and named in ' +
+        'X-Ignored-Fields, for audio and streams.',
       { type: 'string', maxLength: idempotencyKeyCharsMax },
     ),
     requestHeader('Cache-Control', '`no-cache` bypasses the cache.'),
+    requestHeader('Last-Event-ID', 'For events: that stream is resumed, and nothing is started or charged.'),
   ],
   body: {
     schema: speechRequestSchema,
@@ -122,8 +123,9 @@ export const speechDocs: RouteDocs = {
       headers: [...soundHeaders, ...streamHeaders],
       content: { 'application/json': link, ...soundContent, ...eventContent },
     },
+    204: { description: 'There are no events after that of Last-Event-ID.' },
   },
-  failures: [...speakingFailures, 'idempotency_conflict'],
+  failures: [...speakingFailures, 'idempotency_conflict', 'stream_expired'],
 };
 
 export const estimateDocs: RouteDocs = {
@@ -132,7 +134,7 @@ export const estimateDocs: RouteDocs = {
   summary: 'Estimate the cost of speech',
   description: 'Takes the body of POST /api/audio/speech; nothing is synthesized.',
   body: { schema: speechRequestSchema, examples: { text: { voice_id: 'clara', text: 'Hello, world.' } } },
-  answers: { 200: jsonAnswer('The estimate.', estimate.schema, estimate.example, ['X-Ignored-Fields']) },
+  answers: { 200: jsonAnswer('The estimate.', estimate.schema, estimate.example) },
   failures: ['text_too_long', 'voice_not_found', 'voice_not_ready'],
 };
 
@@ -140,7 +142,7 @@ export const deleteDocs: RouteDocs = {
   ...documentOperation(deleteAudio),
   tag: 'Audio',
   summary: 'Delete audio created with this key',
-  parameters: [pathId('Id of the audio.', exampleAudioId)],
+  parameters: [pathId('Id of the audio.', exampleAudioId, 'aud_')],
   answers: { 204: { description: 'The audio and its link are deleted.' } },
   failures: ['not_found'],
 };

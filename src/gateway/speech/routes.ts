@@ -1,19 +1,21 @@
 // POST /api/audio/speech: text to a link (`url`), to audio in the reply (`buffer`), or to audio as it is synthesized
 // (`streaming`); and DELETE /api/audio/{id}.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Failure, type FieldViolation } from '../../errors.ts';
+import { isFreshWanted } from '../../net/cache-control.ts';
 import { type Idempotency, parseIdempotencyKey } from '../../operations/idempotency.ts';
 import { speechOperations } from '../../operations/operation.ts';
 import type { SpeechOperations } from '../../operations/speech.ts';
 import type { SpeechEvent, SpeechInfo } from '../../speech/speech-events.ts';
 import { type AdmitTo, run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
+import { checkUnusedKey, ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import { documented } from '../http/route-docs.ts';
 import type { EventSender } from './event-sender.ts';
 import { type ParsedSpeech, parseSpeechFields } from './fields.ts';
 import {
   captionHeaders,
-  ignoredHeader,
   linkHeaders,
   resultHeaders,
   roundSeconds,
@@ -44,7 +46,7 @@ function addEstimate(app: FastifyInstance, { speech, admitTo, isStrict }: Speech
     const estimate = await run(request, reply, estimateSpeech, (call) => speech.estimateSpeech(call, parsed.request));
     const { chars, seconds, byteCount, segmentCount, warnings } = estimate;
     const body = { chars, duration: roundSeconds(seconds), bytes: byteCount, segments: segmentCount, warnings };
-    return reply.headers(ignoredHeader(parsed.ignored)).send(body);
+    return reply.headers(ignoredHeaders(request, parsed.ignored)).send(body);
   });
 }
 
@@ -53,7 +55,7 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
 
   const synthesize = (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) =>
     run(request, reply, synthesizeSpeech, (call) =>
-      speech.synthesizeSpeech(call, parsed.request, { fresh: isFreshWanted(request) }),
+      speech.synthesizeSpeech(call, parsed.request, { fresh: isFreshWanted(request.headers['cache-control']) }),
     );
 
   const makeLink = async (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) => {
@@ -74,7 +76,7 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
       key === undefined
         ? (await work()).answer
         : await idempotency.once({ key, callerId, request: parsed.request, work });
-    return reply.headers({ ...headers, ...ignoredHeader(parsed.ignored) }).send(body);
+    return reply.headers({ ...headers, ...ignoredHeaders(request, parsed.ignored) }).send(body);
   };
 
   const sendSound = async (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) => {
@@ -82,7 +84,7 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
     const headers = {
       ...soundHeaders(delivered, 'rest'),
       ...resultHeaders(delivered),
-      ...ignoredHeader(parsed.ignored),
+      ...ignoredHeaders(request, parsed.ignored),
       'content-length': delivered.byteCount,
     };
     await sendPieces(reply, headers, delivered.open());
@@ -98,6 +100,7 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
       request.call!.narrow(isStream ? streamSpeech : synthesizeSpeech);
       const isEvents = isStream && (request.headers.accept?.includes('text/event-stream') ?? false);
       const parsed = parseSpeechFields(fields, { isStrict, isEvents });
+      if (isStream || parsed.request.returnFormat === 'buffer') refuseUnusedKey(request, parsed, isStrict);
       if (isEvents) return eventSender.begin(request, reply, parsed);
       if (isStream) return sendStream(speech, request, reply, parsed);
       const send = parsed.request.returnFormat === 'buffer' ? sendSound : sendLink;
@@ -117,6 +120,12 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
   addEstimate(app, options);
 }
 
+function refuseUnusedKey(request: FastifyRequest, { ignored }: ParsedSpeech, isStrict: boolean): void {
+  const faults: FieldViolation[] = [];
+  checkUnusedKey(request, isStrict, ignored, faults);
+  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+}
+
 async function sendStream(
   speech: SpeechOperations,
   request: FastifyRequest,
@@ -129,15 +138,13 @@ async function sendStream(
     ...soundHeaders(info, 'streaming'),
     ...resultHeaders(info),
     ...linkHeaders(info),
-    ...ignoredHeader(parsed.ignored),
+    ...ignoredHeaders(request, parsed.ignored),
     'cache-control': 'no-store',
     'x-accel-buffering': 'no',
   };
   await sendPieces(reply, headers, pieces);
   return reply;
 }
-
-const isFreshWanted = ({ headers }: FastifyRequest) => /\bno-cache\b/i.test(headers['cache-control'] ?? '');
 
 /** The info of a stream, and its audio once there is some. */
 export async function beginSound(

@@ -4,6 +4,7 @@ import {
   type Answer,
   describeObject,
   jsonAnswer,
+  type Parameter,
   pathId,
   type RouteDocs,
   requestHeader,
@@ -47,6 +48,12 @@ const eventAnswer: Answer = {
 };
 const lastEventId = requestHeader('Last-Event-ID', 'Id of the last event received; the stream continues after it.');
 
+const beginEventId = requestHeader(
+  'Last-Event-ID',
+  'Id of the last event received: that stream is resumed, if this key started it, and nothing is started or charged.',
+);
+const streamAnswers = { 200: eventAnswer, 204: { description: 'There are no events after that one.' } };
+
 const streamDocs: Omit<RouteDocs, 'id' | 'summary'> = {
   tag: 'Streams',
   scopes: streamSpeech.scopes,
@@ -59,15 +66,18 @@ export const streamByBodyDocs: RouteDocs = {
   ...streamDocs,
   id: 'streamSpeech',
   summary: 'Stream speech as events',
+  parameters: [beginEventId],
   body: { schema: streamRequestSchema, examples: streamExamples },
+  answers: streamAnswers,
+  failures: [...speakingFailures, 'stream_expired'],
 };
 
 export const streamByQueryDocs: RouteDocs = {
   ...streamDocs,
   id: 'streamSpeechByQuery',
   summary: 'Stream speech as events, by query',
-  parameters: Object.entries(streamRequestSchema.properties as Readonly<Record<string, Schema>>).map(
-    ([name, schema]) => ({
+  parameters: Object.entries(streamRequestSchema.properties as Readonly<Record<string, Schema>>)
+    .map<Parameter>(([name, schema]) => ({
       in: 'query',
       name,
       description: String(schema.description ?? ''),
@@ -75,8 +85,10 @@ export const streamByQueryDocs: RouteDocs = {
       required: name === 'voice_id',
       ...(name === 'voice_id' && { example: 'clara' }),
       ...(name === 'text' && { example: 'Hello, world.' }),
-    }),
-  ),
+    }))
+    .concat(beginEventId),
+  answers: streamAnswers,
+  failures: [...speakingFailures, 'stream_expired'],
 };
 
 export const ticketDocs: RouteDocs = {
@@ -87,19 +99,17 @@ export const ticketDocs: RouteDocs = {
     'A browser’s EventSource cannot send an API key. The URL of a ticket starts the stream, once, within a minute.',
   body: { schema: streamRequestSchema, examples: streamExamples },
   answers: {
-    201: jsonAnswer('The ticket.', ticket.schema, ticket.example, ['Location', 'Cache-Control', 'X-Ignored-Fields']),
+    201: jsonAnswer('The ticket.', ticket.schema, ticket.example, ['Location', 'Cache-Control']),
   },
 };
-
-const resumedAnswers = { 200: eventAnswer, 204: { description: 'There are no events after that one.' } };
 
 export const ticketStreamDocs: RouteDocs = {
   id: 'streamSpeechByTicket',
   tag: 'Streams',
   summary: 'Stream speech as events, by ticket',
   isOnBehalf: true,
-  parameters: [pathId('Id of the ticket.', exampleTicketId), lastEventId],
-  answers: resumedAnswers,
+  parameters: [pathId('Id of the ticket.', exampleTicketId, 'tkt_'), lastEventId],
+  answers: streamAnswers,
   failures: [...speakingFailures, 'stream_expired'],
 };
 
@@ -109,8 +119,8 @@ export const resumeDocs: RouteDocs = {
   summary: 'Resume a stream of events',
   description:
     'With the key that started it. Events are held for a minute after the last one; without a reader, synthesis continues for ten seconds.',
-  parameters: [pathId('Id of the audio.', exampleAudioId), lastEventId],
-  answers: resumedAnswers,
+  parameters: [pathId('Id of the audio.', exampleAudioId, 'aud_'), lastEventId],
+  answers: streamAnswers,
   failures: ['stream_expired'],
 };
 
@@ -121,7 +131,7 @@ export const leaveDocs: RouteDocs = {
   description:
     'With the key that started it. Ends the synthesis at once; after a lost connection it would continue for ten seconds.',
   scopes: streamSpeech.scopes,
-  parameters: [pathId('Id of the audio.', exampleAudioId)],
+  parameters: [pathId('Id of the audio.', exampleAudioId, 'aud_')],
   answers: { 204: { description: 'The synthesis has ended, and its events are discarded.' } },
   failures: ['stream_expired'],
 };

@@ -3,14 +3,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { speechOperations } from '../../operations/operation.ts';
+import type { SpeechOperations } from '../../operations/speech.ts';
 import { isTicketId, type Tickets } from '../../operations/stream-tickets.ts';
 import type { AdmitTo } from '../http/admission.ts';
+import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import { addWithoutBody } from '../http/no-body.ts';
 import { documented } from '../http/route-docs.ts';
 import type { EventSender } from './event-sender.ts';
 import { fromQuery, parseEventFields } from './fields.ts';
-import { ignoredHeader } from './headers.ts';
 import {
   leaveDocs,
   resumeDocs,
@@ -21,6 +22,7 @@ import {
 } from './sse-openapi.ts';
 
 export interface SseRoutesOptions {
+  speech: Pick<SpeechOperations, 'check'>;
   admitTo: AdmitTo;
   eventSender: EventSender;
   tickets: Tickets;
@@ -36,7 +38,7 @@ const noSuchTicket = () =>
 
 export function addSseRoutes(
   app: FastifyInstance,
-  { admitTo, eventSender, tickets, isStrict, baseUrl }: SseRoutesOptions,
+  { speech, admitTo, eventSender, tickets, isStrict, baseUrl }: SseRoutesOptions,
 ): void {
   const onRequest = admitTo(speechOperations.streamSpeech);
   const parse = (request: FastifyRequest) => parseEventFields(fieldsOf(request), isStrict);
@@ -51,10 +53,12 @@ export function addSseRoutes(
   });
 
   app.post(`${url}/tickets`, documented(ticketDocs, onRequest), async (request, reply) => {
-    const { request: speech, ignored } = parse(request);
-    const { ticketId, expiresAtMs } = await tickets.issue(speech, request.call!.caller.keyId);
+    const { request: wanted, ignored } = parse(request);
+    const { caller } = request.call!;
+    speech.check(wanted, caller);
+    const { ticketId, expiresAtMs } = await tickets.issue(wanted, caller.keyId);
     const address = `${baseUrl()}${url}/tickets/${ticketId}`;
-    const headers = { Location: address, 'cache-control': 'no-store', ...ignoredHeader(ignored) };
+    const headers = { Location: address, 'cache-control': 'no-store', ...ignoredHeaders(request, ignored) };
     const body = { id: ticketId, sse_url: address, expires_at: new Date(expiresAtMs).toISOString() };
     return reply.code(201).headers(headers).send(body);
   });

@@ -1,10 +1,10 @@
 // GET /api/usage: the usage of the caller's keys between two days, by key, voice or day.
 import type { FastifyInstance } from 'fastify';
-import type { FieldViolation } from '../../errors.ts';
 import { getUsageOperation } from '../../operations/operation.ts';
 import { type GetUsage, parseUsageQuery } from '../../operations/usage.ts';
 import type { UsageSum } from '../../store/usage-rows.ts';
 import { type AdmitTo, run } from '../http/admission.ts';
+import { sortQuery } from '../http/known-fields.ts';
 import { takeText } from '../http/page-query.ts';
 import { documented } from '../http/route-docs.ts';
 import { usageDocs } from './openapi.ts';
@@ -12,12 +12,13 @@ import { usageDocs } from './openapi.ts';
 export interface UsageRouteOptions {
   getUsage: GetUsage;
   admitTo: AdmitTo;
+  isStrict: boolean;
 }
 
-export function addUsageRoute(app: FastifyInstance, { getUsage, admitTo }: UsageRouteOptions): void {
+export function addUsageRoute(app: FastifyInstance, { getUsage, admitTo, isStrict }: UsageRouteOptions): void {
   app.get('/api/usage', documented(usageDocs, admitTo(getUsageOperation)), async (request, reply) => {
-    const violations: FieldViolation[] = [];
-    const take = (name: string) => takeText(request.query as Readonly<Record<string, unknown>>, name, violations);
+    const { fields, faults: violations } = sortQuery(request, isStrict);
+    const take = (name: string) => takeText(fields, name, violations);
     const query = { from: take('from'), to: take('to'), groupBy: take('group_by') };
     const usageQuery = parseUsageQuery(query, violations);
     const report = await run(request, reply, getUsageOperation, (call) => getUsage(call, usageQuery));

@@ -2,14 +2,14 @@
 // operations check the values.
 import { Failure, type FieldViolation } from '../../errors.ts';
 import type { CloneFields, VoiceFields } from '../../voices/voice-fields.ts';
-import { type Fields, sortFields } from '../http/known-fields.ts';
+import { type Fields, isObject, sortFields, type UnknownField } from '../http/known-fields.ts';
 import { parseStrictJson } from '../http/strict-json.ts';
 import type { FormBody } from './form-body.ts';
 
 export interface ParsedVoiceFields {
   voiceId: string | undefined;
   fields: VoiceFields;
-  ignored: readonly string[];
+  ignored: readonly UnknownField[];
 }
 
 const bindingFields = ['engine', 'voice_id'];
@@ -51,8 +51,6 @@ export function parseVoiceFields(body: Fields, isNew: boolean, isStrict: boolean
   return { voiceId, fields: given, ignored };
 }
 
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const toText = (value: unknown) => (typeof value === 'string' ? value : undefined);
 const toTexts = (value: unknown): string[] | undefined =>
   Array.isArray(value) && value.every((item) => typeof item === 'string') ? value : undefined;
@@ -86,7 +84,7 @@ export const cloneTexts = [
 
 export interface ParsedCloneForm {
   fields: CloneFields;
-  ignored: readonly string[];
+  ignored: readonly UnknownField[];
 }
 
 export function parseCloneForm({ texts, files }: FormBody, isStrict: boolean): ParsedCloneForm {

@@ -82,7 +82,7 @@ export const voiceDocs = {
       examples: { bound: { voice_id: 'news', name: 'News', bindings: [{ engine: 'acme', voice_id: 'joan' }] } },
     },
     answers: {
-      201: jsonAnswer('The voice, ready to speak.', voice.schema, exampleMadeVoice, ['Location', 'X-Ignored-Fields']),
+      201: jsonAnswer('The voice, ready to speak.', voice.schema, exampleMadeVoice, ['Location']),
     },
     failures: [...engineFailures, 'storage_full'],
   },
@@ -94,9 +94,7 @@ export const voiceDocs = {
     parameters: [idOf('news')],
     body: { schema: voiceSpecSchema('VoiceChange', {}), examples: { off: { enabled: false } } },
     answers: {
-      200: jsonAnswer('The updated voice.', voice.schema, { ...exampleMadeVoice, status: 'disabled' }, [
-        'X-Ignored-Fields',
-      ]),
+      200: jsonAnswer('The updated voice.', voice.schema, { ...exampleMadeVoice, status: 'disabled' }),
     },
     failures: ['voice_not_found', 'voice_not_ready', 'storage_full'],
   },

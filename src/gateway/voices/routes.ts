@@ -1,18 +1,19 @@
 // /api/voices: lists, previews, creates, clones, updates and deletes voices, and withdraws consent.
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Failure, type FieldViolation } from '../../errors.ts';
+import { Failure } from '../../errors.ts';
 import { uploadBytesMax } from '../../net/limits.ts';
 import { voiceOperations } from '../../operations/operation.ts';
 import type { VoiceOperations } from '../../operations/voices.ts';
 import type { OfferedVoice } from '../../speech/voice.ts';
 import { toLanguageCode } from '../../text/language-code.ts';
 import { type AdmitTo, run } from '../http/admission.ts';
+import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
+import { type SortedFields, sortQuery, type UnknownField } from '../http/known-fields.ts';
 import { addWithoutBody } from '../http/no-body.ts';
 import { takePage, takeText } from '../http/page-query.ts';
 import { documented } from '../http/route-docs.ts';
-import { ignoredHeader } from '../speech/headers.ts';
 import { cloneFiles, cloneTexts, parseCloneForm, parseVoiceFields } from './fields.ts';
 import { FormBody, readForms } from './form-body.ts';
 import { voiceDocs } from './openapi.ts';
@@ -37,9 +38,9 @@ export function addVoiceRoutes(app: FastifyInstance, options: VoiceRoutesOptions
   addVoiceChanging(app, options);
 }
 
-function addVoiceReading(app: FastifyInstance, { voices, admitTo }: VoiceRoutesOptions): void {
+function addVoiceReading(app: FastifyInstance, { voices, admitTo, isStrict }: VoiceRoutesOptions): void {
   app.get(url, documented(voiceDocs.list, admitTo(listVoices)), async (request, reply) => {
-    const { filter, page } = parseList(request.query as Record<string, unknown>);
+    const { filter, page } = parseList(sortQuery(request, isStrict));
     const list = run(request, reply, listVoices, (call) => voices.listVoices(call, filter, page));
     const { items, nextPageToken } = await list;
     return { voices: items.map(toVoiceJson), next_cursor: nextPageToken || null };
@@ -70,10 +71,13 @@ function addVoiceReading(app: FastifyInstance, { voices, admitTo }: VoiceRoutesO
 }
 
 function addVoiceMaking(app: FastifyInstance, { voices, admitTo, isStrict, baseUrl }: VoiceRoutesOptions): void {
-  const sendMade = (reply: FastifyReply, made: OfferedVoice, ignored: readonly string[]) =>
+  const sendMade = (reply: FastifyReply, made: OfferedVoice, ignored: readonly UnknownField[]) =>
     reply
       .code(201)
-      .headers({ ...ignoredHeader(ignored), Location: `${baseUrl()}${url}/${encodeURIComponent(made.voice.voiceId)}` })
+      .headers({
+        ...ignoredHeaders(reply.request, ignored),
+        Location: `${baseUrl()}${url}/${encodeURIComponent(made.voice.voiceId)}`,
+      })
       .send(toVoiceJson(made));
 
   app.register(async (scope) => {
@@ -102,7 +106,7 @@ function addVoiceChanging(app: FastifyInstance, { voices, admitTo, isStrict }: V
       throw new Failure('invalid_request', { message: 'The body names nothing to change.' });
     const { id } = request.params;
     const changed = await run(request, reply, updateVoice, (call) => voices.updateVoice(call, id, fields));
-    return reply.headers(ignoredHeader(ignored)).send(toVoiceJson(changed));
+    return reply.headers(ignoredHeaders(request, ignored)).send(toVoiceJson(changed));
   });
 
   addWithoutBody(app, (scope) => {
@@ -123,9 +127,7 @@ function addVoiceChanging(app: FastifyInstance, { voices, admitTo, isStrict }: V
   });
 }
 
-/** Unknown parameters are ignored. */
-function parseList(query: Readonly<Record<string, unknown>>) {
-  const violations: FieldViolation[] = [];
+function parseList({ fields: query, faults: violations }: SortedFields) {
   const take = (name: string) => takeText(query, name, violations);
   const code = take('language_code');
   const languageCode = code === '' ? '' : toLanguageCode(code);

@@ -1,0 +1,33 @@
+// Documents that stay the same while the service runs: composed when they are first asked for, and sent with an ETag, by
+// which a client that has one is told so (RFC 9110 section 13.1.2).
+import { createHash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+export interface Document {
+  bytes: Buffer;
+  etag: string;
+}
+
+/** Composes the document once. */
+export function createDocument(compose: () => string): () => Document {
+  let document: Document | undefined;
+  return () => {
+    if (document) return document;
+    const bytes = Buffer.from(compose());
+    const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`;
+    document = { bytes, etag };
+    return document;
+  };
+}
+
+export function sendDocument(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  { bytes, etag }: Document,
+  type: string,
+): FastifyReply {
+  reply.headers({ etag, 'cache-control': 'no-cache' });
+  const known = headers['if-none-match']?.split(',').map((one) => one.trim().replace(/^W\//, ''));
+  if (known?.some((one) => one === etag || one === '*')) return reply.code(304).send();
+  return reply.header('content-type', type).send(bytes);
+}

@@ -1,0 +1,77 @@
+// Unknown members of a message in JSON, for Connect and gRPC-Web: left out and named in X-Ignored-Fields, or rejected where
+// the service is strict, as REST does. Values of enums stay strict: the library's own option would ignore unknown ones too.
+//     Connect, unary   the message                                                     application/json
+//     else             1 byte flags, 4 bytes length, the message                       application/connect+json
+import type { DescMessage } from '@bufbuild/protobuf';
+import { type ContextKey, createContextKey } from '@connectrpc/connect';
+import { Failure, type FieldViolation } from '../errors.ts';
+import { nearestName } from '../nearest-name.ts';
+import { headerText } from '../net/header-text.ts';
+import { ignoredMembersMax } from './limits.ts';
+
+/** The names that were left out of the message of a call. */
+export const ignoredMembersKey: ContextKey<string[]> = createContextKey<string[]>([], {
+  description: 'ignored members',
+});
+
+export const toIgnoredHeader = (names: readonly string[]): string =>
+  names.slice(0, ignoredMembersMax).map(headerText).join(', ');
+
+const headBytes = 5;
+
+/** The body without its unknown members, which are added to `ignored`; what cannot be read is left to the library. */
+export function withoutUnknown(body: Uint8Array, type: string, schema: DescMessage, ignored: string[]): Uint8Array {
+  const isEnveloped = /^application\/(connect|grpc-web)\+json/i.test(type);
+  if (!isEnveloped && !/^application\/json/i.test(type)) return body;
+  // Flags other than none: the message is compressed.
+  if (isEnveloped && (body.length < headBytes || body[0] !== 0)) return body;
+  const message = parse(isEnveloped ? body.subarray(headBytes) : body);
+  const before = ignored.length;
+  const known = keepKnown(message, schema, '', ignored);
+  if (ignored.length === before) return body;
+  const bytes = Buffer.from(JSON.stringify(known));
+  if (!isEnveloped) return bytes;
+  const head = Buffer.alloc(headBytes);
+  head.writeUInt32BE(bytes.length, 1);
+  return Buffer.concat([head, bytes]);
+}
+
+/** Undefined where the text is not JSON. */
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function keepKnown(value: unknown, schema: DescMessage, prefix: string, ignored: string[]): unknown {
+  // Other packages have types with a form of their own in JSON, such as Timestamp.
+  const isOwn = schema.typeName.startsWith('sonant.');
+  if (!isOwn || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const kept = Object.entries(value).flatMap(([name, member]) => {
+    const field = schema.fields.find(({ jsonName, name: own }) => name === jsonName || name === own);
+    if (!field) {
+      ignored.push(prefix + name);
+      return [];
+    }
+    const inner = field.message;
+    if (!inner || field.fieldKind === 'map') return [[name, member]];
+    const each = (item: unknown, at: string) => keepKnown(item, inner, `${prefix}${at}.`, ignored);
+    const items = Array.isArray(member) ? member.map((item, i) => each(item, `${name}[${i}]`)) : each(member, name);
+    return [[name, items]];
+  });
+  return Object.fromEntries(kept);
+}
+
+/** For a service that is strict. */
+export function rejectUnknown(names: readonly string[], { fields }: DescMessage): void {
+  if (names.length === 0) return;
+  const known = fields.map(({ name }) => name);
+  const details = names.slice(0, ignoredMembersMax).map((field): FieldViolation => {
+    const meant = nearestName(field, known);
+    const message = meant ? `means nothing here; did you mean ${meant}?` : 'means nothing here; leave it out';
+    return { field, reason: 'unknown', message };
+  });
+  throw new Failure('invalid_request', { details });
+}

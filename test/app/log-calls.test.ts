@@ -1,0 +1,32 @@
+// What is logged of a flood of calls without a key.
+import { expect, test } from 'vitest';
+import { openCallLog } from '../../src/app/log-calls.ts';
+import { Failure, type Reason } from '../../src/errors.ts';
+import type { EndedCall } from '../../src/operations/running-call.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+
+const ended = (reason?: Reason, callerId?: string): EndedCall => ({
+  requestId: 'req_1',
+  method: 'sonant.v1.SpeechService/StreamSpeech',
+  door: 'grpc',
+  callerId,
+  status: reason ? 'UNAUTHENTICATED' : 'OK',
+  failure: reason && new Failure(reason),
+  durationMs: 1,
+  messageCount: 0,
+});
+
+test('a flood of calls without a key is a few lines and their number; calls of known callers have a line each', () => {
+  const logged: string[] = [];
+  const callLog = openCallLog(createLog('info', (line) => logged.push(line)));
+  for (let i = 0; i < 5000; i++) callLog.write(ended('invalid_api_key'));
+  for (let i = 0; i < 50; i++) callLog.write(ended('rate_limit_exceeded', 'key_1'));
+  for (let i = 0; i < 50; i++) callLog.write(ended());
+  for (let i = 0; i < 50; i++) callLog.write(ended('internal_error'));
+  callLog.close();
+  const lines = logged.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const of = (reason?: string) => lines.filter((line) => line.reason === reason && line.message === 'call');
+  expect(of('invalid_api_key')).toHaveLength(10);
+  expect([of('rate_limit_exceeded').length, of().length, of('internal_error').length]).toEqual([50, 50, 50]);
+  expect(lines.at(-1)).toMatchObject({ reason: 'invalid_api_key', count: 4990 });
+});
