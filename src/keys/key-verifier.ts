@@ -5,6 +5,7 @@ import { Failure } from '../errors.ts';
 import type { KeyLimits } from '../limits/key-limits.ts';
 import type { Caller } from '../speech/request.ts';
 import type { ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
+import { accountOf } from './account.ts';
 import { createAddressCheck } from './address-list.ts';
 import { hashApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
 import { isRowOf, toApiKey } from './api-key-record.ts';
@@ -16,6 +17,8 @@ import type { Scope } from './scopes.ts';
 /** An admitted caller, with its key and what the key may do. */
 export interface KeyCaller extends Caller {
   keyId: string;
+  /** The account of the key (account.ts). */
+  accountId: string;
   /** The name of the caller as the actor of a change: "key:key_01JD...", "user:...". */
   actorName: string;
   scopes: readonly Scope[];
@@ -113,6 +116,8 @@ function toVerified(row: ApiKeyRow, nowMs: number): Verified {
   const caller: KeyCaller = {
     callerId: ownerId,
     keyId,
+    accountId: accountOf(row),
+    usesAllVoices: isAdmin,
     actorName: `key:${keyId}`,
     scopes,
     limits,

@@ -271,6 +271,7 @@ export class RunningCall {
 const anonymous: KeyCaller = {
   callerId: '',
   keyId: '',
+  accountId: '',
   actorName: 'anonymous',
   scopes: [],
   limits: usualKeyLimits,

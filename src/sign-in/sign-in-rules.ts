@@ -49,6 +49,7 @@ export function toKeyHolder(kind: 'user' | 'client', id: string, keyScopes: read
   return {
     callerId: holderId,
     keyId: holderId,
+    accountId: holderId,
     actorName: `${kind}:${id}`,
     scopes: ['keys:read', 'keys:write'],
     limits: usualLimits,

@@ -29,6 +29,7 @@ const storeClone = (voiceId: string, clones: SealedClone[] = []) =>
       row: {
         ...{ voiceId, name: 'Ada', description: '', kind: 'cloned', status: 'ready', version: 1, labels: '{}' },
         ...{ languageCodes: 'en', bindings: '[]', consent: '{"givenAtMs":1}', createdAtMs: 1, updatedAtMs: 1 },
+        ...{ ownerId: 'key_1', access: 'private' },
       },
       entry: toRecordEntry({ action: 'clone', voiceId, atMs: 1, detail: {} }, operator),
       clones,

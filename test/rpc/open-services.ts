@@ -30,7 +30,7 @@ export const goodKey = { metadata: { 'x-api-key': 'good' } };
 
 /** Who was admitted with a key of their own name. */
 export const callerNamed = (callerId: string, scopes: readonly Scope[]): KeyCaller => ({
-  ...{ callerId, keyId: `${callerId}-key`, actorName: callerId, scopes, limits: usualLimits },
+  ...{ callerId, keyId: `${callerId}-key`, accountId: callerId, actorName: callerId, scopes, limits: usualLimits },
   grant: { range: { path: callerId }, scopes },
 });
 

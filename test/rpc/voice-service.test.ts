@@ -1,6 +1,6 @@
 // sonant.v1.VoiceService by a gRPC client: order, filters, pages, faults.
 import { expect, onTestFinished, test } from 'vitest';
-import { VoiceKind, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
+import { VoiceAccess, VoiceKind, VoiceOwner, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
 import { goodKey, openTestServices } from './open-services.ts';
 
@@ -15,7 +15,7 @@ async function open() {
   return { client, list, ids, faults };
 }
 
-test('all voices, by id, with every field', async () => {
+test('all voices, by name, with every field', async () => {
   const { list } = await open();
   const { voices, nextPageToken } = await list();
   expect(voices.map(({ voiceId }) => voiceId)).toEqual(['ada', 'björk', 'carl']);
@@ -25,6 +25,8 @@ test('all voices, by id, with every field', async () => {
     kind: VoiceKind.STOCK,
     engine: 'tiny',
     status: VoiceStatus.READY,
+    access: VoiceAccess.EVERYONE,
+    owner: VoiceOwner.OPERATOR,
     languageCodes: ['en'],
     labels: { gender: 'female' },
   });
