@@ -2,6 +2,7 @@
 // back is a backup. Each must be compatible with older versions, so that old and new replicas run side by side during a
 // rolling update; one that is not sets `stepsKnownMin`. The table `migrations` records the steps of a database.
 import type { Rows } from './row-store.ts';
+import { voiceOwnerStatements } from './voice-owner-statements.ts';
 
 export interface Migration {
   name: string;
@@ -162,27 +163,7 @@ const migrations: readonly Migration[] = [
   },
   {
     name: 'owners of voices',
-    statements: [
-      'alter table voices add column owner_id text',
-      "alter table voices add column access text not null default 'everyone'",
-      // A voice belongs to the account of the key that made it, as the record tells: the first id of the path of that key.
-      `update voices set owner_id = made.account_id
-        from (
-          select born.voice_id, case
-              when maker.path = '' then maker.owner_id
-              when maker.path like 'key%' then substr(maker.path, 1, 30)
-              else substr(maker.path, 1, 36)
-            end as account_id
-          from voice_record as born
-          join (
-            select max(entry) as entry from voice_record
-              where action in ('create', 'clone', 'import', 'delete') group by voice_id
-          ) as latest on latest.entry = born.entry
-          join api_keys as maker on maker.key_id = substr(born.actor, 5)
-          where born.action in ('create', 'clone')
-        ) as made
-        where made.voice_id = voices.voice_id and voices.status <> 'deleted'`,
-    ],
+    statements: voiceOwnerStatements,
   },
 ];
 
