@@ -3,6 +3,9 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceKind, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
+import { operator } from '../../src/keys/actor.ts';
+import { createKeyManagement } from '../../src/keys/key-management.ts';
+import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createVoiceRows } from '../../src/store/voice-rows.ts';
 import { cloneMark } from '../engines/tone-engine.ts';
 import { eventsIn, soundIn } from '../gateway/event-reader.ts';
@@ -18,6 +21,14 @@ afterAll(() => {
   voices.close();
   speech.close();
 });
+
+/** A key of another account. */
+const makeOtherKey = () =>
+  inStore(async (store) => {
+    const rows = createApiKeyRows(store);
+    const management = createKeyManagement({ rows, pepper: undefined, onChange() {} });
+    return (await management.create({ scopes: ['voices:read'] }, operator)).key;
+  });
 
 test('the cloning requirements are listed', async () => {
   const { body } = await send('GET', '/api/cloning');
@@ -49,7 +60,11 @@ describe('by REST', () => {
         ...{ audio_sha256: expect.stringMatching(/^[0-9a-f]{64}$/), confirmed_by: expect.stringMatching(/^key:key_/) },
         revoked_at: null,
       },
+      ...{ owner: 'self', access: 'private' },
     });
+    const other = await makeOtherKey();
+    const asked = { headers: { 'X-API-Key': other } };
+    expect((await fetch(`${url}/api/voices/${voiceId}`, asked)).status, 'for another account').toBe(404);
     sealed = await sealedClones(voiceId);
     expect(sealed.length).toBe(1);
     expect(await holders(sealed[0]!)).not.toEqual([]);

@@ -65,7 +65,31 @@ describe('voices', () => {
     expect(ids).toEqual(['tone-low', 'tone-high', 'far']);
   });
 
+  test('come in one order over REST, Connect and the facade, the default voice first', async () => {
+    const connect = await gateway.send('/sonant.v1.VoiceService/ListVoices', { body: {} });
+    const { voices } = (await connect.json()) as { voices: { voiceId: string }[] };
+    const facade = (await get('/v1/audio/voices')).body.voices as { id: string }[];
+    const ids = idsOf((await get('/api/voices')).body);
+    expect(ids[0]).toBe('tone-low');
+    expect(voices.map(({ voiceId }) => voiceId)).toEqual(ids);
+    expect(facade.map(({ id }) => id)).toEqual(ids);
+  });
+
+  test('go on after a cursor whose voice is gone, and from the beginning after one of an earlier version', async () => {
+    const key = await gateway.makeKey(['voices:read', 'voices:write']);
+    const headers = { 'X-API-Key': key };
+    const body = { voice_id: 'between', name: 'Between', bindings: [{ engine: 'tone', voice_id: 'tone-low' }] };
+    await gateway.send('/api/voices', { body, headers });
+    const { next_cursor } = (await get('/api/voices?limit=2')).body;
+    expect((await gateway.send('/api/voices/between', { method: 'DELETE', headers })).status).toBe(204);
+    expect(idsOf((await get(`/api/voices?cursor=${next_cursor}`)).body)).toEqual(['tone-high', 'far']);
+    const earlier = Buffer.from('after:tone-high').toString('base64url');
+    expect(idsOf((await get(`/api/voices?cursor=${earlier}`)).body)).toEqual(['tone-low', 'tone-high', 'far']);
+  });
+
   test.each([
+    [`text=${'a'.repeat(201)}`, 'text'],
+    [`engine=${'a'.repeat(201)}`, 'engine'],
     ['limit=0', 'limit'],
     ['limit=1001', 'limit'],
     ['limit=ten', 'limit'],
