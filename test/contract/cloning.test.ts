@@ -3,16 +3,14 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceKind, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
-import { operator } from '../../src/keys/actor.ts';
-import { createKeyManagement } from '../../src/keys/key-management.ts';
-import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createVoiceRows } from '../../src/store/voice-rows.ts';
 import { cloneMark } from '../engines/tone-engine.ts';
 import { eventsIn, soundIn } from '../gateway/event-reader.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { openCloning } from './open-cloning.ts';
 
-const { url, key, target, send, speak, form, reference, consent, logged, written, kept } = await openCloning(afterAll);
+const { url, key, makeKey, target, send, speak, form, reference, consent, logged, written, kept } =
+  await openCloning(afterAll);
 const { places, holders, inStore, sealedClones } = kept;
 const call = { metadata: { 'x-api-key': key } };
 const voices = openGrpcClient(VoiceService, target);
@@ -21,14 +19,6 @@ afterAll(() => {
   voices.close();
   speech.close();
 });
-
-/** A key of another account. */
-const makeOtherKey = () =>
-  inStore(async (store) => {
-    const rows = createApiKeyRows(store);
-    const management = createKeyManagement({ rows, pepper: undefined, onChange() {} });
-    return (await management.create({ scopes: ['voices:read'] }, operator)).key;
-  });
 
 test('the cloning requirements are listed', async () => {
   const { body } = await send('GET', '/api/cloning');
@@ -62,7 +52,7 @@ describe('by REST', () => {
       },
       ...{ owner: 'self', access: 'private' },
     });
-    const other = await makeOtherKey();
+    const other = await makeKey(['voices:read']);
     const asked = { headers: { 'X-API-Key': other } };
     expect((await fetch(`${url}/api/voices/${voiceId}`, asked)).status, 'for another account').toBe(404);
     sealed = await sealedClones(voiceId);
