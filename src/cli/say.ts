@@ -79,7 +79,7 @@ ${fieldHelp}
     const spoken = await withOpened(await line.openApp(), async ({ voices, speech }) => {
       const request = await checkFlags(async () => toRequest(flags, text, format, voices));
       return withOpened(await openSink(output, request, line.signal), (sink) => {
-        const events = speech.streamSpeech(request, { callerId: 'command line' }, line.signal);
+        const events = speech.streamSpeech(request, { callerId: 'command line', usesAllVoices: true }, line.signal);
         return checkFlags(() => writeSound(events, request, sink));
       });
     });

@@ -1,8 +1,8 @@
-// `sonant voice list|export|import|delete|revoke|record`: lists voices and manages the stored ones.
+// `sonant voice list|export|import|access|delete|revoke|record`: lists voices and manages the stored ones.
 import { readFile, writeFile } from 'node:fs/promises';
 import { Failure } from '../errors.ts';
 import { operator } from '../keys/actor.ts';
-import { isSpokenBy, type OfferedVoice, type Voices } from '../speech/voice.ts';
+import { isSpokenBy, type OfferedVoice, type VoiceAccess, type Voices, voiceAccesses } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { exportVoice, importVoiceFile } from '../voices/voice-file.ts';
 import {
@@ -21,6 +21,7 @@ const options = {
   language: { type: 'string' },
   output: { type: 'string', short: 'o' },
   name: { type: 'string' },
+  access: { type: 'string' },
   json: { type: 'boolean' },
 } as const;
 
@@ -31,22 +32,25 @@ export const voiceCommand: Command = {
   get actions() {
     return Object.keys(actions);
   },
+  choices: { access: voiceAccesses },
   help: () => `Usage: sonant voice list [--language CODE] [--json]
        sonant voice export ID [-o FILE]
-       sonant voice import PATH [--name NAME] [--json]
+       sonant voice import PATH [--name NAME] [--access WHO] [--json]
+       sonant voice access ID private|everyone [--json]
        sonant voice delete ID [--json]
        sonant voice revoke ID [--json]
        sonant voice record [--json]
 
 list prints the available voices, the default one first. export writes a stored voice into a file. import adds a voice:
 an exported one; or the voice file of an engine; or a neural model, as a folder or an archive (.tar, .tar.gz, .tar.bz2),
-which is tested before it is added. delete deletes a stored voice; revoke withdraws the consent of the person cloned and
+which is tested before it is added. access sets who may speak with a stored voice: its owner, or every key. delete deletes a stored voice; revoke withdraws the consent of the person cloned and
 destroys the clone. record verifies and prints the audit log of voices. The clone in an exported voice is encrypted with
 SONANT_MASTER_KEY, and can be imported only where the key is the same.
 
   --language CODE  only voices that speak this language, such as en-GB
   -o, --output     the file to write; default: standard output
   --name NAME      the name of an imported engine voice; default: that of its file or folder
+  --access WHO     who may speak with an imported stored voice: private or everyone; default: as it was exported
   --json           print JSON, for programs
 `,
   async run(line) {
@@ -61,6 +65,7 @@ interface Flags {
   language?: string | undefined;
   output?: string | undefined;
   name?: string | undefined;
+  access?: string | undefined;
   json?: boolean | undefined;
 }
 type Action = (line: CommandLine, flags: Flags, rest: readonly string[]) => Promise<void>;
@@ -85,18 +90,31 @@ const actions: Readonly<Record<string, Action>> = {
       if (output === undefined) line.print(file.trimEnd());
       else await writeFile(output, file, { mode: 0o600 });
     }),
-  async import(line, { name, json }, rest) {
+  async import(line, { name, access: given, json }, rest) {
     const path = onlyArgument(rest, 'sonant voice import PATH');
+    const access = given === undefined ? undefined : toAccess(given);
     const { signal } = line;
     const print = json ? () => {} : line.print;
     const { dataDir } = line.loadConfig();
-    let voiceIds = await importVoice({ path, dataDir, ...(name !== undefined && { name }), signal, print });
+    const source = { path, dataDir, ...(name !== undefined && { name }), signal, print };
+    // Voices of engines are everyone's.
+    let voiceIds = access === undefined ? await importVoice(source) : undefined;
     if (!voiceIds)
       await withOpened(await line.openVoiceManagement(), async ({ rows, vault }) => {
-        voiceIds = [await importVoiceFile(await readFile(path, 'utf8'), rows, vault)];
+        voiceIds = [await importVoiceFile(await readFile(path, 'utf8'), { rows, vault, access })];
         print(`${voiceIds} is imported.`);
       });
     if (json) line.print(JSON.stringify({ voice_ids: voiceIds }, null, 2));
+  },
+  async access(line, { json }, rest) {
+    if (rest.length !== 2) throw new UsageError('the command is sonant voice access ID private|everyone');
+    const [asked, given] = rest as [string, string];
+    const access = toAccess(given);
+    await withOpened(await line.openVoiceManagement(), async ({ management, voices }) => {
+      const changed = await management.update(checkStored(voices, asked), { access }, operator);
+      const { voiceId } = changed.voice;
+      line.print(json ? JSON.stringify(toJson(changed), null, 2) : `${voiceId} is for ${accessWords[access]}.`);
+    });
   },
   delete: async (line, { json }, rest) =>
     withOpened(await line.openVoiceManagement(), async ({ management, voices }) => {
@@ -129,16 +147,25 @@ const actions: Readonly<Record<string, Action>> = {
   },
 };
 
+const accessWords: Readonly<Record<VoiceAccess, string>> = { private: 'its owner', everyone: 'every key' };
+
+function toAccess(given: string): VoiceAccess {
+  const access = voiceAccesses.find((each) => each === given);
+  if (!access) throw new UsageError(`access is one of ${voiceAccesses.join(', ')}`);
+  return access;
+}
+
 function checkStored(voices: Voices, voiceId: string): string {
   if (voices.list().some(({ voice }) => voice.voiceId === voiceId)) return voiceId;
   throw new Failure('voice_not_found', { message: `No voice ${voiceId} is kept here.` });
 }
 
-const heading = ['VOICE', 'NAME', 'STATUS', 'LANGUAGES', 'ENGINE', 'DESCRIPTION'];
-const toRow = ({ voice: { voiceId, name, languageCodes, engine, description }, status }: OfferedVoice) => [
+const heading = ['VOICE', 'NAME', 'STATUS', 'ACCESS', 'LANGUAGES', 'ENGINE', 'DESCRIPTION'];
+const toRow = ({ voice: { voiceId, name, languageCodes, engine, description }, status, kept }: OfferedVoice) => [
   voiceId,
   name,
   status,
+  kept?.access ?? 'everyone',
   languageCodes.join(','),
   engine,
   description,
@@ -147,6 +174,7 @@ const toRow = ({ voice: { voiceId, name, languageCodes, engine, description }, s
 const toJson = ({
   voice: { voiceId, name, description, kind, engine, languageCodes, labels },
   status,
+  kept,
 }: OfferedVoice) => ({
   voice_id: voiceId,
   name,
@@ -156,4 +184,6 @@ const toJson = ({
   status,
   language_codes: languageCodes,
   labels,
+  owner: kept?.ownerId ?? null,
+  access: kept?.access ?? 'everyone',
 });

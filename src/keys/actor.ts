@@ -1,13 +1,14 @@
 // The actor of a change to keys or voices: who makes it, from which address, in which request. Every change is recorded
 // with its actor.
 import { createId } from '../id.ts';
+import type { VoiceUser } from '../speech/voice.ts';
 import { allKeys } from '../store/api-key-rows.ts';
 import type { AuditRow } from '../store/audit-rows.ts';
 import type { KeyGrant } from './key-grant.ts';
 import type { KeyCaller } from './key-verifier.ts';
 import { scopes } from './scopes.ts';
 
-export interface Actor {
+export interface Actor extends VoiceUser {
   /** The name in records: "key:key_01JD...", "user:...", "client:...", "operator". */
   name: string;
   address: string;
@@ -15,8 +16,6 @@ export interface Actor {
   /** Whose share of the engines it takes. */
   accountId: string;
   grant: KeyGrant;
-  /** The only voices that the actor may see and change; undefined: all. */
-  voiceIds?: readonly string[] | undefined;
 }
 
 /** Whoever runs the command line on the machine itself; may do everything. */
@@ -26,13 +25,14 @@ export const operator: Actor = {
   requestId: '',
   accountId: 'operator',
   grant: { range: allKeys, scopes },
+  usesAllVoices: true,
 };
 
 /** The caller of a request as the actor of a change. */
 export const toActor = (
-  { actorName, accountId, grant, voiceIds }: KeyCaller,
+  { actorName, accountId, grant, voiceIds, usesAllVoices }: KeyCaller,
   { address, requestId }: { address: string; requestId: string },
-): Actor => ({ name: actorName, address, requestId, accountId, grant, voiceIds });
+): Actor => ({ name: actorName, address, requestId, accountId, grant, voiceIds, usesAllVoices });
 
 /** A change with its actor, as it is recorded. */
 export const toRecordEntry = <const Change extends { detail: object }>(

@@ -2,6 +2,7 @@
 // record. Keys outside the grant are reported as not found.
 import { Failure } from '../errors.ts';
 import type { ApiKeyDecision, ApiKeyRow, ApiKeyRows } from '../store/api-key-rows.ts';
+import { accountOf } from './account.ts';
 import { type Actor, toAuditRow } from './actor.ts';
 import { createApiKey, type Pepper } from './api-key.ts';
 import {
@@ -130,10 +131,6 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
     revoke: (keyId, actor) => change(keyId, actor, (row) => toRevocation(row, actor, now())),
   };
 }
-
-/** Whose share of the service the key takes. */
-const accountOf = ({ path, ownerId }: Pick<ApiKeyRow, 'path' | 'ownerId'>): string =>
-  path === '' ? ownerId : path.slice(0, path.indexOf('/'));
 
 const tooManyDescendants = () => {
   const message = `A key may have at most ${descendantsMax} keys that descend from it; revoke some of them.`;

@@ -6,6 +6,7 @@ import type { KeyLimits } from '../limits/key-limits.ts';
 import type { LimitedAccount } from '../limits/limiter.ts';
 import type { Caller } from '../speech/request.ts';
 import { type ApiKeyRow, type ApiKeyRows, allKeys } from '../store/api-key-rows.ts';
+import { accountOf } from './account.ts';
 import { createAddressCheck } from './address-list.ts';
 import { hashApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
 import { isRowOf } from './api-key-record.ts';
@@ -130,7 +131,8 @@ async function toVerified(rows: ApiKeyRows, row: ApiKeyRow, nowMs: number): Prom
   const caller: KeyCaller = {
     callerId: ownerId,
     keyId,
-    accountId: above.at(-1)?.callerId ?? ownerId,
+    accountId: accountOf(row),
+    usesAllVoices: isAdmin,
     actorName: `key:${keyId}`,
     scopes,
     limits,

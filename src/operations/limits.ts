@@ -25,6 +25,13 @@ export const estimatesAtOnceMax = 1;
 export const estimatesWaitingMax = 64;
 export const pageSizeDefault = 100;
 export const pageSizeMax = 1000;
+export const pageTokenCharsMax = 2_000;
+/** Of the texts that a list of voices is filtered by. */
+export const voiceFilterCharsMax = 200;
+/** How many voices are filtered before other calls get a turn. */
+export const voicesPerTurn = 50;
+/** How many fields an update may name. */
+export const updatePathsMax = 100;
 /** How long the answer to a request with an Idempotency-Key is remembered. */
 export const idempotencyMs = 24 * 3_600_000;
 export const idempotencyKeyCharsMax = 255;

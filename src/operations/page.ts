@@ -1,11 +1,11 @@
-// Pages of a list. A page token holds the id of the last item before the page, so that items which are added or deleted
-// meanwhile cause no gaps and no duplicates.
+// Pages of a list. A page token holds the position of the last item before the page, such as its id, so that items which
+// are added or deleted meanwhile cause no gaps and no duplicates.
 import type { FieldViolation } from '../errors.ts';
-import { pageSizeDefault, pageSizeMax } from './limits.ts';
+import { pageSizeDefault, pageSizeMax, pageTokenCharsMax } from './limits.ts';
 
 export interface Page {
   size: number;
-  /** The id of the last item before it; undefined for the first page. */
+  /** The position of the last item before it; undefined for the first page. */
   after: string | undefined;
 }
 
@@ -32,22 +32,23 @@ export function parsePage(
 ): Page {
   if (pageSize < 1 || pageSize > pageSizeMax)
     violations.push({ field: names.size, reason: 'range', message: `must be 1 to ${pageSizeMax}` });
-  const after = pageToken === '' ? undefined : fromToken(pageToken);
+  const isReadable = pageToken !== '' && pageToken.length <= pageTokenCharsMax;
+  const after = isReadable ? fromToken(pageToken) : undefined;
   if (pageToken !== '' && after === undefined)
     violations.push({ field: names.token, reason: 'format', message: `must be the ${names.next} of an earlier page` });
   return { size: pageSize, after };
 }
 
 /** The first `size` of the items, with the token of the page behind them, if there are more. */
-export function toPage<Item>(items: readonly Item[], size: number, idOf: (item: Item) => string): PageOf<Item> {
+export function toPage<Item>(items: readonly Item[], size: number, positionOf: (item: Item) => string): PageOf<Item> {
   const page = items.slice(0, size);
-  return { items: page, nextPageToken: items.length > size ? toPageToken(idOf(page.at(-1)!)) : '' };
+  return { items: page, nextPageToken: items.length > size ? toPageToken(positionOf(page.at(-1)!)) : '' };
 }
 
-const toPageToken = (id: string) => Buffer.from(tokenPrefix + id).toString('base64url');
+const toPageToken = (position: string) => Buffer.from(tokenPrefix + position).toString('base64url');
 
 function fromToken(token: string): string | undefined {
   const text = Buffer.from(token, 'base64url').toString();
-  const id = text.slice(tokenPrefix.length);
-  return toPageToken(id) === token ? id : undefined;
+  const position = text.slice(tokenPrefix.length);
+  return toPageToken(position) === token ? position : undefined;
 }

@@ -1,19 +1,17 @@
 // Voices: listed, previewed, made, cloned, changed and ended by callers, among those that they may use.
-import type { Engine, Voice } from '../engines/engine.ts';
-import { isSpokenBy, type Voices, voicesFor } from '../speech/voice.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Engine } from '../engines/engine.ts';
+import { type OfferedVoice, ownerOf, type VoiceOwner, type Voices, voicesFor } from '../speech/voice.ts';
 import type { CloneFields, VoiceFields } from '../voices/voice-fields.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
 import type { PreviewVoice } from '../voices/voice-preview.ts';
 import { actorOf, type Call } from './call.ts';
+import { voicesPerTurn } from './limits.ts';
 import { type Page, toPage } from './page.ts';
+import { toPredicate, type VoiceFilter } from './voice-filter.ts';
 
-export interface VoiceFilter {
-  /** Canonical BCP-47. */
-  languageCode?: string | undefined;
-  engine?: string | undefined;
-  /** Words in the id, name, description or labels. */
-  text?: string | undefined;
-}
+/** A voice, and whose it is for the caller. */
+export type ListedVoice = OfferedVoice & { owner: VoiceOwner };
 
 export type VoiceOperations = ReturnType<typeof createVoiceOperations>;
 
@@ -25,29 +23,40 @@ export interface VoiceOperationsOptions {
 }
 
 export function createVoiceOperations({ voices, engines, management, preview }: VoiceOperationsOptions) {
-  const listFor = ({ caller }: Call) =>
-    voicesFor(voices, caller)
-      .list()
-      .toSorted(({ voice: a }, { voice: b }) => (a.voiceId < b.voiceId ? -1 : 1));
+  const listFor = ({ caller }: Call) => voicesFor(voices, caller).list();
+  const toListed = (offered: OfferedVoice, { caller }: Call): ListedVoice => ({
+    ...offered,
+    owner: ownerOf(offered.kept, caller),
+  });
   return {
     async listVoices(call: Call, filter: VoiceFilter, { size, after = '' }: Page) {
       const isWanted = toPredicate(filter);
-      const following = listFor(call).filter(({ voice }) => voice.voiceId > after && isWanted(voice));
-      return toPage(following, size, ({ voice }) => voice.voiceId);
+      const found: ListedVoice[] = [];
+      for (const [i, offered] of listFor(call).entries()) {
+        if (found.length > size) break;
+        if (i % voicesPerTurn === voicesPerTurn - 1) {
+          await nextTurn();
+          call.signal.throwIfAborted();
+        }
+        if (offered.position > after && isWanted(offered)) found.push(toListed(offered, call));
+      }
+      return toPage(found, size, ({ position }) => position);
     },
-    /** All that can speak now, ordered by id. */
+    /** All that can speak now, in the order of voices. */
     listReadyVoices: async (call: Call) => listFor(call).filter(({ status }) => status === 'ready'),
-    getVoice: async ({ caller }: Call, voiceId: string) => voicesFor(voices, caller).find(voiceId),
+    getVoice: async (call: Call, voiceId: string) => toListed(voicesFor(voices, call.caller).find(voiceId), call),
     previewVoice: ({ caller, signal }: Call, voiceId: string) => preview(voiceId, caller, signal),
     describeCloning: async (_call: Call) =>
       engines.flatMap(({ name, cloning }) => (cloning ? [{ engine: name, cloning }] : [])),
-    createVoice: (call: Call, voiceId: string | undefined, fields: VoiceFields) =>
-      management.create(voiceId, withoutEmpty(fields), actorOf(call)),
-    cloneVoice: (call: Call, fields: CloneFields) => management.clone(fields, actorOf(call), call.signal),
-    updateVoice: (call: Call, voiceId: string, fields: VoiceFields) =>
-      management.update(voiceId, fields, actorOf(call)),
+    createVoice: async (call: Call, voiceId: string | undefined, fields: VoiceFields) =>
+      toListed(await management.create(voiceId, withoutEmpty(fields), actorOf(call)), call),
+    cloneVoice: async (call: Call, fields: CloneFields) =>
+      toListed(await management.clone(fields, actorOf(call), call.signal), call),
+    updateVoice: async (call: Call, voiceId: string, fields: VoiceFields) =>
+      toListed(await management.update(voiceId, fields, actorOf(call)), call),
     deleteVoice: (call: Call, voiceId: string) => management.remove(voiceId, actorOf(call)),
-    revokeVoiceConsent: (call: Call, voiceId: string) => management.revokeConsent(voiceId, actorOf(call)),
+    revokeVoiceConsent: async (call: Call, voiceId: string) =>
+      toListed(await management.revokeConsent(voiceId, actorOf(call)), call),
   };
 }
 
@@ -58,14 +67,3 @@ const withoutEmpty = ({ description, languageCodes, bindings, ...fields }: Voice
   languageCodes: languageCodes?.length ? languageCodes : undefined,
   bindings: bindings?.length ? bindings : undefined,
 });
-
-function toPredicate({ languageCode, engine, text = '' }: VoiceFilter): (voice: Voice) => boolean {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  return (voice) =>
-    (!languageCode || isSpokenBy(voice, languageCode)) &&
-    (!engine || voice.engine === engine) &&
-    words.every((word) => searchTextOf(voice).includes(word));
-}
-
-const searchTextOf = ({ voiceId, name, description, labels }: Voice) =>
-  [voiceId, name, description, ...Object.values(labels)].join('\n').toLowerCase();

@@ -2,6 +2,7 @@
 import type { Message } from '@bufbuild/protobuf';
 import type { FieldMask } from '@bufbuild/protobuf/wkt';
 import { Failure, type FieldViolation } from '../errors.ts';
+import { updatePathsMax } from '../operations/limits.ts';
 
 /** The value of the field, which must not be empty. */
 export function requireText(field: string, value: string, message: string): string {
@@ -13,10 +14,16 @@ export function requireText(field: string, value: string, message: string): stri
   throw new Failure('invalid_request', { details: [{ field, reason: 'required', message }] });
 }
 
-/** The paths of the mask: at least one, each a key of `known`. */
+/** The paths of the mask, each once: at least one, each a key of `known`. */
 export function requirePaths(mask: FieldMask | undefined, known: object): readonly string[] {
   const paths = mask?.paths ?? [];
-  if (paths.length > 0 && paths.every((path) => Object.hasOwn(known, path))) return paths;
+  const { length: actual } = paths;
+  if (actual > updatePathsMax) {
+    const message = `has ${actual} paths, over the limit of ${updatePathsMax}`;
+    const details = [{ field: 'update_mask', reason: 'length', message }];
+    throw new Failure('invalid_request', { details, limit: updatePathsMax, actual });
+  }
+  if (actual > 0 && paths.every((path) => Object.hasOwn(known, path))) return [...new Set(paths)];
   const allowed = Object.keys(known);
   const message = `must name what changes, of ${allowed.join(', ')}`;
   throw new Failure('invalid_request', { details: [{ field: 'update_mask', reason: 'enum', message, allowed }] });

@@ -4,13 +4,16 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
   type CloneVoiceRequest,
   type UpdateVoiceRequest,
+  VoiceAccess,
   VoiceKind,
+  VoiceOwner,
   type VoiceSchema,
   type VoiceSpec,
   VoiceStatus,
 } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Cloning } from '../engines/engine.ts';
-import { bindingIdsOf, type OfferedVoice, type VoiceConsent } from '../speech/voice.ts';
+import type { ListedVoice } from '../operations/voices.ts';
+import { bindingIdsOf, type VoiceConsent } from '../speech/voice.ts';
 import type { CloneFields, VoiceFields } from '../voices/voice-fields.ts';
 import { requirePaths } from './required.ts';
 
@@ -22,8 +25,11 @@ const statuses = {
   consent_revoked: VoiceStatus.CONSENT_REVOKED,
 } as const;
 
-export function toVoiceMessage(offered: OfferedVoice): MessageInitShape<typeof VoiceSchema> {
-  const { voice, status, kept } = offered;
+const accesses = { private: VoiceAccess.PRIVATE, everyone: VoiceAccess.EVERYONE } as const;
+const owners = { self: VoiceOwner.SELF, operator: VoiceOwner.OPERATOR, other: VoiceOwner.OTHER } as const;
+
+export function toVoiceMessage(listed: ListedVoice): MessageInitShape<typeof VoiceSchema> {
+  const { voice, status, kept, owner } = listed;
   return {
     voiceId: voice.voiceId,
     name: voice.name,
@@ -33,7 +39,9 @@ export function toVoiceMessage(offered: OfferedVoice): MessageInitShape<typeof V
     status: statuses[status],
     languageCodes: [...voice.languageCodes],
     labels: { ...voice.labels },
-    bindings: bindingIdsOf(offered).map(({ engine, voiceId = '' }) => ({ engine, voiceId })),
+    bindings: bindingIdsOf(listed).map(({ engine, voiceId = '' }) => ({ engine, voiceId })),
+    access: accesses[kept?.access ?? 'everyone'],
+    owner: owners[owner],
     ...(kept && { createTime: timestampFromDate(kept.createdAt), updateTime: timestampFromDate(kept.updatedAt) }),
     ...(kept?.consent && { consent: toConsent(kept.consent) }),
   };
@@ -45,14 +53,22 @@ const toConsent = ({ givenAt, revokedAt, ...fields }: VoiceConsent) => ({
   ...(revokedAt && { revokeTime: timestampFromDate(revokedAt) }),
 });
 
-/** A field at its proto3 default is absent; `toVoiceChange` reads those that the mask names all the same. */
+/** Undefined where it is not set. A value that is unknown here becomes its number, which the check of fields reports. */
+function toAccess(given: VoiceAccess | undefined): string | undefined {
+  if (given === undefined || given === VoiceAccess.UNSPECIFIED) return undefined;
+  const known = Object.entries(accesses).find(([, value]) => value === given);
+  return known?.[0] ?? String(given);
+}
+
+/** The fields of a new voice; those that are empty have their defaults. */
 export const toVoiceFields = (spec: VoiceSpec | undefined): VoiceFields => ({
-  name: spec?.name || undefined,
-  description: spec?.description || undefined,
-  languageCodes: spec?.languageCodes.length ? spec.languageCodes : undefined,
+  name: spec?.name,
+  description: spec?.description,
+  languageCodes: spec?.languageCodes,
   labels: spec?.labels,
-  bindings: spec?.bindings.length ? spec.bindings : undefined,
+  bindings: spec?.bindings,
   enabled: spec?.enabled,
+  access: toAccess(spec?.access),
 });
 
 /** The change for each path of the mask; a field that is not set is reset to its default. */
@@ -63,6 +79,7 @@ const changes: Readonly<Record<string, (spec: VoiceSpec | undefined) => VoiceFie
   labels: (spec) => ({ labels: spec?.labels ?? {} }),
   bindings: (spec) => ({ bindings: spec?.bindings ?? [] }),
   enabled: (spec) => ({ enabled: spec?.enabled ?? true }),
+  access: (spec) => ({ access: toAccess(spec?.access) ?? '' }),
 };
 
 export function toVoiceChange({ spec, updateMask }: UpdateVoiceRequest): VoiceFields {
@@ -74,9 +91,11 @@ export const toCloneFields = ({
   voiceId,
   referenceAudio,
   consentAudio,
+  access,
   ...fields
 }: CloneVoiceRequest): CloneFields => ({
   ...fields,
+  access: toAccess(access),
   voiceId: voiceId || undefined,
   reference: referenceAudio,
   consent: consentAudio,

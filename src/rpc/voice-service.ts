@@ -1,10 +1,10 @@
 // sonant.v1.VoiceService: converts messages to calls of the voice operations, and their results to messages.
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { ListVoicesRequest, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
-import { Failure, type FieldViolation } from '../errors.ts';
+import type { FieldViolation } from '../errors.ts';
 import { parsePage } from '../operations/page.ts';
+import { parseVoiceFilter } from '../operations/voice-filter.ts';
 import type { VoiceOperations } from '../operations/voices.ts';
-import { toLanguageCode } from '../text/language-code.ts';
 import { callOf } from './call-context.ts';
 import { pageNames, requireText } from './required.ts';
 import { toCloneFields, toCloningEngine, toVoiceChange, toVoiceFields, toVoiceMessage } from './voice-message.ts';
@@ -52,11 +52,5 @@ const required = (voiceId: string) => requireText('voice_id', voiceId, 'name the
 function parseList({ languageCode, engine, query, ...paging }: ListVoicesRequest) {
   const violations: FieldViolation[] = [];
   const page = parsePage(paging, pageNames, violations);
-  const code = languageCode === '' ? '' : toLanguageCode(languageCode);
-  if (code === undefined) {
-    const message = 'must be a BCP-47 language code such as en-US';
-    violations.push({ field: 'language_code', reason: 'format', message });
-  }
-  if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
-  return { filter: { languageCode: code, engine, text: query }, page };
+  return { filter: parseVoiceFilter({ languageCode, engine, text: query }, 'query', violations), page };
 }

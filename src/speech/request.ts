@@ -11,6 +11,7 @@ import {
   textFields,
   textLimits,
 } from './fields.ts';
+import type { VoiceUser } from './voice.ts';
 
 export interface SpeechRequest extends SpeechFields {
   /** The texts to speak, one after the other; a `rest` request has one. */
@@ -22,13 +23,9 @@ export interface SpeechRequest extends SpeechFields {
   isSingleText?: true;
 }
 
-/** Who was admitted: whose turn it is, and who is charged. */
-export interface Caller {
+/** Who was admitted: whose turn it is, who is charged, and with which voices it may speak. */
+export interface Caller extends VoiceUser {
   callerId: string;
-  /** Whose share of the service and of the engines it takes, and whose quota its audio counts against. Default: its own. */
-  accountId?: string;
-  /** The voices that it may speak with; undefined for all. */
-  voiceIds?: readonly string[];
 }
 
 export interface ParseOptions {

@@ -1,11 +1,28 @@
 // The voices on offer: those of engines, and stored voices, each bound to the engines that speak it, in order of preference.
-// A stored voice replaces an engine's voice of the same id. A request finds its voice once and uses what it found, whatever
-// changes meanwhile.
+// A stored voice replaces an engine's voice of the same id. For those who may not use a voice it does not exist. A request
+// finds its voice once and uses what it found, whatever changes meanwhile.
 import type { Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
-import type { Caller } from './request.ts';
+import { positionOf } from './voice-order.ts';
 
 export type VoiceStatus = 'pending' | 'ready' | 'failed' | 'disabled' | 'consent_revoked';
+
+/** Who may speak with a voice: its owner's account, or every key. */
+export const voiceAccesses = ['private', 'everyone'] as const;
+export type VoiceAccess = (typeof voiceAccesses)[number];
+
+/** Whose a voice is, as a caller sees it. */
+export type VoiceOwner = 'self' | 'operator' | 'other';
+
+/** What decides which voices a caller may use. */
+export interface VoiceUser {
+  /** The only voices; undefined for no such list. */
+  voiceIds?: readonly string[] | undefined;
+  /** The private voices of this account are among them; undefined for those of none. */
+  accountId?: string | undefined;
+  /** Whether the private voices of all accounts are. */
+  usesAllVoices?: boolean | undefined;
+}
 
 /** A stored voice, as far as speech needs it. */
 export interface StoredVoice {
@@ -21,6 +38,9 @@ export interface StoredVoice {
   /** The best first. */
   bindings: readonly StoredBinding[];
   consent: VoiceConsent | undefined;
+  /** The account that it belongs to; undefined for the operator's. */
+  ownerId: string | undefined;
+  access: VoiceAccess;
   createdAt: Date;
   updatedAt: Date;
   /** Aborts with a Failure when the voice may not be used any more. */
@@ -61,6 +81,8 @@ export interface OfferedVoice {
   bindings: readonly Binding[];
   /** Undefined for a voice just as its engine brings it. */
   kept: StoredVoice | undefined;
+  /** Its place in the order of voices (voice-order.ts). */
+  position: string;
 }
 
 /** Who speaks the voice: by which engine, and as which of its own voices; undefined for a clone that it has made. */
@@ -72,7 +94,7 @@ export const bindingIdsOf = ({ kept, bindings }: OfferedVoice): { engine: string
 export interface Voices {
   /** Whether it is the voice of a person who can withdraw consent. */
   isCloned(voiceId: string): boolean;
-  /** All voices, each id once. */
+  /** All voices, each id once, in the order of their positions. */
   list(): readonly OfferedVoice[];
   /** The voice with this id, whatever its status, or a Failure `voice_not_found`. */
   find(voiceId: string): OfferedVoice;
@@ -91,7 +113,7 @@ export function createVoices(engines: readonly Engine[], listStored: ListStored 
     if (sources.some((source, i) => source !== seen[i])) {
       seen = sources;
       offered = offer(engines, listStored());
-      list = [...offered.values()];
+      list = [...offered.values()].sort((a, b) => (a.position < b.position ? -1 : 1));
     }
     return offered;
   };
@@ -123,20 +145,36 @@ function checkIds(engines: readonly Engine[]): void {
   }
 }
 
+type Unordered = Omit<OfferedVoice, 'position'>;
+
 function offer(engines: readonly Engine[], stored: readonly StoredVoice[]): Map<string, OfferedVoice> {
-  const offered = new Map<string, OfferedVoice>();
+  const found = new Map<string, Unordered>();
   for (const engine of engines) {
     for (const voice of engine.voices) {
       // Lists of voices that come from elsewhere may come to overlap: who was there first stays.
-      if (offered.has(voice.voiceId)) continue;
-      offered.set(voice.voiceId, { voice, status: 'ready', bindings: [{ engine, speaker: voice }], kept: undefined });
+      if (found.has(voice.voiceId)) continue;
+      found.set(voice.voiceId, { voice, status: 'ready', bindings: [{ engine, speaker: voice }], kept: undefined });
     }
   }
-  for (const voice of stored) offered.set(voice.voiceId, offerStored(engines, voice));
+  for (const voice of stored) found.set(voice.voiceId, offerStored(engines, voice));
+  const defaultId = defaultVoiceIdOf(engines);
+  const offered = new Map<string, OfferedVoice>();
+  for (const [voiceId, each] of found) {
+    const rank = voiceId === defaultId ? 'default' : isNatural(each) ? 'natural' : 'synthetic';
+    offered.set(voiceId, { ...each, position: positionOf(each.voice, rank) });
+  }
   return offered;
 }
 
-function offerStored(engines: readonly Engine[], kept: StoredVoice): OfferedVoice {
+/** The default voice: the first of the first engine that has any. */
+const defaultVoiceIdOf = (engines: readonly Engine[]): string | undefined =>
+  engines.find(({ voices }) => voices.length > 0)?.voices[0]?.voiceId;
+
+/** A voice without an engine here counts as synthetic: it cannot be heard. */
+const isNatural = ({ bindings: [first] }: Unordered): boolean =>
+  first !== undefined && !first.engine.capabilities.isSynthetic;
+
+function offerStored(engines: readonly Engine[], kept: StoredVoice): Unordered {
   const { voiceId, name, description, kind, status, languageCodes, labels, version } = kept;
   const [first] = kept.bindings;
   const voice = { voiceId, name, description, kind, languageCodes, labels, version, gainDb: 0 };
@@ -153,17 +191,25 @@ function offerStored(engines: readonly Engine[], kept: StoredVoice): OfferedVoic
   return { voice: { ...voice, engine: first?.engine ?? '' }, status, bindings, kept };
 }
 
-/** The voices that the caller may speak with: for them there are no others. */
-export function voicesFor(voices: Voices, { voiceIds }: Caller): Voices {
-  if (!voiceIds) return voices;
-  return {
-    isCloned: voices.isCloned,
-    list: () => voices.list().filter(({ voice }) => voiceIds.includes(voice.voiceId)),
-    find(voiceId) {
-      if (!voiceIds.includes(voiceId)) throw new Failure('voice_not_found');
-      return voices.find(voiceId);
-    },
-  };
+/** The voices that the user may use: for them there are no others. */
+export const voicesFor = (voices: Voices, user: VoiceUser): Voices => ({
+  isCloned: voices.isCloned,
+  list: () => voices.list().filter((offered) => mayUse(offered, user)),
+  find(voiceId) {
+    const found = voices.find(voiceId);
+    if (!mayUse(found, user)) throw new Failure('voice_not_found');
+    return found;
+  },
+});
+
+function mayUse({ voice, kept }: OfferedVoice, user: VoiceUser): boolean {
+  if (user.voiceIds && !user.voiceIds.includes(voice.voiceId)) return false;
+  return !kept || kept.access === 'everyone' || user.usesAllVoices === true || ownerOf(kept, user) === 'self';
+}
+
+export function ownerOf(kept: Pick<StoredVoice, 'ownerId'> | undefined, { accountId }: VoiceUser): VoiceOwner {
+  if (kept?.ownerId === undefined) return 'operator';
+  return kept.ownerId === accountId ? 'self' : 'other';
 }
 
 /** Whether the voice speaks the language: RFC 4647 filtering, and a bare language stands for all its regions. */

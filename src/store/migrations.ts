@@ -2,6 +2,7 @@
 // back is a backup. Each must be compatible with older versions, so that old and new replicas run side by side during a
 // rolling update; one that is not sets `stepsKnownMin`. The table `migrations` records the steps of a database.
 import type { Rows } from './row-store.ts';
+import { voiceOwnerStatements } from './voice-owner-statements.ts';
 
 export interface Migration {
   name: string;
@@ -178,6 +179,10 @@ const migrations: readonly Migration[] = [
   {
     name: 'runners of requests in progress',
     statements: ['alter table answers add column runner text'],
+  },
+  {
+    name: 'owners of voices',
+    statements: voiceOwnerStatements,
   },
 ];
 

@@ -22,6 +22,10 @@ export interface VoiceRow {
   bindings: string;
   /** JSON; null for a voice that is not cloned. */
   consent: string | null;
+  /** The account that it belongs to; null for the operator's. */
+  ownerId: string | null;
+  /** Who may speak with it. */
+  access: 'private' | 'everyone';
   createdAtMs: number;
   updatedAtMs: number;
 }
@@ -51,6 +55,8 @@ const columns = createColumns<VoiceRow>('voices', [
   'version',
   'bindings',
   'consent',
+  'ownerId',
+  'access',
   'createdAtMs',
   'updatedAtMs',
 ]);

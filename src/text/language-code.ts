@@ -4,9 +4,12 @@
 const knownTags = new Map<string, string>();
 const knownTagsMax = 256;
 const knownTagCharsMax = 35;
+/** Of any tag; the longest that RFC 5646 gives as an example has 35. */
+const tagCharsMax = 100;
 
-/** The canonical form of a BCP-47 tag; undefined if it is not valid. */
+/** The canonical form of a BCP-47 tag; undefined if it is not valid or too long. */
 export function toLanguageCode(tag: string): string | undefined {
+  if (tag.length > tagCharsMax) return undefined;
   const known = knownTags.get(tag);
   if (known !== undefined) return known;
   try {

@@ -6,6 +6,7 @@ import { isSpokenBy } from '../speech/voice.ts';
 import {
   bindingsMax,
   type CloneFields,
+  checkAccess,
   checkLabels,
   checkLanguage,
   checkName,
@@ -37,6 +38,7 @@ export function checkClone(fields: CloneFields, engines: readonly CloningEngine[
   checkText('reference_text', fields.referenceText, fault);
   checkText('consent_script', fields.consentScript, fault);
   checkLabels(fields.labels, fault);
+  checkAccess(fields.access, fault);
   if (fields.reference.length === 0) fault('reference_audio', 'required', 'send a recording of the person');
   if (fields.consent.length === 0)
     fault('consent_audio', 'required', 'send a recording of the person’s consent; nobody is cloned without');
@@ -63,7 +65,10 @@ function chooseEngines(
   }
   const speaks = ({ cloning }: CloningEngine) =>
     isSpokenBy({ languageCodes: cloning.sampleLanguageCodes }, languageCode);
-  if (names.length > bindingsMax) fault('engines', 'length', `must be at most ${bindingsMax}`);
+  if (names.length > bindingsMax) {
+    fault('engines', 'length', `must be at most ${bindingsMax}`);
+    return [];
+  }
   if (names.length === 0) {
     const first = engines.find(speaks);
     const spoken = [...new Set(engines.flatMap(({ cloning }) => cloning.sampleLanguageCodes))].join(', ');

@@ -43,6 +43,9 @@ export function toStoredVoice(
     version: String(row.version),
     bindings: bindingsOf(row).map(toBinding),
     consent: row.consent === null ? undefined : toConsent(JSON.parse(row.consent)),
+    ownerId: row.ownerId ?? undefined,
+    // What a newer version has written is private.
+    access: row.access === 'everyone' ? 'everyone' : 'private',
     createdAt: new Date(row.createdAtMs),
     updatedAt: new Date(row.updatedAtMs),
     ended,

@@ -2,11 +2,16 @@
 // languages that follow from them.
 import type { Engine, Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
-import { isSpokenBy } from '../speech/voice.ts';
+import { isSpokenBy, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
 import type { BindingRecord } from './stored-voice.ts';
 import { bindingsMax, faultTo, type VoiceFields } from './voice-fields.ts';
 
-export const languagesOf = ([first]: readonly BindingRecord[], engines: readonly Engine[]): readonly string[] => {
+export type BindableEngine = Pick<Engine, 'name' | 'voices'>;
+
+export const languagesOf = (
+  [first]: readonly BindingRecord[],
+  engines: readonly BindableEngine[],
+): readonly string[] => {
   if (!first || !('speakerId' in first)) return ['en'];
   const engine = engines.find(({ name }) => name === first.engine);
   return engine?.voices.find(({ voiceId }) => voiceId === first.speakerId)?.languageCodes ?? ['en'];
@@ -16,7 +21,7 @@ export const languagesOf = ([first]: readonly BindingRecord[], engines: readonly
 export function checkSpoken(
   codes: readonly string[],
   bindings: readonly BindingRecord[],
-  engines: readonly Engine[],
+  engines: readonly BindableEngine[],
   faults: FieldViolation[],
 ): void {
   const speakers = bindings.flatMap((bound): readonly Pick<Voice, 'languageCodes'>[] => {
@@ -32,7 +37,18 @@ export function checkSpoken(
   }
 }
 
-export type BindableEngine = Pick<Engine, 'name' | 'voices'>;
+/** The engines with only those of their voices that the user may use. */
+export function enginesFor(engines: readonly Engine[], voices: Voices, user: VoiceUser): readonly BindableEngine[] {
+  const usable = new Set(
+    voicesFor(voices, user)
+      .list()
+      .map(({ voice }) => voice.voiceId),
+  );
+  return engines.map((engine) => ({
+    name: engine.name,
+    voices: engine.voices.filter(({ voiceId }) => usable.has(voiceId)),
+  }));
+}
 
 const voiceIdsOf = ({ voices }: BindableEngine) => voices.map(({ voiceId }) => voiceId);
 
@@ -44,8 +60,10 @@ export function checkBindings(
   faults: FieldViolation[],
 ): BindingRecord[] {
   const fault = faultTo(faults);
-  if (requested.length < 1 || requested.length > bindingsMax)
+  if (requested.length < 1 || requested.length > bindingsMax) {
     fault('bindings', 'length', `must be 1 to ${bindingsMax}`);
+    return [];
+  }
   const clones = before.filter((bound) => 'cloneId' in bound);
   const bindings = requested.flatMap(({ engine: name, voiceId }, i): BindingRecord[] => {
     const field = `bindings[${i}]`;

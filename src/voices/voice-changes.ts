@@ -38,7 +38,8 @@ export function createVoiceChanges(
   };
 }
 
-export interface NewVoice extends Pick<RowDraft, 'voiceId' | 'name' | 'description' | 'kind' | 'status'> {
+export interface NewVoice
+  extends Pick<RowDraft, 'voiceId' | 'name' | 'description' | 'kind' | 'status' | 'ownerId' | 'access'> {
   languageCodes: readonly string[];
   labels: Readonly<Record<string, string>>;
   bindings: readonly BindingRecord[];

@@ -1,6 +1,7 @@
 // The fields of requests that create, clone or change a voice, and their checks, which report every fault at once. An
 // omitted field keeps its value, or has its default in a new voice.
 import type { FieldViolation } from '../errors.ts';
+import { type VoiceAccess, voiceAccesses } from '../speech/voice.ts';
 import { countChars } from '../text/chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 
@@ -12,6 +13,8 @@ export interface VoiceFields {
   /** An empty `voiceId` means the clone that the engine has made. */
   bindings?: readonly { engine: string; voiceId: string }[] | undefined;
   enabled?: boolean | undefined;
+  /** Default: `private` for a clone, `everyone` for others. */
+  access?: string | undefined;
 }
 
 export interface CloneFields {
@@ -28,6 +31,8 @@ export interface CloneFields {
   consentScript: string;
   /** Empty: the first engine that can. */
   engines: readonly string[];
+  /** Undefined: `private`. */
+  access: string | undefined;
 }
 
 const nameCharsMax = 200;
@@ -61,7 +66,10 @@ export const checkName = (field: string, text: string, fault: Fault) => checkTex
 
 export function checkLabels(labels: Readonly<Record<string, string>>, fault: Fault): void {
   const entries = Object.entries(labels);
-  if (entries.length > labelsMax) fault('labels', 'length', `must be at most ${labelsMax}`);
+  if (entries.length > labelsMax) {
+    fault('labels', 'length', `must be at most ${labelsMax}`);
+    return;
+  }
   for (const [name, label] of entries) {
     checkText(`labels.${name}`, label, fault, 0, labelCharsMax);
     if (!/^[\x21-\x7e]+$/.test(name) || name.length > labelNameCharsMax)
@@ -84,9 +92,19 @@ export function checkLanguage(field: string, code: string, fault: Fault): string
   return known;
 }
 
+export function checkAccess(given: string | undefined, fault: Fault): VoiceAccess | undefined {
+  const access = voiceAccesses.find((each) => each === given);
+  if (given !== undefined && !access) fault('access', 'enum', `must be one of ${voiceAccesses.join(', ')}`);
+  return access;
+}
+
 /** Checks the fields that depend on nothing else. */
-export function checkVoiceFields({ name, description, labels }: VoiceFields, fault: Fault): void {
+export function checkVoiceFields(
+  { name, description, labels, access }: VoiceFields,
+  fault: Fault,
+): { access: VoiceAccess | undefined } {
   if (name !== undefined) checkName('name', name, fault);
   if (description !== undefined) checkText('description', description, fault);
   if (labels !== undefined) checkLabels(labels, fault);
+  return { access: checkAccess(access, fault) };
 }

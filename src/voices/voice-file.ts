@@ -2,10 +2,12 @@
 // from is encrypted in it, so the file is useless without the master key:
 //
 //     { "sonant_voice": 1, "voice_id", "name", "description", "kind", "status", "language_codes", "labels",
-//       "bindings": [{ "engine", "voice_id" } | { "engine", "clone_id", "gain_db", "language_codes", "sealed" }], "consent" }
+//       "bindings": [{ "engine", "voice_id" } | { "engine", "clone_id", "gain_db", "language_codes", "sealed" }], "consent",
+//       "owner": the id of its account, null for the operator's, "access" }       both absent in files of earlier versions
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
 import { operator, toRecordEntry } from '../keys/actor.ts';
+import type { VoiceAccess } from '../speech/voice.ts';
 import type { SealedClone, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { Vault } from './clone-vault.ts';
 import { type BindingRecord, bindingsOf, type ConsentRecord } from './stored-voice.ts';
@@ -45,14 +47,23 @@ export async function exportVoice(rows: VoiceRows, voiceId: string): Promise<str
     labels: JSON.parse(row.labels),
     bindings,
     consent: row.consent === null ? null : JSON.parse(row.consent),
+    owner: row.ownerId,
+    access: row.access,
   };
   return `${JSON.stringify(file, null, 2)}\n`;
 }
 
+export interface VoiceImport {
+  rows: VoiceRows;
+  vault: Vault;
+  /** Who may speak with it, if not those whom the file states. */
+  access?: VoiceAccess | undefined;
+}
+
 /** Stores the voice of the file and returns its id. A file that `exportVoice` has not written changes nothing. */
-export async function importVoiceFile(text: string, rows: VoiceRows, vault: Vault): Promise<string> {
+export async function importVoiceFile(text: string, { rows, vault, access }: VoiceImport): Promise<string> {
   const file = parseFile(text);
-  const { voiceId, name, description, languageCodes, labels } = file;
+  const { voiceId, name } = file;
   if (file.consent && (await isWithdrawn(file.consent, rows))) {
     const message =
       'The person cloned has withdrawn consent since the file was written; the voice is not brought back.';
@@ -77,10 +88,11 @@ export async function importVoiceFile(text: string, rows: VoiceRows, vault: Vaul
     if (before && before.status !== 'deleted') {
       throw new Failure('invalid_request', { message: `There is a voice ${voiceId} already; delete it before.` });
     }
-    const { kind, status, consent } = file;
-    const voice = { voiceId, name, description, kind, status, languageCodes, labels, bindings, consent };
+    const { bindings: _, ...stored } = file;
+    const voice = { ...stored, bindings, access: access ?? file.access };
     const row = toNewRow(before, voice, atMs);
-    const detail = { name, kind, consent };
+    const { kind, consent, ownerId } = file;
+    const detail = { name, kind, consent, ownerId, access: voice.access };
     return { row, clones, entry: toRecordEntry({ action: 'import', voiceId, atMs, detail }, operator) };
   });
   return voiceId;
@@ -100,7 +112,7 @@ type FileBinding =
   | { engine: string; speakerId: string }
   | { engine: string; cloneId: string; gainDb: number; languageCodes: readonly string[]; sealed: Buffer };
 
-interface VoiceFile extends Pick<VoiceRow, 'voiceId' | 'name' | 'description' | 'kind'> {
+interface VoiceFile extends Pick<VoiceRow, 'voiceId' | 'name' | 'description' | 'kind' | 'ownerId' | 'access'> {
   status: 'ready' | 'disabled';
   languageCodes: readonly string[];
   labels: Record<string, string>;
@@ -116,7 +128,9 @@ function parseFile(text: string): VoiceFile {
   const [voiceId, name, description] = ['voice_id', 'name', 'description'].map(textOf) as [string, string, string];
   const labels = isTexts(file.labels) ? file.labels : {};
   checkVoiceId(voiceId, fault);
-  checkVoiceFields({ name, description, labels }, fault);
+  const { owner = null, access: given = 'everyone' } = file;
+  const { access } = checkVoiceFields({ name, description, labels, access: String(given) }, fault);
+  if (!isOwner(owner)) fault('owner', 'format', 'must be the id of an account, or null');
   const codes = Array.isArray(file.language_codes) ? file.language_codes.map(String) : [];
   const languageCodes = checkLanguages(codes, fault);
   const { kind, status } = file;
@@ -149,6 +163,8 @@ function parseFile(text: string): VoiceFile {
     kind: kind as 'stock' | 'cloned',
     status: status as 'ready' | 'disabled',
     consent: isCloned ? (file.consent as ConsentRecord) : null,
+    ownerId: owner as string | null,
+    access: access!,
   };
 }
 
@@ -164,6 +180,9 @@ function parseObject(text: string): Record<string, unknown> {
 
 const isTexts = (value: unknown): value is Record<string, string> =>
   typeof value === 'object' && value !== null && Object.values(value).every((text) => typeof text === 'string');
+
+const isOwner = (value: unknown): boolean =>
+  value === null || (typeof value === 'string' && /^[a-z]{3}_[0-9A-Za-z]{1,60}$/.test(value));
 
 const isConsent = (value: unknown): boolean => {
   const { speakerName, statement, languageCode, audioSha256, givenAtMs, confirmedBy } = (value ?? {}) as ConsentRecord;

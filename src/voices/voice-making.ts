@@ -5,11 +5,12 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
 import { type Actor, toRecordEntry } from '../keys/actor.ts';
 import { createSlots } from '../speech/slots.ts';
+import type { VoiceAccess, Voices } from '../speech/voice.ts';
 import type { SealedClone } from '../store/voice-rows.ts';
 import type { MadeClone, MadeClones, MakeClones } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
-import { checkBindings, checkSpoken, languagesOf } from './voice-bindings.ts';
+import { type BindableEngine, checkBindings, checkSpoken, enginesFor, languagesOf } from './voice-bindings.ts';
 import { type NewVoice, takenFault, toNewRow, type VoiceChanges } from './voice-changes.ts';
 import {
   type CloneFields,
@@ -22,6 +23,7 @@ import {
 
 export interface VoiceMakingOptions {
   changes: VoiceChanges;
+  voices: Voices;
   engines: readonly Engine[];
   makeClones: MakeClones;
   vault: Vault;
@@ -30,14 +32,15 @@ export interface VoiceMakingOptions {
 /** How many clones are made at once; as many again wait. */
 const cloningMax = 4;
 
-export function createVoiceMaking({ changes, engines, makeClones, vault }: VoiceMakingOptions) {
+export function createVoiceMaking({ changes, voices, engines, makeClones, vault }: VoiceMakingOptions) {
   const slots = createSlots({ speakingMax: cloningMax, waitingMax: cloningMax });
 
   return {
     /** Both return the id of the new voice. */
     async create(requestedId: string | undefined, fields: VoiceFields, actor: Actor): Promise<string> {
       checkMayMake(actor);
-      const { bindings, languageCodes } = checkNewVoice(requestedId, fields, engines, changes);
+      const bindable = enginesFor(engines, voices, actor);
+      const { bindings, languageCodes, access } = checkNewVoice(requestedId, fields, bindable, changes);
       const voiceId = changes.chooseId(requestedId);
       const atMs = Date.now();
       const { name = '', description = '', labels = {}, enabled = true } = fields;
@@ -51,6 +54,8 @@ export function createVoiceMaking({ changes, engines, makeClones, vault }: Voice
         labels,
         bindings,
         consent: null,
+        ownerId: actor.accountId ?? null,
+        access: access ?? 'everyone',
       };
       await changes.apply(voiceId, (row) => ({
         row: toNewRow(row, voice, atMs),
@@ -80,6 +85,8 @@ export function createVoiceMaking({ changes, engines, makeClones, vault }: Voice
         labels,
         bindings: sealed.map(({ binding }) => binding),
         consent,
+        ownerId: actor.accountId ?? null,
+        access: fields.access === 'everyone' ? 'everyone' : 'private',
       };
       const engineNames = made.clones.map(({ engine }) => engine);
       const evidence = { consent, referenceSha256: made.referenceSha256, engines: engineNames };
@@ -102,21 +109,21 @@ function checkMayMake({ voiceIds }: Actor): void {
 function checkNewVoice(
   requestedId: string | undefined,
   fields: VoiceFields,
-  engines: readonly Engine[],
+  engines: readonly BindableEngine[],
   { isTaken }: VoiceChanges,
-): { bindings: readonly BindingRecord[]; languageCodes: readonly string[] } {
+): { bindings: readonly BindingRecord[]; languageCodes: readonly string[]; access: VoiceAccess | undefined } {
   const faults: FieldViolation[] = [];
   const fault = faultTo(faults);
   if (requestedId !== undefined) checkVoiceId(requestedId, fault);
   if (!fields.name) fault('name', 'required', 'name the voice');
   if (!fields.bindings?.length) fault('bindings', 'required', 'tell who speaks it: {"engine", "voice_id"}');
-  checkVoiceFields({ ...fields, name: fields.name || undefined }, fault);
+  const { access } = checkVoiceFields({ ...fields, name: fields.name || undefined }, fault);
   const bindings = fields.bindings?.length ? checkBindings(fields.bindings, [], engines, faults) : [];
   const languageCodes = checkLanguages(fields.languageCodes ?? languagesOf(bindings, engines), fault);
   checkSpoken(languageCodes, bindings, engines, faults);
   if (requestedId !== undefined && isTaken(requestedId)) faults.push(takenFault);
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-  return { bindings, languageCodes };
+  return { bindings, languageCodes, access };
 }
 
 const toConsentRecord = (

@@ -1,18 +1,20 @@
-// Management of stored voices: create, clone, change, disable, delete, and withdraw the consent of a person. Every change
-// has an entry in the record. An engine's own voice that is changed becomes a stored voice with the same id.
+// Management of stored voices: create, clone, change, disable, delete, and withdraw the consent of a person, by their owner
+// and by admins. Every change has an entry in the record. An engine's own voice that is changed becomes a stored voice with
+// the same id.
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { type Actor, toRecordEntry } from '../keys/actor.ts';
-import type { OfferedVoice, Voices } from '../speech/voice.ts';
+import { type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import type { VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { MakeClones } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import { bindingsOf, type ConsentRecord } from './stored-voice.ts';
-import { type BindableEngine, checkBindings, checkSpoken } from './voice-bindings.ts';
+import { type BindableEngine, checkBindings, checkSpoken, enginesFor } from './voice-bindings.ts';
 import type { VoiceCache } from './voice-cache.ts';
-import { createVoiceChanges, invalidVoiceId, type RowDraft, toNewRow } from './voice-changes.ts';
+import { createVoiceChanges, invalidVoiceId, type NewVoice, type RowDraft, toNewRow } from './voice-changes.ts';
 import { type CloneFields, checkLanguages, checkVoiceFields, faultTo, type VoiceFields } from './voice-fields.ts';
 import { createVoiceMaking } from './voice-making.ts';
+import { checkMayChange, requireOwn } from './voice-ownership.ts';
 
 export interface VoiceManagement {
   create(voiceId: string | undefined, fields: VoiceFields, actor: Actor): Promise<OfferedVoice>;
@@ -33,7 +35,14 @@ export interface VoiceManagementOptions {
 export function createVoiceManagement(options: VoiceManagementOptions): VoiceManagement {
   const { rows, voiceCache, voices, engines, making } = options;
   const changes = createVoiceChanges(rows, voiceCache, voices);
-  const voiceMaking = createVoiceMaking({ changes, engines, ...making });
+  const voiceMaking = createVoiceMaking({ changes, voices, engines, ...making });
+
+  /** The voice, if the actor may change it. */
+  const findToChange = (voiceId: string, actor: Actor): OfferedVoice => {
+    const offered = voicesFor(voices, actor).find(voiceId);
+    checkMayChange(offered.kept, actor);
+    return offered;
+  };
 
   return {
     create: async (voiceId, fields, actor) => voices.find(await voiceMaking.create(voiceId, fields, actor)),
@@ -41,15 +50,15 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
     clone: async (fields, actor, signal) => voices.find(await voiceMaking.clone(fields, actor, signal)),
 
     async update(voiceId, fields, actor) {
-      checkMaySee(voiceId, actor);
-      const offered = voices.find(voiceId);
+      const offered = findToChange(voiceId, actor);
+      const bindable = enginesFor(engines, voices, actor);
       await changes.apply(voiceId, (row) => {
         const isLive = row !== undefined && row.status !== 'deleted';
         if (!isLive && offered.kept) throw new Failure('voice_not_found');
         const atMs = Date.now();
-        const before = isLive ? row : toStoredRow(offered, row, atMs);
+        const before = isLive ? requireOwn(row, actor) : toStoredRow(offered, row, atMs);
         return {
-          row: toChangedRow(before, fields, { engines, actor, atMs }),
+          row: toChangedRow(before, fields, { engines, bindable, atMs }),
           entry: toRecordEntry({ action: 'update', voiceId, atMs, detail: fields }, actor),
         };
       });
@@ -57,13 +66,11 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
     },
 
     async remove(voiceId, actor) {
-      checkMaySee(voiceId, actor);
-      const { kept } = voices.find(voiceId);
+      const { kept } = findToChange(voiceId, actor);
       if (!kept) throw notPossible('is an engine’s own, and cannot be deleted; it can be switched off');
       await changes.apply(voiceId, (row) => {
-        const before = requireLive(row);
+        const before = requireOwn(row, actor);
         const atMs = Date.now();
-        const emptied = { name: '', description: '', labels: '{}', bindings: '[]', consent: null };
         return {
           row: { ...before, ...emptied, status: 'deleted', updatedAtMs: atMs, version: before.version + 1 },
           entry: toRecordEntry({ action: 'delete', voiceId, atMs, detail: { name: before.name } }, actor),
@@ -73,8 +80,7 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
     },
 
     async revokeConsent(voiceId, actor) {
-      checkMaySee(voiceId, actor);
-      const { kept, status } = voices.find(voiceId);
+      const { kept, status } = findToChange(voiceId, actor);
       if (kept?.kind !== 'cloned') throw notPossible('is no clone, and nobody’s consent is needed for it');
       if (status === 'consent_revoked') {
         // Retries the purge of its audio if that has failed.
@@ -82,7 +88,7 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
         return voices.find(voiceId);
       }
       await changes.apply(voiceId, (row) => {
-        const before = requireLive(row);
+        const before = requireOwn(row, actor);
         const atMs = Date.now();
         const given = JSON.parse(before.consent!) as ConsentRecord;
         const consent: ConsentRecord = { ...given, revokedAtMs: given.revokedAtMs ?? atMs };
@@ -97,34 +103,35 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
   };
 }
 
-/** For an actor that is limited to some voices, the others do not exist. */
-function checkMaySee(voiceId: string, { voiceIds }: Actor): void {
-  if (voiceIds && !voiceIds.includes(voiceId)) throw new Failure('voice_not_found');
-}
-
-function requireLive(row: VoiceRow | undefined): VoiceRow {
-  if (!row || row.status === 'deleted') throw new Failure('voice_not_found');
-  return row;
-}
+/** What remains of a deleted row. */
+const emptied = { name: '', description: '', labels: '{}', bindings: '[]', consent: null, ownerId: null };
 
 const notPossible = (message: string) => invalidVoiceId({ reason: 'state', message });
 
 /** The row of an engine's own voice, to be stored because it is changed. */
 function toStoredRow({ voice, bindings }: OfferedVoice, deleted: VoiceRow | undefined, atMs: number): RowDraft {
   const { voiceId, name, description, languageCodes, labels } = voice;
-  const own = bindings.map(({ engine, speaker }) => ({ engine: engine.name, speakerId: speaker.voiceId }));
-  return toNewRow(
-    deleted,
-    { voiceId, name, description, kind: 'stock', status: 'ready', languageCodes, labels, bindings: own, consent: null },
-    atMs,
-  );
+  const stored: NewVoice = {
+    voiceId,
+    name,
+    description,
+    kind: 'stock',
+    status: 'ready',
+    languageCodes,
+    labels,
+    bindings: bindings.map(({ engine, speaker }) => ({ engine: engine.name, speakerId: speaker.voiceId })),
+    consent: null,
+    ownerId: null,
+    access: 'everyone',
+  };
+  return toNewRow(deleted, stored, atMs);
 }
 
 /** The row with the fields changed, or a Failure with every fault of the fields. */
 function toChangedRow(
   before: RowDraft,
   fields: VoiceFields,
-  { engines, actor, atMs }: { engines: readonly Engine[]; actor: Actor; atMs: number },
+  { engines, bindable, atMs }: { engines: readonly Engine[]; bindable: readonly BindableEngine[]; atMs: number },
 ): RowDraft {
   if (before.status === 'consent_revoked') {
     const message = 'The person whose voice this is has withdrawn consent; the voice can be deleted, not changed.';
@@ -132,10 +139,9 @@ function toChangedRow(
   }
   const faults: FieldViolation[] = [];
   const fault = faultTo(faults);
-  checkVoiceFields(fields, fault);
+  const { access } = checkVoiceFields(fields, fault);
   const oldBindings = bindingsOf(before);
-  const bindings =
-    fields.bindings && checkBindings(fields.bindings, oldBindings, visibleEngines(engines, actor), faults);
+  const bindings = fields.bindings && checkBindings(fields.bindings, oldBindings, bindable, faults);
   const languageCodes = fields.languageCodes && checkLanguages(fields.languageCodes, fault);
   if (languageCodes) checkSpoken(languageCodes, bindings ?? oldBindings, engines, faults);
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
@@ -149,11 +155,6 @@ function toChangedRow(
     ...(labels && { labels: JSON.stringify(labels) }),
     ...(bindings && { bindings: JSON.stringify(bindings), version: before.version + 1 }),
     ...(enabled !== undefined && { status: enabled ? 'ready' : 'disabled' }),
+    ...(access && { access }),
   };
 }
-
-/** The engines with only the voices that the actor may see. */
-const visibleEngines = (engines: readonly Engine[], { voiceIds }: Actor): readonly BindableEngine[] =>
-  voiceIds
-    ? engines.map(({ name, voices }) => ({ name, voices: voices.filter(({ voiceId }) => voiceIds.includes(voiceId)) }))
-    : engines;

@@ -14,7 +14,7 @@ export interface VoicePreview {
 export type PreviewVoice = (voiceId: string, caller: Caller, signal: AbortSignal) => Promise<VoicePreview>;
 
 /** The owner of all cached samples. */
-const owner: Caller = { callerId: 'preview' };
+const owner: Caller = { callerId: 'preview', usesAllVoices: true };
 
 export interface VoicePreviewOptions {
   speech: Pick<Speech, 'plan'>;

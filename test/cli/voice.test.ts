@@ -29,11 +29,18 @@ const storeClone = (voiceId: string, clones: SealedClone[] = []) =>
       row: {
         ...{ voiceId, name: 'Ada', description: '', kind: 'cloned', status: 'ready', version: 1, labels: '{}' },
         ...{ languageCodes: 'en', bindings: '[]', consent: '{"givenAtMs":1}', createdAtMs: 1, updatedAtMs: 1 },
+        ...{ ownerId: 'key_1', access: 'private' },
       },
       entry: toRecordEntry({ action: 'clone', voiceId, atMs: 1, detail: {} }, operator),
       clones,
     })),
   );
+
+const bound = {
+  ...{ name: 'Reader', description: '', kind: 'stock' as const, status: 'ready' as const, version: 1, labels: '{}' },
+  ...{ languageCodes: 'en', bindings: '[{"engine":"flite","speakerId":"clara"}]', consent: null },
+  ...{ createdAtMs: 1, updatedAtMs: 1, ownerId: 'key_2', access: 'everyone' as const },
+};
 
 test('a voice is exported, disabled, deleted and described though its engine is broken', async () => {
   await storeClone('ada');
@@ -45,6 +52,30 @@ test('a voice is exported, disabled, deleted and described though its engine is 
   for (const ended of again) expect(ended).toMatchObject({ code: 1, err: 'sonant: No voice ada is kept here.\n' });
 });
 
+test('whose a stored voice is and who may use it is listed, set, exported and imported', async () => {
+  await storeClone('joy');
+  const listed = async () => {
+    const { out } = await runSonant(folder, ['voice', 'list', '--json'], '', { SONANT_DATA_DIR: 'data' });
+    const voices = JSON.parse(out) as { voice_id: string; owner: string | null; access: string }[];
+    return { first: voices[0]!.voice_id, joy: voices.find(({ voice_id }) => voice_id === 'joy') };
+  };
+  expect(await voice('access', 'joy', 'everyone')).toMatchObject({ code: 0, out: 'joy is for every key.\n' });
+  expect(await listed()).toMatchObject({ first: 'arthur', joy: { owner: 'key_1', access: 'everyone' } });
+  await inStore((store) =>
+    createVoiceRows(store).change('reader', () => ({
+      row: { ...bound, voiceId: 'reader' },
+      entry: toRecordEntry({ action: 'create', voiceId: 'reader', atMs: 1, detail: {} }, operator),
+    })),
+  );
+  expect(await voice('export', 'reader', '-o', 'reader.json')).toMatchObject({ code: 0 });
+  await inStore((store) => store.query("delete from voices where voice_id = 'reader'"));
+  expect(await voice('import', 'reader.json', '--access', 'private')).toMatchObject({ code: 0 });
+  await inStore(async (store) => {
+    expect(await createVoiceRows(store).find('reader')).toMatchObject({ ownerId: 'key_2', access: 'private' });
+    await store.query("delete from voices where voice_id in ('joy', 'reader')");
+  });
+});
+
 test('the master key is readable by its owner only and never shown; doctor reports a wrong one', async () => {
   const vault = createVault(() => readDataDirSecret(join(folder, 'data'), 'master-key'));
   await storeClone('eve', [{ cloneId: 'cln_eve', sealed: await vault.seal(Buffer.from('eve'), 'cln_eve') }]);
@@ -54,7 +85,7 @@ test('the master key is readable by its owner only and never shown; doctor repor
   const other = { SONANT_MASTER_KEY: 'another master key of 32 chars...' };
   const runs = [sonant('doctor'), sonant('doctor', other), sonant('config', other)];
   const [known, strange, config] = (await Promise.all(runs)) as [Ended, Ended, Ended];
-  expect(known.out).toMatch(/^ready +voices +.* 1 kept here, and their record of 4 entries is whole$/m);
+  expect(known.out).toMatch(/^ready +voices +.* 1 kept here, and their record of 8 entries is whole$/m);
   expect(strange.out).toMatch(/^broken +voices +voice eve cannot be opened: SONANT_MASTER_KEY is not the one/m);
   expect(config.out).toMatch(/^SONANT_MASTER_KEY .*environment/m);
   expect(config.out).not.toContain(other.SONANT_MASTER_KEY);

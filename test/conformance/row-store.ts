@@ -5,6 +5,7 @@ import { Failure } from '../../src/errors.ts';
 import { type Migration, migrate } from '../../src/store/migrations.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
 import { tableConformance } from './tables.ts';
+import { voiceOwnerConformance } from './voice-owners.ts';
 
 export interface RowStoreConformanceOptions {
   place(): Promise<string>;
@@ -209,4 +210,5 @@ export function rowStoreConformance(name: string, { place, open }: RowStoreConfo
   });
 
   tableConformance(name, async () => open(await place()));
+  voiceOwnerConformance(name, async () => open(await place()));
 }

@@ -9,7 +9,8 @@ import { eventsIn, soundIn } from '../gateway/event-reader.ts';
 import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { openCloning } from './open-cloning.ts';
 
-const { url, key, target, send, speak, form, reference, consent, logged, written, kept } = await openCloning(afterAll);
+const { url, key, makeKey, target, send, speak, form, reference, consent, logged, written, kept } =
+  await openCloning(afterAll);
 const { places, holders, inStore, sealedClones } = kept;
 const call = { metadata: { 'x-api-key': key } };
 const voices = openGrpcClient(VoiceService, target);
@@ -49,7 +50,11 @@ describe('by REST', () => {
         ...{ audio_sha256: expect.stringMatching(/^[0-9a-f]{64}$/), confirmed_by: expect.stringMatching(/^key:key_/) },
         revoked_at: null,
       },
+      ...{ owner: 'self', access: 'private' },
     });
+    const other = await makeKey(['voices:read']);
+    const asked = { headers: { 'X-API-Key': other } };
+    expect((await fetch(`${url}/api/voices/${voiceId}`, asked)).status, 'for another account').toBe(404);
     sealed = await sealedClones(voiceId);
     expect(sealed.length).toBe(1);
     expect(await holders(sealed[0]!)).not.toEqual([]);

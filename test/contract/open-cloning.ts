@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import { openService } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
+import { operator } from '../../src/keys/actor.ts';
+import { createKeyManagement } from '../../src/keys/key-management.ts';
+import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
 import { createVoiceRows } from '../../src/store/voice-rows.ts';
@@ -74,10 +77,17 @@ export async function openCloning(onClose: (close: () => Promise<void>) => void)
   };
   const sealedClones = (voiceId: string): Promise<Uint8Array[]> =>
     inStore(async (store) => (await createVoiceRows(store).listClones(voiceId)).map(({ sealed }) => sealed));
+  /** A key of the operator's making, with an account of its own. */
+  const makeKey = (scopes: readonly string[]) =>
+    inStore(async (store) => {
+      const management = createKeyManagement({ rows: createApiKeyRows(store), onChange() {} });
+      return (await management.create({ scopes }, operator)).key;
+    });
   const kept = { places, holders, inStore, sealedClones };
   return {
     url,
     key,
+    makeKey,
     target: `127.0.0.1:${service.grpcPort}`,
     send,
     speak,

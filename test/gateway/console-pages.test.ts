@@ -35,7 +35,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
   };
 
   test('voices are searched, previewed, created, changed and deleted', async () => {
-    const { page, findings, inspect, find, click, typeText, untilText, go } = consolePage;
+    const { page, findings, inspect, find, click, typeText, untilText, go, useKey } = consolePage;
     await go('#/voices', 'Voices');
     await page.until(`document.querySelectorAll('.voice-list li').length > 5`);
     await inspect('voices');
@@ -60,8 +60,11 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await click('.page form [type=submit]');
     await page.until(`location.hash === '#/voices/reader' && ${find('h1')}.innerText.includes('Our reader')`);
     await typeText('[name=description]', 'Reads the news.');
+    await page.run(`${find('[name=access]')}.value = 'private'`);
     await click('.page form [type=submit]');
     await untilText('.lead', 'Reads the news.');
+    await untilText('h1', 'private');
+    await untilText('.page dl', 'Only keys of its owner’s account');
     await click('.endings button');
     await untilText('h1', 'switched off');
     expect((await service.send('GET', '/api/voices/reader')).body).toMatchObject({ status: 'disabled' });
@@ -79,7 +82,11 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     expect(await page.run('document.activeElement.id')).toBe('main');
     expect((await service.send('GET', '/api/voices/reader')).status).toBe(404);
 
-    // A voice of an engine cannot be deleted, but changes to it can be discarded.
+    // A voice of an engine is changed by admins. It cannot be deleted, but changes to it can be discarded.
+    await go('#/voices/nora', 'Nora');
+    await untilText('.page', 'It can be changed by its owner, and by keys with the scope admin.');
+    expect(await page.run(`${find('.endings')} === null`)).toBe(true);
+    await useKey(await service.makeKey(['admin', 'voices:read', 'voices:write', 'speech:stream', 'keys:read']));
     await go('#/voices/nora', 'Nora');
     await typeText('[name=name]', 'Norah');
     await click('.page form [type=submit]');
@@ -88,6 +95,7 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     await click('dialog [value=yes]');
     await page.until(`location.hash === '#/voices'`);
     expect((await service.send('GET', '/api/voices/nora')).body.name).toBe('Nora');
+    await useKey(service.key);
   });
 
   test('a double click on Speak starts one stream', async () => {

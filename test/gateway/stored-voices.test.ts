@@ -4,7 +4,8 @@ import { openTestGateway } from './open-gateway.ts';
 
 const scopes = ['voices:read', 'voices:write', 'speech:synthesize', 'speech:stream'];
 const gateway = await openTestGateway({}, afterAll);
-const key = await gateway.makeKey(scopes);
+const { key } = await gateway.keyVerifier.create({ scopes: [...scopes, 'keys:write'] });
+const admin = await gateway.makeKey([...scopes, 'admin']);
 interface Reply {
   status: number;
   body: Record<string, unknown>;
@@ -18,6 +19,9 @@ const send = async (method: string, path: string, body?: object, as = key): Prom
 const bound = (...voices: string[]) => voices.map((voice_id) => ({ engine: 'tone', voice_id }));
 const make = (voice_id: string, more: object = {}) =>
   send('POST', '/api/voices', { voice_id, name: 'News', bindings: bound('tone-low'), ...more });
+/** A key of the same account. */
+const makeChild = async (more: object = {}) =>
+  String((await send('POST', '/api/auth/api-keys', { scopes, ...more })).body.key);
 const say = async (voice_id: string, as = key) => {
   const answer = await gateway.speak(
     { voice_id, text: 'Good evening.', return_format: 'buffer', output_format: 'pcm' },
@@ -97,15 +101,20 @@ describe('a voice that is made', () => {
   });
 });
 
-test('a built-in voice can be disabled, described otherwise, and restored', async () => {
-  expect((await send('PATCH', '/api/voices/tone-high', { enabled: false, name: 'Off' })).body).toMatchObject({
+test('a built-in voice can be disabled, described otherwise, and restored, by an admin', async () => {
+  const change = { enabled: false, name: 'Off' };
+  expect(await send('PATCH', '/api/voices/tone-high', change)).toMatchObject({
+    ...{ status: 403, body: { error: 'access_denied' } },
+  });
+  expect((await send('PATCH', '/api/voices/tone-high', change, admin)).body).toMatchObject({
     ...{ voice_id: 'tone-high', name: 'Off', status: 'disabled', bindings: bound('tone-high') },
   });
   expect((await say('tone-high')).status).toBe(409);
-  expect((await send('DELETE', '/api/voices/tone-high')).status).toBe(204);
+  expect((await send('DELETE', '/api/voices/tone-high')).status).toBe(403);
+  expect((await send('DELETE', '/api/voices/tone-high', undefined, admin)).status).toBe(204);
   expect((await send('GET', '/api/voices/tone-high')).body).toMatchObject({ name: 'Tone, high', status: 'ready' });
   expect((await say('tone-high')).status).toBe(200);
-  const again = await send('DELETE', '/api/voices/tone-high');
+  const again = await send('DELETE', '/api/voices/tone-high', undefined, admin);
   expect([again.status, again.body.error]).toEqual([400, 'invalid_request']);
 });
 
@@ -147,7 +156,7 @@ test.each([
 test('a key that is limited to some voices sees no others, and creates none', async () => {
   await make('allowed');
   await make('other');
-  const { key: limited } = await gateway.keyVerifier.create({ scopes, voiceIds: ['allowed'] });
+  const limited = await makeChild({ voice_ids: ['allowed'] });
   expect(((await send('GET', '/api/voices', undefined, limited)).body.voices as object[]).length).toBe(1);
   expect((await send('PATCH', '/api/voices/allowed', { name: 'Mine' }, limited)).status).toBe(200);
   for (const [method, path, body] of [
@@ -199,7 +208,7 @@ test('a change that races with a deletion does not restore the voice', async () 
 
 test('a key that is limited to some voices cannot have them speak as others', async () => {
   await make('narrow');
-  const { key: limited } = await gateway.keyVerifier.create({ scopes, voiceIds: ['narrow', 'tone-low'] });
+  const limited = await makeChild({ voice_ids: ['narrow', 'tone-low'] });
   const asHigh = await send('PATCH', '/api/voices/narrow', { bindings: bound('tone-high') }, limited);
   expect([asHigh.status, (asHigh.body.details as { field: string }[])[0]!.field]).toEqual([
     400,

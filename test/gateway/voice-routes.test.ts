@@ -14,7 +14,7 @@ describe('voices', () => {
   test('are listed, and described one by one', async () => {
     const { status, body } = await get('/api/voices');
     expect([status, Object.keys(body), body.next_cursor]).toEqual([200, ['voices', 'next_cursor'], null]);
-    const [far] = body.voices as object[];
+    const far = (body.voices as object[]).at(-1);
     expect(far).toEqual({
       voice_id: 'far',
       name: farVoice.name,
@@ -30,6 +30,8 @@ describe('voices', () => {
         output_formats: ['wav', 'pcm', 'mp3', 'opus', 'flac'],
         speaking_rate: { min: 0.25, max: 4 },
       },
+      owner: 'operator',
+      access: 'everyone',
       consent: null,
       created_at: null,
       updated_at: null,
@@ -40,14 +42,14 @@ describe('voices', () => {
   });
 
   test.each([
-    ['language_code=de-AT', ['far', 'tone-high', 'tone-low']],
+    ['language_code=de-AT', ['tone-low', 'tone-high', 'far']],
     ['language_code=fr', []],
-    ['engine=tone', ['far', 'tone-high', 'tone-low']],
+    ['engine=tone', ['tone-low', 'tone-high', 'far']],
     ['engine=other', []],
     ['text=HIGH', ['tone-high']],
     ['text=%D0%B1%D1%8C%D0%BE%D1%80%D0%BA', ['far']],
-    ['text=tone%20low', ['far', 'tone-low']],
-    ['unknown=1&text=', ['far', 'tone-high', 'tone-low']],
+    ['text=tone%20low', ['tone-low', 'far']],
+    ['unknown=1&text=', ['tone-low', 'tone-high', 'far']],
   ])('that are wanted: %s', async (query, ids) => {
     expect(idsOf((await get(`/api/voices?${query}`)).body)).toEqual(ids);
   });
@@ -60,10 +62,34 @@ describe('voices', () => {
       ids.push(...idsOf(body));
       cursor = body.next_cursor;
     } while (cursor !== null);
-    expect(ids).toEqual(['far', 'tone-high', 'tone-low']);
+    expect(ids).toEqual(['tone-low', 'tone-high', 'far']);
+  });
+
+  test('come in one order over REST, Connect and the facade, the default voice first', async () => {
+    const connect = await gateway.send('/sonant.v1.VoiceService/ListVoices', { body: {} });
+    const { voices } = (await connect.json()) as { voices: { voiceId: string }[] };
+    const facade = (await get('/v1/audio/voices')).body.voices as { id: string }[];
+    const ids = idsOf((await get('/api/voices')).body);
+    expect(ids[0]).toBe('tone-low');
+    expect(voices.map(({ voiceId }) => voiceId)).toEqual(ids);
+    expect(facade.map(({ id }) => id)).toEqual(ids);
+  });
+
+  test('go on after a cursor whose voice is gone, and from the beginning after one of an earlier version', async () => {
+    const key = await gateway.makeKey(['voices:read', 'voices:write']);
+    const headers = { 'X-API-Key': key };
+    const body = { voice_id: 'between', name: 'Between', bindings: [{ engine: 'tone', voice_id: 'tone-low' }] };
+    await gateway.send('/api/voices', { body, headers });
+    const { next_cursor } = (await get('/api/voices?limit=2')).body;
+    expect((await gateway.send('/api/voices/between', { method: 'DELETE', headers })).status).toBe(204);
+    expect(idsOf((await get(`/api/voices?cursor=${next_cursor}`)).body)).toEqual(['tone-high', 'far']);
+    const earlier = Buffer.from('after:tone-high').toString('base64url');
+    expect(idsOf((await get(`/api/voices?cursor=${earlier}`)).body)).toEqual(['tone-low', 'tone-high', 'far']);
   });
 
   test.each([
+    [`text=${'a'.repeat(201)}`, 'text'],
+    [`engine=${'a'.repeat(201)}`, 'engine'],
     ['limit=0', 'limit'],
     ['limit=1001', 'limit'],
     ['limit=ten', 'limit'],

@@ -44,7 +44,7 @@ const order = (text: string, name: string, fallback: number) =>
 
 export function openShortSpeech() {
   const counts: SpeechCounts = { begun: 0, finished: 0, running: 0, pieces: 0, delivered: 0 };
-  const voices = createVoices([{ name: 'tiny', voices: tinyVoices } as unknown as Engine]);
+  const voices = createVoices([{ name: 'tiny', voices: tinyVoices, capabilities: {} } as unknown as Engine]);
   const trouble: { failure: Error } = { failure: new Failure('engine_error') };
   const kept = new Map<string, { owner: string; key: string }>();
 

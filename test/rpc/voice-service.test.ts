@@ -1,6 +1,9 @@
 // sonant.v1.VoiceService by a gRPC client: order, filters, pages, faults.
+
+import type { FieldMask } from '@bufbuild/protobuf/wkt';
 import { expect, onTestFinished, test } from 'vitest';
-import { VoiceKind, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
+import { VoiceAccess, VoiceKind, VoiceOwner, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
+import { requirePaths } from '../../src/rpc/required.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
 import { goodKey, openTestServices } from './open-services.ts';
 
@@ -15,7 +18,7 @@ async function open() {
   return { client, list, ids, faults };
 }
 
-test('all voices, by id, with every field', async () => {
+test('all voices, by name, with every field', async () => {
   const { list } = await open();
   const { voices, nextPageToken } = await list();
   expect(voices.map(({ voiceId }) => voiceId)).toEqual(['ada', 'björk', 'carl']);
@@ -25,6 +28,8 @@ test('all voices, by id, with every field', async () => {
     kind: VoiceKind.STOCK,
     engine: 'tiny',
     status: VoiceStatus.READY,
+    access: VoiceAccess.EVERYONE,
+    owner: VoiceOwner.OPERATOR,
     languageCodes: ['en'],
     labels: { gender: 'female' },
   });
@@ -67,6 +72,31 @@ test('faults are reported at once', async () => {
   ]);
   expect(await faults({ pageSize: 1001 })).toEqual(['page_size RANGE']);
   expect(await faults({ pageToken: Buffer.from('ada').toString('base64url') })).toEqual(['page_token FORMAT']);
+});
+
+test('a query, a language, a page token and an engine are refused beyond their limits, whatever their size', async () => {
+  const { list, faults } = await open();
+  const words = 'a '.repeat(500_000);
+  const refused = explain(await failureOf(list({ query: words })));
+  expect(refused).toMatchObject({
+    ...{ code: 'INVALID_ARGUMENT', info: { metadata: { limit: '200', actual: '1000000' } } },
+    violations: [{ field: 'query', reason: 'TOO_LONG' }],
+  });
+  const pageToken = Buffer.from(`after:${'x'.repeat(700_000)}`).toString('base64url');
+  expect(await faults({ pageToken })).toEqual(['page_token FORMAT']);
+  const languageCode = `en-x${'-abcde'.repeat(150_000)}`;
+  expect(await faults({ languageCode, engine: 'x'.repeat(201) })).toEqual(['engine TOO_LONG', 'language_code FORMAT']);
+  expect((await list({ query: 'a '.repeat(100) })).voices.length).toBeGreaterThan(0);
+});
+
+test('an update mask of 170 000 paths is refused, one that names a field twice is not', async () => {
+  const { client } = await open();
+  const update = (paths: string[]) => client.unary('updateVoice', { voiceId: 'ada', updateMask: { paths } }, goodKey);
+  expect(explain(await failureOf(update(Array(170_000).fill('name'))))).toMatchObject({
+    ...{ code: 'INVALID_ARGUMENT', info: { metadata: { limit: '100', actual: '170000' } } },
+    violations: [{ field: 'update_mask' }],
+  });
+  expect(requirePaths({ paths: ['name', 'name'] } as FieldMask, { name: true })).toEqual(['name']);
 });
 
 test('one voice, or none', async () => {

@@ -1,6 +1,7 @@
 // Voices: one id each, and the languages they cover.
 import { expect, test } from 'vitest';
-import { createVoices, isSpokenBy } from '../../src/speech/voice.ts';
+import type { Engine } from '../../src/engines/engine.ts';
+import { createVoices, isSpokenBy, type StoredVoice } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
 
 test('a voice is found with its engine, and an unknown one is a failure', () => {
@@ -14,6 +15,34 @@ test('a voice is found with its engine, and an unknown one is a failure', () => 
   });
   expect(() => voices.find('nobody')).toThrow(expect.objectContaining({ reason: 'voice_not_found' }));
   expect(voices.list().map(({ voice }) => voice.voiceId)).toEqual(['tone-low', 'tone-high']);
+});
+
+test('the default voice is listed first, then natural before synthetic ones, then by name', () => {
+  const named = (engine: ReturnType<typeof openTone>, isSynthetic: boolean, names: readonly string[]): Engine => ({
+    ...engine,
+    capabilities: { ...engine.capabilities, isSynthetic },
+    voices: names.map((name) => ({ ...engine.voices[0]!, name, voiceId: `${engine.name}-${name}` })),
+  });
+  const robots = named(openTone({ name: 'robots' }), true, ['Zed', 'Bob 10', 'Bob 9', 'amy']);
+  const people = named(openTone({ name: 'people' }), false, ['Zoë', 'Élodie', 'ada', 'Zoe', 'Бьорк']);
+  const stored: StoredVoice = {
+    ...{
+      voiceId: 'own',
+      name: 'Bea',
+      description: '',
+      kind: 'stock',
+      status: 'ready',
+      languageCodes: ['en'],
+      labels: {},
+    },
+    ...{ version: '1', consent: undefined, createdAt: new Date(), updatedAt: new Date() },
+    ...{ ownerId: undefined, access: 'everyone', ended: new AbortController().signal },
+    bindings: [{ engine: 'people', speakerId: 'people-ada' }],
+  };
+  const kept = [stored];
+  const listed = createVoices([robots, people], () => kept).list();
+  const natural = ['ada', 'Bea', 'Élodie', 'Zoe', 'Zoë', 'Бьорк'];
+  expect(listed.map(({ voice }) => voice.name)).toEqual(['Zed', ...natural, 'amy', 'Bob 9', 'Bob 10']);
 });
 
 test('two engines with the same voice id are refused', () => {

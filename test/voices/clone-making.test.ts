@@ -8,6 +8,7 @@ const pcm = { samples: Int16Array.from({ length: 24_000 }, (_, n) => 9_000 * Mat
 const asked: CloneFields = {
   ...{ voiceId: undefined, name: 'Ada', description: '', labels: {}, languageCode: 'en-US', speakerName: 'Ada L.' },
   ...{ reference: Buffer.of(1), referenceText: '', consent: Buffer.of(2), consentScript: '', engines: [] },
+  access: undefined,
 };
 
 function openMaking(sampleLanguageCodes: readonly string[]) {

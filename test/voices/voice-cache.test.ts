@@ -37,6 +37,7 @@ const put = (more: Partial<VoiceRow>, version = 1) =>
     const row = {
       ...{ voiceId: 'ada', name: 'Ada', description: '', kind: 'cloned' as const, status: 'ready' as const, version },
       ...{ languageCodes: 'en', labels: '{}', bindings: '[]', consent: null, createdAtMs: 1, updatedAtMs: nowMs },
+      ...{ ownerId: null, access: 'everyone' as const },
       ...more,
     };
     return { row, entry: toRecordEntry({ action: 'update', voiceId: 'ada', atMs: nowMs, detail: {} }, operator) };
@@ -81,4 +82,21 @@ test('one that is only changed does not end, and keeps its signal', async () => 
   await voiceCache.refresh();
   const [after] = voiceCache.list();
   expect([after!.name, after!.status, after!.ended === before!.ended, purges]).toEqual(['Bea', 'disabled', true, []]);
+});
+
+test('a change of access arrives where another process made it, ends nothing and purges nothing', async () => {
+  await put({ ownerId: 'key_1', access: 'everyone' });
+  const voiceCache = await open();
+  const [before] = voiceCache.list();
+  await put({ ownerId: 'key_1', access: 'private' });
+  await expect.poll(() => voiceCache.list()[0]!.access, { timeout: 5_000 }).toBe('private');
+  const [after] = voiceCache.list();
+  expect([after!.ownerId, after!.ended === before!.ended, after!.ended.aborted]).toEqual(['key_1', true, false]);
+  expect(purges).toEqual([]);
+});
+
+test('an access that only a newer version knows is private', async () => {
+  await put({ ownerId: 'key_1', access: 'friends' as 'private' });
+  const voiceCache = await open();
+  expect(voiceCache.list()[0]!.access).toBe('private');
 });

@@ -41,7 +41,7 @@ beforeEach(async () => {
         { engine: 'a', cloneId: 'cln_ada', gainDb: 2.5, languageCodes: ['en-US'] },
         { engine: 'b', speakerId: 'x' },
       ]),
-      ...{ createdAtMs: 1, updatedAtMs: 2 },
+      ...{ createdAtMs: 1, updatedAtMs: 2, ownerId: 'key_1', access: 'private' },
     },
     entry: toRecordEntry({ action: 'clone', voiceId: 'ada', atMs: 1, detail: {} }, operator),
     clones: [{ cloneId: 'cln_ada', sealed }],
@@ -51,9 +51,19 @@ beforeEach(async () => {
 test('goes there and is the same', async () => {
   const file = await exportVoice(here, 'ada');
   expect(file).not.toContain(secret.toString('base64').slice(0, 12));
-  expect(await importVoiceFile(file, there, vault)).toBe('ada');
+  expect(await importVoiceFile(file, { rows: there, vault })).toBe('ada');
   const [before, after] = [(await here.find('ada'))!, (await there.find('ada'))!];
-  for (const field of ['name', 'description', 'kind', 'status', 'languageCodes', 'labels', 'consent'] as const)
+  for (const field of [
+    'name',
+    'description',
+    'kind',
+    'status',
+    'languageCodes',
+    'labels',
+    'consent',
+    'ownerId',
+    'access',
+  ] as const)
     expect(after[field]).toEqual(before[field]);
   const [clone] = await there.listClones('ada');
   expect(JSON.parse(after.bindings)).toEqual([
@@ -65,14 +75,25 @@ test('goes there and is the same', async () => {
   expect(entry).toMatchObject({ action: 'import', voiceId: 'ada', actor: 'operator' });
 });
 
+test('of an earlier version it is the operator’s and everyone’s, if no access is asked for', async () => {
+  const { owner: _, access: __, ...earlier } = JSON.parse(await exportVoice(here, 'ada'));
+  await importVoiceFile(JSON.stringify(earlier), { rows: there, vault });
+  expect(await there.find('ada')).toMatchObject({ ownerId: null, access: 'everyone' });
+  const renamed = JSON.stringify({ ...earlier, voice_id: 'eve' });
+  await importVoiceFile(renamed, { rows: there, vault, access: 'private' });
+  expect(await there.find('eve')).toMatchObject({ ownerId: null, access: 'private' });
+});
+
 test('not where the master key is another', async () => {
   const other = createVault(async () => 'another master key of 32 chars...');
-  await expect(importVoiceFile(await exportVoice(here, 'ada'), there, other)).rejects.toThrow('SONANT_MASTER_KEY');
+  await expect(importVoiceFile(await exportVoice(here, 'ada'), { rows: there, vault: other })).rejects.toThrow(
+    'SONANT_MASTER_KEY',
+  );
   expect(await there.listChanged(0)).toEqual([]);
 });
 
 test('not over a voice that is there', async () => {
-  await expect(importVoiceFile(await exportVoice(here, 'ada'), here, vault)).rejects.toThrow('already');
+  await expect(importVoiceFile(await exportVoice(here, 'ada'), { rows: here, vault })).rejects.toThrow('already');
 });
 
 test('not after consent was withdrawn, though the file was written before and the voice is deleted', async () => {
@@ -87,9 +108,9 @@ test('not after consent was withdrawn, though the file was written before and th
       return { row: { ...row!, status, consent: null, bindings: '[]' }, entry, destroysClones: true };
     });
   }
-  await expect(importVoiceFile(file, here, vault)).rejects.toThrow('withdrawn consent');
+  await expect(importVoiceFile(file, { rows: here, vault })).rejects.toThrow('withdrawn consent');
   const renamed = JSON.stringify({ ...JSON.parse(file), voice_id: 'eve' });
-  await expect(importVoiceFile(renamed, here, vault)).rejects.toThrow('withdrawn consent');
+  await expect(importVoiceFile(renamed, { rows: here, vault })).rejects.toThrow('withdrawn consent');
 });
 
 test.each<[string, (file: Record<string, unknown>) => unknown, string]>([
@@ -100,10 +121,12 @@ test.each<[string, (file: Record<string, unknown>) => unknown, string]>([
   ['a clone that says it is stock', (file) => ({ ...file, kind: 'stock' }), 'kind'],
   ['a clone whose consent was withdrawn', (file) => ({ ...file, status: 'consent_revoked' }), 'status'],
   ['no bindings', (file) => ({ ...file, bindings: [] }), 'bindings'],
+  ['an access that there is not', (file) => ({ ...file, access: 'friends' }), 'access'],
+  ['an owner that cannot be', (file) => ({ ...file, owner: 'nobody in particular' }), 'owner'],
   ['half a binding', (file) => ({ ...file, bindings: [{ engine: 'a', clone_id: 'x' }] }), 'bindings'],
 ])('%s is not taken in', async (_, spoil, word) => {
   const spoilt = spoil(JSON.parse(await exportVoice(here, 'ada')));
-  await expect(importVoiceFile(JSON.stringify(spoilt), there, vault)).rejects.toThrow(word);
+  await expect(importVoiceFile(JSON.stringify(spoilt), { rows: there, vault })).rejects.toThrow(word);
   expect(await there.listChanged(0)).toEqual([]);
 });
 

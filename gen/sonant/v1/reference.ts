@@ -80,11 +80,11 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "VoiceService",
-      "comment": "Lists, creates and changes voices, and clones people who consent.\n\nFor a key with a list of voices no others exist: they are NOT_FOUND (VOICE_NOT_FOUND), and creating one is PERMISSION_DENIED (ACCESS_DENIED).",
+      "comment": "Lists, creates and changes voices, and clones people who consent.\n\nFor a key with a list of voices no others exist: they are NOT_FOUND (VOICE_NOT_FOUND), and creating one is PERMISSION_DENIED (ACCESS_DENIED). For an account, the private voices of others do not exist either. A voice is changed and deleted by the account that owns it and by keys with the scope `admin`; for others that is PERMISSION_DENIED (ACCESS_DENIED). Voices of engines are the operator's.",
       "methods": [
         {
           "name": "ListVoices",
-          "comment": "Lists the voices that the key may use, ordered by id.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid page size or token.",
+          "comment": "Lists the voices that the key may use: the default voice first, then natural before synthetic ones, then by name.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid page size or token, and for a query that is too long, with `limit` and `actual`.",
           "input": "ListVoicesRequest",
           "output": "ListVoicesResponse",
           "isStream": false,
@@ -909,6 +909,18 @@ export const protoReference: ProtoReference = {
           "number": 12,
           "type": "google.protobuf.Timestamp",
           "comment": "When it was last changed; not set for an unchanged voice of an engine."
+        },
+        {
+          "name": "access",
+          "number": 13,
+          "type": "VoiceAccess",
+          "comment": "Who may speak with it."
+        },
+        {
+          "name": "owner",
+          "number": 14,
+          "type": "VoiceOwner",
+          "comment": "Whose it is, as the caller sees it."
         }
       ]
     },
@@ -1004,13 +1016,13 @@ export const protoReference: ProtoReference = {
           "name": "engine",
           "number": 4,
           "type": "string",
-          "comment": "Only voices of this engine. Empty for all."
+          "comment": "Only voices of this engine: at most 200 characters. Empty for all."
         },
         {
           "name": "query",
           "number": 5,
           "type": "string",
-          "comment": "Only voices with these words in their id, name, description or labels, in any case. Empty for all."
+          "comment": "Only voices with these words in their id, name, description or labels, in any case: at most 200 characters. Empty for all."
         }
       ]
     },
@@ -1022,7 +1034,7 @@ export const protoReference: ProtoReference = {
           "name": "voices",
           "number": 1,
           "type": "repeated Voice",
-          "comment": "The voices, ordered by id."
+          "comment": "The voices, in the order of the list."
         },
         {
           "name": "next_page_token",
@@ -1131,6 +1143,12 @@ export const protoReference: ProtoReference = {
           "number": 6,
           "type": "bool",
           "comment": "Whether it is enabled. Default true."
+        },
+        {
+          "name": "access",
+          "number": 7,
+          "type": "VoiceAccess",
+          "comment": "Who may speak with it. Default: everyone. An update must state it."
         }
       ]
     },
@@ -1292,6 +1310,12 @@ export const protoReference: ProtoReference = {
           "number": 11,
           "type": "repeated string",
           "comment": "Engines that make a clone, in order of preference: at most 8. Default: the first that can."
+        },
+        {
+          "name": "access",
+          "number": 12,
+          "type": "VoiceAccess",
+          "comment": "Who may speak with it. Default: private."
         }
       ]
     },
@@ -1327,7 +1351,7 @@ export const protoReference: ProtoReference = {
           "name": "update_mask",
           "number": 3,
           "type": "google.protobuf.FieldMask",
-          "comment": "The fields of `spec` to change, required."
+          "comment": "The fields of `spec` to change: 1 to 100 paths."
         }
       ]
     },
@@ -1922,6 +1946,53 @@ export const protoReference: ProtoReference = {
           "name": "VOICE_STATUS_CONSENT_REVOKED",
           "number": 5,
           "comment": "The cloned person has withdrawn consent."
+        }
+      ]
+    },
+    {
+      "name": "VoiceAccess",
+      "comment": "Who may speak with a voice.",
+      "values": [
+        {
+          "name": "VOICE_ACCESS_UNSPECIFIED",
+          "number": 0,
+          "comment": "In a request, the default: private for a clone, everyone for other voices. Never sent in a response."
+        },
+        {
+          "name": "VOICE_ACCESS_PRIVATE",
+          "number": 1,
+          "comment": "The account that owns it, and keys with the scope `admin`. For others it does not exist."
+        },
+        {
+          "name": "VOICE_ACCESS_EVERYONE",
+          "number": 2,
+          "comment": "Every key."
+        }
+      ]
+    },
+    {
+      "name": "VoiceOwner",
+      "comment": "Whose a voice is. An account is the person or client who signed in, or the first key that the operator made, with all keys that descend from it.",
+      "values": [
+        {
+          "name": "VOICE_OWNER_UNSPECIFIED",
+          "number": 0,
+          "comment": "Never sent."
+        },
+        {
+          "name": "VOICE_OWNER_SELF",
+          "number": 1,
+          "comment": "The account of the calling key."
+        },
+        {
+          "name": "VOICE_OWNER_OPERATOR",
+          "number": 2,
+          "comment": "The operator."
+        },
+        {
+          "name": "VOICE_OWNER_OTHER",
+          "number": 3,
+          "comment": "Another account."
         }
       ]
     },

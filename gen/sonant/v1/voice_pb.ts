@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/voice.proto.
  */
 export const file_sonant_v1_voice: GenFile = /*@__PURE__*/
-  fileDesc("ChVzb25hbnQvdjEvdm9pY2UucHJvdG8SCXNvbmFudC52MSLEAwoFVm9pY2USEAoIdm9pY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIiCgRraW5kGAQgASgOMhQuc29uYW50LnYxLlZvaWNlS2luZBIOCgZlbmdpbmUYBSABKAkSJgoGc3RhdHVzGAYgASgOMhYuc29uYW50LnYxLlZvaWNlU3RhdHVzEhYKDmxhbmd1YWdlX2NvZGVzGAcgAygJEiwKBmxhYmVscxgIIAMoCzIcLnNvbmFudC52MS5Wb2ljZS5MYWJlbHNFbnRyeRIpCghiaW5kaW5ncxgJIAMoCzIXLnNvbmFudC52MS5Wb2ljZUJpbmRpbmcSKAoHY29uc2VudBgKIAEoCzIXLnNvbmFudC52MS5Wb2ljZUNvbnNlbnQSLwoLY3JlYXRlX3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjAKDFZvaWNlQmluZGluZxIOCgZlbmdpbmUYASABKAkSEAoIdm9pY2VfaWQYAiABKAki2gEKDFZvaWNlQ29uc2VudBIUCgxzcGVha2VyX25hbWUYASABKAkSEQoJc3RhdGVtZW50GAIgASgJEhUKDWxhbmd1YWdlX2NvZGUYAyABKAkSFAoMYXVkaW9fc2hhMjU2GAQgASgJEi0KCWdpdmVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMY29uZmlybWVkX2J5GAYgASgJEi8KC3Jldm9rZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKDAQoRTGlzdFZvaWNlc1JlcXVlc3QSFgoJcGFnZV9zaXplGAEgASgFSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRIVCg1sYW5ndWFnZV9jb2RlGAMgASgJEg4KBmVuZ2luZRgEIAEoCRINCgVxdWVyeRgFIAEoCUIMCgpfcGFnZV9zaXplIk8KEkxpc3RWb2ljZXNSZXNwb25zZRIgCgZ2b2ljZXMYASADKAsyEC5zb25hbnQudjEuVm9pY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiMKD0dldFZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSIzChBHZXRWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIicKE1ByZXZpZXdWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkiTwoUUHJldmlld1ZvaWNlUmVzcG9uc2USEwoLYXVkaW9fYnl0ZXMYASABKAwSFAoMY29udGVudF90eXBlGAIgASgJEgwKBHRleHQYAyABKAki9AEKCVZvaWNlU3BlYxIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhYKDmxhbmd1YWdlX2NvZGVzGAMgAygJEjAKBmxhYmVscxgEIAMoCzIgLnNvbmFudC52MS5Wb2ljZVNwZWMuTGFiZWxzRW50cnkSKQoIYmluZGluZ3MYBSADKAsyFy5zb25hbnQudjEuVm9pY2VCaW5kaW5nEhQKB2VuYWJsZWQYBiABKAhIAIgBARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgoKCF9lbmFibGVkIkoKEkNyZWF0ZVZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRIiCgRzcGVjGAIgASgLMhQuc29uYW50LnYxLlZvaWNlU3BlYyI2ChNDcmVhdGVWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIhgKFkRlc2NyaWJlQ2xvbmluZ1JlcXVlc3QiRAoXRGVzY3JpYmVDbG9uaW5nUmVzcG9uc2USKQoHZW5naW5lcxgBIAMoCzIYLnNvbmFudC52MS5DbG9uaW5nRW5naW5lIpICCg1DbG9uaW5nRW5naW5lEg4KBmVuZ2luZRgBIAEoCRIdChVzYW1wbGVfbGFuZ3VhZ2VfY29kZXMYAiADKAkSGgoSc2FtcGxlX3NlY29uZHNfbWluGAMgASgBEhoKEnNhbXBsZV9zZWNvbmRzX21heBgEIAEoARIcChRuZWVkc19yZWZlcmVuY2VfdGV4dBgFIAEoCBJFCg9jb25zZW50X3NjcmlwdHMYBiADKAsyLC5zb25hbnQudjEuQ2xvbmluZ0VuZ2luZS5Db25zZW50U2NyaXB0c0VudHJ5GjUKE0NvbnNlbnRTY3JpcHRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLPAgoRQ2xvbmVWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRI4CgZsYWJlbHMYBCADKAsyKC5zb25hbnQudjEuQ2xvbmVWb2ljZVJlcXVlc3QuTGFiZWxzRW50cnkSFQoNbGFuZ3VhZ2VfY29kZRgFIAEoCRIXCg9yZWZlcmVuY2VfYXVkaW8YBiABKAwSFgoOcmVmZXJlbmNlX3RleHQYByABKAkSFQoNY29uc2VudF9hdWRpbxgIIAEoDBIUCgxzcGVha2VyX25hbWUYCSABKAkSFgoOY29uc2VudF9zY3JpcHQYCiABKAkSDwoHZW5naW5lcxgLIAMoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjUKEkNsb25lVm9pY2VSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSJ7ChJVcGRhdGVWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSIgoEc3BlYxgCIAEoCzIULnNvbmFudC52MS5Wb2ljZVNwZWMSLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIjYKE1VwZGF0ZVZvaWNlUmVzcG9uc2USHwoFdm9pY2UYASABKAsyEC5zb25hbnQudjEuVm9pY2UiJgoSRGVsZXRlVm9pY2VSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJIhUKE0RlbGV0ZVZvaWNlUmVzcG9uc2UiLQoZUmV2b2tlVm9pY2VDb25zZW50UmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSI9ChpSZXZva2VWb2ljZUNvbnNlbnRSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSpUCglWb2ljZUtpbmQSGgoWVk9JQ0VfS0lORF9VTlNQRUNJRklFRBAAEhQKEFZPSUNFX0tJTkRfU1RPQ0sQARIVChFWT0lDRV9LSU5EX0NMT05FRBACKrMBCgtWb2ljZVN0YXR1cxIcChhWT0lDRV9TVEFUVVNfVU5TUEVDSUZJRUQQABIYChRWT0lDRV9TVEFUVVNfUEVORElORxABEhYKElZPSUNFX1NUQVRVU19SRUFEWRACEhcKE1ZPSUNFX1NUQVRVU19GQUlMRUQQAxIZChVWT0lDRV9TVEFUVVNfRElTQUJMRUQQBBIgChxWT0lDRV9TVEFUVVNfQ09OU0VOVF9SRVZPS0VEEAUy/wYKDFZvaWNlU2VydmljZRJaCgpMaXN0Vm9pY2VzEhwuc29uYW50LnYxLkxpc3RWb2ljZXNSZXF1ZXN0Gh0uc29uYW50LnYxLkxpc3RWb2ljZXNSZXNwb25zZSIPis4YC3ZvaWNlczpyZWFkElQKCEdldFZvaWNlEhouc29uYW50LnYxLkdldFZvaWNlUmVxdWVzdBobLnNvbmFudC52MS5HZXRWb2ljZVJlc3BvbnNlIg+KzhgLdm9pY2VzOnJlYWQSYAoMUHJldmlld1ZvaWNlEh4uc29uYW50LnYxLlByZXZpZXdWb2ljZVJlcXVlc3QaHy5zb25hbnQudjEuUHJldmlld1ZvaWNlUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJeCgtDcmVhdGVWb2ljZRIdLnNvbmFudC52MS5DcmVhdGVWb2ljZVJlcXVlc3QaHi5zb25hbnQudjEuQ3JlYXRlVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJpCg9EZXNjcmliZUNsb25pbmcSIS5zb25hbnQudjEuRGVzY3JpYmVDbG9uaW5nUmVxdWVzdBoiLnNvbmFudC52MS5EZXNjcmliZUNsb25pbmdSZXNwb25zZSIPis4YC3ZvaWNlczpyZWFkElsKCkNsb25lVm9pY2USHC5zb25hbnQudjEuQ2xvbmVWb2ljZVJlcXVlc3QaHS5zb25hbnQudjEuQ2xvbmVWb2ljZVJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlEl4KC1VwZGF0ZVZvaWNlEh0uc29uYW50LnYxLlVwZGF0ZVZvaWNlUmVxdWVzdBoeLnNvbmFudC52MS5VcGRhdGVWb2ljZVJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlEl4KC0RlbGV0ZVZvaWNlEh0uc29uYW50LnYxLkRlbGV0ZVZvaWNlUmVxdWVzdBoeLnNvbmFudC52MS5EZWxldGVWb2ljZVJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlEnMKElJldm9rZVZvaWNlQ29uc2VudBIkLnNvbmFudC52MS5SZXZva2VWb2ljZUNvbnNlbnRSZXF1ZXN0GiUuc29uYW50LnYxLlJldm9rZVZvaWNlQ29uc2VudFJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_scope]);
+  fileDesc("ChVzb25hbnQvdjEvdm9pY2UucHJvdG8SCXNvbmFudC52MSKSBAoFVm9pY2USEAoIdm9pY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIiCgRraW5kGAQgASgOMhQuc29uYW50LnYxLlZvaWNlS2luZBIOCgZlbmdpbmUYBSABKAkSJgoGc3RhdHVzGAYgASgOMhYuc29uYW50LnYxLlZvaWNlU3RhdHVzEhYKDmxhbmd1YWdlX2NvZGVzGAcgAygJEiwKBmxhYmVscxgIIAMoCzIcLnNvbmFudC52MS5Wb2ljZS5MYWJlbHNFbnRyeRIpCghiaW5kaW5ncxgJIAMoCzIXLnNvbmFudC52MS5Wb2ljZUJpbmRpbmcSKAoHY29uc2VudBgKIAEoCzIXLnNvbmFudC52MS5Wb2ljZUNvbnNlbnQSLwoLY3JlYXRlX3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgZhY2Nlc3MYDSABKA4yFi5zb25hbnQudjEuVm9pY2VBY2Nlc3MSJAoFb3duZXIYDiABKA4yFS5zb25hbnQudjEuVm9pY2VPd25lchotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjAKDFZvaWNlQmluZGluZxIOCgZlbmdpbmUYASABKAkSEAoIdm9pY2VfaWQYAiABKAki2gEKDFZvaWNlQ29uc2VudBIUCgxzcGVha2VyX25hbWUYASABKAkSEQoJc3RhdGVtZW50GAIgASgJEhUKDWxhbmd1YWdlX2NvZGUYAyABKAkSFAoMYXVkaW9fc2hhMjU2GAQgASgJEi0KCWdpdmVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMY29uZmlybWVkX2J5GAYgASgJEi8KC3Jldm9rZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKDAQoRTGlzdFZvaWNlc1JlcXVlc3QSFgoJcGFnZV9zaXplGAEgASgFSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRIVCg1sYW5ndWFnZV9jb2RlGAMgASgJEg4KBmVuZ2luZRgEIAEoCRINCgVxdWVyeRgFIAEoCUIMCgpfcGFnZV9zaXplIk8KEkxpc3RWb2ljZXNSZXNwb25zZRIgCgZ2b2ljZXMYASADKAsyEC5zb25hbnQudjEuVm9pY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiMKD0dldFZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSIzChBHZXRWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIicKE1ByZXZpZXdWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkiTwoUUHJldmlld1ZvaWNlUmVzcG9uc2USEwoLYXVkaW9fYnl0ZXMYASABKAwSFAoMY29udGVudF90eXBlGAIgASgJEgwKBHRleHQYAyABKAkinAIKCVZvaWNlU3BlYxIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhYKDmxhbmd1YWdlX2NvZGVzGAMgAygJEjAKBmxhYmVscxgEIAMoCzIgLnNvbmFudC52MS5Wb2ljZVNwZWMuTGFiZWxzRW50cnkSKQoIYmluZGluZ3MYBSADKAsyFy5zb25hbnQudjEuVm9pY2VCaW5kaW5nEhQKB2VuYWJsZWQYBiABKAhIAIgBARImCgZhY2Nlc3MYByABKA4yFi5zb25hbnQudjEuVm9pY2VBY2Nlc3MaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIKCghfZW5hYmxlZCJKChJDcmVhdGVWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSIgoEc3BlYxgCIAEoCzIULnNvbmFudC52MS5Wb2ljZVNwZWMiNgoTQ3JlYXRlVm9pY2VSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSIYChZEZXNjcmliZUNsb25pbmdSZXF1ZXN0IkQKF0Rlc2NyaWJlQ2xvbmluZ1Jlc3BvbnNlEikKB2VuZ2luZXMYASADKAsyGC5zb25hbnQudjEuQ2xvbmluZ0VuZ2luZSKSAgoNQ2xvbmluZ0VuZ2luZRIOCgZlbmdpbmUYASABKAkSHQoVc2FtcGxlX2xhbmd1YWdlX2NvZGVzGAIgAygJEhoKEnNhbXBsZV9zZWNvbmRzX21pbhgDIAEoARIaChJzYW1wbGVfc2Vjb25kc19tYXgYBCABKAESHAoUbmVlZHNfcmVmZXJlbmNlX3RleHQYBSABKAgSRQoPY29uc2VudF9zY3JpcHRzGAYgAygLMiwuc29uYW50LnYxLkNsb25pbmdFbmdpbmUuQ29uc2VudFNjcmlwdHNFbnRyeRo1ChNDb25zZW50U2NyaXB0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi9wIKEUNsb25lVm9pY2VSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSOAoGbGFiZWxzGAQgAygLMiguc29uYW50LnYxLkNsb25lVm9pY2VSZXF1ZXN0LkxhYmVsc0VudHJ5EhUKDWxhbmd1YWdlX2NvZGUYBSABKAkSFwoPcmVmZXJlbmNlX2F1ZGlvGAYgASgMEhYKDnJlZmVyZW5jZV90ZXh0GAcgASgJEhUKDWNvbnNlbnRfYXVkaW8YCCABKAwSFAoMc3BlYWtlcl9uYW1lGAkgASgJEhYKDmNvbnNlbnRfc2NyaXB0GAogASgJEg8KB2VuZ2luZXMYCyADKAkSJgoGYWNjZXNzGAwgASgOMhYuc29uYW50LnYxLlZvaWNlQWNjZXNzGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiNQoSQ2xvbmVWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlInsKElVwZGF0ZVZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRIiCgRzcGVjGAIgASgLMhQuc29uYW50LnYxLlZvaWNlU3BlYxIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siNgoTVXBkYXRlVm9pY2VSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSImChJEZWxldGVWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkiFQoTRGVsZXRlVm9pY2VSZXNwb25zZSItChlSZXZva2VWb2ljZUNvbnNlbnRSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJIj0KGlJldm9rZVZvaWNlQ29uc2VudFJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlKlQKCVZvaWNlS2luZBIaChZWT0lDRV9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQVk9JQ0VfS0lORF9TVE9DSxABEhUKEVZPSUNFX0tJTkRfQ0xPTkVEEAIqswEKC1ZvaWNlU3RhdHVzEhwKGFZPSUNFX1NUQVRVU19VTlNQRUNJRklFRBAAEhgKFFZPSUNFX1NUQVRVU19QRU5ESU5HEAESFgoSVk9JQ0VfU1RBVFVTX1JFQURZEAISFwoTVk9JQ0VfU1RBVFVTX0ZBSUxFRBADEhkKFVZPSUNFX1NUQVRVU19ESVNBQkxFRBAEEiAKHFZPSUNFX1NUQVRVU19DT05TRU5UX1JFVk9LRUQQBSpgCgtWb2ljZUFjY2VzcxIcChhWT0lDRV9BQ0NFU1NfVU5TUEVDSUZJRUQQABIYChRWT0lDRV9BQ0NFU1NfUFJJVkFURRABEhkKFVZPSUNFX0FDQ0VTU19FVkVSWU9ORRACKnAKClZvaWNlT3duZXISGwoXVk9JQ0VfT1dORVJfVU5TUEVDSUZJRUQQABIUChBWT0lDRV9PV05FUl9TRUxGEAESGAoUVk9JQ0VfT1dORVJfT1BFUkFUT1IQAhIVChFWT0lDRV9PV05FUl9PVEhFUhADMv8GCgxWb2ljZVNlcnZpY2USWgoKTGlzdFZvaWNlcxIcLnNvbmFudC52MS5MaXN0Vm9pY2VzUmVxdWVzdBodLnNvbmFudC52MS5MaXN0Vm9pY2VzUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJUCghHZXRWb2ljZRIaLnNvbmFudC52MS5HZXRWb2ljZVJlcXVlc3QaGy5zb25hbnQudjEuR2V0Vm9pY2VSZXNwb25zZSIPis4YC3ZvaWNlczpyZWFkEmAKDFByZXZpZXdWb2ljZRIeLnNvbmFudC52MS5QcmV2aWV3Vm9pY2VSZXF1ZXN0Gh8uc29uYW50LnYxLlByZXZpZXdWb2ljZVJlc3BvbnNlIg+KzhgLdm9pY2VzOnJlYWQSXgoLQ3JlYXRlVm9pY2USHS5zb25hbnQudjEuQ3JlYXRlVm9pY2VSZXF1ZXN0Gh4uc29uYW50LnYxLkNyZWF0ZVZvaWNlUmVzcG9uc2UiEIrOGAx2b2ljZXM6d3JpdGUSaQoPRGVzY3JpYmVDbG9uaW5nEiEuc29uYW50LnYxLkRlc2NyaWJlQ2xvbmluZ1JlcXVlc3QaIi5zb25hbnQudjEuRGVzY3JpYmVDbG9uaW5nUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJbCgpDbG9uZVZvaWNlEhwuc29uYW50LnYxLkNsb25lVm9pY2VSZXF1ZXN0Gh0uc29uYW50LnYxLkNsb25lVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJeCgtVcGRhdGVWb2ljZRIdLnNvbmFudC52MS5VcGRhdGVWb2ljZVJlcXVlc3QaHi5zb25hbnQudjEuVXBkYXRlVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJeCgtEZWxldGVWb2ljZRIdLnNvbmFudC52MS5EZWxldGVWb2ljZVJlcXVlc3QaHi5zb25hbnQudjEuRGVsZXRlVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJzChJSZXZva2VWb2ljZUNvbnNlbnQSJC5zb25hbnQudjEuUmV2b2tlVm9pY2VDb25zZW50UmVxdWVzdBolLnNvbmFudC52MS5SZXZva2VWb2ljZUNvbnNlbnRSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZUIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_scope]);
 
 /**
  * A voice.
@@ -104,6 +104,20 @@ export type Voice = Message<"sonant.v1.Voice"> & {
    * @generated from field: google.protobuf.Timestamp update_time = 12;
    */
   updateTime?: Timestamp | undefined;
+
+  /**
+   * Who may speak with it.
+   *
+   * @generated from field: sonant.v1.VoiceAccess access = 13;
+   */
+  access: VoiceAccess;
+
+  /**
+   * Whose it is, as the caller sees it.
+   *
+   * @generated from field: sonant.v1.VoiceOwner owner = 14;
+   */
+  owner: VoiceOwner;
 };
 
 /**
@@ -232,14 +246,15 @@ export type ListVoicesRequest = Message<"sonant.v1.ListVoicesRequest"> & {
   languageCode: string;
 
   /**
-   * Only voices of this engine. Empty for all.
+   * Only voices of this engine: at most 200 characters. Empty for all.
    *
    * @generated from field: string engine = 4;
    */
   engine: string;
 
   /**
-   * Only voices with these words in their id, name, description or labels, in any case. Empty for all.
+   * Only voices with these words in their id, name, description or labels, in any case: at most 200 characters. Empty for
+   * all.
    *
    * @generated from field: string query = 5;
    */
@@ -260,7 +275,7 @@ export const ListVoicesRequestSchema: GenMessage<ListVoicesRequest> = /*@__PURE_
  */
 export type ListVoicesResponse = Message<"sonant.v1.ListVoicesResponse"> & {
   /**
-   * The voices, ordered by id.
+   * The voices, in the order of the list.
    *
    * @generated from field: repeated sonant.v1.Voice voices = 1;
    */
@@ -427,6 +442,13 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
    * @generated from field: optional bool enabled = 6;
    */
   enabled?: boolean | undefined;
+
+  /**
+   * Who may speak with it. Default: everyone. An update must state it.
+   *
+   * @generated from field: sonant.v1.VoiceAccess access = 7;
+   */
+  access: VoiceAccess;
 };
 
 /**
@@ -660,6 +682,13 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
    * @generated from field: repeated string engines = 11;
    */
   engines: string[];
+
+  /**
+   * Who may speak with it. Default: private.
+   *
+   * @generated from field: sonant.v1.VoiceAccess access = 12;
+   */
+  access: VoiceAccess;
 };
 
 /**
@@ -711,7 +740,7 @@ export type UpdateVoiceRequest = Message<"sonant.v1.UpdateVoiceRequest"> & {
   spec?: VoiceSpec | undefined;
 
   /**
-   * The fields of `spec` to change, required.
+   * The fields of `spec` to change: 1 to 100 paths.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 3;
    */
@@ -928,18 +957,112 @@ export const VoiceStatusSchema: GenEnum<VoiceStatus> = /*@__PURE__*/
   enumDesc(file_sonant_v1_voice, 1);
 
 /**
+ * Who may speak with a voice.
+ *
+ * @generated from enum sonant.v1.VoiceAccess
+ */
+export const VoiceAccess = {
+  /**
+   * In a request, the default: private for a clone, everyone for other voices. Never sent in a response.
+   *
+   * @generated from enum value: VOICE_ACCESS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The account that owns it, and keys with the scope `admin`. For others it does not exist.
+   *
+   * @generated from enum value: VOICE_ACCESS_PRIVATE = 1;
+   */
+  PRIVATE: 1,
+
+  /**
+   * Every key.
+   *
+   * @generated from enum value: VOICE_ACCESS_EVERYONE = 2;
+   */
+  EVERYONE: 2,
+} as const;
+
+/**
+ * Who may speak with a voice.
+ *
+ * @generated from enum sonant.v1.VoiceAccess
+ */
+export type VoiceAccess = (typeof VoiceAccess)[keyof typeof VoiceAccess] | UnknownEnum;
+
+/**
+ * Describes the enum sonant.v1.VoiceAccess.
+ */
+export const VoiceAccessSchema: GenEnum<VoiceAccess> = /*@__PURE__*/
+  enumDesc(file_sonant_v1_voice, 2);
+
+/**
+ * Whose a voice is. An account is the person or client who signed in, or the first key that the operator made, with all
+ * keys that descend from it.
+ *
+ * @generated from enum sonant.v1.VoiceOwner
+ */
+export const VoiceOwner = {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: VOICE_OWNER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The account of the calling key.
+   *
+   * @generated from enum value: VOICE_OWNER_SELF = 1;
+   */
+  SELF: 1,
+
+  /**
+   * The operator.
+   *
+   * @generated from enum value: VOICE_OWNER_OPERATOR = 2;
+   */
+  OPERATOR: 2,
+
+  /**
+   * Another account.
+   *
+   * @generated from enum value: VOICE_OWNER_OTHER = 3;
+   */
+  OTHER: 3,
+} as const;
+
+/**
+ * Whose a voice is. An account is the person or client who signed in, or the first key that the operator made, with all
+ * keys that descend from it.
+ *
+ * @generated from enum sonant.v1.VoiceOwner
+ */
+export type VoiceOwner = (typeof VoiceOwner)[keyof typeof VoiceOwner] | UnknownEnum;
+
+/**
+ * Describes the enum sonant.v1.VoiceOwner.
+ */
+export const VoiceOwnerSchema: GenEnum<VoiceOwner> = /*@__PURE__*/
+  enumDesc(file_sonant_v1_voice, 3);
+
+/**
  * Lists, creates and changes voices, and clones people who consent.
  *
  * For a key with a list of voices no others exist: they are NOT_FOUND (VOICE_NOT_FOUND), and creating one is
- * PERMISSION_DENIED (ACCESS_DENIED).
+ * PERMISSION_DENIED (ACCESS_DENIED). For an account, the private voices of others do not exist either. A voice is changed
+ * and deleted by the account that owns it and by keys with the scope `admin`; for others that is PERMISSION_DENIED
+ * (ACCESS_DENIED). Voices of engines are the operator's.
  *
  * @generated from service sonant.v1.VoiceService
  */
 export const VoiceService: GenService<{
   /**
-   * Lists the voices that the key may use, ordered by id.
+   * Lists the voices that the key may use: the default voice first, then natural before synthetic ones, then by name.
    *
-   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid page size or token.
+   * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for an invalid page size or token, and for a query that is too long, with
+   * `limit` and `actual`.
    *
    * @generated from rpc sonant.v1.VoiceService.ListVoices
    */

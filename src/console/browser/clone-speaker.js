@@ -1,8 +1,10 @@
-// Fields of the clone form: the name of the speaker, the name of the voice, the language of the recordings, the engine.
+// Fields of the clone form: the name of the speaker, the name of the voice, the language of the recordings, the engine, and
+// who may use the voice.
 /** @import { CloningEngine } from './wire.d.ts' */
 import { cloningEnginesFor, defaultLanguage, sampleLanguagesOf } from './cloning-options.js';
 import { element, fill } from './element.js';
 import { field } from './field.js';
+import { accessField } from './voice-elements.js';
 import { toLanguageName } from './voice-search.js';
 
 /** @param {readonly CloningEngine[]} engines */
@@ -14,6 +16,7 @@ export function createSpeakerFields(engines) {
   const language = element('select', { name: 'language_code' }, options);
   const engine = element('select', { name: 'engines' });
   language.value = defaultLanguage(codes) ?? '';
+  const access = accessField('private');
   const engineField = field({ name: 'engines', label: 'Engine', control: engine });
   const showEngines = () => {
     const cloners = cloningEnginesFor(engines, language.value);
@@ -44,6 +47,7 @@ export function createSpeakerFields(engines) {
         field({ name: 'language_code', label: 'Language of both recordings', control: language }),
         engineField,
       ),
+      access.root,
     ],
     chosen: () => ({ engine: engines.find((each) => each.engine === engine.value), languageCode: language.value }),
     values: () => ({
@@ -51,6 +55,7 @@ export function createSpeakerFields(engines) {
       speaker_name: speaker.value.trim(),
       language_code: language.value,
       engines: engine.value,
+      access: access.select.value,
     }),
   };
 }

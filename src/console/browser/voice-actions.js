@@ -1,10 +1,10 @@
-// Actions on a voice: rename, switch off and on, withdraw the consent, delete.
+// Actions on a voice: rename, choose who may use it, switch off and on, withdraw the consent, delete.
 /** @import { PageContext } from './page.d.ts' */
 /** @import { Voice } from './wire.d.ts' */
 import { isConfirmed } from './confirm-dialog.js';
 import { element } from './element.js';
 import { clearFieldErrors, field, showApiError } from './field.js';
-import { toVoicePath } from './voice-elements.js';
+import { accessField, toVoicePath } from './voice-elements.js';
 
 /**
  * @typedef {object} ActionOptions
@@ -54,18 +54,20 @@ function nameForm(options) {
   const { name, description, voice_id } = options.voice;
   const nameInput = element('input', { name: 'name', value: name, maxlength: 200, required: true });
   const about = element('textarea', { name: 'description', rows: 2, maxlength: 1000 }, description);
+  const access = accessField(options.voice.access);
   const form = element(
     'form',
     { novalidate: true },
     field({ name: 'name', label: 'Name', control: nameInput }),
     field({ name: 'description', label: 'Description', control: about }),
+    access.root,
     element('button', { type: 'submit' }, 'Save'),
   );
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
     clearFieldErrors(form);
     await change(options, 'Saved.', async () => {
-      const body = { name: nameInput.value.trim(), description: about.value.trim() };
+      const body = { name: nameInput.value.trim(), description: about.value.trim(), access: access.select.value };
       try {
         return await options.pageContext.api.requestJson(toVoicePath(voice_id), { method: 'PATCH', body });
       } catch (error) {

@@ -6,7 +6,7 @@ import { element, fill } from './element.js';
 import { toDate } from './formatting.js';
 import { loading } from './notices.js';
 import { actionsCard } from './voice-actions.js';
-import { previewButton, statusChip, toVoicePath } from './voice-elements.js';
+import { accessChip, accessLabels, previewButton, statusChip, toVoicePath } from './voice-elements.js';
 import { createPreview } from './voice-preview.js';
 import { toLanguageName } from './voice-search.js';
 
@@ -38,6 +38,8 @@ export async function showVoice(pageContext) {
             ' ',
             kind === 'cloned' && element('span', { class: 'chip' }, 'cloned'),
             ' ',
+            accessChip(voice),
+            ' ',
             statusChip(voice),
           ),
           element('p', { class: 'lead' }, description),
@@ -59,7 +61,11 @@ export async function showVoice(pageContext) {
           'div',
           {},
           consentCard(voice),
-          hasScope('voices:write') ? actionsCard({ voice, pageContext, onChange: show }) : missingScopeHint(),
+          !hasScope('voices:write')
+            ? missingScopeHint()
+            : voice.owner === 'self' || hasScope('admin')
+              ? actionsCard({ voice, pageContext, onChange: show })
+              : notOwnerHint(),
         ),
       ),
     );
@@ -91,8 +97,15 @@ const factList = (facts) =>
 const chips = (texts) =>
   element('span', { class: 'chips' }, ...texts.map((text) => element('span', { class: 'chip' }, text)));
 
+const ownerLabels = /** @type {const} */ ({
+  self: 'The account of this key',
+  operator: 'The operator of this service',
+  other: 'Another account',
+});
+
 /** @param {Voice} voice */
-function aboutCard({ voice_id, engine, bindings, language_codes, labels, capabilities, created_at, updated_at }) {
+function aboutCard(voice) {
+  const { voice_id, engine, bindings, language_codes, labels, capabilities, created_at, updated_at } = voice;
   const { output_formats, sample_rates, speaking_rate } = capabilities;
   const labelTexts = Object.entries(labels).map(([name, label]) => `${name}: ${label}`);
   const spokenBy = bindings.map((bound) =>
@@ -110,6 +123,8 @@ function aboutCard({ voice_id, engine, bindings, language_codes, labels, capabil
       ['Formats', output_formats.join(', ')],
       ['Sample rates (Hz)', sample_rates.map((rate) => rate.toLocaleString()).join(', ')],
       ['Speed', `${speaking_rate.min} to ${speaking_rate.max}`],
+      ['Owner', ownerLabels[voice.owner]],
+      ['Who may use it', accessLabels[voice.access]],
       ['Created', created_at ? toDate(created_at) : 'Comes with its engine'],
       ['Changed', updated_at && updated_at !== created_at ? toDate(updated_at) : undefined],
     ]),
@@ -133,6 +148,15 @@ function consentCard({ consent }) {
     ]),
   );
 }
+
+const notOwnerHint = () =>
+  element(
+    'p',
+    { class: 'hint' },
+    'This voice is not of this account. It can be changed by its owner, and by keys with the scope ',
+    element('code', {}, 'admin'),
+    '.',
+  );
 
 const missingScopeHint = () =>
   element(

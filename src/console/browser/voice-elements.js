@@ -2,6 +2,7 @@
 /** @import { Preview } from './voice-preview.js' */
 /** @import { Voice } from './wire.d.ts' */
 import { element } from './element.js';
+import { field } from './field.js';
 
 const statusLabels = /** @type {const} */ ({
   pending: 'being created',
@@ -16,6 +17,32 @@ const statusLabels = /** @type {const} */ ({
  */
 export const statusChip = ({ status }) =>
   status !== 'ready' && element('span', { class: `chip ${status}` }, statusLabels[status]);
+
+/**
+ * Shown on a voice that not every key may use.
+ * @param {Voice} voice
+ */
+export const accessChip = ({ access }) => access === 'private' && element('span', { class: 'chip' }, 'private');
+
+/** Who may use a voice, in words. */
+export const accessLabels = /** @type {const} */ ({
+  private: 'Only keys of its owner’s account',
+  everyone: 'Every key of this service',
+});
+
+/**
+ * A field that chooses who may use a voice.
+ * @param {Voice['access']} access
+ */
+export function accessField(access) {
+  const select = element(
+    'select',
+    { name: 'access' },
+    ...Object.entries(accessLabels).map(([value, text]) => element('option', { value }, text)),
+  );
+  select.value = access;
+  return { select, root: field({ name: 'access', label: 'Who may use it', control: select }) };
+}
 
 /**
  * @param {Preview} preview

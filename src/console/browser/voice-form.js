@@ -5,7 +5,7 @@ import { element, fill } from './element.js';
 import { clearFieldErrors, field, showApiError } from './field.js';
 import { icon } from './icon.js';
 import { loading } from './notices.js';
-import { missingWriteScopeCard, toVoiceAddress } from './voice-elements.js';
+import { accessField, missingWriteScopeCard, toVoiceAddress } from './voice-elements.js';
 
 const bindingsMax = 8;
 
@@ -27,6 +27,7 @@ export async function showVoiceForm({ root, api, hasScope, signal, notify, showE
   const voiceId = element('input', { name: 'voice_id', class: 'mono', maxlength: 128, autocomplete: 'off' });
   const description = element('textarea', { name: 'description', rows: 2, maxlength: 1000 });
   const bindings = createBindings(engineVoices);
+  const access = accessField('everyone');
   const send = element('button', { type: 'submit', class: 'main' }, 'Create the voice');
   const form = element(
     'form',
@@ -40,6 +41,7 @@ export async function showVoiceForm({ root, api, hasScope, signal, notify, showE
       hint: 'The id that programs use, such as news-en. If empty, an id is generated.',
     }),
     field({ name: 'description', label: 'Description', control: description }),
+    access.root,
     send,
   );
   form.addEventListener('submit', async (event) => {
@@ -52,6 +54,7 @@ export async function showVoiceForm({ root, api, hasScope, signal, notify, showE
       const body = {
         name: name.value.trim(),
         bindings: bindings.chosen(),
+        access: access.select.value,
         ...(id && { voice_id: id }),
         ...(about && { description: about }),
       };

@@ -5,7 +5,7 @@ import { element, fill } from './element.js';
 import { toCount } from './formatting.js';
 import { icon } from './icon.js';
 import { loading } from './notices.js';
-import { previewButton, statusChip, toVoiceAddress } from './voice-elements.js';
+import { accessChip, previewButton, statusChip, toVoiceAddress } from './voice-elements.js';
 import { createPreview } from './voice-preview.js';
 import { findVoices, languagesOf, toLanguageName } from './voice-search.js';
 
@@ -25,11 +25,6 @@ export async function showVoiceList({ root, api, hasScope, signal, showError }) 
   /** @type {Voice[]} */
   const voices = await api.list('/api/voices', 'voices', { signal });
   status.classList.remove('loading');
-  // Voices that were created here come before those of the engines.
-  voices.sort(
-    (one, other) =>
-      Number(other.created_at !== null) - Number(one.created_at !== null) || one.name.localeCompare(other.name),
-  );
   fill(filters, ...toFilters(voices));
 
   let shown = pageSize;
@@ -74,7 +69,7 @@ const head = (mayCreate) =>
       'div',
       {},
       element('h1', {}, 'Voices'),
-      element('p', { class: 'lead' }, 'All voices of this service. Play a sample to choose one.'),
+      element('p', { class: 'lead' }, 'All voices that this key may use. Play a sample to choose one.'),
     ),
     mayCreate &&
       element(
@@ -146,6 +141,7 @@ function toItem(voice, listen) {
       { class: 'about' },
       element('a', { href: toVoiceAddress(voice_id) }, name),
       kind === 'cloned' && element('span', { class: 'chip' }, 'cloned'),
+      accessChip(voice),
       statusChip(voice),
       element('p', { class: 'hint' }, description),
       element('p', { class: 'facts' }, element('code', {}, voice_id), ` · ${languages} · ${engine}`),

@@ -23,6 +23,8 @@ export interface Voice {
     confirmed_by: string;
     revoked_at: string | null;
   } | null;
+  owner: 'self' | 'operator' | 'other';
+  access: 'private' | 'everyone';
   created_at: string | null;
   updated_at: string | null;
 }

@@ -99,6 +99,7 @@ export async function openEspeakNg(options: EspeakNgOptions): Promise<Engine | u
     name: 'espeak-ng',
     voices: listed.map(({ file: _, ...voice }) => ({ ...voice, version })),
     capabilities: {
+      isSynthetic: true,
       speakingRates,
       timings: false,
       readsNumbers: true,

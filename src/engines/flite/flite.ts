@@ -49,6 +49,7 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
     name: 'flite',
     voices: [...speakers.values()].map(({ voice }) => voice),
     capabilities: {
+      isSynthetic: true,
       speakingRates,
       timings: true,
       readsNumbers: false,

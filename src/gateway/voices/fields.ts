@@ -13,7 +13,7 @@ export interface ParsedVoiceFields {
 }
 
 const bindingFields = ['engine', 'voice_id'];
-const specFields = ['name', 'description', 'language_codes', 'labels', 'bindings', 'enabled'];
+const specFields = ['name', 'description', 'language_codes', 'labels', 'bindings', 'enabled', 'access'];
 
 /** `voice_id` is for a new voice only; of an existing one it is in the path. */
 export function parseVoiceFields(body: Fields, isNew: boolean, isStrict: boolean): ParsedVoiceFields {
@@ -32,6 +32,7 @@ export function parseVoiceFields(body: Fields, isNew: boolean, isStrict: boolean
   const labels = take('labels', 'an object of texts', toLabels);
   const bindings = take('bindings', 'a list of {"engine", "voice_id"}', toBindings);
   const enabled = take('enabled', 'true or false', (value) => (typeof value === 'boolean' ? value : undefined));
+  const access = take('access', 'text', toText);
   for (const [i, item] of Array.isArray(fields.bindings) ? fields.bindings.entries() : []) {
     if (!isObject(item)) continue;
     const inner = sortFields(item, bindingFields, isStrict, `bindings[${i}].`);
@@ -47,6 +48,7 @@ export function parseVoiceFields(body: Fields, isNew: boolean, isStrict: boolean
     ...(labels && { labels }),
     ...(bindings && { bindings }),
     ...(enabled !== undefined && { enabled }),
+    ...(access !== undefined && { access }),
   };
   return { voiceId, fields: given, ignored };
 }
@@ -80,6 +82,7 @@ export const cloneTexts = [
   'speaker_name',
   'consent_script',
   'engines',
+  'access',
 ];
 
 export interface ParsedCloneForm {
@@ -106,6 +109,7 @@ export function parseCloneForm({ texts, files }: FormBody, isStrict: boolean): P
     speakerName: take('speaker_name'),
     consentScript: take('consent_script'),
     engines,
+    access: take('access') || undefined,
     labels: parseLabels(take('labels'), faults),
     reference: files.get('reference_audio') ?? new Uint8Array(),
     consent: files.get('consent_audio') ?? new Uint8Array(),

@@ -1,4 +1,5 @@
 // The OpenAPI documentation of /api/voices.
+import { voiceFilterCharsMax } from '../../operations/limits.ts';
 import { voiceOperations } from '../../operations/operation.ts';
 import { pageOf, pageParameters } from '../http/page-query.ts';
 import {
@@ -23,6 +24,7 @@ import {
 
 const idOf = (example: string) => pathId('Id of the voice.', example);
 const tag = 'Voices';
+const filterText = { type: 'string', maxLength: voiceFilterCharsMax };
 const engineFailures = ['engine_error', 'engine_unavailable', 'engine_timeout'] as const;
 
 export const voiceDocs = {
@@ -32,11 +34,18 @@ export const voiceDocs = {
     summary: 'List voices',
     parameters: [
       queryParameter('language_code', 'Only voices that can speak this BCP-47 language.'),
-      queryParameter('engine', 'Only voices of this engine.'),
-      queryParameter('text', 'Only voices with these words in their id, name, description or labels.'),
+      queryParameter('engine', 'Only voices of this engine.', filterText),
+      queryParameter('text', 'Only voices with these words in their id, name, description or labels.', filterText),
       ...pageParameters,
     ],
-    answers: { 200: pageOf('VoicePage', 'voices', voice, 'Ordered by id.') },
+    answers: {
+      200: pageOf(
+        'VoicePage',
+        'voices',
+        voice,
+        'The default voice first, then natural before synthetic ones, then by name.',
+      ),
+    },
     failures: [],
   },
   get: {
@@ -90,7 +99,8 @@ export const voiceDocs = {
     tag,
     ...documentOperation(voiceOperations.updateVoice),
     summary: 'Update a voice',
-    description: 'Members that are left out stay unchanged. Running requests are not affected.',
+    description:
+      'By its owner or a key with the scope `admin`. Members that are left out stay unchanged. Running requests are not affected.',
     parameters: [idOf('news')],
     body: { schema: voiceSpecSchema('VoiceChange', {}), examples: { off: { enabled: false } } },
     answers: {
@@ -102,7 +112,8 @@ export const voiceDocs = {
     tag,
     ...documentOperation(voiceOperations.deleteVoice),
     summary: 'Delete a voice',
-    description: 'Of a clone, its model and all stored audio are deleted too.',
+    description:
+      'By its owner or a key with the scope `admin`. Of a clone, its model and all stored audio are deleted too.',
     parameters: [idOf('news')],
     answers: { 204: { description: 'The voice is deleted.' } },
     failures: ['voice_not_found'],

@@ -4,9 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { uploadBytesMax } from '../../net/limits.ts';
 import { voiceOperations } from '../../operations/operation.ts';
-import type { VoiceOperations } from '../../operations/voices.ts';
-import type { OfferedVoice } from '../../speech/voice.ts';
-import { toLanguageCode } from '../../text/language-code.ts';
+import { parseVoiceFilter } from '../../operations/voice-filter.ts';
+import type { ListedVoice, VoiceOperations } from '../../operations/voices.ts';
 import { type AdmitTo, run } from '../http/admission.ts';
 import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
@@ -71,7 +70,7 @@ function addVoiceReading(app: FastifyInstance, { voices, admitTo, isStrict }: Vo
 }
 
 function addVoiceMaking(app: FastifyInstance, { voices, admitTo, isStrict, baseUrl }: VoiceRoutesOptions): void {
-  const sendMade = (reply: FastifyReply, made: OfferedVoice, ignored: readonly UnknownField[]) =>
+  const sendMade = (reply: FastifyReply, made: ListedVoice, ignored: readonly UnknownField[]) =>
     reply
       .code(201)
       .headers({
@@ -129,14 +128,7 @@ function addVoiceChanging(app: FastifyInstance, { voices, admitTo, isStrict }: V
 
 function parseList({ fields: query, faults: violations }: SortedFields) {
   const take = (name: string) => takeText(query, name, violations);
-  const code = take('language_code');
-  const languageCode = code === '' ? '' : toLanguageCode(code);
-  const filter = { languageCode, engine: take('engine'), text: take('text') };
+  const given = { languageCode: take('language_code'), engine: take('engine'), text: take('text') };
   const page = takePage(query, violations);
-  if (languageCode === undefined) {
-    const message = 'must be a BCP-47 language code such as en-US';
-    violations.push({ field: 'language_code', reason: 'format', message });
-  }
-  if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
-  return { filter, page };
+  return { filter: parseVoiceFilter(given, 'text', violations), page };
 }

@@ -1,4 +1,5 @@
 // The schemas of /api/voices, each with an example.
+import { voiceAccesses } from '../../speech/voice.ts';
 import { describeObject, nullableTime, objectSchema, type Schema, text } from '../http/route-docs.ts';
 
 const range: Schema = {
@@ -61,6 +62,8 @@ const capabilities = describeObject(
   },
   'Supported request values.',
 );
+const access = (fallback: string): Schema =>
+  text(`Who may speak with it: its account, or every key.${fallback}`, { enum: [...voiceAccesses] });
 const statuses = ['pending', 'ready', 'failed', 'disabled', 'consent_revoked'];
 
 export const voice = describeObject('Voice', {
@@ -74,6 +77,13 @@ export const voice = describeObject('Voice', {
   labels: [labels, { gender: 'female', accent: 'american' }],
   bindings: [bindings, [{ engine: 'acme', voice_id: 'slt' }]],
   capabilities: [capabilities.schema, capabilities.example],
+  owner: [
+    text('Whose it is: of the account of this key, the operator’s, or of another account.', {
+      enum: ['self', 'operator', 'other'],
+    }),
+    'operator',
+  ],
+  access: [access(''), 'everyone'],
   consent: [{ ...consent.schema, type: ['object', 'null'] }, null],
   created_at: [nullableTime('When it was created; null for an unchanged engine voice.'), null],
   updated_at: [nullableTime('When it was last changed; null for an unchanged engine voice.'), null],
@@ -90,6 +100,7 @@ export const voiceSpecSchema = (title: string, more: Readonly<Record<string, Sch
     labels,
     bindings: { ...bindings, minItems: 1, maxItems: 8 },
     enabled: { type: 'boolean', default: true, description: 'Whether it can be used.' },
+    access: access(' Default of a new voice: everyone.'),
   },
 });
 export const voiceIdSchema = text('Default: a generated id.', { pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' });
@@ -108,6 +119,7 @@ export const cloneSchema: Schema = {
     consent_audio: text('The same person reading the consent script.', { format: 'binary' }),
     speaker_name: text(speaker, { minLength: 1, maxLength: 200 }),
     consent_script: text('The script that is read. Default: the engine’s own.', { maxLength: 1000 }),
+    access: access(' Default: private.'),
     engines: text('Engines to clone with, separated by commas. Default: the first that can.'),
   },
 };
@@ -143,6 +155,7 @@ export const exampleMadeVoice = {
   name: 'News',
   labels: {},
   bindings: [{ engine: 'acme', voice_id: 'joan' }],
+  owner: 'self',
   created_at: changedAt,
   updated_at: changedAt,
 };
@@ -153,6 +166,7 @@ export const exampleSilencedVoice = {
   kind: 'cloned',
   status: 'consent_revoked',
   bindings: [{ engine: 'acme', voice_id: null }],
+  access: 'private',
   consent: consent.example,
 };
 export const exampleCloneForm = {

@@ -1,8 +1,9 @@
 // Renders a voice as JSON.
 import { audioFormats, outputSampleRatesHz } from '../../audio/formats.ts';
 import type { Cloning } from '../../engines/engine.ts';
+import type { ListedVoice } from '../../operations/voices.ts';
 import { speakingRates } from '../../speech/fields.ts';
-import { bindingIdsOf, type OfferedVoice, type VoiceConsent } from '../../speech/voice.ts';
+import { bindingIdsOf, type VoiceConsent } from '../../speech/voice.ts';
 
 /** The same for all voices: Sonant does what an engine cannot. */
 const capabilities = {
@@ -13,8 +14,8 @@ const capabilities = {
 
 const toTime = (time: Date | undefined) => time?.toISOString() ?? null;
 
-export const toVoiceJson = (offered: OfferedVoice) => {
-  const { voice, status, kept } = offered;
+export const toVoiceJson = (listed: ListedVoice) => {
+  const { voice, status, kept, owner } = listed;
   return {
     voice_id: voice.voiceId,
     name: voice.name,
@@ -24,8 +25,10 @@ export const toVoiceJson = (offered: OfferedVoice) => {
     status,
     language_codes: voice.languageCodes,
     labels: voice.labels,
-    bindings: bindingIdsOf(offered).map(({ engine, voiceId }) => ({ engine, voice_id: voiceId ?? null })),
+    bindings: bindingIdsOf(listed).map(({ engine, voiceId }) => ({ engine, voice_id: voiceId ?? null })),
     capabilities,
+    owner,
+    access: kept?.access ?? 'everyone',
     consent: kept?.consent ? toConsentJson(kept.consent) : null,
     created_at: toTime(kept?.createdAt),
     updated_at: toTime(kept?.updatedAt),

@@ -1,0 +1,63 @@
+// Which voices of a list are wanted: of a language, of an engine, or with words in their texts. What is searched of a voice
+// is folded once for each voice, and the words of a query once for each query.
+import { Failure, type FieldViolation } from '../errors.ts';
+import { isSpokenBy, type OfferedVoice } from '../speech/voice.ts';
+import { countChars } from '../text/chars.ts';
+import { toLanguageCode } from '../text/language-code.ts';
+import { voiceFilterCharsMax } from './limits.ts';
+
+export interface VoiceFilter {
+  /** Canonical BCP-47; empty for all, here and below. */
+  languageCode: string;
+  engine: string;
+  /** Words in the id, name, description or labels. */
+  text: string;
+}
+
+/** An empty string is no filter. `textField` is the name of `text` in an API. Violations are added to those found before. */
+export function parseVoiceFilter(
+  { languageCode, engine, text }: VoiceFilter,
+  textField: string,
+  violations: FieldViolation[],
+): VoiceFilter {
+  let tooLong: { limit: number; actual: number } | undefined;
+  for (const [field, given] of Object.entries({ engine, [textField]: text })) {
+    const actual = countChars(given);
+    if (actual <= voiceFilterCharsMax) continue;
+    tooLong ??= { limit: voiceFilterCharsMax, actual };
+    const message = `has ${actual} characters, over the limit of ${voiceFilterCharsMax}`;
+    violations.push({ field, reason: 'too_long', message });
+  }
+  const code = languageCode === '' ? '' : toLanguageCode(languageCode);
+  if (code === undefined) {
+    const message = 'must be a BCP-47 language code such as en-US';
+    violations.push({ field: 'language_code', reason: 'format', message });
+  }
+  if (violations.length > 0) throw new Failure('invalid_request', { details: violations, ...tooLong });
+  return { languageCode: code!, engine, text };
+}
+
+export function toPredicate({ languageCode, engine, text }: VoiceFilter): (offered: OfferedVoice) => boolean {
+  const words = [...new Set(text.toLowerCase().split(/\s+/))].filter((word) => word !== '');
+  return (offered) => {
+    const { voice } = offered;
+    if (languageCode !== '' && !isSpokenBy(voice, languageCode)) return false;
+    if (engine !== '' && voice.engine !== engine) return false;
+    if (words.length === 0) return true;
+    const searched = searchTextOf(offered);
+    return words.every((word) => searched.includes(word));
+  };
+}
+
+/** By what a voice is made of, which is another object after the voice has changed. */
+const searchTexts = new WeakMap<object, string>();
+
+function searchTextOf({ voice, kept }: OfferedVoice): string {
+  const source = kept ?? voice;
+  const known = searchTexts.get(source);
+  if (known !== undefined) return known;
+  const { voiceId, name, description, labels } = voice;
+  const text = [voiceId, name, description, ...Object.values(labels)].join('\n').toLowerCase();
+  searchTexts.set(source, text);
+  return text;
+}

@@ -1,0 +1,23 @@
+// Who may change and end a voice: the account that owns it, and those who may use all voices. A voice of an engine is the
+// operator's, also after it was changed.
+import { Failure } from '../errors.ts';
+import type { Actor } from '../keys/actor.ts';
+import { ownerOf, type StoredVoice } from '../speech/voice.ts';
+import type { VoiceRow } from '../store/voice-rows.ts';
+
+/** `kept` is undefined for a voice just as its engine brings it. */
+export function checkMayChange(kept: Pick<StoredVoice, 'ownerId'> | undefined, actor: Actor): void {
+  if (actor.usesAllVoices || ownerOf(kept, actor) === 'self') return;
+  const message = 'Only the owner of this voice, and keys with the scope admin, may change it.';
+  throw new Failure('access_denied', { message });
+}
+
+/** The row, which may have been deleted, and made again by another account, since the voice was found. */
+export function requireOwn(row: VoiceRow | undefined, actor: Actor): VoiceRow {
+  if (!row || row.status === 'deleted') throw new Failure('voice_not_found');
+  const ownerId = row.ownerId ?? undefined;
+  const isHidden = row.access === 'private' && ownerOf({ ownerId }, actor) !== 'self' && !actor.usesAllVoices;
+  if (isHidden) throw new Failure('voice_not_found');
+  checkMayChange({ ownerId }, actor);
+  return row;
+}

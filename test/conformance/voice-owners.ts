@@ -1,0 +1,65 @@
+// What becomes of the voices of an earlier version: each belongs to the account of the key that made it, and stays everyone's.
+import { expect, onTestFinished, test } from 'vitest';
+import { createId } from '../../src/id.ts';
+import { toRecordEntry } from '../../src/keys/actor.ts';
+import { toKeyHolder } from '../../src/sign-in/sign-in-rules.ts';
+import type { RowStore } from '../../src/store/row-store.ts';
+import { voiceOwnerStatements } from '../../src/store/voice-owner-statements.ts';
+import { createVoiceRows, type VoiceRow } from '../../src/store/voice-rows.ts';
+
+const voiceRow = (voiceId: string, status: VoiceRow['status'], atMs: number) => ({
+  ...{ voiceId, name: voiceId, description: '', kind: 'stock' as const, status, languageCodes: 'en', labels: '{}' },
+  ...{ version: 1, bindings: '[]', consent: null, ownerId: null, access: 'everyone' as const },
+  ...{ createdAtMs: atMs, updatedAtMs: atMs },
+});
+
+/** `open` opens an empty store. */
+export function voiceOwnerConformance(name: string, open: () => Promise<RowStore>): void {
+  test(`${name} gives the voices of an earlier version to the accounts that made them`, async () => {
+    const store = await open();
+    onTestFinished(() => store.close());
+    const rows = createVoiceRows(store);
+    const makeKey = async (path = '') => {
+      const keyId = createId('key');
+      await store.query(
+        `insert into api_keys (key_id, id_part, hash, hash_kind, owner_id, path, name, scopes, created_at_ms)
+          values ($1, $2, $3, 'sha256', $4, $5, '', '', 1)`,
+        ...[keyId, keyId.slice(-10), new Uint8Array(32), keyId, path],
+      );
+      return keyId;
+    };
+    const person = toKeyHolder('user', 'ada', []).callerId;
+    const root = await makeKey();
+    const child = await makeKey(`${root}/${createId('key')}/`);
+    const ofPerson = await makeKey(`${person}/`);
+    let atMs = 0;
+    const note = (voiceId: string, action: 'create' | 'clone' | 'import' | 'update' | 'delete', actor: string) => {
+      const status = action === 'delete' ? 'deleted' : 'ready';
+      const by = { name: actor, address: '', requestId: '', accountId: '', grant: { range: { path: '' }, scopes: [] } };
+      const entry = toRecordEntry({ action, voiceId, atMs: ++atMs, detail: {} }, by);
+      return rows.change(voiceId, () => ({ row: voiceRow(voiceId, status, atMs), entry }));
+    };
+    await note('of-root', 'create', `key:${root}`);
+    await note('of-root', 'update', `key:${ofPerson}`);
+    await note('of-child', 'clone', `key:${child}`);
+    await note('of-person', 'create', `key:${ofPerson}`);
+    await note('imported', 'import', 'operator');
+    await note('changed', 'update', `key:${root}`);
+    await note('again', 'create', `key:${root}`);
+    await note('again', 'delete', `key:${root}`);
+    await note('again', 'import', 'operator');
+    await note('gone', 'create', `key:${root}`);
+    await note('gone', 'delete', `key:${root}`);
+    await note('unknown', 'create', 'key:key_nobody');
+
+    await store.query('alter table voices drop column owner_id');
+    await store.query('alter table voices drop column access');
+    for (const statement of voiceOwnerStatements) await store.query(statement);
+    const found = await rows.listChanged(0);
+    expect(new Set(found.map(({ access }) => access))).toEqual(new Set(['everyone']));
+    expect(Object.fromEntries(found.map(({ voiceId, ownerId }) => [voiceId, ownerId]))).toEqual({
+      ...{ 'of-root': root, 'of-child': root, 'of-person': person },
+      ...{ imported: null, changed: null, again: null, gone: null, unknown: null },
+    });
+  });
+}
