@@ -13,11 +13,11 @@ export interface Estimate {
 /** The pace of people, in characters of the text as it is spoken. */
 const charsPerSecond = 14.5;
 
-export function estimateSpeech({ request, bindings, planFor }: PlannedSpeech): Estimate {
+export async function estimateSpeech({ request, bindings, planFor }: PlannedSpeech): Promise<Estimate> {
   const { cuts, warnings } = planFor(bindings[0]!);
   let spokenChars = 0;
   let segmentCount = 0;
-  for (let next = cuts.next(); !next.done; next = cuts.next()) {
+  for (let next = await cuts.next(); !next.done; next = await cuts.next()) {
     spokenChars += next.value.cut?.text.length ?? 0;
     if (next.value.cut) segmentCount++;
   }

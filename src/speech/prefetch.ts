@@ -7,6 +7,11 @@ export interface Begun<Cut, Piece> {
   pieces: AsyncIterable<Piece>;
 }
 
+/** Where cuts come from: at once, or later. */
+export interface CutSource<Cut> {
+  next(): IteratorResult<Cut, undefined> | Promise<IteratorResult<Cut, undefined>>;
+}
+
 /** A reader that takes no piece for so long is slow. */
 const slowAfterMs = 2000;
 
@@ -26,21 +31,40 @@ interface Speech<Piece> {
  * When the reader returns early, what was begun is ended.
  */
 export async function* prefetch<Cut, Piece>(
-  cuts: Iterator<Cut>,
+  cuts: CutSource<Cut>,
   speak: (cut: Cut, signal: AbortSignal) => AsyncIterable<Piece>,
   atOnce: number,
 ): AsyncGenerator<Begun<Cut, Piece>> {
   const queue: Entry<Cut, Piece>[] = [];
   let begunMax = atOnce;
+  let hasLeft = false;
   const begin = (cut: Cut) => {
     const leaving = new AbortController();
     return beginNow(speak(cut, leaving.signal), () => leaving.abort(new Error('nobody waits for it')));
   };
+  /** Set while a cut is awaited. */
+  let awaited: Promise<void> | undefined;
+  /** Set where there are no more cuts, with the reason if that is a failure. */
+  let over: { error?: unknown } | undefined;
+  const add = ({ done, value }: IteratorResult<Cut, undefined>) => {
+    if (done) over = {};
+    else if (!hasLeft) queue.push({ cut: value, speech: begin(value) });
+  };
   const fill = () => {
-    while (queue.length < begunMax) {
-      const { done, value } = cuts.next();
-      if (done) return;
-      queue.push({ cut: value, speech: begin(value) });
+    while (!over && !awaited && queue.length < begunMax) {
+      const next = cuts.next();
+      if ('then' in next) {
+        const fail = (error: unknown) => {
+          over = { error };
+        };
+        awaited = next
+          .then(add)
+          .catch(fail)
+          .finally(() => {
+            awaited = undefined;
+            fill();
+          });
+      } else add(next);
     }
   };
   const dropPrefetched = () => {
@@ -61,13 +85,20 @@ export async function* prefetch<Cut, Piece>(
     for (;;) {
       fill();
       const [first] = queue;
-      if (!first) return;
+      if (!first) {
+        if (over && 'error' in over) throw over.error;
+        if (over) return;
+        clearTimeout(untaken);
+        await awaited;
+        continue;
+      }
       first.speech ??= begin(first.cut);
       const next = watched(first.speech);
       yield { cut: first.cut, pieces: { [Symbol.asyncIterator]: () => ({ next }) } };
       queue.shift();
     }
   } finally {
+    hasLeft = true;
     clearTimeout(untaken);
     for (const { speech } of queue) speech?.end();
   }

@@ -148,7 +148,7 @@ test('its owner may remove it, once, and nobody else', async () => {
 
 test('an estimate is near what comes out, and costs the engine nothing', async () => {
   const text = 'The old harbour master walked slowly along the stone pier. Nobody knew why.';
-  const estimate = estimateSpeech(plan({ text }));
+  const estimate = await estimateSpeech(plan({ text }));
   expect(tone.counts.begun).toBe(0);
   expect(estimate).toMatchObject({ chars: 75, segmentCount: expect.any(Number), warnings: [] });
   const delivered = await deliver({ text });
