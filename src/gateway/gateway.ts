@@ -13,6 +13,7 @@ import type { Admit } from '../operations/admit.ts';
 import { callerLeft } from '../operations/call.ts';
 import type { Idempotency } from '../operations/idempotency.ts';
 import type { KeyOperations } from '../operations/keys.ts';
+import type { LiveOperations } from '../operations/live-speech.ts';
 import type { Runner } from '../operations/runner.ts';
 import type { SpeechOperations } from '../operations/speech.ts';
 import type { StoredAudio } from '../operations/stored-audio.ts';
@@ -75,6 +76,7 @@ export interface GatewayOptions {
 
 export interface GatewayOperations {
   speech: SpeechOperations;
+  live: LiveOperations;
   voices: VoiceOperations;
   keys: KeyOperations;
   getUsage: GetUsage;

@@ -8,6 +8,10 @@ export const unaryCallMs = 5 * 60_000;
 export const streamCallMs = 6 * 3_600_000;
 /** How often the keys of running calls are checked; a revocation must take effect within a second. */
 export const keyCheckMs = 500;
+/** Live speech: how long it may be silent, how long it may take to start, and how much text may wait to be spoken. */
+export const liveIdleMs = 10 * 60_000;
+export const liveStartMs = 30_000;
+export const liveWaitingCharsMax = 50_000;
 export const pageSizeDefault = 100;
 export const pageSizeMax = 1000;
 /** How long the answer to a request with an Idempotency-Key is remembered. */

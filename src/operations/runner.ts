@@ -21,6 +21,8 @@ export interface Runner {
   begin(incoming: Incoming): RunningCall;
   /** Keys may have ended: checks those of running calls now. */
   checkKeys(): void;
+  /** Tells running calls that the service is about to stop. */
+  leave(): void;
   /** Ends every call that still runs with `overloaded`. */
   stop(): void;
 }
@@ -28,18 +30,22 @@ export interface Runner {
 export function createRunner({ admit, isInForce, onCallEnd, timeLimits = usualLimits }: RunnerOptions): Runner {
   const keyWatch = openKeyWatch(isInForce);
   const running = new Set<RunningCall>();
+  const leaving = new AbortController();
   const stopped = new AbortController();
-  const shared: Shared = { admit, onCallEnd, timeLimits, keyWatch, running, stopped };
+  const shared: Shared = { admit, onCallEnd, timeLimits, keyWatch, running, leaving, stopped };
   return {
     begin: (incoming) => new RunningCall(incoming, shared),
     checkKeys: keyWatch.check,
+    leave: () => leaving.abort(stopping()),
     stop() {
       keyWatch.close();
-      const message = 'The service is stopping; try again.';
-      stopped.abort(new Failure('overloaded', { message, retryAfterSeconds: 1 }));
+      stopped.abort(stopping());
       for (const call of [...running]) call.abort(stopped.signal.reason);
     },
   };
 }
+
+const stopping = () =>
+  new Failure('overloaded', { message: 'The service is stopping; try again.', retryAfterSeconds: 1 });
 
 const usualLimits: TimeLimits = { unaryCallMs, streamCallMs, readerStallMs };

@@ -84,8 +84,9 @@ export function createSpeech({ voices, slots, guards: guardOf = createEngineGuar
     try {
       const planFor = (binding: Binding) => planned.planTurn(binding, text, turns.take);
       for await (const event of speakPlans({ bindings: planned.bindings, planFor }, callerId, until)) {
-        if (event.type === 'chunk_done') turns.partDone();
         yield event;
+        // Its reader has taken note of it: the part is charged as spoken.
+        if (event.type === 'chunk_done') turns.partDone();
       }
     } finally {
       leaving.abort(new Error('the turn is over'));

@@ -65,7 +65,8 @@ export class LiveCutter {
       from: index,
       to: index + length,
     }));
-    if (/\S$/.test(text) && /\p{P}$/u.test(text)) ends.push({ from: text.length, to: text.length });
+    const isMarked = /\p{P}$/u.test(text) || unspacedPattern.test(text.at(-1) ?? '');
+    if (isMarked) ends.push({ from: text.length, to: text.length });
     const end = ends.findLast(({ from }) => from > 0 && this.#isFinished(text.slice(0, from)));
     return end && /[\p{L}\p{N}]/u.test(text.slice(0, end.from)) ? this.#take(end.to) : undefined;
   }

@@ -14,6 +14,7 @@ import { type Scope, scopes } from '../../src/keys/scopes.ts';
 import { usualLimits } from '../../src/limits/key-limits.ts';
 import type { Admit } from '../../src/operations/admit.ts';
 import { createKeyOperations } from '../../src/operations/keys.ts';
+import { createLiveOperations, type LiveOperationsOptions } from '../../src/operations/live-speech.ts';
 import { createMetering } from '../../src/operations/metering.ts';
 import { createRunner } from '../../src/operations/runner.ts';
 import type { EndedCall, TimeLimits } from '../../src/operations/running-call.ts';
@@ -58,6 +59,7 @@ export interface ServicesTestOptions {
 
 const always = async () => true;
 const unused = {} as VoiceManagement;
+const unusedLive = {} as LiveOperationsOptions['speech'];
 
 export async function openTestServices(options: ServicesTestOptions = {}) {
   const { timeLimits, reflection = true, tls, isInForce = always, keys = {} as KeyManagement } = options;
@@ -75,6 +77,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
   const services = createServices({
     runner,
     speech: { ...speechOperations, estimateSpeech },
+    live: createLiveOperations({ speech: unusedLive, metering }),
     voices: createVoiceOperations({ voices, engines: [], management: unused, preview }),
     keys: createKeyOperations(keys),
     reflection,
