@@ -32,6 +32,7 @@ import type { OnRequestEnd } from './http/ended-request.ts';
 import { createHttpApp } from './http/http-app.ts';
 import { createHttpServer } from './http/http-server.ts';
 import { addKeyRoutes } from './keys/routes.ts';
+import { addLiveRoutes } from './live/routes.ts';
 import { addOpenAiRoutes } from './openai/routes.ts';
 import { addOauthRoutes } from './sign-in/routes.ts';
 import { createEventSender, type EventSender } from './speech/event-sender.ts';
@@ -196,13 +197,14 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
   const { runner, operations, admit, signing, relay, settings, watch } = options;
-  const { speech, voices, keys, getUsage, audio, idempotency, tickets } = operations;
-  const { baseUrl, isStrict } = settings;
+  const { speech, live, voices, keys, getUsage, audio, idempotency, tickets } = operations;
+  const { baseUrl, isStrict, allowedOrigins } = settings;
   const admission = createAdmission(runner);
   const { admitTo, admitBearerTo } = admission;
   const eventSender = createEventSender({ speech, admission, streams, admit, relay, onFault: watch.onFault });
   const readOpenApi = addOpenApi(app, baseUrl);
   addSpeechRoutes(app, { speech, admitTo, eventSender, idempotency, isStrict });
+  addLiveRoutes(app, { live, admitTo, allowedOrigins, isStrict });
   addSseRoutes(app, { admitTo, eventSender, tickets, isStrict, baseUrl });
   addAudioRoutes(app, audio);
   addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });

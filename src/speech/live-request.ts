@@ -10,7 +10,7 @@ export interface LiveStart extends LiveFields {
   bufferMs: number;
 }
 
-export const bufferMsMax = 10_000;
+const bufferMsMax = 10_000;
 const bufferMsDefault = 1000;
 
 /** The rows of the start message, by the names of `LiveStart`. */

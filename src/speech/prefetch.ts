@@ -42,31 +42,10 @@ export async function* prefetch<Cut, Piece>(
     const leaving = new AbortController();
     return beginNow(speak(cut, leaving.signal), () => leaving.abort(new Error('nobody waits for it')));
   };
-  /** Set while a cut is awaited. */
-  let awaited: Promise<void> | undefined;
-  /** Set where there are no more cuts, with the reason if that is a failure. */
-  let over: { error?: unknown } | undefined;
-  const add = ({ done, value }: IteratorResult<Cut, undefined>) => {
-    if (done) over = {};
-    else if (!hasLeft) queue.push({ cut: value, speech: begin(value) });
+  const add = (cut: Cut) => {
+    if (!hasLeft) queue.push({ cut, speech: begin(cut) });
   };
-  const fill = () => {
-    while (!over && !awaited && queue.length < begunMax) {
-      const next = cuts.next();
-      if ('then' in next) {
-        const fail = (error: unknown) => {
-          over = { error };
-        };
-        awaited = next
-          .then(add)
-          .catch(fail)
-          .finally(() => {
-            awaited = undefined;
-            fill();
-          });
-      } else add(next);
-    }
-  };
+  const pull = pullCuts(cuts, () => queue.length < begunMax, add);
   const dropPrefetched = () => {
     begunMax = 1;
     for (const entry of queue.slice(1)) {
@@ -83,13 +62,12 @@ export async function* prefetch<Cut, Piece>(
   };
   try {
     for (;;) {
-      fill();
+      pull.fill();
       const [first] = queue;
       if (!first) {
-        if (over && 'error' in over) throw over.error;
-        if (over) return;
+        if (pull.isOver()) return;
         clearTimeout(untaken);
-        await awaited;
+        await pull.next();
         continue;
       }
       first.speech ??= begin(first.cut);
@@ -102,6 +80,45 @@ export async function* prefetch<Cut, Piece>(
     clearTimeout(untaken);
     for (const { speech } of queue) speech?.end();
   }
+}
+
+/** Adds cuts while there is room, one after the other where they come later. */
+function pullCuts<Cut>(cuts: CutSource<Cut>, hasRoom: () => boolean, add: (cut: Cut) => void) {
+  /** Set while a cut is awaited. */
+  let awaited: Promise<void> | undefined;
+  /** Set where there are no more cuts, with the reason if that is a failure. */
+  let over: { error?: unknown } | undefined;
+  const take = ({ done, value }: IteratorResult<Cut, undefined>) => {
+    if (done) over = {};
+    else add(value);
+  };
+  const fail = (error: unknown) => {
+    over = { error };
+  };
+  const fill = () => {
+    while (!over && !awaited && hasRoom()) {
+      const next = cuts.next();
+      if (!('then' in next)) take(next);
+      else {
+        awaited = next
+          .then(take)
+          .catch(fail)
+          .then(() => {
+            awaited = undefined;
+            fill();
+          });
+      }
+    }
+  };
+  return {
+    fill,
+    next: () => awaited,
+    /** Throws where the cuts have ended with a failure. */
+    isOver(): boolean {
+      if (over && 'error' in over) throw over.error;
+      return over !== undefined;
+    },
+  };
 }
 
 /** Pulls the first piece now; the rest follow as they are read. A failure waits for the reader. */

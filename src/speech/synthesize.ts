@@ -73,27 +73,8 @@ export function createSpeech({ voices, slots, guards: guardOf = createEngineGuar
     }
   }
 
-  async function* speakTurn(planned: PlannedLive, text: LiveText, { caller, signal, place }: SpeakTurnOptions) {
-    const { callerId } = caller;
-    const leaving = new AbortController();
-    const { kept } = planned.voice;
-    const until = AbortSignal.any([signal, leaving.signal, ...(kept ? [kept.ended] : [])]);
-    const turns = createTurnPlace(text, place, () => slots.take(callerId, until));
-    const fail = () => text.fail(until.reason);
-    until.addEventListener('abort', fail, { once: true });
-    try {
-      const planFor = (binding: Binding) => planned.planTurn(binding, text, turns.take);
-      for await (const event of speakPlans({ bindings: planned.bindings, planFor }, callerId, until)) {
-        yield event;
-        // Its reader has taken note of it: the part is charged as spoken.
-        if (event.type === 'chunk_done') turns.partDone();
-      }
-    } finally {
-      leaving.abort(new Error('the turn is over'));
-      until.removeEventListener('abort', fail);
-      turns.close();
-    }
-  }
+  const speakTurn = (planned: PlannedLive, text: LiveText, options: SpeakTurnOptions) =>
+    speakTurnOf({ slots, speakPlans }, planned, text, options);
 
   /** With the best engine that can; with the next one where that fails before any sound. */
   async function* speakPlans({ bindings, planFor }: Plans, callerId: string, signal: AbortSignal) {
@@ -123,6 +104,38 @@ export function createSpeech({ voices, slots, guards: guardOf = createEngineGuar
     },
     restMs,
   };
+}
+
+interface TurnSpeaker {
+  slots: Slots;
+  speakPlans(plans: Plans, callerId: string, signal: AbortSignal): AsyncIterable<SpeechEvent>;
+}
+
+async function* speakTurnOf(
+  { slots, speakPlans }: TurnSpeaker,
+  planned: PlannedLive,
+  text: LiveText,
+  { caller, signal, place }: SpeakTurnOptions,
+): AsyncGenerator<SpeechEvent, void> {
+  const { callerId } = caller;
+  const leaving = new AbortController();
+  const { kept } = planned.voice;
+  const until = AbortSignal.any([signal, leaving.signal, ...(kept ? [kept.ended] : [])]);
+  const turns = createTurnPlace(text, place, () => slots.take(callerId, until));
+  const fail = () => text.fail(until.reason);
+  until.addEventListener('abort', fail, { once: true });
+  try {
+    const planFor = (binding: Binding) => planned.planTurn(binding, text, turns.take);
+    for await (const event of speakPlans({ bindings: planned.bindings, planFor }, callerId, until)) {
+      yield event;
+      // Its reader has taken note of it: the part is charged as spoken.
+      if (event.type === 'chunk_done') turns.partDone();
+    }
+  } finally {
+    leaving.abort(new Error('the turn is over'));
+    until.removeEventListener('abort', fail);
+    turns.close();
+  }
 }
 
 type Plans = Pick<PlannedSpeech, 'bindings' | 'planFor'>;

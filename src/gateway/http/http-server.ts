@@ -18,6 +18,7 @@ import {
   requestArrivalMs,
   slowRequestCheckMs,
 } from './limits.ts';
+import { isWebSocketUpgrade, takeUpgrades } from './web-socket.ts';
 
 export function createHttpServer(listener: RequestListener, tls: Tls | undefined): Server {
   const options = {
@@ -28,6 +29,7 @@ export function createHttpServer(listener: RequestListener, tls: Tls | undefined
     keepAliveTimeout: keepAliveMs,
     noDelay: true,
     ServerResponse: HttpResponse,
+    shouldUpgradeCallback: isWebSocketUpgrade,
   };
   const server = tls
     ? createSecureServer({ ...options, ...tls, handshakeTimeout: handshakeMs })
@@ -41,6 +43,7 @@ export function createHttpServer(listener: RequestListener, tls: Tls | undefined
   server.on('request', take);
   // The route sends 100 Continue when it reads the body.
   server.on('checkContinue', take);
+  takeUpgrades(server, take);
   server.on('clientError', refuse);
   return server;
 }
