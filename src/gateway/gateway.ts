@@ -23,6 +23,7 @@ import type { VoiceOperations } from '../operations/voices.ts';
 import type { Relay } from '../redis/redis-relay.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import { addAudioRoutes } from './audio/routes.ts';
+import { addCartesiaRoutes } from './cartesia/routes.ts';
 import { addOpenApi } from './docs/openapi-document.ts';
 import { addDocsPage } from './docs/routes.ts';
 import { addHealthRoutes, type ReadinessCheck } from './health/routes.ts';
@@ -210,6 +211,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });
   addOpenAiRoutes(app, { speech, voices, admitTo: admitBearerTo, isStrict });
+  addCartesiaRoutes(app, { live, voices, admission, allowedOrigins, leaving: runner.leaving });
   addOauthRoutes(app, { ...signing, baseUrl });
   addUsageRoute(app, { getUsage, admitTo });
   addHealthRoutes(app, watch);

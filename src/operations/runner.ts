@@ -23,6 +23,8 @@ export interface Runner {
   checkKeys(): void;
   /** Tells running calls that the service is about to stop. */
   leave(): void;
+  /** Aborts with a Failure then. */
+  readonly leaving: AbortSignal;
   /** Ends every call that still runs with `overloaded`. */
   stop(): void;
 }
@@ -37,6 +39,7 @@ export function createRunner({ admit, isInForce, onCallEnd, timeLimits = usualLi
     begin: (incoming) => new RunningCall(incoming, shared),
     checkKeys: keyWatch.check,
     leave: () => leaving.abort(stopping()),
+    leaving: leaving.signal,
     stop() {
       keyWatch.close();
       stopped.abort(stopping());

@@ -35,6 +35,8 @@ function openLive({ url, key }: Pick<Gateway, 'url' | 'key'> = shared, headers: 
   return { socket, opened: once(socket, 'open'), closed, send, until };
 }
 
+/** Longer than any pause of a busy machine. */
+const patient = { timeout: 20_000 };
 const start = { type: 'start', voice_id: 'tone-low' };
 const soundOf = (messages: readonly (Record<string, unknown> | Buffer)[]) =>
   Buffer.concat(
@@ -153,8 +155,8 @@ test('a peer that leaves frees the engine and its place', async () => {
   send(start, { type: 'text', text: 'This goes on and on and on. '.repeat(20) });
   await until('info');
   socket.close();
-  await expect.poll(() => [gateway.tone.counts.running, gateway.slots.speaking]).toEqual([0, 0]);
-  await expect.poll(() => gateway.calls.at(-1)).toMatchObject({ door: 'websocket', status: 'CANCELLED' });
+  await expect.poll(() => [gateway.tone.counts.running, gateway.slots.speaking], patient).toEqual([0, 0]);
+  await expect.poll(() => gateway.calls.at(-1), patient).toMatchObject({ door: 'websocket', status: 'CANCELLED' });
 });
 
 test('while the service stops, a turn is finished and the connection closes with 1012', async () => {

@@ -37,6 +37,9 @@ async function openLive(options: Parameters<typeof openTestGateway>[0] = {}) {
   return { ...gateway, server, begin };
 }
 
+/** Longer than any pause of a busy machine. */
+const patient = { timeout: 20_000 };
+
 const soundOf = (events: { case: string; value: Record<string, unknown> }[]) =>
   Buffer.concat(events.flatMap((event) => (event.case === 'audio' ? [event.value.audioBytes as Uint8Array] : [])));
 
@@ -111,7 +114,7 @@ test('a caller who leaves frees the engine and its place', async () => {
   send({ case: 'text', value: { text: 'This goes on and on and on and on. '.repeat(20) } });
   await until('audio');
   stream.cancel();
-  await expect.poll(() => [tone.counts.running, slots.speaking]).toEqual([0, 0]);
+  await expect.poll(() => [tone.counts.running, slots.speaking], patient).toEqual([0, 0]);
   await expect
     .poll(() => calls.at(-1))
     .toMatchObject({ method: 'sonant.v1.SpeechService/LiveSpeech', status: 'CANCELLED' });

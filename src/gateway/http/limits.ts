@@ -35,3 +35,5 @@ export const eventBytesMax = 64 << 20;
 export const socketPingMs = 20_000;
 export const socketSilentMsMax = 60_000;
 export const liveMessageBytesMax = 256 * 1024;
+/** Contexts that are spoken at the same time on a connection of a client of Cartesia or ElevenLabs. */
+export const contextsPerSocketMax = 100;
