@@ -132,6 +132,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       services.health.close();
       await sleep(config.leaveSeconds * 1000);
       shared?.close();
+      runner.leave();
       await drainDoors([rpc, gateway], config.drainSeconds * 1000, onFault);
       // All that was acknowledged is stored already; what else goes wrong now is for the log.
       await kept.disposeAsync().catch(onFault);

@@ -24,6 +24,9 @@ async function openCheck(): Promise<OpenApiCheck> {
   return createOpenApiCheck(document);
 }
 
+/** APIs of other vendors, which have documents of their own. */
+const vendorPath = /^\/(?:tts\/|voices)/;
+
 const ask = globalThis.fetch;
 globalThis.fetch = async (asked, init) => {
   const answer = await ask(asked, init);
@@ -31,6 +34,7 @@ globalThis.fetch = async (asked, init) => {
   if (!answer.headers.has('x-api-version')) return answer;
   const method = (init?.method ?? (asked instanceof Request ? asked.method : 'GET')).toUpperCase();
   const { pathname: path } = new URL(answer.url);
+  if (vendorPath.test(path)) return answer;
   const received = { method, path, status: answer.status, headers: answer.headers };
   const type = answer.headers.get('content-type') ?? '';
   const isJson = /^application\/(problem\+)?json/.test(type);

@@ -16,6 +16,7 @@ import { createUsageLedger } from '../../src/limits/usage-ledger.ts';
 import { createAdmit } from '../../src/operations/admit.ts';
 import { createIdempotency } from '../../src/operations/idempotency.ts';
 import { createKeyOperations } from '../../src/operations/keys.ts';
+import { createLiveOperations, type LiveOperationsOptions } from '../../src/operations/live-speech.ts';
 import { createMetering } from '../../src/operations/metering.ts';
 import { createRunner } from '../../src/operations/runner.ts';
 import { createSpeechOperations } from '../../src/operations/speech.ts';
@@ -86,6 +87,7 @@ async function openSonant(): Promise<Addresses> {
       metering,
       idempotency,
     }),
+    live: createLiveOperations({ speech: {} as LiveOperationsOptions['speech'], metering }),
     voices: createVoiceOperations({ voices, engines: [], management, preview }),
     keys: createKeyOperations(keyManagement),
     getUsage: createGetUsage(usage),

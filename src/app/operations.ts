@@ -9,6 +9,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import type { UsageLedger } from '../limits/usage-ledger.ts';
 import { createIdempotency } from '../operations/idempotency.ts';
 import { createKeyOperations } from '../operations/keys.ts';
+import { createLiveOperations } from '../operations/live-speech.ts';
 import { createMetering } from '../operations/metering.ts';
 import { createSpeechOperations } from '../operations/speech.ts';
 import { createStoredAudio } from '../operations/stored-audio.ts';
@@ -57,6 +58,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
   const preview = createVoicePreview({ speech, voices, delivery });
   return {
     speech: createSpeechOperations({ speech, delivery, metering, idempotency }),
+    live: createLiveOperations({ speech, metering }),
     voices: createVoiceOperations({ voices, engines, management: voiceManagement, preview }),
     keys: createKeyOperations(keys),
     getUsage: createGetUsage(usage),

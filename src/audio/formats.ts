@@ -2,13 +2,14 @@
 // service knows a format only by its row.
 import type { Encoder } from './encoder.ts';
 import { createFlacEncoder } from './flac/flac-encoder.ts';
+import { createALawEncoder, createMuLawEncoder } from './g711.ts';
 import { mp3DelaySamples, openMp3Encoder } from './mp3.ts';
 import { openOggOpusEncoder, opusBytesPerSecond, toOpusRateHz } from './ogg-opus.ts';
 import { createPcmEncoder, createWavEncoder } from './wav.ts';
 
 export interface AudioFormat {
   name: FormatName;
-  contentType: 'audio/wav' | 'audio/pcm' | 'audio/mpeg' | 'audio/ogg' | 'audio/flac';
+  contentType: 'audio/wav' | 'audio/pcm' | 'audio/mpeg' | 'audio/ogg' | 'audio/flac' | 'audio/PCMU' | 'audio/PCMA';
   extension: string;
   /** `sampleRateHz` is the rate requested; samples are taken at `encodedRateHz` of it. */
   openEncoder(sampleRateHz: number): Promise<Encoder>;
@@ -22,7 +23,7 @@ export interface AudioFormat {
   delaySamples?: number;
 }
 
-export type FormatName = 'wav' | 'pcm' | 'mp3' | 'opus' | 'flac';
+export type FormatName = 'wav' | 'pcm' | 'mp3' | 'opus' | 'flac' | 'ulaw' | 'alaw';
 
 const bareBytesPerSecond = (sampleRateHz: number) => sampleRateHz * 2;
 /** Measured with speech, which compresses better at higher rates. */
@@ -67,9 +68,27 @@ export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.fr
     openEncoder: async (sampleRateHz) => createFlacEncoder(sampleRateHz),
     bytesPerSecond: flacBytesPerSecond,
   },
+  // RFC 3551, section 4.5.14; for live speech only.
+  ulaw: {
+    name: 'ulaw',
+    contentType: 'audio/PCMU',
+    extension: 'ulaw',
+    openEncoder: async () => createMuLawEncoder(),
+    bytesPerSecond: (sampleRateHz) => sampleRateHz,
+  },
+  alaw: {
+    name: 'alaw',
+    contentType: 'audio/PCMA',
+    extension: 'alaw',
+    openEncoder: async () => createALawEncoder(),
+    bytesPerSecond: (sampleRateHz) => sampleRateHz,
+  },
 });
 
-export const formatNames = Object.keys(audioFormats) as readonly FormatName[];
+/** The formats of live speech, and those of all other requests. */
+export const liveFormatNames = Object.keys(audioFormats) as readonly FormatName[];
+export const formatNames = liveFormatNames.filter((name) => name !== 'ulaw' && name !== 'alaw');
 
-/** The sample rates of responses. */
+/** The sample rates of responses, and those of live speech. */
 export const outputSampleRatesHz = [24000, 44100, 48000] as const;
+export const liveSampleRatesHz = [8000, 16000, 22050, ...outputSampleRatesHz] as const;

@@ -110,7 +110,7 @@ async function openSink(output: string | undefined, request: SpeechRequest, sign
 const otherExtensions: Readonly<Record<string, string>> = { ogg: 'opus' };
 
 function chooseFormat(named: string | undefined, output: string): FormatName {
-  const formats = Object.values(audioFormats);
+  const formats = formatNames.map((name) => audioFormats[name]);
   if (named !== undefined) {
     const format = formats.find(({ name }) => name === named);
     if (!format) throw new UsageError(`--format ${named}: must be one of ${formatNames.join(', ')}`);

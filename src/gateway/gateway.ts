@@ -14,6 +14,7 @@ import type { Admit } from '../operations/admit.ts';
 import { callerLeft } from '../operations/call.ts';
 import type { Idempotency } from '../operations/idempotency.ts';
 import type { KeyOperations } from '../operations/keys.ts';
+import type { LiveOperations } from '../operations/live-speech.ts';
 import type { Runner } from '../operations/runner.ts';
 import type { SpeechOperations } from '../operations/speech.ts';
 import type { StoredAudio } from '../operations/stored-audio.ts';
@@ -23,6 +24,7 @@ import type { VoiceOperations } from '../operations/voices.ts';
 import type { Relay } from '../redis/redis-relay.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import { addAudioRoutes } from './audio/routes.ts';
+import { addCartesiaRoutes } from './cartesia/routes.ts';
 import { addOpenApi } from './docs/openapi-document.ts';
 import { addDocsPage } from './docs/routes.ts';
 import { addHealthRoutes, type ReadinessCheck } from './health/routes.ts';
@@ -33,6 +35,7 @@ import { createHttpApp } from './http/http-app.ts';
 import { createAccept, createHttpServer } from './http/http-server.ts';
 import { createQueryCheck } from './http/ignored-fields.ts';
 import { addKeyRoutes } from './keys/routes.ts';
+import { addLiveRoutes } from './live/routes.ts';
 import { addOpenAiRoutes } from './openai/routes.ts';
 import { addOauthRoutes } from './sign-in/routes.ts';
 import { createEventSender, type EventSender } from './speech/event-sender.ts';
@@ -79,6 +82,7 @@ export interface GatewayOptions {
 
 export interface GatewayOperations {
   speech: SpeechOperations;
+  live: LiveOperations;
   voices: VoiceOperations;
   keys: KeyOperations;
   getUsage: GetUsage;
@@ -211,19 +215,21 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
   const { runner, operations, admit, signing, relay, settings, watch } = options;
-  const { speech, voices, keys, getUsage, audio, idempotency, tickets } = operations;
-  const { baseUrl, isStrict } = settings;
+  const { speech, live, voices, keys, getUsage, audio, idempotency, tickets } = operations;
+  const { baseUrl, isStrict, allowedOrigins } = settings;
   const admission = createAdmission(runner);
   const { admitTo, admitBearerTo } = admission;
   const eventSender = createEventSender({ speech, admission, streams, admit, relay, onFault: watch.onFault });
   app.addHook('preHandler', createQueryCheck(isStrict));
   const readOpenApi = addOpenApi(app, baseUrl);
   addSpeechRoutes(app, { speech, admitTo, eventSender, idempotency, isStrict });
+  addLiveRoutes(app, { live, admitTo, allowedOrigins, isStrict });
   addSseRoutes(app, { speech, admitTo, eventSender, tickets, isStrict, baseUrl });
   addAudioRoutes(app, audio);
   addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });
   addOpenAiRoutes(app, { speech, voices, admitTo: admitBearerTo, isStrict });
+  addCartesiaRoutes(app, { live, voices, admission, allowedOrigins, leaving: runner.leaving });
   addOauthRoutes(app, { ...signing, baseUrl });
   addUsageRoute(app, { getUsage, admitTo, isStrict });
   addHealthRoutes(app, watch);

@@ -10,6 +10,8 @@ export interface Call {
   address: string;
   /** Aborts with a Failure, or with `callerLeft`. */
   signal: AbortSignal;
+  /** Aborts with a Failure when the service begins to stop: what can end soon should, and what is begun may finish. */
+  leaving: AbortSignal;
   /** Reports the state of the caller's limits, for the headers of the answer. */
   reportLimits(status: LimitStatus): void;
 }

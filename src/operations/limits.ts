@@ -23,6 +23,12 @@ export const keyCheckMs = 500;
 /** Estimates that are worked on at once, and that wait; further ones are `overloaded`. They share the event loop. */
 export const estimatesAtOnceMax = 1;
 export const estimatesWaitingMax = 64;
+/** Live speech: how long it may be silent, how long it may take to start, and how much text may wait to be spoken. */
+export const liveIdleMs = 10 * 60_000;
+export const liveStartMs = 30_000;
+export const liveWaitingCharsMax = 50_000;
+/** How long a turn that has begun waits for a slot of its key. */
+export const turnWaitMsMax = 5_000;
 export const pageSizeDefault = 100;
 export const pageSizeMax = 1000;
 export const pageTokenCharsMax = 2_000;

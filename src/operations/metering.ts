@@ -8,10 +8,11 @@ import type { Delivered } from '../delivery/delivery.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { UsageLedger } from '../limits/usage-ledger.ts';
 import { dayOf } from '../limits/usage-period.ts';
+import type { LivePlace } from '../speech/live-plan.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
-import { countChars } from '../text/chars.ts';
 import type { Call } from './call.ts';
+import { TurnCharges } from './turn-charges.ts';
 
 export interface MeteringOptions {
   limiter: Pick<Limiter, 'takeSynthesis'>;
@@ -29,15 +30,21 @@ export interface Metering {
     request: SpeechRequest,
     events: () => AsyncIterable<SpeechEvent>,
   ): AsyncIterable<SpeechEvent>;
+  /** Charges a turn of live speech by the part, as the parts are taken; it holds a slot while something is spoken. */
+  chargeTurn(
+    call: Call,
+    voiceId: string,
+    events: (place: LivePlace) => AsyncIterable<SpeechEvent>,
+  ): AsyncIterable<SpeechEvent>;
 }
 
 export function createMetering({ limiter, ledger, onFault }: MeteringOptions): Metering {
-  const take = ({ caller, signal, reportLimits }: Call, { chars }: SpeechRequest) => {
+  const take = ({ caller, signal, reportLimits }: Call, { chars }: Pick<SpeechRequest, 'chars'>) => {
     ledger.checkRoom();
     return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits });
   };
   const noteFor =
-    ({ caller }: Call, { voiceId }: SpeechRequest): Note =>
+    ({ caller }: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>): Note =>
     (requests, characters, seconds) =>
       ledger.add({
         keyId: caller.keyId,
@@ -73,7 +80,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
 
     async *chargeStream(call, request, events) {
       const synthesis = await take(call, request);
-      const account = new StreamAccount(request, noteFor(call, request));
+      const account = new StreamAccount(noteFor(call, request));
       try {
         for await (const event of events()) {
           account.count(event);
@@ -87,6 +94,22 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
         await settled;
       }
     },
+
+    async *chargeTurn(call, voiceId, events) {
+      const account = new StreamAccount(noteFor(call, { voiceId }));
+      const charges = new TurnCharges(account, (chars) => take(call, { chars }));
+      try {
+        for await (const event of events(charges)) {
+          account.count(event);
+          if (event.type === 'chunk_done' || event.type === 'done') await account.settle();
+          yield event;
+        }
+      } finally {
+        const settled = account.settle().catch(onFault);
+        charges.close();
+        await settled;
+      }
+    },
   };
 }
 
@@ -95,19 +118,17 @@ type Note = (requests: number, characters: number, seconds: number) => Promise<v
 
 /** Counts what a stream has spoken, and how much of it is recorded as usage. */
 class StreamAccount {
-  readonly #request: SpeechRequest;
   readonly #note: Note;
-  readonly #charsBefore: number[] = [0];
+  /** Characters of the chunks that are done. */
+  #charsDone = 0;
   #info: SpeechInfo | undefined;
   #hasSound = false;
   #noted = { requests: 0, chars: 0, seconds: 0 };
   #seconds = 0;
   spokenChars = 0;
 
-  constructor(request: SpeechRequest, note: Note) {
-    this.#request = request;
+  constructor(note: Note) {
     this.#note = note;
-    for (const chunk of request.chunks) this.#charsBefore.push(this.#charsBefore.at(-1)! + countChars(chunk));
   }
 
   count(event: SpeechEvent): void {
@@ -116,12 +137,13 @@ class StreamAccount {
       this.#hasSound = true;
       const { format, sampleRateHz } = this.#info!;
       this.#seconds += event.audio.length / audioFormats[format].bytesPerSecond(sampleRateHz);
-      this.spokenChars = Math.max(this.spokenChars, this.#charsBefore[event.chunkIndex]! + event.chunkCharsBegun);
+      this.spokenChars = Math.max(this.spokenChars, this.#charsDone + event.chunkCharsBegun);
     } else if (event.type === 'chunk_done') {
-      this.spokenChars = this.#charsBefore[event.chunkIndex + 1]!;
+      this.#charsDone += event.chars;
+      this.spokenChars = this.#charsDone;
       this.#seconds = event.endSeconds;
     } else if (event.type === 'done') {
-      this.spokenChars = this.#request.chars;
+      this.spokenChars = event.chars;
       this.#seconds = event.seconds;
     }
   }

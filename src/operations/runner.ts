@@ -26,6 +26,10 @@ export interface Runner {
   isBarred(address: string): boolean;
   /** Keys may have ended: checks those of running calls now. */
   checkKeys(): void;
+  /** Tells running calls that the service is about to stop. */
+  leave(): void;
+  /** Aborts with a Failure then. */
+  readonly leaving: AbortSignal;
   /** Ends every call that still runs with `overloaded`. */
   stop(): void;
 }
@@ -34,21 +38,26 @@ export function createRunner(options: RunnerOptions): Runner {
   const { admit, isInForce, onCallEnd, timeLimits = usualLimits, openLimits = openCallLimits } = options;
   const keyWatch = openKeyWatch(isInForce);
   const running = new Set<RunningCall>();
+  const leaving = new AbortController();
   const stopped = new AbortController();
   const openCalls = new OpenCalls(openLimits);
-  const shared: Shared = { admit, onCallEnd, timeLimits, openCalls, keyWatch, running, stopped };
+  const shared: Shared = { admit, onCallEnd, timeLimits, openCalls, keyWatch, running, leaving, stopped };
   return {
     begin: (incoming) => new RunningCall(incoming, shared),
     isBarred: (address) => openCalls.isBarred(address),
     checkKeys: keyWatch.check,
+    leave: () => leaving.abort(stopping()),
+    leaving: leaving.signal,
     stop() {
       keyWatch.close();
       openCalls.close();
-      const message = 'The service is stopping; try again.';
-      stopped.abort(new Failure('overloaded', { message, retryAfterSeconds: 1 }));
+      stopped.abort(stopping());
       for (const call of [...running]) call.abort(stopped.signal.reason);
     },
   };
 }
+
+const stopping = () =>
+  new Failure('overloaded', { message: 'The service is stopping; try again.', retryAfterSeconds: 1 });
 
 const usualLimits: TimeLimits = { unaryCallMs, streamCallMs, readerStallMs };

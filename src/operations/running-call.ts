@@ -51,6 +51,7 @@ export interface Shared {
   openCalls: OpenCalls;
   keyWatch: KeyWatch;
   running: Set<RunningCall>;
+  leaving: AbortController;
   stopped: AbortController;
 }
 
@@ -219,12 +220,12 @@ export class RunningCall {
     if (this.#admittedTo.length > 1) this.narrow(operation);
     const { signal } = this.#ending;
     signal.throwIfAborted();
-    const { running, stopped } = this.#shared;
+    const { running, leaving, stopped } = this.#shared;
     if (stopped.signal.aborted) throw stopped.signal.reason;
     running.add(this);
     this.#release = () => running.delete(this);
     if (!operation.isOpen) this.#limit(operation, timeoutMs);
-    return { caller, requestId, address, reportLimits, signal };
+    return { caller, requestId, address, reportLimits, signal, leaving: leaving.signal };
   }
 
   #limit({ managesKeys }: Operation, timeoutMs: number): void {

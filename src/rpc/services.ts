@@ -10,6 +10,7 @@ import { bodyArrivalMs, requestBytesMax, uploadArrivalMs, uploadBytesMax } from 
 import type { BodyLimits } from '../net/request-body.ts';
 import { takeUploadSlot } from '../net/upload-slots.ts';
 import type { KeyOperations } from '../operations/keys.ts';
+import type { LiveOperations } from '../operations/live-speech.ts';
 import type { Runner } from '../operations/runner.ts';
 import type { SpeechOperations } from '../operations/speech.ts';
 import type { VoiceOperations } from '../operations/voices.ts';
@@ -26,6 +27,7 @@ import { createVoiceService } from './voice-service.ts';
 export interface ServicesOptions {
   runner: Runner;
   speech: SpeechOperations;
+  live: LiveOperations;
   voices: VoiceOperations;
   keys: KeyOperations;
   /** Whether reflection is served. */
@@ -49,17 +51,11 @@ export interface Services {
 /** These need no key. */
 const openServices: readonly DescService[] = [HealthService, ...reflectionServices];
 
-export function createServices({
-  runner,
-  speech,
-  voices,
-  keys,
-  reflection = true,
-  isStrict = false,
-}: ServicesOptions): Services {
+export function createServices(options: ServicesOptions): Services {
+  const { runner, speech, live, voices, keys, reflection = true, isStrict = false } = options;
   const { gate, interceptor } = createCallRunner(runner, openServices);
   const guarded = [
-    serve(SpeechService, createSpeechService(speech)),
+    serve(SpeechService, createSpeechService(speech, live)),
     serve(VoiceService, createVoiceService(voices)),
     serve(ApiKeyService, createApiKeyService(keys)),
   ];

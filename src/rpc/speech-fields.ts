@@ -3,8 +3,10 @@
 // unknown enum value stays a number, which the parser rejects.
 import type { DescEnum, DescField, DescMessage, Message } from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
+import { LiveStartSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import type { FieldViolation } from '../errors.ts';
 import { speechFieldRows } from '../speech/fields.ts';
+import { type LiveStart, liveFields, parseLiveStart } from '../speech/live-request.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 
 interface FieldReader {
@@ -15,21 +17,28 @@ interface FieldReader {
 const readers = new Map<DescMessage, readonly FieldReader[]>();
 
 /** The request that the message is; `violations` are those found before. */
-export function parseSpeechMessage(
+export const parseSpeechMessage = (
   schema: DescMessage,
   message: Message,
   method: SpeechRequest['method'],
   violations: readonly FieldViolation[] = [],
-): SpeechRequest {
-  const known = readers.get(schema) ?? readersOf(schema);
+): SpeechRequest => parseSpeechRequest({ method, ...readFields(schema, message, speechFieldRows) }, { violations });
+
+/** What live speech starts with. */
+export const parseLiveMessage = (message: Message): LiveStart =>
+  parseLiveStart(readFields(LiveStartSchema, message, Object.values(liveFields)));
+
+type Row = (typeof speechFieldRows)[number];
+
+/** The fields of the message under their JSON names. */
+function readFields(schema: DescMessage, message: Message, rows: readonly Row[]): Record<string, unknown> {
+  const known = readers.get(schema) ?? readersOf(schema, rows);
   readers.set(schema, known);
-  const fields: Record<string, unknown> = { method };
-  for (const { json, read } of known) fields[json] = read(message);
-  return parseSpeechRequest(fields, { violations });
+  return Object.fromEntries(known.map(({ json, read }) => [json, read(message)]));
 }
 
-const readersOf = (schema: DescMessage): readonly FieldReader[] =>
-  speechFieldRows.flatMap(({ json, names, protoValues }) => {
+const readersOf = (schema: DescMessage, rows: readonly Row[]): readonly FieldReader[] =>
+  rows.flatMap(({ json, names, protoValues }) => {
     const field = schema.fields.find(({ name }) => name === (names?.proto ?? json));
     return field ? [{ json, read: readerOf(field, protoValues) }] : [];
   });

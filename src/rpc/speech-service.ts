@@ -8,11 +8,8 @@ import {
   EstimateSpeechRequestSchema,
   type OutputFormat,
   OutputFormatSchema,
-  type SpeechInfoSchema,
   type SpeechService,
-  SpeechTimestamps_Quality,
   StreamSpeechRequestSchema,
-  type StreamSpeechResponseSchema,
   SynthesizeSpeechRequestSchema,
   type SynthesizeSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
@@ -20,17 +17,20 @@ import type { Delivered } from '../delivery/delivery.ts';
 import type { FieldViolation } from '../errors.ts';
 import { isFreshWanted } from '../net/cache-control.ts';
 import { inlineBytesMax } from '../operations/limits.ts';
+import type { LiveOperations } from '../operations/live-speech.ts';
 import type { SpeechOperations } from '../operations/speech.ts';
-import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import { callOf } from './call-context.ts';
+import { toLiveInputs, toLiveResponse } from './live-messages.ts';
 import { requireText } from './required.ts';
 import { parseSpeechMessage, toEnumValue } from './speech-fields.ts';
+import { toDuration, toEvent } from './speech-messages.ts';
 
 type Service = ServiceImpl<typeof SpeechService>;
-type Event = MessageInitShape<typeof StreamSpeechResponseSchema>;
 
-export function createSpeechService(speech: SpeechOperations): Service {
-  async function* streamSpeech(...[message, context]: Parameters<Service['streamSpeech']>): AsyncGenerator<Event> {
+export function createSpeechService(speech: SpeechOperations, live: LiveOperations): Service {
+  async function* streamSpeech(
+    ...[message, context]: Parameters<Service['streamSpeech']>
+  ): AsyncGenerator<ReturnType<typeof toEvent>> {
     const request = parseSpeechMessage(StreamSpeechRequestSchema, message, 'streaming');
     for await (const event of speech.streamSpeech(callOf(context), request)) yield toEvent(event);
   }
@@ -49,6 +49,9 @@ export function createSpeechService(speech: SpeechOperations): Service {
       };
     },
     streamSpeech,
+    async *liveSpeech(messages, context) {
+      for await (const event of live.liveSpeech(callOf(context), toLiveInputs(messages))) yield toLiveResponse(event);
+    },
     async estimateSpeech(message, context) {
       const request = parseSpeechMessage(EstimateSpeechRequestSchema, message, 'streaming');
       const { seconds, byteCount, warnings, ...estimate } = await speech.estimateSpeech(callOf(context), request);
@@ -100,52 +103,4 @@ async function inline(delivered: Delivered, signal: AbortSignal) {
   return {
     audio: { case: 'audioBytes', value: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces) },
   } satisfies Audio;
-}
-
-function toEvent(event: SpeechEvent): Event {
-  switch (event.type) {
-    case 'info':
-      return { event: { case: 'info', value: toInfo(event) } };
-    case 'audio':
-      return { event: { case: 'audio', value: { chunkIndex: event.chunkIndex, audioBytes: event.audio } } };
-    case 'timestamps': {
-      const { chunkIndex, words, quality } = event;
-      return { event: { case: 'timestamps', value: { chunkIndex, words: [...words], quality: toQuality[quality] } } };
-    }
-    case 'chunk_done': {
-      const { type: _, ...done } = event;
-      return { event: { case: 'chunkDone', value: done } };
-    }
-    case 'done': {
-      const { chars, seconds, byteCount, audioUrl = '' } = event;
-      const value = { chars, duration: toDuration(seconds), byteCount: BigInt(byteCount), audioUrl };
-      return { event: { case: 'done', value } };
-    }
-  }
-}
-
-const toInfo = (info: SpeechInfo): MessageInitShape<typeof SpeechInfoSchema> => ({
-  audioId: info.audioId,
-  voiceId: info.voice.voiceId,
-  voiceName: info.voice.name,
-  outputFormat: toEnumValue<OutputFormat>(OutputFormatSchema, info.format),
-  contentType: info.contentType,
-  sampleRateHz: info.sampleRateHz,
-  channelCount: 1,
-  chunkCount: info.chunkCount,
-  chars: info.chars,
-  warnings: [...info.warnings],
-  audioUrl: info.audioUrl ?? '',
-  ...(info.expiresAt && { expireTime: timestampFromDate(info.expiresAt) }),
-});
-
-const toQuality = {
-  engine: SpeechTimestamps_Quality.ENGINE,
-  estimated: SpeechTimestamps_Quality.ESTIMATED,
-} as const;
-
-/** To the microsecond, in whole nanoseconds. */
-function toDuration(seconds: number) {
-  const micros = Math.round(seconds * 1e6);
-  return { seconds: BigInt(Math.floor(micros / 1e6)), nanos: (micros % 1e6) * 1000 };
 }

@@ -32,7 +32,7 @@ export async function estimateSpeech(
   let spokenChars = 0;
   let segmentCount = 0;
   let sinceMs = performance.now();
-  for (let next = cuts.next(); !next.done; next = cuts.next()) {
+  for (let next = await cuts.next(); !next.done; next = await cuts.next()) {
     spokenChars += next.value.cut?.text.length ?? 0;
     if (next.value.cut) segmentCount++;
     if (performance.now() - sinceMs < sliceMs) continue;

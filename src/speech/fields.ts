@@ -57,7 +57,7 @@ export const languageCodeDefault = 'en-US';
 export const voiceIdCharsMax = 128;
 export const speakingRates = { min: 0.25, max: 4 };
 
-function oneOf<T extends string | number, D extends T | undefined>(values: readonly T[], fallback: D) {
+export function oneOf<T extends string | number, D extends T | undefined>(values: readonly T[], fallback: D) {
   return (given: unknown, report: ReportViolation): T | D => {
     if (given === undefined) return fallback;
     if (!values.includes(given as T)) report('enum', `must be one of ${values.join(', ')}`, values);

@@ -3,9 +3,11 @@
 // Whatever can be refused without an engine is refused here.
 import type { Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
+import type { ReadingState } from '../text/paragraphs.ts';
 import { inspectScripts } from '../text/scripts.ts';
 import { type Break, type Cut, segmentText } from '../text/segment.ts';
-import { languageCodeDefault } from './fields.ts';
+import { languageCodeDefault, type SpeechFields } from './fields.ts';
+import type { CutSource } from './prefetch.ts';
 import { type Caller, type SpeechRequest, textFieldOf } from './request.ts';
 import { type Binding, isSpokenBy, type OfferedVoice, type VoiceStatus, type Voices, voicesFor } from './voice.ts';
 
@@ -14,6 +16,7 @@ export type Warning = 'nothing_spoken' | 'transliterated' | 'fallback_engine';
 /** A cut and where it is: in which chunk, after which breath, and whether it is the chunk's last. */
 export interface PlannedCut {
   chunkIndex: number;
+  chunk: string;
   /** Undefined for a chunk in which nothing can be said. */
   cut: Cut | undefined;
   breakBefore: Break | undefined;
@@ -21,8 +24,17 @@ export interface PlannedCut {
   endsRequest: boolean;
 }
 
+/** What of a request decides how its text is spoken. */
+export type SpokenFields = Pick<
+  SpeechFields,
+  'voiceId' | 'languageCode' | 'speakingRate' | 'timestamps' | 'captions' | 'format' | 'sampleRateHz'
+>;
+
 export interface SpeechPlan {
-  request: SpeechRequest;
+  request: SpokenFields;
+  /** Of the whole request; 0 where it still arrives. */
+  chunkCount: number;
+  chars: number;
   /** As the caller knows it. */
   voice: Voice;
   binding: Binding;
@@ -33,7 +45,7 @@ export interface SpeechPlan {
   tempo: number;
   warnings: readonly Warning[];
   /** Cut as they are pulled. */
-  cuts: Iterator<PlannedCut>;
+  cuts: CutSource<PlannedCut>;
 }
 
 /** A request with the voice that was found for it, and a plan for each engine that can speak it. */
@@ -53,43 +65,47 @@ const endCharsMax = 100;
 
 /** A Failure where the caller has no such voice, or the voice cannot speak the request. */
 export function planSpeech(voices: Voices, given: SpeechRequest, caller: Caller): PlannedSpeech {
-  const voice = voicesFor(voices, caller).find(given.voiceId);
-  checkReady(voice);
-  const request = completed(given, voice);
-  const { languageCode, speakingRate } = request;
-  const bindings = bindingsFor(voice, languageCode);
+  const { request, voice, bindings } = findVoice(voices, given, caller);
+  const { languageCode } = request;
   const scripts = inspectScripts(request.chunks.join('\n'), languageCode);
-  if (scripts.mostlyForeign) {
-    const message = `voice ${request.voiceId} cannot speak text written in ${scripts.foreign.join(', ')}`;
-    const details = [{ field: textFieldOf(request), reason: 'unsupported_text', message }];
-    throw new Failure('invalid_request', { details });
-  }
+  if (scripts.mostlyForeign) throw unsupportedText(request, textFieldOf(request), scripts.foreign);
   const planFor = (binding: Binding): SpeechPlan => {
-    const { speakingRates } = binding.engine.capabilities;
-    const engineRate = Math.min(Math.max(speakingRate, speakingRates.min), speakingRates.max);
     const { cuts, isSpoken } = peekSpoken(planCuts(request, binding.engine));
     const warnings: Warning[] = [];
     if (!isSpoken) warnings.push('nothing_spoken');
     if (scripts.foreign.length > 0) warnings.push('transliterated');
     if (binding !== bindings[0]) warnings.push('fallback_engine');
-    return {
-      request,
-      voice: voice.voice,
-      ended: voice.kept?.ended,
-      binding,
-      engineRate,
-      tempo: speakingRate / engineRate,
-      warnings,
-      cuts,
-    };
+    const { chars, chunks } = request;
+    return { ...planFrom(request, voice, binding), chunkCount: chunks.length, chars, warnings, cuts };
   };
   return { request, voice, bindings, planFor };
+}
+
+/** The voice, which is ready, and the engines that can speak the language with it. */
+export function findVoice<Request extends SpokenFields>(voices: Voices, given: Request, caller: Caller) {
+  const voice = voicesFor(voices, caller).find(given.voiceId);
+  checkReady(voice);
+  const request = completed(given, voice);
+  return { request, voice, bindings: bindingsFor(voice, request.languageCode) };
+}
+
+export const unsupportedText = ({ voiceId }: SpokenFields, field: string, foreign: readonly string[]) => {
+  const message = `voice ${voiceId} cannot speak text written in ${foreign.join(', ')}`;
+  return new Failure('invalid_request', { details: [{ field, reason: 'unsupported_text', message }] });
+};
+
+/** What of a plan depends on the engine, without the text. */
+export function planFrom(request: SpokenFields, { voice, kept }: OfferedVoice, binding: Binding) {
+  const { speakingRate } = request;
+  const { speakingRates } = binding.engine.capabilities;
+  const engineRate = Math.min(Math.max(speakingRate, speakingRates.min), speakingRates.max);
+  return { request, voice, ended: kept?.ended, binding, engineRate, tempo: speakingRate / engineRate };
 }
 
 /** BCP-47 for a language that is not known: the voice's own is used. */
 const undetermined = 'und';
 
-const completed = (request: SpeechRequest, { voice }: OfferedVoice): SpeechRequest => ({
+const completed = <Request extends SpokenFields>(request: Request, { voice }: OfferedVoice): Request => ({
   ...request,
   languageCode: request.languageCode === undetermined ? voice.languageCodes[0]! : request.languageCode,
   // Captions are made from the word times.
@@ -136,29 +152,40 @@ function peekSpoken(cuts: Generator<PlannedCut, undefined>): { cuts: Iterator<Pl
 }
 
 function* planCuts({ chunks, languageCode }: SpeechRequest, engine: Engine): Generator<PlannedCut, undefined> {
-  const { readsNumbers, segmentCharsMax, firstSegmentCharsMax = firstCharsMax } = engine.capabilities;
+  const cutChunk = createChunkCutter(engine, languageCode);
+  for (const [i, chunk] of chunks.entries()) yield* cutChunk(chunk, { endsRequest: i === chunks.length - 1 });
+}
+
+/** Cuts the chunks of a request, one after the other. The last cut of a chunk may be one in which nothing is said. */
+export function createChunkCutter({ capabilities }: Engine, languageCode: string) {
+  const { readsNumbers, segmentCharsMax, firstSegmentCharsMax = firstCharsMax } = capabilities;
+  let chunkIndex = -1;
   let breakBefore: Break | undefined;
-  for (const [chunkIndex, chunk] of chunks.entries()) {
+  return function* cutChunk(
+    chunk: string,
+    { endsRequest, state }: { endsRequest: boolean; state?: ReadingState },
+  ): Generator<PlannedCut, undefined> {
+    chunkIndex++;
     const opens = breakBefore === undefined;
     const options = {
       languageCode,
       spellOut: !readsNumbers,
       segmentCharsMax,
+      state,
       ...(opens && { firstCharsMax: firstSegmentCharsMax }),
     };
     let held: Cut | undefined;
     for (const cut of segmentText(chunk, options)) {
       if (held) {
-        yield { chunkIndex, cut: held, breakBefore, endsChunk: false, endsRequest: false };
+        yield { chunkIndex, chunk, cut: held, breakBefore, endsChunk: false, endsRequest: false };
         breakBefore = held.breakAfter;
       }
       held = cut;
     }
-    const endsRequest = chunkIndex === chunks.length - 1;
     const cut = held && { ...held, breakAfter: breathAtEnd(chunk) };
-    yield { chunkIndex, cut, breakBefore, endsChunk: true, endsRequest };
+    yield { chunkIndex, chunk, cut, breakBefore, endsChunk: true, endsRequest };
     breakBefore = cut?.breakAfter ?? breakBefore;
-  }
+  };
 }
 
 /** A chunk may end anywhere in a sentence, and the next goes on with it: only its own marks and blank lines end it. */

@@ -7,6 +7,11 @@ export interface Begun<Cut, Piece> {
   pieces: AsyncIterable<Piece>;
 }
 
+/** Where cuts come from: at once, or later. */
+export interface CutSource<Cut> {
+  next(): IteratorResult<Cut, undefined> | Promise<IteratorResult<Cut, undefined>>;
+}
+
 /** A reader that takes no piece for so long is slow. */
 const slowAfterMs = 2000;
 
@@ -26,23 +31,21 @@ interface Speech<Piece> {
  * When the reader returns early, what was begun is ended.
  */
 export async function* prefetch<Cut, Piece>(
-  cuts: Iterator<Cut>,
+  cuts: CutSource<Cut>,
   speak: (cut: Cut, signal: AbortSignal) => AsyncIterable<Piece>,
   atOnce: number,
 ): AsyncGenerator<Begun<Cut, Piece>> {
   const queue: Entry<Cut, Piece>[] = [];
   let begunMax = atOnce;
+  let hasLeft = false;
   const begin = (cut: Cut) => {
     const leaving = new AbortController();
     return beginNow(speak(cut, leaving.signal), () => leaving.abort(new Error('nobody waits for it')));
   };
-  const fill = () => {
-    while (queue.length < begunMax) {
-      const { done, value } = cuts.next();
-      if (done) return;
-      queue.push({ cut: value, speech: begin(value) });
-    }
+  const add = (cut: Cut) => {
+    if (!hasLeft) queue.push({ cut, speech: begin(cut) });
   };
+  const pull = pullCuts(cuts, () => queue.length < begunMax, add);
   const dropPrefetched = () => {
     begunMax = 1;
     for (const entry of queue.slice(1)) {
@@ -59,18 +62,63 @@ export async function* prefetch<Cut, Piece>(
   };
   try {
     for (;;) {
-      fill();
+      pull.fill();
       const [first] = queue;
-      if (!first) return;
+      if (!first) {
+        if (pull.isOver()) return;
+        clearTimeout(untaken);
+        await pull.next();
+        continue;
+      }
       first.speech ??= begin(first.cut);
       const next = watched(first.speech);
       yield { cut: first.cut, pieces: { [Symbol.asyncIterator]: () => ({ next }) } };
       queue.shift();
     }
   } finally {
+    hasLeft = true;
     clearTimeout(untaken);
     for (const { speech } of queue) speech?.end();
   }
+}
+
+/** Adds cuts while there is room, one after the other where they come later. */
+function pullCuts<Cut>(cuts: CutSource<Cut>, hasRoom: () => boolean, add: (cut: Cut) => void) {
+  /** Set while a cut is awaited. */
+  let awaited: Promise<void> | undefined;
+  /** Set where there are no more cuts, with the reason if that is a failure. */
+  let over: { error?: unknown } | undefined;
+  const take = ({ done, value }: IteratorResult<Cut, undefined>) => {
+    if (done) over = {};
+    else add(value);
+  };
+  const fail = (error: unknown) => {
+    over = { error };
+  };
+  const fill = () => {
+    while (!over && !awaited && hasRoom()) {
+      const next = cuts.next();
+      if (!('then' in next)) take(next);
+      else {
+        awaited = next
+          .then(take)
+          .catch(fail)
+          .then(() => {
+            awaited = undefined;
+            fill();
+          });
+      }
+    }
+  };
+  return {
+    fill,
+    next: () => awaited,
+    /** Throws where the cuts have ended with a failure. */
+    isOver(): boolean {
+      if (over && 'error' in over) throw over.error;
+      return over !== undefined;
+    },
+  };
 }
 
 /** Pulls the first piece now; the rest follow as they are read. A failure waits for the reader. */

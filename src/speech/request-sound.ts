@@ -23,7 +23,8 @@ const silenceSeconds = 0.25;
 
 export class RequestSound {
   readonly #plan: SpeechPlan;
-  readonly #wordsAt: WordAt[];
+  /** Finds words in the chunk that was timed last. */
+  #chunk: { index: number; wordAt: WordAt } | undefined;
   #pipeline: AudioPipeline | undefined;
   #rateHz = 0;
   /** Samples that went into the pipeline, at the engine's rate. */
@@ -38,7 +39,6 @@ export class RequestSound {
 
   constructor(plan: SpeechPlan) {
     this.#plan = plan;
-    this.#wordsAt = plan.request.chunks.map(createWordAt);
     this.#isEstimated = plan.request.timestamps && !plan.binding.engine.capabilities.timings;
   }
 
@@ -76,10 +76,11 @@ export class RequestSound {
   }
 
   /** When the words of the segment encoded last are heard by a player of the file. */
-  timeWords({ chunkIndex, cut }: PlannedCut): SpeechTimestamps | undefined {
+  timeWords({ chunkIndex, chunk, cut }: PlannedCut): SpeechTimestamps | undefined {
     if (!cut) return undefined;
     const { tempo } = this.#plan;
-    const wordAt = this.#wordsAt[chunkIndex]!;
+    if (this.#chunk?.index !== chunkIndex) this.#chunk = { index: chunkIndex, wordAt: createWordAt(chunk) };
+    const { wordAt } = this.#chunk;
     const { format, sampleRateHz } = this.#plan.request;
     const delay = (audioFormats[format].delaySamples ?? 0) / sampleRateHz;
     const segment = { startSeconds: this.#segmentStart + delay, endSeconds: this.seconds + delay };

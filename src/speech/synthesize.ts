@@ -4,11 +4,14 @@
 // spoken; when the caller leaves, the engine stops and the slot is free.
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
+import type { Release } from '../concurrency/slot-queue.ts';
 import type { SpokenPcm } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
 import { countChars } from '../text/chars.ts';
 import { createEngineGuards, type EngineGuard, type EngineGuards } from './engine-guard.ts';
+import { type LiveFields, type LivePlace, type PlannedLive, planLive } from './live-plan.ts';
+import type { LiveText } from './live-text.ts';
 import { type PlannedCut, type PlannedSpeech, planSpeech, type SpeechPlan } from './plan.ts';
 import { prefetch } from './prefetch.ts';
 import type { Caller, SpeechRequest } from './request.ts';
@@ -24,8 +27,18 @@ export interface Speech {
   speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   /** Plans and speaks. */
   streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
+  /** Finds the voice for live speech. */
+  planLive(fields: LiveFields, caller: Caller): PlannedLive;
+  /** Speaks a turn of live speech while its text arrives; it takes a place only while something is spoken. */
+  speakTurn(planned: PlannedLive, text: LiveText, options: SpeakTurnOptions): AsyncGenerator<SpeechEvent, void>;
   /** How long until the engine of a binding may be called again; 0 for now. */
   restMs(binding: Binding): number;
+}
+
+export interface SpeakTurnOptions {
+  caller: Caller;
+  signal: AbortSignal;
+  place: LivePlace;
 }
 
 /** A public audio id is an address that nobody can guess. */
@@ -68,8 +81,11 @@ export function createSpeech({
     }
   }
 
+  const speakTurn = (planned: PlannedLive, text: LiveText, options: SpeakTurnOptions) =>
+    speakTurnOf({ slots, speakPlans, waitMsMax }, planned, text, options);
+
   /** With the best engine that can; with the next one where that fails before any sound. */
-  async function* speakPlans({ bindings, planFor }: PlannedSpeech, speaking: Omit<Speaking, 'guard'>) {
+  async function* speakPlans({ bindings, planFor }: Plans, speaking: Omit<Speaking, 'guard'>) {
     const inTurn = bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)));
     for (const [i, binding] of inTurn.entries()) {
       let isHeard = false;
@@ -89,12 +105,50 @@ export function createSpeech({
   return {
     plan,
     speak,
+    planLive: (fields, caller) => planLive(voices, fields, caller),
+    speakTurn,
     async *streamSpeech(request, caller, signal) {
       yield* speak(plan(request, caller), caller, signal);
     },
     restMs,
   };
 }
+
+interface TurnSpeaker {
+  slots: Slots;
+  speakPlans(plans: Plans, speaking: Omit<Speaking, 'guard'>): AsyncIterable<SpeechEvent>;
+  waitMsMax: number | undefined;
+}
+
+async function* speakTurnOf(
+  { slots, speakPlans, waitMsMax }: TurnSpeaker,
+  planned: PlannedLive,
+  text: LiveText,
+  { caller, signal, place }: SpeakTurnOptions,
+): AsyncGenerator<SpeechEvent, void> {
+  const { callerId, accountId = callerId } = caller;
+  const leaving = new AbortController();
+  const { kept } = planned.voice;
+  const until = AbortSignal.any([signal, leaving.signal, ...(kept ? [kept.ended] : [])]);
+  const turns = createTurnPlace(text, place, () => slots.take(accountId, until, waitMsMax));
+  const fail = () => text.fail(until.reason);
+  until.addEventListener('abort', fail, { once: true });
+  try {
+    const planFor = (binding: Binding) => planned.planTurn(binding, text, turns.take);
+    const speaking = { accountId, signal: until, waitUntilMs: undefined };
+    for await (const event of speakPlans({ bindings: planned.bindings, planFor }, speaking)) {
+      yield event;
+      // Its reader has taken note of it: the part is charged as spoken.
+      if (event.type === 'chunk_done') turns.partDone();
+    }
+  } finally {
+    leaving.abort(new Error('the turn is over'));
+    until.removeEventListener('abort', fail);
+    turns.close();
+  }
+}
+
+type Plans = Pick<PlannedSpeech, 'bindings' | 'planFor'>;
 
 const isOfEngine = (error: unknown): boolean => error instanceof Failure && error.reason.startsWith('engine_');
 
@@ -112,18 +166,22 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
   const { signal } = speaking;
   const clone = await binding.openClone?.();
   signal.throwIfAborted();
-  const chunkChars = request.chunks.map(countChars);
   const events = new EventBuffer(toInfo(plan));
   const sound = new RequestSound(plan);
   const { segmentsAtOnce } = binding.engine.capabilities;
   const speak = (cut: PlannedCut, end: AbortSignal) =>
     speakCut(plan, cut, clone, { ...speaking, signal: AbortSignal.any([signal, end]) });
+  let chunkAt = -1;
+  let chunkChars = 0;
+  let chars = 0;
   let startSeconds = 0;
   try {
     for await (const begun of prefetch(plan.cuts, speak, segmentsAtOnce)) {
-      const { chunkIndex, cut, endsChunk, endsRequest } = begun.cut;
+      const { chunkIndex, chunk, cut, endsChunk, endsRequest } = begun.cut;
+      if (chunkIndex !== chunkAt) chunkChars = countChars(chunk);
+      chunkAt = chunkIndex;
       const last = cut?.spans.at(-1);
-      const at = { chunkIndex, chunkCharsBegun: last ? last.offset + last.length : chunkChars[chunkIndex]! };
+      const at = { chunkIndex, chunkCharsBegun: last ? last.offset + last.length : chunkChars };
       for await (const bytes of sound.encode(begun)) {
         yield* events.put(bytes, at, false);
         await yieldTurn();
@@ -135,13 +193,13 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
       if (words) yield* events.pass(words);
       if (endsChunk) {
         const endSeconds = sound.seconds;
-        const chars = chunkChars[chunkIndex]!;
-        yield* events.pass({ type: 'chunk_done', chunkIndex, chars, startSeconds, endSeconds });
+        chars += chunkChars;
+        yield* events.pass({ type: 'chunk_done', chunkIndex, chars: chunkChars, startSeconds, endSeconds });
         startSeconds = endSeconds;
       }
     }
     const { encodedSeconds: seconds, head } = sound;
-    yield { type: 'done', chars: request.chars, seconds, byteCount: events.byteCount, head };
+    yield { type: 'done', chars, seconds, byteCount: events.byteCount, head };
   } finally {
     sound.close();
   }
@@ -149,7 +207,33 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
 
 const nothing = new Uint8Array();
 
-function toInfo({ request, voice, binding, ended, warnings }: SpeechPlan): SpeechInfo {
+/** Holds a slot of the service, and a place of the caller's, from the text of a part to the end of its sound. */
+function createTurnPlace(text: LiveText, place: LivePlace, takeSlot: () => Promise<Release>) {
+  let release: Release | undefined;
+  let taken = 0;
+  let done = 0;
+  const rest = () => {
+    release?.();
+    release = undefined;
+    place.rest();
+  };
+  return {
+    /** Once for each part, whichever engine speaks it. */
+    async take(index: number, chars: number): Promise<void> {
+      release ??= await takeSlot();
+      if (index < taken) return;
+      taken++;
+      await place.take(chars);
+    },
+    partDone(): void {
+      done++;
+      if (done === taken && !text.hasPart(taken)) rest();
+    },
+    close: rest,
+  };
+}
+
+function toInfo({ request, voice, binding, ended, chunkCount, chars, warnings }: SpeechPlan): SpeechInfo {
   return {
     type: 'info',
     audioId: createId('aud', audioIdBits),
@@ -159,8 +243,8 @@ function toInfo({ request, voice, binding, ended, warnings }: SpeechPlan): Speec
     format: request.format,
     contentType: audioFormats[request.format].contentType,
     sampleRateHz: request.sampleRateHz,
-    chunkCount: request.chunks.length,
-    chars: request.chars,
+    chunkCount,
+    chars,
     warnings,
   };
 }

@@ -42,6 +42,23 @@ export function markBreaks(text: string, tokens: readonly Token[], languageCode:
   }
 }
 
+/** Whether the full stop of a word may mean something else than the end of a sentence: "Dr.", "J.", the "3." of a list. */
+export function mayAbbreviate(word: string, languageCode: string): boolean {
+  const tail = word.slice(-tailCharsMax);
+  const match = stopPattern.exec(tail);
+  if (!match || match[1]![0] !== '.') return false;
+  const stem = tail.slice(0, match.index).replace(openerPattern, '');
+  const { abbreviations } = phrasingOf(languageCode);
+  if (abbreviations.has(stem) || abbreviations.has(stem.toLowerCase())) return true;
+  return initialPattern.test(stem) || listNumberPattern.test(stem);
+}
+
+/** Whether a text ends as a sentence may end, or as a clause does. */
+export const mayEndSentence = (text: string): boolean =>
+  stopPattern.test(text.slice(-tailCharsMax)) || wideStopPattern.test(text.slice(-tailCharsMax));
+export const endsClause = (text: string): boolean =>
+  clausePattern.test(text.slice(-tailCharsMax)) || thaiLikePattern.test(text.slice(-tailCharsMax));
+
 /** The boundary between two tokens. */
 interface Gap {
   /** The end of the token before, and the start of the token after. */

@@ -30,6 +30,18 @@ export function markMarkup(raw: string, table: boolean): Uint8Array | undefined 
   return specialPattern.test(raw) ? new MarkupScan(raw, table).run() : undefined;
 }
 
+/** An HTML tag or comment that has no end. */
+const openTagPattern = /<(?:!--(?!.*-->)|\/?[A-Za-z][^<>]{0,500}$)/s;
+
+/** Whether markup that began in `raw` has no end in it: text that follows may belong to it. */
+export function hasOpenMarkup(raw: string): boolean {
+  if (!specialPattern.test(raw)) return false;
+  if (openTagPattern.test(raw)) return true;
+  const scan = new MarkupScan(raw, false);
+  scan.run();
+  return scan.isOpen;
+}
+
 /** Scans one paragraph. */
 class MarkupScan {
   readonly #raw: string;
@@ -44,6 +56,12 @@ class MarkupScan {
     this.#raw = raw;
     this.#table = table;
     this.#marks = new Uint8Array(raw.length);
+  }
+
+  /** After `run`: whether code, a link or an emphasis has begun and not ended. */
+  get isOpen(): boolean {
+    const delimiters = Object.values(this.#open).some((open) => open.length > 0);
+    return delimiters || this.#unclosed.size > 0 || this.#brackets.length > 0;
   }
 
   run(): Uint8Array {

@@ -6,7 +6,7 @@ import { cleanText } from './clean-text.ts';
 import { readEnglish } from './english/english.ts';
 import { markBreaks } from './mark-breaks.ts';
 import { mark, markMarkup } from './markup.ts';
-import { type Paragraph, readParagraph } from './paragraphs.ts';
+import { type Paragraph, type ReadingState, readParagraph } from './paragraphs.ts';
 import { breakStrength, type SpokenToken } from './spoken-token.ts';
 import { type Token, tokenize } from './tokenize.ts';
 
@@ -21,6 +21,8 @@ export interface NormalizeOptions {
   languageCode: string;
   /** Whether numbers, symbols and abbreviations become words. */
   spellOut: boolean;
+  /** Where the text before this one ended, if this one goes on with it; changed to where this one ends. */
+  state?: ReadingState | undefined;
 }
 
 const edgePattern = /^[\p{P}\p{Z}]+|[\p{P}\p{Z}]+$/gu;
@@ -35,9 +37,9 @@ const readPlain: Reader = (text, tokens) =>
   });
 
 /** The spoken tokens of `chunk` in order; `from` and `to` are indices into it. Reads one window ahead. */
-export function* normalizeText(chunk: string, { languageCode, spellOut }: NormalizeOptions): Generator<SpokenToken> {
+export function* normalizeText(chunk: string, options: NormalizeOptions): Generator<SpokenToken> {
+  const { languageCode, spellOut, state = { fence: '', within: false } } = options;
   const reader = spellOut ? readers[languageCode.toLowerCase().split('-', 1)[0]!] : undefined;
-  const state = { fence: '', within: false };
   for (let at = 0; ; ) {
     const paragraph = readParagraph(chunk, at, state);
     if (!paragraph) return;

@@ -29,6 +29,7 @@ export interface GrpcClient<S extends DescService> {
     input: Input<S, M>,
     call?: GrpcCall,
   ): grpc.ClientReadableStream<Output<S, M>>;
+  bidi<M extends keyof Methods<S>>(method: M, call?: GrpcCall): grpc.ClientDuplexStream<Input<S, M>, Output<S, M>>;
   close(): void;
 }
 
@@ -64,6 +65,10 @@ export function openGrpcClient<S extends DescService>(
     stream(name, input, call) {
       const { path, write, read, sent, options } = prepare(name, call);
       return client.makeServerStreamRequest(path, write, read, input, sent, options) as never;
+    },
+    bidi(name, call) {
+      const { path, write, read, sent, options } = prepare(name, call);
+      return client.makeBidiStreamRequest(path, write, read, sent, options) as never;
     },
     close: () => client.close(),
   };

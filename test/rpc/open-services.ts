@@ -15,6 +15,7 @@ import { usualLimits } from '../../src/limits/key-limits.ts';
 import { createConnections } from '../../src/net/connections.ts';
 import type { Admit } from '../../src/operations/admit.ts';
 import { createKeyOperations } from '../../src/operations/keys.ts';
+import { createLiveOperations, type LiveOperationsOptions } from '../../src/operations/live-speech.ts';
 import { createMetering } from '../../src/operations/metering.ts';
 import type { OpenCallLimits } from '../../src/operations/open-calls.ts';
 import { createRunner } from '../../src/operations/runner.ts';
@@ -64,6 +65,7 @@ export interface ServicesTestOptions {
 
 const always = async () => true;
 const unused = {} as VoiceManagement;
+const unusedLive = {} as LiveOperationsOptions['speech'];
 
 export async function openTestServices(options: ServicesTestOptions = {}) {
   const { timeLimits, openLimits, reflection = true, tls, isInForce = always, keys = {} as KeyManagement } = options;
@@ -81,6 +83,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
   const services = createServices({
     runner,
     speech: { ...speechOperations, estimateSpeech },
+    live: createLiveOperations({ speech: unusedLive, metering }),
     voices: createVoiceOperations({ voices, engines: [], management: unused, preview }),
     keys: createKeyOperations(keys),
     reflection,

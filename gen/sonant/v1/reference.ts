@@ -57,6 +57,16 @@ export const protoReference: ProtoReference = {
           ]
         },
         {
+          "name": "LiveSpeech",
+          "comment": "Speaks text while it is written, for voice agents: text goes in as a language model writes it, audio comes out as soon as a reader would draw breath, and an interrupt stops both.\n\nThe first request is `start`. A turn lasts from one flush or interrupt to the next. Text is spoken at the end of a sentence, at the end of a clause once 60 characters wait, or after `buffer_ms` without more text; a number, an abbreviation, a URL or markup that may still go on is not split. The audio of a turn does not depend on the pieces in which its text was sent, unless a silence made it speak early.\n\nOrder of the responses of a turn: one `info`; then `audio` and `timestamps`; `flushed`. After `interrupted`, nothing of its turn follows. The last response is `done`. Turns that overlap are spoken one after the other. A place and characters are taken only while something is spoken. It needs HTTP/2; Connect and gRPC-Web over HTTP/1.1 are answered with status 505.\n\nFails as StreamSpeech does, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters wait to be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes of silence. While the service stops, turns that are being spoken are finished, and the call fails with UNAVAILABLE (OVERLOADED).",
+          "input": "LiveSpeechRequest",
+          "output": "LiveSpeechResponse",
+          "isStream": false,
+          "scopes": [
+            "speech:stream"
+          ]
+        },
+        {
           "name": "EstimateSpeech",
           "comment": "Returns what synthesizing a text would cost, without synthesizing it. Fails as SynthesizeSpeech does before synthesis.",
           "input": "EstimateSpeechRequest",
@@ -736,6 +746,351 @@ export const protoReference: ProtoReference = {
           "number": 4,
           "type": "string",
           "comment": "Public URL of the audio, if requested."
+        }
+      ]
+    },
+    {
+      "name": "LiveSpeechRequest",
+      "comment": "One request of LiveSpeech.",
+      "fields": [
+        {
+          "name": "start",
+          "number": 1,
+          "type": "LiveStart",
+          "comment": "The first request: what all is spoken with.",
+          "oneof": "request"
+        },
+        {
+          "name": "text",
+          "number": 2,
+          "type": "LiveText",
+          "comment": "More text.",
+          "oneof": "request"
+        },
+        {
+          "name": "flush",
+          "number": 3,
+          "type": "LiveFlush",
+          "comment": "Ends the turn: all its text is spoken, whole sentence or not.",
+          "oneof": "request"
+        },
+        {
+          "name": "interrupt",
+          "number": 4,
+          "type": "LiveInterrupt",
+          "comment": "Ends the turn and stops its audio.",
+          "oneof": "request"
+        },
+        {
+          "name": "end",
+          "number": 5,
+          "type": "LiveEnd",
+          "comment": "Ends the last turn; the call ends when all is spoken. The end of the requests does the same.",
+          "oneof": "request"
+        }
+      ]
+    },
+    {
+      "name": "LiveStart",
+      "comment": "What live speech is spoken with.",
+      "fields": [
+        {
+          "name": "voice_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id of the voice: 1 to 128 characters, required."
+        },
+        {
+          "name": "sample_rate_hz",
+          "number": 2,
+          "type": "int32",
+          "comment": "Sample rate in hertz: 8000, 16000, 22050, 24000, 44100 or 48000. Default 24000."
+        },
+        {
+          "name": "language_code",
+          "number": 3,
+          "type": "string",
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
+        },
+        {
+          "name": "output_format",
+          "number": 4,
+          "type": "OutputFormat",
+          "comment": "Encoding of the audio; each turn is one file. Default PCM."
+        },
+        {
+          "name": "speaking_rate",
+          "number": 5,
+          "type": "double",
+          "comment": "Speed of speech, 0.25 to 4.0; 2.0 is twice as fast. The pitch is preserved. Default 1.0."
+        },
+        {
+          "name": "timestamps",
+          "number": 6,
+          "type": "TimestampKind",
+          "comment": "Timestamps to send with the audio. Default none."
+        },
+        {
+          "name": "buffer_ms",
+          "number": 7,
+          "type": "int32",
+          "comment": "How long a text that does not go on is waited for before what there is of it is spoken, in milliseconds: 0 to 10000. Default 1000."
+        }
+      ]
+    },
+    {
+      "name": "LiveText",
+      "comment": "More text of the turn.",
+      "fields": [
+        {
+          "name": "text",
+          "number": 1,
+          "type": "string",
+          "comment": "The text; a word may go on in the next."
+        }
+      ]
+    },
+    {
+      "name": "LiveFlush",
+      "comment": "The end of a turn.",
+      "fields": []
+    },
+    {
+      "name": "LiveInterrupt",
+      "comment": "The user has interrupted.",
+      "fields": [
+        {
+          "name": "played_ms",
+          "number": 1,
+          "type": "double",
+          "comment": "How much of the turn the user has heard, in milliseconds from its first sample. Default: as if the audio was played as soon as it was sent."
+        },
+        {
+          "name": "turn",
+          "number": 2,
+          "type": "int32",
+          "comment": "The turn that was being heard. Default: the turn whose audio was sent last and is not known to be over."
+        }
+      ]
+    },
+    {
+      "name": "LiveEnd",
+      "comment": "The end of all text.",
+      "fields": []
+    },
+    {
+      "name": "LiveSpeechResponse",
+      "comment": "One response of LiveSpeech.",
+      "fields": [
+        {
+          "name": "info",
+          "number": 1,
+          "type": "LiveInfo",
+          "comment": "The beginning of the audio of a turn.",
+          "oneof": "event"
+        },
+        {
+          "name": "audio",
+          "number": 2,
+          "type": "LiveAudio",
+          "comment": "A piece of audio.",
+          "oneof": "event"
+        },
+        {
+          "name": "timestamps",
+          "number": 3,
+          "type": "LiveTimestamps",
+          "comment": "Start and end of words, if requested.",
+          "oneof": "event"
+        },
+        {
+          "name": "flushed",
+          "number": 4,
+          "type": "LiveFlushed",
+          "comment": "The audio of a turn is complete.",
+          "oneof": "event"
+        },
+        {
+          "name": "interrupted",
+          "number": 5,
+          "type": "LiveInterrupted",
+          "comment": "A turn was interrupted.",
+          "oneof": "event"
+        },
+        {
+          "name": "done",
+          "number": 6,
+          "type": "LiveDone",
+          "comment": "The last response.",
+          "oneof": "event"
+        }
+      ]
+    },
+    {
+      "name": "LiveInfo",
+      "comment": "Properties of the audio of a turn.",
+      "fields": [
+        {
+          "name": "turn",
+          "number": 1,
+          "type": "int32",
+          "comment": "The turn, from 0."
+        },
+        {
+          "name": "audio_id",
+          "number": 2,
+          "type": "string",
+          "comment": "Id of the audio, \"aud_\" and at least 128 random bits."
+        },
+        {
+          "name": "voice_id",
+          "number": 3,
+          "type": "string",
+          "comment": "Id of the voice that speaks."
+        },
+        {
+          "name": "voice_name",
+          "number": 4,
+          "type": "string",
+          "comment": "Name of the voice that speaks, in any script."
+        },
+        {
+          "name": "output_format",
+          "number": 5,
+          "type": "OutputFormat",
+          "comment": "Encoding of the audio."
+        },
+        {
+          "name": "content_type",
+          "number": 6,
+          "type": "string",
+          "comment": "Media type of the audio, such as \"audio/pcm\"."
+        },
+        {
+          "name": "sample_rate_hz",
+          "number": 7,
+          "type": "int32",
+          "comment": "Sample rate of the audio in hertz."
+        },
+        {
+          "name": "channel_count",
+          "number": 8,
+          "type": "int32",
+          "comment": "Channels of the audio: always 1."
+        }
+      ]
+    },
+    {
+      "name": "LiveAudio",
+      "comment": "A piece of audio. All pieces of a turn concatenated are one valid file of its format.",
+      "fields": [
+        {
+          "name": "turn",
+          "number": 1,
+          "type": "int32",
+          "comment": "The turn, from 0."
+        },
+        {
+          "name": "audio_bytes",
+          "number": 2,
+          "type": "bytes",
+          "comment": "The next bytes: 1 to 32768."
+        }
+      ]
+    },
+    {
+      "name": "LiveTimestamps",
+      "comment": "Start and end of words of a turn.",
+      "fields": [
+        {
+          "name": "turn",
+          "number": 1,
+          "type": "int32",
+          "comment": "The turn, from 0."
+        },
+        {
+          "name": "words",
+          "number": 2,
+          "type": "repeated WordTimestamp",
+          "comment": "The words, in order. Offsets are positions in all text of the turn, times are from its first sample."
+        },
+        {
+          "name": "quality",
+          "number": 3,
+          "type": "SpeechTimestamps.Quality",
+          "comment": "Source of the times."
+        }
+      ]
+    },
+    {
+      "name": "LiveFlushed",
+      "comment": "The end of a complete turn.",
+      "fields": [
+        {
+          "name": "turn",
+          "number": 1,
+          "type": "int32",
+          "comment": "The turn, from 0."
+        },
+        {
+          "name": "chars",
+          "number": 2,
+          "type": "int32",
+          "comment": "Unicode code points of its text; this number is charged."
+        },
+        {
+          "name": "duration",
+          "number": 3,
+          "type": "google.protobuf.Duration",
+          "comment": "Duration of its audio."
+        }
+      ]
+    },
+    {
+      "name": "LiveInterrupted",
+      "comment": "The end of an interrupted turn. Turns that were still to be spoken are interrupted too, each with a response of its own.",
+      "fields": [
+        {
+          "name": "turn",
+          "number": 1,
+          "type": "int32",
+          "comment": "The turn, from 0."
+        },
+        {
+          "name": "played_ms",
+          "number": 2,
+          "type": "double",
+          "comment": "How much of the turn was heard, in milliseconds."
+        },
+        {
+          "name": "text_spoken",
+          "number": 3,
+          "type": "string",
+          "comment": "Its text, to the end of the word that was being heard."
+        },
+        {
+          "name": "text_remaining",
+          "number": 4,
+          "type": "string",
+          "comment": "The rest of its text."
+        }
+      ]
+    },
+    {
+      "name": "LiveDone",
+      "comment": "The end of live speech.",
+      "fields": [
+        {
+          "name": "chars",
+          "number": 1,
+          "type": "int32",
+          "comment": "Unicode code points that were spoken in all turns; this number is charged."
+        },
+        {
+          "name": "duration",
+          "number": 2,
+          "type": "google.protobuf.Duration",
+          "comment": "Duration of all audio."
         }
       ]
     },
@@ -1831,6 +2186,16 @@ export const protoReference: ProtoReference = {
           "name": "OUTPUT_FORMAT_FLAC",
           "number": 5,
           "comment": "FLAC, 16-bit, mono, lossless (audio/flac). In a stream, the header does not state the length."
+        },
+        {
+          "name": "OUTPUT_FORMAT_ULAW",
+          "number": 6,
+          "comment": "G.711 mu-law, one byte a sample, mono (audio/PCMU). Only for LiveSpeech."
+        },
+        {
+          "name": "OUTPUT_FORMAT_ALAW",
+          "number": 7,
+          "comment": "G.711 A-law, one byte a sample, mono (audio/PCMA). Only for LiveSpeech."
         }
       ]
     },

@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/speech.proto.
  */
 export const file_sonant_v1_speech: GenFile = /*@__PURE__*/
-  fileDesc("ChZzb25hbnQvdjEvc3BlZWNoLnByb3RvEglzb25hbnQudjEihQMKF1N5bnRoZXNpemVTcGVlY2hSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEgwKBHRleHQYAiABKAkSGwoOc2FtcGxlX3JhdGVfaHoYAyABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSAGIAQESLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGgoNc3BlYWtpbmdfcmF0ZRgGIAEoAUgCiAEBEi4KDXJldHVybl9mb3JtYXQYByABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0Eh0KEGlubGluZV9ieXRlc19tYXgYCCABKAVIA4gBARIqCghjYXB0aW9ucxgJIAMoDjIYLnNvbmFudC52MS5DYXB0aW9uRm9ybWF0QhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZUITChFfaW5saW5lX2J5dGVzX21heCJECgtDYXB0aW9uTGluaxIoCgZmb3JtYXQYASABKA4yGC5zb25hbnQudjEuQ2FwdGlvbkZvcm1hdBILCgN1cmwYAiABKAkiiAMKGFN5bnRoZXNpemVTcGVlY2hSZXNwb25zZRIQCghhdWRpb19pZBgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRISCgp2b2ljZV9uYW1lGAMgASgJEg0KBWNoYXJzGAQgASgFEi4KDW91dHB1dF9mb3JtYXQYBSABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0EhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEisKCGR1cmF0aW9uGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg4KBmNhY2hlZBgIIAEoCBIQCgh3YXJuaW5ncxgJIAMoCRITCglhdWRpb191cmwYCiABKAlIABIVCgthdWRpb19ieXRlcxgLIAEoDEgAEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCghjYXB0aW9ucxgNIAMoCzIWLnNvbmFudC52MS5DYXB0aW9uTGlua0IHCgVhdWRpbyLWAgoTU3RyZWFtU3BlZWNoUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRITCgt0ZXh0X2NodW5rcxgCIAMoCRIbCg5zYW1wbGVfcmF0ZV9oehgDIAEoBUgAiAEBEhoKDWxhbmd1YWdlX2NvZGUYBCABKAlIAYgBARIuCg1vdXRwdXRfZm9ybWF0GAUgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBIaCg1zcGVha2luZ19yYXRlGAYgASgBSAKIAQESLAoKdGltZXN0YW1wcxgHIAEoDjIYLnNvbmFudC52MS5UaW1lc3RhbXBLaW5kEi4KDXJldHVybl9mb3JtYXQYCCABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0QhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZSL7AQoUU3RyZWFtU3BlZWNoUmVzcG9uc2USJQoEaW5mbxgBIAEoCzIVLnNvbmFudC52MS5TcGVlY2hJbmZvSAASJwoFYXVkaW8YAiABKAsyFi5zb25hbnQudjEuU3BlZWNoQXVkaW9IABIxCgp0aW1lc3RhbXBzGAMgASgLMhsuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHNIABIwCgpjaHVua19kb25lGAQgASgLMhouc29uYW50LnYxLlNwZWVjaENodW5rRG9uZUgAEiUKBGRvbmUYBSABKAsyFS5zb25hbnQudjEuU3BlZWNoRG9uZUgAQgcKBWV2ZW50IsMCCgpTcGVlY2hJbmZvEhAKCGF1ZGlvX2lkGAEgASgJEhAKCHZvaWNlX2lkGAIgASgJEhIKCnZvaWNlX25hbWUYAyABKAkSLgoNb3V0cHV0X2Zvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSFAoMY29udGVudF90eXBlGAUgASgJEhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEhUKDWNoYW5uZWxfY291bnQYByABKAUSEwoLY2h1bmtfY291bnQYCCABKAUSDQoFY2hhcnMYCSABKAUSEAoId2FybmluZ3MYCiADKAkSEQoJYXVkaW9fdXJsGAsgASgJEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZjYWNoZWQYDSABKAgiNwoLU3BlZWNoQXVkaW8SEwoLY2h1bmtfaW5kZXgYASABKAUSEwoLYXVkaW9fYnl0ZXMYAiABKAwi1QEKEFNwZWVjaFRpbWVzdGFtcHMSEwoLY2h1bmtfaW5kZXgYASABKAUSJwoFd29yZHMYAiADKAsyGC5zb25hbnQudjEuV29yZFRpbWVzdGFtcBI0CgdxdWFsaXR5GAMgASgOMiMuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHMuUXVhbGl0eSJNCgdRdWFsaXR5EhcKE1FVQUxJVFlfVU5TUEVDSUZJRUQQABISCg5RVUFMSVRZX0VOR0lORRABEhUKEVFVQUxJVFlfRVNUSU1BVEVEEAIiaQoNV29yZFRpbWVzdGFtcBIMCgR0ZXh0GAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSFQoNc3RhcnRfc2Vjb25kcxgEIAEoARITCgtlbmRfc2Vjb25kcxgFIAEoASJhCg9TcGVlY2hDaHVua0RvbmUSEwoLY2h1bmtfaW5kZXgYASABKAUSDQoFY2hhcnMYAiABKAUSFQoNc3RhcnRfc2Vjb25kcxgDIAEoARITCgtlbmRfc2Vjb25kcxgEIAEoASJvCgpTcGVlY2hEb25lEg0KBWNoYXJzGAEgASgFEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhIKCmJ5dGVfY291bnQYAyABKAMSEQoJYXVkaW9fdXJsGAQgASgJIvoBChVFc3RpbWF0ZVNwZWVjaFJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSEwoLdGV4dF9jaHVua3MYAiADKAkSGgoNbGFuZ3VhZ2VfY29kZRgDIAEoCUgAiAEBEhoKDXNwZWFraW5nX3JhdGUYBCABKAFIAYgBARIbCg5zYW1wbGVfcmF0ZV9oehgFIAEoBUgCiAEBEi4KDW91dHB1dF9mb3JtYXQYBiABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0QhAKDl9sYW5ndWFnZV9jb2RlQhAKDl9zcGVha2luZ19yYXRlQhEKD19zYW1wbGVfcmF0ZV9oeiKRAQoWRXN0aW1hdGVTcGVlY2hSZXNwb25zZRINCgVjaGFycxgBIAEoBRIrCghkdXJhdGlvbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhISCgpieXRlX2NvdW50GAMgASgDEhUKDXNlZ21lbnRfY291bnQYBCABKAUSEAoId2FybmluZ3MYBSADKAkiJgoSRGVsZXRlQXVkaW9SZXF1ZXN0EhAKCGF1ZGlvX2lkGAEgASgJIhUKE0RlbGV0ZUF1ZGlvUmVzcG9uc2UqogEKDE91dHB1dEZvcm1hdBIdChlPVVRQVVRfRk9STUFUX1VOU1BFQ0lGSUVEEAASFQoRT1VUUFVUX0ZPUk1BVF9XQVYQARIVChFPVVRQVVRfRk9STUFUX1BDTRACEhUKEU9VVFBVVF9GT1JNQVRfTVAzEAMSFgoST1VUUFVUX0ZPUk1BVF9PUFVTEAQSFgoST1VUUFVUX0ZPUk1BVF9GTEFDEAUqXgoMUmV0dXJuRm9ybWF0Eh0KGVJFVFVSTl9GT1JNQVRfVU5TUEVDSUZJRUQQABIVChFSRVRVUk5fRk9STUFUX1VSTBABEhgKFFJFVFVSTl9GT1JNQVRfSU5MSU5FEAIqXwoNQ2FwdGlvbkZvcm1hdBIeChpDQVBUSU9OX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhYKEkNBUFRJT05fRk9STUFUX1NSVBABEhYKEkNBUFRJT05fRk9STUFUX1ZUVBACKkgKDVRpbWVzdGFtcEtpbmQSHgoaVElNRVNUQU1QX0tJTkRfVU5TUEVDSUZJRUQQABIXChNUSU1FU1RBTVBfS0lORF9XT1JEEAEyvAMKDVNwZWVjaFNlcnZpY2UScgoQU3ludGhlc2l6ZVNwZWVjaBIiLnNvbmFudC52MS5TeW50aGVzaXplU3BlZWNoUmVxdWVzdBojLnNvbmFudC52MS5TeW50aGVzaXplU3BlZWNoUmVzcG9uc2UiFYrOGBFzcGVlY2g6c3ludGhlc2l6ZRJkCgxTdHJlYW1TcGVlY2gSHi5zb25hbnQudjEuU3RyZWFtU3BlZWNoUmVxdWVzdBofLnNvbmFudC52MS5TdHJlYW1TcGVlY2hSZXNwb25zZSIRis4YDXNwZWVjaDpzdHJlYW0wARJsCg5Fc3RpbWF0ZVNwZWVjaBIgLnNvbmFudC52MS5Fc3RpbWF0ZVNwZWVjaFJlcXVlc3QaIS5zb25hbnQudjEuRXN0aW1hdGVTcGVlY2hSZXNwb25zZSIVis4YEXNwZWVjaDpzeW50aGVzaXplEmMKC0RlbGV0ZUF1ZGlvEh0uc29uYW50LnYxLkRlbGV0ZUF1ZGlvUmVxdWVzdBoeLnNvbmFudC52MS5EZWxldGVBdWRpb1Jlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemVCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_sonant_v1_scope]);
+  fileDesc("ChZzb25hbnQvdjEvc3BlZWNoLnByb3RvEglzb25hbnQudjEihQMKF1N5bnRoZXNpemVTcGVlY2hSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEgwKBHRleHQYAiABKAkSGwoOc2FtcGxlX3JhdGVfaHoYAyABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSAGIAQESLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGgoNc3BlYWtpbmdfcmF0ZRgGIAEoAUgCiAEBEi4KDXJldHVybl9mb3JtYXQYByABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0Eh0KEGlubGluZV9ieXRlc19tYXgYCCABKAVIA4gBARIqCghjYXB0aW9ucxgJIAMoDjIYLnNvbmFudC52MS5DYXB0aW9uRm9ybWF0QhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZUITChFfaW5saW5lX2J5dGVzX21heCJECgtDYXB0aW9uTGluaxIoCgZmb3JtYXQYASABKA4yGC5zb25hbnQudjEuQ2FwdGlvbkZvcm1hdBILCgN1cmwYAiABKAkiiAMKGFN5bnRoZXNpemVTcGVlY2hSZXNwb25zZRIQCghhdWRpb19pZBgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRISCgp2b2ljZV9uYW1lGAMgASgJEg0KBWNoYXJzGAQgASgFEi4KDW91dHB1dF9mb3JtYXQYBSABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0EhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEisKCGR1cmF0aW9uGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg4KBmNhY2hlZBgIIAEoCBIQCgh3YXJuaW5ncxgJIAMoCRITCglhdWRpb191cmwYCiABKAlIABIVCgthdWRpb19ieXRlcxgLIAEoDEgAEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCghjYXB0aW9ucxgNIAMoCzIWLnNvbmFudC52MS5DYXB0aW9uTGlua0IHCgVhdWRpbyLWAgoTU3RyZWFtU3BlZWNoUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRITCgt0ZXh0X2NodW5rcxgCIAMoCRIbCg5zYW1wbGVfcmF0ZV9oehgDIAEoBUgAiAEBEhoKDWxhbmd1YWdlX2NvZGUYBCABKAlIAYgBARIuCg1vdXRwdXRfZm9ybWF0GAUgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBIaCg1zcGVha2luZ19yYXRlGAYgASgBSAKIAQESLAoKdGltZXN0YW1wcxgHIAEoDjIYLnNvbmFudC52MS5UaW1lc3RhbXBLaW5kEi4KDXJldHVybl9mb3JtYXQYCCABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0QhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZSL7AQoUU3RyZWFtU3BlZWNoUmVzcG9uc2USJQoEaW5mbxgBIAEoCzIVLnNvbmFudC52MS5TcGVlY2hJbmZvSAASJwoFYXVkaW8YAiABKAsyFi5zb25hbnQudjEuU3BlZWNoQXVkaW9IABIxCgp0aW1lc3RhbXBzGAMgASgLMhsuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHNIABIwCgpjaHVua19kb25lGAQgASgLMhouc29uYW50LnYxLlNwZWVjaENodW5rRG9uZUgAEiUKBGRvbmUYBSABKAsyFS5zb25hbnQudjEuU3BlZWNoRG9uZUgAQgcKBWV2ZW50IsMCCgpTcGVlY2hJbmZvEhAKCGF1ZGlvX2lkGAEgASgJEhAKCHZvaWNlX2lkGAIgASgJEhIKCnZvaWNlX25hbWUYAyABKAkSLgoNb3V0cHV0X2Zvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSFAoMY29udGVudF90eXBlGAUgASgJEhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEhUKDWNoYW5uZWxfY291bnQYByABKAUSEwoLY2h1bmtfY291bnQYCCABKAUSDQoFY2hhcnMYCSABKAUSEAoId2FybmluZ3MYCiADKAkSEQoJYXVkaW9fdXJsGAsgASgJEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZjYWNoZWQYDSABKAgiNwoLU3BlZWNoQXVkaW8SEwoLY2h1bmtfaW5kZXgYASABKAUSEwoLYXVkaW9fYnl0ZXMYAiABKAwi1QEKEFNwZWVjaFRpbWVzdGFtcHMSEwoLY2h1bmtfaW5kZXgYASABKAUSJwoFd29yZHMYAiADKAsyGC5zb25hbnQudjEuV29yZFRpbWVzdGFtcBI0CgdxdWFsaXR5GAMgASgOMiMuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHMuUXVhbGl0eSJNCgdRdWFsaXR5EhcKE1FVQUxJVFlfVU5TUEVDSUZJRUQQABISCg5RVUFMSVRZX0VOR0lORRABEhUKEVFVQUxJVFlfRVNUSU1BVEVEEAIiaQoNV29yZFRpbWVzdGFtcBIMCgR0ZXh0GAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSFQoNc3RhcnRfc2Vjb25kcxgEIAEoARITCgtlbmRfc2Vjb25kcxgFIAEoASJhCg9TcGVlY2hDaHVua0RvbmUSEwoLY2h1bmtfaW5kZXgYASABKAUSDQoFY2hhcnMYAiABKAUSFQoNc3RhcnRfc2Vjb25kcxgDIAEoARITCgtlbmRfc2Vjb25kcxgEIAEoASJvCgpTcGVlY2hEb25lEg0KBWNoYXJzGAEgASgFEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhIKCmJ5dGVfY291bnQYAyABKAMSEQoJYXVkaW9fdXJsGAQgASgJIuMBChFMaXZlU3BlZWNoUmVxdWVzdBIlCgVzdGFydBgBIAEoCzIULnNvbmFudC52MS5MaXZlU3RhcnRIABIjCgR0ZXh0GAIgASgLMhMuc29uYW50LnYxLkxpdmVUZXh0SAASJQoFZmx1c2gYAyABKAsyFC5zb25hbnQudjEuTGl2ZUZsdXNoSAASLQoJaW50ZXJydXB0GAQgASgLMhguc29uYW50LnYxLkxpdmVJbnRlcnJ1cHRIABIhCgNlbmQYBSABKAsyEi5zb25hbnQudjEuTGl2ZUVuZEgAQgkKB3JlcXVlc3QirQIKCUxpdmVTdGFydBIQCgh2b2ljZV9pZBgBIAEoCRIbCg5zYW1wbGVfcmF0ZV9oehgCIAEoBUgAiAEBEhoKDWxhbmd1YWdlX2NvZGUYAyABKAlIAYgBARIuCg1vdXRwdXRfZm9ybWF0GAQgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBIaCg1zcGVha2luZ19yYXRlGAUgASgBSAKIAQESLAoKdGltZXN0YW1wcxgGIAEoDjIYLnNvbmFudC52MS5UaW1lc3RhbXBLaW5kEhYKCWJ1ZmZlcl9tcxgHIAEoBUgDiAEBQhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZUIMCgpfYnVmZmVyX21zIhgKCExpdmVUZXh0EgwKBHRleHQYASABKAkiCwoJTGl2ZUZsdXNoIlEKDUxpdmVJbnRlcnJ1cHQSFgoJcGxheWVkX21zGAEgASgBSACIAQESEQoEdHVybhgCIAEoBUgBiAEBQgwKCl9wbGF5ZWRfbXNCBwoFX3R1cm4iCQoHTGl2ZUVuZCKdAgoSTGl2ZVNwZWVjaFJlc3BvbnNlEiMKBGluZm8YASABKAsyEy5zb25hbnQudjEuTGl2ZUluZm9IABIlCgVhdWRpbxgCIAEoCzIULnNvbmFudC52MS5MaXZlQXVkaW9IABIvCgp0aW1lc3RhbXBzGAMgASgLMhkuc29uYW50LnYxLkxpdmVUaW1lc3RhbXBzSAASKQoHZmx1c2hlZBgEIAEoCzIWLnNvbmFudC52MS5MaXZlRmx1c2hlZEgAEjEKC2ludGVycnVwdGVkGAUgASgLMhouc29uYW50LnYxLkxpdmVJbnRlcnJ1cHRlZEgAEiMKBGRvbmUYBiABKAsyEy5zb25hbnQudjEuTGl2ZURvbmVIAEIHCgVldmVudCLFAQoITGl2ZUluZm8SDAoEdHVybhgBIAEoBRIQCghhdWRpb19pZBgCIAEoCRIQCgh2b2ljZV9pZBgDIAEoCRISCgp2b2ljZV9uYW1lGAQgASgJEi4KDW91dHB1dF9mb3JtYXQYBSABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0EhQKDGNvbnRlbnRfdHlwZRgGIAEoCRIWCg5zYW1wbGVfcmF0ZV9oehgHIAEoBRIVCg1jaGFubmVsX2NvdW50GAggASgFIi4KCUxpdmVBdWRpbxIMCgR0dXJuGAEgASgFEhMKC2F1ZGlvX2J5dGVzGAIgASgMIn0KDkxpdmVUaW1lc3RhbXBzEgwKBHR1cm4YASABKAUSJwoFd29yZHMYAiADKAsyGC5zb25hbnQudjEuV29yZFRpbWVzdGFtcBI0CgdxdWFsaXR5GAMgASgOMiMuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHMuUXVhbGl0eSJXCgtMaXZlRmx1c2hlZBIMCgR0dXJuGAEgASgFEg0KBWNoYXJzGAIgASgFEisKCGR1cmF0aW9uGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIl8KD0xpdmVJbnRlcnJ1cHRlZBIMCgR0dXJuGAEgASgFEhEKCXBsYXllZF9tcxgCIAEoARITCgt0ZXh0X3Nwb2tlbhgDIAEoCRIWCg50ZXh0X3JlbWFpbmluZxgEIAEoCSJGCghMaXZlRG9uZRINCgVjaGFycxgBIAEoBRIrCghkdXJhdGlvbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiL6AQoVRXN0aW1hdGVTcGVlY2hSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEhMKC3RleHRfY2h1bmtzGAIgAygJEhoKDWxhbmd1YWdlX2NvZGUYAyABKAlIAIgBARIaCg1zcGVha2luZ19yYXRlGAQgASgBSAGIAQESGwoOc2FtcGxlX3JhdGVfaHoYBSABKAVIAogBARIuCg1vdXRwdXRfZm9ybWF0GAYgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdEIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZUIRCg9fc2FtcGxlX3JhdGVfaHoikQEKFkVzdGltYXRlU3BlZWNoUmVzcG9uc2USDQoFY2hhcnMYASABKAUSKwoIZHVyYXRpb24YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEgoKYnl0ZV9jb3VudBgDIAEoAxIVCg1zZWdtZW50X2NvdW50GAQgASgFEhAKCHdhcm5pbmdzGAUgAygJIiYKEkRlbGV0ZUF1ZGlvUmVxdWVzdBIQCghhdWRpb19pZBgBIAEoCSIVChNEZWxldGVBdWRpb1Jlc3BvbnNlKtIBCgxPdXRwdXRGb3JtYXQSHQoZT1VUUFVUX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhUKEU9VVFBVVF9GT1JNQVRfV0FWEAESFQoRT1VUUFVUX0ZPUk1BVF9QQ00QAhIVChFPVVRQVVRfRk9STUFUX01QMxADEhYKEk9VVFBVVF9GT1JNQVRfT1BVUxAEEhYKEk9VVFBVVF9GT1JNQVRfRkxBQxAFEhYKEk9VVFBVVF9GT1JNQVRfVUxBVxAGEhYKEk9VVFBVVF9GT1JNQVRfQUxBVxAHKl4KDFJldHVybkZvcm1hdBIdChlSRVRVUk5fRk9STUFUX1VOU1BFQ0lGSUVEEAASFQoRUkVUVVJOX0ZPUk1BVF9VUkwQARIYChRSRVRVUk5fRk9STUFUX0lOTElORRACKl8KDUNhcHRpb25Gb3JtYXQSHgoaQ0FQVElPTl9GT1JNQVRfVU5TUEVDSUZJRUQQABIWChJDQVBUSU9OX0ZPUk1BVF9TUlQQARIWChJDQVBUSU9OX0ZPUk1BVF9WVFQQAipICg1UaW1lc3RhbXBLaW5kEh4KGlRJTUVTVEFNUF9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTVElNRVNUQU1QX0tJTkRfV09SRBABMp4ECg1TcGVlY2hTZXJ2aWNlEnIKEFN5bnRoZXNpemVTcGVlY2gSIi5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlcXVlc3QaIy5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemUSZAoMU3RyZWFtU3BlZWNoEh4uc29uYW50LnYxLlN0cmVhbVNwZWVjaFJlcXVlc3QaHy5zb25hbnQudjEuU3RyZWFtU3BlZWNoUmVzcG9uc2UiEYrOGA1zcGVlY2g6c3RyZWFtMAESYAoKTGl2ZVNwZWVjaBIcLnNvbmFudC52MS5MaXZlU3BlZWNoUmVxdWVzdBodLnNvbmFudC52MS5MaXZlU3BlZWNoUmVzcG9uc2UiEYrOGA1zcGVlY2g6c3RyZWFtKAEwARJsCg5Fc3RpbWF0ZVNwZWVjaBIgLnNvbmFudC52MS5Fc3RpbWF0ZVNwZWVjaFJlcXVlc3QaIS5zb25hbnQudjEuRXN0aW1hdGVTcGVlY2hSZXNwb25zZSIVis4YEXNwZWVjaDpzeW50aGVzaXplEmMKC0RlbGV0ZUF1ZGlvEh0uc29uYW50LnYxLkRlbGV0ZUF1ZGlvUmVxdWVzdBoeLnNvbmFudC52MS5EZWxldGVBdWRpb1Jlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemVCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_sonant_v1_scope]);
 
 /**
  * Request of SynthesizeSpeech.
@@ -711,6 +711,518 @@ export const SpeechDoneSchema: GenMessage<SpeechDone> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 10);
 
 /**
+ * One request of LiveSpeech.
+ *
+ * @generated from message sonant.v1.LiveSpeechRequest
+ */
+export type LiveSpeechRequest = Message<"sonant.v1.LiveSpeechRequest"> & {
+  /**
+   * The request.
+   *
+   * @generated from oneof sonant.v1.LiveSpeechRequest.request
+   */
+  request: {
+    /**
+     * The first request: what all is spoken with.
+     *
+     * @generated from field: sonant.v1.LiveStart start = 1;
+     */
+    value: LiveStart;
+    case: "start";
+  } | {
+    /**
+     * More text.
+     *
+     * @generated from field: sonant.v1.LiveText text = 2;
+     */
+    value: LiveText;
+    case: "text";
+  } | {
+    /**
+     * Ends the turn: all its text is spoken, whole sentence or not.
+     *
+     * @generated from field: sonant.v1.LiveFlush flush = 3;
+     */
+    value: LiveFlush;
+    case: "flush";
+  } | {
+    /**
+     * Ends the turn and stops its audio.
+     *
+     * @generated from field: sonant.v1.LiveInterrupt interrupt = 4;
+     */
+    value: LiveInterrupt;
+    case: "interrupt";
+  } | {
+    /**
+     * Ends the last turn; the call ends when all is spoken. The end of the requests does the same.
+     *
+     * @generated from field: sonant.v1.LiveEnd end = 5;
+     */
+    value: LiveEnd;
+    case: "end";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message sonant.v1.LiveSpeechRequest.
+ * Use `create(LiveSpeechRequestSchema)` to create a new message.
+ */
+export const LiveSpeechRequestSchema: GenMessage<LiveSpeechRequest> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 11);
+
+/**
+ * What live speech is spoken with.
+ *
+ * @generated from message sonant.v1.LiveStart
+ */
+export type LiveStart = Message<"sonant.v1.LiveStart"> & {
+  /**
+   * Id of the voice: 1 to 128 characters, required.
+   *
+   * @generated from field: string voice_id = 1;
+   */
+  voiceId: string;
+
+  /**
+   * Sample rate in hertz: 8000, 16000, 22050, 24000, 44100 or 48000. Default 24000.
+   *
+   * @generated from field: optional int32 sample_rate_hz = 2;
+   */
+  sampleRateHz?: number | undefined;
+
+  /**
+   * Language of the text as a BCP-47 tag, one that the voice speaks. Default "en-US".
+   *
+   * @generated from field: optional string language_code = 3;
+   */
+  languageCode?: string | undefined;
+
+  /**
+   * Encoding of the audio; each turn is one file. Default PCM.
+   *
+   * @generated from field: sonant.v1.OutputFormat output_format = 4;
+   */
+  outputFormat: OutputFormat;
+
+  /**
+   * Speed of speech, 0.25 to 4.0; 2.0 is twice as fast. The pitch is preserved. Default 1.0.
+   *
+   * @generated from field: optional double speaking_rate = 5;
+   */
+  speakingRate?: number | undefined;
+
+  /**
+   * Timestamps to send with the audio. Default none.
+   *
+   * @generated from field: sonant.v1.TimestampKind timestamps = 6;
+   */
+  timestamps: TimestampKind;
+
+  /**
+   * How long a text that does not go on is waited for before what there is of it is spoken, in milliseconds: 0 to 10000.
+   * Default 1000.
+   *
+   * @generated from field: optional int32 buffer_ms = 7;
+   */
+  bufferMs?: number | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.LiveStart.
+ * Use `create(LiveStartSchema)` to create a new message.
+ */
+export const LiveStartSchema: GenMessage<LiveStart> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 12);
+
+/**
+ * More text of the turn.
+ *
+ * @generated from message sonant.v1.LiveText
+ */
+export type LiveText = Message<"sonant.v1.LiveText"> & {
+  /**
+   * The text; a word may go on in the next.
+   *
+   * @generated from field: string text = 1;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message sonant.v1.LiveText.
+ * Use `create(LiveTextSchema)` to create a new message.
+ */
+export const LiveTextSchema: GenMessage<LiveText> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 13);
+
+/**
+ * The end of a turn.
+ *
+ * @generated from message sonant.v1.LiveFlush
+ */
+export type LiveFlush = Message<"sonant.v1.LiveFlush"> & {
+};
+
+/**
+ * Describes the message sonant.v1.LiveFlush.
+ * Use `create(LiveFlushSchema)` to create a new message.
+ */
+export const LiveFlushSchema: GenMessage<LiveFlush> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 14);
+
+/**
+ * The user has interrupted.
+ *
+ * @generated from message sonant.v1.LiveInterrupt
+ */
+export type LiveInterrupt = Message<"sonant.v1.LiveInterrupt"> & {
+  /**
+   * How much of the turn the user has heard, in milliseconds from its first sample. Default: as if the audio was played as
+   * soon as it was sent.
+   *
+   * @generated from field: optional double played_ms = 1;
+   */
+  playedMs?: number | undefined;
+
+  /**
+   * The turn that was being heard. Default: the turn whose audio was sent last and is not known to be over.
+   *
+   * @generated from field: optional int32 turn = 2;
+   */
+  turn?: number | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.LiveInterrupt.
+ * Use `create(LiveInterruptSchema)` to create a new message.
+ */
+export const LiveInterruptSchema: GenMessage<LiveInterrupt> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 15);
+
+/**
+ * The end of all text.
+ *
+ * @generated from message sonant.v1.LiveEnd
+ */
+export type LiveEnd = Message<"sonant.v1.LiveEnd"> & {
+};
+
+/**
+ * Describes the message sonant.v1.LiveEnd.
+ * Use `create(LiveEndSchema)` to create a new message.
+ */
+export const LiveEndSchema: GenMessage<LiveEnd> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 16);
+
+/**
+ * One response of LiveSpeech.
+ *
+ * @generated from message sonant.v1.LiveSpeechResponse
+ */
+export type LiveSpeechResponse = Message<"sonant.v1.LiveSpeechResponse"> & {
+  /**
+   * The response.
+   *
+   * @generated from oneof sonant.v1.LiveSpeechResponse.event
+   */
+  event: {
+    /**
+     * The beginning of the audio of a turn.
+     *
+     * @generated from field: sonant.v1.LiveInfo info = 1;
+     */
+    value: LiveInfo;
+    case: "info";
+  } | {
+    /**
+     * A piece of audio.
+     *
+     * @generated from field: sonant.v1.LiveAudio audio = 2;
+     */
+    value: LiveAudio;
+    case: "audio";
+  } | {
+    /**
+     * Start and end of words, if requested.
+     *
+     * @generated from field: sonant.v1.LiveTimestamps timestamps = 3;
+     */
+    value: LiveTimestamps;
+    case: "timestamps";
+  } | {
+    /**
+     * The audio of a turn is complete.
+     *
+     * @generated from field: sonant.v1.LiveFlushed flushed = 4;
+     */
+    value: LiveFlushed;
+    case: "flushed";
+  } | {
+    /**
+     * A turn was interrupted.
+     *
+     * @generated from field: sonant.v1.LiveInterrupted interrupted = 5;
+     */
+    value: LiveInterrupted;
+    case: "interrupted";
+  } | {
+    /**
+     * The last response.
+     *
+     * @generated from field: sonant.v1.LiveDone done = 6;
+     */
+    value: LiveDone;
+    case: "done";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message sonant.v1.LiveSpeechResponse.
+ * Use `create(LiveSpeechResponseSchema)` to create a new message.
+ */
+export const LiveSpeechResponseSchema: GenMessage<LiveSpeechResponse> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 17);
+
+/**
+ * Properties of the audio of a turn.
+ *
+ * @generated from message sonant.v1.LiveInfo
+ */
+export type LiveInfo = Message<"sonant.v1.LiveInfo"> & {
+  /**
+   * The turn, from 0.
+   *
+   * @generated from field: int32 turn = 1;
+   */
+  turn: number;
+
+  /**
+   * Id of the audio, "aud_" and at least 128 random bits.
+   *
+   * @generated from field: string audio_id = 2;
+   */
+  audioId: string;
+
+  /**
+   * Id of the voice that speaks.
+   *
+   * @generated from field: string voice_id = 3;
+   */
+  voiceId: string;
+
+  /**
+   * Name of the voice that speaks, in any script.
+   *
+   * @generated from field: string voice_name = 4;
+   */
+  voiceName: string;
+
+  /**
+   * Encoding of the audio.
+   *
+   * @generated from field: sonant.v1.OutputFormat output_format = 5;
+   */
+  outputFormat: OutputFormat;
+
+  /**
+   * Media type of the audio, such as "audio/pcm".
+   *
+   * @generated from field: string content_type = 6;
+   */
+  contentType: string;
+
+  /**
+   * Sample rate of the audio in hertz.
+   *
+   * @generated from field: int32 sample_rate_hz = 7;
+   */
+  sampleRateHz: number;
+
+  /**
+   * Channels of the audio: always 1.
+   *
+   * @generated from field: int32 channel_count = 8;
+   */
+  channelCount: number;
+};
+
+/**
+ * Describes the message sonant.v1.LiveInfo.
+ * Use `create(LiveInfoSchema)` to create a new message.
+ */
+export const LiveInfoSchema: GenMessage<LiveInfo> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 18);
+
+/**
+ * A piece of audio. All pieces of a turn concatenated are one valid file of its format.
+ *
+ * @generated from message sonant.v1.LiveAudio
+ */
+export type LiveAudio = Message<"sonant.v1.LiveAudio"> & {
+  /**
+   * The turn, from 0.
+   *
+   * @generated from field: int32 turn = 1;
+   */
+  turn: number;
+
+  /**
+   * The next bytes: 1 to 32768.
+   *
+   * @generated from field: bytes audio_bytes = 2;
+   */
+  audioBytes: Uint8Array;
+};
+
+/**
+ * Describes the message sonant.v1.LiveAudio.
+ * Use `create(LiveAudioSchema)` to create a new message.
+ */
+export const LiveAudioSchema: GenMessage<LiveAudio> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 19);
+
+/**
+ * Start and end of words of a turn.
+ *
+ * @generated from message sonant.v1.LiveTimestamps
+ */
+export type LiveTimestamps = Message<"sonant.v1.LiveTimestamps"> & {
+  /**
+   * The turn, from 0.
+   *
+   * @generated from field: int32 turn = 1;
+   */
+  turn: number;
+
+  /**
+   * The words, in order. Offsets are positions in all text of the turn, times are from its first sample.
+   *
+   * @generated from field: repeated sonant.v1.WordTimestamp words = 2;
+   */
+  words: WordTimestamp[];
+
+  /**
+   * Source of the times.
+   *
+   * @generated from field: sonant.v1.SpeechTimestamps.Quality quality = 3;
+   */
+  quality: SpeechTimestamps_Quality;
+};
+
+/**
+ * Describes the message sonant.v1.LiveTimestamps.
+ * Use `create(LiveTimestampsSchema)` to create a new message.
+ */
+export const LiveTimestampsSchema: GenMessage<LiveTimestamps> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 20);
+
+/**
+ * The end of a complete turn.
+ *
+ * @generated from message sonant.v1.LiveFlushed
+ */
+export type LiveFlushed = Message<"sonant.v1.LiveFlushed"> & {
+  /**
+   * The turn, from 0.
+   *
+   * @generated from field: int32 turn = 1;
+   */
+  turn: number;
+
+  /**
+   * Unicode code points of its text; this number is charged.
+   *
+   * @generated from field: int32 chars = 2;
+   */
+  chars: number;
+
+  /**
+   * Duration of its audio.
+   *
+   * @generated from field: google.protobuf.Duration duration = 3;
+   */
+  duration?: Duration | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.LiveFlushed.
+ * Use `create(LiveFlushedSchema)` to create a new message.
+ */
+export const LiveFlushedSchema: GenMessage<LiveFlushed> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 21);
+
+/**
+ * The end of an interrupted turn. Turns that were still to be spoken are interrupted too, each with a response of its own.
+ *
+ * @generated from message sonant.v1.LiveInterrupted
+ */
+export type LiveInterrupted = Message<"sonant.v1.LiveInterrupted"> & {
+  /**
+   * The turn, from 0.
+   *
+   * @generated from field: int32 turn = 1;
+   */
+  turn: number;
+
+  /**
+   * How much of the turn was heard, in milliseconds.
+   *
+   * @generated from field: double played_ms = 2;
+   */
+  playedMs: number;
+
+  /**
+   * Its text, to the end of the word that was being heard.
+   *
+   * @generated from field: string text_spoken = 3;
+   */
+  textSpoken: string;
+
+  /**
+   * The rest of its text.
+   *
+   * @generated from field: string text_remaining = 4;
+   */
+  textRemaining: string;
+};
+
+/**
+ * Describes the message sonant.v1.LiveInterrupted.
+ * Use `create(LiveInterruptedSchema)` to create a new message.
+ */
+export const LiveInterruptedSchema: GenMessage<LiveInterrupted> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 22);
+
+/**
+ * The end of live speech.
+ *
+ * @generated from message sonant.v1.LiveDone
+ */
+export type LiveDone = Message<"sonant.v1.LiveDone"> & {
+  /**
+   * Unicode code points that were spoken in all turns; this number is charged.
+   *
+   * @generated from field: int32 chars = 1;
+   */
+  chars: number;
+
+  /**
+   * Duration of all audio.
+   *
+   * @generated from field: google.protobuf.Duration duration = 2;
+   */
+  duration?: Duration | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.LiveDone.
+ * Use `create(LiveDoneSchema)` to create a new message.
+ */
+export const LiveDoneSchema: GenMessage<LiveDone> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 23);
+
+/**
  * Request of EstimateSpeech.
  *
  * @generated from message sonant.v1.EstimateSpeechRequest
@@ -764,7 +1276,7 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
  * Use `create(EstimateSpeechRequestSchema)` to create a new message.
  */
 export const EstimateSpeechRequestSchema: GenMessage<EstimateSpeechRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 11);
+  messageDesc(file_sonant_v1_speech, 24);
 
 /**
  * Response of EstimateSpeech.
@@ -813,7 +1325,7 @@ export type EstimateSpeechResponse = Message<"sonant.v1.EstimateSpeechResponse">
  * Use `create(EstimateSpeechResponseSchema)` to create a new message.
  */
 export const EstimateSpeechResponseSchema: GenMessage<EstimateSpeechResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 12);
+  messageDesc(file_sonant_v1_speech, 25);
 
 /**
  * Request of DeleteAudio.
@@ -834,7 +1346,7 @@ export type DeleteAudioRequest = Message<"sonant.v1.DeleteAudioRequest"> & {
  * Use `create(DeleteAudioRequestSchema)` to create a new message.
  */
 export const DeleteAudioRequestSchema: GenMessage<DeleteAudioRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 13);
+  messageDesc(file_sonant_v1_speech, 26);
 
 /**
  * Response of DeleteAudio.
@@ -849,7 +1361,7 @@ export type DeleteAudioResponse = Message<"sonant.v1.DeleteAudioResponse"> & {
  * Use `create(DeleteAudioResponseSchema)` to create a new message.
  */
 export const DeleteAudioResponseSchema: GenMessage<DeleteAudioResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 14);
+  messageDesc(file_sonant_v1_speech, 27);
 
 /**
  * How audio is encoded.
@@ -899,6 +1411,20 @@ export const OutputFormat = {
    * @generated from enum value: OUTPUT_FORMAT_FLAC = 5;
    */
   FLAC: 5,
+
+  /**
+   * G.711 mu-law, one byte a sample, mono (audio/PCMU). Only for LiveSpeech.
+   *
+   * @generated from enum value: OUTPUT_FORMAT_ULAW = 6;
+   */
+  ULAW: 6,
+
+  /**
+   * G.711 A-law, one byte a sample, mono (audio/PCMA). Only for LiveSpeech.
+   *
+   * @generated from enum value: OUTPUT_FORMAT_ALAW = 7;
+   */
+  ALAW: 7,
 } as const;
 
 /**
@@ -1067,6 +1593,31 @@ export const SpeechService: GenService<{
     methodKind: "server_streaming";
     input: typeof StreamSpeechRequestSchema;
     output: typeof StreamSpeechResponseSchema;
+  },
+  /**
+   * Speaks text while it is written, for voice agents: text goes in as a language model writes it, audio comes out as soon
+   * as a reader would draw breath, and an interrupt stops both.
+   *
+   * The first request is `start`. A turn lasts from one flush or interrupt to the next. Text is spoken at the end of a
+   * sentence, at the end of a clause once 60 characters wait, or after `buffer_ms` without more text; a number, an
+   * abbreviation, a URL or markup that may still go on is not split. The audio of a turn does not depend on the pieces in
+   * which its text was sent, unless a silence made it speak early.
+   *
+   * Order of the responses of a turn: one `info`; then `audio` and `timestamps`; `flushed`. After `interrupted`, nothing
+   * of its turn follows. The last response is `done`. Turns that overlap are spoken one after the other. A place and
+   * characters are taken only while something is spoken. It needs HTTP/2; Connect and gRPC-Web over HTTP/1.1 are answered
+   * with status 505.
+   *
+   * Fails as StreamSpeech does, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters wait to
+   * be spoken, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes of silence. While the service stops, turns that
+   * are being spoken are finished, and the call fails with UNAVAILABLE (OVERLOADED).
+   *
+   * @generated from rpc sonant.v1.SpeechService.LiveSpeech
+   */
+  liveSpeech: {
+    methodKind: "bidi_streaming";
+    input: typeof LiveSpeechRequestSchema;
+    output: typeof LiveSpeechResponseSchema;
   },
   /**
    * Returns what synthesizing a text would cost, without synthesizing it. Fails as SynthesizeSpeech does before

@@ -25,6 +25,10 @@ export interface Admission {
   admitTo: AdmitTo;
   /** The same, with the API key as a bearer token. */
   admitBearerTo: AdmitTo;
+  /** The same, with the API key wherever a client of another vendor puts it: also in `xi-api-key` or the query. */
+  admitAnyTo: AdmitTo;
+  /** Admits another call of a connection that was admitted by `admitAnyTo`. */
+  beginCall(request: FastifyRequest, door: string, operation: Operation): Promise<RunningCall>;
   /** Admits a request in a handler, by the id of the key that its ticket was issued to. */
   admitWith(ticketKeyId: string, request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void>;
 }
@@ -44,6 +48,16 @@ export function createAdmission(runner: Runner): Admission {
       (...operations) =>
       (request, reply) =>
         admit(request, reply, { key: apiKeyOf(request) ?? bearerOf(request) }, operations),
+    admitAnyTo:
+      (...operations) =>
+      (request, reply) =>
+        admit(request, reply, { key: anyKeyOf(request) }, operations),
+    async beginCall(request, door, operation) {
+      const { id: requestId, ip: address } = request;
+      const call = runner.begin({ door, requestId, address, reportLimits() {} });
+      await call.admit({ key: anyKeyOf(request) }, operation);
+      return call;
+    },
     admitWith: (ticketKeyId, request, reply, operation) =>
       admit(request, reply, { key: undefined, ticketKeyId }, [operation]),
   };
@@ -92,6 +106,14 @@ function apiKeyOf({ headers }: FastifyRequest): string | undefined {
 }
 
 const bearerOf = ({ headers }: FastifyRequest) => /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+
+function anyKeyOf(request: FastifyRequest): string | undefined {
+  const { headers, query } = request;
+  const { 'xi-api-key': theirs } = headers;
+  const { api_key: asked } = query as Readonly<Record<string, unknown>>;
+  const key = apiKeyOf(request) ?? bearerOf(request) ?? theirs ?? asked;
+  return typeof key === 'string' ? key : undefined;
+}
 
 const credentialsOf = (request: FastifyRequest): Credentials => ({
   key: apiKeyOf(request),

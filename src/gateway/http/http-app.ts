@@ -4,6 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { Failure } from '../../errors.ts';
 import { headerBytesMax } from '../../net/limits.ts';
 import { apiVersion, toRequestId } from '../../net/request-id.ts';
+import { toCartesiaReply } from '../cartesia/failure-reply.ts';
 import { toOpenAiReply } from '../openai/failure-reply.ts';
 import { type OnRequestEnd, watchEnd } from './ended-request.ts';
 import { fromThrown, toFailureReply } from './failure-reply.ts';
@@ -25,8 +26,12 @@ export interface HttpAppOptions {
 
 /** Served while draining, so that no orchestrator restarts the process. */
 const livenessPath = '/healthz';
-/** Below it, failures have the form of OpenAI's. */
-const openAiPath = '/v1/';
+/** Below these paths, failures have the form of the vendor whose API is spoken there. */
+const vendorPaths: readonly (readonly [path: string, toReply: typeof toFailureReply])[] = [
+  ['/v1/', toOpenAiReply],
+  ['/tts/', toCartesiaReply],
+  ['/voices', toCartesiaReply],
+];
 
 export function createHttpApp({
   toServer,
@@ -46,7 +51,7 @@ export function createHttpApp({
     if (reply.raw.closed) return void reply.hijack();
     withoutIgnored(reply);
     const recipient = { requestId: request.id, accept: request.headers.accept };
-    const toReply = request.url.startsWith(openAiPath) ? toOpenAiReply : toFailureReply;
+    const toReply = vendorPaths.find(([path]) => request.url.startsWith(path))?.[1] ?? toFailureReply;
     const { status, headers, body } = toReply(fromThrown(error), recipient);
     // Fastify would close the connection after a body that it rejects.
     if (!isLeaving()) reply.removeHeader('connection');

@@ -20,6 +20,7 @@ import {
   requestArrivalMs,
   slowRequestCheckMs,
 } from './limits.ts';
+import { isWebSocketUpgrade, takeUpgrades } from './web-socket.ts';
 
 export interface HttpServerOptions {
   listener: RequestListener;
@@ -41,6 +42,7 @@ export function createHttpServer(given: HttpServerOptions): Server {
     keepAliveTimeout: keepAliveMs,
     noDelay: true,
     ServerResponse: HttpResponse,
+    shouldUpgradeCallback: isWebSocketUpgrade,
   };
   const server = tls
     ? createSecureServer({ ...options, ...tls, handshakeTimeout: handshakeMs })
@@ -63,6 +65,7 @@ export function createHttpServer(given: HttpServerOptions): Server {
   server.on('checkExpectation', (request, response) =>
     answerFault(request, response, 417, 'The only expectation that is met is 100-continue.'),
   );
+  takeUpgrades(server, take);
   server.on('clientError', refuse);
   return server;
 }

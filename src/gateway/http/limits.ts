@@ -31,3 +31,9 @@ export const unreadBytesMax = 1 << 20;
 export const eventsKeptMs = 60_000;
 export const eventBytesPerStreamMax = 4 << 20;
 export const eventBytesMax = 64 << 20;
+/** Of a WebSocket: how often it is pinged, how long its peer may be silent, and the size of a message. */
+export const socketPingMs = 20_000;
+export const socketSilentMsMax = 60_000;
+export const liveMessageBytesMax = 256 * 1024;
+/** Contexts that are spoken at the same time on a connection of a client of Cartesia or ElevenLabs. */
+export const contextsPerSocketMax = 100;

@@ -76,7 +76,7 @@ export const soundHeaders: readonly ReplyHeaderName[] = [
 
 const sound = { schema: { type: 'string', format: 'binary' } };
 export const soundContent = Object.fromEntries(
-  Object.values(audioFormats).map(({ contentType }) => [contentType, sound]),
+  formatNames.map((name) => audioFormats[name]).map(({ contentType }) => [contentType, sound]),
 );
 
 /** In addition to those of every operation. */

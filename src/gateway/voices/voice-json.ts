@@ -1,5 +1,5 @@
 // Renders a voice as JSON.
-import { audioFormats, outputSampleRatesHz } from '../../audio/formats.ts';
+import { formatNames, outputSampleRatesHz } from '../../audio/formats.ts';
 import type { Cloning } from '../../engines/engine.ts';
 import type { ListedVoice } from '../../operations/voices.ts';
 import { speakingRates } from '../../speech/fields.ts';
@@ -8,7 +8,7 @@ import { bindingIdsOf, type VoiceConsent } from '../../speech/voice.ts';
 /** The same for all voices: Sonant does what an engine cannot. */
 const capabilities = {
   sample_rates: outputSampleRatesHz,
-  output_formats: Object.keys(audioFormats),
+  output_formats: formatNames,
   speaking_rate: speakingRates,
 };
 

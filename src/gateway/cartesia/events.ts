@@ -1,0 +1,79 @@
+// The events of live speech as Cartesia's messages. Times of words run on one clock for all turns of a context; numbers of
+// flushes count from 1.
+import type { LiveEvent } from '../../operations/live-session.ts';
+import type { Generation } from './generation.ts';
+
+export type CartesiaMessage = Readonly<Record<string, unknown>> & { type: string };
+
+/** A context in which nothing was said is given this much silence: clients take one without audio for a failure. */
+const silenceSeconds = 0.1;
+const statusOk = 200;
+const statusPartial = 206;
+
+/** `wasFlushed` tells whether a client has asked for the end of a turn. */
+export function createEventWriter(
+  { start, encoding }: Generation,
+  wasFlushed: (turn: number) => boolean = () => false,
+) {
+  const startedMs = performance.now();
+  let hasSound = false;
+  let secondsBefore = 0;
+  const chunk = (audio: Uint8Array, turn: number): CartesiaMessage => {
+    hasSound = true;
+    const data = Buffer.from(encoding === 'pcm_f32le' ? toFloats(audio) : audio).toString('base64');
+    const step_time = Math.round(performance.now() - startedMs);
+    return { type: 'chunk', data, done: false, status_code: statusPartial, step_time, flush_id: turn + 1 };
+  };
+  return {
+    *write(event: LiveEvent): Generator<CartesiaMessage> {
+      switch (event.type) {
+        case 'audio':
+          yield chunk(event.audio, event.turn);
+          break;
+        case 'timestamps': {
+          const words = event.words.map(({ text }) => text);
+          const at = (seconds: number) => Math.round((secondsBefore + seconds) * 1000) / 1000;
+          const begin = event.words.map(({ startSeconds }) => at(startSeconds));
+          const end = event.words.map(({ endSeconds }) => at(endSeconds));
+          const word_timestamps = { words, start: begin, end };
+          yield {
+            type: 'timestamps',
+            word_timestamps,
+            done: false,
+            status_code: statusPartial,
+            flush_id: event.turn + 1,
+          };
+          break;
+        }
+        case 'flushed':
+          secondsBefore += event.seconds;
+          if (!wasFlushed(event.turn)) break;
+          yield {
+            type: 'flush_done',
+            flush_done: true,
+            flush_id: event.turn + 1,
+            done: false,
+            status_code: statusPartial,
+          };
+          break;
+        case 'done':
+          if (!hasSound) yield chunk(silenceOf(start), 0);
+      }
+    },
+  };
+}
+
+export const doneMessage: CartesiaMessage = { type: 'done', done: true, status_code: statusOk };
+
+function silenceOf({ format, sampleRateHz }: Generation['start']): Uint8Array {
+  const samples = Math.round(sampleRateHz * silenceSeconds);
+  if (format === 'ulaw') return new Uint8Array(samples).fill(0xff);
+  if (format === 'alaw') return new Uint8Array(samples).fill(0xd5);
+  return new Uint8Array(samples * 2);
+}
+
+/** 16-bit samples as 32-bit floats, little-endian. */
+export function toFloats(audio: Uint8Array): Uint8Array {
+  const samples = new Int16Array(new Uint8Array(audio).buffer);
+  return new Uint8Array(Float32Array.from(samples, (sample) => sample / 32_768).buffer);
+}

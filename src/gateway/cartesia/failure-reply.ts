@@ -1,0 +1,22 @@
+// Renders a Failure as Cartesia's API does: `{"error_code","title","message","request_id"}` over HTTP, and an error message
+// on a WebSocket. There, `done` is false and the status at least 500: clients take `done` for a clean end, and ignore 4xx.
+import { type Failure, failureTable } from '../../errors.ts';
+import { type FailureReply, type Recipient, toFailureReply } from '../http/failure-reply.ts';
+import type { CartesiaMessage } from './events.ts';
+
+export function toCartesiaReply(failure: Failure, recipient: Recipient): FailureReply {
+  const { status, headers } = toFailureReply(failure, { ...recipient, accept: undefined });
+  return { status, headers, body: JSON.stringify(toError(failure, recipient.requestId)) };
+}
+
+export function toErrorMessage(failure: Failure, requestId: string): CartesiaMessage {
+  const error = toError(failure, requestId);
+  const status_code = Math.max(500, failureTable[failure.reason].status);
+  return { type: 'error', ...error, error: error.message, status_code, done: false };
+}
+
+function toError({ reason, message, facts: { details = [] } }: Failure, request_id: string) {
+  const sentences = details.map((violation) => `${violation.field} ${violation.message}`).join('; ');
+  const title = failureTable[reason].sentence;
+  return { error_code: reason, title, message: sentences === '' ? message : `${sentences}.`, request_id };
+}

@@ -1,0 +1,167 @@
+// The speech endpoints of Cartesia's API: GET /tts/websocket, POST /tts/bytes, POST /tts/sse and GET /voices. The API key is
+// in X-API-Key, a bearer token, or, for the WebSocket of a browser, the query's `api_key`. All of it is live speech.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { audioFormats } from '../../audio/formats.ts';
+import { Failure } from '../../errors.ts';
+import type { LiveEvent, LiveInput } from '../../operations/live-session.ts';
+import type { LiveOperations } from '../../operations/live-speech.ts';
+import { speechOperations, voiceOperations } from '../../operations/operation.ts';
+import type { VoiceOperations } from '../../operations/voices.ts';
+import type { Admission } from '../http/admission.ts';
+import { run, stream } from '../http/admission.ts';
+import { sendPieces } from '../http/body-writer.ts';
+import { fromThrown } from '../http/failure-reply.ts';
+import { ignoredHeaders } from '../http/ignored-fields.ts';
+import { fieldsOf } from '../http/json-body.ts';
+import type { Fields } from '../http/known-fields.ts';
+import { liveMessageBytesMax } from '../http/limits.ts';
+import { parseStrictJson } from '../http/strict-json.ts';
+import { acceptWebSocket, checkUpgrade } from '../http/web-socket.ts';
+import { eventHeaders } from '../speech/server-sent-events.ts';
+import { CartesiaContexts } from './contexts.ts';
+import { type CartesiaMessage, createEventWriter, doneMessage, toFloats } from './events.ts';
+import { toErrorMessage } from './failure-reply.ts';
+import { type Generation, parseGeneration } from './generation.ts';
+
+export interface CartesiaRoutesOptions {
+  live: LiveOperations;
+  voices: VoiceOperations;
+  admission: Admission;
+  allowedOrigins: readonly string[];
+  /** Aborts when the service begins to stop. */
+  leaving: AbortSignal;
+}
+
+const { liveSpeech } = speechOperations;
+const { listVoices } = voiceOperations;
+
+export function addCartesiaRoutes(app: FastifyInstance, options: CartesiaRoutesOptions): void {
+  const { live, voices, admission } = options;
+  const { admitAnyTo } = admission;
+
+  app.get('/tts/websocket', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
+    await speakContexts(options, request, reply);
+    return reply;
+  });
+
+  const begin = async (request: FastifyRequest, reply: FastifyReply) => {
+    const generation = parseGeneration(fieldsOf(request));
+    if (generation.transcript.trim() === '') {
+      const details = [{ field: 'transcript', reason: 'blank', message: 'must hold something besides white space' }];
+      throw new Failure('invalid_request', { details });
+    }
+    const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(generation)));
+    const iterator = events[Symbol.asyncIterator]();
+    // Nothing is answered before there is sound.
+    const first = await iterator.next();
+    return { generation, events: following(first, iterator) };
+  };
+
+  app.post('/tts/bytes', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
+    const { generation, events } = await begin(request, reply);
+    const { format } = generation.start;
+    const headers = {
+      'content-type': audioFormats[format].contentType,
+      ...ignoredHeaders(request, generation.ignored),
+    };
+    await sendPieces(reply, headers, soundOf(events, generation));
+    return reply;
+  });
+
+  app.post('/tts/sse', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
+    const { generation, events } = await begin(request, reply);
+    const headers = { ...eventHeaders, ...ignoredHeaders(request, generation.ignored) };
+    await sendPieces(reply, headers, eventsOf(events, generation, request.id));
+    return reply;
+  });
+
+  app.get('/voices', { onRequest: admitAnyTo(listVoices) }, async (request, reply) => {
+    const { limit, starting_after: after } = request.query as Fields;
+    const ready = await run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
+    const from = after === undefined ? 0 : ready.findIndex(({ voice }) => voice.voiceId === after) + 1;
+    const size = Math.min(Math.max(1, Number(limit) || pageSize), pageSize);
+    const page = after !== undefined && from === 0 ? [] : ready.slice(from, from + size);
+    const data = page.map(({ voice }) => ({
+      id: voice.voiceId,
+      name: voice.name,
+      description: voice.description,
+      language: voice.languageCodes[0]!.split('-', 1)[0]!,
+      is_owner: false,
+      is_public: true,
+      created_at: '1970-01-01T00:00:00Z',
+    }));
+    const has_more = from + size < ready.length;
+    return { data, has_more, next_page: has_more ? data.at(-1)!.id : null };
+  });
+}
+
+const pageSize = 100;
+
+async function speakContexts(
+  { live, admission, allowedOrigins, leaving }: CartesiaRoutesOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  checkUpgrade(request, allowedOrigins);
+  const peer = await acceptWebSocket(request, reply, { messageBytesMax: liveMessageBytesMax });
+  const leave = () => {
+    if (contexts.isIdle) peer.close(1012);
+  };
+  const contexts = new CartesiaContexts({
+    live,
+    requestId: request.id,
+    beginCall: () => admission.beginCall(request, 'cartesia', liveSpeech),
+    send: (message) => peer.send(JSON.stringify(message)),
+    onIdle: () => void (leaving.aborted && leave()),
+  });
+  leaving.addEventListener('abort', leave);
+  try {
+    for await (const message of peer.messages) contexts.handle(toFields(message));
+  } catch (error) {
+    await peer.send(JSON.stringify(toErrorMessage(fromThrown(error), request.id)));
+    peer.close(1008);
+  } finally {
+    leaving.removeEventListener('abort', leave);
+    contexts.close();
+  }
+}
+
+function toFields(message: string | Buffer): Fields {
+  const given = typeof message === 'string' ? parseStrictJson(Buffer.from(message)) : undefined;
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Fields;
+  throw new Failure('invalid_request', { message: 'A message must be a JSON object in a text frame.' });
+}
+
+async function* inputsOf({ start, transcript }: Generation): AsyncGenerator<LiveInput> {
+  yield { type: 'start', start };
+  yield { type: 'text', text: transcript };
+}
+
+async function* following(first: IteratorResult<LiveEvent>, rest: AsyncIterator<LiveEvent>): AsyncGenerator<LiveEvent> {
+  try {
+    for (let next = first; !next.done; next = await rest.next()) yield next.value;
+  } finally {
+    rest.return?.()?.catch(() => {});
+  }
+}
+
+async function* soundOf(events: AsyncIterable<LiveEvent>, { encoding }: Generation): AsyncGenerator<Uint8Array> {
+  for await (const event of events) {
+    if (event.type === 'audio') yield encoding === 'pcm_f32le' ? toFloats(event.audio) : event.audio;
+  }
+}
+
+async function* eventsOf(
+  events: AsyncIterable<LiveEvent>,
+  generation: Generation,
+  requestId: string,
+): AsyncGenerator<string> {
+  const writer = createEventWriter(generation);
+  const toText = (message: CartesiaMessage) => `event: ${message.type}\ndata: ${JSON.stringify(message)}\n\n`;
+  try {
+    for await (const event of events) for (const message of writer.write(event)) yield toText(message);
+    yield toText(doneMessage);
+  } catch (error) {
+    yield toText(toErrorMessage(fromThrown(error), requestId));
+  }
+}

@@ -1,0 +1,106 @@
+// WebSocket (RFC 6455) on the routes of the gateway: an upgrade passes the hooks of its route as any request does, so that a
+// refusal is an ordinary HTTP error; then the route accepts it. A peer that answers no ping is gone. Sound is not
+// compressed.
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { PushQueue } from '../../concurrency/push-queue.ts';
+import { Failure } from '../../errors.ts';
+import { HttpResponse } from '../../net/http-response.ts';
+import { callerLeft } from '../../operations/call.ts';
+import { socketPingMs, socketSilentMsMax } from './limits.ts';
+
+export interface WebSocketPeer {
+  /** The messages as they arrive: text as a string. Ends when the connection does. */
+  messages: AsyncIterable<string | Buffer>;
+  /** Resolves when the message is on its way: the next one is to wait for that. */
+  send(message: string | Uint8Array): Promise<void>;
+  /** Closes the connection, with a code of RFC 6455, section 7.4. */
+  close(code: number, reason?: string): void;
+}
+
+const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buffer }>();
+
+export const isWebSocketUpgrade = ({ headers }: IncomingMessage): boolean =>
+  headers.upgrade?.toLowerCase() === 'websocket';
+
+/** Hands upgrades to the listener, as requests whose connection is closed after the reply. */
+export function takeUpgrades(server: Server, listener: RequestListener): void {
+  server.on('upgrade', (request, socket, head) => {
+    upgrades.set(request, { socket, head });
+    socket.on('error', () => socket.destroy());
+    const response = new HttpResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as never);
+    response.once('finish', () => socket.end());
+    listener(request, response);
+  });
+}
+
+/** A Failure unless the request asks for a WebSocket, from a page that may: one of this service or of an allowed origin. */
+export function checkUpgrade({ raw, host }: FastifyRequest, allowedOrigins: readonly string[]): void {
+  if (!upgrades.has(raw)) {
+    throw new Failure('invalid_request', { message: 'This address is for WebSocket: send an upgrade (RFC 6455).' });
+  }
+  const { origin } = raw.headers;
+  if (origin === undefined || allowedOrigins.includes(origin)) return;
+  if (URL.canParse(origin) && new URL(origin).host === host) return;
+  throw new Failure('access_denied', { message: 'Pages of this origin may not connect here.' });
+}
+
+/** Completes the handshake; the reply is the connection's from here on. */
+export async function acceptWebSocket(
+  { raw: request }: FastifyRequest,
+  reply: FastifyReply,
+  { messageBytesMax }: { messageBytesMax: number },
+): Promise<WebSocketPeer> {
+  const { socket, head } = upgrades.get(request)!;
+  const { WebSocketServer } = await import('ws');
+  const server = new WebSocketServer({ noServer: true, maxPayload: messageBytesMax, perMessageDeflate: false });
+  reply.hijack();
+  const { raw } = reply;
+  raw.detachSocket(socket as never);
+  raw.statusCode = 101;
+  server.on('headers', (headers) => {
+    for (const [name, value] of Object.entries(reply.getHeaders())) {
+      if (name !== 'connection') headers.push(`${name}: ${value}`);
+    }
+  });
+  // A handshake that is malformed is answered by the library, and no peer connects.
+  socket.once('close', () => raw.emit('close'));
+  return new Promise((resolve, reject) => {
+    socket.once('close', () => reject(callerLeft));
+    server.handleUpgrade(request, socket, head, (peer) => resolve(toPeer(peer)));
+  });
+}
+
+function toPeer(peer: import('ws').WebSocket): WebSocketPeer {
+  const queue = new PushQueue<string | Buffer>();
+  let heardMs = performance.now();
+  const hear = () => {
+    heardMs = performance.now();
+  };
+  const pings = setInterval(() => {
+    if (performance.now() - heardMs > socketSilentMsMax) peer.terminate();
+    else peer.ping();
+  }, socketPingMs);
+  peer.on('pong', hear);
+  peer.on('message', (data: Buffer, isBinary) => {
+    hear();
+    queue.push(isBinary ? data : data.toString());
+  });
+  // 'close' follows.
+  peer.on('error', () => {});
+  peer.on('close', () => {
+    clearInterval(pings);
+    queue.end();
+  });
+  return {
+    messages: { [Symbol.asyncIterator]: () => queue.pull() },
+    send: (message) =>
+      new Promise((resolve) => {
+        peer.send(message, () => resolve());
+      }),
+    close: (code, reason) => peer.close(code, reason),
+  };
+}

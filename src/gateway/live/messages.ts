@@ -1,0 +1,106 @@
+// The messages of live speech over WebSocket, JSON in text frames:
+//     {"type":"start","voice_id",...,"audio":"binary"|"json"}  {"type":"text","text"}  {"type":"flush"}
+//     {"type":"interrupt","played_ms"?,"turn"?}  {"type":"end"}
+// answered by {"type":"info"|"timestamps"|"flushed"|"interrupted"|"done"|"warning"|"error",...}; audio is a binary frame,
+// of the turn whose info came last, or base64 in {"type":"audio"}.
+import { Failure, type FieldViolation } from '../../errors.ts';
+import type { LiveEvent, LiveInput } from '../../operations/live-session.ts';
+import { liveFields, parseLiveStart } from '../../speech/live-request.ts';
+import { type Fields, sortFields, type UnknownField } from '../http/known-fields.ts';
+import { parseStrictJson } from '../http/strict-json.ts';
+import { roundSeconds } from '../speech/headers.ts';
+
+const startFields = [...Object.values(liveFields).map(({ json }) => json), 'audio'];
+
+/** The members of each message, by its type. */
+const known: Readonly<Record<string, readonly string[]>> = {
+  start: startFields,
+  text: ['text'],
+  flush: [],
+  interrupt: ['played_ms', 'turn'],
+  end: [],
+};
+
+export interface LiveMessage {
+  input: LiveInput;
+  /** How audio is to be sent, where the message says. */
+  audio: 'binary' | 'json' | undefined;
+  /** The names of members that were ignored. */
+  ignored: readonly UnknownField[];
+}
+
+/** The input that a message is, or a Failure with all that is wrong with it. */
+export function parseLiveMessage(message: string | Buffer, isStrict: boolean): LiveMessage {
+  if (typeof message !== 'string')
+    throw new Failure('invalid_request', { message: 'Messages are JSON in text frames.' });
+  const given = parseStrictJson(Buffer.from(message));
+  const { type, ...members } = toFields(given);
+  const names = typeof type === 'string' ? known[type] : undefined;
+  if (!names) throw violation('type', 'enum', `must be one of ${Object.keys(known).join(', ')}`);
+  const { fields, ignored, faults } = sortFields(members, names, isStrict);
+  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+  return { input: toInput(type as LiveInput['type'], fields), audio: audioOf(fields), ignored };
+}
+
+function toFields(given: unknown): Fields {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Fields;
+  throw new Failure('invalid_request', { message: 'A message must be a JSON object.' });
+}
+
+function toInput(type: LiveInput['type'], fields: Fields): LiveInput {
+  if (type === 'start') return { type, start: parseLiveStart(fields) };
+  if (type === 'text') {
+    if (typeof fields.text === 'string') return { type, text: fields.text };
+    throw violation('text', 'type', 'must be a string');
+  }
+  if (type !== 'interrupt') return { type };
+  const { played_ms: playedMs = undefined, turn = undefined } = fields;
+  const details: FieldViolation[] = [];
+  if (playedMs !== undefined && !(typeof playedMs === 'number' && playedMs >= 0))
+    details.push({ field: 'played_ms', reason: 'range', message: 'must be a number, 0 or more' });
+  if (turn !== undefined && !(Number.isInteger(turn) && Number(turn) >= 0))
+    details.push({ field: 'turn', reason: 'range', message: 'must be an integer, 0 or more' });
+  if (details.length > 0) throw new Failure('invalid_request', { details });
+  return { type, playedMs: playedMs as number | undefined, turn: turn as number | undefined };
+}
+
+function audioOf({ audio }: Fields): LiveMessage['audio'] {
+  if (audio === undefined || audio === 'binary' || audio === 'json') return audio;
+  throw violation('audio', 'enum', 'must be one of binary, json');
+}
+
+const violation = (field: string, reason: string, message: string) =>
+  new Failure('invalid_request', { details: [{ field, reason, message }] });
+
+/** The frame of an event: text, or bytes of audio. */
+export function toFrame(event: LiveEvent, audio: 'binary' | 'json'): string | Uint8Array {
+  if (event.type !== 'audio') return JSON.stringify({ type: event.type, ...toMembers(event) });
+  if (audio === 'binary') return event.audio;
+  return JSON.stringify({ type: 'audio', turn: event.turn, audio: Buffer.from(event.audio).toString('base64') });
+}
+
+function toMembers(event: Exclude<LiveEvent, { type: 'audio' }>): Fields {
+  switch (event.type) {
+    case 'info': {
+      const { turn, audioId, voice, format, contentType, sampleRateHz } = event;
+      const described = { voice_id: voice.voiceId, voice_name: voice.name, format, content_type: contentType };
+      return { turn, id: audioId, ...described, sample_rate: sampleRateHz, channels: 1 };
+    }
+    case 'timestamps': {
+      const words = event.words.map(({ startSeconds, endSeconds, ...word }) => ({
+        ...word,
+        start: startSeconds,
+        end: endSeconds,
+      }));
+      return { turn: event.turn, words, quality: event.quality };
+    }
+    case 'flushed':
+      return { turn: event.turn, chars: event.chars, duration: roundSeconds(event.seconds) };
+    case 'interrupted': {
+      const { turn, playedMs, textSpoken, textRemaining } = event;
+      return { turn, played_ms: playedMs, text_spoken: textSpoken, text_remaining: textRemaining };
+    }
+    case 'done':
+      return { chars: event.chars, duration: roundSeconds(event.seconds) };
+  }
+}

@@ -1,0 +1,76 @@
+// GET /api/audio/speech/live: live speech over WebSocket. The connection closes with 1000 after `done`, with 1008 where a
+// message or the caller is refused, with 1011 where the service failed, and with 1012 where it is stopping; an error is the
+// last message.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { failureTable } from '../../errors.ts';
+import { callerLeft } from '../../operations/call.ts';
+import type { LiveInput } from '../../operations/live-session.ts';
+import type { LiveOperations } from '../../operations/live-speech.ts';
+import { speechOperations } from '../../operations/operation.ts';
+import { type AdmitTo, stream } from '../http/admission.ts';
+import { fromThrown, toFailureBody } from '../http/failure-reply.ts';
+import { liveMessageBytesMax } from '../http/limits.ts';
+import { documented } from '../http/route-docs.ts';
+import { acceptWebSocket, checkUpgrade, type WebSocketPeer } from '../http/web-socket.ts';
+import { type LiveMessage, parseLiveMessage, toFrame } from './messages.ts';
+import { liveDocs } from './openapi.ts';
+
+export interface LiveRoutesOptions {
+  live: LiveOperations;
+  admitTo: AdmitTo;
+  allowedOrigins: readonly string[];
+  isStrict: boolean;
+}
+
+const { liveSpeech } = speechOperations;
+
+export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions): void {
+  const { live, admitTo, allowedOrigins, isStrict } = options;
+
+  const speak = async (request: FastifyRequest, reply: FastifyReply) => {
+    const peer = await acceptWebSocket(request, reply, { messageBytesMax: liveMessageBytesMax });
+    request.call!.door = 'websocket';
+    let audio: NonNullable<LiveMessage['audio']> = 'binary';
+    const inputs = readInputs(peer, isStrict, (chosen) => {
+      audio = chosen;
+    });
+    try {
+      const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputs));
+      for await (const event of events) await peer.send(toFrame(event, audio));
+      peer.close(1000);
+    } catch (error) {
+      if (error !== callerLeft) await closeWith(peer, error, request.id);
+    }
+  };
+
+  app.get('/api/audio/speech/live', documented(liveDocs, admitTo(liveSpeech)), async (request, reply) => {
+    checkUpgrade(request, allowedOrigins);
+    await speak(request, reply);
+    return reply;
+  });
+}
+
+async function* readInputs(
+  peer: WebSocketPeer,
+  isStrict: boolean,
+  onAudio: (audio: NonNullable<LiveMessage['audio']>) => void,
+): AsyncGenerator<LiveInput> {
+  for await (const message of peer.messages) {
+    const { input, audio, ignored } = parseLiveMessage(message, isStrict);
+    if (audio) onAudio(audio);
+    if (ignored.length > 0) {
+      const ignored_fields = ignored.map(({ name }) => name);
+      void peer.send(JSON.stringify({ type: 'warning', ignored_fields }));
+    }
+    yield input;
+  }
+}
+
+/** Sends the error as the last message. */
+async function closeWith(peer: WebSocketPeer, error: unknown, requestId: string): Promise<void> {
+  const failure = fromThrown(error);
+  await peer.send(JSON.stringify({ type: 'error', ...toFailureBody(failure, requestId) }));
+  const isRestarting = failure.reason === 'overloaded';
+  const isRefused = failureTable[failure.reason].status < 500;
+  peer.close(isRestarting ? 1012 : isRefused ? 1008 : 1011, failure.reason);
+}

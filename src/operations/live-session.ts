@@ -1,0 +1,245 @@
+// Live speech: text comes in while sound goes out. Turns are spoken one after the other, each from its first flush or
+// interrupt to the next; inputs are taken while the output is not read, so that an interrupt is never kept waiting. After
+// `interrupted`, nothing of the turns before it is sent.
+
+import type { FormatName } from '../audio/formats.ts';
+import { Failure } from '../errors.ts';
+import type { LiveStart } from '../speech/live-request.ts';
+import type { SpeechEvent, SpeechTimestamps } from '../speech/speech-events.ts';
+import type { TimedWord } from '../speech/word-timing.ts';
+import { countChars } from '../text/chars.ts';
+import type { Call } from './call.ts';
+import { liveIdleMs, liveWaitingCharsMax } from './limits.ts';
+import { type Heard, LiveTurn } from './live-turn.ts';
+
+export type LiveInput =
+  | { type: 'start'; start: LiveStart }
+  | { type: 'text'; text: string }
+  /** Ends the turn: what there is is spoken, whole sentence or not. */
+  | { type: 'flush' }
+  /** Ends the turn and stops its sound. `turn` is the one that was being heard, by default the first that is not over. */
+  | { type: 'interrupt'; playedMs?: number | undefined; turn?: number | undefined }
+  /** Ends the last turn, and the session when all is spoken. */
+  | { type: 'end' };
+
+export interface LiveInfo {
+  type: 'info';
+  turn: number;
+  audioId: string;
+  voice: { voiceId: string; name: string };
+  format: FormatName;
+  contentType: string;
+  sampleRateHz: number;
+}
+
+export type LiveEvent =
+  | LiveInfo
+  | { type: 'audio'; turn: number; audio: Uint8Array }
+  | { type: 'timestamps'; turn: number; words: readonly TimedWord[]; quality: SpeechTimestamps['quality'] }
+  | { type: 'flushed'; turn: number; chars: number; seconds: number }
+  | ({ type: 'interrupted'; turn: number } & Heard)
+  | { type: 'done'; chars: number; seconds: number };
+
+export interface LiveSessionOptions {
+  call: Pick<Call, 'signal' | 'leaving'>;
+  start: LiveStart;
+  /** The language of the voice, where the start leaves that open. */
+  languageCode: string;
+  speakTurn(turn: LiveTurn, signal: AbortSignal): AsyncIterable<SpeechEvent>;
+}
+
+export class LiveSession {
+  readonly #options: LiveSessionOptions;
+  /** Those that are not over, the oldest first. */
+  readonly #turns: LiveTurn[] = [];
+  /** The one that text is added to. */
+  #open: LiveTurn | undefined;
+  /** The last that was spoken to its end: it may still be heard. */
+  #last: LiveTurn | undefined;
+  #turnCount = 0;
+  #waitingChars = 0;
+  readonly #interrupted: LiveEvent[] = [];
+  readonly #total = { chars: 0, seconds: 0 };
+  /** The first half of a surrogate pair, whose second half comes with the next text. */
+  #half = '';
+  #isEnding = false;
+  #failed: { error: unknown } | undefined;
+  #wake = () => {};
+  #pause: NodeJS.Timeout | undefined;
+  readonly #idle: NodeJS.Timeout;
+
+  constructor(options: LiveSessionOptions) {
+    this.#options = options;
+    const message = `Nothing was sent for ${liveIdleMs / 60_000} minutes.`;
+    this.#idle = setTimeout(() => this.fail(new Failure('engine_timeout', { message })), liveIdleMs).unref();
+  }
+
+  /** Takes an input; a Failure where it is not allowed. */
+  handle(input: LiveInput): void {
+    this.#idle.refresh();
+    if (this.#isEnding) throw invalid('Nothing may follow the message end.');
+    if (input.type === 'start') throw invalid('The message start may be sent once, before all others.');
+    if (input.type === 'text') this.#addText(input.text);
+    else if (input.type === 'interrupt') this.#interrupt(input);
+    else {
+      if (input.type === 'flush') this.#openTurn();
+      this.#endTurn();
+      this.#isEnding = input.type === 'end';
+    }
+    this.#wake();
+  }
+
+  /** No input follows. */
+  end(): void {
+    if (!this.#isEnding) this.handle({ type: 'end' });
+  }
+
+  /** Ends the session with an error, at once. */
+  fail(error: unknown): void {
+    this.#failed ??= { error };
+    for (const turn of this.#turns) turn.stop.abort(error);
+    this.#wake();
+  }
+
+  async *events(): AsyncGenerator<LiveEvent, void> {
+    const { signal, leaving } = this.#options.call;
+    const abort = () => this.fail(signal.reason);
+    const leave = () => this.#wake();
+    signal.addEventListener('abort', abort, { once: true });
+    leaving.addEventListener('abort', leave, { once: true });
+    try {
+      for (;;) {
+        const notice = this.#interrupted.shift();
+        const turn = this.#turns[0];
+        if (this.#failed) throw this.#failed.error;
+        if (notice) yield notice;
+        else if (turn?.text.hasPart(0)) yield* this.#speak(turn);
+        else if (this.#isEnding && !turn) return yield { type: 'done', ...this.#total };
+        else if (leaving.aborted && !turn) throw leaving.reason;
+        else await new Promise<void>((resolve) => (this.#wake = resolve));
+      }
+    } finally {
+      signal.removeEventListener('abort', abort);
+      leaving.removeEventListener('abort', leave);
+      clearTimeout(this.#idle);
+      clearTimeout(this.#pause);
+    }
+  }
+
+  async *#speak(turn: LiveTurn): AsyncGenerator<LiveEvent, void> {
+    const signal = AbortSignal.any([this.#options.call.signal, turn.stop.signal]);
+    try {
+      if (!turn.isBlank) return yield* this.#eventsOf(turn, this.#options.speakTurn(turn, signal));
+      this.#waitingChars -= turn.text.chars;
+      yield this.#flushed(turn, 0);
+    } catch (error) {
+      if (this.#failed) throw this.#failed.error;
+      if (!turn.isInterrupted) throw error;
+    }
+  }
+
+  async *#eventsOf(turn: LiveTurn, events: AsyncIterable<SpeechEvent>): AsyncGenerator<LiveEvent, void> {
+    const { index } = turn;
+    for await (const event of events) {
+      if (turn.isInterrupted) return;
+      turn.note(event);
+      this.#idle.refresh();
+      if (event.type === 'info') yield toInfo(index, event);
+      else if (event.type === 'audio') yield { type: 'audio', turn: index, audio: event.audio };
+      else if (event.type === 'chunk_done') this.#waitingChars -= event.chars;
+      else if (event.type === 'done') yield this.#flushed(turn, event.seconds);
+      else if (this.#options.start.timestamps) {
+        yield { type: 'timestamps', turn: index, words: turn.locate(event), quality: event.quality };
+      }
+    }
+  }
+
+  #flushed(turn: LiveTurn, seconds: number): LiveEvent {
+    const { chars } = turn.text;
+    this.#turns.shift();
+    this.#last = turn;
+    this.#count(chars, seconds);
+    return { type: 'flushed', turn: turn.index, chars, seconds };
+  }
+
+  #count(chars: number, seconds: number): void {
+    this.#total.chars += chars;
+    this.#total.seconds += seconds;
+  }
+
+  #openTurn(): LiveTurn {
+    if (!this.#open) {
+      this.#open = new LiveTurn(this.#turnCount++, this.#options.languageCode);
+      this.#turns.push(this.#open);
+    }
+    return this.#open;
+  }
+
+  #endTurn(): void {
+    clearTimeout(this.#pause);
+    if (this.#half !== '') throw invalidText('ends with half of a surrogate pair; send valid Unicode');
+    this.#open?.text.end();
+    this.#open = undefined;
+  }
+
+  #addText(given: string): void {
+    const text = this.#half + given;
+    this.#half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? '';
+    const whole = text.slice(0, text.length - this.#half.length);
+    if (!whole.isWellFormed()) throw invalidText('holds half of a surrogate pair; send valid Unicode');
+    if (whole.includes('\0')) throw invalidText('holds a NUL character');
+    if (whole === '') return;
+    const waiting = this.#waitingChars + countChars(whole);
+    if (waiting > liveWaitingCharsMax) {
+      const message = `${waiting} characters wait to be spoken, over the limit of ${liveWaitingCharsMax}; send text as it is spoken.`;
+      const facts = { message, limit: liveWaitingCharsMax, actual: waiting, limitReason: 'characters' } as const;
+      throw new Failure('rate_limit_exceeded', facts);
+    }
+    this.#waitingChars = waiting;
+    const turn = this.#openTurn();
+    turn.text.append(whole);
+    clearTimeout(this.#pause);
+    this.#pauseLater(turn);
+  }
+
+  /** Speaks what there is of a text that does not go on, once all before it is spoken. */
+  #pauseLater(turn: LiveTurn): void {
+    const { bufferMs } = this.#options.start;
+    this.#pause = setTimeout(() => {
+      if (!turn.isCaughtUp) return this.#pauseLater(turn);
+      turn.text.pause();
+      this.#wake();
+    }, bufferMs).unref();
+  }
+
+  #interrupt({ playedMs, turn: heard }: { playedMs?: number | undefined; turn?: number | undefined }): void {
+    clearTimeout(this.#pause);
+    this.#half = '';
+    const unfinished = this.#turns.splice(0);
+    const last = this.#last;
+    const isLastHeard = last && (heard === undefined ? !unfinished[0]?.hasSound : heard === last.index);
+    const turns = isLastHeard ? [last, ...unfinished] : unfinished;
+    if (turns.length === 0) turns.push(new LiveTurn(this.#turnCount++, this.#options.languageCode));
+    for (const [i, turn] of turns.entries()) {
+      if (turn !== last) this.#count(turn.begunChars, turn.sentSeconds);
+      turn.isInterrupted = true;
+      turn.stop.abort(new Error('the turn was interrupted'));
+      const isHeard = heard === undefined ? i === 0 : turn.index === heard;
+      // A turn before the one that is heard was played to its end.
+      const at = isHeard ? playedMs : heard !== undefined && turn.index < heard ? Infinity : 0;
+      this.#interrupted.push({ type: 'interrupted', turn: turn.index, ...turn.heardAt(at) });
+    }
+    this.#open = undefined;
+    this.#last = undefined;
+    this.#waitingChars = 0;
+  }
+}
+
+const toInfo = (turn: number, info: Extract<SpeechEvent, { type: 'info' }>): LiveInfo => {
+  const { audioId, voice, format, contentType, sampleRateHz } = info;
+  return { type: 'info', turn, audioId, voice, format, contentType, sampleRateHz };
+};
+
+const invalid = (message: string) => new Failure('invalid_request', { message });
+const invalidText = (message: string) =>
+  new Failure('invalid_request', { details: [{ field: 'text', reason: 'encoding', message }] });

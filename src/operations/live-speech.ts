@@ -1,0 +1,60 @@
+// Live speech, as an operation: the voice is found when it starts, and each turn is charged as its text is spoken.
+import { Failure } from '../errors.ts';
+import type { LiveStart } from '../speech/live-request.ts';
+import type { Speech } from '../speech/synthesize.ts';
+import type { Call } from './call.ts';
+import { liveStartMs } from './limits.ts';
+import { type LiveEvent, type LiveInput, LiveSession } from './live-session.ts';
+import type { LiveTurn } from './live-turn.ts';
+import type { Metering } from './metering.ts';
+
+export interface LiveOperations {
+  /** Speaks text while it arrives; the first input starts it. Nothing is charged before something is spoken. */
+  liveSpeech(call: Call, inputs: AsyncIterable<LiveInput>): AsyncIterable<LiveEvent>;
+}
+
+export interface LiveOperationsOptions {
+  speech: Pick<Speech, 'planLive' | 'speakTurn'>;
+  metering: Pick<Metering, 'chargeTurn'>;
+}
+
+export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions): LiveOperations => ({
+  async *liveSpeech(call, inputs) {
+    const { caller } = call;
+    const given = inputs[Symbol.asyncIterator]();
+    try {
+      const start = await readStart(given);
+      const planned = speech.planLive(start, caller);
+      const speakTurn = (turn: LiveTurn, signal: AbortSignal) =>
+        metering.chargeTurn({ ...call, signal }, start.voiceId, (place) =>
+          speech.speakTurn(planned, turn.text, { caller, signal, place }),
+        );
+      const { languageCode } = planned.request;
+      const session = new LiveSession({ call, start, languageCode, speakTurn });
+      readInputs(session, given).catch((error: unknown) => session.fail(error));
+      yield* session.events();
+    } finally {
+      // Not awaited: inputs that wait for their writer would keep it waiting.
+      given.return?.()?.catch(() => {});
+    }
+  },
+});
+
+async function readStart(inputs: AsyncIterator<LiveInput>): Promise<LiveStart> {
+  const late = Promise.withResolvers<never>();
+  const message = `The message start did not arrive within ${liveStartMs / 1000} s.`;
+  const timer = setTimeout(() => late.reject(new Failure('engine_timeout', { message })), liveStartMs);
+  try {
+    const { done, value } = await Promise.race([inputs.next(), late.promise]);
+    if (!done && value.type === 'start') return value.start;
+    throw new Failure('invalid_request', { message: 'The first message must be start.' });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The end of the inputs is the end of the text. */
+async function readInputs(session: LiveSession, inputs: AsyncIterator<LiveInput>): Promise<void> {
+  for (let next = await inputs.next(); !next.done; next = await inputs.next()) session.handle(next.value);
+  session.end();
+}

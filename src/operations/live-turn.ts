@@ -1,0 +1,136 @@
+// A turn of live speech: its text, and what of it has been sent and heard. When a turn is interrupted, it tells the text up
+// to the word that was being heard: by the times of the words, or where these are not known yet, by the pace of those before.
+import { audioFormats } from '../audio/formats.ts';
+import { LiveText } from '../speech/live-text.ts';
+import type { SpeechAudio, SpeechEvent, SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
+import { countChars } from '../text/chars.ts';
+
+/** Where in the text and in the sound a segment begins whose words have no times yet. */
+interface Untimed {
+  fromChars: number;
+  toChars: number;
+  startSeconds: number;
+}
+
+export interface Heard {
+  playedMs: number;
+  textSpoken: string;
+  textRemaining: string;
+}
+
+/** The pace of people, in characters a second. */
+const charsPerSecond = 14.5;
+
+export class LiveTurn {
+  readonly index: number;
+  readonly text: LiveText;
+  /** Aborts when the turn is interrupted or its speech has failed. */
+  readonly stop = new AbortController();
+  isInterrupted = false;
+  #info: SpeechInfo | undefined;
+  #firstAudioMs: number | undefined;
+  /** What has been sent of it: characters whose speaking has begun, and sound. */
+  begunChars = 0;
+  sentSeconds = 0;
+  #partsDone = 0;
+  #untimed: Untimed | undefined;
+  /** The words that have been timed, by their offsets in the turn. */
+  readonly #words: { end: number; startSeconds: number; endSeconds: number }[] = [];
+
+  constructor(index: number, languageCode: string) {
+    this.index = index;
+    this.text = new LiveText(languageCode);
+  }
+
+  /** Whether there is nothing to say in it. */
+  get isBlank(): boolean {
+    return this.text.received.trim() === '';
+  }
+
+  get hasSound(): boolean {
+    return this.#firstAudioMs !== undefined;
+  }
+
+  /** Whether all parts of its text that are complete have been spoken. */
+  get isCaughtUp(): boolean {
+    return !this.text.hasPart(this.#partsDone);
+  }
+
+  /** Takes note of what is sent. */
+  note(event: SpeechEvent): void {
+    if (event.type === 'info') this.#info = event;
+    else if (event.type === 'audio') this.#noteAudio(event);
+    else if (event.type === 'timestamps') this.#noteWords(event);
+    else if (event.type === 'chunk_done') {
+      this.#partsDone++;
+      this.sentSeconds = event.endSeconds;
+    } else this.sentSeconds = event.seconds;
+  }
+
+  /** The event with the offsets of its words in the turn. */
+  locate({ chunkIndex, words }: SpeechTimestamps) {
+    const { offset: before } = this.text.partAt(chunkIndex);
+    return words.map((word) => ({ ...word, offset: before + word.offset }));
+  }
+
+  /** What was heard when so much had been played; without that, as if it was played as soon as it was sent. */
+  heardAt(playedMs?: number): Heard {
+    const sinceFirstMs = this.#firstAudioMs === undefined ? 0 : performance.now() - this.#firstAudioMs;
+    const heardMs = Math.round(Math.min(playedMs ?? sinceFirstMs, this.sentSeconds * 1000));
+    const at = this.#indexOf(this.#charsHeardAt(heardMs / 1000));
+    const { received } = this.text;
+    return { playedMs: heardMs, textSpoken: received.slice(0, at), textRemaining: received.slice(at) };
+  }
+
+  #noteAudio({ chunkIndex, chunkCharsBegun, audio }: SpeechAudio): void {
+    this.#firstAudioMs ??= performance.now();
+    const begun = this.text.partAt(chunkIndex).offset + chunkCharsBegun;
+    if (begun > this.begunChars) {
+      this.#untimed = { fromChars: this.begunChars, toChars: begun, startSeconds: this.sentSeconds };
+      this.begunChars = begun;
+    }
+    const { format, sampleRateHz } = this.#info!;
+    this.sentSeconds += audio.length / audioFormats[format].bytesPerSecond(sampleRateHz);
+  }
+
+  #noteWords(event: SpeechTimestamps): void {
+    for (const { offset, length, startSeconds, endSeconds } of this.locate(event)) {
+      this.#words.push({ end: offset + length, startSeconds, endSeconds });
+    }
+    this.#untimed = undefined;
+  }
+
+  #charsHeardAt(seconds: number): number {
+    if (seconds <= 0) return 0;
+    const last = this.#words.findLast(({ startSeconds }) => startSeconds < seconds);
+    const untimed = this.#untimed;
+    if (!untimed || untimed.startSeconds >= seconds) return last?.end ?? 0;
+    const timed = this.#words.at(-1);
+    const pace = timed && timed.endSeconds > 0 ? timed.end / timed.endSeconds : charsPerSecond;
+    const chars = Math.min(untimed.fromChars + (seconds - untimed.startSeconds) * pace, untimed.toChars);
+    return this.#wordEndAfter(chars, untimed.fromChars);
+  }
+
+  /** The end of the word that has this character in it, or else of the last one before it. */
+  #wordEndAfter(chars: number, fromChars: number): number {
+    const { received } = this.text;
+    let end = fromChars;
+    let index = this.#indexOf(fromChars);
+    for (const { 0: word, index: at } of received.slice(index).matchAll(/[\p{L}\p{N}]\S*/gu)) {
+      const start = end + countChars(received.slice(index, this.#indexOf(fromChars) + at));
+      if (start >= chars) break;
+      end = start + countChars(word);
+      index = this.#indexOf(fromChars) + at + word.length;
+    }
+    return end;
+  }
+
+  /** The UTF-16 index of a code point. */
+  #indexOf(chars: number): number {
+    const { received } = this.text;
+    let index = 0;
+    for (let passed = 0; passed < chars && index < received.length; passed++)
+      index += received.codePointAt(index)! > 0xffff ? 2 : 1;
+    return index;
+  }
+}

@@ -1,0 +1,67 @@
+// The messages of SpeechService.LiveSpeech, to inputs of live speech and from its events.
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import {
+  type LiveSpeechRequest,
+  type LiveSpeechResponseSchema,
+  type OutputFormat,
+  OutputFormatSchema,
+} from '../../gen/sonant/v1/speech_pb.ts';
+import { Failure } from '../errors.ts';
+import type { LiveEvent, LiveInput } from '../operations/live-session.ts';
+import { parseLiveMessage, toEnumValue } from './speech-fields.ts';
+import { toDuration, toQuality } from './speech-messages.ts';
+
+type Event = MessageInitShape<typeof LiveSpeechResponseSchema>;
+
+export async function* toLiveInputs(messages: AsyncIterable<LiveSpeechRequest>): AsyncGenerator<LiveInput> {
+  for await (const { request } of messages) yield toLiveInput(request);
+}
+
+function toLiveInput(request: LiveSpeechRequest['request']): LiveInput {
+  switch (request.case) {
+    case 'start':
+      return { type: 'start', start: parseLiveMessage(request.value) };
+    case 'text':
+      return { type: 'text', text: request.value.text };
+    case 'interrupt': {
+      const { playedMs, turn } = request.value;
+      if (playedMs !== undefined && !(playedMs >= 0)) {
+        const details = [{ field: 'interrupt.played_ms', reason: 'range', message: 'must be 0 or more' }];
+        throw new Failure('invalid_request', { details });
+      }
+      return { type: 'interrupt', playedMs, turn };
+    }
+    case 'flush':
+    case 'end':
+      return { type: request.case };
+    default:
+      throw new Failure('invalid_request', { message: 'A request holds start, text, flush, interrupt or end.' });
+  }
+}
+
+export function toLiveResponse(event: LiveEvent): Event {
+  switch (event.type) {
+    case 'info': {
+      const { turn, audioId, voice, format, contentType, sampleRateHz } = event;
+      const outputFormat = toEnumValue<OutputFormat>(OutputFormatSchema, format);
+      const described = { voiceId: voice.voiceId, voiceName: voice.name, outputFormat, contentType, sampleRateHz };
+      return { event: { case: 'info', value: { turn, audioId, ...described, channelCount: 1 } } };
+    }
+    case 'audio':
+      return { event: { case: 'audio', value: { turn: event.turn, audioBytes: event.audio } } };
+    case 'timestamps': {
+      const { turn, words, quality } = event;
+      return { event: { case: 'timestamps', value: { turn, words: [...words], quality: toQuality[quality] } } };
+    }
+    case 'flushed': {
+      const { turn, chars, seconds } = event;
+      return { event: { case: 'flushed', value: { turn, chars, duration: toDuration(seconds) } } };
+    }
+    case 'interrupted': {
+      const { type: _, ...interrupted } = event;
+      return { event: { case: 'interrupted', value: interrupted } };
+    }
+    case 'done':
+      return { event: { case: 'done', value: { chars: event.chars, duration: toDuration(event.seconds) } } };
+  }
+}

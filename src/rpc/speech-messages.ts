@@ -1,0 +1,62 @@
+// The events of a stream of speech, as messages of SpeechService.
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import {
+  type OutputFormat,
+  OutputFormatSchema,
+  type SpeechInfoSchema,
+  SpeechTimestamps_Quality,
+  type StreamSpeechResponseSchema,
+} from '../../gen/sonant/v1/speech_pb.ts';
+import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
+import { toEnumValue } from './speech-fields.ts';
+
+type Event = MessageInitShape<typeof StreamSpeechResponseSchema>;
+
+export function toEvent(event: SpeechEvent): Event {
+  switch (event.type) {
+    case 'info':
+      return { event: { case: 'info', value: toInfo(event) } };
+    case 'audio':
+      return { event: { case: 'audio', value: { chunkIndex: event.chunkIndex, audioBytes: event.audio } } };
+    case 'timestamps': {
+      const { chunkIndex, words, quality } = event;
+      return { event: { case: 'timestamps', value: { chunkIndex, words: [...words], quality: toQuality[quality] } } };
+    }
+    case 'chunk_done': {
+      const { type: _, ...done } = event;
+      return { event: { case: 'chunkDone', value: done } };
+    }
+    case 'done': {
+      const { chars, seconds, byteCount, audioUrl = '' } = event;
+      const value = { chars, duration: toDuration(seconds), byteCount: BigInt(byteCount), audioUrl };
+      return { event: { case: 'done', value } };
+    }
+  }
+}
+
+const toInfo = (info: SpeechInfo): MessageInitShape<typeof SpeechInfoSchema> => ({
+  audioId: info.audioId,
+  voiceId: info.voice.voiceId,
+  voiceName: info.voice.name,
+  outputFormat: toEnumValue<OutputFormat>(OutputFormatSchema, info.format),
+  contentType: info.contentType,
+  sampleRateHz: info.sampleRateHz,
+  channelCount: 1,
+  chunkCount: info.chunkCount,
+  chars: info.chars,
+  warnings: [...info.warnings],
+  audioUrl: info.audioUrl ?? '',
+  ...(info.expiresAt && { expireTime: timestampFromDate(info.expiresAt) }),
+});
+
+export const toQuality = {
+  engine: SpeechTimestamps_Quality.ENGINE,
+  estimated: SpeechTimestamps_Quality.ESTIMATED,
+} as const;
+
+/** To the microsecond, in whole nanoseconds. */
+export function toDuration(seconds: number) {
+  const micros = Math.round(seconds * 1e6);
+  return { seconds: BigInt(Math.floor(micros / 1e6)), nanos: (micros % 1e6) * 1000 };
+}

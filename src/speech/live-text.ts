@@ -1,0 +1,96 @@
+// The text of a turn of live speech: it grows while it is spoken, in parts that a reader would say in one breath, and ends
+// where its writer ends it. It can be read more than once from its beginning, each part as soon as it is complete.
+import { countChars } from '../text/chars.ts';
+import { LiveCutter } from '../text/live-cutter.ts';
+
+export interface LivePart {
+  text: string;
+  chars: number;
+  /** Code points of the turn before it. */
+  offset: number;
+  /** Where it ends in the text of the turn, in UTF-16 units. */
+  end: number;
+  isLast: boolean;
+}
+
+export class LiveText {
+  readonly #cutter: LiveCutter;
+  readonly #parts: LivePart[] = [];
+  #received = '';
+  #partChars = 0;
+  #chars = 0;
+  #isEnded = false;
+  #failed: { reason: unknown } | undefined;
+  /** Resolves when there is another part, or the turn has failed. */
+  #changed = Promise.withResolvers<void>();
+
+  constructor(languageCode: string) {
+    this.#cutter = new LiveCutter(languageCode);
+  }
+
+  /** All text that was written so far. */
+  get received(): string {
+    return this.#received;
+  }
+
+  /** Its code points. */
+  get chars(): number {
+    return this.#chars;
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  append(text: string): void {
+    this.#received += text;
+    this.#chars += countChars(text);
+    for (const part of this.#cutter.push(text)) this.#add(part, false);
+  }
+
+  /** Makes a part of what waits, as far as it can be spoken whatever follows. */
+  pause(): void {
+    const part = this.#cutter.pause();
+    if (part !== undefined) this.#add(part, false);
+  }
+
+  /** Nothing follows: what waits is the last part, which may be empty. */
+  end(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#add(this.#cutter.flush(), true);
+  }
+
+  /** Ends all reading with the reason. */
+  fail(reason: unknown): void {
+    this.#failed ??= { reason };
+    this.#changed.resolve();
+  }
+
+  hasPart(index: number): boolean {
+    return index < this.#parts.length;
+  }
+
+  partAt(index: number): LivePart {
+    return this.#parts[index]!;
+  }
+
+  /** Resolves when the part is complete. Rejects when the turn fails. */
+  async part(index: number): Promise<LivePart> {
+    for (;;) {
+      if (this.#failed) throw this.#failed.reason;
+      const part = this.#parts[index];
+      if (part) return part;
+      await this.#changed.promise;
+    }
+  }
+
+  #add(text: string, isLast: boolean): void {
+    const chars = countChars(text);
+    const end = (this.#parts.at(-1)?.end ?? 0) + text.length;
+    this.#parts.push({ text, chars, offset: this.#partChars, end, isLast });
+    this.#partChars += chars;
+    this.#changed.resolve();
+    if (!this.#failed) this.#changed = Promise.withResolvers();
+  }
+}

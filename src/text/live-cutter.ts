@@ -1,0 +1,158 @@
+// Splits a text that arrives in pieces into parts to speak: at the end of a sentence, of a line that ends a paragraph, of
+// a clause once `clauseCharsMin` characters wait, or before a word where a part becomes too long. Where it splits depends
+// on the text alone and not on its pieces. A number, an abbreviation, a URL or markup that may still go on is not split.
+// The parts joined are the text.
+import { cleanText } from './clean-text.ts';
+import { endsClause, markBreaks, mayAbbreviate, mayEndSentence } from './mark-breaks.ts';
+import { hasOpenMarkup, markMarkup } from './markup.ts';
+import { breakStrength } from './spoken-token.ts';
+import { tokenize } from './tokenize.ts';
+
+/** A part ends at a clause only if it is at least this long. */
+const clauseCharsMin = 60;
+/** A longer part ends at the next word; markup that has not ended by then no longer counts. */
+const partCharsMax = 300;
+/** A word that is longer is split, in a script without spaces or in another. */
+const unspacedCharsMax = 400;
+const wordCharsMax = 2000;
+/** How much of the word after a sentence is waited for, to tell how it is written. */
+const aheadCharsMax = 40;
+
+/** White space, or the place after a mark of a script without spaces where more text follows. */
+const gapPattern = /\s+|(?<=[。！？｡、，；：]\p{Pe}{0,3})(?=[^\s\p{Pe}。！？｡、，；：])/gu;
+const blankLinePattern = /^[^\S\n]*\n[^\S\n]*\n/;
+const fencePattern = /^ {0,3}(?:`{3,}|~{3,})/gm;
+const unspacedPattern =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
+/** What is said in full whatever follows: letters and a mark, or letters before a space. */
+const finishedPattern = /^[^\p{L}\p{N}]*[\p{L}\p{M}'’-]+[.!?…,;:)"'”’]*$/u;
+
+/** A stretch between two words: where the word before it ends, and where the next one starts. */
+interface Gap {
+  from: number;
+  to: number;
+}
+
+export class LiveCutter {
+  readonly #languageCode: string;
+  #text = '';
+  /** Before it, no gap ends a part. */
+  #at = 0;
+  #isInFence = false;
+
+  constructor(languageCode: string) {
+    this.#languageCode = languageCode;
+  }
+
+  /** Takes text in; returns the parts that are complete. */
+  push(text: string): string[] {
+    this.#text += text;
+    const parts: string[] = [];
+    for (let gap = this.#nextGap(); gap; gap = this.#nextGap()) {
+      const end = this.#endAt(gap);
+      if (end === 'wait') break;
+      if (end === undefined) this.#at = Math.max(gap.to, gap.from + 1);
+      else parts.push(this.#take(end));
+    }
+    return parts;
+  }
+
+  /** What can be spoken of a text that does not go on for now; the rest waits. */
+  pause(): string | undefined {
+    const text = this.#text;
+    gapPattern.lastIndex = 0;
+    const ends = [...text.matchAll(gapPattern)].map(({ 0: { length }, index }) => ({
+      from: index,
+      to: index + length,
+    }));
+    const isMarked = /\p{P}$/u.test(text) || unspacedPattern.test(text.at(-1) ?? '');
+    if (isMarked) ends.push({ from: text.length, to: text.length });
+    const end = ends.findLast(({ from }) => from > 0 && this.#isFinished(text.slice(0, from)));
+    return end && /[\p{L}\p{N}]/u.test(text.slice(0, end.from)) ? this.#take(end.to) : undefined;
+  }
+
+  /** All that waits, to its last character. */
+  flush(): string {
+    const rest = this.#text;
+    this.#text = '';
+    this.#at = 0;
+    this.#isInFence = false;
+    return rest;
+  }
+
+  #take(end: number): string {
+    const part = this.#text.slice(0, end);
+    for (const _ of part.matchAll(fencePattern)) this.#isInFence = !this.#isInFence;
+    this.#text = this.#text.slice(end);
+    this.#at = 0;
+    return part;
+  }
+
+  #nextGap(): Gap | undefined {
+    const text = this.#text;
+    gapPattern.lastIndex = this.#at;
+    const match = gapPattern.exec(text);
+    const wordEnd = match?.index ?? text.length;
+    const charsMax = unspacedPattern.test(text[this.#at] ?? '') ? unspacedCharsMax : wordCharsMax;
+    if (wordEnd - this.#at > charsMax) {
+      const isPair = /[\uD800-\uDBFF]/.test(text[this.#at + charsMax - 1]!);
+      const at = this.#at + charsMax - (isPair ? 1 : 0);
+      return { from: at, to: at };
+    }
+    return match ? { from: match.index, to: match.index + match[0].length } : undefined;
+  }
+
+  /** Where a part ends that ends at the gap; undefined if none does; 'wait' if that depends on text that has not come. */
+  #endAt({ from, to }: Gap): number | undefined | 'wait' {
+    const before = this.#text.slice(0, from);
+    if (before.trim() === '') return undefined;
+    const space = this.#text.slice(from, to);
+    const isInFence = this.#endsInFence(before);
+    const blankLine = blankLinePattern.exec(space);
+    if (blankLine && !isInFence) return from + blankLine[0].length;
+    // White space may go on.
+    if (to === this.#text.length) return 'wait';
+    const line = space.indexOf('\n') + 1;
+    if (isInFence) return line > 0 && from >= clauseCharsMin ? from + line : undefined;
+    const isLong = from >= partCharsMax;
+    if (!isLong && hasOpenMarkup(before)) return undefined;
+    const ends = mayEndSentence(before) ? this.#endsSentence({ from, to }) : false;
+    if (ends === 'wait') return 'wait';
+    if (ends) return to;
+    if (from >= clauseCharsMin && (line > 0 || endsClause(before))) return from + (line || Math.min(1, to - from));
+    return isLong && this.#isFinished(before) ? from + Math.min(1, to - from) : undefined;
+  }
+
+  #endsInFence(before: string): boolean {
+    const fences = [...before.matchAll(fencePattern)].length;
+    return (fences % 2 === 1) !== this.#isInFence;
+  }
+
+  /** Looks no further ahead than it takes to tell, so that the answer does not depend on how much has come. */
+  #endsSentence({ from, to }: Gap): boolean | 'wait' {
+    const text = this.#text;
+    const ahead = /^\S*/.exec(text.slice(to, to + aheadCharsMax))![0];
+    const isWhole = to + ahead.length < text.length || ahead.length === aheadCharsMax;
+    const first = /[\p{L}\p{N}]/u.exec(ahead);
+    const before = text.slice(0, from);
+    const lastWord = /\S{1,40}$/.exec(before)?.[0] ?? '';
+    const isClear = first !== null && !/\p{Ll}/u.test(first[0]) && !mayAbbreviate(lastWord, this.#languageCode);
+    if (!isClear && !isWhole) return 'wait';
+    const end = to + (isClear ? first.index + first[0].length : ahead.length);
+    const lineStart = before.lastIndexOf('\n') + 1;
+    const raw = text.slice(lineStart, end);
+    const clean = cleanText(raw, 0, raw.length, markMarkup(raw, false), true);
+    const tokens = tokenize(clean.text, this.#languageCode);
+    markBreaks(clean.text, tokens, this.#languageCode);
+    const last = tokens.findLast((token) => clean.from[token.from]! < from - lineStart);
+    return last !== undefined && last !== tokens.at(-1) && last.breakAfter >= breakStrength.sentence;
+  }
+
+  /** Whether the last word is complete, so that a part may end after it. */
+  #isFinished(before: string): boolean {
+    const word = /\S{1,80}$/.exec(before)?.[0] ?? '';
+    if (before.length < partCharsMax && hasOpenMarkup(before)) return false;
+    if (unspacedPattern.test(word.at(-1) ?? '') || /[。！？｡、，；：]$/.test(word)) return true;
+    return finishedPattern.test(word) && !mayAbbreviate(word, this.#languageCode);
+  }
+}

@@ -1,0 +1,140 @@
+// Cartesia's API, by Cartesia's own client, unchanged but for the base URL.
+
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import Cartesia from '@cartesia/cartesia-js';
+import { afterAll, expect, test } from 'vitest';
+import { testCertificate } from '../rpc/test-certificate.ts';
+import { openTestGateway } from './open-gateway.ts';
+
+// Its WebSocket is always one of TLS.
+setDefaultCACertificates([...getCACertificates(), testCertificate.cert]);
+const plain = await openTestGateway({ settings: { tls: testCertificate } }, afterAll);
+const shared = { ...plain, url: plain.url.replace('http:', 'https:') };
+const clientOf = ({ url, key }: { url: string; key: string }) =>
+  new Cartesia({ apiKey: key, baseURL: url, maxRetries: 0 });
+const client = clientOf(shared);
+
+const raw = { container: 'raw', encoding: 'pcm_s16le', sample_rate: 24_000 } as const;
+const options = { model_id: 'sonic-3', voice: { mode: 'id', id: 'tone-low' }, output_format: raw } as const;
+
+/** Longer than any pause of a busy machine. */
+const patient = { timeout: 20_000 };
+
+type Message = Record<string, unknown> & { type: string };
+
+async function openSocket(of = client) {
+  const socket = await of.tts.websocket();
+  // Errors are read as messages.
+  socket.on('error', () => {});
+  return {
+    socket,
+    /** What a context is told, to its end. */
+    async read(context: { receive(): AsyncIterable<unknown> }) {
+      return (await Array.fromAsync(context.receive())) as Message[];
+    },
+  };
+}
+
+const soundOf = (messages: readonly Message[]) =>
+  Buffer.concat(messages.flatMap(({ type, data }) => (type === 'chunk' ? [Buffer.from(String(data), 'base64')] : [])));
+
+test('a context is spoken while its text comes, with word times on one clock, and done is last', async () => {
+  const { socket, read } = await openSocket();
+  const context = socket.context({ ...options, add_timestamps: true });
+  await context.push({ transcript: 'Good morning. ' });
+  await context.push({ transcript: 'How are', flush: true });
+  await context.push({ transcript: 'you today?' });
+  await context.no_more_inputs();
+  const messages = await read(context);
+  expect(messages.at(-1)).toMatchObject({ type: 'done', done: true, status_code: 200, context_id: context.contextId });
+  expect(messages.slice(0, -1).every(({ done }) => done === false)).toBe(true);
+  expect(messages.filter(({ type }) => type === 'flush_done')).toMatchObject([{ flush_done: true, flush_id: 1 }]);
+  const times = messages.flatMap(({ type, word_timestamps }) =>
+    type === 'timestamps' ? [word_timestamps as { words: string[]; start: number[]; end: number[] }] : [],
+  );
+  expect(times.flatMap(({ words }) => words)).toEqual(['Good', 'morning', 'How', 'are', 'you', 'today']);
+  const starts = times.flatMap(({ start }) => start);
+  expect(starts).toEqual(starts.toSorted((a, b) => a - b));
+  expect(new Set(starts).size).toBe(6);
+  expect(soundOf(messages).length).toBeGreaterThan(24_000 * 2);
+  socket.close();
+});
+
+test('contexts are spoken side by side, and a cancelled one is told nothing but its end', async () => {
+  const { socket } = await openSocket();
+  const seen: Message[] = [];
+  socket.on('event', (message: unknown) => void seen.push(message as Message));
+  const of = (id: string) => seen.filter(({ context_id }) => context_id === id);
+  const ask = (context_id: string, transcript: string, more: object = {}) =>
+    socket.send({ ...options, context_id, transcript, continue: true, ...more } as never);
+  await ask('one', 'This goes on and on and on. '.repeat(30));
+  await ask('two', 'Short.', { continue: false });
+  await expect.poll(() => of('two').at(-1)?.type, patient).toBe('done');
+  await socket.send({ context_id: 'one', cancel: true } as never);
+  await expect.poll(() => of('one').at(-1)?.type, patient).toBe('done');
+  await expect.poll(() => shared.slots.speaking, patient).toBe(0);
+  expect(of('one').filter(({ type }) => type === 'error')).toEqual([]);
+  socket.close();
+});
+
+test('a context without anything to say still gets samples', async () => {
+  const { socket, read } = await openSocket();
+  for (const encoding of ['pcm_s16le', 'pcm_f32le', 'pcm_mulaw', 'pcm_alaw'] as const) {
+    const context = socket.context({ ...options, output_format: { ...raw, encoding, sample_rate: 8000 } });
+    await context.push({ transcript: ' ' });
+    await context.no_more_inputs();
+    const messages = await read(context);
+    expect(messages.map(({ type }) => type)).toEqual(['chunk', 'done']);
+    expect(soundOf(messages).length).toBeGreaterThan(0);
+  }
+  socket.close();
+});
+
+test('an error of a context is a string with a status that clients heed, and the socket goes on', async () => {
+  const { socket, read } = await openSocket();
+  const seen: Message[] = [];
+  socket.on('event', (message: unknown) => void seen.push(message as Message));
+  await socket.send({
+    ...options,
+    voice: { mode: 'id', id: 'nobody' },
+    context_id: 'bad',
+    transcript: 'Hello.',
+  } as never);
+  await expect.poll(() => seen.map(({ type }) => type), patient).toEqual(['error', 'done']);
+  expect(seen[0]).toMatchObject({ done: false, error: expect.any(String), error_code: 'voice_not_found' });
+  expect(seen[0]!.status_code).toBeGreaterThanOrEqual(500);
+  const context = socket.context(options);
+  await context.push({ transcript: 'Still here.' });
+  await context.no_more_inputs();
+  expect((await read(context)).at(-1)!.type).toBe('done');
+  socket.close();
+});
+
+test('bytes and events are the same sound', async () => {
+  const request = { ...options, transcript: 'One and the same.' };
+  const bytes = Buffer.from(await (await client.tts.generate(request as never)).arrayBuffer());
+  const events = (await Array.fromAsync((await client.tts.generateSSE(request as never)) as never)) as Message[];
+  expect(bytes.length).toBeGreaterThan(24_000);
+  expect(soundOf(events).equals(bytes)).toBe(true);
+  const floats = { ...request, output_format: { ...raw, encoding: 'pcm_f32le' } };
+  const wide = Buffer.from(await (await client.tts.generate(floats as never)).arrayBuffer());
+  expect(wide.length).toBe(bytes.length * 2);
+});
+
+test('voices are listed page by page', async () => {
+  const ids: string[] = [];
+  for await (const { id } of client.voices.list({ limit: 1 })) ids.push(id);
+  expect(ids).toContain('tone-low');
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test('failures have the form of Cartesia’s', async () => {
+  const refused = await clientOf({ ...shared, key: 'snt_wrong' })
+    .voices.list()
+    .catch((error: { status: number; error: unknown }) => error);
+  expect(refused).toMatchObject({ status: 401, error: { error_code: 'invalid_api_key', message: expect.any(String) } });
+  const body = { ...options, transcript: ' ', output_format: { ...raw, encoding: 'pcm_u8' } };
+  const headers = { 'X-API-Key': shared.key, 'Content-Type': 'application/json' };
+  const bad = await fetch(`${shared.url}/tts/bytes`, { method: 'POST', headers, body: JSON.stringify(body) });
+  expect([bad.status, await bad.json()]).toMatchObject([400, { error_code: 'invalid_request' }]);
+});

@@ -1,0 +1,174 @@
+// Live speech over WebSocket, with Node's own client, which shares no code with the server.
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, expect, test } from 'vitest';
+import { openTestGateway } from './open-gateway.ts';
+
+const shared = await openTestGateway({ settings: { allowedOrigins: ['https://app.example'] } }, afterAll);
+const path = '/api/audio/speech/live';
+
+type Gateway = Awaited<ReturnType<typeof openTestGateway>>;
+
+function openLive({ url, key }: Pick<Gateway, 'url' | 'key'> = shared, headers: Record<string, string> = {}) {
+  const options = { headers: { 'X-API-Key': key, ...headers } } as unknown as string[];
+  const socket = new WebSocket(url.replace('http', 'ws') + path, options);
+  socket.binaryType = 'arraybuffer';
+  const received: (Record<string, unknown> | Buffer)[] = [];
+  const waiting: (() => void)[] = [];
+  socket.addEventListener('message', ({ data }) => {
+    received.push(typeof data === 'string' ? JSON.parse(data) : Buffer.from(data as ArrayBuffer));
+    for (const wake of waiting.splice(0)) wake();
+  });
+  const closed = once(socket, 'close').then(([event]) => (event as CloseEvent).code);
+  const send = (...messages: object[]) => {
+    for (const message of messages) socket.send(JSON.stringify(message));
+  };
+  const until = async (type: string) => {
+    const seen: (Record<string, unknown> | Buffer)[] = [];
+    for (;;) {
+      while (received.length === 0) await new Promise<void>((resolve) => waiting.push(resolve));
+      seen.push(received.shift()!);
+      const last = seen.at(-1)!;
+      if (!Buffer.isBuffer(last) && last.type === type) return seen;
+    }
+  };
+  return { socket, opened: once(socket, 'open'), closed, send, until };
+}
+
+/** Longer than any pause of a busy machine. */
+const patient = { timeout: 20_000 };
+const start = { type: 'start', voice_id: 'tone-low' };
+const soundOf = (messages: readonly (Record<string, unknown> | Buffer)[]) =>
+  Buffer.concat(
+    messages.flatMap((message) => {
+      if (Buffer.isBuffer(message)) return [message];
+      return message.type === 'audio' ? [Buffer.from(message.audio as string, 'base64')] : [];
+    }),
+  );
+
+test('text goes in, sound comes out in binary frames, and an interrupt tells what was heard', async () => {
+  const { opened, send, until, closed } = openLive();
+  await opened;
+  send({ ...start, timestamps: 'word' }, { type: 'text', text: 'Good morning. ' }, { type: 'text', text: 'Hello' });
+  const first = await until('timestamps');
+  const info = { type: 'info', turn: 0, voice_id: 'tone-low', format: 'pcm', content_type: 'audio/pcm' };
+  expect(first[0]).toMatchObject({ ...info, sample_rate: 24_000, channels: 1, id: expect.stringMatching(/^aud_/) });
+  expect(first.at(-1)).toMatchObject({
+    turn: 0,
+    quality: 'engine',
+    words: [{ text: 'Good', offset: 0, start: 0 }, {}],
+  });
+  send({ type: 'flush' });
+  const rest = await until('flushed');
+  const { duration } = rest.at(-1) as unknown as { duration: number };
+  expect(soundOf([...first, ...rest]).length).toBe(Math.round(duration * 24_000) * 2);
+  send({ type: 'text', text: 'This is long enough to be stopped. '.repeat(30) });
+  await until('info');
+  send({ type: 'interrupt', played_ms: 0 }, { type: 'end' });
+  const stopped = await until('interrupted');
+  expect(stopped.at(-1)).toMatchObject({ turn: 1, played_ms: 0, text_spoken: '' });
+  expect(await until('done')).toHaveLength(1);
+  expect(await closed).toBe(1000);
+});
+
+test('audio comes in JSON where that is asked for, and is the same', async () => {
+  const sounds: Buffer[] = [];
+  for (const audio of ['binary', 'json']) {
+    const { opened, send, until } = openLive();
+    await opened;
+    send({ ...start, audio, format: 'mp3' }, { type: 'text', text: 'The same.' }, { type: 'end' });
+    const messages = await until('done');
+    expect(messages.some(Buffer.isBuffer)).toBe(audio === 'binary');
+    sounds.push(soundOf(messages));
+  }
+  expect(sounds[1]!.equals(sounds[0]!)).toBe(true);
+});
+
+test('what is unknown is named', async () => {
+  const { opened, send, until } = openLive();
+  await opened;
+  send({ ...start, emotion: 'glad' }, { type: 'end' });
+  expect((await until('warning')).at(-1)).toEqual({ type: 'warning', ignored_fields: ['emotion'] });
+});
+
+test.each([
+  ['no start', { type: 'flush' }, 'invalid_request', 1008],
+  ['a type that there is not', { type: 'shout' }, 'invalid_request', 1008],
+  ['no JSON', 'hello', 'invalid_request', 1008],
+  ['a wrong field', { ...start, sample_rate: 11_025, buffer_ms: -1 }, 'invalid_request', 1008],
+  ['a voice that there is not', { type: 'start', voice_id: 'nobody' }, 'voice_not_found', 1008],
+])('%s is refused with the error as the last message', async (_, message, error, code) => {
+  const { opened, socket, send, until, closed } = openLive();
+  await opened;
+  if (typeof message === 'string') socket.send(message);
+  else send(message);
+  expect((await until('error')).at(-1)).toMatchObject({ error, request_id: expect.stringMatching(/^req_/) });
+  expect(await closed).toBe(code);
+});
+
+test('a failure of the engine closes with 1011', async () => {
+  const gateway = await openTestGateway({ trouble: { failsAfterPieces: 0 } });
+  const { opened, send, until, closed } = openLive(gateway);
+  await opened;
+  send(start, { type: 'text', text: 'Hello.' }, { type: 'flush' });
+  expect((await until('error')).at(-1)).toMatchObject({ error: 'engine_error', status: 502 });
+  expect(await closed).toBe(1011);
+});
+
+test('a message that is too large closes the connection', async () => {
+  const { opened, socket, closed } = openLive();
+  await opened;
+  socket.send('x'.repeat(256 * 1024 + 1));
+  expect(await closed).toBe(1009);
+});
+
+test('a refused upgrade is an ordinary HTTP error', async () => {
+  const upgrade = (headers: Record<string, string>) => {
+    const { hostname, port } = new URL(shared.url);
+    const socket = connect(Number(port), hostname);
+    const all = {
+      Host: `${hostname}:${port}`,
+      Connection: 'Upgrade',
+      Upgrade: 'websocket',
+      'Sec-WebSocket-Version': '13',
+      'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      ...headers,
+    };
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
+    return Array.fromAsync(socket).then((pieces) => Buffer.concat(pieces as Buffer[]).toString());
+  };
+  expect(await upgrade({})).toMatch(/^HTTP\/1.1 401 [\s\S]*X-Request-Id: [\s\S]*"error":"invalid_api_key"/i);
+  const foreign = await upgrade({ 'X-API-Key': shared.key, Origin: 'https://evil.example' });
+  expect(foreign).toMatch(/^HTTP\/1.1 403 [\s\S]*"error":"access_denied"/);
+  const plain = await shared.send(path);
+  expect([plain.status, ((await plain.json()) as { error: string }).error]).toEqual([400, 'invalid_request']);
+  const allowed = openLive(shared, { Origin: 'https://app.example' });
+  await allowed.opened;
+  allowed.socket.close();
+});
+
+test('a peer that leaves frees the engine and its place', async () => {
+  const gateway = await openTestGateway({ trouble: { pieceDelayMs: 5 } });
+  const { opened, socket, send, until } = openLive(gateway);
+  await opened;
+  send(start, { type: 'text', text: 'This goes on and on and on. '.repeat(20) });
+  await until('info');
+  socket.close();
+  await expect.poll(() => [gateway.tone.counts.running, gateway.slots.speaking], patient).toEqual([0, 0]);
+  await expect.poll(() => gateway.calls.at(-1), patient).toMatchObject({ door: 'websocket', status: 'CANCELLED' });
+});
+
+test('while the service stops, a turn is finished and the connection closes with 1012', async () => {
+  const gateway = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
+  const { opened, send, until, closed } = openLive(gateway);
+  await opened;
+  send(start, { type: 'text', text: 'This turn is finished.' });
+  await until('info');
+  gateway.runner.leave();
+  const drained = gateway.gateway.drain(10_000);
+  send({ type: 'flush' });
+  await until('flushed');
+  expect(await closed).toBe(1012);
+  await drained;
+});
