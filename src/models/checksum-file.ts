@@ -23,13 +23,13 @@ async function readList(url: string, signal: AbortSignal, stallMs: number): Prom
   const answer = await get(url, { signal, stallMs });
   const chunks: Buffer[] = [];
   let bytes = 0;
-  if (answer.statusCode === 200) {
-    for await (const chunk of answer) {
+  if (answer.status === 200) {
+    for await (const chunk of answer.body) {
       bytes += chunk.length;
       if (bytes > bytesMax) break;
       chunks.push(chunk);
     }
   }
-  answer.destroy();
+  answer.close();
   return Buffer.concat(chunks).toString('utf8');
 }

@@ -2,12 +2,11 @@
 // version it is in FILE.part.json, so that parts of two versions are never joined. The file gets its name when its size and
 // SHA-256 are those that are known; else nothing of it is left, and both values are reported.
 import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hashFile } from '../archives/hash-file.ts';
 import { Failure } from '../errors.ts';
-import { get, unreachable } from './http-get.ts';
+import { type Answer, get, unreachable } from './http-get.ts';
 import type { Build } from './model-row.ts';
 
 /** How often and how long a source that fails is asked again. */
@@ -183,7 +182,7 @@ async function fetchMore(
   const headers: Record<string, string> = { ...range, ...ifRange };
   const answer = await get(url, { headers, signal, stallMs: patience.stallMs });
   try {
-    const status = answer.statusCode!;
+    const { status } = answer;
     if (retriedStatus.includes(status))
       return { ...pauseOf(answer, url, patience), cause: new Error(`it answers ${status}`) };
     const bytesTotal = canResume && status === 206 ? resumedTotal(answer, part) : undefined;
@@ -196,19 +195,19 @@ async function fetchMore(
     checkTotal(url, part.version!.bytesTotal, builds);
     return await receive(answer, part, { url, builds, onProgress });
   } finally {
-    answer.destroy();
+    answer.close();
   }
 }
 
 async function receive(
-  answer: IncomingMessage,
+  answer: Answer,
   part: Part,
   { url, builds, onProgress }: Pick<Download, 'url' | 'builds'> & { onProgress: Download['onProgress'] },
 ): Promise<Fetched> {
   const total = part.version!.bytesTotal;
   const bytesMax =
     total ?? Math.max(...builds.map(({ bytes }) => bytes ?? fileBytesMax), builds.length > 0 ? 0 : fileBytesMax);
-  for await (const chunk of answer) {
+  for await (const chunk of answer.body) {
     if (part.length + chunk.length > bytesMax) {
       throw new Failure('invalid_request', { message: `${url} sends more than ${bytesMax} bytes, and is not used` });
     }
@@ -234,26 +233,26 @@ const refused = (url: string, status: number): Failure =>
         : `${url} answers ${status}`,
   });
 
-const contentLength = ({ headers }: IncomingMessage): number | null => {
+const contentLength = ({ headers }: Answer): number | null => {
   const given = headers['content-length'];
   return given !== undefined && /^\d{1,15}$/.test(given) ? Number(given) : null;
 };
 
-function validatorOf({ headers }: IncomingMessage): string | null {
+function validatorOf({ headers }: Answer): string | null {
   const { etag } = headers;
   if (etag?.startsWith('"')) return etag;
   return headers['last-modified'] ?? null;
 }
 
 /** The total, if the answer goes on where the part ends and is of the same length as before. */
-function resumedTotal({ headers }: IncomingMessage, { length, version }: Part): number | undefined {
+function resumedTotal({ headers }: Answer, { length, version }: Part): number | undefined {
   const [, from, total] = /^bytes (\d{1,15})-\d{1,15}\/(\d{1,15})$/.exec(headers['content-range'] ?? '') ?? [];
   if (Number(from) !== length || total === undefined) return undefined;
   return version!.bytesTotal === null || version!.bytesTotal === Number(total) ? Number(total) : undefined;
 }
 
 /** What Retry-After asks for, in seconds or as a date; a source that asks for too much is not waited for. */
-function pauseOf({ headers }: IncomingMessage, url: string, { retryAfterMsMax }: Patience): { pauseMs?: number } {
+function pauseOf({ headers }: Answer, url: string, { retryAfterMsMax }: Patience): { pauseMs?: number } {
   const given = headers['retry-after'];
   if (given === undefined) return {};
   const ms = /^\d{1,9}$/.test(given) ? 1000 * Number(given) : Date.parse(given) - Date.now();
