@@ -1,6 +1,7 @@
 // Downloads a file, resumed where it broke off, in this run or one before. What is there so far is in FILE.part, and of which
 // version it is in FILE.part.json, so that parts of two versions are never joined. The file gets its name when its size and
 // SHA-256 are those that are known; else nothing of it is left, and both values are reported.
+import { existsSync } from 'node:fs';
 import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -54,7 +55,7 @@ interface Version {
 export async function download(wanted: Download): Promise<string> {
   const { url, to, builds } = wanted;
   for (let isSecondTime = false; ; isSecondTime = true) {
-    const isResumed = await fetchWhole(wanted);
+    const isResumed = await fetchWhole(wanted).catch((error) => discardEmpty(to).then(() => Promise.reject(error)));
     const { size } = await stat(`${to}.part`);
     const sha256 = await hashFile(`${to}.part`);
     const isRight = builds.some((build) => build.sha256 === sha256 && (build.bytes ?? size) === size);
@@ -73,6 +74,10 @@ const discard = async (to: string): Promise<void> => {
   await rm(`${to}.part`, { force: true });
   await rm(`${to}.part.json`, { force: true });
 };
+
+async function discardEmpty(to: string): Promise<void> {
+  if (existsSync(`${to}.part`) && (await stat(`${to}.part`)).size === 0) await discard(to);
+}
 
 const toldBytes = ({ bytes }: Build) => (bytes === null ? '' : `${bytes} bytes and `);
 const differs = (url: string, found: string, builds: readonly Build[]): Failure => {

@@ -38,6 +38,8 @@ export interface GetOptions {
   patience?: Patience;
 }
 
+const nameForm = /^[A-Za-z0-9][\w.-]{0,79}$/;
+
 export interface GotModel {
   name: string;
   /** Undefined where the model was here before. */
@@ -68,6 +70,10 @@ const unknown = {
 export async function getModel({ row, engine }: OfferedModel, options: GetOptions): Promise<GotModel> {
   const { dataDir, signal, print, name = row.name } = options;
   const folder = engine.models.folder(dataDir);
+  if (!nameForm.test(name)) {
+    const message = `${JSON.stringify(name)} can be no name of a model: letters, digits, ".", "_" and "-" can; give another with --name`;
+    throw new Failure('invalid_request', { message });
+  }
   return withModelLock(folder, name, { signal, print }, async () => {
     if (existsSync(join(folder, name))) return { name, voiceIds: undefined };
     await engine.models.prepare({ dataDir, signal, print });
@@ -125,7 +131,7 @@ async function checkRoom(downloads: string, { builds, parts }: ModelRow): Promis
 /** The path of the file, fetched and checked; what a process before has fetched is not fetched again. */
 async function obtain(file: RemoteFile, downloads: string, options: GetOptions): Promise<string> {
   const { modelsUrl, files = [], isOffline = false, signal, print, onProgress, patience = patienceDefault } = options;
-  const name = decodeURIComponent(basename(new URL(file.url).pathname));
+  const name = basename(new URL(file.url).pathname);
   const to = join(downloads, name);
   const own = files.find((path) => basename(path) === name);
   if (own !== undefined) {
@@ -183,8 +189,7 @@ export async function removeModel(
 ): Promise<boolean> {
   const folder = engine.models.folder(dataDir);
   const downloads = join(folder, '.downloads', name);
-  const isName = /^[A-Za-z0-9][\w.-]*$/.test(name);
-  if (!isName || !(existsSync(join(folder, name)) || existsSync(downloads))) return false;
+  if (!nameForm.test(name) || !(existsSync(join(folder, name)) || existsSync(downloads))) return false;
   return withModelLock(folder, name, waiting, async () => {
     // Out of the way first: a model that has lost some of its files is never seen.
     const bin = await mkdtemp(join(folder, binName));

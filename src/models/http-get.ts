@@ -1,7 +1,7 @@
 // One GET with Node's own client: through the proxies that the environment names (HTTP_PROXY, HTTPS_PROXY, NO_PROXY), after
 // redirects, and given up when nothing arrives for a while. fetch of Node takes no proxy inside a process, and says of a
 // broken transfer only that it failed.
-import { Agent as HttpAgent, get as httpGet, type IncomingMessage } from 'node:http';
+import { Agent as HttpAgent, get as httpGet, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, get as httpsGet } from 'node:https';
 import { PushQueue } from '../concurrency/push-queue.ts';
 import { Failure } from '../errors.ts';

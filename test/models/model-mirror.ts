@@ -45,7 +45,7 @@ export async function openMirror(files: Readonly<Record<string, Uint8Array>> = {
 }
 
 async function serve(mirror: Mirror, { url, headers }: IncomingMessage, response: ServerResponse): Promise<void> {
-  const path = url!.slice(1);
+  const path = url!.slice(1).replace(/\?.*$/, '');
   const count = mirror.requests.filter((request) => request.path === path).length + 1;
   const served = { path, count, range: headers.range, ifRange: headers['if-range'] as string | undefined };
   mirror.requests.push(served);
