@@ -69,9 +69,11 @@ export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   ...(process.stdin.isTTY && process.stderr.isTTY && { ask }),
 };
 
+/** Empty where the person ends the input. */
 async function ask(question: string, signal: AbortSignal): Promise<string> {
   using lines = createInterface({ input: process.stdin, output: process.stderr });
-  return lines.question(question, { signal });
+  const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
+  return await Promise.race([lines.question(question, { signal }), ended]);
 }
 
 /** `parseArgs` that throws a UsageError. */

@@ -7,10 +7,9 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type CommandLine, commandLine } from '../../src/cli/command.ts';
 import { voiceCommand } from '../../src/cli/voice.ts';
-import { registry } from '../../src/engines/registry.ts';
 import { isLibraryInstalled } from '../../src/engines/sherpa-onnx/library.ts';
-import { loadModels, modelEngines } from '../../src/models/model-table.ts';
 import { bzip2, tarOf, writeZip } from '../archives/archive-writer.ts';
+import { makeTinyPocket } from '../engines/tiny-pocket.ts';
 import { tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';
 import { type Mirror, openMirror, sha256Of } from '../models/model-mirror.ts';
 import { runSonant } from './sonant-program.ts';
@@ -247,6 +246,16 @@ test('a model is got from files, and fetches nothing with --offline', async () =
   await expect(voice(['get', 'nobody'], offline)).rejects.toThrow('there is no model nobody, and no such file');
 });
 
+test('a model that clones has no voices of its own', async () => {
+  const folder = await makeTinyPocket(join(place, 'hum'));
+  const hum: Record<string, Uint8Array> = {};
+  for (const name of await readdir(folder)) hum[name] = await readFile(join(folder, name));
+  const bytes = gzipSync(tarOf('hum', hum));
+  mirror.files.set('tts-models/hum.tar.gz', bytes);
+  const table = [{ name: 'hum', url: `${elsewhere}/tts-models/hum.tar.gz`, ...pinOf(bytes) }];
+  expect(await voice(['get', 'hum'], { table })).toMatch(/^hum is here, to clone with.\nLicence: not known$/m);
+});
+
 test('two at once do not collide: one fetches, the other waits and finds it', async () => {
   mirror.pace = { bytes: 2_000, ms: 100 };
   const told = await Promise.all([voice(['get', 'amy']), voice(['get', 'amy'])]);
@@ -263,52 +272,4 @@ test('imports that were killed are cleaned up by the next one', async () => {
   await writeFile(join(left, 'model.onnx'), weights);
   await voice(['get', 'amy']);
   expect(await there()).toEqual(['.downloads', 'amy']);
-});
-
-describe('the table of models', () => {
-  const engines = modelEngines(registry);
-
-  test('has all kinds, and Piper voices of at least twelve languages, each with a licence or the word that it is not known', async () => {
-    const rows = (await loadModels('', engines)).map(({ row: each }) => each);
-    expect(new Set(rows.map(({ kind }) => kind))).toEqual(
-      new Set(['kokoro', 'kitten', 'supertonic', 'pocket', 'zipvoice', 'matcha', 'piper']),
-    );
-    const piper = rows.filter(({ kind }) => kind === 'piper');
-    expect(new Set(piper.map(({ languages }) => languages![0]!.slice(0, 2))).size).toBeGreaterThanOrEqual(12);
-    for (const { url, parts } of rows) {
-      expect(url).toMatch(
-        /^https:\/\/github.com\/k2-fsa\/sherpa-onnx\/releases\/download\/tts-models\/[\w.-]+\.tar\.bz2$/,
-      );
-      for (const each of parts) expect(each.url).toMatch(/\/vocoder-models\/[\w.-]+\.onnx$/);
-    }
-    expect(rows.filter(({ kind, parts }) => (kind === 'matcha' || kind === 'zipvoice') && parts.length === 0)).toEqual(
-      [],
-    );
-  });
-
-  test('is printed with what is not known, and each row whole', async () => {
-    const printed = await voice(['models'], { table: [] });
-    expect(printed).toMatch(/^kokoro +absent +en,es,fr,hi and 3 more +53 +349 MB +SHA-256 +yes +Apache-2.0 /m);
-    expect(printed).toMatch(/^zipvoice +absent +zh,en +clones +163 MB +SHA-256 +not known +not known /m);
-    expect(printed).toMatch(/^piper-pt-faber .* not known +not pinned +yes +CC0-1.0/m);
-    expect(printed).toMatch(/^pocket .* no +CC-BY-4.0, called non-commercial/m);
-    expect(await voice(['models', 'kitten'])).toMatch(/^licence_source +https:\/\/github.com\/KittenML\/KittenTTS$/m);
-    expect(JSON.parse(await voice(['models', '--json'])).models[0]).toMatchObject({ name: 'amy', is_here: false });
-    await expect(voice(['models', 'nobody'])).rejects.toThrow('there is no model nobody');
-  });
-
-  test.each<[fault: RegExp, table: object[]]>([
-    [/row 1: name must be letters/, [{ ...row, name: '../amy' }]],
-    [/amy: url must be an http or https URL/, [{ ...row, url: 'ftp://a/b' }]],
-    [/amy: sha256 must be 64 hexadecimal digits/, [{ ...row, sha256: 'abc' }]],
-    [/amy has "sha512", which means nothing there/, [{ ...row, sha512: '' }]],
-    [/amy: parts\[0\]: as must be a name of a file/, [{ ...row, parts: [{ url: row.url, as: '../x' }] }]],
-    [/the table has amy twice/, [row, row]],
-    [/amy: commercial must be true or false/, [{ ...row, commercial: 'yes' }]],
-  ])('of the operator is checked: %s', async (fault, table) => {
-    await expect(voice(['models'], { table })).rejects.toMatchObject({
-      reason: 'invalid_request',
-      message: expect.stringMatching(fault),
-    });
-  });
 });
