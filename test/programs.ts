@@ -37,6 +37,7 @@ const packages = {
   'protoc-gen-go-grpc': 'protoc-gen-go-grpc',
   python3: 'python3',
   radosgw: 'radosgw',
+  script: 'bsdutils',
   sox: 'sox',
   zsh: 'zsh',
 } as const;

@@ -1,4 +1,5 @@
 // A model is got by its name, its URL or as a file, and speaks; or it is refused, and nothing of it is left.
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +13,8 @@ import { bzip2, tarOf, writeZip } from '../archives/archive-writer.ts';
 import { makeTinyPocket } from '../engines/tiny-pocket.ts';
 import { tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';
 import { type Mirror, openMirror, sha256Of } from '../models/model-mirror.ts';
-import { runSonant } from './sonant-program.ts';
+import { isInstalled } from '../programs.ts';
+import { main, runSonant } from './sonant-program.ts';
 
 let root: string;
 let place: string;
@@ -145,6 +147,27 @@ describe('a licence that forbids commercial use', () => {
   });
   test('is accepted at a terminal', async () => {
     expect(await voice(['get', 'amy'], { table, ask: async () => 'yes' })).toMatch('amy is here');
+  });
+  test.skipIf(!isInstalled('script'))('is asked for, with progress, where there is a terminal', async () => {
+    await writeFile(join(place, 'models.json'), JSON.stringify({ models: table }));
+    const { PATH, NODE_COMPILE_CACHE } = process.env;
+    const sonant = { SONANT_MODELS: 'models.json', SONANT_MODELS_URL: mirror.url, NO_PROXY: '127.0.0.1' };
+    const env = { PATH, NODE_COMPILE_CACHE, TERM: 'xterm', ...sonant };
+    for (const [answer, code, told] of [
+      ['no\n', 1, 'was not accepted'],
+      ['yes\n', 0, 'amy is here'],
+    ] as const) {
+      const command = `${process.execPath} ${main} voice get amy`;
+      const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: place, env });
+      let shown = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        if (!shown.includes('Type "yes"') && (shown + text).includes('Type "yes"')) child.stdin.write(answer);
+        shown += text;
+      });
+      expect(await new Promise((resolve) => child.once('close', resolve))).toBe(code);
+      expect(shown).toContain(told);
+      if (code === 0) expect(shown).toMatch(/\[#+-*\] *\d+ % +vits-amy.tar.bz2, 0.0 of 0.0 MB/);
+    }
   });
   test('is accepted by a flag', async () => {
     expect(await voice(['get', 'amy', '--accept-licence'], { table })).toMatch('amy is here');
