@@ -12,6 +12,7 @@ const packages = {
   '/usr/share/java/grpc-stub.jar': 'libgrpc-java libguava-java libprotobuf-java',
   '/usr/share/java/netty-codec-http2.jar': 'libnetty-java',
   '/usr/share/java/perfmark-api.jar': 'libperfmark-java',
+  bzip2: 'bzip2',
   ceph: 'ceph-common',
   'ceph-mon': 'ceph-mon',
   'ceph-osd': 'ceph-osd',
@@ -36,6 +37,7 @@ const packages = {
   'protoc-gen-go-grpc': 'protoc-gen-go-grpc',
   python3: 'python3',
   radosgw: 'radosgw',
+  script: 'bsdutils',
   sox: 'sox',
   zsh: 'zsh',
 } as const;

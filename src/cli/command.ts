@@ -1,4 +1,5 @@
 // The interface of a command, and what commands share: parsing of arguments, tables, exit errors.
+import { createInterface } from 'node:readline/promises';
 import { type ParseArgsOptionsConfig, parseArgs, styleText } from 'node:util';
 import {
   type App,
@@ -28,6 +29,8 @@ export interface CommandLine {
   openUsage(): ReturnType<typeof openUsage>;
   openService(options: { isSinglePort: boolean }): Promise<Service>;
   print(text: string): void;
+  /** Asks the person at the terminal; absent where there is none. */
+  ask?(question: string, signal: AbortSignal): Promise<string>;
 }
 
 export interface Command {
@@ -64,7 +67,15 @@ export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
     return openService({ config, definitions: registry, log: createLog(config.logLevel), isSinglePort });
   },
   print: (text) => void process.stdout.write(`${text}\n`),
+  ...(process.stdin.isTTY && process.stderr.isTTY && { ask }),
 };
+
+/** Empty where the person ends the input. */
+async function ask(question: string, signal: AbortSignal): Promise<string> {
+  using lines = createInterface({ input: process.stdin, output: process.stderr });
+  const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
+  return await Promise.race([lines.question(question, { signal }), ended]);
+}
 
 /** `parseArgs` that throws a UsageError. */
 export const parseCommandArgs: typeof parseArgs = (config) => {

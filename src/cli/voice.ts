@@ -1,4 +1,5 @@
-// `sonant voice list|export|import|access|delete|revoke|record`: lists voices and manages the stored ones.
+// `sonant voice list|get|models|remove|export|import|access|delete|revoke|record`: lists voices, gets models, and manages
+// the stored voices.
 import { readFile, writeFile } from 'node:fs/promises';
 import { Failure } from '../errors.ts';
 import { operator } from '../keys/actor.ts';
@@ -16,24 +17,30 @@ import {
   withOpened,
 } from './command.ts';
 import { importVoice } from './import-voice.ts';
+import { getVoice, printModels, removeVoiceModel } from './voice-models.ts';
 
 const options = {
   language: { type: 'string' },
   output: { type: 'string', short: 'o' },
   name: { type: 'string' },
   access: { type: 'string' },
+  'accept-licence': { type: 'boolean' },
+  offline: { type: 'boolean' },
   json: { type: 'boolean' },
 } as const;
 
 export const voiceCommand: Command = {
   name: 'voice',
-  summary: 'list, import, export and delete voices',
+  summary: 'get natural voices; list, import, export and delete voices',
   options,
   get actions() {
     return Object.keys(actions);
   },
   choices: { access: voiceAccesses },
   help: () => `Usage: sonant voice list [--language CODE] [--json]
+       sonant voice get NAME|URL|FILE [FILE...] [--name NAME] [--accept-licence] [--offline] [--json]
+       sonant voice models [NAME] [--language CODE] [--json]
+       sonant voice remove NAME [--json]
        sonant voice export ID [-o FILE]
        sonant voice import PATH [--name NAME] [--access WHO] [--json]
        sonant voice access ID private|everyone [--json]
@@ -41,16 +48,21 @@ export const voiceCommand: Command = {
        sonant voice revoke ID [--json]
        sonant voice record [--json]
 
-list prints the available voices, the default one first. export writes a stored voice into a file. import adds a voice:
-an exported one; or the voice file of an engine; or a neural model, as a folder or an archive (.tar, .tar.gz, .tar.bz2),
-which is tested before it is added. access sets who may speak with a stored voice: its owner, or every key. delete deletes a stored voice; revoke withdraws the consent of the person cloned and
+list prints the available voices, the default one first. get fetches a neural model, by a name that models lists, or from
+any URL, or takes it from a file, checks it, and adds its voices; a fetch that was interrupted goes on where it was. models
+prints what there is to get, with its licence, or with a name all that is known of it. remove removes a model. export
+writes a stored voice into a file. import adds a voice: an exported one; or the voice file of an engine; or a neural
+model, as a folder or an archive (tar, gzip, bzip2 or zip), which is tested before it is added. access sets who may speak
+with a stored voice: its owner, or every key. delete deletes a stored voice; revoke withdraws the consent of the person cloned and
 destroys the clone. record verifies and prints the audit log of voices. The clone in an exported voice is encrypted with
 SONANT_MASTER_KEY, and can be imported only where the key is the same.
 
   --language CODE  only voices that speak this language, such as en-GB
   -o, --output     the file to write; default: standard output
-  --name NAME      the name of an imported engine voice; default: that of its file or folder
+  --name NAME      the name of an imported engine voice or a model; default: that of its file or folder, or of the table
   --access WHO     who may speak with an imported stored voice: private or everyone; default: as it was exported
+  --accept-licence accept a licence that forbids commercial use
+  --offline        fetch nothing: the files of the model are named after it
   --json           print JSON, for programs
 `,
   async run(line) {
@@ -62,6 +74,8 @@ SONANT_MASTER_KEY, and can be imported only where the key is the same.
 };
 
 interface Flags {
+  'accept-licence'?: boolean | undefined;
+  offline?: boolean | undefined;
   language?: string | undefined;
   output?: string | undefined;
   name?: string | undefined;
@@ -84,6 +98,10 @@ const actions: Readonly<Record<string, Action>> = {
       );
     });
   },
+  get: (line, { name, json, offline, 'accept-licence': isAccepted }, rest) =>
+    getVoice(line, { name, json, isOffline: offline, isAccepted }, rest),
+  models: printModels,
+  remove: removeVoiceModel,
   export: async (line, { output }, rest) =>
     withOpened(await line.openVoiceManagement(), async ({ rows }) => {
       const file = await exportVoice(rows, onlyArgument(rest, 'sonant voice export ID'));

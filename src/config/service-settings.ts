@@ -4,6 +4,7 @@
 import { s3Settings } from '../clips/s3-settings.ts';
 import { parseApiKey } from '../keys/api-key.ts';
 import { redisSettings } from '../limits/redis-settings.ts';
+import { modelsSettings } from '../models/models-settings.ts';
 import {
   addressSetting,
   choiceSetting,
@@ -150,6 +151,7 @@ export const serviceSettings = {
     fallback: './data',
     isAllowed: (given) => given.trim() !== '',
   }),
+  ...modelsSettings,
   ...databaseSettings,
   speakingMax: integerSetting({
     name: 'SONANT_SPEAKING_MAX',

@@ -160,6 +160,23 @@ export interface EngineDefinition<S extends Settings = Settings> {
    * Undefined where the file is not for this engine; `invalid_request` where it is, and cannot be used.
    */
   importVoice?(brought: BroughtVoice): Promise<readonly string[] | undefined>;
+  /** Models of this engine that can be fetched; `importVoice` then imports them. */
+  models?: EngineModels;
+}
+
+export interface EngineModels {
+  /** What can be fetched: rows as src/models/model-row.ts describes them. */
+  table: unknown;
+  /** The folder with a folder for each model, which is named after it. What begins with a dot there is no model. */
+  folder(dataDir: string): string;
+  /** Adds what the engine needs to speak with any model, where it is missing. */
+  prepare(options: PrepareOptions): Promise<void>;
+}
+
+export interface PrepareOptions {
+  dataDir: string;
+  signal: AbortSignal;
+  print(line: string): void;
 }
 
 /** A file or folder of the operator's with a voice in it. */
@@ -168,6 +185,14 @@ export interface BroughtVoice {
   dataDir: string;
   /** The name of the voice. Default: the one it has. */
   name?: string;
+  /** Further files of a model, and the names that they have in its folder. */
+  parts?: readonly { path: string; as: string }[];
+  /** The SHA-256 that files in it must have, by their names. */
+  files?: Readonly<Record<string, string>>;
+  /** Where it is from and under which licence, to be kept beside it. */
+  source?: Readonly<Record<string, unknown>>;
+  /** How much of it has been unpacked, 0 to 1. */
+  onUnpacked?(share: number): void;
   signal: AbortSignal;
   /** Reports progress to the operator. */
   print(line: string): void;

@@ -1,6 +1,6 @@
 // Voices of the operator's own are taken in whole, from a folder, an archive or a file, or not at all.
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -8,6 +8,7 @@ import { commandLine } from '../../src/cli/command.ts';
 import { importVoice } from '../../src/cli/import-voice.ts';
 import { voiceCommand } from '../../src/cli/voice.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
+import { bzip2 } from '../archives/archive-writer.ts';
 import { dumpVoice } from '../engines/dumped-voice.ts';
 import { makeTinyPocket } from '../engines/tiny-pocket.ts';
 import { makeTinyVits, tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';
@@ -60,11 +61,14 @@ describe('a model', { timeout: 60_000 }, () => {
     expect(await listed('models')).toEqual(['choir', 'choir-b']);
   });
 
-  test.each(['tar', 'tar.gz'])('in a .%s is unpacked', async (ending) => {
+  test.each(['tar', 'tar.gz', 'tar.bz2'])('in a .%s is unpacked', async (ending) => {
     const from = await mkdtemp(join(root, 'packed-'));
     await makeTinyVits(join(from, 'vits-tiny'));
     const archive = join(from, `any.${ending}`);
-    tar(ending === 'tar' ? '-cf' : '-czf', archive, '-C', from, 'vits-tiny');
+    if (ending === 'tar.bz2') {
+      tar('-cf', `${archive}.tar`, '-C', from, 'vits-tiny');
+      await writeFile(archive, bzip2(await readFile(`${archive}.tar`)));
+    } else tar(ending === 'tar' ? '-cf' : '-czf', archive, '-C', from, 'vits-tiny');
     expect(await bring(archive)).toEqual(['vits-tiny']);
     expect(await listed('models')).toEqual(['vits-tiny']);
   });
@@ -113,7 +117,7 @@ describe('a model', { timeout: 60_000 }, () => {
         tar('-cPf', join(from, 'out.tar'), '-C', join(from, 'inner/below'), '../outer');
         return folder && join(from, 'out.tar');
       },
-      /would write outside its folder: \.\.\/outer/,
+      /would write outside its folder: "\.\.\/outer/,
     ],
     [
       'in an archive that is none',
@@ -121,7 +125,7 @@ describe('a model', { timeout: 60_000 }, () => {
         await writeFile(join(from, 'torn.tar.gz'), 'no archive');
         return join(from, 'torn.tar.gz');
       },
-      /torn.tar.gz cannot be unpacked: /,
+      /torn.tar.gz is no tar, gzip, bzip2 or zip archive/,
     ],
     ['with a name that none can have', (from) => makeTinyVits(join(from, 'my model')), /give another with --name/],
   ])('%s is refused, and nothing of it is left', async (_, make, message) => {

@@ -1,10 +1,15 @@
 // Imports a model: copied into a staging folder beside the others, checked, made to speak, and only then moved under its
 // name. Of a model that is refused, nothing is left behind.
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join, resolve } from 'node:path';
+import { archiveEnding } from '../../archives/archive-file.ts';
+import { copyFolder } from '../../archives/copy-folder.ts';
+import { hashFile } from '../../archives/hash-file.ts';
+import { unpackArchive } from '../../archives/unpack-archive.ts';
 import { Failure } from '../../errors.ts';
+import { type FileLock, tryLock } from '../../file-lock.ts';
 import { makeFolder } from '../../folder.ts';
 import type { BroughtVoice } from '../engine.ts';
 import { auditionFault, auditionModel } from './audition.ts';
@@ -12,7 +17,9 @@ import { explainMissingLibrary, findLibrary } from './library.ts';
 import { isModelId, modelsFolder, readModel } from './model-folder.ts';
 import { ModelPool } from './model-pool.ts';
 import { speakersOf } from './model-voices.ts';
-import { archiveEnding, copyFolder, unpackArchive } from './unpack.ts';
+
+/** Where a model is from and under which licence. */
+const sourceName = 'sonant-source.json';
 
 const refuse = (message: string, cause?: unknown) => new Failure('invalid_request', { message }, cause);
 
@@ -25,14 +32,39 @@ export async function importModel(brought: BroughtVoice): Promise<readonly strin
   if (!library) throw refuse(explainMissingLibrary(brought.dataDir));
   const models = modelsFolder(brought.dataDir);
   makeFolder(models);
-  const stage = await mkdtemp(join(models, '.import-'));
+  await removeLeftStages(models);
+  const { stage, lock } = await openStage(models);
   try {
     const unpacked = join(stage, 'unpacked');
-    await (isFolder ? copyFolder : unpackArchive)(path, unpacked, brought.signal);
+    const { signal, onUnpacked } = brought;
+    if (isFolder) await copyFolder(path, unpacked, signal);
+    else await unpackArchive({ archive: path, to: unpacked, signal, ...(onUnpacked && { onProgress: onUnpacked }) });
     const root = isFolder ? unpacked : await findRoot(unpacked);
     return await importUnpacked({ ...brought, path, library }, models, stage, root);
   } finally {
+    lock.release();
     await rm(stage, { recursive: true, force: true });
+  }
+}
+
+const stageName = '.import-';
+const lockName = 'lock';
+
+async function openStage(models: string): Promise<{ stage: string; lock: FileLock }> {
+  const stage = await mkdtemp(join(models, stageName));
+  const lock = tryLock(join(stage, lockName));
+  if (!lock) throw new Error(`another process has taken ${stage}`);
+  return { stage, lock };
+}
+
+/** Those of imports that were killed: nobody holds their locks. */
+async function removeLeftStages(models: string): Promise<void> {
+  for (const name of await readdir(models)) {
+    const lock = join(models, name, lockName);
+    if (!name.startsWith(stageName) || !existsSync(lock)) continue;
+    const held = tryLock(lock);
+    held?.release();
+    if (held) await rm(join(models, name), { recursive: true, force: true });
   }
 }
 
@@ -43,11 +75,12 @@ async function findRoot(unpacked: string): Promise<string> {
 }
 
 async function importUnpacked(
-  { path, library, name, signal, print }: BroughtVoice & { library: string },
+  brought: BroughtVoice & { library: string },
   models: string,
   stage: string,
   root: string,
 ): Promise<readonly string[]> {
+  const { path, library, name, signal, print } = brought;
   const ownName = basename(root) === 'unpacked' ? basename(path).replace(archiveEnding, '') : basename(root);
   const modelId = name ?? ownName;
   if (!isModelId(modelId)) {
@@ -63,6 +96,7 @@ async function importUnpacked(
   await rename(root, staged);
   // Gains measured elsewhere are measured again here.
   await rm(join(staged, 'sonant-gain.json'), { force: true });
+  await addParts(staged, brought);
   const { model, faults } = await readModel(staged);
   if (!model) throw refuse(`${path} is not taken in:\n  ${faults.join('\n  ')}`);
   print(`${modelId} is a model of the kind ${model.kind} and looks whole; now it is heard`);
@@ -79,6 +113,22 @@ async function importUnpacked(
     await pool.close();
   }
   signal.throwIfAborted();
-  await rename(staged, target);
+  await rename(staged, target).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ENOTEMPTY' || error.code === 'EEXIST' ? refuse(`there is a model ${modelId} already`) : error;
+  });
   return speakersOf(model, () => 0).map(({ voice }) => voice.voiceId);
+}
+
+/** What belongs to the model and is not in its archive; and its files are what they must be. */
+async function addParts(staged: string, { parts = [], files = {}, source }: BroughtVoice): Promise<void> {
+  for (const { path, as } of parts) await copyFile(path, join(staged, as));
+  for (const [name, wanted] of Object.entries(files)) {
+    const found = existsSync(join(staged, name)) ? await hashFile(join(staged, name)) : 'none, for it is missing';
+    if (found !== wanted) {
+      throw refuse(
+        `${name} must have the SHA-256 ${wanted}, and has ${found}; another file is not taken in under its name`,
+      );
+    }
+  }
+  if (source) await writeFile(join(staged, sourceName), `${JSON.stringify(source, null, 2)}\n`);
 }

@@ -6,14 +6,16 @@ import { availableParallelism } from 'node:os';
 import { Failure } from '../../errors.ts';
 import { integerSetting } from '../../setting.ts';
 import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
+import { addLibrary } from './add-library.ts';
 import { auditionFault, auditionModel, tryOutModel } from './audition.ts';
 import { importModel } from './import-model.ts';
 import { explainMissingLibrary, findLibrary } from './library.ts';
 import type { Model } from './model.ts';
-import { readModels } from './model-folder.ts';
+import { modelsFolder, readModels } from './model-folder.ts';
 import { ModelPool, type SpokenBy } from './model-pool.ts';
 import { toModelText } from './model-text.ts';
 import { type Speaker, speakersOf } from './model-voices.ts';
+import models from './models.json' with { type: 'json' };
 import { createZeroShotCloning, parseReference } from './reference.ts';
 
 const name = 'sherpa-onnx';
@@ -117,7 +119,7 @@ async function inspect(
 ): Promise<EngineReport> {
   try {
     const read = await readModels(dataDir);
-    if (read.length === 0) return { state: 'absent', message: 'there are no models; "sonant voice import" brings one' };
+    if (read.length === 0) return { state: 'absent', message: 'there are no models; "sonant voice get" brings one' };
     const library = findLibrary(dataDir);
     if (!library) return { state: 'broken', message: explainMissingLibrary(dataDir) };
     const pool = new ModelPool({ library, processesMax: modelsMax, threads });
@@ -158,4 +160,5 @@ export const sherpaOnnx = defineEngine({
   inspect,
   open: ({ threads, modelsMax }, dataDir) => openSherpaOnnx({ threads, modelsMax, dataDir }),
   importVoice: (brought) => importModel(brought),
+  models: { table: models, folder: modelsFolder, prepare: (options) => addLibrary(options) },
 });

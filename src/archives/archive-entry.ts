@@ -1,0 +1,8 @@
+// A file or folder in an archive, as its reader finds it. The content is read once, before the next entry.
+
+export interface ArchiveEntry {
+  name: string;
+  kind: 'file' | 'folder';
+  bytes: number;
+  content: AsyncIterable<Uint8Array>;
+}

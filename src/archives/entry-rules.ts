@@ -1,0 +1,71 @@
+// What an archive of a model may have in it: files and folders, each under a plain relative path, once, a limited number of
+// limited size. Everything is checked before anything of the entry is written.
+import { ArchiveFault } from './archive-fault.ts';
+
+/** Also for folders that are copied. */
+export const contentLimits = { files: 5_000, bytes: 8 * 2 ** 30, depth: 8 } as const;
+const nameBytesMax = 255;
+/** An archive of weights is at most ten times smaller than they are; one of zeros is a thousand times smaller, or more. */
+const ratioMax = 200;
+const unratedBytes = 64 * 2 ** 20;
+
+export const tooLarge = `has more than ${contentLimits.files} files or ${contentLimits.bytes / 2 ** 30} GiB; that is no model`;
+
+export class EntryRules {
+  /** Paths in lower case, so that two files are never one where case does not count. */
+  #kinds = new Map<string, 'file' | 'folder'>();
+  #bytes = 0;
+  #packedBytes: number;
+
+  constructor(packedBytes: number) {
+    this.#packedBytes = packedBytes;
+  }
+
+  /** The path in normal form; undefined for the folder itself. */
+  accept(name: string, kind: 'file' | 'folder', bytes: number): string | undefined {
+    const parts = parsePath(name);
+    if (parts.length === 0 && kind === 'folder') return undefined;
+    if (parts.length === 0) throw new ArchiveFault('has a file without a name');
+    if (parts.length > contentLimits.depth)
+      throw new ArchiveFault(`has folders ${parts.length} deep; that is no model`);
+    for (let depth = 1; depth < parts.length; depth++) this.#add(parts.slice(0, depth), 'folder');
+    this.#add(parts, kind);
+    if (!(bytes >= 0) || bytes > contentLimits.bytes) throw new ArchiveFault(tooLarge);
+    return parts.join('/');
+  }
+
+  #add(parts: readonly string[], kind: 'file' | 'folder'): void {
+    const path = parts.join('/');
+    const key = path.normalize('NFC').toLowerCase();
+    const known = this.#kinds.get(key);
+    if (known === 'file' || (known && kind === 'file')) throw new ArchiveFault(`has ${quote(path)} in it twice`);
+    this.#kinds.set(key, kind);
+    if (this.#kinds.size > contentLimits.files) throw new ArchiveFault(tooLarge);
+  }
+
+  /** To be called with what is decompressed, before it is written. */
+  count(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > contentLimits.bytes) throw new ArchiveFault(tooLarge);
+    if (this.#bytes > unratedBytes && this.#bytes > ratioMax * this.#packedBytes)
+      throw new ArchiveFault(`unpacks to more than ${ratioMax} times its size; that is no model`);
+  }
+}
+
+function parsePath(name: string): string[] {
+  const shown = quote(name);
+  if (/[\p{Cc}\p{Cf}\u2028\u2029\ufffd]/u.test(name))
+    throw new ArchiveFault(`has a name with control characters: ${shown}`);
+  if (/^\/|^[a-z]:|\\/i.test(name)) throw new ArchiveFault(`would write outside its folder: ${shown}`);
+  const parts = name.split('/').filter((part) => part !== '' && part !== '.');
+  if (parts.includes('..')) throw new ArchiveFault(`would write outside its folder: ${shown}`);
+  const isLong = parts.some((part) => Buffer.byteLength(part) > nameBytesMax);
+  if (isLong) throw new ArchiveFault(`has a name that is too long: ${shown}`);
+  return parts;
+}
+
+const shownChars = 80;
+
+/** As it may be printed: what could steer a terminal is escaped. */
+const quote = (name: string): string => JSON.stringify(name.slice(0, shownChars)).replace(/[^\x20-\x7e]/g, toEscape);
+const toEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -1,0 +1,180 @@
+// Reads a tar archive (POSIX ustar and pax, and GNU's long names) entry by entry, files and folders only. A header:
+//     name 100 | mode 8 | owner 8 | group 8 | size 12 | time 12 | checksum 8 | type 1 | link 100 | "ustar" 8 | owner's
+//     name 32 | group's name 32 | device 16 | prefix of the name 155 | padding 12
+// Then come the bytes of the file, and zeros up to a multiple of 512; two headers of zeros are the end.
+import type { ArchiveEntry } from './archive-entry.ts';
+import { ArchiveFault } from './archive-fault.ts';
+import { contentLimits } from './entry-rules.ts';
+
+const blockBytes = 512;
+/** Of a long name, or of a pax header. */
+const extensionBytesMax = 65_536;
+
+const extensionsMax = 2 * contentLimits.files;
+/** What may follow the end: tar fills up its last record. */
+const paddingBytesMax = 2 ** 20;
+
+const damaged = () => new ArchiveFault('is damaged: it has a header that is none');
+const cutShort = () => new ArchiveFault('ends in the middle: it is cut short');
+
+const types: Readonly<Record<string, 'file' | 'folder'>> = { '0': 'file', '\0': 'file', '7': 'file', '5': 'folder' };
+const linkTypes = '12346';
+
+export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<ArchiveEntry> {
+  const bytes = new ByteReader(source);
+  let stated: Stated = {};
+  let extensions = 0;
+  while (true) {
+    const header = await bytes.take(blockBytes);
+    if (header.length < blockBytes) throw cutShort();
+    // Reading on to the end has the checksums of the compression verified.
+    if (header.every((byte) => byte === 0)) return bytes.drain(paddingBytesMax);
+    checkHeader(header);
+    const type = String.fromCharCode(header[156]!);
+    const size = stated.size ?? readNumber(header.subarray(124, 136));
+    const padding = (blockBytes - (size % blockBytes)) % blockBytes;
+    if (type === 'L' || type === 'x' || type === 'g') {
+      if (size > extensionBytesMax || ++extensions > extensionsMax) throw damaged();
+      const extension = await bytes.take(size);
+      if (extension.length < size) throw cutShort();
+      if (type === 'L') stated.name = readText(extension);
+      if (type === 'x') stated = { ...stated, ...readPax(extension) };
+      await bytes.skip(padding);
+      continue;
+    }
+    const kind = types[type];
+    if (linkTypes.includes(type) || stated.isLink)
+      throw new ArchiveFault('has links or devices in it; a model has files and folders only');
+    if (!kind) throw new ArchiveFault('has something in it that is neither a file nor a folder');
+    const left = { bytes: kind === 'folder' ? 0 : size };
+    const name = stated.name ?? headerName(header);
+    // Archives from before ustar mark folders so.
+    const isFolder = kind === 'folder' || (name.endsWith('/') && size === 0);
+    yield { name, kind: isFolder ? 'folder' : 'file', bytes: left.bytes, content: bytes.stream(left) };
+    await bytes.skip(left.bytes + (kind === 'folder' ? 0 : padding));
+    stated = {};
+  }
+}
+
+/** What is stated in front of a header, and goes before it. */
+interface Stated {
+  name?: string;
+  size?: number;
+  isLink?: boolean;
+}
+
+function checkHeader(header: Uint8Array): void {
+  const stated = readNumber(header.subarray(148, 156));
+  let sum = 8 * 0x20;
+  for (let n = 0; n < blockBytes; n++) if (n < 148 || n >= 156) sum += header[n]!;
+  if (sum !== stated) throw damaged();
+}
+
+function headerName(header: Uint8Array): string {
+  const name = readText(header.subarray(0, 100));
+  const isUstar = readText(header.subarray(257, 262)) === 'ustar';
+  // GNU's archives have times where the prefix is.
+  const isPosix = isUstar && header[262] === 0;
+  const prefix = isPosix ? readText(header.subarray(345, 500)) : '';
+  return prefix === '' ? name : `${prefix}/${name}`;
+}
+
+/** Octal digits, or a binary number with the highest bit set. */
+function readNumber(field: Uint8Array): number {
+  if ((field[0]! & 0x80) !== 0) {
+    const value = field.subarray(1).reduce((sum, byte) => 256 * sum + byte, field[0]! & 0x7f);
+    if (!Number.isSafeInteger(value) || (field[0]! & 0x40) !== 0) throw damaged();
+    return value;
+  }
+  const digits = readText(field).trim();
+  if (!/^[0-7]{0,12}$/.test(digits)) throw damaged();
+  return Number.parseInt(digits === '' ? '0' : digits, 8);
+}
+
+/** Up to the first zero byte. Bytes that are no text become U+FFFD, which no name may have. */
+function readText(field: Uint8Array): string {
+  const end = field.indexOf(0);
+  return Buffer.from(end < 0 ? field : field.subarray(0, end)).toString('utf8');
+}
+
+/** Lines of "length key=value\n". */
+function readPax(extension: Uint8Array): Stated {
+  const stated: Stated = {};
+  let rest = Buffer.from(extension);
+  while (rest.length > 0) {
+    const length = Number(/^(\d{1,9}) /.exec(rest.toString('latin1', 0, 10))?.[1]);
+    if (!(length > 0) || length > rest.length || rest[length - 1] !== 0x0a) throw damaged();
+    const line = rest.toString('utf8', 0, length - 1);
+    const [, key = '', value = ''] = /^\d+ ([^=]+)=([\s\S]*)$/.exec(line) ?? [];
+    if (key === 'path') stated.name = value;
+    if (key === 'linkpath') stated.isLink = true;
+    if (key === 'size' && !/^\d{1,15}$/.test(value)) throw damaged();
+    if (key === 'size') stated.size = Number(value);
+    if (key.startsWith('GNU.sparse.'))
+      throw new ArchiveFault('has something in it that is neither a file nor a folder');
+    rest = rest.subarray(length);
+  }
+  return stated;
+}
+
+/** Reads a stream of chunks by numbers of bytes. */
+class ByteReader {
+  #source: AsyncIterator<Uint8Array>;
+  #chunk: Uint8Array = new Uint8Array(0);
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.#source = source[Symbol.asyncIterator]();
+  }
+
+  /** At least one byte and at most `count`; undefined at the end. */
+  async some(count: number): Promise<Uint8Array | undefined> {
+    while (this.#chunk.length === 0) {
+      const { value, done } = await this.#source.next();
+      if (done) return undefined;
+      this.#chunk = value;
+    }
+    const taken = this.#chunk.subarray(0, count);
+    this.#chunk = this.#chunk.subarray(taken.length);
+    return taken;
+  }
+
+  /** Fewer than `count` only at the end. */
+  async take(count: number): Promise<Uint8Array> {
+    const taken = new Uint8Array(count);
+    let length = 0;
+    while (length < count) {
+      const chunk = await this.some(count - length);
+      if (!chunk) break;
+      taken.set(chunk, length);
+      length += chunk.length;
+    }
+    return taken.subarray(0, length);
+  }
+
+  async skip(count: number): Promise<void> {
+    for (let left = count; left > 0; ) {
+      const chunk = await this.some(left);
+      if (!chunk) throw cutShort();
+      left -= chunk.length;
+    }
+  }
+
+  async drain(count: number): Promise<void> {
+    for (let left = count; left > 0; ) {
+      const chunk = await this.some(left);
+      if (!chunk) return;
+      left -= chunk.length;
+    }
+    throw new ArchiveFault('goes on after its end');
+  }
+
+  /** The next `left.bytes` bytes; `left` is what was not read of them. */
+  async *stream(left: { bytes: number }): AsyncGenerator<Uint8Array> {
+    while (left.bytes > 0) {
+      const chunk = await this.some(left.bytes);
+      if (!chunk) throw cutShort();
+      left.bytes -= chunk.length;
+      yield chunk;
+    }
+  }
+}

@@ -1,0 +1,245 @@
+// `sonant voice get|models|remove`: gets neural models by name, URL or file, lists those there are to get, and removes them.
+import { existsSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { archiveEnding } from '../archives/archive-file.ts';
+import { registry } from '../engines/registry.ts';
+import { getModel, listInstalled, type Progress, removeModel, rowOfUrl } from '../models/get-model.ts';
+import type { ModelRow } from '../models/model-row.ts';
+import { loadModels, modelEngines, type OfferedModel } from '../models/model-table.ts';
+import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError } from './command.ts';
+import { importVoice } from './import-voice.ts';
+import { createProgressBar } from './progress-bar.ts';
+
+const engines = modelEngines(registry);
+
+interface GetFlags {
+  name: string | undefined;
+  json: boolean | undefined;
+  isOffline: boolean | undefined;
+  isAccepted: boolean | undefined;
+}
+
+export async function getVoice(
+  line: CommandLine,
+  flags: GetFlags,
+  [wanted, ...files]: readonly string[],
+): Promise<void> {
+  if (wanted === undefined) throw new UsageError('the command is sonant voice get NAME|URL|FILE');
+  const print = flags.json ? () => {} : line.print;
+  const { dataDir, modelsFile, modelsUrl } = line.loadConfig();
+  const found = await findModel(wanted, await loadModels(modelsFile, engines));
+  if (found === 'file') return getFile({ ...line, print }, line.print, flags, wanted);
+  const { row } = found.offered;
+  await acceptLicence(row, flags, { ...line, print });
+  const bar = createGetBar();
+  const options = {
+    dataDir,
+    // A URL that somebody has written is what is fetched.
+    modelsUrl: found.isUrl ? '' : modelsUrl,
+    files,
+    signal: line.signal,
+    onProgress: bar.show,
+    ...(flags.name !== undefined && { name: flags.name }),
+    ...(flags.isOffline && { isOffline: true }),
+  };
+  const printOver = (text: string) => {
+    bar.clear();
+    print(text);
+  };
+  const { name, voiceIds } = await getModel(found.offered, { ...options, print: printOver }).finally(bar.clear);
+  if (flags.json)
+    line.print(JSON.stringify({ model: name, is_new: !!voiceIds, voice_ids: voiceIds ?? null, ...licenceOf(row) }));
+  else if (!voiceIds) print(`${name} is here already; sonant voice remove ${name} removes it`);
+  else print(told(name, voiceIds, row));
+}
+
+const licenceOf = ({ licence, licenceSource, commercial }: ModelRow) => ({
+  licence,
+  licence_source: licenceSource,
+  commercial,
+});
+
+const told = (name: string, voiceIds: readonly string[], row: ModelRow): string =>
+  [
+    voiceIds.length === 0 ? `${name} is here, to clone with.` : `${name} is here, with these voices:`,
+    ...voiceIds.map((voiceId) => `  ${voiceId}`),
+    `Licence: ${row.licence ?? 'not known'}${row.licenceSource === null ? '' : ` (${row.licenceSource})`}`,
+  ].join('\n');
+
+/** A name of the table goes before a file of that name. */
+async function findModel(
+  wanted: string,
+  offered: readonly OfferedModel[],
+): Promise<'file' | { offered: OfferedModel; isUrl: boolean }> {
+  if (/^https?:\/\//.test(wanted)) {
+    if (!URL.canParse(wanted) || !engines[0]) throw new UsageError(`${wanted} is no URL`);
+    return { offered: { row: rowOfUrl(wanted), engine: engines[0] }, isUrl: true };
+  }
+  const found = offered.find(({ row }) => row.name === wanted || assetOf(row) === wanted);
+  if (found) return { offered: found, isUrl: false };
+  if (existsSync(wanted)) return 'file';
+  throw new UsageError(`there is no model ${wanted}, and no such file; sonant voice models lists what there is to get`);
+}
+
+/** The name that its makers gave it. */
+const assetOf = ({ url }: ModelRow): string => basename(new URL(url).pathname).replace(archiveEnding, '');
+
+async function getFile(
+  line: CommandLine,
+  printResult: (text: string) => void,
+  { name, json }: GetFlags,
+  path: string,
+): Promise<void> {
+  const { dataDir } = line.loadConfig();
+  const { signal, print } = line;
+  for (const { models } of engines) await models.prepare({ dataDir, signal, print });
+  const voiceIds = await importVoice({
+    path: resolve(path),
+    dataDir,
+    ...(name !== undefined && { name }),
+    signal,
+    print,
+  });
+  if (!voiceIds) throw new CommandError(`${path} is no model; sonant voice import imports other voices`);
+  if (json) printResult(JSON.stringify({ voice_ids: voiceIds }));
+}
+
+async function acceptLicence(
+  row: ModelRow,
+  { isAccepted }: GetFlags,
+  { ask, print, signal }: CommandLine,
+): Promise<void> {
+  const parts = row.parts.map(({ as, licence }) => `; ${as}: ${licence ?? 'not known'}`).join('');
+  const licence = `${row.licence ?? 'not known'}${row.licenceSource === null ? '' : `, ${row.licenceSource}`}${parts}`;
+  print(`${row.title}. Licence: ${licence}`);
+  if (row.commercial !== false || isAccepted) return;
+  const refused = `the licence of ${row.name} (${licence}) does not allow commercial use`;
+  if (!ask) throw new CommandError(`${refused}; if you accept it, add --accept-licence`);
+  const answer = await ask(
+    `The licence of ${row.name} does not allow commercial use. Type "yes" to accept it: `,
+    signal,
+  );
+  if (answer.trim().toLowerCase() !== 'yes') throw new CommandError(`${refused}, and was not accepted`);
+}
+
+/** The rate is that of the last seconds. */
+const rateMs = 5_000;
+
+function createGetBar() {
+  const bar = createProgressBar(process.stderr);
+  let samples: { what: string; atMs: number; done: number }[] = [];
+  return {
+    clear: () => bar.clear(),
+    show({ what, done, total, unit }: Progress) {
+      if (unit === 'share') return bar.show(done, what);
+      const nowMs = performance.now();
+      samples = samples.filter((sample) => sample.what === what && nowMs - sample.atMs < rateMs);
+      samples.push({ what, atMs: nowMs, done });
+      const [first] = samples;
+      const rate = (done - first!.done) / Math.max(1, nowMs - first!.atMs);
+      bar.show(total ? done / total : 0, `${what}, ${explainRate(done, total, 1000 * rate)}`);
+    },
+  };
+}
+
+const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
+
+function explainRate(done: number, total: number | undefined, bytesPerSecond: number): string {
+  const size = total === undefined ? `${megabytes(done)} MB` : `${megabytes(done)} of ${megabytes(total)} MB`;
+  if (bytesPerSecond <= 0) return size;
+  const left = total === undefined ? '' : `, ${explainSeconds((total - done) / bytesPerSecond)} left`;
+  return `${size}, ${megabytes(bytesPerSecond)} MB/s${left}`;
+}
+
+const explainSeconds = (seconds: number): string =>
+  seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`;
+
+interface ListFlags {
+  language?: string | undefined;
+  json?: boolean | undefined;
+}
+
+export async function printModels(
+  line: CommandLine,
+  { language, json }: ListFlags,
+  rest: readonly string[],
+): Promise<void> {
+  const { dataDir, modelsFile } = line.loadConfig();
+  const [name, ...more] = rest;
+  if (more.length > 0) throw new UsageError('the command is sonant voice models [NAME]');
+  const offered = await loadModels(modelsFile, engines);
+  const here = new Set((await Promise.all(engines.map((engine) => listInstalled(engine, dataDir)))).flat());
+  const known = new Set(offered.map(({ row }) => row.name));
+  const own = [...here].filter((each) => !known.has(each));
+  const rows = offered.map(({ row }) => row);
+  const wanted = rows.filter((row) => (name === undefined || row.name === name) && speaks(row, language));
+  if (name !== undefined && wanted.length === 0) throw new CommandError(`there is no model ${name} to get`);
+  const listed = wanted.map((row) => ({ ...toJson(row), is_here: here.has(row.name) }));
+  if (json) return line.print(JSON.stringify({ models: listed, others_here: own }, null, 2));
+  if (name !== undefined)
+    return line.print(formatTable(Object.entries(listed[0]!).map(([key, value]) => [key, tell(value)])));
+  const cells = wanted.map((row) => toCells(row, here.has(row.name)));
+  line.print(formatTable([heading, ...cells], { stateColumn: 1 }));
+  if (own.length > 0) line.print(`here, and not in the table: ${own.join(', ')}`);
+}
+
+const speaks = ({ languages }: ModelRow, wanted: string | undefined): boolean =>
+  wanted === undefined || (languages ?? []).some((code) => wanted.startsWith(code) || code.startsWith(wanted));
+
+const notKnown = 'not known';
+const tell = (value: unknown): string => {
+  if (value === null) return notKnown;
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+};
+
+const heading = ['MODEL', 'STATE', 'LANGUAGES', 'VOICES', 'SIZE', 'CHECKED BY', 'COMMERCIAL USE', 'LICENCE', 'CPU'];
+const languagesShown = 4;
+
+function toCells(row: ModelRow, isHere: boolean): string[] {
+  const { name, languages, voices, builds, files, licence, commercial, cost } = row;
+  const shown = languages?.slice(0, languagesShown).join(',');
+  const more = languages && languages.length > languagesShown ? ` and ${languages.length - languagesShown} more` : '';
+  return [
+    name,
+    isHere ? 'ready' : 'absent',
+    shown === undefined ? notKnown : `${shown}${more}`,
+    voices === 0 ? 'clones' : tell(voices),
+    sizeOf(row),
+    builds.length > 0 ? 'SHA-256' : Object.keys(files).length > 0 ? 'SHA-256 of the weights' : 'not pinned',
+    commercial === null ? notKnown : commercial ? 'yes' : 'no',
+    tell(licence),
+    tell(cost),
+  ];
+}
+
+function sizeOf({ builds, parts }: ModelRow): string {
+  const bytes = [builds, ...parts.map((part) => part.builds)].map(([build]) => build?.bytes ?? null);
+  if (bytes.includes(null)) return notKnown;
+  return `${Math.round(bytes.reduce<number>((sum, each) => sum + each!, 0) / 1e6)} MB`;
+}
+
+const toJson = (row: ModelRow) => ({
+  name: row.name,
+  title: row.title,
+  kind: row.kind,
+  languages: row.languages,
+  voices: row.voices,
+  ...licenceOf(row),
+  cost: row.cost,
+  notes: row.notes,
+  url: row.url,
+  builds: row.builds,
+  files: row.files,
+  parts: row.parts,
+});
+
+export async function removeVoiceModel(line: CommandLine, { json }: ListFlags, rest: readonly string[]): Promise<void> {
+  const name = onlyArgument(rest, 'sonant voice remove NAME');
+  const { dataDir } = line.loadConfig();
+  const waiting = { signal: line.signal, print: json ? () => {} : line.print };
+  for (const engine of engines) {
+    if (!(await removeModel(engine, name, dataDir, waiting))) continue;
+    return line.print(json ? JSON.stringify({ model: name, removed: true }) : `${name} is removed`);
+  }
+  throw new CommandError(`there is no model ${name} here; sonant voice delete deletes a stored voice`);
+}

@@ -1,0 +1,77 @@
+// Adds the library where it is missing: npm installs it into `libraries/` of the data folder, with the operator's registry and
+// proxy. It is installed beside and then moved there, so that a process that is killed leaves no half of it.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
+import { Failure } from '../../errors.ts';
+import { takeLock } from '../../file-lock.ts';
+import { makeFolder } from '../../folder.ts';
+import type { PrepareOptions } from '../engine.ts';
+import { findLibrary, librarySpec } from './library.ts';
+
+const stageName = '.libraries-';
+
+export interface LibraryTools {
+  isInstalled(dataDir: string): boolean;
+  /** The program that installs packages. */
+  npm: string;
+}
+
+const tools: LibraryTools = { isInstalled: (dataDir) => findLibrary(dataDir) !== undefined, npm: 'npm' };
+
+export async function addLibrary(
+  { dataDir, signal, print }: PrepareOptions,
+  { isInstalled, npm }: LibraryTools = tools,
+): Promise<void> {
+  if (isInstalled(dataDir)) return;
+  makeFolder(dataDir);
+  const lock = await takeLock(join(dataDir, '.libraries.lock'), signal, () =>
+    print('another process adds the library'),
+  );
+  try {
+    if (isInstalled(dataDir)) return;
+    print(`neural voices need ${librarySpec}; it contains eSpeak NG, and so is under GPL-3.0. npm installs it`);
+    const stage = await mkdtemp(join(dataDir, stageName));
+    try {
+      await install(npm, stage, signal);
+      await replaceFolder(stage, join(dataDir, 'libraries'));
+    } finally {
+      await rm(stage, { recursive: true, force: true });
+    }
+    if (!isInstalled(dataDir)) throw refuse(`${librarySpec} was installed, but is not made for this system`);
+  } finally {
+    lock.release();
+  }
+}
+
+const refuse = (message: string, cause?: unknown) => new Failure('engine_unavailable', { message }, cause);
+
+async function install(npm: string, folder: string, signal: AbortSignal): Promise<void> {
+  const args = ['install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts', librarySpec];
+  const byHand = `npm install --prefix DATA/libraries ${librarySpec}`;
+  const child: ChildProcess = spawn(npm, args, { stdio: ['ignore', 'ignore', 'pipe'], signal });
+  const { promise, resolve, reject } = Promise.withResolvers<number | null>();
+  child.once('error', reject);
+  child.once('close', resolve);
+  const [code, said] = await Promise.all([promise, readAll(child.stderr!)]).catch((error) => {
+    signal.throwIfAborted();
+    throw refuse(`the library cannot be installed: ${error.message}; by hand: ${byHand}`, error);
+  });
+  signal.throwIfAborted();
+  if (code === 0) return;
+  const lines = said.split('\n').filter((line) => /^npm (error|ERR!)/.test(line));
+  throw refuse(
+    `the library cannot be installed, npm ends with ${code}; by hand: ${byHand}`,
+    new Error(lines.join('\n') || said),
+  );
+}
+
+/** What is there speaks with no model: it is an earlier attempt, or for another system. */
+async function replaceFolder(from: string, to: string): Promise<void> {
+  const old = `${from}-old`;
+  if (existsSync(to)) await rename(to, old);
+  await rename(from, to);
+  await rm(old, { recursive: true, force: true });
+}

@@ -1,0 +1,268 @@
+// Downloads a file, resumed where it broke off, in this run or one before. What is there so far is in FILE.part, and of which
+// version it is in FILE.part.json, so that parts of two versions are never joined. The file gets its name when its size and
+// SHA-256 are those that are known; else nothing of it is left, and both values are reported.
+import { existsSync } from 'node:fs';
+import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { hashFile } from '../archives/hash-file.ts';
+import { Failure } from '../errors.ts';
+import { type Answer, get, unreachable } from './http-get.ts';
+import type { Build } from './model-row.ts';
+
+/** How often and how long a source that fails is asked again. */
+export interface Patience {
+  stallMs: number;
+  /** The first pause, which then doubles. */
+  pauseMs: number;
+  pauseMsMax: number;
+  /** The longest pause that a source may ask for. */
+  retryAfterMsMax: number;
+  /** Attempts in a row that bring not one byte. */
+  attemptsMax: number;
+}
+
+export const patienceDefault: Patience = {
+  stallMs: 30_000,
+  pauseMs: 500,
+  pauseMsMax: 30_000,
+  retryAfterMsMax: 300_000,
+  attemptsMax: 7,
+};
+
+export interface Download {
+  url: string;
+  to: string;
+  /** One of them must be the file; any file will do where there are none. */
+  builds: readonly Build[];
+  signal: AbortSignal;
+  onProgress?(bytes: number, bytesTotal: number | undefined): void;
+  patience?: Patience;
+}
+
+const fileBytesMax = 8 * 2 ** 30;
+const retriedStatus = [408, 425, 429, 500, 502, 503, 504];
+
+/** What the part in hand is of. */
+interface Version {
+  url: string;
+  /** For If-Range: a strong ETag, or a date. */
+  validator: string | null;
+  bytesTotal: number | null;
+}
+
+/** Returns the SHA-256. */
+export async function download(wanted: Download): Promise<string> {
+  const { url, to, builds } = wanted;
+  for (let isSecondTime = false; ; isSecondTime = true) {
+    const isResumed = await fetchWhole(wanted).catch((error) => discardEmpty(to).then(() => Promise.reject(error)));
+    const { size } = await stat(`${to}.part`);
+    const sha256 = await hashFile(`${to}.part`);
+    const isRight = builds.some((build) => build.sha256 === sha256 && (build.bytes ?? size) === size);
+    if (isRight || builds.length === 0) {
+      await rename(`${to}.part`, to);
+      await rm(`${to}.part.json`, { force: true });
+      return sha256;
+    }
+    await discard(to);
+    // A source without versions may have joined two of them.
+    if (!isResumed || isSecondTime) throw differs(url, `has ${size} bytes and the SHA-256 ${sha256}`, builds);
+  }
+}
+
+const discard = async (to: string): Promise<void> => {
+  await rm(`${to}.part`, { force: true });
+  await rm(`${to}.part.json`, { force: true });
+};
+
+async function discardEmpty(to: string): Promise<void> {
+  if (existsSync(`${to}.part`) && (await stat(`${to}.part`)).size === 0) await discard(to);
+}
+
+const toldBytes = ({ bytes }: Build) => (bytes === null ? '' : `${bytes} bytes and `);
+const differs = (url: string, found: string, builds: readonly Build[]): Failure => {
+  const known = builds.map((build) => `${toldBytes(build)}the SHA-256 ${build.sha256}`).join(', or ');
+  const message = `${url} ${found}; it must have ${known}. It was changed on the way or at its source, and is not used`;
+  return new Failure('invalid_request', { message });
+};
+
+/** Fetches until the part is whole; returns whether it was not fetched in one go. */
+async function fetchWhole(wanted: Download): Promise<boolean> {
+  const { url, to, signal, patience = patienceDefault } = wanted;
+  let fruitless = 0;
+  await using part = await openPart(to);
+  const isBegun = part.length > 0;
+  for (let attempt = 0; ; attempt++) {
+    signal.throwIfAborted();
+    const before = part.length;
+    let pauseMs: number | undefined;
+    let cause: unknown;
+    try {
+      const fetched = await fetchMore(wanted, part);
+      if (fetched === 'whole') return isBegun || attempt > 0;
+      ({ pauseMs, cause } = fetched);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof Failure) throw error;
+      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw full(to, error);
+      cause = error;
+    }
+    fruitless = part.length > before ? 0 : fruitless + 1;
+    if (fruitless >= patience.attemptsMax) throw unreachable(`${url} cannot be fetched: ${explain(cause)}`, cause);
+    const doubled = Math.min(patience.pauseMsMax, patience.pauseMs * 2 ** Math.max(0, fruitless - 1));
+    await sleep(pauseMs ?? doubled, undefined, { signal });
+  }
+}
+
+const full = (to: string, cause: unknown) =>
+  new Failure('storage_full', { message: `there is no room on the disk for ${basename(to)}` }, cause);
+/** Errors of a connection to several addresses have no message of their own. */
+const explain = (error: unknown): string => {
+  const { message, code } = error as NodeJS.ErrnoException;
+  return message || code || 'no answer';
+};
+
+class Part implements AsyncDisposable {
+  readonly to: string;
+  version: Version | undefined;
+  length: number;
+  #file: FileHandle;
+
+  constructor(to: string, file: FileHandle, length: number, version: Version | undefined) {
+    this.to = to;
+    this.#file = file;
+    this.length = length;
+    this.version = version;
+  }
+
+  async begin(version: Version): Promise<void> {
+    await this.#file.truncate(0);
+    this.length = 0;
+    this.version = version;
+    await writeFile(`${this.to}.part.json`, JSON.stringify(version));
+  }
+
+  async append(chunk: Uint8Array): Promise<void> {
+    const { bytesWritten } = await this.#file.write(chunk, 0, chunk.length, this.length);
+    this.length += bytesWritten;
+    if (bytesWritten < chunk.length) await this.append(chunk.subarray(bytesWritten));
+  }
+
+  [Symbol.asyncDispose] = () => this.#file.close();
+}
+
+async function openPart(to: string): Promise<Part> {
+  const version = parseVersion(await readFile(`${to}.part.json`, 'utf8').catch(emptyIfAbsent));
+  const kept = version && (await open(`${to}.part`, 'r+').catch(emptyIfAbsent));
+  if (!kept) return new Part(to, await open(`${to}.part`, 'w+'), 0, undefined);
+  return new Part(to, kept, (await kept.stat()).size, version);
+}
+
+function emptyIfAbsent(error: NodeJS.ErrnoException): '' {
+  if (error.code === 'ENOENT') return '';
+  throw error;
+}
+
+/** Undefined where the process was killed while it was written. */
+function parseVersion(text: string): Version | undefined {
+  try {
+    return JSON.parse(text) as Version;
+  } catch {
+    return undefined;
+  }
+}
+
+type Fetched = 'whole' | { pauseMs?: number; cause: unknown };
+
+async function fetchMore(
+  { url, builds, signal, onProgress, patience = patienceDefault }: Download,
+  part: Part,
+): Promise<Fetched> {
+  const known = part.version;
+  // Without a validator, only the SHA-256 tells whether the rest is of the same version.
+  const canResume = known?.url === url && part.length > 0 && (known.validator !== null || builds.length > 0);
+  if (canResume && known.bytesTotal === part.length) return 'whole';
+  const range = canResume ? { Range: `bytes=${part.length}-` } : {};
+  const ifRange = canResume && known.validator !== null ? { 'If-Range': known.validator } : {};
+  const headers: Record<string, string> = { ...range, ...ifRange };
+  const answer = await get(url, { headers, signal, stallMs: patience.stallMs });
+  try {
+    const { status } = answer;
+    if (retriedStatus.includes(status))
+      return { ...pauseOf(answer, url, patience), cause: new Error(`it answers ${status}`) };
+    const bytesTotal = canResume && status === 206 ? resumedTotal(answer, part) : undefined;
+    if (status === 416 || (status === 206 && bytesTotal === undefined)) {
+      await part.begin({ url, validator: null, bytesTotal: null });
+      return { cause: new Error('it does not go on where it ended') };
+    }
+    if (status !== 200 && status !== 206) throw refused(url, status);
+    if (status === 200) await part.begin({ url, validator: validatorOf(answer), bytesTotal: contentLength(answer) });
+    checkTotal(url, part.version!.bytesTotal, builds);
+    return await receive(answer, part, { url, builds, onProgress });
+  } finally {
+    answer.close();
+  }
+}
+
+async function receive(
+  answer: Answer,
+  part: Part,
+  { url, builds, onProgress }: Pick<Download, 'url' | 'builds'> & { onProgress: Download['onProgress'] },
+): Promise<Fetched> {
+  const total = part.version!.bytesTotal;
+  const bytesMax =
+    total ?? Math.max(...builds.map(({ bytes }) => bytes ?? fileBytesMax), builds.length > 0 ? 0 : fileBytesMax);
+  for await (const chunk of answer.body) {
+    if (part.length + chunk.length > bytesMax) {
+      throw new Failure('invalid_request', { message: `${url} sends more than ${bytesMax} bytes, and is not used` });
+    }
+    await part.append(chunk);
+    onProgress?.(part.length, total ?? undefined);
+  }
+  if (total === null || part.length === total) return 'whole';
+  return { cause: new Error(`it ended after ${part.length} of ${total} bytes`) };
+}
+
+function checkTotal(url: string, total: number | null, builds: readonly Build[]): void {
+  const isPossible = total === null || builds.length === 0 || builds.some(({ bytes }) => (bytes ?? total) === total);
+  if (!isPossible) throw differs(url, `has ${total} bytes`, builds);
+  if (total !== null && total > fileBytesMax)
+    throw new Failure('invalid_request', { message: `${url} has ${total} bytes; that is no model` });
+}
+
+const refused = (url: string, status: number): Failure =>
+  new Failure('invalid_request', {
+    message:
+      status === 404 || status === 410
+        ? `there is nothing at ${url} (${status}); SONANT_MODELS_URL names a mirror, and a file that you have can be imported`
+        : `${url} answers ${status}`,
+  });
+
+const contentLength = ({ headers }: Answer): number | null => {
+  const given = headers['content-length'];
+  return given !== undefined && /^\d{1,15}$/.test(given) ? Number(given) : null;
+};
+
+function validatorOf({ headers }: Answer): string | null {
+  const { etag } = headers;
+  if (etag?.startsWith('"')) return etag;
+  return headers['last-modified'] ?? null;
+}
+
+/** The total, if the answer goes on where the part ends and is of the same length as before. */
+function resumedTotal({ headers }: Answer, { length, version }: Part): number | undefined {
+  const [, from, total] = /^bytes (\d{1,15})-\d{1,15}\/(\d{1,15})$/.exec(headers['content-range'] ?? '') ?? [];
+  if (Number(from) !== length || total === undefined) return undefined;
+  return version!.bytesTotal === null || version!.bytesTotal === Number(total) ? Number(total) : undefined;
+}
+
+/** What Retry-After asks for, in seconds or as a date; a source that asks for too much is not waited for. */
+function pauseOf({ headers }: Answer, url: string, { retryAfterMsMax }: Patience): { pauseMs?: number } {
+  const given = headers['retry-after'];
+  if (given === undefined) return {};
+  const ms = /^\d{1,9}$/.test(given) ? 1000 * Number(given) : Date.parse(given) - Date.now();
+  if (Number.isNaN(ms)) return {};
+  if (ms > retryAfterMsMax)
+    throw unreachable(`${url} asks to be tried again in ${Math.ceil(ms / 1000)} s; what was fetched is kept`);
+  return { pauseMs: Math.max(0, ms) };
+}

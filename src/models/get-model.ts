@@ -1,0 +1,203 @@
+// Gets a model: fetches its files, or takes them from the disk, checks them, and has its engine import it. One process at a
+// time for each name; what was fetched is kept when it is killed, and the model is there whole or not at all.
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { archiveEnding } from '../archives/archive-file.ts';
+import { hashFile } from '../archives/hash-file.ts';
+import { Failure } from '../errors.ts';
+import { takeLock } from '../file-lock.ts';
+import { makeFolder } from '../folder.ts';
+import { findStatedBuild } from './checksum-file.ts';
+import { download, type Patience, patienceDefault } from './download.ts';
+import type { ModelRow, RemoteFile } from './model-row.ts';
+import type { ModelEngine, OfferedModel } from './model-table.ts';
+
+export interface Progress {
+  /** What is under way: the name of a file that is fetched, or "unpacking". */
+  what: string;
+  /** Where a total is known. */
+  done: number;
+  total: number | undefined;
+  unit: 'bytes' | 'share';
+}
+
+export interface GetOptions {
+  dataDir: string;
+  /** A mirror; empty for the source itself. */
+  modelsUrl: string;
+  /** The name in the data folder. Default: the row's. */
+  name?: string;
+  /** Files on the disk that are taken in place of fetching those of the same name. */
+  files?: readonly string[];
+  /** Whether nothing is fetched. */
+  isOffline?: boolean;
+  signal: AbortSignal;
+  print(line: string): void;
+  onProgress?(progress: Progress): void;
+  patience?: Patience;
+}
+
+const nameForm = /^[A-Za-z0-9][\w.-]{0,79}$/;
+
+export interface GotModel {
+  name: string;
+  /** Undefined where the model was here before. */
+  voiceIds: readonly string[] | undefined;
+}
+
+/** The row of a model that is only known by its address. */
+export const rowOfUrl = (url: string): ModelRow => ({
+  name: basename(new URL(url).pathname).replace(archiveEnding, ''),
+  title: url,
+  url,
+  ...unknown,
+});
+const unknown = {
+  kind: null,
+  builds: [],
+  languages: null,
+  voices: null,
+  licence: null,
+  licenceSource: null,
+  commercial: null,
+  cost: null,
+  notes: null,
+  files: {},
+  parts: [],
+};
+
+export async function getModel({ row, engine }: OfferedModel, options: GetOptions): Promise<GotModel> {
+  const { dataDir, signal, print, name = row.name } = options;
+  const folder = engine.models.folder(dataDir);
+  if (!nameForm.test(name)) {
+    const message = `${JSON.stringify(name)} can be no name of a model: letters, digits, ".", "_" and "-" can; give another with --name`;
+    throw new Failure('invalid_request', { message });
+  }
+  return withModelLock(folder, name, { signal, print }, async () => {
+    if (existsSync(join(folder, name))) return { name, voiceIds: undefined };
+    await engine.models.prepare({ dataDir, signal, print });
+    const downloads = join(folder, '.downloads', name);
+    makeFolder(downloads);
+    await checkRoom(downloads, row);
+    const path = await obtain(row, downloads, options);
+    const parts: { path: string; as: string }[] = [];
+    for (const part of row.parts) parts.push({ path: await obtain(part, downloads, options), as: part.as });
+    const { url, licence, licenceSource, commercial, files } = row;
+    const source = { url, licence, licence_source: licenceSource, commercial, sha256: await hashFile(path) };
+    const onUnpacked = (share: number) =>
+      options.onProgress?.({ what: 'unpacking', done: share, total: 1, unit: 'share' });
+    const brought = { path, dataDir, name, parts, files, source, onUnpacked, signal, print };
+    const voiceIds = await engine.importVoice!(brought);
+    if (!voiceIds) throw new Failure('invalid_request', { message: `${url} is no archive of a model` });
+    await rm(downloads, { recursive: true, force: true });
+    return { name, voiceIds };
+  });
+}
+
+interface Waiting {
+  signal: AbortSignal;
+  print(line: string): void;
+}
+
+async function withModelLock<T>(
+  folder: string,
+  name: string,
+  { signal, print }: Waiting,
+  work: () => Promise<T>,
+): Promise<T> {
+  const locks = join(folder, '.locks');
+  makeFolder(locks);
+  const wait = () => print(`another process is busy with ${name}; waiting for it`);
+  const lock = await takeLock(join(locks, name), signal, wait);
+  try {
+    return await work();
+  } finally {
+    lock.release();
+  }
+}
+
+/** The archive, what is in it, and a tenth. */
+const roomFactor = 2.5;
+
+async function checkRoom(downloads: string, { builds, parts }: ModelRow): Promise<void> {
+  const bytes = [{ builds }, ...parts].reduce((sum, file) => sum + (file.builds[0]?.bytes ?? 0), 0);
+  const { bavail, bsize } = await statfs(downloads);
+  if (bavail * bsize >= roomFactor * bytes) return;
+  const [needed, left] = [roomFactor * bytes, bavail * bsize].map((count) => Math.ceil(count / 1e6));
+  throw new Failure('storage_full', { message: `it needs ${needed} MB on the disk, and ${left} MB are left` });
+}
+
+/** The path of the file, fetched and checked; what a process before has fetched is not fetched again. */
+async function obtain(file: RemoteFile, downloads: string, options: GetOptions): Promise<string> {
+  const { modelsUrl, files = [], isOffline = false, signal, print, onProgress, patience = patienceDefault } = options;
+  const name = basename(new URL(file.url).pathname);
+  const to = join(downloads, name);
+  const own = files.find((path) => basename(path) === name);
+  if (own !== undefined) {
+    await checkOwn(own, file);
+    return own;
+  }
+  if (isOffline)
+    throw new Failure('invalid_request', { message: `${name} is needed; fetch ${file.url} and name the file` });
+  const url = modelsUrl === '' ? file.url : mirrored(file.url, modelsUrl);
+  const stated = file.builds.length > 0 ? [] : await findStatedBuild(url, signal, patience.stallMs);
+  const builds = stated.length > 0 ? stated : file.builds;
+  if (existsSync(to)) {
+    const sha256 = await hashFile(to);
+    if (builds.length === 0 || builds.some((build) => build.sha256 === sha256)) return to;
+    await rm(to);
+  }
+  if (builds.length === 0)
+    print(`${name} is not pinned: nobody states its SHA-256, so that only damage to the archive is found`);
+  if (stated.length > 0) print(`${name} is checked against the checksum.txt of its source`);
+  const tell = (done: number, total: number | undefined) => onProgress?.({ what: name, done, total, unit: 'bytes' });
+  await download({ url, to, builds, signal, onProgress: tell, patience });
+  return to;
+}
+
+/** The last two parts of the path, the release and the file, at the mirror. */
+const mirrored = (url: string, modelsUrl: string): string =>
+  `${modelsUrl}/${new URL(url).pathname.split('/').slice(-2).join('/')}`;
+
+async function checkOwn(path: string, { builds }: RemoteFile): Promise<void> {
+  if (builds.length === 0) return;
+  const { size } = await stat(path);
+  const sha256 = await hashFile(path);
+  if (builds.some((build) => build.sha256 === sha256)) return;
+  const known = builds.map((build) => `${build.bytes ?? 'unknown'} bytes and ${build.sha256}`).join(', or ');
+  const message = `${path} has ${size} bytes and the SHA-256 ${sha256}; it must have ${known}`;
+  throw new Failure('invalid_request', { message });
+}
+
+/** The names of the models that are here. */
+export async function listInstalled(engine: ModelEngine, dataDir: string): Promise<string[]> {
+  const folder = engine.models.folder(dataDir);
+  if (!existsSync(folder)) return [];
+  const entries = await readdir(folder, { withFileTypes: true });
+  return entries.flatMap((entry) => (entry.isFile() || entry.name.startsWith('.') ? [] : entry.name)).sort();
+}
+
+const binName = '.removed-';
+
+/** Removes a model and what was fetched of it; false where there is neither. */
+export async function removeModel(
+  engine: ModelEngine,
+  name: string,
+  dataDir: string,
+  waiting: Waiting,
+): Promise<boolean> {
+  const folder = engine.models.folder(dataDir);
+  const downloads = join(folder, '.downloads', name);
+  if (!nameForm.test(name) || !(existsSync(join(folder, name)) || existsSync(downloads))) return false;
+  return withModelLock(folder, name, waiting, async () => {
+    // Out of the way first: a model that has lost some of its files is never seen.
+    const bin = await mkdtemp(join(folder, binName));
+    if (existsSync(join(folder, name))) await rename(join(folder, name), join(bin, name));
+    await rm(downloads, { recursive: true, force: true });
+    // Those of removals that were killed, too.
+    const bins = (await readdir(folder)).filter((entry) => entry.startsWith(binName));
+    for (const each of bins) await rm(join(folder, each), { recursive: true, force: true });
+    return true;
+  });
+}

@@ -1,0 +1,93 @@
+// One GET with Node's own client: through the proxies that the environment names (HTTP_PROXY, HTTPS_PROXY, NO_PROXY), after
+// redirects, and given up when nothing arrives for a while. fetch of Node takes no proxy inside a process, and says of a
+// broken transfer only that it failed.
+import { Agent as HttpAgent, get as httpGet, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, get as httpsGet } from 'node:https';
+import { PushQueue } from '../concurrency/push-queue.ts';
+import { Failure } from '../errors.ts';
+
+const redirectsMax = 10;
+const redirectStatus = [301, 302, 303, 307, 308];
+const userAgent = 'sonant';
+
+export interface GetOptions {
+  headers?: Readonly<Record<string, string>>;
+  signal: AbortSignal;
+  /** How long nothing may arrive. */
+  stallMs: number;
+}
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** Everything that arrived, also of a transfer that then breaks off. */
+  body: AsyncIterable<Buffer>;
+  /** To be called in any case. */
+  close(): void;
+}
+
+/** The answer after redirects, whatever its status. */
+export async function get(url: string, options: GetOptions): Promise<Answer> {
+  const seen: string[] = [];
+  for (let next = new URL(url); ; ) {
+    if (seen.includes(next.href)) throw unreachable(`${url} redirects in a circle`);
+    seen.push(next.href);
+    if (seen.length > redirectsMax + 1) throw unreachable(`${url} redirects more than ${redirectsMax} times`);
+    const answer = await getOnce(next, options);
+    const { location } = answer.headers;
+    if (!redirectStatus.includes(answer.status) || location === undefined) return answer;
+    answer.close();
+    const target = URL.canParse(location, next.href) ? new URL(location, next.href) : undefined;
+    const isSafe = target?.protocol === 'https:' || (target?.protocol === 'http:' && next.protocol === 'http:');
+    if (!target || !isSafe)
+      throw unreachable(`${url} redirects to where nothing is fetched from: ${location.slice(0, 200)}`);
+    next = target;
+  }
+}
+
+export const unreachable = (message: string, cause?: unknown): Failure =>
+  new Failure('engine_unavailable', { message }, cause);
+
+function getOnce(url: URL, { headers, signal, stallMs }: GetOptions): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const isSecure = url.protocol === 'https:';
+  const agentOptions = { proxyEnv: process.env };
+  const request = (isSecure ? httpsGet : httpGet)(
+    url,
+    {
+      agent: isSecure ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions),
+      headers: { 'User-Agent': userAgent, 'Accept-Encoding': 'identity', ...headers },
+      signal,
+    },
+    (message) => resolve(toAnswer(message)),
+  );
+  // Between any two bytes, from the connection on.
+  request.setTimeout(stallMs, () => request.destroy(new Error(`nothing arrived for ${Math.ceil(stallMs / 1000)} s`)));
+  request.once('error', reject);
+  return promise;
+}
+
+/** More than this is left in the connection until it is read. */
+const aheadBytesMax = 4 * 2 ** 20;
+
+/** Listens from the first byte on: of a transfer that breaks off, Node's stream drops what was not read yet. */
+function toAnswer(message: IncomingMessage): Answer {
+  const queue = new PushQueue<Buffer>();
+  let ahead = 0;
+  message.on('data', (chunk: Buffer) => {
+    queue.push(chunk);
+    ahead += chunk.length;
+    if (ahead > aheadBytesMax) message.pause();
+  });
+  message.once('end', () => queue.end());
+  message.on('error', (error) => queue.fail(error));
+  message.once('close', () => queue.fail(new Error('the connection was closed')));
+  async function* read(): AsyncGenerator<Buffer> {
+    for await (const chunk of queue.pull()) {
+      ahead -= chunk.length;
+      if (ahead <= aheadBytesMax) message.resume();
+      yield chunk;
+    }
+  }
+  return { status: message.statusCode!, headers: message.headers, body: read(), close: () => void message.destroy() };
+}

@@ -1,0 +1,193 @@
+// A row of the table of models: what can be fetched, from where, and under which licence. Ours and the operator's have one
+// form; what is not known is null, and is told as such. In JSON:
+//     { "name": "amy", "title": "Amy", "kind": "piper", "url": "https://.../amy.tar.bz2", "bytes": 67, "sha256": "...",
+//       "languages": ["en-US"], "voices": 1, "licence": "CC0-1.0", "licence_source": "https://...", "commercial": true,
+//       "cost": "...", "notes": "...", "other_builds": [{"bytes": 68, "sha256": "..."}], "files": {"amy.onnx": "..."},
+//       "parts": [{"url": "https://.../vocos.onnx", "bytes": 53, "sha256": "...", "as": "vocos.onnx", "licence": "MIT"}] }
+// `bytes` and `sha256` are the archive's, `files` the SHA-256 of files in it. Only name and url are required.
+
+/** A file as it must be. */
+export interface Build {
+  bytes: number | null;
+  sha256: string;
+}
+
+export interface RemoteFile {
+  url: string;
+  /** What it is known to be; none where nothing is known. */
+  builds: readonly Build[];
+}
+
+export interface ModelPart extends RemoteFile {
+  /** Its name in the model's folder. */
+  as: string;
+  licence: string | null;
+}
+
+export interface ModelRow extends RemoteFile {
+  name: string;
+  title: string;
+  kind: string | null;
+  languages: readonly string[] | null;
+  /** 0 for a model that clones. */
+  voices: number | null;
+  licence: string | null;
+  /** Where the licence is stated. */
+  licenceSource: string | null;
+  /** Whether the licence allows commercial use. */
+  commercial: boolean | null;
+  /** What it takes of a CPU. */
+  cost: string | null;
+  notes: string | null;
+  /** SHA-256 by name. */
+  files: Readonly<Record<string, string>>;
+  parts: readonly ModelPart[];
+}
+
+/** Something in a table that is not as it must be; the message says where. */
+export class TableFault extends Error {}
+
+export function parseRows(given: unknown): ModelRow[] {
+  const { models, ...more } = asObject(given, 'the table');
+  noMore(more, 'the table');
+  if (!Array.isArray(models)) throw new TableFault('the table must have a list "models"');
+  const rows = models.map((row, n) => parseRow(row, `row ${n + 1}`));
+  const twice = rows.find(({ name }, n) => rows.findIndex((row) => row.name === name) !== n);
+  if (twice) throw new TableFault(`the table has ${twice.name} twice`);
+  return rows;
+}
+
+function parseRow(given: unknown, place: string): ModelRow {
+  const row = new Fields(asObject(given, place), place);
+  const name = row.needText('name', /^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/, 'letters, digits, ".", "_" and "-"');
+  row.place = name;
+  const url = row.needText('url', urlForm, 'an http or https URL');
+  const parsed: ModelRow = {
+    name,
+    url,
+    title: row.text('title') ?? name,
+    kind: row.text('kind'),
+    builds: [...readBuild(row), ...row.list('other_builds').flatMap(readBuild)],
+    languages: row.texts('languages'),
+    voices: row.integer('voices'),
+    licence: row.text('licence'),
+    licenceSource: row.text('licence_source'),
+    commercial: row.flag('commercial'),
+    cost: row.text('cost'),
+    notes: row.text('notes'),
+    files: readFiles(row),
+    parts: row.list('parts').map(readPart),
+  };
+  row.end();
+  return parsed;
+}
+
+const urlForm = /^https?:\/\/[^/\s]+\/\S+$/;
+const sha256Form = /^[0-9a-f]{64}$/;
+const sha256Words = '64 hexadecimal digits in lower case';
+const fileForm = /^(?!\.)(?!sonant-)[\w.-]{1,120}$/;
+
+function readBuild(fields: Fields): Build[] {
+  const bytes = fields.integer('bytes');
+  const sha256 = fields.text('sha256', sha256Form, sha256Words);
+  if (fields.isNested) fields.end();
+  return sha256 === null ? [] : [{ bytes, sha256 }];
+}
+
+function readPart(fields: Fields): ModelPart {
+  const url = fields.needText('url', urlForm, 'an http or https URL');
+  const as = fields.needText('as', fileForm, 'a name of a file');
+  const licence = fields.text('licence');
+  fields.isNested = false;
+  const builds = readBuild(fields);
+  fields.end();
+  return { url, as, licence, builds };
+}
+
+function readFiles(row: Fields): Readonly<Record<string, string>> {
+  const files = Object.entries(asObject(row.take('files') ?? {}, `${row.place}: files`));
+  const isRight = files.every(
+    ([name, hash]) => fileForm.test(name) && typeof hash === 'string' && sha256Form.test(hash),
+  );
+  if (!isRight) throw new TableFault(`${row.place}: files must give names of files their SHA-256, ${sha256Words}`);
+  return Object.fromEntries(files) as Record<string, string>;
+}
+
+function asObject(given: unknown, place: string): Record<string, unknown> {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return { ...given };
+  throw new TableFault(`${place} must be an object`);
+}
+
+function noMore(more: Record<string, unknown>, place: string): void {
+  const [name] = Object.keys(more);
+  if (name !== undefined) throw new TableFault(`${place} has ${JSON.stringify(name)}, which means nothing there`);
+}
+
+/** The members of an object; each is taken once, and none may be left. */
+class Fields {
+  place: string;
+  isNested = false;
+  #left: Record<string, unknown>;
+
+  constructor(left: Record<string, unknown>, place: string) {
+    this.#left = left;
+    this.place = place;
+  }
+
+  /** Null where it is absent. */
+  take(name: string): unknown {
+    const { [name]: value, ...left } = this.#left;
+    this.#left = left;
+    return value ?? null;
+  }
+
+  text(name: string, form = /^[^\p{Cc}]{1,1000}$/u, words = 'text'): string | null {
+    const value = this.take(name);
+    if (value === null || (typeof value === 'string' && form.test(value))) return value;
+    throw this.#fault(name, words);
+  }
+
+  needText(name: string, form: RegExp, words: string): string {
+    const value = this.text(name, form, words);
+    if (value === null) throw this.#fault(name, words);
+    return value;
+  }
+
+  integer(name: string): number | null {
+    const value = this.take(name);
+    if (value === null || (Number.isSafeInteger(value) && (value as number) >= 0)) return value as number | null;
+    throw this.#fault(name, 'a whole number');
+  }
+
+  flag(name: string): boolean | null {
+    const value = this.take(name);
+    if (value === null || typeof value === 'boolean') return value;
+    throw this.#fault(name, 'true or false');
+  }
+
+  texts(name: string): readonly string[] | null {
+    const value = this.take(name);
+    if (value === null) return null;
+    if (Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')) return value;
+    throw this.#fault(name, 'a list of texts');
+  }
+
+  list(name: string): Fields[] {
+    const value = this.take(name) ?? [];
+    if (!Array.isArray(value)) throw this.#fault(name, 'a list');
+    return value.map((item, n) => {
+      const place = `${this.place}: ${name}[${n}]`;
+      const fields = new Fields(asObject(item, place), place);
+      fields.isNested = true;
+      return fields;
+    });
+  }
+
+  end(): void {
+    noMore(this.#left, this.place);
+  }
+
+  #fault(name: string, words: string): TableFault {
+    return new TableFault(`${this.place}: ${name} must be ${words}`);
+  }
+}

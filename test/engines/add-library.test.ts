@@ -1,0 +1,66 @@
+// The library of neural voices is added where it is missing, by npm, whole or not at all.
+
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { addLibrary } from '../../src/engines/sherpa-onnx/add-library.ts';
+
+let root: string;
+let dataDir: string;
+let printed: string[];
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'sonant-library-'));
+});
+afterAll(() => rm(root, { recursive: true }));
+beforeEach(async () => {
+  dataDir = join(await mkdtemp(join(root, 'case-')), 'data');
+  printed = [];
+});
+
+/** Stands in for npm: it writes what it was told, or does what the script says. */
+async function writeNpm(script: string): Promise<string> {
+  const path = join(dataDir, '../npm');
+  await writeFile(path, `#!/bin/sh\n${script}\n`);
+  await chmod(path, 0o755);
+  return path;
+}
+
+const installs = 'echo "$@" >> "$0.args"; mkdir -p "$3/node_modules/sherpa-onnx-node"';
+const isInstalled = (folder: string) => existsSync(join(folder, 'libraries/node_modules/sherpa-onnx-node'));
+const add = (npm: string, signal = new AbortController().signal) =>
+  addLibrary({ dataDir, signal, print: (line) => printed.push(line) }, { isInstalled, npm });
+const there = async () => (await readdir(dataDir)).filter((name) => name !== '.libraries.lock');
+
+test('it is installed once, with a word about its licence, also when two ask for it', async () => {
+  const npm = await writeNpm(installs);
+  await Promise.all([add(npm), add(npm)]);
+  await add(npm);
+  expect(printed.filter((line) => /GPL-3.0/.test(line))).toHaveLength(1);
+  expect(await there()).toEqual(['libraries']);
+});
+
+test('an earlier attempt is replaced', async () => {
+  await mkdir(join(dataDir, 'libraries/half'), { recursive: true });
+  await add(await writeNpm(installs));
+  expect(await readdir(join(dataDir, 'libraries'))).toEqual(['node_modules']);
+  expect(await there()).toEqual(['libraries']);
+});
+
+test('a failure of npm, or none of npm at all, is told, and leaves nothing', async () => {
+  await expect(add(await writeNpm('echo "npm error network" >&2; exit 7'))).rejects.toMatchObject({
+    message: expect.stringMatching(/npm ends with 7; by hand: npm install --prefix DATA\/libraries sherpa-onnx-node@/),
+    cause: new Error('npm error network'),
+  });
+  await expect(add(join(root, 'none'))).rejects.toThrow('cannot be installed');
+  await expect(add(await writeNpm('exit 0'))).rejects.toThrow('not made for this system');
+});
+
+test('an interruption ends npm', async () => {
+  const interrupted = new AbortController();
+  const added = add(await writeNpm('sleep 60'), interrupted.signal);
+  setTimeout(() => interrupted.abort(new Error('enough')), 300);
+  await expect(added).rejects.toThrow('enough');
+  expect(isInstalled(dataDir)).toBe(false);
+});
