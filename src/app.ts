@@ -3,16 +3,15 @@ import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkPorts } from './app/check-ports.ts';
 import { drainDoors } from './app/drain-doors.ts';
-import { openCallLog } from './app/log-calls.ts';
 import { logEnd } from './app/log-end.ts';
+import { type Access, openAccess, openRunner } from './app/open-access.ts';
 import { openClips } from './app/open-clips.ts';
 import { openSpeech } from './app/open-speech.ts';
+import type { Opening } from './app/opening.ts';
 import { createOperations } from './app/operations.ts';
 import { readTls } from './app/read-tls.ts';
-import { createServiceMetrics, type ServiceMetrics } from './app/service-metrics.ts';
-import { checkSharedSecrets, pepperOf } from './app/shared-secrets.ts';
-import { openSharedState } from './app/shared-state.ts';
-import { signInOptionsOf } from './app/sign-in-options.ts';
+import { createServiceMetrics } from './app/service-metrics.ts';
+import { checkSharedSecrets } from './app/shared-secrets.ts';
 import { openStoredVoices } from './app/stored-voices.ts';
 import { asConfigError, type Config } from './config.ts';
 import { createClipRoom } from './delivery/clip-room.ts';
@@ -20,25 +19,18 @@ import { openClipSweep } from './delivery/clip-sweep.ts';
 import type { EngineDefinition } from './engines/engine.ts';
 import { type Gateway, openGateway } from './gateway/gateway.ts';
 import { openAdminServer } from './gateway/health/admin-server.ts';
-import { acceptBootstrapKey, type FirstKey, makeFirstKey } from './keys/first-key.ts';
-import { type ChangedKey, createKeyManagement } from './keys/key-management.ts';
-import { createKeyVerifier } from './keys/key-verifier.ts';
+import type { FirstKey } from './keys/first-key.ts';
 import { createUsageLedger } from './limits/usage-ledger.ts';
-import { dayOf } from './limits/usage-period.ts';
 import { type Connections, createConnections } from './net/connections.ts';
 import type { Listener, Tls } from './net/listen.ts';
 import { openSharedPort } from './net/shared-port.ts';
-import { createAdmit } from './operations/admit.ts';
-import { createRunner, type Runner } from './operations/runner.ts';
+import type { Runner } from './operations/runner.ts';
 import { addRpcRoutes } from './rpc/connect-routes.ts';
 import { openRpcServer, type RpcServer } from './rpc/rpc-server.ts';
 import { createServices, type Services } from './rpc/services.ts';
-import { createSignIn } from './sign-in/sign-in.ts';
-import { createApiKeyRows } from './store/api-key-rows.ts';
 import { createClipRows } from './store/clip-rows.ts';
 import { createFingerprintRows } from './store/fingerprint-rows.ts';
 import { openStore } from './store/open-store.ts';
-import type { RowStore } from './store/row-store.ts';
 import { createUsageRows } from './store/usage-rows.ts';
 import type { Log } from './telemetry/log.ts';
 import { createVoicePurge } from './voices/voice-purge.ts';
@@ -64,13 +56,6 @@ export interface ServiceOptions {
   log: Log;
   /** Serve gRPC on the HTTP address too. */
   isSinglePort: boolean;
-}
-
-/** What every stage of opening the service works with. */
-interface Opening extends Pick<ServiceOptions, 'config' | 'definitions' | 'log'> {
-  opened: AsyncDisposableStack;
-  metrics: ServiceMetrics;
-  onFault(fault: unknown): void;
 }
 
 export async function openService({ config, definitions, log, isSinglePort }: ServiceOptions): Promise<Service> {
@@ -188,50 +173,6 @@ async function openSpeaking(
   opened.defer(core.close);
   metrics.watchSpeech(core);
   return { core, voiceCache, voiceManagement: keeping.createManagement(core), gateways };
-}
-
-/** Keys, limits and sign-in: whatever admission needs. */
-async function openAccess({ config, log, opened, metrics }: Opening, store: RowStore) {
-  const rows = createApiKeyRows(store);
-  const pepper = pepperOf(config);
-  if (config.bootstrapKey !== '') {
-    const { revoked, isInForce } = await acceptBootstrapKey({ rows, pepper, key: config.bootstrapKey });
-    for (const keyId of revoked) log.info('the former bootstrap key was replaced, and is revoked', { keyId });
-    if (!isInForce) log.warn('the key in SONANT_BOOTSTRAP_KEY is revoked, and stays so; set another');
-  }
-  const firstKey = await makeFirstKey({ rows, pepper, dataDir: config.dataDir });
-  const keyVerifier = createKeyVerifier({ rows, pepper });
-  opened.defer(() => keyVerifier.close());
-  const usage = createUsageRows(store);
-  const spentSince = (ownerId: string, sinceMs: number) => usage.charactersSince(ownerId, dayOf(sinceMs));
-  const sharing = await openSharedState({ config, spentSince, log });
-  opened.defer(() => sharing.close());
-  if (sharing.limiterState()) metrics.watchRedis(() => sharing.limiterState()!);
-  const onChange = (changed: ChangedKey) => {
-    keyVerifier.forget();
-    return sharing.publishKeyChange(changed);
-  };
-  const keys = createKeyManagement({ rows, pepper, onChange });
-  const signing = await signInOptionsOf(config);
-  const signIn = createSignIn(signing);
-  const { limiter, addresses } = sharing;
-  const admit = createAdmit({ keyVerifier, signIn, limits: { limiter, addresses } });
-  return { rows, firstKey, keyVerifier, sharing, keys, signing, signIn, admit };
-}
-
-type Access = Awaited<ReturnType<typeof openAccess>>;
-
-function openRunner({ log, metrics, opened }: Opening, { admit, keyVerifier }: Access): Runner {
-  const callLog = openCallLog(log);
-  opened.defer(() => callLog.close());
-  return createRunner({
-    admit,
-    isInForce: keyVerifier.isInForce,
-    onCallEnd(ended) {
-      metrics.onCallEnd(ended);
-      callLog.write(ended);
-    },
-  });
 }
 
 interface Listeners {

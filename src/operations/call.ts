@@ -1,6 +1,7 @@
 // One call of an operation: who calls, from where, and until when.
 import { type Actor, toActor } from '../keys/actor.ts';
 import type { KeyCaller } from '../keys/key-verifier.ts';
+import { usualLimits as usualKeyLimits } from '../limits/key-limits.ts';
 import type { LimitStatus } from '../limits/limit-status.ts';
 
 export interface Call {
@@ -15,6 +16,17 @@ export interface Call {
   /** Reports the state of the caller's limits, for the headers of the answer. */
   reportLimits(status: LimitStatus): void;
 }
+
+/** The caller of an operation that is open to all. */
+export const anonymous: KeyCaller = {
+  callerId: '',
+  keyId: '',
+  accountId: '',
+  actorName: 'anonymous',
+  scopes: [],
+  limits: usualKeyLimits,
+  grant: { range: { path: '' }, scopes: [] },
+};
 
 /** Why a call ends whose caller has gone. It is not a failure. */
 export const callerLeft = new Error('the caller has left');

@@ -82,11 +82,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
       const synthesis = await take(call, request);
       const account = new StreamAccount(noteFor(call, request));
       try {
-        for await (const event of events()) {
-          account.count(event);
-          if (event.type === 'chunk_done' || event.type === 'done') await account.settle();
-          yield event;
-        }
+        yield* account.follow(events());
       } finally {
         // The caller left or the stream failed: the part of the last chunk that was sent counts.
         const settled = account.settle().catch(onFault);
@@ -99,11 +95,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
       const account = new StreamAccount(noteFor(call, { voiceId }));
       const charges = new TurnCharges(account, (chars) => take(call, { chars }));
       try {
-        for await (const event of events(charges)) {
-          account.count(event);
-          if (event.type === 'chunk_done' || event.type === 'done') await account.settle();
-          yield event;
-        }
+        yield* account.follow(events(charges));
       } finally {
         const settled = account.settle().catch(onFault);
         charges.close();
@@ -131,7 +123,16 @@ class StreamAccount {
     this.#note = note;
   }
 
-  count(event: SpeechEvent): void {
+  /** Counts the events, and stores the usage of a chunk before its end is reported. */
+  async *follow(events: AsyncIterable<SpeechEvent>): AsyncGenerator<SpeechEvent> {
+    for await (const event of events) {
+      this.#count(event);
+      if (event.type === 'chunk_done' || event.type === 'done') await this.settle();
+      yield event;
+    }
+  }
+
+  #count(event: SpeechEvent): void {
     if (event.type === 'info') this.#info = event;
     else if (event.type === 'audio') {
       this.#hasSound = true;

@@ -2,10 +2,9 @@
 // it is aborted, whether or not the operation watches its signal.
 import { Failure, failureTable, toFailure } from '../errors.ts';
 import type { KeyCaller } from '../keys/key-verifier.ts';
-import { usualLimits as usualKeyLimits } from '../limits/key-limits.ts';
 import type { LimitStatus } from '../limits/limit-status.ts';
 import { type Admit, checkScopes, type Presented } from './admit.ts';
-import { type Call, callerLeft } from './call.ts';
+import { anonymous, type Call, callerLeft } from './call.ts';
 import type { KeyWatch } from './key-watch.ts';
 import type { OpenCalls } from './open-calls.ts';
 import type { Operation } from './operation.ts';
@@ -286,16 +285,5 @@ export class RunningCall {
     });
   }
 }
-
-/** The caller of an operation that is open to all. */
-const anonymous: KeyCaller = {
-  callerId: '',
-  keyId: '',
-  accountId: '',
-  actorName: 'anonymous',
-  scopes: [],
-  limits: usualKeyLimits,
-  grant: { range: { path: '' }, scopes: [] },
-};
 
 const tooLate = (message: string) => new Failure('engine_timeout', { message });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { type Migration, migrate } from '../../src/store/migrations.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
+import { clipTableConformance } from './clip-tables.ts';
 import { tableConformance } from './tables.ts';
 import { voiceOwnerConformance } from './voice-owners.ts';
 
@@ -210,5 +211,6 @@ export function rowStoreConformance(name: string, { place, open }: RowStoreConfo
   });
 
   tableConformance(name, async () => open(await place()));
+  clipTableConformance(name, async () => open(await place()));
   voiceOwnerConformance(name, async () => open(await place()));
 }

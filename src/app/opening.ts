@@ -1,0 +1,14 @@
+// What every stage of opening the service works with.
+import type { Config } from '../config.ts';
+import type { EngineDefinition } from '../engines/engine.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { ServiceMetrics } from './service-metrics.ts';
+
+export interface Opening {
+  config: Config;
+  definitions: readonly EngineDefinition[];
+  log: Log;
+  opened: AsyncDisposableStack;
+  metrics: ServiceMetrics;
+  onFault(fault: unknown): void;
+}
