@@ -139,7 +139,7 @@ async function openStored({ config, opened, onFault }: Opening) {
 
 /** The engines, the voices and speech. */
 async function openSpeaking(
-  { config, definitions, opened, metrics, onFault }: Opening,
+  { config, definitions, log, opened, metrics, onFault }: Opening,
   { store, sweep }: Awaited<ReturnType<typeof openStored>>,
 ) {
   const purgeVoice = createVoicePurge(createClipRows(store), sweep);
@@ -151,7 +151,13 @@ async function openSpeaking(
   const keeping = await openStoredVoices(config, store, { purge, onFault });
   opened.defer(keeping.close);
   const { voiceCache } = keeping;
-  const core = await openSpeech({ config, definitions, listStored: voiceCache.list, watch: metrics.engineWatch });
+  const core = await openSpeech({
+    config,
+    definitions,
+    listStored: voiceCache.list,
+    watch: metrics.engineWatch,
+    log: (level, message, facts) => log[level](message, facts),
+  });
   opened.defer(core.close);
   metrics.watchSpeech(core);
   return { core, voiceCache, voiceManagement: keeping.createManagement(core), gateways };

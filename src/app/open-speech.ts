@@ -1,6 +1,6 @@
 // Opens speech: the engines that are available, their voices and the stored ones, and synthesis.
 import type { Config } from '../config.ts';
-import type { EngineDefinition } from '../engines/engine.ts';
+import type { EngineDefinition, EngineLog } from '../engines/engine.ts';
 import { createEngineGuards, type EngineWatch } from '../speech/engine-guard.ts';
 import { createSlots } from '../speech/slots.ts';
 import { createSpeech } from '../speech/synthesize.ts';
@@ -13,14 +13,15 @@ export interface OpenSpeechOptions {
   definitions: readonly EngineDefinition[];
   listStored?: ListStored | undefined;
   watch?: EngineWatch;
+  log?: EngineLog;
 }
 
-export async function openSpeech({ config, definitions, listStored, watch }: OpenSpeechOptions) {
+export async function openSpeech({ config, definitions, listStored, watch, log }: OpenSpeechOptions) {
   const guards = createEngineGuards(watch);
   await using opened = new AsyncDisposableStack();
   const results = await Promise.allSettled(
     definitions.map(async (definition) => {
-      const engine = await openEngine(config, definition);
+      const engine = await openEngine(config, definition, log);
       if (engine) opened.defer(() => guards(engine).close());
       return engine;
     }),
@@ -38,9 +39,13 @@ export async function openSpeech({ config, definitions, listStored, watch }: Ope
 }
 
 /** An optional engine that is broken is skipped if none of its settings is set; `sonant doctor` reports it. */
-async function openEngine(config: Config, { name, settings, isOptional, open }: EngineDefinition) {
+async function openEngine(
+  config: Config,
+  { name, settings, isOptional, open }: EngineDefinition,
+  log: EngineLog | undefined,
+) {
   try {
-    return await open(config.engines[name]!, config.dataDir);
+    return await open(config.engines[name]!, config.dataDir, log);
   } catch (error) {
     const own = new Set<unknown>(Object.values(settings));
     const isConfigured = config.inForce.some(({ setting, source }) => own.has(setting) && source !== 'default');

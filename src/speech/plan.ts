@@ -1,7 +1,7 @@
 // Plans a request, once, before anything is spoken: finds the voice and the engines that can speak it, and for each of
 // these the segments of every chunk, how the speed is shared between the engine and the tempo stage, and the warnings.
 // Whatever can be refused without an engine is refused here.
-import type { Engine, Voice } from '../engines/engine.ts';
+import type { EngineCapabilities, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { inspectScripts } from '../text/scripts.ts';
 import { type Break, type Cut, segmentText } from '../text/segment.ts';
@@ -65,9 +65,10 @@ export function planSpeech(voices: Voices, given: SpeechRequest, caller: Caller)
     throw new Failure('invalid_request', { details });
   }
   const planFor = (binding: Binding): SpeechPlan => {
-    const { speakingRates } = binding.engine.capabilities;
+    const capabilities = capabilitiesOf(binding, languageCode);
+    const { speakingRates } = capabilities;
     const engineRate = Math.min(Math.max(speakingRate, speakingRates.min), speakingRates.max);
-    const { cuts, isSpoken } = peekSpoken(planCuts(request, binding.engine));
+    const { cuts, isSpoken } = peekSpoken(planCuts(request, capabilities));
     const warnings: Warning[] = [];
     if (!isSpoken) warnings.push('nothing_spoken');
     if (scripts.foreign.length > 0) warnings.push('transliterated');
@@ -135,8 +136,18 @@ function peekSpoken(cuts: Generator<PlannedCut, undefined>): { cuts: Iterator<Pl
   return { cuts: all(), isSpoken };
 }
 
-function* planCuts({ chunks, languageCode }: SpeechRequest, engine: Engine): Generator<PlannedCut, undefined> {
-  const { readsNumbers, segmentCharsMax, firstSegmentCharsMax = firstCharsMax } = engine.capabilities;
+/** Those of the engine, with what differs for the voice. */
+const capabilitiesOf = ({ engine, speaker }: Binding, languageCode: string): EngineCapabilities => ({
+  ...engine.capabilities,
+  ...engine.capabilitiesOf?.(speaker, languageCode),
+});
+
+function* planCuts(
+  { chunks, languageCode }: SpeechRequest,
+  capabilities: EngineCapabilities,
+): Generator<PlannedCut, undefined> {
+  const { readsNumbers, segmentCharsMax, segmentCharsLiked } = capabilities;
+  const { firstSegmentCharsMax = firstCharsMax } = capabilities;
   let breakBefore: Break | undefined;
   for (const [chunkIndex, chunk] of chunks.entries()) {
     const opens = breakBefore === undefined;
@@ -144,6 +155,7 @@ function* planCuts({ chunks, languageCode }: SpeechRequest, engine: Engine): Gen
       languageCode,
       spellOut: !readsNumbers,
       segmentCharsMax,
+      ...(segmentCharsLiked !== undefined && { segmentCharsLiked }),
       ...(opens && { firstCharsMax: firstSegmentCharsMax }),
     };
     let held: Cut | undefined;

@@ -102,6 +102,7 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
   const { signal } = speaking;
   const clone = await binding.openClone?.();
   signal.throwIfAborted();
+  const release = binding.engine.keep?.(binding.speaker, clone);
   const chunkChars = request.chunks.map(countChars);
   const events = new EventBuffer(toInfo(plan));
   const sound = new RequestSound(plan);
@@ -134,6 +135,7 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
     const { encodedSeconds: seconds, head } = sound;
     yield { type: 'done', chars: request.chars, seconds, byteCount: events.byteCount, head };
   } finally {
+    release?.();
     sound.close();
   }
 }
