@@ -8,8 +8,9 @@ import type { SpokenPcm } from '../../src/engines/engine.ts';
 import { isLibraryInstalled } from '../../src/engines/sherpa-onnx/library.ts';
 import type { Model } from '../../src/engines/sherpa-onnx/model.ts';
 import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
-import { ModelPool, type ModelPoolOptions, type SpokenBy } from '../../src/engines/sherpa-onnx/model-pool.ts';
+import { ModelPool, type ModelPoolOptions } from '../../src/engines/sherpa-onnx/model-pool.ts';
 import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
+import type { SpokenBy } from '../../src/engines/sherpa-onnx/model-request.ts';
 import { guardWork } from './guarded-work.ts';
 import { makeTinyVits } from './tiny-vits.ts';
 
