@@ -70,6 +70,24 @@ describe('the processes of models', { timeout: 60_000 }, () => {
     expect(started).toHaveLength(2);
   });
 
+  test('are no more than memory allows: the next speaks when the first is free', async () => {
+    const model = await makeModel('large');
+    let freeBytes = 0;
+    const { pool, started } = open({ freeBytes: () => freeBytes });
+    const speak = () => Array.fromAsync(pool.speak({ model, text: 'hello there.' }, signal));
+    await Promise.all([speak(), speak(), speak()]);
+    expect(started).toHaveLength(1);
+    const leaving = new AbortController();
+    const first = speak();
+    const left = Array.fromAsync(pool.speak({ model, text: 'hello there.' }, leaving.signal));
+    leaving.abort('left');
+    await expect(left).rejects.toBe('left');
+    await first;
+    freeBytes = Infinity;
+    await Promise.all([speak(), speak()]);
+    expect(started).toHaveLength(2);
+  });
+
   test('that are killed fail what they were speaking, as something that may go well again, and the next is spoken', async () => {
     const model = await makeModel('killed');
     const { hear, speak, started } = open();
