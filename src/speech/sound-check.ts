@@ -22,8 +22,9 @@ const secondsMax = { start: 4, perSmallLetter: 0.3, perOther: 1.2 };
 /** Nobody speaks so many letters in a second. Short texts may be a word that is said quickly. */
 const lettersPerSecondMax = 45;
 const lettersMin = 12;
+const wordLettersMax = 30;
 /** A character of these scripts is a syllable. */
-const dense = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/gu;
+const denseScripts = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/gu;
 const denseLetters = 3;
 
 export interface SoundCheck {
@@ -100,9 +101,11 @@ function longestSeconds(text: string): number {
   return secondsMax.start + secondsMax.perSmallLetter * small + secondsMax.perOther * (text.length - small);
 }
 
-/** A letter that is written many times is drawn out, or said once. */
+/** A letter that is written many times is drawn out, or said once; nobody knows how a word without end is said. */
 function shortestSeconds(text: string): number {
   const plain = text.replace(/(\p{L})\1{2,}/gu, '$1');
-  const letters = (plain.match(/[\p{L}\p{N}]/gu)?.length ?? 0) + (denseLetters - 1) * (plain.match(dense)?.length ?? 0);
+  const dense = plain.match(denseScripts)?.length ?? 0;
+  const words = plain.replace(denseScripts, ' ').match(/[\p{L}\p{N}]+/gu) ?? [];
+  const letters = words.reduce((sum, word) => sum + Math.min(word.length, wordLettersMax), denseLetters * dense);
   return letters < lettersMin ? 0 : letters / lettersPerSecondMax;
 }
