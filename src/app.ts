@@ -168,7 +168,7 @@ async function openSpeaking(
     definitions,
     listStored: voiceCache.list,
     watch: metrics.engineWatch,
-    onSkipped: (engine, fault) => log.warn('an engine is broken and left out', { engine, fault }),
+    log: (level, message, facts) => log[level](message, facts),
   });
   opened.defer(core.close);
   metrics.watchSpeech(core);

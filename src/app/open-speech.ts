@@ -1,6 +1,6 @@
 // Opens speech: the engines that are available, their voices and the stored ones, and synthesis.
 import type { Config } from '../config.ts';
-import type { EngineDefinition } from '../engines/engine.ts';
+import type { EngineDefinition, EngineLog } from '../engines/engine.ts';
 import { createEngineGuards, type EngineWatch } from '../speech/engine-guard.ts';
 import { createSlots } from '../speech/slots.ts';
 import { createSpeech } from '../speech/synthesize.ts';
@@ -13,16 +13,15 @@ export interface OpenSpeechOptions {
   definitions: readonly EngineDefinition[];
   listStored?: ListStored | undefined;
   watch?: EngineWatch;
-  /** An optional engine is broken, and speech does without it. */
-  onSkipped?(engine: string, error: unknown): void;
+  log?: EngineLog;
 }
 
-export async function openSpeech({ config, definitions, listStored, watch, onSkipped }: OpenSpeechOptions) {
+export async function openSpeech({ config, definitions, listStored, watch, log }: OpenSpeechOptions) {
   const guards = createEngineGuards(watch);
   await using opened = new AsyncDisposableStack();
   const results = await Promise.allSettled(
     definitions.map(async (definition) => {
-      const engine = await openEngine(config, definition, onSkipped);
+      const engine = await openEngine(config, definition, log);
       if (engine) opened.defer(() => guards(engine).close());
       return engine;
     }),
@@ -43,15 +42,15 @@ export async function openSpeech({ config, definitions, listStored, watch, onSki
 async function openEngine(
   config: Config,
   { name, settings, isOptional, open }: EngineDefinition,
-  onSkipped?: OpenSpeechOptions['onSkipped'],
+  log: EngineLog | undefined,
 ) {
   try {
-    return await open(config.engines[name]!, config.dataDir);
+    return await open(config.engines[name]!, config.dataDir, log);
   } catch (error) {
     const own = new Set<unknown>(Object.values(settings));
     const isConfigured = config.inForce.some(({ setting, source }) => own.has(setting) && source !== 'default');
     if (!isOptional || isConfigured) throw error;
-    onSkipped?.(name, error);
+    log?.('warn', 'an engine is broken and left out', { engine: name, fault: error });
     return undefined;
   }
 }

@@ -39,6 +39,8 @@ export interface Segment {
   timings: boolean;
   /** First of its request, whose caller has heard nothing yet: it is begun before segments that are not. */
   urgent: boolean;
+  /** It was spoken before with a fault in the sound, which nobody heard. An engine that can speak it otherwise does so. */
+  isAgain?: boolean;
   /** What the engine's `cloning.make` made, for a voice that is a clone; `voice` is then not one of `voices`. */
   clone?: Uint8Array;
 }
@@ -66,6 +68,11 @@ export interface EngineCapabilities {
   /** The longest segment, in characters of text (UTF-16 units), at least 40. It is never given a longer one. */
   segmentCharsMax: number;
   /**
+   * How long it likes segments best: they end with a sentence, up to this length where one ends there, else up to
+   * `segmentCharsMax`. Default: `segmentCharsMax`.
+   */
+  segmentCharsLiked?: number;
+  /**
    * The longest first segment of a request. Default: what people say in four seconds. State it for an engine that sends
    * sound while it works on a segment, or is paid by the segment: short ones then gain nothing.
    */
@@ -76,6 +83,8 @@ export interface EngineCapabilities {
   segmentsPerMinute?: number;
   /** The most segments spoken at once, of all requests: it is never given more. Default: no limit. */
   segmentsSpokenMax?: number;
+  /** How many segments of one resource are spoken at once (`resourceOf`). Default: 1. */
+  segmentsPerResource?: number;
   /** The most segments of clones begun in a minute, where these are counted apart. */
   cloneSegmentsPerMinute?: number;
   /** Whether its voices sound synthetic: of formants or joined units, not of a neural model. Natural ones are listed first. */
@@ -86,6 +95,11 @@ export interface EngineCapabilities {
   firstSoundMsMax?: number;
   stallMsMax?: number;
 }
+
+/** What one voice of an engine does otherwise than the others. */
+export type SpeakerCapabilities = Partial<
+  Pick<EngineCapabilities, 'speakingRates' | 'segmentCharsMax' | 'segmentCharsLiked' | 'firstSegmentCharsMax'>
+>;
 
 /** Recordings of a person to be cloned, checked and brought to the engine's rate. */
 export interface CloneSample {
@@ -127,18 +141,28 @@ export interface Engine {
   /** Its own voices. A different array after they have changed. */
   readonly voices: readonly Voice[];
   capabilities: EngineCapabilities;
-  /** Absent where it cannot clone. */
-  cloning?: Cloning;
+  /** What differs for a voice in a language; `segmentCharsMax` is at most the engine's. */
+  capabilitiesOf?(voice: Voice, languageCode: string): SpeakerCapabilities;
+  /** Absent where it cannot clone; it may come and go with the voices. */
+  readonly cloning?: Cloning | undefined;
   /**
    * Yields the sound of a segment; nothing where there is nothing to say in it. It ends when the engine has finished its
    * work on the segment, also after an abort: the next segment may be begun then.
    */
   speak(segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
-  /** The name of what speaks one segment at a time, such as a loaded model: segments of the same are never given at once. */
+  /** The name of what speaks only so many segments at a time (`segmentsPerResource`), such as a loaded model. */
   resourceOf?(segment: Segment): string;
+  /**
+   * A request begins to speak with the voice, until the result is called: a voice that is dropped or changed meanwhile
+   * still speaks to the request's end, as it was.
+   */
+  keep?(voice: Voice, clone?: Uint8Array): () => void;
   /** Frees everything, after the signal of every segment has aborted. Nothing is spoken afterwards. */
   close(): Promise<void>;
 }
+
+/** Where an engine reports what operators should know. Texts and recordings of callers are never in it. */
+export type EngineLog = (level: 'info' | 'warn', message: string, facts: Readonly<Record<string, unknown>>) => void;
 
 /** What `sonant doctor` reports of an engine: `absent` is fine for an optional one. */
 export interface EngineReport {
@@ -154,7 +178,7 @@ export interface EngineDefinition<S extends Settings = Settings> {
   /** Finds out whether the engine can work here, and leaves nothing open. */
   inspect(settings: SettingValues<S>, dataDir: string): Promise<EngineReport>;
   /** Opens the engine; undefined where it is absent (optional and not installed). Throws where it is broken. */
-  open(settings: SettingValues<S>, dataDir: string): Promise<Engine | undefined>;
+  open(settings: SettingValues<S>, dataDir: string, log?: EngineLog): Promise<Engine | undefined>;
   /**
    * Imports a voice of the operator's, whole or not at all, and returns the ids of its voices: none where it only clones.
    * Undefined where the file is not for this engine; `invalid_request` where it is, and cannot be used.

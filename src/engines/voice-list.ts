@@ -1,5 +1,6 @@
-// The voices of a remote engine, as listed when they were last loaded. A list that fails to load, or is empty, changes
-// nothing. Where the first load fails in a way that may pass, the engine opens without voices and the load is retried.
+// The voices of an engine whose list changes, as listed when they were last loaded. A list that fails to load changes
+// nothing, nor does an empty one of a server. Where the first load fails in a way that may pass, the engine opens without
+// voices and the load is retried.
 import { Failure } from '../errors.ts';
 import type { Voice } from './engine.ts';
 
@@ -8,6 +9,8 @@ export interface VoiceListOptions {
   refreshMs?: number | undefined;
   /** Whether to fail when the list is not available now. */
   isNeededNow?: boolean | undefined;
+  /** Whether an empty list is one. */
+  mayBeEmpty?: boolean | undefined;
 }
 
 const loadMsMax = 20_000;
@@ -17,7 +20,7 @@ const firstListMs = 30_000;
 const none: readonly Voice[] = [];
 
 export async function openVoiceList(options: VoiceListOptions) {
-  const { refreshMs = refreshMsUsual, isNeededNow = false } = options;
+  const { refreshMs = refreshMsUsual, isNeededNow = false, mayBeEmpty = false } = options;
   const closing = new AbortController();
   const load = () => options.load(AbortSignal.any([closing.signal, AbortSignal.timeout(loadMsMax)]));
   let voices = await load().catch((error) => {
@@ -26,10 +29,26 @@ export async function openVoiceList(options: VoiceListOptions) {
     throw error;
   });
   let timer: NodeJS.Timeout;
-  const refresh = async () => {
-    const listed = await load().catch(() => none);
-    if (listed.length > 0 && JSON.stringify(listed) !== JSON.stringify(voices)) voices = listed;
-    if (!closing.signal.aborted) plan();
+  const loadAgain = async () => {
+    const listed = await load().catch(() => undefined);
+    const isList = listed && (mayBeEmpty || listed.length > 0);
+    if (isList && listed !== voices && JSON.stringify(listed) !== JSON.stringify(voices)) voices = listed;
+  };
+  let loading: Promise<void> | undefined;
+  let isDue = false;
+  /** One load at a time; what is asked for meanwhile is done after it. */
+  const refresh = (): Promise<void> => {
+    isDue = true;
+    loading ??= (async () => {
+      clearTimeout(timer);
+      while (isDue && !closing.signal.aborted) {
+        isDue = false;
+        await loadAgain();
+      }
+      loading = undefined;
+      if (!closing.signal.aborted) plan();
+    })();
+    return loading;
   };
   const plan = () => {
     timer = setTimeout(refresh, voices ? refreshMs : Math.min(refreshMs, firstListMs)).unref();
@@ -38,6 +57,8 @@ export async function openVoiceList(options: VoiceListOptions) {
   return {
     /** A different array after they have changed. */
     voices: (): readonly Voice[] => voices ?? none,
+    /** Loads the list now; fulfilled when it is loaded. */
+    refresh,
     close(): void {
       closing.abort(new Failure('engine_unavailable'));
       clearTimeout(timer);

@@ -1,9 +1,11 @@
 // Wraps an engine with its concurrency limit and quota, its contract (engine-run.ts), retries and a circuit breaker, and
 // answers for it once it is closed; engines implement none of these. A segment of which any sound was sent is never spoken
-// again; after a failure before the first sound that says that it may pass, the segment is tried again.
+// again; after a failure before the first sound that says that it may pass, the segment is tried again, and once after a
+// fault in its sound.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PushQueue } from '../concurrency/push-queue.ts';
 import type { Engine, Segment, SpokenPcm } from '../engines/engine.ts';
+import { isSoundFault } from '../engines/sound-fault.ts';
 import { Failure, type Reason } from '../errors.ts';
 import { CircuitBreaker, type Try } from './circuit-breaker.ts';
 import { runEngine } from './engine-run.ts';
@@ -81,10 +83,12 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
     const signal = AbortSignal.any([callersSignal, closing.signal]);
     signal.throwIfAborted();
     const breaker = breakers.of(segment.voice.voiceId, segment.clone !== undefined);
+    let isAgain = false;
     for (let attempts = 1; ; attempts++) {
       let isHeard = false;
       try {
-        for await (const piece of attempt(segment, { callerId, signal, waitUntilMs })) {
+        const wanted = isAgain ? { ...segment, isAgain } : segment;
+        for await (const piece of attempt(wanted, { callerId, signal, waitUntilMs })) {
           isHeard = true;
           yield piece;
         }
@@ -92,8 +96,10 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
       } catch (error) {
         signal.throwIfAborted();
         const mayTry = attempts < attemptsMax && !isHeard && breaker.restMs() === 0;
-        const waitMs = mayTry ? retryWaitMs(error, attempts) : undefined;
+        const isFaulty: boolean = isSoundFault(error) && !isAgain;
+        const waitMs = !mayTry ? undefined : isFaulty ? 0 : retryWaitMs(error, attempts);
         if (waitMs === undefined) throw error;
+        isAgain ||= isFaulty;
         watch?.onRetry(engine.name);
         await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
       }

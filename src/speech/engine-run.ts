@@ -1,17 +1,13 @@
-// One segment spoken by an engine, held to the contract of src/engines/engine.ts. Rejected are an overlong segment, silence
-// in place of text, sound without end, and a sample rate that changes; an engine that sends nothing for too long is given
-// up. The reader gets the reason of an abort at once, whatever the engine does until it has stopped.
-import anyAscii from 'any-ascii';
-import { secondsOf } from '../audio/pcm.ts';
+// One segment spoken by an engine, held to the contract of src/engines/engine.ts. Rejected are an overlong segment and a
+// fault in the sound (sound-check.ts); an engine that sends nothing for too long is given up. The reader gets the reason of
+// an abort at once, whatever the engine does until it has stopped.
 import type { Engine, Segment, SpokenPcm } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
+import { createSoundCheck } from './sound-check.ts';
 
 const usual = { firstSoundMsMax: 60_000, stallMsMax: 30_000 };
 /** How long to wait for an engine to stop before its slot is given to another segment. */
 const stopMsMax = 5_000;
-const audiblePeak = 64;
-/** No text becomes more sound than this, however slowly it is spoken. */
-const soundSecondsMax = { start: 60, perChar: 1 };
 
 /** Called as a run goes on. */
 export interface RunObserver {
@@ -40,11 +36,10 @@ export async function* runEngine(
     for (let isHeard = false; ; isHeard = true) {
       const { done, value } = await watchdog.wait(pieces.next(), isHeard ? stallMsMax : firstSoundMsMax);
       if (done) break;
-      check.add(value);
       if (!isHeard) observer.onFirstSound?.();
-      yield value;
+      yield* check.add(value);
     }
-    check.end();
+    yield* check.end();
     observer.onEnd?.({});
   } catch (error) {
     if (!signal.aborted) observer.onEnd?.({ error });
@@ -62,27 +57,6 @@ export async function* runEngine(
 }
 
 const contractBroken = (message: string) => new Failure('engine_error', {}, new Error(message));
-
-function createSoundCheck({ text, speakingRate }: Segment) {
-  const secondsMax = soundSecondsMax.start + (soundSecondsMax.perChar * text.length) / speakingRate;
-  // Pictures, and letters that nobody can transliterate, may stay silent.
-  const letters = text.match(/[\p{L}\p{N}]/gu) ?? [];
-  let isAudible = !/[A-Za-z0-9]/.test(anyAscii(letters.join('')));
-  let seconds = 0;
-  let rateHz: number | undefined;
-  return {
-    add(pcm: SpokenPcm): void {
-      isAudible ||= pcm.samples.some((sample) => Math.abs(sample) > audiblePeak);
-      seconds += secondsOf(pcm);
-      if (seconds > secondsMax) throw contractBroken('more sound than the text can become');
-      rateHz ??= pcm.sampleRateHz;
-      if (pcm.sampleRateHz !== rateHz) throw contractBroken('the sample rate changed within a segment');
-    },
-    end(): void {
-      if (!isAudible) throw contractBroken('the text became silence');
-    },
-  };
-}
 
 /** Ends a wait when the signal aborts or time is over. Its own signal aborts then, and when the reader leaves. */
 function createWatchdog(signal: AbortSignal) {

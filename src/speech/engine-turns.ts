@@ -1,4 +1,5 @@
-// Turns at an engine: one segment at a time for each resource, such as a loaded model, and all of them within the quota.
+// Turns at an engine: so many segments at a time for each resource, such as a loaded model, and all of them within the
+// quota.
 // Clones may have a quota of their own per minute; the limit of what is spoken at once is one for all.
 import { SlotQueue, type SlotRequest, SlotTimeout } from '../concurrency/slot-queue.ts';
 import type { Engine, Segment } from '../engines/engine.ts';
@@ -19,7 +20,7 @@ export interface TurnRequest {
 }
 
 export function createEngineTurns({ capabilities, resourceOf }: Engine) {
-  const { segmentsPerMinute, segmentsSpokenMax, cloneSegmentsPerMinute } = capabilities;
+  const { segmentsPerMinute, segmentsSpokenMax, cloneSegmentsPerMinute, segmentsPerResource = 1 } = capabilities;
   const seats = segmentsSpokenMax === undefined ? undefined : createSeats(segmentsSpokenMax);
   const own = openQuota({ segmentsPerMinute, seats });
   const clones =
@@ -27,7 +28,7 @@ export function createEngineTurns({ capabilities, resourceOf }: Engine) {
   const resources = new Map<string, SlotQueue>();
 
   const takeResource = async (resource: string, request: SlotRequest) => {
-    const queue = resources.get(resource) ?? new SlotQueue({ slotsMax: 1 });
+    const queue = resources.get(resource) ?? new SlotQueue({ slotsMax: segmentsPerResource });
     resources.set(resource, queue);
     const release = await queue.take(request).catch((error: unknown) => {
       throw error instanceof SlotTimeout ? tooBusy(request.waitMsMax ?? 0) : error;

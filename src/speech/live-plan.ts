@@ -1,5 +1,4 @@
 // Plans live speech: the voice is found once, when it starts; the text of each turn is cut as it arrives.
-import type { Engine } from '../engines/engine.ts';
 import type { ReadingState } from '../text/paragraphs.ts';
 import { inspectScripts } from '../text/scripts.ts';
 import type { LivePart, LiveText } from './live-text.ts';
@@ -47,22 +46,22 @@ export function planLive(voices: Voices, fields: LiveFields, caller: Caller): Pl
     voice,
     bindings,
     planTurn(binding, text, take) {
-      const cuts = cutTurn(text, { engine: binding.engine, request, take });
+      const cuts = cutTurn(text, { binding, request, take });
       return { ...planFrom(request, voice, binding), chunkCount: 0, chars: 0, warnings: [], cuts };
     },
   };
 }
 
 interface Cutting {
-  engine: Engine;
+  binding: Binding;
   request: SpokenFields;
   take: TakePart;
 }
 
 /** The cuts of each part as soon as it is complete and may be spoken. */
-async function* cutTurn(text: LiveText, { engine, request, take }: Cutting): AsyncGenerator<PlannedCut, undefined> {
+async function* cutTurn(text: LiveText, { binding, request, take }: Cutting): AsyncGenerator<PlannedCut, undefined> {
   const { languageCode } = request;
-  const cutChunk = createChunkCutter(engine, languageCode);
+  const cutChunk = createChunkCutter(binding, languageCode);
   const state: ReadingState = { fence: '', within: false };
   for (let i = 0; ; i++) {
     const part = await text.part(i);

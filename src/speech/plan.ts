@@ -1,7 +1,7 @@
 // Plans a request, once, before anything is spoken: finds the voice and the engines that can speak it, and for each of
 // these the segments of every chunk, how the speed is shared between the engine and the tempo stage, and the warnings.
 // Whatever can be refused without an engine is refused here.
-import type { Engine, Voice } from '../engines/engine.ts';
+import type { EngineCapabilities, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { ReadingState } from '../text/paragraphs.ts';
 import { inspectScripts } from '../text/scripts.ts';
@@ -70,7 +70,7 @@ export function planSpeech(voices: Voices, given: SpeechRequest, caller: Caller)
   const scripts = inspectScripts(request.chunks.join('\n'), languageCode);
   if (scripts.mostlyForeign) throw unsupportedText(request, textFieldOf(request), scripts.foreign);
   const planFor = (binding: Binding): SpeechPlan => {
-    const { cuts, isSpoken } = peekSpoken(planCuts(request, binding.engine));
+    const { cuts, isSpoken } = peekSpoken(planCuts(request, binding));
     const warnings: Warning[] = [];
     if (!isSpoken) warnings.push('nothing_spoken');
     if (scripts.foreign.length > 0) warnings.push('transliterated');
@@ -96,8 +96,8 @@ export const unsupportedText = ({ voiceId }: SpokenFields, field: string, foreig
 
 /** What of a plan depends on the engine, without the text. */
 export function planFrom(request: SpokenFields, { voice, kept }: OfferedVoice, binding: Binding) {
-  const { speakingRate } = request;
-  const { speakingRates } = binding.engine.capabilities;
+  const { speakingRate, languageCode } = request;
+  const { speakingRates } = capabilitiesOf(binding, languageCode);
   const engineRate = Math.min(Math.max(speakingRate, speakingRates.min), speakingRates.max);
   return { request, voice, ended: kept?.ended, binding, engineRate, tempo: speakingRate / engineRate };
 }
@@ -151,14 +151,22 @@ function peekSpoken(cuts: Generator<PlannedCut, undefined>): { cuts: Iterator<Pl
   return { cuts: all(), isSpoken };
 }
 
-function* planCuts({ chunks, languageCode }: SpeechRequest, engine: Engine): Generator<PlannedCut, undefined> {
-  const cutChunk = createChunkCutter(engine, languageCode);
+function* planCuts({ chunks, languageCode }: SpeechRequest, binding: Binding): Generator<PlannedCut, undefined> {
+  const cutChunk = createChunkCutter(binding, languageCode);
   for (const [i, chunk] of chunks.entries()) yield* cutChunk(chunk, { endsRequest: i === chunks.length - 1 });
 }
 
+/** Those of the engine, with what differs for the voice. */
+const capabilitiesOf = ({ engine, speaker }: Binding, languageCode: string): EngineCapabilities => ({
+  ...engine.capabilities,
+  ...engine.capabilitiesOf?.(speaker, languageCode),
+});
+
 /** Cuts the chunks of a request, one after the other. The last cut of a chunk may be one in which nothing is said. */
-export function createChunkCutter({ capabilities }: Engine, languageCode: string) {
-  const { readsNumbers, segmentCharsMax, firstSegmentCharsMax = firstCharsMax } = capabilities;
+export function createChunkCutter(binding: Binding, languageCode: string) {
+  const capabilities = capabilitiesOf(binding, languageCode);
+  const { readsNumbers, segmentCharsMax, segmentCharsLiked } = capabilities;
+  const { firstSegmentCharsMax = firstCharsMax } = capabilities;
   let chunkIndex = -1;
   let breakBefore: Break | undefined;
   return function* cutChunk(
@@ -172,6 +180,7 @@ export function createChunkCutter({ capabilities }: Engine, languageCode: string
       spellOut: !readsNumbers,
       segmentCharsMax,
       state,
+      ...(segmentCharsLiked !== undefined && { segmentCharsLiked }),
       ...(opens && { firstCharsMax: firstSegmentCharsMax }),
     };
     let held: Cut | undefined;

@@ -166,6 +166,7 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
   const { signal } = speaking;
   const clone = await binding.openClone?.();
   signal.throwIfAborted();
+  const release = binding.engine.keep?.(binding.speaker, clone);
   const events = new EventBuffer(toInfo(plan));
   const sound = new RequestSound(plan);
   const { segmentsAtOnce } = binding.engine.capabilities;
@@ -201,6 +202,7 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
     const { encodedSeconds: seconds, head } = sound;
     yield { type: 'done', chars, seconds, byteCount: events.byteCount, head };
   } finally {
+    release?.();
     sound.close();
   }
 }

@@ -26,6 +26,8 @@ export interface Cut {
 
 export interface SegmentOptions extends NormalizeOptions {
   segmentCharsMax: number;
+  /** A cut of whole sentences ends within this length, where a sentence ends there. Default: `segmentCharsMax`. */
+  segmentCharsLiked?: number;
   /** The first cut is at most this long, the second at most twice. */
   firstCharsMax?: number;
 }
@@ -34,23 +36,26 @@ export interface SegmentOptions extends NormalizeOptions {
 const orphanCharsMax = 20;
 
 export function* segmentText(chunk: string, options: SegmentOptions): Generator<Cut> {
-  const { segmentCharsMax, firstCharsMax = segmentCharsMax } = options;
-  const limits = [firstCharsMax, firstCharsMax * 2].map((limit) => Math.min(limit, segmentCharsMax));
+  const { segmentCharsMax, segmentCharsLiked = segmentCharsMax, firstCharsMax = segmentCharsLiked } = options;
+  const usual = Math.min(segmentCharsLiked, segmentCharsMax);
+  const limits = [firstCharsMax, firstCharsMax * 2].map((limit) => Math.min(limit, usual));
+  /** The first cuts are short in any case. */
+  const maxFor = (limit: number) => (limit < usual ? limit : segmentCharsMax);
   const toCut = createCutter(chunk);
   const pending: SpokenToken[] = [];
   let limit = limits.shift()!;
   let length = 0;
   const take = (): Cut => {
-    const taken = takeTokens(pending, limit);
+    const taken = takeTokens(pending, limit, maxFor(limit));
     length = lengthOf(pending);
-    limit = limits.shift() ?? segmentCharsMax;
+    limit = limits.shift() ?? usual;
     return toCut(taken);
   };
   for (const token of normalizeText(chunk, options)) {
     pending.push(token);
     length += lengthOf([token]);
     const ends = token.breakAfter === breakStrength.paragraph;
-    while (pending.length > 0 && (ends || length > limit + orphanCharsMax)) yield take();
+    while (pending.length > 0 && (ends || length > maxFor(limit) + orphanCharsMax)) yield take();
   }
   if (pending.length > 0) pending.at(-1)!.breakAfter = breakStrength.paragraph;
   while (pending.length > 0) yield take();
@@ -60,8 +65,10 @@ export function* segmentText(chunk: string, options: SegmentOptions): Generator<
 const lengthOf = (tokens: readonly SpokenToken[]): number =>
   tokens.reduce((sum, { say, glued }) => sum + say.length + (glued ? 0 : 1), 0);
 
-/** Removes the tokens of the next cut from the front of `pending`. */
-function takeTokens(pending: SpokenToken[], limit: number): SpokenToken[] {
+/** Removes the tokens of the next cut from the front of `pending`. It is longer than `limit` only for a whole sentence. */
+function takeTokens(pending: SpokenToken[], limit: number, max: number): SpokenToken[] {
+  const whole = max > limit ? countOfSentence(pending, limit, max) : 0;
+  if (whole > 0) return pending.splice(0, whole);
   const ends: number[] = [];
   for (let end = pending[0]!.glued ? 0 : -1; ends.length < pending.length; ) {
     end += lengthOf([pending[ends.length]!]);
@@ -82,6 +89,17 @@ function takeTokens(pending: SpokenToken[], limit: number): SpokenToken[] {
   const [front, rest] = splitToken(pending[fits]!, room);
   pending.splice(fits, 1, ...(hasWord(rest.say) ? [rest] : []));
   return [...pending.splice(0, fits), front];
+}
+
+/** How many tokens are the first sentence, where that ends beyond `limit` and within `max`; else 0. */
+function countOfSentence(tokens: readonly SpokenToken[], limit: number, max: number): number {
+  let end = tokens[0]!.glued ? 0 : -1;
+  for (const [i, token] of tokens.entries()) {
+    end += lengthOf([token]);
+    if (end > max || (i === tokens.length - 1 && end <= limit)) return 0;
+    if (token.breakAfter >= breakStrength.sentence) return end > limit ? i + 1 : 0;
+  }
+  return 0;
 }
 
 /** How many of the tokens that fit to take, for the cut to end at the best break. */

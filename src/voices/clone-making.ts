@@ -6,7 +6,7 @@ import { gainDbFor } from '../audio/loudness.ts';
 import type { Pcm } from '../audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, Voice } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
-import { createEngineQuota } from '../speech/engine-quota.ts';
+import { createEngineQuota, type EngineQuota } from '../speech/engine-quota.ts';
 import { type CheckedClone, type CloningEngine, checkClone } from './clone-fields.ts';
 import type { ReadSamples, Samples } from './sample-reader.ts';
 import { sampleTextFor } from './sample-text.ts';
@@ -49,15 +49,16 @@ const canClone = (engine: Engine): engine is CloningEngine => engine.cloning !==
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
 export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOptions): MakeClones {
-  const cloningEngines = engines.filter(canClone);
-  const quotas = new Map(
-    cloningEngines.flatMap(({ name, cloning: { clonesPerMinute } }) =>
-      clonesPerMinute === undefined ? [] : [[name, createEngineQuota({ segmentsPerMinute: clonesPerMinute })]],
-    ),
-  );
+  const quotas = new Map<string, EngineQuota>();
+  const quotaOf = ({ name, cloning: { clonesPerMinute } }: CloningEngine): EngineQuota | undefined => {
+    if (clonesPerMinute !== undefined && !quotas.has(name)) {
+      quotas.set(name, createEngineQuota({ segmentsPerMinute: clonesPerMinute }));
+    }
+    return quotas.get(name);
+  };
 
   return async (fields, { callerId, faults, signal }) => {
-    const checked = checkClone(fields, cloningEngines);
+    const checked = checkClone(fields, engines.filter(canClone));
     const { chosen, languageCode, consentScript } = checked;
     const { reference, consent, referenceText, name } = fields;
     const allFaults = [...faults, ...checked.faults];
@@ -65,7 +66,7 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
     const clones: MadeClone[] = [];
     for (const [i, engine] of chosen.entries()) {
       const sample = { ...samples[i]!, referenceText, consentScript, languageCode };
-      const release = await quotas.get(engine.name)?.take({ callerId, urgent: true, signal });
+      const release = await quotaOf(engine)?.take({ callerId, urgent: true, signal });
       const plain = await engine.cloning.make(sample, signal).finally(release);
       const languageCodes = [...new Set([languageCode, ...engine.cloning.languageCodesFor(languageCode)])];
       const segment = toSampleSegment({ engine: engine.name, name, languageCodes }, plain);

@@ -21,15 +21,16 @@ const broken = defineEngine({
 const open = async (env: Record<string, string>) => {
   const definitions = [flite, broken];
   const config = loadConfig({ env, folder: tmpdir(), engines: definitions });
-  const skipped: unknown[] = [];
-  const speech = await openSpeech({ config, definitions, onSkipped: (...each) => skipped.push(each) });
+  const logged: unknown[] = [];
+  const speech = await openSpeech({ config, definitions, log: (...each) => void logged.push(each) });
   const engines = speech.engines.map(({ name }) => name);
   await speech.close();
-  return { engines, skipped };
+  return { engines, logged };
 };
 
 test('an optional engine that is broken is left out and reported', async () => {
-  expect(await open({})).toEqual({ engines: ['flite'], skipped: [['broken', fault]] });
+  const logged = [['warn', 'an engine is broken and left out', { engine: 'broken', fault }]];
+  expect(await open({})).toEqual({ engines: ['flite'], logged });
 });
 
 test('an optional engine that is broken and configured stops the start', async () => {

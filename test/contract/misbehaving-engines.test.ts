@@ -88,7 +88,8 @@ const misbehaviours: Record<string, Misbehaviour> = {
     openAi: { instead: { type: 'audio/pcm', body: '' } },
     google: { sound: Buffer.alloc(0) },
     batch: { sound: wholeWavHeader(24_000, Buffer.alloc(0)) },
-    end: { refused: 'engine_error', requests: 1 },
+    // Silence is asked for once more.
+    end: { refused: 'engine_error', requests: 2 },
   },
   'sends what is no sound': {
     openAi: { instead: { type: 'audio/pcm', body: `{"error":"${secret}"}` } },

@@ -111,7 +111,7 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sonant-espeak-'));
-    const wav = Buffer.alloc(44 + 2 * 2_205);
+    const wav = Buffer.alloc(44 + 2 * 11_025);
     wav.write('RIFF    WAVEfmt ', 0, 'latin1');
     for (const [at, value] of [
       [16, 16],
@@ -128,7 +128,7 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
     ] as const)
       wav.writeUInt16LE(value, at);
     wav.write('data', 36, 'latin1');
-    for (let n = 0; n < 2_205; n++) wav.writeInt16LE(Math.round(4_000 * Math.sin(n / 10)), 44 + 2 * n);
+    for (let n = 0; n < 11_025; n++) wav.writeInt16LE(Math.round(4_000 * Math.sin(n / 10)), 44 + 2 * n);
     await writeFile(inFolder('good.wav'), wav);
     await writeFile(inFolder('header'), wav.subarray(0, 44));
     await writeFile(inFolder('cut.wav'), wav.subarray(0, 1_001));
@@ -143,7 +143,7 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
   test('gets the text on stdin only, and none of the secrets in the environment', async () => {
     process.env.SONANT_SECRET_OF_THE_HOUSE = 'hush';
     const engine = await openWith('cat > input; echo "$@" > arguments; env > environment; cat good.wav');
-    expect(await hear(engine, 'Say \u0001 40P [[[h@loU]] \0 now')).toBe(2_205);
+    expect(await hear(engine, 'Say \u0001 40P [[[h@loU]] \0 now')).toBe(11_025);
     expect(await textOf('input')).toBe('Say   40P [ [ [h@loU]]   now');
     expect(await textOf('arguments')).toBe('--stdin --stdout -b 1 -v gmw/en-US -s 175 -a 80');
     expect(await textOf('environment')).not.toContain('SONANT');
@@ -196,7 +196,7 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
 
   test('that leaves a process behind is heard, and the process ended', async () => {
     const engine = await openWith('sleep 100 & echo $! >> pids; cat good.wav');
-    expect(await hear(engine)).toBe(2_205);
+    expect(await hear(engine)).toBe(11_025);
     await expectNoneAlive();
   });
 
@@ -217,7 +217,7 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
     const engine = await openWith('cat good.wav', { runsAtOnce: 1 });
     const slowReader = speak(engine)[Symbol.asyncIterator]();
     await slowReader.next();
-    expect(await hear(engine)).toBe(2_205);
+    expect(await hear(engine)).toBe(11_025);
     expect((await slowReader.next()).done).toBe(true);
   });
 
@@ -232,7 +232,7 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
       hear(engine, 'second', signal, true),
     ];
     leaving.abort('left');
-    expect(await Promise.all(all)).toEqual([2_205, 2_205, 'left', 2_205]);
+    expect(await Promise.all(all)).toEqual([11_025, 11_025, 'left', 11_025]);
     expect((await textOf('order')).split('\n')).toEqual(['first', 'second', 'third']);
   });
 

@@ -134,10 +134,13 @@ describe('long text reaches Google in pieces that it takes, and all of it:', () 
   };
   const click = Buffer.alloc(4_800, 50);
   const sound = Buffer.concat([wavHeader(24_000, click), click]);
+  /** Without the check of the sound: a click is none for so much text. */
+  const speakClick = (engine: Engine, text: string, voiceId: string) =>
+    Array.fromAsync(engine.speak(segment(engine, text, voiceId), new AbortController().signal));
 
   test.each(Object.entries(texts))('%s, as one stream', async (_, text) => {
     const { engine, calls } = await open({ sound });
-    await hear(engine, text);
+    await speakClick(engine, text, charon);
     expect(calls).toHaveLength(1);
     expect(calls[0]!.texts.join('')).toBe(text);
     for (const piece of calls[0]!.texts) expect(Buffer.byteLength(piece)).toBeLessThanOrEqual(5_000);
@@ -145,7 +148,7 @@ describe('long text reaches Google in pieces that it takes, and all of it:', () 
 
   test.each(Object.entries(texts))('%s, one call after the other', async (_, text) => {
     const { engine, calls } = await open({ sound });
-    await hear(engine, text, neural);
+    await speakClick(engine, text, neural);
     expect(calls.length).toBeGreaterThan(1);
     expect(calls.flatMap((call) => call.texts).join('')).toBe(text);
   });

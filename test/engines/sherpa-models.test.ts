@@ -1,6 +1,6 @@
 // What a folder with a model must be, told from its files before anything is loaded: the kinds that are recognized, and
 // every fault by its file. The models here are headers without weights, but for the tiny ones.
-import { mkdir, mkdtemp, open, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -8,7 +8,8 @@ import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
 import { toModelText } from '../../src/engines/sherpa-onnx/model-text.ts';
 import { speakersOf } from '../../src/engines/sherpa-onnx/model-voices.ts';
 import { packReference, parseReference } from '../../src/engines/sherpa-onnx/reference.ts';
-import { float, floats, int64, node, type ValueShape, writeOnnx } from './onnx-writer.ts';
+import { espeak, header, type ModelContents, makeModelFolder, phonemes } from './model-folders.ts';
+import { float, int64 } from './onnx-writer.ts';
 import { makeTinyPocket } from './tiny-pocket.ts';
 import { makeTinyVits, tinyTokens, writeTinyVits } from './tiny-vits.ts';
 
@@ -18,35 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true }));
 
-type Files = Readonly<Record<string, string | Uint8Array>>;
-
-async function makeFolder(name: string, files: Files): Promise<string> {
-  const folder = join(await mkdtemp(join(root, 'case-')), name);
-  await mkdir(join(folder, 'espeak-ng-data'), { recursive: true });
-  for (const [file, content] of Object.entries(files)) await writeFile(join(folder, file), content);
-  return folder;
-}
-
-const espeak: Files = Object.fromEntries(
-  ['phontab', 'phonindex', 'phondata', 'intonations'].map((file) => [`espeak-ng-data/${file}`, 'x']),
-);
-const phonemes = '_ 0\n^ 1\n$ 2\n  3\na 4\n, 5\n';
-
-/** The header of a model: inputs of these types, and its metadata. */
-function header(
-  types: readonly number[],
-  metadata: Readonly<Record<string, string>> = {},
-  names: readonly string[] = [],
-) {
-  const inputs = types.map((type, n): ValueShape => [names[n] ?? `input${n}`, type, [1]]);
-  return writeOnnx({
-    inputs,
-    outputs: [['y', float, [1]]],
-    constants: { weights: floats([4], [1, 2, 3, 4]) },
-    nodes: [node('Identity', ['weights'], ['y'])],
-    metadata,
-  });
-}
+const makeFolder = (name: string, files: ModelContents) => makeModelFolder(root, name, files);
 
 const i = int64;
 const f = float;
@@ -102,8 +75,8 @@ describe('a folder is recognized as', () => {
       speakers.map(({ voice, extra }) => [voice.voiceId, voice.languageCodes, voice.labels.gender, extra]),
     ).toEqual([
       ['kokoro-af_bella', ['en-US', 'en'], 'female', { lang: 'en-us' }],
-      ['kokoro-bm_george', ['en-GB', 'en'], 'male', { lang: 'en-gb' }],
-      ['kokoro-zf_xiaobei', ['zh'], 'female', {}],
+      ['kokoro-bm_george', ['en-GB', 'en'], 'male', { lang: 'en' }],
+      ['kokoro-zf_xiaobei', ['zh'], 'female', { lang: 'en-us' }],
       ['kokoro-pf_dora', ['pt-BR', 'pt'], 'female', { lang: 'pt-br' }],
     ]);
     expect(speakers[3]!.voice.gainDb).toBe(3);
@@ -162,7 +135,8 @@ describe('a folder is recognized as', () => {
       kind: 'zipvoice',
       speakers: 0,
       languageCodes: ['zh', 'en'],
-      zeroShot: { needsReferenceText: true, steps: 4 },
+      zeroShot: { needsReferenceText: true, samples: [] },
+      steps: 4,
       config: { zipvoice: { encoder: join(folder, 'encoder.int8.onnx'), vocoder: join(folder, 'vocos_24khz.onnx') } },
     });
   });
@@ -188,9 +162,11 @@ describe('a folder is recognized as', () => {
 });
 
 describe('a fault names its file:', () => {
-  const vits = (metadata: Readonly<Record<string, string>>): Files => ({ 'model.onnx': writeTinyVits({ metadata }) });
+  const vits = (metadata: Readonly<Record<string, string>>): ModelContents => ({
+    'model.onnx': writeTinyVits({ metadata }),
+  });
 
-  test.each<[name: string, files: Files, fault: RegExp]>([
+  test.each<[name: string, files: ModelContents, fault: RegExp]>([
     ['a model cut short', { 'model.onnx': writeTinyVits().subarray(0, 1_000) }, /^model.onnx is damaged or cut short/],
     ['a model that is text', { 'model.onnx': '<!DOCTYPE html><p>Not found' }, /^model.onnx is not an ONNX file/],
     ['an empty model', { 'model.onnx': '' }, /^model.onnx is not an ONNX file/],
@@ -226,6 +202,21 @@ describe('a fault names its file:', () => {
       'styles for other speakers',
       { 'voices.bin': '1234', 'model.onnx': kokoro() },
       /^voices.bin has 4 bytes where .* 24/,
+    ],
+    [
+      'an option that the kind has not',
+      { 'sonant-model.json': '{"options":{"steps":4}}' },
+      /^sonant-model.json has the option steps; a model of the kind vits has noise_scale, noise_scale_w/,
+    ],
+    [
+      'an option beyond its range',
+      { 'sonant-model.json': '{"options":{"noise_scale":7}}' },
+      /has 7 as noise_scale; it must be a number from 0 to 2/,
+    ],
+    [
+      'options that are no numbers',
+      { 'sonant-model.json': '{"options":{"steps":"many"}}' },
+      /steps, which must be a number/,
     ],
     ['no data of eSpeak NG', { 'voices.bin': '1234', 'model.onnx': kokoro() }, /^espeak-ng-data\/phontab is missing/],
   ])('%s', async (_, files, fault) => {

@@ -4,12 +4,13 @@ import { globSync } from 'node:fs';
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { join as joinSamples } from '../../src/audio/join.ts';
 import { type Pcm, secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
-import { openSherpaOnnx, sherpaOnnx } from '../../src/engines/sherpa-onnx/sherpa-onnx.ts';
+import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
+import { sherpaOnnx } from '../../src/engines/sherpa-onnx/sherpa-onnx.ts';
 import { createEngineGuards } from '../../src/speech/engine-guard.ts';
 import { dominantFrequencyHz, tone } from '../audio/measure-tone.ts';
 import { engineConformance } from '../conformance/engine.ts';
@@ -24,24 +25,36 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 const newDataDir = () => mkdtemp(join(folder, 'data-'));
-const settings = { threads: 1, modelsMax: 2 };
+const settings = { threads: 1, processesMax: 2, modelProcessesMax: 1, idleSeconds: 600, steps: 0 };
 const { signal } = new AbortController();
+const patience = { timeout: 30_000 };
+/** Expressions as what a text is to match. */
+const toMatcher = (facts: object): object =>
+  Object.fromEntries(
+    Object.entries(facts).map(([key, value]) => {
+      const each = (item: unknown) => (item instanceof RegExp ? expect.stringMatching(item) : item);
+      return [key, Array.isArray(value) ? value.map(each) : each(value)];
+    }),
+  );
 
 engineConformance(
   'sherpa-onnx',
   async () => {
     const dataDir = await newDataDir();
+    if (!findLibrary('')) return undefined;
     await makeTinyVits(join(dataDir, 'models/tiny'));
-    return openSherpaOnnx({ dataDir, ...settings });
+    const engine = await openSherpaEngine({ dataDir, ...settings, hearAfterMs: 0 });
+    await vi.waitUntil(() => engine.voices[0]?.version.endsWith('dB') === false, { timeout: 30_000 });
+    return engine;
   },
   { needs: 'the package sherpa-onnx-node' },
 );
 
 describe('models of one\u2019s own', { timeout: 60_000 }, () => {
-  beforeEach((context) => context.skip(!findLibrary(folder), 'not found here'));
+  beforeEach((context) => context.skip(!findLibrary(''), 'not found here'));
 
-  const open = async (dataDir: string): Promise<Engine> => {
-    const engine = (await openSherpaOnnx({ dataDir, ...settings }))!;
+  const open = async (dataDir: string, options: Partial<SherpaOnnxOptions> = {}): Promise<Engine> => {
+    const engine = await openSherpaEngine({ dataDir, ...settings, ...options });
     onTestFinished(() => engine.close());
     return engine;
   };
@@ -90,18 +103,30 @@ describe('models of one\u2019s own', { timeout: 60_000 }, () => {
     }
   });
 
-  test('are measured once: the result is stored beside them until they change', async () => {
+  test('are offered before they are heard, with the mean gain; what is heard is stored beside them until they change', async () => {
     const dataDir = await newDataDir();
-    const model = await makeTinyVits(join(dataDir, 'models/tiny'));
-    const [voice] = (await open(dataDir)).voices;
+    const model = await makeTinyVits(join(dataDir, 'models/choir'), { speakers: 6 });
+    const engine = await open(dataDir, { hearAfterMs: 0 });
+    expect(engine.voices.map(({ gainDb, version }) => [gainDb, / 0 dB$/.test(version)])).toEqual(
+      Array.from({ length: 6 }, () => [0, true]),
+    );
+    const isHeard = () => engine.voices.every(({ version }) => !version.endsWith('dB'));
+    await expect.poll(isHeard, patience).toBe(true);
     const kept = join(model, 'sonant-gain.json');
     const { version, gains_db } = JSON.parse(await readFile(kept, 'utf8'));
-    expect({ version, gains_db }).toEqual({ version: voice!.version, gains_db: [voice!.gainDb] });
-    await writeFile(kept, JSON.stringify({ version, gains_db: [3.5] }));
-    expect((await open(dataDir)).voices[0]).toMatchObject({ gainDb: 3.5, version });
-    await makeTinyVits(model, { metadata: { language: 'German' } });
+    expect(gains_db).toEqual(engine.voices.map(({ gainDb }) => gainDb));
+    expect(engine.voices[0]!.version).toBe(version);
+    await engine.close();
+
+    // Another replica has heard some of them.
+    await writeFile(kept, JSON.stringify({ version, gains_db: [3, 4, null, null, null, null] }));
+    const other = await open(dataDir);
+    expect(other.voices.map(({ gainDb }) => gainDb)).toEqual([3, 4, 3.5, 3.5, 3.5, 3.5]);
+    expect(other.voices[2]!.version).toBe(`${version} 3.5 dB`);
+    await other.close();
+    await makeTinyVits(model, { speakers: 6, metadata: { language: 'German' } });
     const [changed] = (await open(dataDir)).voices;
-    expect(changed).toMatchObject({ gainDb: expect.closeTo(voice!.gainDb, 0), languageCodes: ['de'] });
+    expect(changed).toMatchObject({ gainDb: 0, languageCodes: ['de'] });
     expect(changed!.version).not.toBe(version);
   });
 
@@ -142,26 +167,66 @@ describe('models of one\u2019s own', { timeout: 60_000 }, () => {
   test('that cannot be used are left out and reported, and the others speak', async () => {
     const dataDir = await newDataDir();
     await makeTinyVits(join(dataDir, 'models/tiny'));
-    expect(await sherpaOnnx.inspect(settings, dataDir)).toEqual({ state: 'ready', message: '1 models, 1 voices' });
+    const one = {
+      state: 'ready',
+      message: expect.stringMatching(/^1 models, 1 voices; in memory about: tiny \d+ MB$/),
+    };
+    expect(await sherpaOnnx.inspect(settings, dataDir)).toEqual(one);
     const torn = await makeTinyVits(join(dataDir, 'models/torn'));
     await writeFile(join(torn, 'model.onnx'), writeTinyVits().subarray(0, 900));
     const unknown = await makeTinyVits(join(dataDir, 'models/unknown'));
     await writeFile(join(unknown, 'model.onnx'), writeUnknownOperation());
-    const engine = await open(dataDir);
-    expect(engine.voices.map(({ voiceId }) => voiceId)).toEqual(['tiny']);
+    const logged: unknown[] = [];
+    const log = (_: string, message: string, facts: object) => logged.push({ message, ...facts });
+    const engine = await open(dataDir, { hearAfterMs: 0, log });
+    await expect.poll(() => engine.voices.map(({ voiceId }) => voiceId), patience).toEqual(['tiny']);
     expect(secondsOf(await hear(engine, 'hello'))).toBeGreaterThan(0.3);
+    expect(logged).toMatchObject(
+      [
+        { message: 'a model is offered', model: 'tiny', voices: 1, memory_bytes: expect.any(Number) },
+        { message: 'a model is offered', model: 'unknown' },
+        { message: 'a model cannot be used and is not offered', model: 'torn', faults: [/damaged/] },
+        { message: 'a model does not speak and is not offered', fault: /NoSuchOperation/s },
+        { message: 'a model is no longer offered', model: 'unknown' },
+        { message: 'a model is loaded', model: 'tiny', processes: 1 },
+      ].map((each) => toMatcher(each)),
+    );
     const { state, message } = await sherpaOnnx.inspect(settings, dataDir);
     expect(state).toBe('broken');
     expect(message).toMatch(/torn: model.onnx is damaged or cut short/);
     expect(message).toMatch(/unknown cannot be loaded or does not speak: .*NoSuchOperation/s);
   });
 
-  test('are absent where there are none, and where none of them can be used', async () => {
+  test('are none where there are none, or none can be used, until one comes', async () => {
     const dataDir = await newDataDir();
-    expect(await openSherpaOnnx({ dataDir, ...settings })).toBeUndefined();
+    const engine = await open(dataDir);
+    expect(engine.voices).toEqual([]);
     expect(await sherpaOnnx.inspect(settings, dataDir)).toMatchObject({ state: 'absent' });
     await writeFile(join(await makeTinyVits(join(dataDir, 'models/none')), 'tokens.txt'), '');
-    expect(await openSherpaOnnx({ dataDir, ...settings })).toBeUndefined();
+    expect((await open(dataDir)).voices).toEqual([]);
+    await makeTinyVits(join(dataDir, 'models/tiny'));
+    await expect.poll(() => engine.voices.map(({ voiceId }) => voiceId), patience).toEqual(['tiny']);
+  });
+
+  test('whose weights are not numbers are silenced before anything is heard', async () => {
+    const dataDir = await newDataDir();
+    const folder = await makeTinyVits(join(dataDir, 'models/broken'));
+    const whole = Buffer.from(writeTinyVits());
+    // The amplitude of each letter.
+    const weight = Buffer.from(Float32Array.of(0.3).buffer);
+    const broken = Buffer.from(Float32Array.of(Number.NaN).buffer);
+    for (let at = whole.indexOf(weight); at >= 0; at = whole.indexOf(weight, at + 1)) broken.copy(whole, at);
+    await writeFile(join(folder, 'model.onnx'), whole);
+    const engine = await open(dataDir);
+    const heard: Pcm[] = [];
+    const hearing = (async () => {
+      for await (const piece of speak(engine, 'all is well.')) heard.push(piece);
+    })();
+    expect(await failureOf(hearing)).toMatchObject({
+      reason: 'engine_error',
+      cause: { message: 'the model made samples that are not numbers' },
+    });
+    expect(heard).toEqual([]);
   });
 
   test('of Piper\u2019s shape say what eSpeak NG makes of the text, numbers too', async (context) => {

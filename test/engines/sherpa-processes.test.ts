@@ -8,8 +8,9 @@ import type { SpokenPcm } from '../../src/engines/engine.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import type { Model } from '../../src/engines/sherpa-onnx/model.ts';
 import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
-import { ModelPool, type ModelPoolOptions, type SpokenBy } from '../../src/engines/sherpa-onnx/model-pool.ts';
+import { ModelPool, type ModelPoolOptions } from '../../src/engines/sherpa-onnx/model-pool.ts';
 import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
+import type { SpokenBy } from '../../src/engines/sherpa-onnx/model-request.ts';
 import { guardWork } from './guarded-work.ts';
 import { makeTinyVits } from './tiny-vits.ts';
 
@@ -34,7 +35,7 @@ describe('the processes of models', { timeout: 60_000 }, () => {
       started.push(process);
       return process;
     };
-    const pool = new ModelPool({ library: findLibrary(folder)!, processesMax: 2, threads: 1, start, ...options });
+    const pool = new ModelPool({ findLibrary: () => findLibrary(folder), processesMax: 2, threads: 1, start, ...options });
     onTestFinished(() => pool.close());
     const work = guardWork<SpokenBy, SpokenPcm>({
       run: (spokenBy, by) => pool.speak(spokenBy, by),
@@ -66,6 +67,24 @@ describe('the processes of models', { timeout: 60_000 }, () => {
     await hear(model);
     while (alive() > 0) await sleep(10);
     expect(await hear(model)).toBeGreaterThan(0);
+    expect(started).toHaveLength(2);
+  });
+
+  test('are no more than memory allows: the next speaks when the first is free', async () => {
+    const model = await makeModel('large');
+    let freeBytes = 0;
+    const { pool, started } = open({ freeBytes: () => freeBytes });
+    const speak = () => Array.fromAsync(pool.speak({ model, text: 'hello there.' }, signal));
+    await Promise.all([speak(), speak(), speak()]);
+    expect(started).toHaveLength(1);
+    const leaving = new AbortController();
+    const first = speak();
+    const left = Array.fromAsync(pool.speak({ model, text: 'hello there.' }, leaving.signal));
+    leaving.abort('left');
+    await expect(left).rejects.toBe('left');
+    await first;
+    freeBytes = Infinity;
+    await Promise.all([speak(), speak()]);
     expect(started).toHaveLength(2);
   });
 

@@ -15,6 +15,8 @@ export interface TinyVits {
   isPiper?: boolean;
   sampleRateHz?: number;
   speakers?: number;
+  /** How often each letter is multiplied with a matrix of 256 by 256 numbers, as models of some size do; it changes nothing. */
+  work?: number;
   /** Beside what it has, or in its place; empty for none. */
   metadata?: Readonly<Record<string, string>>;
 }
@@ -35,7 +37,7 @@ const piperMetadata = {
 };
 
 export function writeTinyVits(options: TinyVits = {}): Uint8Array {
-  const { isPiper = false, sampleRateHz = 16_000, speakers = 1, metadata = {} } = options;
+  const { isPiper = false, sampleRateHz = 16_000, speakers = 1, metadata = {}, work = 0 } = options;
   const characters = [...(isPiper ? piperCharacters : tinyCharacters)];
   const size = [characters.length];
   const isOne = speakers === 1;
@@ -78,6 +80,7 @@ export function writeTinyVits(options: TinyVits = {}): Uint8Array {
       third: integers([1], [2]),
       thirdAxis: integers([], [2]),
       flat: integers([3], [1, 1, -1]),
+      ...(work > 0 && workConstants()),
     },
     nodes: [
       node('Gather', ['tones', 'x'], ['letterTone'], { axis: 0 }),
@@ -106,11 +109,36 @@ export function writeTinyVits(options: TinyVits = {}): Uint8Array {
       node('Mul', ['tonesFlat', 'radiansPerSample'], ['steps']),
       node('CumSum', ['steps', 'thirdAxis'], ['phase']),
       node('Sin', ['phase'], ['wave']),
-      node('Mul', ['wave', 'loudnessFlat'], ['y']),
+      ...(work > 0 ? workNodes(work) : [node('Mul', ['wave', 'loudnessFlat'], ['y'])]),
     ],
     metadata: Object.fromEntries(Object.entries(modelMetadata).filter(([, value]) => value !== '')),
   });
 }
+
+const workSize = 256;
+
+const workConstants = () => ({
+  matrix: floats(
+    [workSize, workSize],
+    Array.from({ length: workSize ** 2 }, () => 1 / workSize),
+  ),
+  row: floats(
+    [1, 1, workSize],
+    Array.from({ length: workSize }, () => 1),
+  ),
+  nothing: floats([1], [0]),
+});
+
+/** Work on each letter whose result, times nothing, is added to the sound. */
+const workNodes = (times: number): Uint8Array[] => [
+  node('Mul', ['tones3', 'row'], ['work0']),
+  ...Array.from({ length: times }, (_, n) => node('MatMul', [`work${n}`, 'matrix'], [`work${n + 1}`])),
+  node('GlobalAveragePool', [`work${times}`], ['pooled']),
+  node('ReduceSum', ['pooled'], ['sum'], { keepdims: 0 }),
+  node('Mul', ['sum', 'nothing'], ['zero']),
+  node('Mul', ['wave', 'loudnessFlat'], ['loudWave']),
+  node('Add', ['loudWave', 'zero'], ['y']),
+];
 
 const toTokens = (characters: string): string =>
   [...characters].map((character, id) => `${character} ${id}\n`).join('');

@@ -2,6 +2,7 @@
 // exact in its rate and in its word times, and says the same thing the same way every time.
 // It also misbehaves on demand (`trouble`, which a test may change between segments) and counts what it does.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { join as joinSamples } from '../../src/audio/join.ts';
 import type {
   CloneSample,
   Cloning,
@@ -13,6 +14,8 @@ import type {
   Voice,
 } from '../../src/engines/engine.ts';
 import { defineEngine } from '../../src/engines/engine.ts';
+import { toSamples } from '../../src/engines/sherpa-onnx/float-samples.ts';
+import { soundFault } from '../../src/engines/sound-fault.ts';
 import { Failure } from '../../src/errors.ts';
 
 export interface ToneTrouble {
@@ -26,7 +29,15 @@ export interface ToneTrouble {
   hangsAfterPieces?: number;
   /** Waits before each piece. */
   pieceDelayMs?: number;
+  /** What is wrong with the sound, in every segment, or in so many. */
+  fault?: ToneFault;
+  faultySegments?: number;
+  /** Sends each segment in one piece. */
+  sendsWhole?: boolean;
 }
+
+/** Clipped or not a number from the middle on; silent; cut short; without an end. */
+export type ToneFault = 'clipped' | 'NaN' | 'silent' | 'short' | 'endless';
 
 export interface ToneOptions {
   name?: string;
@@ -136,6 +147,36 @@ function* tonesOf({ text, voice, speakingRate, timings, clone }: Segment, sample
   }
 }
 
+const endlessSeconds = 90;
+
+function* faultyTones(segment: Segment, sampleRateHz: number, fault: ToneFault): Generator<SpokenPcm> {
+  const pieces = [...tonesOf(segment, sampleRateHz)];
+  if (fault === 'endless') {
+    for (let seconds = 0; seconds < endlessSeconds; ) {
+      const piece = pieces[Math.floor(seconds) % pieces.length]!;
+      seconds += piece.samples.length / sampleRateHz;
+      yield piece;
+    }
+  }
+  // A fifth of a word in place of all.
+  if (fault === 'short') yield { sampleRateHz, samples: pieces[0]!.samples.subarray(0, sampleRateHz / 50) };
+  for (const [n, { samples }] of pieces.entries()) {
+    const isBad = n >= Math.floor(pieces.length / 2);
+    const floats = Float32Array.from(samples, (sample) => sample / 32_768);
+    if (isBad && fault === 'NaN') floats[floats.length >> 1] = Number.NaN;
+    const changed = toSamples(fault === 'clipped' && isBad ? floats.map((value) => value * 50) : floats);
+    if (!changed) throw soundFault('the model made samples that are not numbers');
+    if (fault === 'silent') yield { sampleRateHz, samples: changed.fill(0) };
+    else if (fault === 'clipped' || fault === 'NaN') yield { sampleRateHz, samples: changed };
+  }
+}
+
+function joined(pieces: Iterable<SpokenPcm>): SpokenPcm {
+  const all = [...pieces];
+  const parts = all.map(({ samples }) => samples);
+  return { samples: joinSamples(Int16Array, parts), sampleRateHz: all[0]!.sampleRateHz };
+}
+
 export function openTone(options: ToneOptions = {}): ToneEngine {
   const { name = 'tone', sampleRateHz = 16_000, languageCodes = ['en', 'de'] } = options;
   const counts: ToneCounts = { begun: 0, finished: 0, aborted: 0, failed: 0, running: 0, pieces: 0 };
@@ -153,11 +194,16 @@ export function openTone(options: ToneOptions = {}): ToneEngine {
     gainDb: 0,
   });
 
+  let faultyBegun = 0;
+
   async function* tonesOrTrouble(segment: Segment, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
     const { failure = new Failure('engine_error'), ...trouble } = engine.trouble;
     if (counts.begun > (trouble.failsAfterSegments ?? Infinity)) throw failure;
     let pieces = 0;
-    for (const piece of tonesOf(segment, sampleRateHz)) {
+    const { faultySegments = Infinity } = trouble;
+    const isFaulty = trouble.fault !== undefined && faultyBegun++ < faultySegments;
+    const tones = isFaulty ? faultyTones(segment, sampleRateHz, trouble.fault!) : tonesOf(segment, sampleRateHz);
+    for (const piece of trouble.sendsWhole ? [joined(tones)] : tones) {
       if (pieces === trouble.failsAfterPieces) throw failure;
       if (pieces === trouble.hangsAfterPieces) await sleep(2 ** 31 - 1, undefined, { signal });
       if (trouble.pieceDelayMs) await sleep(trouble.pieceDelayMs, undefined, { signal });

@@ -29,6 +29,26 @@ test('comes late where it cannot be had at the start, follows changes, and survi
   list.close();
 });
 
+test('may be empty where it is said so, and is loaded again when asked for, once for all who ask meanwhile', async () => {
+  let answer: readonly Voice[] = [low];
+  let loads = 0;
+  const list = await openVoiceList({
+    load: async () => {
+      loads++;
+      return answer;
+    },
+    mayBeEmpty: true,
+  });
+  const before = list.voices();
+  answer = [{ ...low }];
+  await list.refresh();
+  expect(list.voices()).toBe(before);
+  answer = [];
+  await Promise.all([list.refresh(), list.refresh(), list.refresh()]);
+  expect([list.voices(), loads]).toEqual([[], 4]);
+  list.close();
+});
+
 test('fails at the start where it is needed then, or where waiting will not help', async () => {
   await expect(openVoiceList({ load: () => Promise.reject(away), isNeededNow: true })).rejects.toBe(away);
   const refused = new Failure('engine_unavailable');

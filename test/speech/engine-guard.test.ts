@@ -179,3 +179,20 @@ test('clones and built-in voices share the slots of an engine', async () => {
   clearInterval(watching);
   expect([most, tone.counts.finished]).toEqual([1, 3]);
 });
+
+test('what speaks two segments at once is given two, and callers take turns at it', async () => {
+  const tone = openTone({ trouble: { pieceDelayMs: 5 }, capabilities: { segmentsPerResource: 2 } });
+  const guard = createEngineGuard({ ...tone, resourceOf: () => 'model' });
+  let most = 0;
+  const watching = setInterval(() => (most = Math.max(most, tone.counts.running)), 1);
+  const ends: string[] = [];
+  const speak = async (caller: string) => {
+    await Array.fromAsync(guard.speak({ ...segmentOf(tone), urgent: false }, caller, never));
+    ends.push(caller);
+  };
+  await Promise.all([...Array.from({ length: 10 }, () => speak('greedy')), speak('other'), speak('third')]);
+  clearInterval(watching);
+  expect(most).toBe(2);
+  expect(ends.indexOf('other')).toBeLessThanOrEqual(5);
+  expect(ends.indexOf('third')).toBeLessThanOrEqual(5);
+});

@@ -29,6 +29,29 @@ test('the first cut is short and ends at a breath, the second is at most twice t
   expect(cuts.at(-1)!.breakAfter).toBe('paragraph');
 });
 
+test('an engine that likes shorter segments has them end with sentences, and a longer sentence stays whole', () => {
+  const long = `${'and the boat went on '.repeat(9)}home.`;
+  const options = { segmentCharsMax: 300, segmentCharsLiked: 60 };
+  expect(texts(`Hi there. How are you? ${long} Good. Yes. No.`, options)).toEqual([
+    'Hi there. How are you?',
+    long,
+    'Good. Yes. No.',
+  ]);
+  // Beyond what is possible at once, it is cut at a clause, as short as it is liked.
+  const tooLong = texts(`${long.replace(' home.', ',')} ${long} ${long}`, options);
+  expect(tooLong.join(' ')).toBe(`${long.replace(' home.', ',')} ${long} ${long}`);
+  for (const text of tooLong) expect(text.length).toBeLessThanOrEqual(300);
+  // The first ones are short in any case, to be heard soon.
+  const [first, second] = texts(`${long} ${long}`, { ...options, firstCharsMax: 20 });
+  expect(first!.length).toBeLessThanOrEqual(20);
+  expect(second!.length).toBeLessThanOrEqual(40);
+});
+
+test('an engine that likes no length has the same cuts as ever', () => {
+  const options = { segmentCharsMax: 240, firstCharsMax: 60 };
+  expect(cut(`${prose} ${prose}`, { ...options, segmentCharsLiked: 240 })).toEqual(cut(`${prose} ${prose}`, options));
+});
+
 test('short sentences are packed together while they fit', () => {
   expect(texts('Hi. How are you? I am fine. And you? Good.', { segmentCharsMax: 30 })).toEqual([
     'Hi. How are you? I am fine.',

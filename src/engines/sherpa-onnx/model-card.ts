@@ -1,12 +1,13 @@
 // What an operator states about a model where its files do not, sonant-model.json in its folder. Every field is optional:
 //     { "name": "Amy", "description": "...", "language_codes": ["en-GB"], "labels": {"gender": "female"},
-//       "kind": "vits", "model": "model.onnx", "speakers": [{"name": "Amy", "language_codes": ["en-GB"], "labels": {}}] }
-// `speakers` are in the order of the model's own; further ones keep their numbers.
+//       "kind": "vits", "model": "model.onnx", "options": {"steps": 8},
+//       "speakers": [{"name": "Amy", "language_codes": ["en-GB"], "labels": {}}] }
+// `options` are those of model-options.ts. `speakers` are in the order of the model's own; further ones keep their numbers.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ModelFault } from './model-fault.ts';
 
-const modelKinds = ['vits', 'matcha', 'kokoro', 'kitten', 'zipvoice', 'pocket'] as const;
+const modelKinds = ['vits', 'matcha', 'kokoro', 'kitten', 'zipvoice', 'pocket', 'supertonic'] as const;
 export type ModelKind = (typeof modelKinds)[number];
 
 interface VoiceCard {
@@ -20,6 +21,8 @@ export interface ModelCard extends VoiceCard {
   kind?: ModelKind;
   /** The file of the model, where there are several. */
   model?: string;
+  /** Numbers, by name. Which of them the kind has is checked with the rest of the model. */
+  options?: Readonly<Record<string, number>>;
   speakers: readonly VoiceCard[];
 }
 
@@ -40,7 +43,7 @@ export async function readModelCard(folder: string): Promise<ModelCard> {
   } catch {
     throw new ModelFault('is not JSON');
   }
-  const { kind, model, speakers = [], ...own } = toObject(given, 'it');
+  const { kind, model, options, speakers = [], ...own } = toObject(given, 'it');
   if (!Array.isArray(speakers) || speakers.length > itemsMax) throw new ModelFault('must have a list of speakers');
   const known = modelKinds.find((name) => name === kind);
   if (kind !== undefined && !known) throw new ModelFault(`has a kind that must be one of ${modelKinds.join(', ')}`);
@@ -48,6 +51,7 @@ export async function readModelCard(folder: string): Promise<ModelCard> {
     ...toVoiceCard(own, 'it'),
     ...(known && { kind: known }),
     ...(model !== undefined && { model: toText(model, 'model') }),
+    ...(options !== undefined && { options: toNumbers(options) }),
     speakers: speakers.map((speaker, n) => toVoiceCard(toObject(speaker, `speaker ${n}`), `speaker ${n}`)),
   };
 }
@@ -62,6 +66,15 @@ function toObject(given: unknown, what: string): Members {
 function toText(given: unknown, what: string): string {
   if (typeof given === 'string' && given.trim() !== '' && given.length <= charsMax) return given.trim();
   throw new ModelFault(`is not as it must be: ${what} is not a text of 1 to ${charsMax} characters`);
+}
+
+function toNumbers(given: unknown): Record<string, number> {
+  const numbers = toObject(given, 'options');
+  for (const [name, value] of Object.entries(numbers)) {
+    if (typeof value !== 'number' || !Number.isFinite(value))
+      throw new ModelFault(`has ${name}, which must be a number`);
+  }
+  return numbers as Record<string, number>;
 }
 
 function toVoiceCard(given: Members, what: string): VoiceCard {

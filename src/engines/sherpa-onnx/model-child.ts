@@ -2,10 +2,12 @@
 // forked by model-process.ts, and messages go both ways:
 //     to it      {do:'load', library, config}   {do:'speak', id, request}   {do:'stop', id}
 //     from it    {is:'ready'}   {is:'piece', id, samples, sampleRateHz}*   {is:'done', id}   {is:'failed', id, message}
+//                {is:'faulty', id, message}: the sound is no sound
 // One request at a time; after 'stop' no piece follows, and 'done' as soon as the library can be stopped. The child exits
 // when its parent is gone.
 import { createHook } from 'node:async_hooks';
 import { createRequire } from 'node:module';
+import { toSamples } from './float-samples.ts';
 
 export interface ModelRequest {
   text: string;
@@ -21,7 +23,7 @@ export type FromChild =
   | { is: 'ready' }
   | { is: 'piece'; id: number; samples: Int16Array; sampleRateHz: number }
   | { is: 'done'; id: number }
-  | { is: 'failed'; id: number; message: string };
+  | { is: 'failed' | 'faulty'; id: number; message: string };
 
 /** The part of the library that is used. */
 interface Library {
@@ -35,19 +37,10 @@ interface LoadedModel {
   ): Promise<{ samples: Float32Array }>;
 }
 
-/** A sample at full scale would count as clipped. */
-const peak = 32_766;
-
 /** How long after the end of its work the library may take to settle its promise. */
 const settleMsMax = 500;
 
 const send = (message: FromChild): void => void process.send?.(message);
-
-function toSamples(floats: Float32Array): Int16Array {
-  const samples = new Int16Array(floats.length);
-  for (const [i, value] of floats.entries()) samples[i] = Math.round(Math.max(-1, Math.min(1, value || 0)) * peak);
-  return samples;
-}
 
 let loaded: Promise<LoadedModel> | undefined;
 let stopped = 0;
@@ -83,17 +76,21 @@ async function speak(id: number, request: ModelRequest): Promise<void> {
   const model = await loaded!;
   if (stopped === id) return send({ is: 'done', id });
   running = id;
+  let isFaulty = false;
   await model.generateAsync({
     ...request,
     enableExternalBuffer: false,
     onProgress({ samples }) {
-      if (stopped === id) return 0;
-      send({ is: 'piece', id, samples: toSamples(samples), sampleRateHz: model.sampleRate });
-      return 1;
+      if (stopped === id || isFaulty) return 0;
+      const heard = toSamples(samples);
+      isFaulty = heard === undefined;
+      if (heard) send({ is: 'piece', id, samples: heard, sampleRateHz: model.sampleRate });
+      return isFaulty ? 0 : 1;
     },
   });
   running = 0;
-  send({ is: 'done', id });
+  if (isFaulty) send({ is: 'faulty', id, message: 'the model made samples that are not numbers' });
+  else send({ is: 'done', id });
 }
 
 process.on('message', (message: ToChild) => {

@@ -7,12 +7,17 @@ import { basename, join } from 'node:path';
 import { isVocoder, readMatchaModel } from './matcha-model.ts';
 import type { Model, ModelFacts } from './model.ts';
 import type { ModelKind } from './model-card.ts';
+import { cardName } from './model-card.ts';
 import { ModelFaults } from './model-fault.ts';
 import { type ModelFiles, readModelFiles } from './model-files.ts';
 import { toLanguageCodes, withLanguage } from './model-language.ts';
+import { chooseOptions } from './model-options.ts';
+import { findPart } from './model-parts.ts';
 import { readKittenModel, readKokoroModel } from './style-models.ts';
+import { readSupertonicModel } from './supertonic-model.ts';
+import { findTextRules } from './text-rules.ts';
 import { readVitsModel } from './vits-model.ts';
-import { findPart, readPocketModel, readZipvoiceModel } from './zero-shot-models.ts';
+import { readPocketModel, readZipvoiceModel } from './zero-shot-models.ts';
 
 export interface ReadModel {
   modelId: string;
@@ -21,8 +26,6 @@ export interface ReadModel {
   faults: readonly string[];
 }
 
-/** In the order in which they are applied. They come with Chinese models. */
-const ruleNames = ['phone.fst', 'date.fst', 'number.fst', 'new_heteronym.fst'];
 const versionChars = 16;
 const hashedEndBytes = 65_536;
 
@@ -31,15 +34,21 @@ export const modelsFolder = (dataDir: string): string => join(dataDir, 'models')
 /** A name that a model may have, and so its voices. */
 export const isModelId = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/.test(name);
 
-/** Every model in the data folder, complete or not; none where there is no such folder. */
+/** The folders that may hold a model, by name; none where there is no such folder. */
+export async function modelNames(dataDir: string): Promise<string[]> {
+  const entries = await readdir(modelsFolder(dataDir), { withFileTypes: true }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    },
+  );
+  return entries.flatMap((entry) => (entry.name.startsWith('.') || entry.isFile() ? [] : entry.name)).sort();
+}
+
+/** Every model in the data folder, complete or not. */
 export async function readModels(dataDir: string): Promise<ReadModel[]> {
-  const folder = modelsFolder(dataDir);
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
-  const names = entries.flatMap((entry) => (entry.name.startsWith('.') || entry.isFile() ? [] : entry.name)).sort();
-  return Promise.all(names.map((name) => readModel(join(folder, name))));
+  const names = await modelNames(dataDir);
+  return Promise.all(names.map((name) => readModel(join(modelsFolder(dataDir), name))));
 }
 
 export async function readModel(folder: string): Promise<ReadModel> {
@@ -60,16 +69,32 @@ export async function readModel(folder: string): Promise<ReadModel> {
       'does not say which language it speaks; name it in sonant-model.json: {"language_codes": ["en"]}',
     );
   }
+  const chosen = chooseOptions(card.options ?? {}, kind, (fault) => faults.add(cardName, fault));
   if (faults.all.length > 0) return { modelId, faults: faults.all };
   const also = card.languageCodes ? [] : (facts.alsoSpeaks ?? []).flatMap(withLanguage);
-  const languageCodes = [...new Set([...stated, ...also])];
-  const rules = ruleNames
-    .filter((name) => files.sizes.has(name))
-    .map((name) => join(folder, name))
-    .join(',');
-  const version = await hash(files);
-  return { modelId, model: { ...facts, modelId, folder, kind, card, languageCodes, rules, version }, faults: [] };
+  const config = Object.fromEntries(
+    Object.entries(facts.config).map(([key, given]) => [key, { ...given, ...chosen.config }]),
+  );
+  const model: Model = {
+    ...facts,
+    ...(chosen.steps !== undefined && { steps: chosen.steps }),
+    config,
+    extra: chosen.extra,
+    modelId,
+    folder,
+    kind,
+    card,
+    languageCodes: [...new Set([...stated, ...also])],
+    rules: findTextRules(folder, files.sizes.keys()),
+    fileBytes: loadedBytes(files),
+    version: await hash(files),
+  };
+  return { modelId, model, faults: [] };
 }
+
+/** An estimate from above: where there are two sizes of a model, only one is loaded. */
+const loadedBytes = ({ sizes }: ModelFiles): number =>
+  sizes.entries().reduce((sum, [name, size]) => (/\.(onnx|bin|fst|far|txt|json)$/.test(name) ? sum + size : sum), 0);
 
 const readers: Readonly<Record<ModelKind, (files: ModelFiles, modelName: string) => Promise<ModelFacts>>> = {
   vits: readVitsModel,
@@ -78,16 +103,16 @@ const readers: Readonly<Record<ModelKind, (files: ModelFiles, modelName: string)
   kitten: readKittenModel,
   zipvoice: readZipvoiceModel,
   pocket: readPocketModel,
+  supertonic: readSupertonicModel,
 };
+/** These are made of several files, which tell them. */
+const kindsOfParts: readonly ModelKind[] = ['supertonic', 'pocket', 'zipvoice'];
 
 /** The kind of a model, by its card, the names of its files or their metadata. */
 async function identify(files: ModelFiles): Promise<{ kind: ModelKind; facts: ModelFacts } | undefined> {
   const { card, faults } = files;
-  const isPocket = findPart(files, 'lm_main') !== undefined || findPart(files, 'lm_flow') !== undefined;
-  const isZipvoice = findPart(files, 'encoder') !== undefined && findPart(files, 'decoder') !== undefined;
-  const byName = isPocket ? 'pocket' : isZipvoice ? 'zipvoice' : undefined;
-  const kind = card.kind ?? byName;
-  if (kind === 'pocket' || kind === 'zipvoice') return { kind, facts: await readers[kind](files, '') };
+  const kind = card.kind ?? kindOfParts(files);
+  if (kind && kindsOfParts.includes(kind)) return { kind, facts: await readers[kind](files, '') };
 
   const name = findMain(files);
   if (name === undefined) {
@@ -98,6 +123,13 @@ async function identify(files: ModelFiles): Promise<{ kind: ModelKind; facts: Mo
   if (!files.isReadable(name)) return undefined;
   const found = kind ?? kindOf(files, name);
   return { kind: found, facts: await readers[found](files, name) };
+}
+
+function kindOfParts(files: ModelFiles): ModelKind | undefined {
+  const has = (beginning: string) => findPart(files, beginning) !== undefined;
+  if (has('duration_predictor') || has('vector_estimator')) return 'supertonic';
+  if (has('lm_main') || has('lm_flow')) return 'pocket';
+  return has('encoder') && has('decoder') ? 'zipvoice' : undefined;
 }
 
 /** The ONNX file that speaks: the one the card names, or the one that is no vocoder, a full one before a smaller one. */

@@ -3,9 +3,11 @@
 // - a cancelled request ends when the child has stopped work on it, or was killed since it did not stop soon;
 // - a request whose child exits fails with how it exited as the cause.
 import { type ChildProcess, fork } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
 import { PushQueue } from '../../concurrency/push-queue.ts';
 import { Failure } from '../../errors.ts';
 import type { SpokenPcm } from '../engine.ts';
+import { soundFault } from '../sound-fault.ts';
 import type { FromChild, ModelRequest, ToChild } from './model-child.ts';
 
 const stopMsUsual = 3_000;
@@ -22,6 +24,8 @@ export interface ModelProcessOptions {
   config: object;
   /** How long a cancelled request may go on. */
   stopMsMax?: number;
+  /** Whether it yields to all other processes. */
+  isBackground?: boolean;
 }
 
 interface Job {
@@ -42,7 +46,7 @@ export class ModelProcess {
   #count = 0;
   #job: Job | undefined;
 
-  constructor({ library, config, stopMsMax = stopMsUsual }: ModelProcessOptions) {
+  constructor({ library, config, stopMsMax = stopMsUsual, isBackground = false }: ModelProcessOptions) {
     const { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH } = process.env;
     this.#stopMsMax = stopMsMax;
     this.#child = fork(new URL('./model-child.ts', import.meta.url), {
@@ -51,6 +55,7 @@ export class ModelProcess {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
+    if (isBackground && this.#child.pid !== undefined) yieldToOthers(this.#child.pid);
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       const plain = text.replace(/\u001b\[[\d;]*m/g, '');
       this.#stderr = (this.#stderr + plain).slice(-stderrCharsMax);
@@ -68,6 +73,15 @@ export class ModelProcess {
       this.#child.once('close', (code, signal) => leave(String(signal ?? code)));
     });
     this.#send({ do: 'load', library, config });
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Fulfilled when it has exited. */
+  get exited(): Promise<void> {
+    return this.#exited;
   }
 
   /** Whether it has exited, or is about to. */
@@ -108,6 +122,7 @@ export class ModelProcess {
     } else if (message.id === this.#job?.id) {
       const { samples, sampleRateHz } = message.is === 'piece' ? message : {};
       if (samples && sampleRateHz) this.#job.pieces.push({ samples, sampleRateHz });
+      else if (message.is === 'faulty') this.#end(soundFault(message.message));
       else this.#end(message.is === 'failed' ? new Failure('engine_error', {}, new Error(message.message)) : undefined);
     }
   }
@@ -135,5 +150,13 @@ export class ModelProcess {
       const timer = setTimeout(() => void this.kill(), this.#stopMsMax);
       void job.over.promise.then(() => clearTimeout(timer));
     });
+  }
+}
+
+function yieldToOthers(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // It has exited already, or the system does not allow it.
   }
 }

@@ -20,6 +20,7 @@ export async function toModelText(text: string, model: Model): Promise<string> {
   if (!/[\p{L}\p{N}]/u.test(plain)) return '';
   const { reading } = model;
   if (reading.by === 'characters') return toCharacters(plain, reading.tokens);
+  if (reading.by === 'codes') return toCodes(plain, reading.has);
   if (reading.by === 'lexicon') return toWords(plain, await lexiconOf(model, reading.path));
   return plain;
 }
@@ -30,7 +31,7 @@ const lettersMax = 40;
 /** Some words that the model can speak: of its lexicon, of its letters, or numbers, which eSpeak NG spells out. */
 export async function ownWords(model: Model): Promise<string> {
   const { reading } = model;
-  if (reading.by === 'phonemes') return '1, 2, 3, 4, 5, 6, 7, 8, 9, 10.';
+  if (reading.by === 'phonemes' || reading.by === 'codes') return '1, 2, 3, 4, 5, 6, 7, 8, 9, 10.';
   if (reading.by === 'characters') {
     const letters = [...reading.tokens].filter((token) => /^[\p{L}\p{N}]$/u.test(token)).slice(0, lettersMax);
     return letters.join('').replace(/(.{4})/gu, '$1 ');
@@ -51,6 +52,23 @@ function toCharacters(text: string, tokens: ReadonlySet<string>): string {
   const gap = tokens.has(' ') ? ' ' : '';
   const said = Array.from(small, (character) => write(character) || (/[\p{L}\p{N}\s]/u.test(character) ? gap : ''));
   return withWholeSentences(said.join(''));
+}
+
+/** Each character as it is, where the model has all that it is made of. Its marks of a language, <en>, come from us only. */
+function toCodes(text: string, hasCode: (codeUnit: number) => boolean): string {
+  const has = (character: string) => {
+    const decomposed = character.normalize('NFKD');
+    return Array.from({ length: decomposed.length }, (_, i) => decomposed.charCodeAt(i)).every(hasCode);
+  };
+  const write = (character: string): string =>
+    has(character)
+      ? character
+      : Array.from(anyAscii(character))
+          .filter((each) => has(each))
+          .join('');
+  const safe = text.replace(/[<>]/g, ' ');
+  for (const [word] of safe.matchAll(anyWord)) if (![...word].some(write)) throw cannotSay(word);
+  return Array.from(safe, write).join('');
 }
 
 /** No sentence without a word, and no last one of a single token: the library leaves that one out. */

@@ -1,13 +1,16 @@
-// The voices of a model, one for each speaker. They are named after the model's folder: "amy" where it has one speaker, else
-// "kokoro-af_bella" where the speaker has a name and "vctk-12" where it has only a number.
+// The voices of a model, one for each speaker, or for each recording that comes with a model for cloning. They are named
+// after the model's folder: "amy" where it has one speaker, else "kokoro-af_bella" where the speaker has a name and
+// "vctk-12" where it has only a number.
 import type { Voice } from '../engine.ts';
-import type { LibraryOptions, Model, NamedSpeaker } from './model.ts';
+import type { LibraryOptions, Model, NamedSpeaker, VoiceSample } from './model.ts';
 
 /** A voice of a model, as the library addresses it. */
 export interface Speaker {
   voice: Voice;
   sid: number;
   extra: LibraryOptions;
+  /** The recording that it is cloned from, for a model that clones. */
+  sample?: VoiceSample;
 }
 
 const kindNames = {
@@ -17,12 +20,22 @@ const kindNames = {
   kitten: 'Kitten',
   zipvoice: 'ZipVoice',
   pocket: 'Pocket',
+  supertonic: 'Supertonic',
 };
+/** Measured with a model of a few kilobytes (bench/models.ts): what a process takes before any weights. */
+const processBytes = 175_000_000;
 
-/** All speakers, with the measured gain of each. */
+/** What a process with the model takes in memory, estimated from its files. */
+export const memoryBytesOf = ({ fileBytes }: Model): number => processBytes + fileBytes;
+
+export const toMegabytes = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
+
+export const countSpeakers = ({ speakers, zeroShot }: Model): number => zeroShot?.samples.length ?? speakers;
+
+/** All speakers, with the gain of each. */
 export function speakersOf(model: Model, gainOf: (sid: number) => number): Speaker[] {
   const taken = new Set<string>();
-  return Array.from({ length: model.speakers }, (_, sid) => {
+  return Array.from({ length: countSpeakers(model) }, (_, sid) => {
     const speaker = toSpeaker(model, sid, gainOf(sid));
     const { voiceId } = speaker.voice;
     // Two of one name keep their numbers.
@@ -32,14 +45,29 @@ export function speakersOf(model: Model, gainOf: (sid: number) => number): Speak
   });
 }
 
+const languages = new WeakMap<Model, readonly string[]>();
+
+/** All languages that any of its speakers speaks. */
+export function languagesOf(model: Model): readonly string[] {
+  const known = languages.get(model);
+  if (known) return known;
+  const speakers = speakersOf(model, () => 0);
+  const all = [...new Set([...model.languageCodes, ...speakers.flatMap(({ voice }) => voice.languageCodes)])];
+  languages.set(model, all);
+  return all;
+}
+
 function toSpeaker(model: Model, sid: number, gainDb: number): Speaker {
   const { modelId, kind, card, version, speakers, speakerNames, languageCodes } = model;
-  const named = speakerNames[sid];
+  const sample = model.zeroShot?.samples[sid];
+  const named = sample?.name ?? speakerNames[sid];
   const listed = card.speakers[sid];
   const own: NamedSpeaker = named === undefined ? {} : (model.speakerOf?.(named) ?? {});
   const ownName = listed?.name ?? named ?? String(sid);
   const modelName = card.name ?? modelId;
-  const description = listed?.description ?? card.description ?? `A neural voice of your own (${kindNames[kind]}).`;
+  const size = toMegabytes(memoryBytesOf(model));
+  const usual = `A neural voice of your own (${kindNames[kind]}, about ${size} in memory).`;
+  const description = listed?.description ?? card.description ?? usual;
   const voice: Voice = {
     voiceId: speakers === 1 ? modelId : `${modelId}-${toIdPart(listed?.name ?? named) || sid}`,
     name: speakers === 1 ? (listed?.name ?? modelName) : `${modelName} ${ownName}`,
@@ -51,7 +79,8 @@ function toSpeaker(model: Model, sid: number, gainDb: number): Speaker {
     version,
     gainDb,
   };
-  return { voice, sid, extra: own.extra ?? {} };
+  // A sample takes the place of a number.
+  return { voice, sid: sample ? 0 : sid, extra: own.extra ?? {}, ...(sample && { sample }) };
 }
 
 const toIdPart = (name = ''): string =>

@@ -15,13 +15,21 @@ export interface NamedSpeaker {
 export type Reading =
   | { by: 'characters'; tokens: ReadonlySet<string> }
   | { by: 'lexicon'; path: string }
+  /** Code units of the decomposed text (NFKD), in the case they are written in. */
+  | { by: 'codes'; has(codeUnit: number): boolean }
   /** By eSpeak NG or bytes, which read any text. */
   | { by: 'phonemes' };
+
+/** Files with rules, in the library's form: paths with commas between them. They are rules of Chinese. */
+export interface TextRules {
+  fsts: string;
+  archives: string;
+}
 
 /** What a kind of model finds in a folder. */
 export interface ModelFacts {
   /** The library's configuration, in its own names. */
-  config: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  config: Readonly<Record<string, LibraryOptions>>;
   sampleRateHz: number;
   /** 0 for a model that clones the voice of a reference. */
   speakers: number;
@@ -32,13 +40,29 @@ export interface ModelFacts {
   alsoSpeaks?: readonly string[];
   reading: Reading;
   zeroShot?: ZeroShot;
+  /** Steps of refinement, for a model that refines: more is better and slower. */
+  steps?: number;
+  /** A model that makes sound from noise: from the same seed it makes the same sound. */
+  isSeeded?: boolean;
+  /** The speeds that it reaches by itself. Default: 1, and the sound is stretched outside. */
+  speakingRates?: { min: number; max: number };
+  /** How long it likes a segment best, in characters. */
+  segmentCharsLiked: number;
+  /** What tells the library the language of a text. */
+  optionsFor?(languageCode: string): LibraryOptions;
 }
 
 export interface ZeroShot {
   needsReferenceText: boolean;
-  /** Steps of refinement: more is better and slower. */
-  steps: number;
-  extra: LibraryOptions;
+  /** Recordings that come with the model: it speaks with their voices. */
+  samples: readonly VoiceSample[];
+}
+
+export interface VoiceSample {
+  name: string;
+  path: string;
+  /** What is said in it; empty where that is not known. */
+  text: string;
 }
 
 export interface Model extends ModelFacts {
@@ -47,8 +71,12 @@ export interface Model extends ModelFacts {
   kind: ModelKind;
   card: ModelCard;
   languageCodes: readonly string[];
-  /** Files with rules by which the library spells out numbers and dates, with commas between them. */
-  rules: string;
-  /** Of its contents. */
+  /** By which the library spells out numbers and dates. */
+  rules: TextRules;
+  /** Further options of each request. */
+  extra: LibraryOptions;
+  /** Bytes of the files that are loaded. */
+  fileBytes: number;
+  /** Of its contents, and of what else changes its sound. */
   version: string;
 }

@@ -63,6 +63,14 @@ export function parseReference(packed: Uint8Array): Reference {
   };
 }
 
+/** Which model the clone was made for, without reading its sound. */
+export function modelIdOf(packed: Uint8Array): string {
+  const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
+  const idBytes = bytes[5] ?? 0;
+  if (bytes.toString('latin1', 0, 4) !== mark || bytes[4] !== version || bytes.length < 6 + idBytes) throw foreign();
+  return bytes.toString('utf8', 6, 6 + idBytes);
+}
+
 const foreign = () => new Failure('engine_error', {}, new Error('these are not the bytes of a clone of this engine'));
 
 /** Models use at most ten seconds, and the text of as long. */

@@ -1,24 +1,18 @@
 // Models that clone the voice of a reference: ZipVoice, which needs its transcript, and Pocket. They have no voices of their
-// own.
+// own but those of the samples that come with them.
 import { join } from 'node:path';
 import { needVocoder } from './matcha-model.ts';
 import type { ModelFacts } from './model.ts';
 import { elementTypes, type ModelFiles } from './model-files.ts';
+import { needPart } from './model-parts.ts';
+import { findSamples } from './voice-samples.ts';
 
 const { float, int64 } = elementTypes;
 const pocketRateHz = 24_000;
 
-/** The ONNX file whose name begins so; a smaller one (.int8) goes first, as in the releases. */
-export function findPart({ onnxNames }: ModelFiles, beginning: string): string | undefined {
-  const found = onnxNames.filter((name) => name.startsWith(beginning));
-  return found.find((name) => name.includes('int8')) ?? found[0];
-}
-
-function needPart(files: ModelFiles, beginning: string): string {
-  const name = findPart(files, beginning);
-  if (name === undefined) files.faults.add(`${beginning}.onnx`, 'is missing');
-  return name ?? `${beginning}.onnx`;
-}
+/** As long as the library works on at once. */
+const charsLiked = 200;
+const steps = { zipvoice: 4, pocket: 5 };
 
 export async function readZipvoiceModel(files: ModelFiles): Promise<ModelFacts> {
   const [encoder, decoder] = [needPart(files, 'encoder'), needPart(files, 'decoder')];
@@ -45,7 +39,9 @@ export async function readZipvoiceModel(files: ModelFiles): Promise<ModelFacts> 
     languageHints: ['zh'],
     alsoSpeaks: ['en'],
     reading: { by: 'phonemes' },
-    zeroShot: { needsReferenceText: true, steps: 4, extra: {} },
+    zeroShot: { needsReferenceText: true, samples: await findSamples(files.folder, true) },
+    steps: steps.zipvoice,
+    segmentCharsLiked: charsLiked,
   };
 }
 
@@ -78,8 +74,10 @@ export async function readPocketModel(files: ModelFiles): Promise<ModelFacts> {
     speakerNames: [],
     languageHints: ['en'],
     reading: { by: 'phonemes' },
-    // With a seed, the same segment sounds the same each time.
-    zeroShot: { needsReferenceText: false, steps: 5, extra: { seed: 1 } },
+    zeroShot: { needsReferenceText: false, samples: await findSamples(files.folder, false) },
+    steps: steps.pocket,
+    isSeeded: true,
+    segmentCharsLiked: charsLiked,
   };
 }
 

@@ -1,0 +1,33 @@
+// A process reads eSpeak NG's data again with each text. For a model whose folder is removed while requests are under way,
+// each process therefore has a copy of its own, of some 18 MB, in the folder for temporary files.
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { LibraryOptions } from './model.ts';
+
+type LibraryConfig = { model?: Readonly<Record<string, LibraryOptions | string | number | boolean>> };
+
+export interface SpeechDataCopy {
+  /** The same configuration, with the copy in it. */
+  config: object;
+  remove(): Promise<void>;
+}
+
+/** Where nothing can be copied, the data is used where it is. */
+export async function copySpeechData(config: object): Promise<SpeechDataCopy> {
+  const { model = {} } = config as LibraryConfig;
+  const found = Object.entries(model).find(([, part]) => typeof part === 'object' && 'dataDir' in part);
+  if (!found) return { config, remove: async () => {} };
+  const [kind, part] = found as [string, LibraryOptions];
+  const folder = await mkdtemp(join(tmpdir(), 'sonant-espeak-')).catch(() => undefined);
+  if (folder === undefined) return { config, remove: async () => {} };
+  const remove = () => rm(folder, { recursive: true, force: true });
+  const dataDir = join(folder, 'espeak-ng-data');
+  try {
+    await cp(String(part.dataDir), dataDir, { recursive: true, dereference: true });
+  } catch {
+    await remove();
+    return { config, remove: async () => {} };
+  }
+  return { config: { ...config, model: { ...model, [kind]: { ...part, dataDir } } }, remove };
+}

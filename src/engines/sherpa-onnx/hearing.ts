@@ -1,0 +1,143 @@
+// Hears the speakers of the models that are offered, in the background: one at a time, in a process of its own that yields
+// to all others, and never before the service has been up for a while. What was measured is stored beside the model, a few
+// speakers at a time; a speaker that somebody asks for is heard next. A model that does not load is reported, and tried
+// again later.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { hearSpeaker } from './audition.ts';
+import { type Gains, keepGains, readGains } from './gains.ts';
+import type { Model } from './model.ts';
+import { ModelPool } from './model-pool.ts';
+import { countSpeakers, memoryBytesOf, speakersOf } from './model-voices.ts';
+
+export interface HearingOptions {
+  /** Finds the path of the library's module. */
+  findLibrary(): string | undefined;
+  /** How long after the start the first is heard. */
+  waitMs?: number | undefined;
+  onHeard(model: Model, gains: Gains): void;
+  /** It does not load or speak; undefined once it does. */
+  onFault(model: Model, error: unknown): void;
+}
+
+const waitMsUsual = 5_000;
+/** So many speakers of a model are heard; further ones keep the mean of these. */
+const heardMax = 200;
+/** So many between two writes. */
+const batchMax = 4;
+const retryMs = 60_000;
+const idleMs = 10_000;
+
+interface Task {
+  model: Model;
+  /** The speaker that somebody asked for. */
+  wanted: number;
+  /** Not before this time. */
+  fromMs: number;
+}
+
+export class Hearing {
+  readonly #options: HearingOptions;
+  readonly #closing = new AbortController();
+  readonly #pool: ModelPool;
+  readonly #readyAtMs: number;
+  /** Speakers that could not be heard, of models that speak. */
+  readonly #failed = new WeakMap<Model, Set<number>>();
+  #tasks: Task[] = [];
+  #running: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: HearingOptions) {
+    this.#options = options;
+    const { findLibrary } = options;
+    this.#pool = new ModelPool({ findLibrary, processesMax: 1, threads: 1, idleMsMax: idleMs, isBackground: true });
+    this.#readyAtMs = performance.now() + (options.waitMs ?? waitMsUsual);
+  }
+
+  /** The models that are offered, with what is known of them. */
+  setModels(models: readonly { model: Model; gains: Gains }[]): void {
+    const known = new Map(this.#tasks.map((task) => [task.model, task]));
+    this.#tasks = models
+      .filter(({ model, gains }) => this.#positionsLeft(model, gains).length > 0)
+      .map(({ model }) => known.get(model) ?? { model, wanted: 0, fromMs: this.#readyAtMs });
+    this.#pool.setModels(models.map(({ model }) => model));
+    this.#plan();
+  }
+
+  /** Hears this speaker next. */
+  prefer(model: Model, position: number): void {
+    const task = this.#tasks.find((each) => each.model === model);
+    if (!task) return;
+    task.wanted = position;
+    this.#tasks = [task, ...this.#tasks.filter((each) => each !== task)];
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('the engine is closed'));
+    clearTimeout(this.#timer);
+    await this.#pool.close();
+    await this.#running?.catch(() => {});
+  }
+
+  #positionsLeft(model: Model, gains: Gains): number[] {
+    const failed = this.#failed.get(model);
+    const positions = Array.from({ length: Math.min(heardMax, countSpeakers(model)) }, (_, position) => position);
+    return positions.filter((position) => gains[position] === undefined && !failed?.has(position));
+  }
+
+  #plan(): void {
+    if (this.#closing.signal.aborted || this.#running) return;
+    clearTimeout(this.#timer);
+    const soonestMs = Math.min(...this.#tasks.map(({ fromMs }) => fromMs));
+    if (soonestMs === Infinity) return;
+    const begin = () => {
+      this.#running = this.#run().finally(() => {
+        this.#running = undefined;
+        this.#plan();
+      });
+    };
+    this.#timer = setTimeout(begin, Math.max(0, soonestMs - performance.now())).unref();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#closing;
+    const nextTask = () => this.#tasks.find(({ fromMs }) => fromMs <= performance.now());
+    for (let task = nextTask(); task && !signal.aborted; task = nextTask()) {
+      try {
+        // Who has no memory for it hears it later.
+        if (process.availableMemory() < memoryBytesOf(task.model)) task.fromMs = performance.now() + retryMs;
+        else await this.#hearSome(task);
+      } catch (error) {
+        if (signal.aborted) return;
+        task.fromMs = performance.now() + retryMs;
+        if (this.#tasks.includes(task)) this.#options.onFault(task.model, error);
+      }
+      await sleep(0);
+    }
+  }
+
+  /** Hears a few speakers of a model; then it is the next model's turn. */
+  async #hearSome(task: Task): Promise<void> {
+    const { signal } = this.#closing;
+    const { model, wanted } = task;
+    const gains = [...(await readGains(model))];
+    const speakers = speakersOf(model, () => 0);
+    const left = this.#positionsLeft(model, gains);
+    const inTurn = left.includes(wanted) ? [wanted, ...left.filter((position) => position !== wanted)] : left;
+    for (const position of inTurn.slice(0, batchMax)) {
+      const isFirst = gains.every((gain) => gain === undefined);
+      try {
+        gains[position] = await hearSpeaker(model, speakers[position]!, this.#pool, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (isFirst) throw error;
+        this.#failed.set(model, (this.#failed.get(model) ?? new Set()).add(position));
+      }
+    }
+    await keepGains(model, gains);
+    signal.throwIfAborted();
+    const others = this.#tasks.filter((each) => each !== task);
+    const isDone = this.#positionsLeft(model, gains).length === 0;
+    this.#tasks = isDone ? others : [...others, task];
+    this.#options.onHeard(model, gains);
+  }
+}

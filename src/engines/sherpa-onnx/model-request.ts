@@ -1,0 +1,76 @@
+// What the library is told: how to load a model, and how to speak a text, in its own names.
+import type { LibraryOptions, Model } from './model.ts';
+import type { ModelRequest } from './model-child.ts';
+import { languagesOf, type Speaker } from './model-voices.ts';
+import type { Reference } from './reference.ts';
+
+/** A text and what speaks it. */
+export interface SpokenBy {
+  model: Model;
+  text: string;
+  speaker?: Speaker;
+  /** The voice to clone, for a model that has no voices. */
+  reference?: Reference;
+  /** The language of the text. Default: the first of the speaker's or the model's. */
+  languageCode?: string;
+  /** Within the model's own speeds. Default: 1. */
+  speed?: number;
+  /** The text is spoken again: a model that makes sound from noise begins with another. */
+  isAgain?: boolean;
+}
+
+const chinese = ['zh', 'yue', 'cmn'];
+
+const bare = (languageCode: string): string => new Intl.Locale(languageCode).language;
+
+export const languageOf = ({ model, speaker, languageCode }: SpokenBy): string =>
+  languageCode ?? speaker?.voice.languageCodes[0] ?? model.languageCodes[0]!;
+
+/**
+ * Whether the text is spoken with the model's rules, which are rules of Chinese: they would turn the numbers of a Spanish
+ * text into Chinese words. English has no numbers left in it here, so that a model of both languages is loaded once.
+ */
+export function isSpokenByRules(by: SpokenBy): boolean {
+  const { rules } = by.model;
+  if (rules.fsts === '' && rules.archives === '') return false;
+  const isOnlyChinese = languagesOf(by.model).every((code) => [...chinese, 'en'].includes(bare(code)));
+  return isOnlyChinese || chinese.includes(bare(languageOf(by)));
+}
+
+/** Sentence by sentence, so that the first is sent while the next is made. */
+export const toLibraryConfig = ({ config, rules }: Model, threads: number, withRules: boolean): object => ({
+  model: { ...config, numThreads: threads, provider: 'cpu', debug: false },
+  maxNumSentences: 1,
+  ...(withRules && rules.fsts !== '' && { ruleFsts: rules.fsts }),
+  ...(withRules && rules.archives !== '' && { ruleFars: rules.archives }),
+});
+
+/**
+ * Most models round each sound to whole frames, so that twice the speed is 1.8 times: their speed is 1, and the sound is
+ * stretched outside the engine. Pauses stay as the model makes them; the library would shorten them to a fifth.
+ */
+export function toLibraryRequest(by: SpokenBy): ModelRequest {
+  const { model, text, speaker, reference, speed = 1, isAgain = false } = by;
+  const extra: LibraryOptions = {
+    ...model.extra,
+    // From the same seed, the same segment sounds the same each time.
+    ...(model.isSeeded && { seed: isAgain ? 2 : 1 }),
+    ...model.optionsFor?.(languageOf(by)),
+    ...speaker?.extra,
+  };
+  return {
+    text,
+    generationConfig: {
+      sid: speaker?.sid ?? 0,
+      speed,
+      silenceScale: 1,
+      ...(model.steps !== undefined && { numSteps: model.steps }),
+      ...(reference && {
+        referenceAudio: Float32Array.from(reference.samples, (sample) => sample / 32_768),
+        referenceSampleRate: reference.sampleRateHz,
+        referenceText: reference.text,
+      }),
+      ...(Object.keys(extra).length > 0 && { extra }),
+    },
+  };
+}

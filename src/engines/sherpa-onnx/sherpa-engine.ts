@@ -1,0 +1,225 @@
+// The engine of neural models: offers the voices of the models that are in the folder, takes up and drops models while it
+// runs, and speaks with them in processes of their own. A request that has begun ends with the model that it began with.
+import { Failure } from '../../errors.ts';
+import type {
+  Cloning,
+  Engine,
+  EngineCapabilities,
+  EngineLog,
+  Segment,
+  SpeakerCapabilities,
+  SpokenPcm,
+  Voice,
+} from '../engine.ts';
+import { openVoiceList } from '../voice-list.ts';
+import { auditionFault } from './audition.ts';
+import { watchFolder } from './folder-watch.ts';
+import { Hearing } from './hearing.ts';
+import { explainMissingLibrary, findLibrary } from './library.ts';
+import type { Model } from './model.ts';
+import { modelsFolder, readModels } from './model-folder.ts';
+import { ModelPool, type ModelPoolOptions } from './model-pool.ts';
+import { isSpokenByRules, type SpokenBy } from './model-request.ts';
+import { toModelText } from './model-text.ts';
+import { memoryBytesOf } from './model-voices.ts';
+import { type ModelChange, OfferedModels } from './offered-models.ts';
+import { createZeroShotCloning, modelIdOf, parseReference } from './reference.ts';
+import { referenceOf } from './voice-samples.ts';
+
+export interface SherpaOnnxOptions {
+  dataDir: string;
+  /** Of each process. */
+  threads: number;
+  /** How many processes there are at once, and of these, of one model. */
+  processesMax: number;
+  modelProcessesMax: number;
+  idleSeconds: number;
+  /** Steps of models that refine; 0: their own. */
+  steps: number;
+  log?: EngineLog | undefined;
+  /** How long after the start the first speaker is heard. */
+  hearAfterMs?: number;
+  /** What starts a process for speech. */
+  start?: ModelPoolOptions['start'];
+}
+
+const name = 'sherpa-onnx';
+const speakingRates = { min: 1, max: 1 };
+/** A large model may have to be read from a slow disk before it speaks. */
+const timeoutMs = { firstSound: 90_000, stall: 60_000 };
+const pollMs = 5_000;
+/** How long a folder must not change before it is read. */
+const settleMs = 300;
+const segmentChars = { max: 300, liked: 200, first: 60 };
+/** A character of these is a syllable or a word. */
+const denseLanguages = ['zh', 'yue', 'ja', 'ko'];
+const dense = 0.4;
+
+export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engine> {
+  const { dataDir, threads, processesMax, idleSeconds, steps, log = () => {} } = options;
+  const onLoad = (model: Model, processes: number) =>
+    log('info', 'a model is loaded', { model: model.modelId, memory_bytes: memoryBytesOf(model), processes });
+  const find = () => findLibrary(dataDir);
+  const pool = new ModelPool({
+    findLibrary: find,
+    processesMax,
+    threads,
+    idleMsMax: idleSeconds * 1000,
+    onLoad,
+    ...(options.start && { start: options.start }),
+  });
+  const models = new OfferedModels({
+    dataDir,
+    steps,
+    onChange(change) {
+      reportChange(change, log);
+      pool.setModels(models.current.map(({ model }) => model));
+      hearing.setModels(models.all);
+      void list?.refresh();
+    },
+  });
+  const hearing = new Hearing({
+    findLibrary: find,
+    waitMs: options.hearAfterMs,
+    onHeard: (model, gains) => models.setGains(model, gains),
+    onFault(model, error) {
+      log('warn', 'a model does not speak and is not offered', { fault: auditionFault(model, error) });
+      models.setSilent(model);
+    },
+  });
+  let list: Awaited<ReturnType<typeof openVoiceList>> | undefined;
+  const warnOnce = createLibraryWarning(dataDir, log);
+  const lookAgain = () => void list?.refresh();
+  const watcher = watchFolder(modelsFolder(dataDir), lookAgain);
+  list = await openVoiceList({
+    async load() {
+      watcher.ensure();
+      const hasLibrary = find() !== undefined;
+      if (!hasLibrary) await warnOnce();
+      const isChanging = hasLibrary && (await models.refresh());
+      if (isChanging) setTimeout(lookAgain, settleMs).unref();
+      return models.voices;
+    },
+    refreshMs: pollMs,
+    mayBeEmpty: true,
+  });
+  const opened = list;
+  const speaking = createSpeaking(models, pool, hearing);
+  return {
+    ...speaking,
+    name,
+    get voices() {
+      return opened.voices();
+    },
+    get cloning() {
+      return speaking.cloning();
+    },
+    capabilities: capabilitiesOf(options),
+    async close() {
+      opened.close();
+      watcher.close();
+      await Promise.all([pool.close(), hearing.close()]);
+    },
+  };
+}
+
+/** Models without the library that runs them are logged once. */
+function createLibraryWarning(dataDir: string, log: EngineLog) {
+  let isLogged = false;
+  return async () => {
+    if (isLogged || (await readModels(dataDir)).length === 0) return;
+    isLogged = true;
+    log('warn', 'there are neural models, and nothing to run them with', { fault: explainMissingLibrary(dataDir) });
+  };
+}
+
+const capabilitiesOf = ({ processesMax, modelProcessesMax }: SherpaOnnxOptions): EngineCapabilities => ({
+  speakingRates,
+  timings: false,
+  readsNumbers: false,
+  segmentCharsMax: segmentChars.max,
+  segmentCharsLiked: segmentChars.liked,
+  firstSegmentCharsMax: segmentChars.first,
+  segmentsAtOnce: 2,
+  segmentsPerResource: modelProcessesMax,
+  speakersFailAlone: true,
+  segmentsSpokenMax: processesMax,
+  firstSoundMsMax: timeoutMs.firstSound,
+  stallMsMax: timeoutMs.stall,
+});
+
+/** What depends on the models that are there. */
+function createSpeaking(models: OfferedModels, pool: ModelPool, hearing: Hearing) {
+  const clonings = new WeakMap<Model, Cloning>();
+  const cloner = (modelId: string) => models.current.find(({ model }) => model.zeroShot && model.modelId === modelId);
+  const modelOf = ({ voice, clone }: Pick<Segment, 'voice' | 'clone'>): Model | undefined =>
+    clone ? cloner(modelIdOf(clone))?.model : models.find(voice)?.model;
+
+  const spokenBy = async ({ voice, clone, ...segment }: Segment): Promise<Omit<SpokenBy, 'text'>> => {
+    const asked = {
+      languageCode: segment.languageCode,
+      speed: segment.speakingRate,
+      isAgain: segment.isAgain ?? false,
+    };
+    if (!clone) {
+      const found = models.find(voice);
+      if (!found) throw new Failure('engine_error', {}, new Error(`there is no voice ${voice.voiceId} here`));
+      const { model, speaker, position, isHeard } = found;
+      if (!isHeard) hearing.prefer(model, position);
+      const { sample } = speaker;
+      return { ...asked, model, speaker, ...(sample && { reference: await referenceOf(model, sample) }) };
+    }
+    const reference = parseReference(clone);
+    const model = cloner(reference.modelId)?.model;
+    if (!model) throw new Failure('engine_unavailable', {}, new Error(`the model ${reference.modelId} is not here`));
+    return { ...asked, model, reference };
+  };
+
+  return {
+    cloning(): Cloning | undefined {
+      const model = models.current.find((each) => each.model.zeroShot)?.model;
+      if (model && !clonings.has(model)) clonings.set(model, createZeroShotCloning(model));
+      return model && clonings.get(model);
+    },
+    capabilitiesOf(voice: Voice, languageCode: string): SpeakerCapabilities {
+      const model = models.find(voice)?.model;
+      return model ? speakerCapabilities(model, languageCode) : {};
+    },
+    async *speak(segment: Segment, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
+      const by = await spokenBy(segment);
+      const text = await toModelText(segment.text, by.model);
+      if (text !== '') yield* pool.speak({ ...by, text }, signal);
+    },
+    resourceOf(segment: Segment): string {
+      const model = modelOf(segment);
+      if (!model) return '';
+      const { languageCode } = segment;
+      return `${model.modelId} ${model.version} ${isSpokenByRules({ model, text: '', languageCode })}`;
+    },
+    keep(voice: Voice, clone?: Uint8Array): () => void {
+      const model = modelOf({ voice, ...(clone && { clone }) });
+      return model ? pool.keep(model) : () => {};
+    },
+  };
+}
+
+function speakerCapabilities({ speakingRates: rates, segmentCharsLiked }: Model, code: string): SpeakerCapabilities {
+  const share = denseLanguages.includes(new Intl.Locale(code).language) ? dense : 1;
+  return {
+    ...(rates && { speakingRates: rates }),
+    segmentCharsLiked: Math.round(share * segmentCharsLiked),
+    segmentCharsMax: Math.round(share * segmentChars.max),
+    firstSegmentCharsMax: Math.round(share * segmentChars.first),
+  };
+}
+
+function reportChange({ offered, withdrawn, faults }: ModelChange, log: EngineLog): void {
+  for (const { model, speakers } of offered) {
+    const facts = { model: model.modelId, kind: model.kind, voices: speakers.length };
+    log('info', 'a model is offered', { ...facts, memory_bytes: memoryBytesOf(model) });
+  }
+  for (const { model } of withdrawn) log('info', 'a model is no longer offered', { model: model.modelId });
+  for (const { modelId, faults: all } of faults) {
+    log('warn', 'a model cannot be used and is not offered', { model: modelId, faults: all });
+  }
+}

@@ -1,0 +1,160 @@
+// Models that come and go while the service runs: they are offered and dropped without a restart, requests under way end as
+// they began, and a model that nobody needs any more leaves memory.
+import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
+import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
+import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { createSlots } from '../../src/speech/slots.ts';
+import type { SpeechEvent } from '../../src/speech/speech-events.ts';
+import { createSpeech } from '../../src/speech/synthesize.ts';
+import { createVoices } from '../../src/speech/voice.ts';
+import { findEspeakData } from './tiny-kokoro.ts';
+import { makeTinyPocket } from './tiny-pocket.ts';
+import { makeTinyVits } from './tiny-vits.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sonant-changes-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const patience = { timeout: 60_000 };
+const streamCount = 100;
+const text = 'all is well here. the boat left early. nobody had seen it go. '.repeat(12);
+
+describe('models that come and go', { timeout: 240_000 }, () => {
+  beforeEach((context) => context.skip(!findLibrary(''), 'not found here'));
+
+  async function open(options: Partial<SherpaOnnxOptions> = {}) {
+    const dataDir = await mkdtemp(join(folder, 'data-'));
+    const models = (name: string) => join(dataDir, 'models', name);
+    const started: ModelProcess[] = [];
+    /** As an import does it: whole, and in one step. */
+    const install = async (name: string, make: (folder: string) => Promise<string>) => {
+      await make(models(`.import-${name}`));
+      await rename(models(`.import-${name}`), models(name));
+    };
+    await install('stays', (path) => makeTinyVits(path));
+    await install('goes', (path) => makeTinyVits(path, { sampleRateHz: 22_050 }));
+    const engine = await openSherpaEngine({
+      ...{ dataDir, threads: 1, processesMax: 4, modelProcessesMax: 2, idleSeconds: 600, steps: 0 },
+      hearAfterMs: 3_600_000,
+      start(each) {
+        const process = new ModelProcess(each);
+        started.push(process);
+        return process;
+      },
+      ...options,
+    });
+    onTestFinished(() => engine.close());
+    const voices = createVoices([engine]);
+    const speech = createSpeech({ voices, slots: createSlots({ speakingMax: streamCount + 10, waitingMax: 0 }) });
+    const stream = (voiceId: string, said: string, n = 0): AsyncGenerator<SpeechEvent, void> => {
+      const fields = { voice_id: voiceId, language_code: 'en', text: said, output_format: 'pcm', sample_rate: 24_000 };
+      return speech.streamSpeech(parseSpeechRequest(fields), { callerId: `caller ${n}` }, new AbortController().signal);
+    };
+    const ids = () => voices.list().map(({ voice }) => voice.voiceId);
+    return { engine, models, install, started, stream, ids };
+  }
+
+  const bytesOf = (events: readonly SpeechEvent[]): Buffer =>
+    Buffer.concat(events.flatMap((event) => (event.type === 'audio' ? event.audio : [])));
+
+  test(`none of ${streamCount} streams notices; who asks afterwards finds what is there`, async () => {
+    const { models, install, started, stream, ids } = await open();
+    const voiceOf = (n: number) => (n % 2 === 0 ? 'stays' : 'goes');
+    const whole = new Map<string, Buffer>();
+    for (const id of ['stays', 'goes']) whole.set(id, bytesOf(await Array.fromAsync(stream(id, text))));
+    const streams = Array.from({ length: streamCount }, (_, n) => stream(voiceOf(n), text, n));
+    // Every one has begun, and none is at its end.
+    const heard = await Promise.all(streams.map(async (each) => [(await each.next()).value!]));
+
+    await install('comes', (path) => makeTinyVits(path, { sampleRateHz: 24_000 }));
+    await expect.poll(ids, patience).toEqual(['comes', 'goes', 'stays']);
+    const ofNew = bytesOf(await Array.fromAsync(stream('comes', 'all is well here.')));
+    await rm(models('goes'), { recursive: true });
+    await expect.poll(ids, patience).toEqual(['comes', 'stays']);
+    await expect(stream('goes', text).next()).rejects.toMatchObject({
+      reason: 'voice_not_found',
+    });
+
+    await Promise.all(
+      streams.map(async (each, n) => {
+        for await (const event of each) heard[n]!.push(event);
+      }),
+    );
+    const isSame = heard.map((events, n) => bytesOf(events).equals(whole.get(voiceOf(n))!));
+    expect(isSame.filter((same) => same)).toHaveLength(streamCount);
+    expect(ofNew.length).toBeGreaterThan(10_000);
+    // The processes of the model that is gone end with its last request.
+    const left = started.filter((process) => !process.isGone).length;
+    await expect.poll(() => started.filter((process) => process.isGone).length, patience).toBeGreaterThan(0);
+    expect(left).toBeLessThanOrEqual(4);
+  });
+
+  test('a folder that is being copied is offered when it is whole, and a changed model is another', async () => {
+    const { models, install, ids, engine, stream } = await open();
+    await install('.draft', (path) => makeTinyVits(path));
+    await cp(join(models('.draft'), 'tokens.txt'), join(models('copied'), 'tokens.txt'), { recursive: true });
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(ids()).toEqual(['goes', 'stays']);
+    await cp(join(models('.draft'), 'model.onnx'), join(models('copied'), 'model.onnx'));
+    await expect.poll(ids, patience).toEqual(['copied', 'goes', 'stays']);
+
+    const before = engine.voices.find(({ voiceId }) => voiceId === 'goes')!;
+    const old = bytesOf(await Array.fromAsync(stream('goes', text)));
+    const running = stream('goes', text);
+    const heard = [(await running.next()).value!];
+    await makeTinyVits(models('goes'), { sampleRateHz: 16_000 });
+    await expect
+      .poll(() => engine.voices.find(({ voiceId }) => voiceId === 'goes')?.version, patience)
+      .not.toBe(before.version);
+    for await (const event of running) heard.push(event);
+    expect(bytesOf(heard).equals(old)).toBe(true);
+    expect(bytesOf(await Array.fromAsync(stream('goes', text))).equals(old)).toBe(false);
+  });
+
+  test('a request ends with the data of eSpeak NG that it began with', async (context) => {
+    const data = findEspeakData();
+    context.skip(data === undefined, 'the data of espeak-ng was not found here');
+    const { models, install, ids, stream } = await open();
+    await install('piper', async (path) => {
+      await makeTinyVits(path, { isPiper: true });
+      await cp(data!, join(path, 'espeak-ng-data'), { recursive: true });
+      return path;
+    });
+    await expect.poll(ids, patience).toContain('piper');
+    const before = bytesOf(await Array.fromAsync(stream('piper', text)));
+    const running = stream('piper', text);
+    const heard = [(await running.next()).value!];
+    await rm(models('piper'), { recursive: true });
+    await expect.poll(ids, patience).not.toContain('piper');
+    for await (const event of running) heard.push(event);
+    expect(bytesOf(heard).equals(before)).toBe(true);
+  });
+
+  test('cloning is offered while there is a model for it', async () => {
+    const { engine, models, install, ids } = await open();
+    expect(engine.cloning).toBeUndefined();
+    await install('hum', makeTinyPocket);
+    await expect.poll(() => engine.cloning?.sampleLanguageCodes, patience).toEqual(['en']);
+    expect(ids()).toEqual(['goes', 'stays']);
+    await rm(models('hum'), { recursive: true });
+    await expect.poll(() => engine.cloning, patience).toBeUndefined();
+  });
+
+  test('a model is loaded once for each that speaks at once, as far as memory allows, and leaves when it is idle', async () => {
+    const { engine, started, stream } = await open({ idleSeconds: 1 });
+    const speakBoth = () => Promise.all([1, 2].map((n) => Array.fromAsync(stream('stays', text, n))));
+    await speakBoth();
+    expect(started).toHaveLength(2);
+    await expect.poll(() => started.every((process) => process.isGone), patience).toBe(true);
+    await speakBoth();
+    expect(started).toHaveLength(4);
+    expect(engine.capabilities).toMatchObject({ segmentsPerResource: 2, segmentsSpokenMax: 4 });
+  });
+});

@@ -1,0 +1,134 @@
+// Supertonic and Kokoro in the layouts of their releases, spoken by the real library: every language that a voice claims
+// reaches the model, with its speaker, its speed and its steps, as the child process is told and as it sounds.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
+import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
+import { openSherpaEngine } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
+import { supertonicLanguages } from '../../src/engines/sherpa-onnx/supertonic-model.ts';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
+import { createSlots } from '../../src/speech/slots.ts';
+import { createSpeech } from '../../src/speech/synthesize.ts';
+import { createVoices } from '../../src/speech/voice.ts';
+import { dominantFrequencyHz } from '../audio/measure-tone.ts';
+import { collectSpeech } from '../speech/collect-speech.ts';
+import { findEspeakData, kokoroNames, makeTinyKokoro } from './tiny-kokoro.ts';
+import { hummed, makeTinySupertonic } from './tiny-supertonic.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sonant-languages-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** A few words in each language, without digits. */
+const words: Readonly<Record<string, string>> = {
+  ...{ ar: 'صباح الخير', bg: 'Добро утро', cs: 'Dobré ráno', da: 'Godmorgen', de: 'Guten Morgen', el: 'Καλημέρα' },
+  ...{ en: 'Good morning', es: 'Buenos días', et: 'Tere hommikust', fi: 'Hyvää huomenta', fr: 'Bonjour madame' },
+  ...{ hi: 'सुप्रभात मित्र', hr: 'Dobro jutro', hu: 'Jó reggelt', id: 'Selamat pagi', it: 'Buongiorno signora' },
+  ...{ ja: 'おはようございます', ko: '좋은 아침입니다', lt: 'Labas rytas', lv: 'Labrīt draugs', nl: 'Goedemorgen' },
+  ...{ pl: 'Dzień dobry', pt: 'Bom dia', ro: 'Bună dimineața', ru: 'Доброе утро', sk: 'Dobré ráno' },
+  ...{ sl: 'Dobro jutro', sv: 'God morgon', tr: 'Günaydın dostum', uk: 'Доброго ранку', vi: 'Chào buổi sáng' },
+  zh: '早上好朋友们',
+};
+
+describe('models of many languages', { timeout: 120_000 }, () => {
+  beforeEach((context) => context.skip(!findLibrary(''), 'not found here'));
+  const espeakData = findEspeakData();
+
+  /** The service's way from a request to the child, and what the child is told. */
+  async function open(dataDir: string) {
+    const requests: { text: string; generationConfig: Readonly<Record<string, unknown>> }[] = [];
+    const engine = await openSherpaEngine({
+      ...{ dataDir, threads: 1, processesMax: 2, modelProcessesMax: 1, idleSeconds: 600, steps: 7 },
+      hearAfterMs: 3_600_000,
+      start(options) {
+        const process = new ModelProcess(options);
+        const speak = process.speak.bind(process);
+        process.speak = (request, signal) => {
+          requests.push(request);
+          return speak(request, signal);
+        };
+        return process;
+      },
+    });
+    onTestFinished(() => engine.close());
+    const slots = createSlots({ speakingMax: 4, waitingMax: 4 });
+    const speech = createSpeech({ voices: createVoices([engine]), slots });
+    const say = async (voice: string, languageCode: string, text: string, rate = 1) => {
+      const fields = { voice_id: voice, language_code: languageCode, text, speaking_rate: rate };
+      const request = parseSpeechRequest({ ...fields, output_format: 'pcm', sample_rate: 24_000 });
+      const spoken = speech.streamSpeech(request, { callerId: 'test' }, new AbortController().signal);
+      const { audio } = await collectSpeech(spoken);
+      const samples = new Int16Array(audio.buffer, audio.byteOffset, audio.length / 2);
+      return { samples, seconds: samples.length / 24_000, told: requests.at(-1)! };
+    };
+    return { engine, say };
+  }
+
+  test('Supertonic speaks each of its 31 as itself, with the speaker, the speed and the steps', async () => {
+    const dataDir = await mkdtemp(join(folder, 'data-'));
+    await makeTinySupertonic(join(dataDir, 'models/supertonic'));
+    const { engine, say } = await open(dataDir);
+    expect(engine.voices).toHaveLength(10);
+    for (const { languageCodes } of engine.voices) expect(languageCodes).toEqual([...supertonicLanguages]);
+    for (const [n, language] of supertonicLanguages.entries()) {
+      const { voiceId } = engine.voices[n % 10]!;
+      const { told, samples } = await say(voiceId, language, `${words[language]}.`);
+      expect(told.generationConfig).toMatchObject({ sid: n % 10, speed: 1, numSteps: 7, extra: { lang: language } });
+      const { hz, amplitude } = hummed(language, n % 10);
+      expect(Math.abs(dominantFrequencyHz(samples.subarray(2_400, 12_000), 24_000) / hz - 1), language).toBeLessThan(
+        0.02,
+      );
+      expect(amplitude).toBeGreaterThan(0);
+    }
+    const usual = await say('supertonic-F1', 'de-AT', `${words.de}.`);
+    const quick = await say('supertonic-F1', 'de-AT', `${words.de}.`, 1.25);
+    expect(quick.told.generationConfig).toMatchObject({ speed: 1.25, extra: { lang: 'de' } });
+    expect(Math.abs(usual.seconds / quick.seconds / 1.25 - 1)).toBeLessThan(0.03);
+    // Beyond what it does well, the sound is stretched.
+    const double = await say('supertonic-F1', 'de', `${words.de}.`, 2);
+    expect(double.told.generationConfig.speed).toBe(1.5);
+    expect(Math.abs(usual.seconds / double.seconds / 2 - 1)).toBeLessThan(0.03);
+  });
+
+  test('Kokoro speaks each speaker\u2019s language as eSpeak NG knows it, Chinese by its lexicon, with the speed', async (context) => {
+    context.skip(espeakData === undefined, 'the data of espeak-ng was not found here');
+    const dataDir = await mkdtemp(join(folder, 'data-'));
+    await makeTinyKokoro(join(dataDir, 'models/kokoro'), espeakData!, words.zh!);
+    const { engine, say } = await open(dataDir);
+    expect(engine.voices).toHaveLength(53);
+    const espeakNames: Readonly<Record<string, string>> = {
+      ...{ a: 'en-us', b: 'en', e: 'es', f: 'fr', h: 'hi', i: 'it', j: 'ja', p: 'pt-br', z: 'en-us' },
+    };
+    const seen = new Set<string>();
+    for (const [sid, name] of kokoroNames.entries()) {
+      const { voiceId, languageCodes } = engine.voices[sid]!;
+      expect(voiceId).toBe(`kokoro-${name}`);
+      for (const code of languageCodes) {
+        if (seen.has(code)) continue;
+        seen.add(code);
+        const text = `${words[new Intl.Locale(code).language]}.`;
+        const usual = await say(voiceId, code, text);
+        const lang = espeakNames[name[0]!];
+        expect(usual.told.generationConfig).toMatchObject({ sid, speed: 1, extra: { lang } });
+        const quick = await say(voiceId, code, text, 1.25);
+        expect(quick.told.generationConfig).toMatchObject({ speed: 1.25, extra: { lang } });
+        expect(Math.abs(usual.seconds / quick.seconds / 1.25 - 1), code).toBeLessThan(0.03);
+        expect(usual.seconds).toBeGreaterThan(0.3);
+      }
+    }
+    expect([...seen]).toEqual(['en-US', 'en', 'en-GB', 'es', 'fr', 'hi', 'it', 'ja', 'pt-BR', 'pt', 'zh']);
+  });
+
+  test('a model with a card has the steps of the card', async () => {
+    const dataDir = await mkdtemp(join(folder, 'data-'));
+    const model = await makeTinySupertonic(join(dataDir, 'models/fine'), { speakers: 1 });
+    await writeFile(join(model, 'sonant-model.json'), '{"options":{"steps":12}}');
+    const { say } = await open(dataDir);
+    const { told } = await say('fine', 'en', 'Good morning.');
+    expect(told.generationConfig.numSteps).toBe(12);
+  });
+});

@@ -1,0 +1,103 @@
+// A model of the Kokoro kind in the layout of kokoro-multi-lang-v1_0, with all of its speakers, made of a few kilobytes and
+// the data of the eSpeak NG that is installed here. It sings each sound of the text as a tone of its own, for 60 ms at normal
+// speed; each further speaker sings a little higher.
+import { globSync } from 'node:fs';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { float, floats, int64, integers, node, writeOnnx } from './onnx-writer.ts';
+
+const sampleRateHz = 24_000;
+const toneSeconds = 0.06;
+const amplitude = 0.3;
+const tokensMax = 64;
+const styleSize = 4;
+/** A blank, what is silent, and sounds of several languages. */
+const characters = `$;:,.!?—…"() ˈˌːabcdefghijklmnopqrstuvwxyzæçðøħŋœɐɑɒɓɔɕɖɗəɚɛɜɟɡɣɤɥɦɨɪɫɬɭɯɰɱɲɳɴɵɸɹɻɽɾʁʂʃʈʊʋʌʎʏʐʑʒʔʝʲβθχᵻ̃`;
+
+export const kokoroNames = [
+  ...['af_alloy', 'af_aoede', 'af_bella', 'af_heart', 'af_jessica', 'af_kore', 'af_nicole', 'af_nova', 'af_river'],
+  ...['af_sarah', 'af_sky', 'am_adam', 'am_echo', 'am_eric', 'am_fenrir', 'am_liam', 'am_michael', 'am_onyx'],
+  ...['am_puck', 'am_santa', 'bf_alice', 'bf_emma', 'bf_isabella', 'bf_lily', 'bm_daniel', 'bm_fable', 'bm_george'],
+  ...['bm_lewis', 'ef_dora', 'em_alex', 'ff_siwis', 'hf_alpha', 'hf_beta', 'hm_omega', 'hm_psi', 'if_sara'],
+  ...['im_nicola', 'jf_alpha', 'jf_gongitsune', 'jf_nezumi', 'jf_tebukuro', 'jm_kumo', 'pf_dora', 'pm_alex'],
+  ...['pm_santa', 'zf_xiaobei', 'zf_xiaoni', 'zf_xiaoxiao', 'zf_xiaoyi', 'zm_yunjian', 'zm_yunxi', 'zm_yunxia'],
+  ...['zm_yunyang'],
+];
+
+/** Where eSpeak NG's data is; undefined where it is not installed. */
+export const findEspeakData = (): string | undefined => globSync('/usr/{lib/*,share,lib64}/espeak-ng-data')[0];
+
+const isSung = (character: string) => /[\p{L}]/u.test(character) && !'ˈˌːʲ'.includes(character);
+
+function writeTinyKokoro(): Uint8Array {
+  const each = [...characters];
+  return writeOnnx({
+    inputs: [
+      ['tokens', int64, [1, 'length']],
+      ['style', float, [1, styleSize]],
+      ['speed', float, [1]],
+    ],
+    outputs: [['audio', float, ['samples']]],
+    constants: {
+      tones: floats(
+        [each.length],
+        each.map((character, n) => (isSung(character) ? 200 + 5 * n : 0)),
+      ),
+      loudness: floats(
+        [each.length],
+        each.map((character) => (isSung(character) ? amplitude : 0)),
+      ),
+      first: integers([1], [0]),
+      third: integers([1], [2]),
+      flat: integers([1], [-1]),
+      time: integers([], [0]),
+      samplesPerTone: floats([1], [Math.round(sampleRateHz * toneSeconds)]),
+      radians: floats([1], [(2 * Math.PI) / sampleRateHz]),
+    },
+    nodes: [
+      node('Gather', ['style', 'first'], ['speakerStyle'], { axis: 1 }),
+      node('Gather', ['tones', 'tokens'], ['plainTone'], { axis: 0 }),
+      node('Mul', ['plainTone', 'speakerStyle'], ['tone']),
+      node('Gather', ['loudness', 'tokens'], ['level'], { axis: 0 }),
+      node('Unsqueeze', ['tone', 'third'], ['tone3']),
+      node('Unsqueeze', ['level', 'third'], ['level3']),
+      node('Div', ['samplesPerTone', 'speed'], ['drawn']),
+      node('Cast', ['drawn'], ['samples'], { to: int64 }),
+      node('Shape', ['tokens'], ['count']),
+      node('Concat', ['count', 'samples'], ['shape'], { axis: 0 }),
+      node('Expand', ['tone3', 'shape'], ['toneLong']),
+      node('Expand', ['level3', 'shape'], ['levelLong']),
+      node('Reshape', ['toneLong', 'flat'], ['toneFlat']),
+      node('Reshape', ['levelLong', 'flat'], ['levelFlat']),
+      node('Mul', ['toneFlat', 'radians'], ['steps']),
+      node('CumSum', ['steps', 'time'], ['phase']),
+      node('Sin', ['phase'], ['wave']),
+      node('Mul', ['wave', 'levelFlat'], ['audio']),
+    ],
+    metadata: {
+      model_type: 'kokoro',
+      language: 'multi-lang, e.g., English, Chinese',
+      ...{ has_espeak: '1', sample_rate: String(sampleRateHz), version: '2', voice: 'en-us' },
+      style_dim: `${tokensMax},1,${styleSize}`,
+      n_speakers: String(kokoroNames.length),
+      speaker_names: kokoroNames.join(','),
+    },
+  });
+}
+
+/** The model as a folder. `chinese` are the characters that its lexicon has. */
+export async function makeTinyKokoro(folder: string, espeakData: string, chinese: string): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'model.onnx'), writeTinyKokoro());
+  const styles = Float32Array.from(
+    { length: kokoroNames.length * tokensMax * styleSize },
+    (_, n) => 1 + Math.floor(n / (tokensMax * styleSize)) / 100,
+  );
+  await writeFile(join(folder, 'voices.bin'), Buffer.from(styles.buffer));
+  const tokens = [...characters].map((character, id) => `${character} ${id}\n`).join('');
+  await writeFile(join(folder, 'tokens.txt'), tokens);
+  for (const name of ['us-en', 'gb-en']) await writeFile(join(folder, `lexicon-${name}.txt`), 'a a\n');
+  await writeFile(join(folder, 'lexicon-zh.txt'), [...new Set(chinese)].map((each) => `${each} m a\n`).join(''));
+  await symlink(espeakData, join(folder, 'espeak-ng-data'));
+  return folder;
+}
