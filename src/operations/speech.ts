@@ -52,7 +52,7 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
       const { caller, signal } = call;
       const planned = speech.plan(request, caller);
       const sizeLimit = request.returnFormat === 'url' ? undefined : toSizeLimit(inlineBytesMax);
-      if (sizeLimit) checkEstimate(planned, sizeLimit);
+      if (sizeLimit) await checkEstimate(planned, sizeLimit, signal);
       return metering.charge(call, request, async () => {
         const delivered = await delivery.deliver(planned, caller, signal, { fresh, sizeLimit });
         const { byteCount } = delivered;
@@ -101,7 +101,10 @@ function toSizeLimit(bytesMax: number | undefined): SizeLimit | undefined {
   return { bytesMax, refuse };
 }
 
-function checkEstimate({ request }: PlannedSpeech, { bytesMax, refuse }: SizeLimit): void {
-  const byteCount = expectedBytesOf(request);
-  if (estimateShare * byteCount > bytesMax) throw refuse(byteCount);
+async function checkEstimate(planned: PlannedSpeech, limit: SizeLimit, signal: AbortSignal): Promise<void> {
+  const isTooMuch = (byteCount: number) => estimateShare * byteCount > limit.bytesMax;
+  // Most are clearly small enough without a look at their text.
+  if (!isTooMuch(expectedBytesOf(planned.request))) return;
+  const { byteCount } = await estimateSpeech(planned, signal);
+  if (isTooMuch(byteCount)) throw limit.refuse(byteCount);
 }

@@ -78,7 +78,11 @@ export function createServices(options: ServicesOptions): Services {
       }
       const small = { ...usual, readMaxBytes: openRequestBytesMax };
       for (const { service, implementation } of open) router.service(service, implementation, small);
-      return router.handlers.map((handler) => boundHandler(handler, { limitsOf, isStrict }));
+      return router.handlers.map((handler) => {
+        // A misspelt limit of a key must not leave the key without it.
+        const isStrictHere = isStrict || handler.service === ApiKeyService;
+        return boundHandler(handler, { limitsOf, isStrict: isStrictHere });
+      });
     },
     isOpen: ({ service }) => openServices.includes(service),
     isBarred: runner.isBarred,

@@ -8,6 +8,7 @@ import type { Engine, Segment, SpokenPcm } from '../engines/engine.ts';
 import { isSoundFault } from '../engines/sound-fault.ts';
 import { Failure, type Reason } from '../errors.ts';
 import { CircuitBreaker, type Try } from './circuit-breaker.ts';
+import type { EndTurn } from './engine-quota.ts';
 import { runEngine } from './engine-run.ts';
 import { createEngineTurns, type TurnRequest } from './engine-turns.ts';
 
@@ -62,14 +63,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
     // No segment waits for a turn at an engine that is not called.
     breaker.check();
     const endTurn = await turns.take(segment, turn);
-    let trial: Try;
-    try {
-      trial = breaker.begin();
-    } catch (error) {
-      endTurn?.(true);
-      throw error;
-    }
-    const observer = createObserver(engine.name, trial, watch);
+    const observer = createObserver(engine.name, beginTry(breaker, endTurn), watch);
     try {
       if (endTurn)
         yield* readAtEngineSpeed((by) => runEngine(engine, segment, by, { ...observer, onIdle: endTurn }), signal);
@@ -97,8 +91,8 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
         signal.throwIfAborted();
         const mayTry = attempts < attemptsMax && !isHeard && breaker.restMs() === 0;
         const isFaulty: boolean = isSoundFault(error) && !isAgain;
-        const waitMs = !mayTry ? undefined : isFaulty ? 0 : retryWaitMs(error, attempts);
-        if (waitMs === undefined) throw error;
+        const waitMs = isFaulty ? 0 : retryWaitMs(error, attempts);
+        if (!mayTry || waitMs === undefined) throw error;
         isAgain ||= isFaulty;
         watch?.onRetry(engine.name);
         await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
@@ -121,6 +115,16 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
       return turns.waiting();
     },
   };
+}
+
+/** A turn whose try the breaker refuses is unused. */
+function beginTry(breaker: CircuitBreaker, endTurn: EndTurn | undefined): Try {
+  try {
+    return breaker.begin();
+  } catch (error) {
+    endTurn?.(true);
+    throw error;
+  }
 }
 
 /** A breaker for the engine's own voices and one for its clones, where these have a quota; or one for each voice. */

@@ -94,7 +94,8 @@ export function checkLanguage(field: string, code: string, fault: Fault): string
 
 export function checkAccess(given: string | undefined, fault: Fault): VoiceAccess | undefined {
   const access = voiceAccesses.find((each) => each === given);
-  if (given !== undefined && !access) fault('access', 'enum', `must be one of ${voiceAccesses.join(', ')}`);
+  if (given !== undefined && !access)
+    fault('access', 'enum', `must be one of ${voiceAccesses.join(', ')}`, voiceAccesses);
   return access;
 }
 

@@ -99,16 +99,13 @@ describe('an install without the library', { timeout: 120_000 }, () => {
     expect(findingOf(doctor.out)).toContain(advice);
     const say = ['say', 'Hello.', '-o', 'hello.wav'];
     expect(await run(dataDir, say)).toMatchObject({ code: 0, err: '' });
-    const configured = await run(dataDir, say, { SONANT_SHERPA_THREADS: '1' });
-    expect(configured.code).toBe(1);
-    expect(configured.err).toContain(advice);
   });
 
   test('speaks with the library that is installed in the data folder', async () => {
     const dataDir = newDataDir();
     layLibrary(join(dataDir, 'libraries/node_modules'));
     expect(await run(dataDir, ['voice', 'import', model])).toMatchObject({ code: 0, err: '' });
-    expect(findingOf((await run(dataDir, ['doctor'])).out)).toMatch(/^ready .* 1 models, 1 voices$/);
+    expect(findingOf((await run(dataDir, ['doctor'])).out)).toMatch(/^ready .* 1 models, 1 voices; /);
     expect(await run(dataDir, ['say', 'Hello.', '-v', 'tiny', '-o', 'tiny.wav'])).toMatchObject({ code: 0, err: '' });
     expect(readFileSync(join(dirname(dataDir), 'tiny.wav')).length).toBeGreaterThan(10_000);
   });

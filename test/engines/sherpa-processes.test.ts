@@ -35,7 +35,13 @@ describe('the processes of models', { timeout: 60_000 }, () => {
       started.push(process);
       return process;
     };
-    const pool = new ModelPool({ findLibrary: () => findLibrary(folder), processesMax: 2, threads: 1, start, ...options });
+    const pool = new ModelPool({
+      findLibrary: () => findLibrary(folder),
+      processesMax: 2,
+      threads: 1,
+      start,
+      ...options,
+    });
     onTestFinished(() => pool.close());
     const work = guardWork<SpokenBy, SpokenPcm>({
       run: (spokenBy, by) => pool.speak(spokenBy, by),

@@ -35,13 +35,13 @@ const binary = {
 
 const asked: sonant.SpeechRequest = { voice_id: 'tone-low', text: 'Hello.', sample_rate: 24000, output_format: 'pcm' };
 const link = await sonant.synthesizeSpeech(asked, {}, auth);
-if (link.status !== 200) throw new Error(link.data.message);
+if (link.status !== 200) throw new Error(link.status === 204 ? 'nothing came' : link.data.message);
 const { audio_url, chars, method } = link.data;
 
 const whole = await sonant.synthesizeSpeech({ ...asked, return_format: 'buffer' }, {}, binary);
 const sound = Buffer.from(bytes).toString('base64');
 
-const events = await sonant.streamSpeech({ voice_id: 'tone-low', text: 'Hello.', sample_rate: 24000, output_format: 'pcm' }, auth);
+const events = await sonant.streamSpeech({ voice_id: 'tone-low', text: 'Hello.', sample_rate: 24000, output_format: 'pcm' }, {}, auth);
 
 const listed = await sonant.listVoices({ limit: 2 }, auth);
 if (listed.status !== 200) throw new Error(listed.data.message);

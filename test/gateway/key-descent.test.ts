@@ -53,12 +53,12 @@ describe('narrowing a key narrows those below it at once, and widening it widens
       return ((await answer.json()) as { voices: { voice_id: string }[] }).voices.map(({ voice_id }) => voice_id);
     };
     await patch({ voice_ids: ['far', 'tone-low'] });
-    expect(await voices()).toEqual(['far', 'tone-low']);
+    expect(await voices()).toEqual(['tone-low', 'far']);
     await send(`/${child.id}`, { voice_ids: ['far', 'tone-low'] }, { key: admin, method: 'PATCH' });
     await patch({ voice_ids: ['far', 'tone-high'] });
     expect(await voices()).toEqual(['far']);
     await patch({ voice_ids: null });
-    expect(await voices()).toEqual(['far', 'tone-low']);
+    expect(await voices()).toEqual(['tone-low', 'far']);
   });
 
   test('addresses', async () => {

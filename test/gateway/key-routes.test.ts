@@ -282,7 +282,7 @@ test('over Connect the same keys are managed, by the same rules', async () => {
     await raw('CreateApiKey', { spec: { expiresInDay: 1 } }),
     await raw('UpdateApiKey', { keyId, spec: { limits: { concurency: 1 } }, updateMask: 'limits' }),
   ])
-    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('is unknown')]);
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('means nothing here')]);
   const newer = create(ApiKeySpecSchema);
   newer.$unknown = [{ no: 17, wireType: 0, data: new Uint8Array([1]) }];
   const spoken = createClient(ApiKeyService, createConnectTransport({ ...transportOptions, useBinaryFormat: true }));

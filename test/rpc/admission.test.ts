@@ -59,6 +59,7 @@ test('every method of ours names its scopes', () => {
   expect(Object.fromEntries(named)).toEqual({
     SynthesizeSpeech: ['speech:synthesize'],
     StreamSpeech: ['speech:stream'],
+    LiveSpeech: ['speech:stream'],
     EstimateSpeech: ['speech:synthesize'],
     DeleteAudio: ['speech:synthesize'],
     CreateApiKey: ['keys:write'],

@@ -61,11 +61,7 @@ function fieldsOf(name: string): string {
 const typeLinks = (type: string) => escaped(type).replace(/[\w.]+$|[\w.]+(?=&gt;$)/, link);
 
 export function toMessages(): string {
-  const used = new Set(
-    protoReference.services.flatMap(({ methods }) => methods.flatMap(({ input, output }) => [input, output])),
-  );
-  const shown = [...messages.values()].filter(({ fields, name }) => fields.length > 0 || used.has(name));
-  const parts = shown.map(
+  const parts = [...messages.values()].map(
     ({
       name,
       comment,
