@@ -82,7 +82,7 @@ test('a client made by oazapfts compiles, and speaks', async () => {
 
   const printed = JSON.parse(stdout) as Record<string, unknown> & { sound: string; events: { data: string } };
   expect(printed).toMatchObject({ chars: 6, method: 'rest', whole: 200, unknown: 'voice_not_found' });
-  expect(printed).toMatchObject({ fields: ['text required'], voices: ['far is ready', 'tone-high is ready'] });
+  expect(printed).toMatchObject({ fields: ['text required'], voices: ['tone-low is ready', 'tone-high is ready'] });
   const kept = await gateway.send(String(printed.audio_url));
   expect(Buffer.from(await kept.arrayBuffer()).toString('base64')).toBe(printed.sound);
   expect(soundIn(eventsIn(printed.events.data)).toString('base64')).toBe(printed.sound);
