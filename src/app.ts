@@ -5,6 +5,7 @@ import { drainDoors } from './app/drain-doors.ts';
 import { logEnd } from './app/log-end.ts';
 import { openClips } from './app/open-clips.ts';
 import { openSpeech } from './app/open-speech.ts';
+import { openWyoming } from './app/open-wyoming.ts';
 import { createOperations } from './app/operations.ts';
 import { readTls } from './app/read-tls.ts';
 import { createServiceMetrics, type ServiceMetrics } from './app/service-metrics.ts';
@@ -41,6 +42,8 @@ import { createVoicePurge } from './voices/voice-purge.ts';
 export interface Service {
   httpPort: number;
   grpcPort: number;
+  /** Undefined where the Wyoming protocol is not served. */
+  wyomingPort: number | undefined;
   baseUrl: string;
   /** The key that was created because there was none. */
   firstKey: FirstKey | undefined;
@@ -99,6 +102,8 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const rpc = await openRpc(listeners, services);
   const gateway = await openHttp(listeners, { runner, services, operations, access, core: speaking.core, baseUrl });
   speaking.gateways.push(gateway);
+  const wyoming = await openWyoming({ config, log, onFault, runner, operations });
+  if (wyoming) opened.defer(() => wyoming.drain(0));
   const accept = { toHttp1: gateway.accept, toHttp2: rpc.accept };
   const shared = isSinglePort
     ? await asConfigError(config, 'SONANT_HTTP_ADDR', () =>
@@ -110,6 +115,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   return {
     httpPort,
     grpcPort: shared?.port ?? rpc.port,
+    wyomingPort: wyoming?.port,
     baseUrl: baseUrl(),
     firstKey: access.firstKey,
     async drain() {
@@ -119,7 +125,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       await sleep(config.leaveSeconds * 1000);
       shared?.close();
       runner.leave();
-      await drainDoors([rpc, gateway], config.drainSeconds * 1000, onFault);
+      await drainDoors([rpc, gateway, ...(wyoming ? [wyoming] : [])], config.drainSeconds * 1000, onFault);
       // All that was acknowledged is stored already; what else goes wrong now is for the log.
       await kept.disposeAsync().catch(onFault);
     },

@@ -76,7 +76,7 @@ export function addressSetting(setting: Omit<Declared<Address>, 'fallback'> & { 
   return { ...setting, fallback: parseAddress(setting.fallback)!, allowed: 'host:port', parse: parseAddress };
 }
 
-function parseAddress(given: string): Address | undefined {
+export function parseAddress(given: string): Address | undefined {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/\s]*)):(\d{1,5})$/.exec(given);
   const port = Number(match?.[3]);
   if (!match || port > 65_535) return undefined;
