@@ -133,13 +133,16 @@ export class WyomingConnection {
     await this.#speak(choice, inputs, () => this.#send('synthesize-stopped'));
   }
 
-  /** Begins when what was asked for before is spoken; until then, nothing more is read. */
+  /** Begins when what was asked for before is spoken. Until the call has begun, nothing more is read. */
   async #speak(choice: VoiceChoice, inputs: PushQueue<LiveInput>, onSpoken?: () => Promise<void>): Promise<void> {
     await this.#speech;
     if (this.#isEnded) return;
+    const call = await this.#begin(liveSpeech);
+    this.#call = call;
+    if (this.#isEnded) call.abort(callerLeft);
     const work = async () => {
       try {
-        await this.#speakNow(choice, inputs);
+        await this.#speakNow(call, choice, inputs);
         await onSpoken?.();
       } catch (error) {
         this.#fail(error);
@@ -151,10 +154,7 @@ export class WyomingConnection {
     this.#speech = work();
   }
 
-  async #speakNow(choice: VoiceChoice, inputs: PushQueue<LiveInput>): Promise<void> {
-    const call = await this.#begin(liveSpeech);
-    this.#call = call;
-    if (this.#isEnded) call.abort(callerLeft);
+  async #speakNow(call: RunningCall, choice: VoiceChoice, inputs: PushQueue<LiveInput>): Promise<void> {
     let bytes = 0;
     let isStarted = false;
     let signal = this.#gone.signal;

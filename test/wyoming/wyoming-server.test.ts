@@ -201,6 +201,18 @@ test('a client that never reads is given up', async () => {
   await closed;
 });
 
+test('text that comes faster than it is spoken is bounded', async () => {
+  const { connect, tone } = await openWyoming({ trouble: { pieceDelayMs: 20 } });
+  const { socket, send, until } = connect();
+  send('synthesize-start');
+  const text = 'This is much more than anyone can say. '.repeat(100);
+  for (let i = 0; i < 20; i++) send('synthesize-chunk', { text });
+  const events = await until('error');
+  expect(events.at(-1)).toMatchObject({ data: { code: 'rate_limit_exceeded' } });
+  socket.end();
+  await expect.poll(() => tone.counts.running, patient).toBe(0);
+});
+
 test('only this machine and the listed addresses may connect', async () => {
   const closedDoor = await openWyoming({ address: { host: '::', port: 0 } });
   const here = closedDoor.connect();
