@@ -7,6 +7,7 @@ import { logEnd } from './app/log-end.ts';
 import { type Access, openAccess, openRunner } from './app/open-access.ts';
 import { openClips } from './app/open-clips.ts';
 import { openSpeech } from './app/open-speech.ts';
+import { openWyoming } from './app/open-wyoming.ts';
 import type { Opening } from './app/opening.ts';
 import { createOperations } from './app/operations.ts';
 import { readTls } from './app/read-tls.ts';
@@ -43,6 +44,8 @@ export interface Service {
   grpcPort: number;
   /** Undefined where health and metrics have no port of their own. */
   adminPort: number | undefined;
+  /** Undefined where the Wyoming protocol is not served. */
+  wyomingPort: number | undefined;
   baseUrl: string;
   /** The key that was created because there was none. */
   firstKey: FirstKey | undefined;
@@ -101,6 +104,8 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const parts = { runner, services, operations, access, stored, core: speaking.core, baseUrl };
   const gateway = await openHttp(listeners, parts);
   speaking.gateways.push(gateway);
+  const wyoming = await openWyoming({ config, log, onFault, runner, operations });
+  if (wyoming) opened.defer(() => wyoming.drain(0));
   const shared = isSinglePort ? await openShared(listeners, gateway, rpc) : undefined;
   const adminPort = await openAdmin(opening, gateway);
   httpPort = shared?.port ?? gateway.port;
@@ -109,6 +114,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     httpPort,
     grpcPort: shared?.port ?? rpc.port,
     adminPort,
+    wyomingPort: wyoming?.port,
     baseUrl: baseUrl(),
     firstKey: access.firstKey,
     async drain() {
@@ -118,7 +124,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       await sleep(config.leaveSeconds * 1000);
       shared?.close();
       runner.leave();
-      await drainDoors([rpc, gateway], config.drainSeconds * 1000, onFault);
+      await drainDoors([rpc, gateway, ...(wyoming ? [wyoming] : [])], config.drainSeconds * 1000, onFault);
       // All that was acknowledged is stored already; what else goes wrong now is for the log.
       await kept.disposeAsync().catch(onFault);
     },

@@ -123,7 +123,7 @@ test('every setting is in its table', () => {
 
 test('what they are to write is there', () => {
   const files = ['hello.wav', 'reader.wav', 'hello.mp3', 'letter.mp3', 'piped.pcm', 'news.wav', 'hello-node.mp3'];
-  files.push('stream-node.mp3', 'grpc.mp3', 'migrated.mp3', 'migrated-stream.mp3');
+  files.push('stream-node.mp3', 'grpc.mp3', 'migrated.mp3', 'migrated-stream.mp3', 'migrated-cartesia.mp3', 'live.pcm');
   if (isInstalled('python3')) files.push('hello-python.mp3', 'stream.mp3', 'events.mp3', 'backup.db');
   if (isInstalled('ffmpeg')) files.push('counted.m4a');
   if (isInstalled('sox')) files.push('counted.wav');

@@ -23,6 +23,7 @@ const ranks: Record<string, number> = {
   config: 10,
   gateway: 9,
   rpc: 8,
+  wyoming: 8,
   console: 8,
   operations: 7,
   'sign-in': 6,

@@ -40,12 +40,9 @@ function toFarewell({ leaveSeconds, drainSeconds }: Config): string {
 
 const isLoopback = (host: string) => host === 'localhost' || host === '::1' || host.startsWith('127.');
 
-function greet(
-  { print }: CommandLine,
-  config: Config,
-  { httpPort, grpcPort, adminPort, baseUrl, firstKey }: Service,
-): void {
-  const { httpAddr } = config;
+function greet({ print }: CommandLine, config: Config, service: Service): void {
+  const { httpPort, grpcPort, adminPort, wyomingPort, baseUrl, firstKey } = service;
+  const { httpAddr, wyomingAddr } = config;
   const isSinglePort = grpcPort === httpPort;
   const grpcHost = (isSinglePort ? httpAddr : config.grpcAddr).host;
   const isLocal = isLoopback(httpAddr.host) && isLoopback(grpcHost);
@@ -55,6 +52,9 @@ function greet(
       : `Sonant serves HTTP on ${httpAddr.host}:${httpPort} and gRPC on ${grpcHost}:${grpcPort}.`,
   );
   if (config.adminAddr !== '') print(`Health and metrics are at ${config.adminAddr.host}:${adminPort}.`);
+  if (wyomingPort !== undefined) {
+    print(`Home Assistant (Wyoming) is served on ${wyomingAddr.replace(/\d+$/, String(wyomingPort))}.`);
+  }
   print(`Open ${baseUrl}/console to try it; the API is documented at ${baseUrl}/docs.`);
   if (!isLocal && config.baseUrl === '') {
     print(`Links to audio begin with ${baseUrl}: set SONANT_BASE_URL to the URL that clients use.`);

@@ -17,6 +17,7 @@ import {
 import { oauthSettings } from '../sign-in/oauth-settings.ts';
 import { databaseSettings } from '../store/database-settings.ts';
 import { type LogLevel, logLevels } from '../telemetry/log.ts';
+import { wyomingSettings } from '../wyoming/wyoming-settings.ts';
 
 export const serviceSettings = {
   httpAddr: addressSetting({
@@ -66,6 +67,7 @@ export const serviceSettings = {
     allowed: 'origins such as https://example.com',
     isItem: (item) => URL.canParse(item) && new URL(item).origin === item,
   }),
+  ...wyomingSettings,
   isStrict: flagSetting({
     name: 'SONANT_STRICT',
     help: 'Reject unknown fields and query parameters, instead of listing them in X-Ignored-Fields',

@@ -48,8 +48,8 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
   return { port, close: () => void server.close() };
 }
 
-/** Returns the port. */
-function listen(server: Server, { host, port }: ListenAddress, what: string): Promise<number> {
+/** Has the server listen; returns the port. */
+export function listen(server: Server, { host, port }: ListenAddress, what: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const onError = (cause: NodeJS.ErrnoException) => {
       const reason = explanations[cause.code ?? ''] ?? cause.message;

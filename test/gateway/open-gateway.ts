@@ -20,7 +20,7 @@ import { createUsageLedger, type UsageLedgerOptions } from '../../src/limits/usa
 import { dayOf } from '../../src/limits/usage-period.ts';
 import { type Admit, createAdmit } from '../../src/operations/admit.ts';
 import { createRunner } from '../../src/operations/runner.ts';
-import type { EndedCall } from '../../src/operations/running-call.ts';
+import type { EndedCall, TimeLimits } from '../../src/operations/running-call.ts';
 import { addRpcRoutes } from '../../src/rpc/connect-routes.ts';
 import { createServices } from '../../src/rpc/services.ts';
 import { createSeal } from '../../src/secrets/seal.ts';
@@ -55,6 +55,7 @@ export interface GatewayTestOptions {
   room?: Partial<RoomLimits>;
   ledger?: Pick<UsageLedgerOptions, 'owedRowsMax' | 'retryMs'>;
   engine?: ToneOptions;
+  timeLimits?: TimeLimits;
 }
 
 /** In another script than ours, so that its name cannot stand in a header as it is. */
@@ -75,7 +76,7 @@ export async function openTestGateway(
     speakingMax = 64,
     retentionMs = 86_400_000,
   } = options;
-  const { isLimited = false, badKeysPerMinute = 60, signing } = options;
+  const { isLimited = false, badKeysPerMinute = 60, signing, timeLimits } = options;
   const folder = mkdtempSync(join(tmpdir(), 'sonant-door-'));
   const storage = await createStorage(folder);
   const env = { ...storage.settings, SONANT_BAD_KEYS_PER_MINUTE: String(badKeysPerMinute) };
@@ -126,7 +127,7 @@ export async function openTestGateway(
     seal,
   });
   const onCallEnd = (call: EndedCall) => void calls.push(call);
-  const runner = createRunner({ admit: realAdmit, isInForce: keyVerifier.isInForce, onCallEnd });
+  const runner = createRunner({ admit: realAdmit, isInForce: keyVerifier.isInForce, onCallEnd, timeLimits });
   const services = createServices({ runner, ...operations, isStrict: settings?.isStrict ?? false });
   store.listen('keys', () => {
     keyVerifier.forget();
@@ -178,6 +179,7 @@ export async function openTestGateway(
   return {
     gateway,
     runner,
+    operations,
     services,
     tone,
     slots,
