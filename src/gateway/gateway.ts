@@ -205,7 +205,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   const eventSender = createEventSender({ speech, admission, streams, admit, relay, onFault: watch.onFault });
   const readOpenApi = addOpenApi(app, baseUrl);
   addSpeechRoutes(app, { speech, admitTo, eventSender, idempotency, isStrict });
-  addLiveRoutes(app, { live, admitTo, allowedOrigins, isStrict });
+  addLiveRoutes(app, { live, tickets, admission, allowedOrigins, isStrict, baseUrl });
   addSseRoutes(app, { admitTo, eventSender, tickets, isStrict, baseUrl });
   addAudioRoutes(app, audio);
   addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });

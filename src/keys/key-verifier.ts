@@ -27,6 +27,8 @@ export interface KeyCaller extends Caller {
 export interface KeyVerifier {
   /** The caller of the key, or a Failure `invalid_api_key`, or `access_denied` for this address. */
   verify(presented: string | undefined, address: string): Promise<KeyCaller>;
+  /** The same for the id of a key, which stands in for the key where the service itself has stored it. */
+  verifyId(keyId: string, address: string): Promise<KeyCaller>;
   /** Whether the key is still valid, read from the table. */
   isInForce(keyId: string): Promise<boolean>;
   /** Clears the cache, after a key has changed. */
@@ -79,17 +81,30 @@ export function createKeyVerifier({ rows, pepper, now = Date.now }: KeyVerifierO
     return found && nowMs < found.expiresAtMs ? found : undefined;
   };
 
+  const findById = async (keyId: string, nowMs: number): Promise<Verified | undefined> => {
+    const row = await rows.findById(keyId, { path: '' });
+    const found = row && row.revokedAtMs === null ? toVerified(row, nowMs) : undefined;
+    return found && nowMs < found.expiresAtMs ? found : undefined;
+  };
+
+  const admit = (found: Verified | undefined, address: string, nowMs: number): KeyCaller => {
+    if (!found) throw new Failure('invalid_api_key');
+    const { caller, isAllowedFrom } = found;
+    if (!isAllowedFrom(address))
+      throw new Failure('access_denied', { message: 'This API key may not be used from this address.' });
+    lastUse.note(caller.keyId, nowMs);
+    return caller;
+  };
+
   return {
     async verify(presented, address) {
       const parsed = parseApiKey(presented);
       const nowMs = now();
-      const found = parsed && (await find(parsed, nowMs));
-      if (!found) throw new Failure('invalid_api_key');
-      const { caller, isAllowedFrom } = found;
-      if (!isAllowedFrom(address))
-        throw new Failure('access_denied', { message: 'This API key may not be used from this address.' });
-      lastUse.note(caller.keyId, nowMs);
-      return caller;
+      return admit(parsed && (await find(parsed, nowMs)), address, nowMs);
+    },
+    async verifyId(keyId, address) {
+      const nowMs = now();
+      return admit(await findById(keyId, nowMs), address, nowMs);
     },
     isInForce: (keyId) => rows.isInForce(keyId, now()),
     forget() {

@@ -11,6 +11,8 @@ import type { SignIn } from '../sign-in/sign-in.ts';
 /** The credentials of a call. */
 export interface Presented {
   key: string | undefined;
+  /** In place of the key, the id of the one that a ticket was issued to. */
+  ticketKeyId?: string | undefined;
   /** The header of that name. */
   authorization?: string | undefined;
   /** The session cookie, and the CSRF token of the key page. */
@@ -28,7 +30,7 @@ export interface Presented {
 export type Admit = (presented: Presented, ...choices: readonly (readonly string[])[]) => Promise<KeyCaller>;
 
 export interface AdmitOptions {
-  keyVerifier: Pick<KeyVerifier, 'verify'>;
+  keyVerifier: Pick<KeyVerifier, 'verify' | 'verifyId'>;
   signIn?: Pick<SignIn, 'verifyToken' | 'session'> | undefined;
   /** Absent where nothing is limited. */
   limits?: { limiter: Pick<Limiter, 'takeRequest' | 'reportStatus'>; addresses: FailedAttempts } | undefined;
@@ -38,7 +40,11 @@ export interface AdmitOptions {
 const attempts: readonly Reason[] = ['invalid_api_key', 'invalid_token'];
 
 export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admit {
-  const verify = async ({ key, authorization, session, address }: Presented, scopes: readonly string[]) => {
+  const verify = async (
+    { key, ticketKeyId, authorization, session, address }: Presented,
+    scopes: readonly string[],
+  ) => {
+    if (ticketKeyId !== undefined) return keyVerifier.verifyId(ticketKeyId, address);
     const isForKeys = scopes.length > 0 && scopes.every((scope) => scope.startsWith('keys:'));
     if (key !== undefined || !isForKeys || !signIn) return keyVerifier.verify(key, address);
     const [, token] = /^Bearer +([\w.~+/=-]+)$/i.exec(authorization ?? '') ?? [];
@@ -58,7 +64,8 @@ export function createAdmit({ keyVerifier, signIn, limits }: AdmitOptions): Admi
     try {
       checkScopes(caller, ...choices);
     } catch (error) {
-      await limits?.limiter.reportStatus(caller, reportLimits);
+      // A status that cannot be read does not replace the refusal.
+      await limits?.limiter.reportStatus(caller, reportLimits).catch(() => {});
       throw error;
     }
     await limits?.limiter.takeRequest(caller, reportLimits);

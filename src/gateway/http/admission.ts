@@ -16,7 +16,7 @@ declare module 'fastify' {
   }
 }
 
-type Credentials = Pick<Presented, 'key' | 'authorization' | 'session'>;
+type Credentials = Pick<Presented, 'key' | 'ticketKeyId' | 'authorization' | 'session'>;
 
 /** An `onRequest` hook for a route that calls one of these operations. */
 export type AdmitTo = (...operations: Operation[]) => (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
@@ -29,8 +29,8 @@ export interface Admission {
   admitAnyTo: AdmitTo;
   /** Admits another call of a connection that was admitted by `admitAnyTo`. */
   beginCall(request: FastifyRequest, door: string, operation: Operation): Promise<RunningCall>;
-  /** Admits a request in a handler, by the key of its ticket. */
-  admitWith(key: string, request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void>;
+  /** Admits a request in a handler, by the id of the key that its ticket was issued to. */
+  admitWith(ticketKeyId: string, request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void>;
 }
 
 export function createAdmission(runner: Runner): Admission {
@@ -58,7 +58,8 @@ export function createAdmission(runner: Runner): Admission {
       await call.admit({ key: anyKeyOf(request) }, operation);
       return call;
     },
-    admitWith: (key, request, reply, operation) => admit(request, reply, { key }, [operation]),
+    admitWith: (ticketKeyId, request, reply, operation) =>
+      admit(request, reply, { key: undefined, ticketKeyId }, [operation]),
   };
 }
 
@@ -99,7 +100,7 @@ export const limitReporter =
     void reply.headers(toRateLimitHeaders(status));
 
 /** The API key of the request, unchecked. */
-export function apiKeyOf({ headers }: FastifyRequest): string | undefined {
+function apiKeyOf({ headers }: FastifyRequest): string | undefined {
   const key = headers['x-api-key'];
   return typeof key === 'string' ? key : undefined;
 }

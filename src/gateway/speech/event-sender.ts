@@ -50,7 +50,7 @@ export function createEventSender({ speech, admission, streams, ...more }: Event
 
   return {
     async begin(request, reply, parsed, ticket) {
-      if (ticket) await admission.admitWith(ticket.apiKey, request, reply, streamSpeech);
+      if (ticket) await admission.admitWith(ticket.keyId, request, reply, streamSpeech);
       const running = request.call!;
       running.door = 'sse';
       const stayOn = abortOnClose(running, reply);
@@ -70,7 +70,7 @@ export function createEventSender({ speech, admission, streams, ...more }: Event
         audioId: info.audioId,
         voiceId: info.voice.voiceId,
         holders: ticket ? [keyId, ticket.ticketId] : [keyId],
-        apiKey: ticket?.apiKey,
+        ticketKeyId: ticket?.keyId,
         begun,
         source: { events: iterator, abort: (reason) => running.abort(reason), toFailed },
       });

@@ -19,7 +19,7 @@ export interface ResumableStreamOptions {
   /** The ids that may resume it: of the key, and of the ticket if there was one. */
   holders: readonly string[];
   /** The key that a ticket stands for, where one was used. */
-  apiKey?: string | undefined;
+  ticketKeyId?: string | undefined;
   /** The events so far. */
   begun: readonly StreamEvent[];
   source: EventSource;
@@ -35,7 +35,7 @@ export interface Reader {
 export class ResumableStream {
   readonly audioId: string;
   readonly holders: readonly string[];
-  readonly apiKey: string | undefined;
+  readonly ticketKeyId: string | undefined;
   readonly #source: EventSource;
   readonly #watcher: ResumableStreamOptions['watcher'];
   readonly #events: StreamEvent[] = [];
@@ -51,10 +51,10 @@ export class ResumableStream {
   #madeBytes = 0;
   heldBytes = 0;
 
-  constructor({ audioId, holders, apiKey, begun, source, watcher }: ResumableStreamOptions) {
+  constructor({ audioId, holders, ticketKeyId, begun, source, watcher }: ResumableStreamOptions) {
     this.audioId = audioId;
     this.holders = holders;
-    this.apiKey = apiKey;
+    this.ticketKeyId = ticketKeyId;
     this.#source = source;
     this.#watcher = watcher;
     for (const event of begun) this.#hold(event);

@@ -3,8 +3,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
 import { speechOperations } from '../../operations/operation.ts';
-import type { Tickets } from '../../operations/stream-tickets.ts';
-import { type AdmitTo, apiKeyOf } from '../http/admission.ts';
+import { isTicketId, type Tickets } from '../../operations/stream-tickets.ts';
+import type { AdmitTo } from '../http/admission.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import { addWithoutBody } from '../http/no-body.ts';
 import { documented } from '../http/route-docs.ts';
@@ -31,6 +31,8 @@ export interface SseRoutesOptions {
 type WithId = FastifyRequest<{ Params: { id: string } }>;
 
 const url = '/api/audio/speech/sse';
+const noSuchTicket = () =>
+  new Failure('stream_expired', { message: 'This ticket is unknown, used or expired; ask for another.' });
 
 export function addSseRoutes(
   app: FastifyInstance,
@@ -50,8 +52,7 @@ export function addSseRoutes(
 
   app.post(`${url}/tickets`, documented(ticketDocs, onRequest), async (request, reply) => {
     const { request: speech, ignored } = parse(request);
-    const holder = { apiKey: apiKeyOf(request)!, keyId: request.call!.caller.keyId };
-    const { ticketId, expiresAtMs } = await tickets.issue(speech, holder);
+    const { ticketId, expiresAtMs } = await tickets.issue(speech, request.call!.caller.keyId);
     const address = `${baseUrl()}${url}/tickets/${ticketId}`;
     const headers = { Location: address, 'cache-control': 'no-store', ...ignoredHeader(ignored) };
     const body = { id: ticketId, sse_url: address, expires_at: new Date(expiresAtMs).toISOString() };
@@ -60,11 +61,11 @@ export function addSseRoutes(
 
   app.get(`${url}/tickets/:id`, documented(ticketStreamDocs), async (request: WithId, reply) => {
     const { id } = request.params;
+    if (!isTicketId(id)) throw noSuchTicket();
     const last = request.headers['last-event-id'];
     if (last) return eventSender.resume(request, reply, String(last).split(':', 1)[0]!, id);
     const ticket = await tickets.use(id);
-    if (!ticket)
-      throw new Failure('stream_expired', { message: 'This ticket is unknown, used or expired; ask for another.' });
+    if (!ticket) throw noSuchTicket();
     return eventSender.begin(request, reply, { request: ticket.request, ignored: [] }, ticket);
   });
 

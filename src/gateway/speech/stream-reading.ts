@@ -2,6 +2,7 @@
 // that speaks the stream decides who may read it.
 import { Failure, type FailureFacts, type Reason, toFailure } from '../../errors.ts';
 import type { Admit, Presented } from '../../operations/admit.ts';
+import { isTicketId } from '../../operations/stream-tickets.ts';
 import type { Answer, Relay } from '../../redis/redis-relay.ts';
 import type { ResumableStream } from './resumable-stream.ts';
 import type { ResumableStreams } from './resumable-streams.ts';
@@ -43,9 +44,11 @@ export interface StreamReadingOptions {
 export function createStreamReading({ streams, admit, scopes, relay, onFault }: StreamReadingOptions) {
   const findHere = async (wanted: StreamRequest, reportLimits: ReportLimits): Promise<Found | undefined> => {
     const { audioId, next, holder, isAdmitted, address } = wanted;
-    const stream = streams.find(audioId, holder);
+    // Without a key only a ticket will do: ids of keys are no secrets.
+    const stream = isAdmitted || isTicketId(holder) ? streams.find(audioId, holder) : undefined;
     if (!stream) return undefined;
-    if (!isAdmitted) await admit({ key: stream.apiKey, address, reportLimits }, scopes);
+    const { ticketKeyId } = stream;
+    if (!isAdmitted) await admit({ key: undefined, ticketKeyId, address, reportLimits }, scopes);
     if (next === 'end') {
       streams.leave(stream);
       return { state: 'over' };
