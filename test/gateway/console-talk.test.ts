@@ -142,15 +142,17 @@ describe.skipIf(!isInstalled('chromium'))('the Talk page', () => {
 
   test('a paste arrives in pieces, like the text of a language model, and is a turn of its own', async () => {
     const paste = (text: string) =>
-      page.run(`(() => {
+      // As a gesture, without which browsers play nothing.
+      page.send('Runtime.evaluate', {
+        userGesture: true,
+        expression: `(() => {
         const clipboardData = new DataTransfer();
         clipboardData.setData('text/plain', ${JSON.stringify(text)});
         const event = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true });
         document.getElementById('talk-text').dispatchEvent(event);
-      })()`);
+      })()`,
+      });
     await page.run(`document.getElementById('paste-pace').value = 'model'`);
-    // A gesture, without which browsers play nothing.
-    await page.press('Shift');
     await paste('Yes, of course. I can do that for you.');
     await untilState('heard');
     const types = await sentTypes();

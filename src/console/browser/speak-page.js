@@ -9,7 +9,7 @@ import { icon } from './icon.js';
 import { createPlaybackPanel } from './playback-panel.js';
 import { showWithVoices } from './ready-voices.js';
 import { createCodePanel } from './speech-export.js';
-import { createSpeechSettings } from './speech-settings.js';
+import { createSpeechSettings, expandWhenWide } from './speech-settings.js';
 import { countChars, textCharsMax, toChunks } from './text-chunks.js';
 import { createPreview } from './voice-preview.js';
 
@@ -107,17 +107,4 @@ function createControls({ text, panel, onSpeak }) {
       button.disabled = !isStreaming && (text().trim() === '' || chars > textCharsMax);
     },
   };
-}
-
-/**
- * @param {HTMLDetailsElement} details
- * @param {AbortSignal} signal
- */
-function expandWhenWide(details, signal) {
-  const isWide = matchMedia('(min-width: 60rem)');
-  const update = () => {
-    details.open = isWide.matches;
-  };
-  isWide.addEventListener('change', update, { signal });
-  update();
 }

@@ -6,7 +6,7 @@ import { element, fill } from './element.js';
 import { icon } from './icon.js';
 import { toErrorElements } from './notices.js';
 import { showWithVoices } from './ready-voices.js';
-import { createSpeechSettings } from './speech-settings.js';
+import { createSpeechSettings, expandWhenWide } from './speech-settings.js';
 import { createComposer } from './talk-composer.js';
 import { TalkSession } from './talk-session.js';
 import { createPreview } from './voice-preview.js';
@@ -99,6 +99,7 @@ function showTalk(context, voices) {
     element('h1', { class: 'sr-only' }, 'Talk'),
     element('div', { class: 'workspace' }, settings.root, writing, turns.root, status),
   );
+  expandWhenWide(settings.root, signal);
   settings.start();
   controls.show();
 }
