@@ -15,18 +15,7 @@ import { completeLength, feedTokens } from './text-feed.js';
 
 /** @param {ComposerOptions} options */
 export function createComposer({ onText, onEnd, onFocus, notify }) {
-  const field = element('textarea', {
-    id: 'talk-text',
-    rows: 4,
-    placeholder: 'Type, and it speaks while you type',
-    'aria-describedby': 'talk-help',
-  });
-  const pace = element(
-    'select',
-    { id: 'paste-pace' },
-    element('option', { value: 'once' }, 'at once'),
-    element('option', { value: 'model' }, 'like a language model'),
-  );
+  const { field, pace, paceField } = createFields();
   let sent = '';
   /** Of a paste in pieces. */
   let feeding = new AbortController();
@@ -56,7 +45,6 @@ export function createComposer({ onText, onEnd, onFocus, notify }) {
   };
   /** @param {string} text */
   const feed = async (text) => {
-    feeding.abort();
     feeding = new AbortController();
     const { signal } = feeding;
     field.readOnly = true;
@@ -87,7 +75,7 @@ export function createComposer({ onText, onEnd, onFocus, notify }) {
 
   return {
     field,
-    pace: element('div', { class: 'pace' }, element('label', { for: 'paste-pace' }, 'A paste arrives'), pace),
+    pace: paceField,
     end,
     clear,
     /** Whether there is something that was not sent, or not ended. */
@@ -95,4 +83,21 @@ export function createComposer({ onText, onEnd, onFocus, notify }) {
       return field.value !== '';
     },
   };
+}
+
+function createFields() {
+  const field = element('textarea', {
+    id: 'talk-text',
+    rows: 4,
+    placeholder: 'Type, and it speaks while you type',
+    'aria-describedby': 'talk-help',
+  });
+  const pace = element(
+    'select',
+    { id: 'paste-pace' },
+    element('option', { value: 'once' }, 'at once'),
+    element('option', { value: 'model' }, 'like a language model'),
+  );
+  const label = element('label', { for: 'paste-pace' }, 'A paste arrives');
+  return { field, pace, paceField: element('div', { class: 'pace' }, label, pace) };
 }

@@ -78,7 +78,32 @@ function showTalk(context, voices) {
     session.close();
   });
 
-  const writing = element(
+  // The voice settings look and behave as those of the Speak page.
+  root.classList.add('speak');
+  fill(
+    root,
+    element('h1', { class: 'sr-only' }, 'Talk'),
+    element(
+      'div',
+      { class: 'workspace' },
+      settings.root,
+      writingCard(composer, controls, connection, errors),
+      turns.root,
+      status,
+    ),
+  );
+  expandWhenWide(settings.root, signal);
+  settings.start();
+  controls.show();
+}
+
+/**
+ * @param {import('./talk-composer.js').Composer} composer
+ * @param {{ root: HTMLElement }} controls
+ * @param {...HTMLElement} states
+ */
+const writingCard = (composer, controls, ...states) =>
+  element(
     'div',
     { class: 'card writing' },
     element('label', { for: 'talk-text' }, 'Text'),
@@ -89,20 +114,8 @@ function showTalk(context, voices) {
       'A word is sent when a space or a mark follows it. Enter says the rest, Escape interrupts.',
     ),
     element('div', { class: 'row' }, composer.pace, controls.root),
-    connection,
-    errors,
+    ...states,
   );
-  // The voice settings look and behave as those of the Speak page.
-  root.classList.add('speak');
-  fill(
-    root,
-    element('h1', { class: 'sr-only' }, 'Talk'),
-    element('div', { class: 'workspace' }, settings.root, writing, turns.root, status),
-  );
-  expandWhenWide(settings.root, signal);
-  settings.start();
-  controls.show();
-}
 
 /** The turns, the newest at the end. */
 function createTurnList() {
