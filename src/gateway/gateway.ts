@@ -223,7 +223,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   app.addHook('preHandler', createQueryCheck(isStrict));
   const readOpenApi = addOpenApi(app, baseUrl);
   addSpeechRoutes(app, { speech, admitTo, eventSender, idempotency, isStrict });
-  addLiveRoutes(app, { live, admitTo, allowedOrigins, isStrict });
+  addLiveRoutes(app, { live, tickets, admission, allowedOrigins, isStrict, baseUrl });
   addSseRoutes(app, { speech, admitTo, eventSender, tickets, isStrict, baseUrl });
   addAudioRoutes(app, audio);
   addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });

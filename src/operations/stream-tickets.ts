@@ -1,9 +1,10 @@
-// Tickets: a browser's EventSource cannot send an API key, so a page first gets a URL that starts its stream, once, within a
-// minute, at any replica. The same URL with a Last-Event-ID resumes the stream, as EventSource does by itself when a
-// connection breaks.
+// Tickets: a browser's EventSource and WebSocket cannot send an API key, so a page first gets a URL that starts its stream,
+// once, within a minute, at any replica. A ticket is either for the events of one request or for live speech; presented for
+// the other, it is refused, and used up. The URL of events with a Last-Event-ID resumes the stream, as EventSource does by
+// itself when a connection breaks.
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
-import type { Seal } from '../secrets/seal.ts';
+import type { Seal, SealUse } from '../secrets/seal.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { TicketRows } from '../store/ticket-rows.ts';
 import { ticketCharsMax, ticketCharsMin, ticketCharsPerKeyMax, ticketMs } from './limits.ts';
@@ -20,24 +21,27 @@ export interface Tickets {
   issue(request: SpeechRequest, keyId: string): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
   /** The ticket, which is then used; undefined if it is unknown, used or expired. */
   use(ticketId: string): Promise<Ticket | undefined>;
+  issueLive(keyId: string): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>>;
+  /** The same for a ticket of live speech. */
+  useLive(ticketId: string): Promise<Pick<Ticket, 'keyId'> | undefined>;
 }
 
 const ticketIdBits = 128;
 export const isTicketId = (id: string): boolean => /^tkt_[0-9A-Z]{36}$/.test(id);
+/** What a ticket is for; its seal holds for nothing else. */
+type TicketUse = Extract<SealUse, 'ticket' | 'live-ticket'>;
 const limits = { ofKey: ticketCharsPerKeyMax, ofAll: ticketCharsMax };
 
 /** A ticket for a single letter takes memory too. */
 const charsHeldBy = ({ chars }: SpeechRequest) => Math.max(chars, ticketCharsMin);
 
-export const createTickets = ({ rows, seal }: { rows: TicketRows; seal: Seal }): Tickets => ({
-  async issue(request, keyId) {
+export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }): Tickets {
+  const issue = async (use: TicketUse, keyId: string, chars: number, about: object) => {
     const ticketId = createId('tkt', ticketIdBits);
     const nowMs = Date.now();
     const expiresAtMs = nowMs + ticketMs;
-    const facts = { request, ticketId };
-    const sealed = await seal.close('ticket', facts, ticketMs / 1000);
-    const ticket = { ticketId, keyId, chars: charsHeldBy(request), sealed, expiresAtMs };
-    const outcome = await rows.add(ticket, limits, nowMs);
+    const sealed = await seal.close(use, { ...about, ticketId }, ticketMs / 1000);
+    const outcome = await rows.add({ ticketId, keyId, chars, sealed, expiresAtMs }, limits, nowMs);
     const retryAfterSeconds = ticketMs / 1000;
     if (outcome === 'key') {
       const message = 'Too many tickets of this key are unused; use them, or wait until they expire.';
@@ -45,12 +49,21 @@ export const createTickets = ({ rows, seal }: { rows: TicketRows; seal: Seal }):
     }
     if (outcome === 'all') throw new Failure('overloaded', { retryAfterSeconds });
     return { ticketId, expiresAtMs };
-  },
-  async use(ticketId) {
+  };
+  const take = async (use: TicketUse, ticketId: string) => {
     const row = isTicketId(ticketId) ? await rows.take(ticketId, Date.now()) : undefined;
-    const facts = row && (await seal.open('ticket', row.sealed));
-    if (facts?.ticketId !== ticketId) return undefined;
-    const { keyId, expiresAtMs } = row!;
-    return { request: facts.request as SpeechRequest, keyId, ticketId, expiresAtMs };
-  },
-});
+    const facts = row && (await seal.open(use, row.sealed));
+    return facts?.ticketId === ticketId ? { facts, keyId: row!.keyId, expiresAtMs: row!.expiresAtMs } : undefined;
+  };
+  return {
+    issue: (request, keyId) => issue('ticket', keyId, charsHeldBy(request), { request }),
+    async use(ticketId) {
+      const taken = await take('ticket', ticketId);
+      if (!taken) return undefined;
+      const { facts, ...ticket } = taken;
+      return { request: facts.request as SpeechRequest, ticketId, ...ticket };
+    },
+    issueLive: (keyId) => issue('live-ticket', keyId, ticketCharsMin, {}),
+    useLive: (ticketId) => take('live-ticket', ticketId),
+  };
+}

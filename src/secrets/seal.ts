@@ -6,10 +6,16 @@
 // `use` is the purpose of the token; for any other purpose it is not valid.
 import { createHash } from 'node:crypto';
 
-export type SealUse = 'login' | 'session' | 'access' | 'ticket';
+export type SealUse = 'login' | 'session' | 'access' | 'ticket' | 'live-ticket';
 
 /** Tokens that clients send are short; a ticket contains the text to speak, and stays in the database. */
-const textCharsMax: Readonly<Record<SealUse, number>> = { login: 4096, session: 4096, access: 4096, ticket: 1 << 20 };
+const textCharsMax: Readonly<Record<SealUse, number>> = {
+  login: 4096,
+  session: 4096,
+  access: 4096,
+  ticket: 1 << 20,
+  'live-ticket': 4096,
+};
 
 export type Seal = ReturnType<typeof createSeal>;
 

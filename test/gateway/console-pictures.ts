@@ -1,4 +1,4 @@
-// Takes the screenshots of docs/console of the API key prompt and the Speak page, in light, dark and on a phone, from a service
+// Takes the screenshots of docs/console of the API key prompt, the Speak and the Talk page, in light, dark and on a phone, from a service
 // that it starts. Those of the other pages are taken by console-pages.test.ts, which creates data to show. Needs Chromium;
 // `npm run screenshots` runs both.
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -56,9 +56,29 @@ async function speakTo(page: Page, seconds: number): Promise<void> {
   await page.until(`document.querySelector('.waveform').ariaValueNow > ${seconds}`);
 }
 
+/** Says something, interrupts it, and says something else, up to that word. */
+async function talkTo(page: Page, words: number): Promise<void> {
+  await page.until(`document.querySelector('#talk-text')`);
+  await page.run(`document.getElementById('talk-text').focus()`);
+  const untilWord = (word: number) =>
+    page.until(`Number(document.querySelector('.turns > li:last-child')?.dataset.word) >= ${word}`);
+  await page.press('W');
+  await page.send('Input.insertText', {
+    text: 'hat would you like to hear about the sea today, the tide tables or the weather?',
+  });
+  await page.press('Enter');
+  await untilWord(7);
+  await page.press('Escape');
+  await page.send('Input.insertText', {
+    text: 'The weather: it stays bright until the evening. Then clouds come in from the ',
+  });
+  await untilWord(words);
+}
+
 async function takeAll(page: Page, url: string, key: string): Promise<void> {
   await page.send('Page.enable');
   await page.send('Emulation.setScrollbarsHidden', { hidden: true });
+  await page.send('Emulation.setFocusEmulationEnabled', { enabled: true });
   await size(page, 1200, 860);
   await page.goTo(`${url}/console`);
   await page.until(`document.getElementById('api-key')`);
@@ -75,12 +95,18 @@ async function takeAll(page: Page, url: string, key: string): Promise<void> {
     await page.run(`location.hash = '#/speak'`);
     await speakTo(page, 6);
     await take(page, `speak-${value}`);
+    await page.run(`location.hash = '#/talk'`);
+    await talkTo(page, 5);
+    await take(page, `talk-${value}`);
     await page.run(`location.hash = '#/usage'`);
   }
   await size(page, 360, 740);
   await page.run(`location.hash = '#/speak'`);
   await speakTo(page, 3);
   await take(page, 'speak-phone');
+  await page.run(`location.hash = '#/talk'`);
+  await talkTo(page, 5);
+  await take(page, 'talk-phone');
 }
 
 const dataDir = mkdtempSync(join(tmpdir(), 'sonant-pictures-'));

@@ -26,6 +26,7 @@ test('is OpenAPI 3.1 of version 1.0.0, and lists every path of the HTTP API', ()
     'get /api/audio/speech/sse/tickets/{id}',
     'get /api/audio/speech/sse/{id}',
     'delete /api/audio/speech/sse/{id}',
+    'post /api/audio/speech/live/tickets',
     'delete /api/audio/{id}',
     'get /audio/{file}',
     'get /api/voices',

@@ -77,10 +77,10 @@ test('a text in pieces is spoken while it comes, and the repeated text is ignore
 test.each([
   [{ name: 'tone-high' }, 'tone-high'],
   [{ name: 'tone-high', speaker: '7' }, 'tone-high'],
-  [{ language: 'en_US' }, 'far'],
-  [{ language: 'en' }, 'far'],
-  [{}, 'far'],
-  [undefined, 'far'],
+  [{ language: 'en_US' }, 'tone-low'],
+  [{ language: 'en' }, 'tone-low'],
+  [{}, 'tone-low'],
+  [undefined, 'tone-low'],
 ])('the voice %j is %s', async (voice, voiceId) => {
   const { connect, tone } = await openWyoming();
   const { send, until } = connect();

@@ -2,8 +2,9 @@
 /** @import { Page } from './page.d.ts' */
 import { keysPage } from './keys-page.js';
 import { speakPage } from './speak-page.js';
+import { talkPage } from './talk-page.js';
 import { usagePage } from './usage-page.js';
 import { voicesPage } from './voices-page.js';
 
 /** @type {readonly Page[]} */
-export const pages = [speakPage, voicesPage, keysPage, usagePage];
+export const pages = [speakPage, talkPage, voicesPage, keysPage, usagePage];

@@ -12,6 +12,7 @@ export class PlaybackQueue {
   #buffered = 0;
   #isOpen = true;
   #isDry = true;
+  #isPausing = false;
   #threshold;
   #restartThreshold;
   /** How often the queue ran dry after playback had started. */
@@ -39,6 +40,7 @@ export class PlaybackQueue {
   /** @param {Int16Array} samples */
   push(samples) {
     if (samples.length === 0) return;
+    this.#isPausing = false;
     this.#pieces.push(samples);
     this.#buffered += samples.length;
   }
@@ -48,12 +50,18 @@ export class PlaybackQueue {
     this.#isOpen = false;
   }
 
+  /** Declares that no more samples follow for now: those that are buffered do not wait for them. */
+  pause() {
+    this.#isPausing = true;
+  }
+
   /**
    * Fills `out` with samples, and the rest with silence.
    * @param {Float32Array} out
    */
   render(out) {
-    if (this.#isDry && this.#buffered > 0 && (this.#buffered >= this.#threshold || !this.#isOpen)) this.#isDry = false;
+    const isEnough = this.#buffered >= this.#threshold || this.#isPausing || !this.#isOpen;
+    if (this.#isDry && this.#buffered > 0 && isEnough) this.#isDry = false;
     let count = 0;
     while (!this.#isDry && count < out.length) {
       const piece = this.#pieces[0];
@@ -88,6 +96,7 @@ export class PlaybackQueue {
 
   #runDry() {
     this.#isDry = true;
+    if (this.#isPausing) return;
     this.#threshold = this.#restartThreshold;
     if (this.#isOpen) this.underruns++;
   }

@@ -19,6 +19,7 @@ class PlayerProcessor extends AudioWorkletProcessor {
         this.#wasOver = false;
       }
       if (data.samples) this.#queue.push(data.samples);
+      if (data.isPause) this.#queue.pause();
       if (data.isLast) this.#queue.end();
     };
   }

@@ -53,8 +53,7 @@ export class Player {
     this.#options = options;
     this.#opened = ready.then(() => {
       if (this.#isClosed) return;
-      const open = context.audioWorklet ? openWorklet : openScriptProcessor;
-      this.#output = open(context, (report) => this.#onReport(report));
+      this.#output = openOutput(context, (report) => this.#onReport(report));
       this.#startRun();
     });
   }
@@ -171,6 +170,14 @@ export class Player {
 }
 
 /**
+ * What plays the samples that are posted to it.
+ * @param {AudioContext} context
+ * @param {(report: PlaybackReport) => void} onReport
+ */
+export const openOutput = (context, onReport) =>
+  (context.audioWorklet ? openWorklet : openScriptProcessor)(context, onReport);
+
+/**
  * @param {AudioContext} context
  * @param {(report: PlaybackReport) => void} onReport
  * @returns {Output}
@@ -205,13 +212,15 @@ function openScriptProcessor(context, onReport) {
   };
   node.connect(context.destination);
   return {
-    post(/** @type {{ begin?: number, samples?: Int16Array, isLast?: boolean }} */ { begin, samples, isLast }) {
+    post(/** @type {{ begin?: number, samples?: Int16Array, isPause?: boolean, isLast?: boolean }} */ message) {
+      const { begin, samples, isPause, isLast } = message;
       if (begin !== undefined) {
         queue = new PlaybackQueue(context.sampleRate);
         number = begin;
         wasOver = false;
       }
       if (samples) queue.push(samples);
+      if (isPause) queue.pause();
       if (isLast) queue.end();
     },
     close: () => node.disconnect(),

@@ -6,10 +6,10 @@ import { readItem, storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
 import { createHighlightedText } from './highlighted-text.js';
 import { icon } from './icon.js';
-import { loading } from './notices.js';
 import { createPlaybackPanel } from './playback-panel.js';
+import { showWithVoices } from './ready-voices.js';
 import { createCodePanel } from './speech-export.js';
-import { createSpeechSettings } from './speech-settings.js';
+import { createSpeechSettings, expandWhenWide } from './speech-settings.js';
 import { countChars, textCharsMax, toChunks } from './text-chunks.js';
 import { createPreview } from './voice-preview.js';
 
@@ -23,18 +23,7 @@ export const speakPage = {
   name: 'speak',
   title: 'Speak',
   scope: 'speech:stream',
-  async show(context) {
-    const { root, api, hasScope, signal } = context;
-    const mayListVoices = hasScope('voices:read');
-    fill(root, loading('Loading the voices …'));
-    const all = mayListVoices ? /** @type {Voice[]} */ (await api.list('/api/voices', 'voices', { signal })) : [];
-    const voices = all.filter(({ status }) => status === 'ready');
-    if (voices.length > 0) return showSpeakForm(context, voices);
-    const reason = mayListVoices
-      ? 'No voice is ready to speak.'
-      : 'This key can speak but cannot list the voices. It lacks the scope voices:read.';
-    fill(root, element('h1', {}, 'Speak'), element('p', { class: 'lead' }, reason));
-  },
+  show: (context) => showWithVoices(context, 'Speak', showSpeakForm),
 };
 
 /**
@@ -118,17 +107,4 @@ function createControls({ text, panel, onSpeak }) {
       button.disabled = !isStreaming && (text().trim() === '' || chars > textCharsMax);
     },
   };
-}
-
-/**
- * @param {HTMLDetailsElement} details
- * @param {AbortSignal} signal
- */
-function expandWhenWide(details, signal) {
-  const isWide = matchMedia('(min-width: 60rem)');
-  const update = () => {
-    details.open = isWide.matches;
-  };
-  isWide.addEventListener('change', update, { signal });
-  update();
 }

@@ -128,3 +128,16 @@ function createSpeedField(oninput) {
     },
   };
 }
+
+/**
+ * @param {HTMLDetailsElement} details
+ * @param {AbortSignal} signal
+ */
+export function expandWhenWide(details, signal) {
+  const isWide = matchMedia('(min-width: 60rem)');
+  const update = () => {
+    details.open = isWide.matches;
+  };
+  isWide.addEventListener('change', update, { signal });
+  update();
+}

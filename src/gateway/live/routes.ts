@@ -1,31 +1,48 @@
-// GET /api/audio/speech/live: live speech over WebSocket. The connection closes with 1000 after `done`, with 1008 where a
-// message or the caller is refused, with 1011 where the service failed, and with 1012 where it is stopping; an error is the
-// last message.
+// GET /api/audio/speech/live: live speech over WebSocket, with a key, or with a ticket of POST .../live/tickets in the query.
+// The connection closes with 1000 after `done`, with 1008 where a message or the caller is refused, with 1011 where the
+// service failed, and with 1012 where it is stopping; an error is the last message.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { failureTable } from '../../errors.ts';
+import { Failure, failureTable } from '../../errors.ts';
 import { callerLeft } from '../../operations/call.ts';
 import type { LiveInput } from '../../operations/live-session.ts';
 import type { LiveOperations } from '../../operations/live-speech.ts';
 import { speechOperations } from '../../operations/operation.ts';
-import { type AdmitTo, stream } from '../http/admission.ts';
+import type { Tickets } from '../../operations/stream-tickets.ts';
+import { type Admission, stream } from '../http/admission.ts';
 import { fromThrown, toFailureBody } from '../http/failure-reply.ts';
 import { liveMessageBytesMax } from '../http/limits.ts';
+import { addWithoutBody } from '../http/no-body.ts';
 import { documented } from '../http/route-docs.ts';
 import { acceptWebSocket, checkUpgrade, type WebSocketPeer } from '../http/web-socket.ts';
 import { type LiveMessage, parseLiveMessage, toFrame } from './messages.ts';
-import { liveDocs } from './openapi.ts';
+import { liveDocs, liveTicketDocs } from './openapi.ts';
 
 export interface LiveRoutesOptions {
   live: LiveOperations;
-  admitTo: AdmitTo;
+  tickets: Tickets;
+  admission: Pick<Admission, 'admitTo' | 'admitWith'>;
   allowedOrigins: readonly string[];
   isStrict: boolean;
+  baseUrl(): string;
 }
 
 const { liveSpeech } = speechOperations;
+const url = '/api/audio/speech/live';
 
 export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions): void {
-  const { live, admitTo, allowedOrigins, isStrict } = options;
+  const { live, tickets, admission, allowedOrigins, isStrict, baseUrl } = options;
+  const admitWithKey = admission.admitTo(liveSpeech);
+
+  const admit = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { ticket } = request.query as Readonly<Record<string, unknown>>;
+    if (ticket === undefined) return admitWithKey(request, reply);
+    // A request that could not be served must not use up the ticket.
+    checkUpgrade(request, allowedOrigins);
+    const taken = await tickets.useLive(String(ticket));
+    if (!taken)
+      throw new Failure('stream_expired', { message: 'This ticket is unknown, used or expired; ask for another.' });
+    await admission.admitWith(taken.keyId, request, reply, liveSpeech);
+  };
 
   const speak = async (request: FastifyRequest, reply: FastifyReply) => {
     const peer = await acceptWebSocket(request, reply, { messageBytesMax: liveMessageBytesMax });
@@ -43,10 +60,19 @@ export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions):
     }
   };
 
-  app.get('/api/audio/speech/live', documented(liveDocs, admitTo(liveSpeech)), async (request, reply) => {
+  app.get(url, documented(liveDocs, admit), async (request, reply) => {
     checkUpgrade(request, allowedOrigins);
     await speak(request, reply);
     return reply;
+  });
+
+  addWithoutBody(app, (scope) => {
+    scope.post(`${url}/tickets`, documented(liveTicketDocs, admitWithKey), async (request, reply) => {
+      const { ticketId, expiresAtMs } = await tickets.issueLive(request.call!.caller.keyId);
+      const liveUrl = `${baseUrl().replace(/^http/, 'ws')}${url}?ticket=${ticketId}`;
+      const body = { id: ticketId, live_url: liveUrl, expires_at: new Date(expiresAtMs).toISOString() };
+      return reply.code(201).header('cache-control', 'no-store').send(body);
+    });
   });
 }
 

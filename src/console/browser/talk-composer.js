@@ -1,0 +1,103 @@
+// The field of the Talk page: what is typed in it is passed on word by word, and can then no longer be changed. A paste
+// arrives at once, or in pieces, as a language model would write it. Enter ends the turn and clears the field.
+import { element } from './element.js';
+import { completeLength, feedTokens } from './text-feed.js';
+
+/**
+ * @typedef {object} ComposerOptions
+ * @property {(text: string) => void} onText More of the turn.
+ * @property {() => void} onEnd The turn is over.
+ * @property {() => void} onFocus
+ * @property {(text: string) => void} notify
+ *
+ * @typedef {ReturnType<typeof createComposer>} Composer
+ */
+
+/** @param {ComposerOptions} options */
+export function createComposer({ onText, onEnd, onFocus, notify }) {
+  const { field, pace, paceField } = createFields();
+  let sent = '';
+  /** Of a paste in pieces. */
+  let feeding = new AbortController();
+
+  const clear = () => {
+    feeding.abort();
+    field.readOnly = false;
+    field.value = sent = '';
+  };
+  /** @param {number} length */
+  const sendTo = (length) => {
+    if (length <= sent.length) return;
+    onText(field.value.slice(sent.length, length));
+    sent = field.value.slice(0, length);
+  };
+  const sendComplete = () => {
+    if (!field.value.startsWith(sent)) {
+      field.value = sent;
+      notify('What was sent cannot be changed.');
+    }
+    sendTo(sent.length + completeLength(field.value.slice(sent.length)));
+  };
+  const end = () => {
+    sendTo(field.value.length);
+    clear();
+    onEnd();
+  };
+  /** @param {string} text */
+  const feed = async (text) => {
+    feeding = new AbortController();
+    const { signal } = feeding;
+    field.readOnly = true;
+    const add = (/** @type {string} */ token) => {
+      field.value += token;
+      sendTo(field.value.length);
+    };
+    await feedTokens(text, add, signal);
+    if (!signal.aborted) end();
+  };
+
+  field.addEventListener('focus', onFocus);
+  field.addEventListener('input', (event) => {
+    if (!(/** @type {InputEvent} */ (event).isComposing)) sendComplete();
+  });
+  field.addEventListener('compositionend', sendComplete);
+  field.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    if (!field.readOnly) end();
+  });
+  field.addEventListener('paste', (event) => {
+    const text = event.clipboardData?.getData('text/plain') ?? '';
+    if (pace.value !== 'model' || text === '') return;
+    event.preventDefault();
+    if (!field.readOnly) void feed(text);
+  });
+
+  return {
+    field,
+    pace: paceField,
+    end,
+    clear,
+    /** Whether there is something that was not sent, or not ended. */
+    get hasText() {
+      return field.value !== '';
+    },
+  };
+}
+
+function createFields() {
+  const field = element('textarea', {
+    id: 'talk-text',
+    rows: 4,
+    placeholder: 'Type, and it speaks while you type',
+    'aria-describedby': 'talk-help',
+  });
+  const pace = element(
+    'select',
+    { id: 'paste-pace' },
+    element('option', { value: 'once' }, 'at once'),
+    element('option', { value: 'model' }, 'like a language model'),
+  );
+  const label = element('label', { for: 'paste-pace' }, 'A paste arrives');
+  return { field, pace, paceField: element('div', { class: 'pace' }, label, pace) };
+}

@@ -1,0 +1,159 @@
+// A turn of live speech in the page: what was written, what of it has been heard, and how soon its sound came. The word
+// that is being heard is marked; what was cut off by an interruption is struck through.
+import { element, fill } from './element.js';
+import { toDuration } from './formatting.js';
+import { createIndexOf } from './text-chunks.js';
+
+/**
+ * @typedef {'open' | 'ended' | 'heard' | 'interrupted' | 'lost'} TurnState Open turns take text.
+ *
+ * @typedef {{ to: number, start: number, from: number }} HeardWord The indices of a word in the text, and when it begins.
+ */
+
+/** The end of a sentence, and the space behind it. */
+const sentenceEnd = /[.!?…。！？]["'”’)\]]*\s*/g;
+
+export class TalkTurn {
+  text = '';
+  /** @type {TurnState} */
+  state = 'open';
+  /** Its number in the session of the service, once that is known. @type {number | undefined} */
+  index;
+  /** Where its sound begins and ends in that of the player. @type {number | undefined} */
+  startSeconds;
+  endSeconds = 0;
+  /** Whether all of its sound has arrived. */
+  isComplete = false;
+  heardSeconds = 0;
+  root;
+  #view;
+  /** @type {HeardWord[]} */
+  #words = [];
+  /** Where the words end whose times came first. */
+  #firstEnd = 0;
+  #shown = -2;
+  /** What was sent, and when. @type {{ to: number, atMs: number }[]} */
+  #sends = [];
+  #infoMs = Infinity;
+  #soundMs = 0;
+
+  constructor() {
+    const [heard, now, coming] = [element('span', { class: 'heard' }), element('mark', {}), element('span', {})];
+    const account = element('p', { class: 'hint' });
+    this.root = element('li', {}, element('p', { class: 'said' }, heard, now, coming), account);
+    this.#view = { heard, now, coming, account };
+    this.#show();
+  }
+
+  /** @param {string} text */
+  add(text) {
+    this.text += text;
+    this.#sends.push({ to: this.text.length, atMs: performance.now() });
+    this.#shown = -2;
+    this.#show();
+  }
+
+  /** Nothing more is written in it. */
+  end() {
+    this.#sends.push({ to: Infinity, atMs: performance.now() });
+    this.#set('ended');
+  }
+
+  /** Its first sound is about to arrive. @param {number} startSeconds */
+  begin(startSeconds) {
+    this.#infoMs = performance.now();
+    this.startSeconds = this.endSeconds = startSeconds;
+  }
+
+  /** Its first sound was played, with nothing before it. @param {number} atMs */
+  noteSound(atMs) {
+    this.#soundMs = atMs;
+    this.#showAccount();
+  }
+
+  /** @param {readonly { offset: number, length: number, start: number }[]} words With offsets in code points. */
+  addWords(words) {
+    const indexOf = createIndexOf(this.text);
+    for (const { offset, length, start } of words)
+      this.#words.push({ from: indexOf(offset), to: indexOf(offset + length), start });
+    this.#firstEnd ||= this.#words.at(-1)?.to ?? 0;
+    this.#showAccount();
+  }
+
+  /** How long the first sound took from the last character that was needed for it. */
+  get firstSoundMs() {
+    if (this.#firstEnd === 0 || this.#soundMs === 0) return undefined;
+    sentenceEnd.lastIndex = this.#firstEnd;
+    const end = sentenceEnd.exec(this.text) ? sentenceEnd.lastIndex : this.text.length;
+    // Where a sentence ends shows with the word after it, unless a flush or a pause ended it.
+    const before = this.#sends.filter(({ atMs }) => atMs <= this.#infoMs);
+    const needed = before.find(({ to }) => to > end) ?? before.at(-1);
+    return needed && Math.max(0, this.#soundMs - needed.atMs);
+  }
+
+  /** Shows what has been heard. @param {number} playedSeconds The position of the player. */
+  hear(playedSeconds) {
+    if (this.startSeconds === undefined || this.state === 'interrupted' || this.state === 'lost') return;
+    const ends = this.endSeconds;
+    this.heardSeconds = Math.max(0, Math.min(playedSeconds, ends) - this.startSeconds);
+    if (this.isComplete && this.state === 'ended' && playedSeconds >= ends - 0.001) this.#set('heard');
+    this.#show();
+  }
+
+  /** Cut off while it was being heard, or before. @param {'interrupted' | 'lost'} state */
+  cutOff(state) {
+    this.#set(state);
+    this.#split(this.#words[this.#wordNow()]?.to ?? 0);
+  }
+
+  /** What the service says was heard. @param {string} textSpoken */
+  correct(textSpoken) {
+    this.#split(textSpoken.length);
+  }
+
+  /** @param {TurnState} state */
+  #set(state) {
+    this.state = state;
+    this.#shown = -2;
+    this.#show();
+    this.#showAccount();
+  }
+
+  #wordNow() {
+    return this.heardSeconds > 0 ? this.#words.findLastIndex(({ start }) => start < this.heardSeconds) : -1;
+  }
+
+  #show() {
+    const current = this.state === 'heard' ? this.#words.length : this.#wordNow();
+    this.root.dataset.state = this.state;
+    if (current === this.#shown) return;
+    this.#shown = current;
+    this.root.dataset.word = String(current);
+    const { heard, now, coming } = this.#view;
+    const word = this.#words[current];
+    const from = this.state === 'heard' ? this.text.length : (word?.from ?? 0);
+    const to = word?.to ?? from;
+    heard.textContent = this.text.slice(0, from);
+    now.textContent = this.text.slice(from, to);
+    coming.textContent = this.text.slice(to);
+  }
+
+  /** @param {number} at */
+  #split(at) {
+    const { heard, now, coming } = this.#view;
+    heard.textContent = this.text.slice(0, at);
+    fill(now);
+    fill(coming, element('s', {}, this.text.slice(at)));
+    this.#showAccount();
+  }
+
+  #showAccount() {
+    const { firstSoundMs: firstMs, heardSeconds } = this;
+    const why = { interrupted: 'Interrupted', lost: 'Cut off' }[String(this.state)];
+    const heard = heardSeconds > 0 ? `${why} after ${toDuration(heardSeconds)}` : `${why} before it was heard`;
+    const facts = [why && heard, firstMs !== undefined && `first sound after ${Math.round(firstMs)} ms`];
+    if (firstMs !== undefined) this.root.dataset.firstSoundMs = String(firstMs);
+    const line = facts.filter(Boolean).join(' · ');
+    this.#view.account.textContent = line.charAt(0).toUpperCase() + line.slice(1);
+  }
+}

@@ -1,0 +1,31 @@
+// How text that is being written is passed on: word by word while it is typed, and a paste, if so chosen, in pieces at the
+// pace of a language model.
+
+/** A word is complete before a space or a mark; scripts without spaces are passed on as they are. */
+const completePattern =
+  /[\s.!?…,;:)\]"”。！？、，；：\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+const tokenPattern = /\s*\S{1,4}|\s+$/gu;
+const tokensPerSecond = 40;
+
+/**
+ * The length of the part whose words are complete.
+ * @param {string} text
+ */
+export function completeLength(text) {
+  for (let end = text.length; end > 0; end--) if (completePattern.test(text.charAt(end - 1))) return end;
+  return 0;
+}
+
+/**
+ * Calls `onToken` with one piece after the other.
+ * @param {string} text
+ * @param {(token: string) => void} onToken
+ * @param {AbortSignal} signal
+ */
+export async function feedTokens(text, onToken, signal) {
+  for (const [token] of text.matchAll(tokenPattern)) {
+    if (signal.aborted) return;
+    onToken(token);
+    await new Promise((resolve) => setTimeout(resolve, 1000 / tokensPerSecond));
+  }
+}
