@@ -23,9 +23,7 @@ export class CharacterTimes {
 
   addText(turn: number, text: string): void {
     const known = this.#turns.get(turn) ?? { chars: [], told: 0 };
-    // A surrogate pair may come in two halves.
-    const half = /[\uD800-\uDBFF]$/.test(known.chars.at(-1) ?? '') ? known.chars.pop() : '';
-    for (const char of half + text) known.chars.push(char);
+    for (const char of text) known.chars.push(char);
     this.#turns.set(turn, known);
   }
 

@@ -12,10 +12,11 @@ import { type Admission, run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import type { Fields } from '../http/known-fields.ts';
-import { serveContexts } from '../http/speech-contexts.ts';
+import { type ContextSocket, type SpeechContexts, serveContexts } from '../http/speech-contexts.ts';
 import { checkUpgrade } from '../http/web-socket.ts';
 import { ignoredHeader } from '../speech/headers.ts';
-import { createElevenLabsProtocol, type ElevenLabsWriter } from './contexts.ts';
+import { ElevenLabsProtocol } from './contexts.ts';
+import type { ElevenLabsWriter } from './events.ts';
 import { elevenLabsHeader } from './failure-reply.ts';
 import { parseGeneration, parseSocketSettings, textCharsMax } from './generation.ts';
 import { toModels, toVoices } from './listings.ts';
@@ -85,10 +86,9 @@ function addSockets(app: FastifyInstance, options: ElevenLabsRoutesOptions): voi
       const nothing = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(start, '')));
       await Array.fromAsync(nothing);
       reply.headers(ignoredHeader(settings.ignored));
-      const both: [FastifyRequest, FastifyReply] = [request, reply];
-      await serveContexts<ElevenLabsWriter>({ ...options, door: 'elevenlabs' }, both, (contexts, socket) =>
-        createElevenLabsProtocol(contexts, socket, { settings, isMulti }),
-      );
+      const open = (contexts: SpeechContexts<ElevenLabsWriter>, socket: ContextSocket) =>
+        new ElevenLabsProtocol(contexts, socket, { settings, isMulti });
+      await serveContexts({ ...options, door: 'elevenlabs' }, [request, reply], open);
       return reply;
     });
   }
