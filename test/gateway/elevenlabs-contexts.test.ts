@@ -83,6 +83,21 @@ test('stream-input has a single context, which empty text ends, and closes after
   expect(empty.seen).toEqual([{ isFinal: true }]);
 });
 
+test('only so many contexts can be open on a connection', async () => {
+  const { opened, send, seen, final, closed } = openSocket(pipecatPath, shared);
+  await opened;
+  for (let i = 0; i <= 100; i++) send({ text: ' ', context_id: `c${i}` });
+  await expect.poll(() => seen.length, patient).toBeGreaterThan(0);
+  expect(seen).toEqual([{ error: expect.stringContaining('100 contexts'), contextId: 'c100' }]);
+  send({ context_id: 'c0', close_context: true });
+  await final('c0');
+  send({ text: 'One more. ', context_id: 'c100' }, { context_id: 'c100', flush: true });
+  send({ context_id: 'c100', close_context: true });
+  expect(textOf(await final('c100'))).toBe('One more. ');
+  send({ close_socket: true });
+  expect(await closed).toBe(1000);
+});
+
 test('errors name their context, and the other contexts go on', async () => {
   const { opened, send, final, of } = openSocket(pipecatPath, shared);
   await opened;
