@@ -84,13 +84,12 @@ test('stream-input has a single context, which empty text ends, and closes after
 });
 
 test('only so many contexts can be open on a connection', async () => {
-  const { opened, send, seen, final, closed } = openSocket(pipecatPath, shared);
+  const { opened, send, seen, final, closed } = openSocket(`${pipecatPath}&inactivity_timeout=1`, shared);
   await opened;
   for (let i = 0; i <= 100; i++) send({ text: ' ', context_id: `c${i}` });
   await expect.poll(() => seen.length, patient).toBeGreaterThan(0);
   expect(seen).toEqual([{ error: expect.stringContaining('100 contexts'), contextId: 'c100' }]);
-  send({ context_id: 'c0', close_context: true });
-  await final('c0');
+  await Promise.all([final('c0'), final('c99')]);
   send({ text: 'One more. ', context_id: 'c100' }, { context_id: 'c100', flush: true });
   send({ context_id: 'c100', close_context: true });
   expect(textOf(await final('c100'))).toBe('One more. ');

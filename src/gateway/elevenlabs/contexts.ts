@@ -62,8 +62,8 @@ export class ElevenLabsProtocol implements ContextProtocol {
     if (typeof (text ?? '') !== 'string') throw invalid('text', 'must be a string');
     const given = String(text ?? '');
     const known = this.#contexts.get(id);
-    known?.writer.keepAlive();
     const context = known ?? (given === '' ? undefined : this.#open(id, voiceSettings));
+    context?.writer.keepAlive();
     if (context) this.#speak(context, given, flush === true);
     const isEnd = !this.#options.isMulti && text === '' && flush !== true;
     if (context && isEnd) finish(context);

@@ -24,7 +24,7 @@ export class ElevenLabsWriter implements ContextWriter {
   readonly #context: SpokenContext;
   readonly #times = new CharacterTimes();
   readonly #alignments: AlignmentMessages;
-  readonly #idle: NodeJS.Timeout;
+  #idle: NodeJS.Timeout | undefined;
   #turn = 0;
   #hasSound = false;
   /** Whether the turn that text is added to has text. */
@@ -34,11 +34,13 @@ export class ElevenLabsWriter implements ContextWriter {
   constructor(context: SpokenContext) {
     this.#context = context;
     this.#alignments = new AlignmentMessages(context.isAbsolute);
-    this.#idle = setTimeout(context.onIdle, context.contextIdleMs).unref();
   }
 
+  /** A message has come. */
   keepAlive(): void {
-    this.#idle.refresh();
+    const { onIdle, contextIdleMs } = this.#context;
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(onIdle, contextIdleMs).unref();
   }
 
   addText(text: string): void {

@@ -34,8 +34,9 @@ const preflightSeconds = '7200';
 
 /** Headers in which the clients of OpenAI and ElevenLabs describe themselves. */
 const ownHeadersOf = ({ headers }: IncomingMessage) =>
-  String(headers['access-control-request-headers'] ?? '').match(/(?<=^|[ ,])x-(?:stainless|fern)-[a-z-]{1,40}(?=$|[ ,])/gi) ??
-  [];
+  String(headers['access-control-request-headers'] ?? '').match(
+    /(?<=^|[ ,])x-(?:stainless|fern)-[a-z-]{1,40}(?=$|[ ,])/gi,
+  ) ?? [];
 
 export function createCors(allowedOrigins: readonly string[]): Cors {
   if (allowedOrigins.length === 0) return () => false;
