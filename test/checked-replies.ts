@@ -25,7 +25,7 @@ async function openCheck(): Promise<OpenApiCheck> {
 }
 
 /** APIs of other vendors, which have documents of their own. */
-const vendorPath = /^\/(?:tts\/|voices)/;
+const vendorPath = /^\/(?:tts\/|voices|v1\/text-to-speech\/|v1\/voices)/;
 
 const ask = globalThis.fetch;
 globalThis.fetch = async (asked, init) => {
@@ -34,7 +34,8 @@ globalThis.fetch = async (asked, init) => {
   if (!answer.headers.has('x-api-version')) return answer;
   const method = (init?.method ?? (asked instanceof Request ? asked.method : 'GET')).toUpperCase();
   const { pathname: path } = new URL(answer.url);
-  if (vendorPath.test(path)) return answer;
+  const sent = new Headers(init?.headers ?? (asked instanceof Request ? asked.headers : undefined));
+  if (vendorPath.test(path) || sent.has('xi-api-key')) return answer;
   const received = { method, path, status: answer.status, headers: answer.headers };
   const type = answer.headers.get('content-type') ?? '';
   const isJson = /^application\/(problem\+)?json/.test(type);

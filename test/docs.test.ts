@@ -43,7 +43,6 @@ test('what is not run has its reason, and is counted', () => {
     'needs a loudspeaker': 1,
     'needs a model to download': 4,
     'needs a server elsewhere': 2,
-    'needs an account at ElevenLabs': 1,
     'needs an account at Google': 3,
     'needs an engine that clones': 1,
     'needs an issuer': 1,

@@ -27,6 +27,7 @@ import { addAudioRoutes } from './audio/routes.ts';
 import { addCartesiaRoutes } from './cartesia/routes.ts';
 import { addOpenApi } from './docs/openapi-document.ts';
 import { addDocsPage } from './docs/routes.ts';
+import { addElevenLabsRoutes } from './elevenlabs/routes.ts';
 import { addHealthRoutes, type ReadinessCheck } from './health/routes.ts';
 import { createAdmission } from './http/admission.ts';
 import { createCors } from './http/cors.ts';
@@ -229,7 +230,9 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });
   addOpenAiRoutes(app, { speech, voices, admitTo: admitBearerTo, isStrict });
-  addCartesiaRoutes(app, { live, voices, admission, allowedOrigins, leaving: runner.leaving });
+  const ofVendors = { live, voices, admission, allowedOrigins, leaving: runner.leaving };
+  addCartesiaRoutes(app, ofVendors);
+  addElevenLabsRoutes(app, ofVendors);
   addOauthRoutes(app, { ...signing, baseUrl });
   addUsageRoute(app, { getUsage, admitTo, isStrict });
   addHealthRoutes(app, watch);

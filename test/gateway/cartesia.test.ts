@@ -116,6 +116,11 @@ test('bytes and events are the same sound', async () => {
   const events = (await Array.fromAsync((await client.tts.generateSSE(request as never)) as never)) as Message[];
   expect(bytes.length).toBeGreaterThan(24_000);
   expect(soundOf(events).equals(bytes)).toBe(true);
+  const foreign = { ...request, transcript: 'Überall “Öl”.', add_timestamps: true };
+  const timed = (await Array.fromAsync((await client.tts.generateSSE(foreign as never)) as never)) as Message[];
+  expect(
+    timed.flatMap(({ word_timestamps: times }) => (times as { words: string[] } | undefined)?.words ?? []),
+  ).toEqual(['Überall', 'Öl']);
   const floats = { ...request, output_format: { ...raw, encoding: 'pcm_f32le' } };
   const wide = Buffer.from(await (await client.tts.generate(floats as never)).arrayBuffer());
   expect(wide.length).toBe(bytes.length * 2);

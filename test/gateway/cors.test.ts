@@ -38,6 +38,11 @@ describe('CORS', () => {
       204,
       expect.stringContaining('X-API-Key'),
     ]);
+    const theirs = 'content-type,x-fern-sdk-name,xi-api-key';
+    const headers = { ...preflight, 'Access-Control-Request-Headers': theirs };
+    const ofElevenLabs = await gateway.send('/v1/text-to-speech/tone-low/stream', { method: 'OPTIONS', headers });
+    const allowed = ofElevenLabs.headers.get('Access-Control-Allow-Headers')!.toLowerCase().split(', ');
+    expect(allowed).toEqual(expect.arrayContaining(theirs.split(',')));
   });
 
   test('keeps others out', async () => {

@@ -1,12 +1,12 @@
 // The events of live speech as Cartesia's messages. Times of words run on one clock for all turns of a context; numbers of
 // flushes count from 1.
+import { encodeSilence } from '../../audio/silence.ts';
 import type { LiveEvent } from '../../operations/live-session.ts';
+import { emptyContextSeconds } from '../http/live-start.ts';
 import type { Generation } from './generation.ts';
 
 export type CartesiaMessage = Readonly<Record<string, unknown>> & { type: string };
 
-/** A context in which nothing was said is given this much silence: clients take one without audio for a failure. */
-const silenceSeconds = 0.1;
 const statusOk = 200;
 const statusPartial = 206;
 
@@ -25,7 +25,7 @@ export function createEventWriter(
     return { type: 'chunk', data, done: false, status_code: statusPartial, step_time, flush_id: turn + 1 };
   };
   return {
-    *write(event: LiveEvent): Generator<CartesiaMessage> {
+    async *write(event: LiveEvent): AsyncGenerator<CartesiaMessage> {
       switch (event.type) {
         case 'audio':
           yield chunk(event.audio, event.turn);
@@ -57,20 +57,13 @@ export function createEventWriter(
           };
           break;
         case 'done':
-          if (!hasSound) yield chunk(silenceOf(start), 0);
+          if (!hasSound) yield chunk(await encodeSilence(start.format, start.sampleRateHz, emptyContextSeconds), 0);
       }
     },
   };
 }
 
 export const doneMessage: CartesiaMessage = { type: 'done', done: true, status_code: statusOk };
-
-function silenceOf({ format, sampleRateHz }: Generation['start']): Uint8Array {
-  const samples = Math.round(sampleRateHz * silenceSeconds);
-  if (format === 'ulaw') return new Uint8Array(samples).fill(0xff);
-  if (format === 'alaw') return new Uint8Array(samples).fill(0xd5);
-  return new Uint8Array(samples * 2);
-}
 
 /** 16-bit samples as 32-bit floats, little-endian. */
 export function toFloats(audio: Uint8Array): Uint8Array {

@@ -4,9 +4,10 @@
 //     {"context_id","cancel":true}
 // What has no meaning here (a model, an emotion, a volume) is ignored, as Cartesia tolerates it.
 import type { FormatName } from '../../audio/formats.ts';
-import { Failure, type FieldViolation } from '../../errors.ts';
-import { type LiveStart, parseLiveStart } from '../../speech/live-request.ts';
+import type { FieldViolation } from '../../errors.ts';
+import type { LiveStart } from '../../speech/live-request.ts';
 import { type Fields, sortFields, type UnknownField } from '../http/known-fields.ts';
+import { ownLanguage, parseStartOf } from '../http/live-start.ts';
 
 export type Encoding = 'pcm_s16le' | 'pcm_f32le' | 'pcm_mulaw' | 'pcm_alaw';
 
@@ -32,8 +33,6 @@ const known = (
 const namedSpeeds: Readonly<Record<string, number>> = { slow: 0.8, normal: 1, fast: 1.2 };
 const bufferMsDefault = 3000;
 const bufferMsMax = 5000;
-/** BCP-47 for an unknown language: that of the voice. */
-const ownLanguage = 'und';
 
 /** The names of fields at Cartesia. */
 const theirs: Readonly<Record<string, string>> = {
@@ -60,7 +59,7 @@ export function parseGeneration(given: Fields): Generation {
     timestamps: timestamps === true ? 'word' : undefined,
     buffer_ms: bufferMsOf(fields),
   };
-  return { start: parseAsTheirs(start, faults), encoding, transcript: String(transcript), ignored };
+  return { start: parseStartOf(start, theirs, faults), encoding, transcript: String(transcript), ignored };
 }
 
 const isObject = (value: unknown): value is Fields =>
@@ -88,19 +87,4 @@ function speedOf({ generation_config: config, speed, voice }: Fields): unknown {
 function bufferMsOf({ max_buffer_delay_ms: given }: Fields): unknown {
   if (typeof given !== 'number') return given ?? bufferMsDefault;
   return Math.min(Math.max(0, Math.round(given)), bufferMsMax);
-}
-
-function parseAsTheirs(start: Fields, faults: readonly FieldViolation[]): LiveStart {
-  try {
-    const parsed = parseLiveStart(start);
-    if (faults.length === 0) return parsed;
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    const details = (error.facts.details ?? []).map((fault) => ({
-      ...fault,
-      field: theirs[fault.field] ?? fault.field,
-    }));
-    throw new Failure(error.reason, { ...error.facts, details: [...faults, ...details] });
-  }
-  throw new Failure('invalid_request', { details: faults });
 }

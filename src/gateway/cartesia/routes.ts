@@ -14,11 +14,10 @@ import { fromThrown } from '../http/failure-reply.ts';
 import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import type { Fields } from '../http/known-fields.ts';
-import { liveMessageBytesMax } from '../http/limits.ts';
-import { parseStrictJson } from '../http/strict-json.ts';
-import { acceptWebSocket, checkUpgrade } from '../http/web-socket.ts';
+import { serveContexts } from '../http/speech-contexts.ts';
+import { checkUpgrade } from '../http/web-socket.ts';
 import { eventHeaders } from '../speech/server-sent-events.ts';
-import { CartesiaContexts } from './contexts.ts';
+import { type CartesiaWriter, createCartesiaProtocol } from './contexts.ts';
 import { type CartesiaMessage, createEventWriter, doneMessage, toFloats } from './events.ts';
 import { toErrorMessage } from './failure-reply.ts';
 import { type Generation, parseGeneration } from './generation.ts';
@@ -40,7 +39,10 @@ export function addCartesiaRoutes(app: FastifyInstance, options: CartesiaRoutesO
   const { admitAnyTo } = admission;
 
   app.get('/tts/websocket', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
-    await speakContexts(options, request, reply);
+    checkUpgrade(request, options.allowedOrigins);
+    await serveContexts<CartesiaWriter>({ ...options, door: 'cartesia' }, [request, reply], (contexts, socket) =>
+      createCartesiaProtocol(contexts, socket, request.id),
+    );
     return reply;
   });
 
@@ -97,41 +99,6 @@ export function addCartesiaRoutes(app: FastifyInstance, options: CartesiaRoutesO
 
 const pageSize = 100;
 
-async function speakContexts(
-  { live, admission, allowedOrigins, leaving }: CartesiaRoutesOptions,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
-  checkUpgrade(request, allowedOrigins);
-  const peer = await acceptWebSocket(request, reply, { messageBytesMax: liveMessageBytesMax });
-  const leave = () => {
-    if (contexts.isIdle) peer.close(1012);
-  };
-  const contexts = new CartesiaContexts({
-    live,
-    requestId: request.id,
-    beginCall: () => admission.beginCall(request, 'cartesia', liveSpeech),
-    send: (message) => peer.send(JSON.stringify(message)),
-    onIdle: () => void (leaving.aborted && leave()),
-  });
-  leaving.addEventListener('abort', leave);
-  try {
-    for await (const message of peer.messages) contexts.handle(toFields(message));
-  } catch (error) {
-    await peer.send(JSON.stringify(toErrorMessage(fromThrown(error), request.id)));
-    peer.close(1008);
-  } finally {
-    leaving.removeEventListener('abort', leave);
-    contexts.close();
-  }
-}
-
-function toFields(message: string | Buffer): Fields {
-  const given = typeof message === 'string' ? parseStrictJson(Buffer.from(message)) : undefined;
-  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Fields;
-  throw new Failure('invalid_request', { message: 'A message must be a JSON object in a text frame.' });
-}
-
 async function* inputsOf({ start, transcript }: Generation): AsyncGenerator<LiveInput> {
   yield { type: 'start', start };
   yield { type: 'text', text: transcript };
@@ -155,11 +122,12 @@ async function* eventsOf(
   events: AsyncIterable<LiveEvent>,
   generation: Generation,
   requestId: string,
-): AsyncGenerator<string> {
+): AsyncGenerator<Uint8Array> {
   const writer = createEventWriter(generation);
-  const toText = (message: CartesiaMessage) => `event: ${message.type}\ndata: ${JSON.stringify(message)}\n\n`;
+  const toText = (message: CartesiaMessage) =>
+    Buffer.from(`event: ${message.type}\ndata: ${JSON.stringify(message)}\n\n`);
   try {
-    for await (const event of events) for (const message of writer.write(event)) yield toText(message);
+    for await (const event of events) for await (const message of writer.write(event)) yield toText(message);
     yield toText(doneMessage);
   } catch (error) {
     yield toText(toErrorMessage(fromThrown(error), requestId));

@@ -20,6 +20,8 @@ const requestHeaders = [
   'Range',
   'X-API-Key',
   'X-Request-Id',
+  // Where ElevenLabs's clients put the API key.
+  'xi-api-key',
   // Sent by Connect and gRPC-Web clients in browsers.
   'Connect-Protocol-Version',
   'Connect-Timeout-Ms',
@@ -30,10 +32,11 @@ const requestHeaders = [
 const replyHeadersOfRpc = ['Grpc-Status', 'Grpc-Message', 'Grpc-Status-Details-Bin'];
 const preflightSeconds = '7200';
 
-/** Headers in which OpenAI's clients describe themselves. */
+/** Headers in which the clients of OpenAI and ElevenLabs describe themselves. */
 const ownHeadersOf = ({ headers }: IncomingMessage) =>
-  String(headers['access-control-request-headers'] ?? '').match(/(?<=^|[ ,])x-stainless-[a-z-]{1,40}(?=$|[ ,])/gi) ??
-  [];
+  String(headers['access-control-request-headers'] ?? '').match(
+    /(?<=^|[ ,])x-(?:stainless|fern)-[a-z-]{1,40}(?=$|[ ,])/gi,
+  ) ?? [];
 
 export function createCors(allowedOrigins: readonly string[]): Cors {
   if (allowedOrigins.length === 0) return () => false;

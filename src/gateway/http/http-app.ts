@@ -5,6 +5,7 @@ import { Failure } from '../../errors.ts';
 import { headerBytesMax } from '../../net/limits.ts';
 import { apiVersion, toRequestId } from '../../net/request-id.ts';
 import { toCartesiaReply } from '../cartesia/failure-reply.ts';
+import { elevenLabsHeader, toElevenLabsReply } from '../elevenlabs/failure-reply.ts';
 import { toOpenAiReply } from '../openai/failure-reply.ts';
 import { type OnRequestEnd, watchEnd } from './ended-request.ts';
 import { fromThrown, toFailureReply } from './failure-reply.ts';
@@ -26,8 +27,11 @@ export interface HttpAppOptions {
 
 /** Served while draining, so that no orchestrator restarts the process. */
 const livenessPath = '/healthz';
-/** Below these paths, failures have the form of the vendor whose API is spoken there. */
-const vendorPaths: readonly (readonly [path: string, toReply: typeof toFailureReply])[] = [
+/** Below these paths, failures have the form of the vendor whose API is spoken there, to clients that send the header. */
+const vendorPaths: readonly (readonly [path: string, toReply: typeof toFailureReply, header?: string])[] = [
+  ['/v1/text-to-speech/', toElevenLabsReply],
+  ['/v1/voices', toElevenLabsReply],
+  ['/v1/models', toElevenLabsReply, elevenLabsHeader],
   ['/v1/', toOpenAiReply],
   ['/tts/', toCartesiaReply],
   ['/voices', toCartesiaReply],
@@ -51,7 +55,9 @@ export function createHttpApp({
     if (reply.raw.closed) return void reply.hijack();
     withoutIgnored(reply);
     const recipient = { requestId: request.id, accept: request.headers.accept };
-    const toReply = vendorPaths.find(([path]) => request.url.startsWith(path))?.[1] ?? toFailureReply;
+    const { url, headers: sent } = request;
+    const isOf = (path: string, header: string | undefined) => url.startsWith(path) && (!header || header in sent);
+    const toReply = vendorPaths.find(([path, , header]) => isOf(path, header))?.[1] ?? toFailureReply;
     const { status, headers, body } = toReply(fromThrown(error), recipient);
     // Fastify would close the connection after a body that it rejects.
     if (!isLeaving()) reply.removeHeader('connection');

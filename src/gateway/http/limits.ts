@@ -37,3 +37,7 @@ export const socketSilentMsMax = 60_000;
 export const liveMessageBytesMax = 256 * 1024;
 /** Contexts that are spoken at the same time on a connection of a client of Cartesia or ElevenLabs. */
 export const contextsPerSocketMax = 100;
+/** Of a client of ElevenLabs: how long a context waits for a message, and how long a closing connection goes on speaking. */
+export const contextIdleMsDefault = 20_000;
+export const contextIdleMsMax = 180_000;
+export const closingSocketMs = 1_500;

@@ -1,0 +1,118 @@
+// When each character of a text is heard: each is told once, in order, as soon as its word has been timed. Within a word the
+// time is divided evenly; what stands between two words takes the time between them.
+import type { TimedWord } from '../../speech/word-timing.ts';
+
+export interface TimedChar {
+  /** A code point. */
+  char: string;
+  startMs: number;
+  endMs: number;
+}
+
+interface TurnText {
+  chars: string[];
+  told: number;
+}
+
+export class CharacterTimes {
+  /** The turns that are not over, by number. */
+  readonly #turns = new Map<number, TurnText>();
+  #secondsBefore = 0;
+  /** When the last character that was told ends. */
+  #lastMs = 0;
+
+  addText(turn: number, text: string): void {
+    const known = this.#turns.get(turn) ?? { chars: [], told: 0 };
+    for (const char of text) known.chars.push(char);
+    this.#turns.set(turn, known);
+  }
+
+  /** The characters to the end of these words, with the punctuation and spaces that follow. */
+  takeWords(turn: number, words: readonly Omit<TimedWord, 'text'>[]): TimedChar[] {
+    const text = this.#turns.get(turn);
+    if (!text) return [];
+    const timed: TimedChar[] = [];
+    for (const { offset, length, startSeconds, endSeconds } of words) {
+      timed.push(...this.#advance(text, offset, this.#toMs(startSeconds)));
+      timed.push(...this.#advance(text, offset + length, this.#toMs(endSeconds)));
+    }
+    timed.push(...this.#advance(text, endOfGap(text), this.#lastMs));
+    return timed;
+  }
+
+  /** What is left of a turn that is over. */
+  endTurn(turn: number, seconds: number): TimedChar[] {
+    const text = this.#turns.get(turn);
+    this.#turns.delete(turn);
+    const rest = text ? this.#advance(text, text.chars.length, this.#lastMs) : [];
+    this.#secondsBefore += seconds;
+    return rest;
+  }
+
+  #toMs(seconds: number): number {
+    return Math.round((this.#secondsBefore + seconds) * 1000);
+  }
+
+  #advance(text: TurnText, to: number, untilMs: number): TimedChar[] {
+    const from = this.#lastMs;
+    const until = Math.max(from, untilMs);
+    const chars = text.chars.slice(text.told, to);
+    text.told = Math.max(text.told, to);
+    this.#lastMs = until;
+    const at = (i: number) => Math.round(from + ((until - from) * i) / chars.length);
+    return chars.map((char, i) => ({ char, startMs: at(i), endMs: at(i + 1) }));
+  }
+}
+
+/** Punctuation that closes, and white space. */
+function endOfGap({ chars, told }: TurnText): number {
+  const follows = /^[^\p{L}\p{N}\s]*\s*/u.exec(chars.slice(told, told + gapCharsMax).join(''))?.[0] ?? '';
+  return told + [...follows].length;
+}
+
+const gapCharsMax = 64;
+
+export interface Alignment {
+  chars: string[];
+  charStartTimesMs: number[];
+  charDurationsMs: number[];
+}
+
+/**
+ * Divides characters over messages. Where times count from the message before, a message ends with a space: clients move
+ * their clock by a message that completes a word.
+ */
+export class AlignmentMessages {
+  readonly #isAbsolute: boolean;
+  #pending: TimedChar[] = [];
+  #beforeMs = 0;
+
+  constructor(isAbsolute: boolean) {
+    this.#isAbsolute = isAbsolute;
+  }
+
+  /** The next message, where there is one. */
+  put(timed: readonly TimedChar[], { endsTurn }: { endsTurn: boolean }): Alignment | undefined {
+    this.#pending.push(...timed);
+    const last = this.#pending.at(-1);
+    if (this.#isAbsolute) return this.#take(this.#pending.length);
+    // A word is complete for these clients when a space follows it.
+    if (endsTurn && last && last.char !== ' ')
+      this.#pending.push({ char: ' ', startMs: last.endMs, endMs: last.endMs });
+    const count = this.#pending.findLastIndex(({ char }) => char === ' ') + 1;
+    return this.#pending.slice(0, count).some(({ char }) => char !== ' ') ? this.#take(count) : undefined;
+  }
+
+  #take(count: number): Alignment | undefined {
+    const taken = this.#pending.slice(0, count);
+    if (taken.length === 0) return undefined;
+    this.#pending = this.#pending.slice(count);
+    const before = this.#isAbsolute ? 0 : this.#beforeMs;
+    this.#beforeMs = taken.at(-1)!.endMs;
+    return {
+      chars: taken.map(({ char }) => char),
+      charStartTimesMs: taken.map(({ startMs }) => startMs - before),
+      charDurationsMs: taken.map(({ startMs, endMs }) => endMs - startMs),
+    };
+  }
+}

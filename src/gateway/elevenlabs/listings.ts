@@ -1,0 +1,46 @@
+// Voices and models as ElevenLabs's API lists them.
+import type { OfferedVoice } from '../../speech/voice.ts';
+import type { Fields } from '../http/known-fields.ts';
+
+/** Model names that clients expect to find; any other name is accepted too, since each voice has its own engine. */
+const modelIds = ['sonant', 'eleven_multilingual_v2', 'eleven_turbo_v2_5', 'eleven_flash_v2_5'];
+const languageNames = new Intl.DisplayNames('en', { type: 'language' });
+
+export const toVoices = (ready: readonly OfferedVoice[]): Fields => ({
+  voices: ready.map(({ voice }) => ({
+    voice_id: voice.voiceId,
+    name: voice.name,
+    category: 'premade',
+    description: voice.description,
+    labels: { ...voice.labels, language: languageOf(voice.languageCodes[0]!) },
+    preview_url: null,
+    available_for_tiers: [],
+    settings: null,
+    samples: null,
+    is_owner: false,
+  })),
+});
+
+export function toModels(ready: readonly OfferedVoice[], textCharsMax: number): Fields[] {
+  const codes = new Set(ready.flatMap(({ voice }) => voice.languageCodes.map(languageOf)));
+  const languages = [...codes].sort().map((code) => ({ language_id: code, name: languageNames.of(code) ?? code }));
+  return modelIds.map((id) => ({
+    model_id: id,
+    name: id,
+    description: 'Each voice has its own engine, whatever the model.',
+    can_be_finetuned: false,
+    can_do_text_to_speech: true,
+    can_do_voice_conversion: false,
+    can_use_style: false,
+    can_use_speaker_boost: false,
+    serves_pro_voices: false,
+    token_cost_factor: 1,
+    requires_alpha_access: false,
+    max_characters_request_free_user: textCharsMax,
+    max_characters_request_subscribed_user: textCharsMax,
+    maximum_text_length_per_request: textCharsMax,
+    languages,
+  }));
+}
+
+const languageOf = (code: string) => code.split('-', 1)[0]!;

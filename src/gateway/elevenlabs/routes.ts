@@ -1,0 +1,115 @@
+// The speech endpoints of ElevenLabs's API, below /v1/text-to-speech/{voice_id}: the WebSockets stream-input and
+// multi-stream-input, POST with and without /stream and /with-timestamps; GET /v1/voices and /v1/models. The API key is in
+// xi-api-key. All of it is live speech. A voice that there is not refuses the upgrade.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { audioFormats } from '../../audio/formats.ts';
+import type { LiveEvent, LiveInput } from '../../operations/live-session.ts';
+import type { LiveOperations } from '../../operations/live-speech.ts';
+import { speechOperations, voiceOperations } from '../../operations/operation.ts';
+import type { VoiceOperations } from '../../operations/voices.ts';
+import type { LiveStart } from '../../speech/live-request.ts';
+import { type Admission, run, stream } from '../http/admission.ts';
+import { sendPieces } from '../http/body-writer.ts';
+import { ignoredHeaders } from '../http/ignored-fields.ts';
+import { fieldsOf } from '../http/json-body.ts';
+import type { Fields } from '../http/known-fields.ts';
+import { type ContextSocket, type SpeechContexts, serveContexts } from '../http/speech-contexts.ts';
+import { checkUpgrade } from '../http/web-socket.ts';
+import { ElevenLabsProtocol } from './contexts.ts';
+import type { ElevenLabsWriter } from './events.ts';
+import { elevenLabsHeader } from './failure-reply.ts';
+import { parseGeneration, parseSocketSettings, textCharsMax } from './generation.ts';
+import { toModels, toVoices } from './listings.ts';
+import { linesOf, objectOf, soundOf } from './sound.ts';
+
+export interface ElevenLabsRoutesOptions {
+  live: LiveOperations;
+  voices: VoiceOperations;
+  admission: Admission;
+  allowedOrigins: readonly string[];
+  /** Aborts when the service begins to stop. */
+  leaving: AbortSignal;
+}
+
+const { liveSpeech } = speechOperations;
+const { listVoices } = voiceOperations;
+const root = '/v1/text-to-speech/:voiceId';
+const json = 'application/json';
+
+export function addElevenLabsRoutes(app: FastifyInstance, options: ElevenLabsRoutesOptions): void {
+  const { live, voices, admission } = options;
+  const { admitAnyTo } = admission;
+
+  addSockets(app, options);
+
+  /** `contentType` is by default that of the audio. */
+  const speak =
+    (render: (events: AsyncIterable<LiveEvent>, text: string) => AsyncIterable<Uint8Array>, contentType?: string) =>
+    async (request: FastifyRequest, reply: FastifyReply) => {
+      const { start, text, ignored } = parseGeneration(voiceOf(request), request.query as Fields, fieldsOf(request));
+      const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(start, text)));
+      const type = contentType ?? audioFormats[start.format].contentType;
+      await sendPieces(reply, { 'content-type': type, ...ignoredHeaders(request, ignored) }, render(events, text));
+      return reply;
+    };
+  const admitted = { onRequest: admitAnyTo(liveSpeech) };
+  app.post(root, admitted, speak(soundOf));
+  app.post(`${root}/stream`, admitted, speak(soundOf));
+  app.post(`${root}/with-timestamps`, admitted, speak(objectOf, json));
+  app.post(`${root}/stream/with-timestamps`, admitted, speak(linesOf, json));
+
+  const listed = { onRequest: admitAnyTo(listVoices) };
+  const listReady = (request: FastifyRequest, reply: FastifyReply) =>
+    run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
+  app.get('/v1/voices', listed, async (request, reply) => toVoices(await listReady(request, reply)));
+
+  // OpenAI's clients find another list at this path.
+  app.addConstraintStrategy(ofElevenLabs);
+  const constraints = { [ofElevenLabs.name]: 'yes' };
+  app.get('/v1/models', { ...listed, constraints }, async (request, reply) =>
+    toModels(await listReady(request, reply), textCharsMax),
+  );
+}
+
+function addSockets(app: FastifyInstance, options: ElevenLabsRoutesOptions): void {
+  const { live, admission, allowedOrigins } = options;
+  for (const [name, isMulti] of [
+    ['stream-input', false],
+    ['multi-stream-input', true],
+  ] as const) {
+    const onRequest = admission.admitAnyTo(liveSpeech);
+    app.get(`${root}/${name}`, { onRequest }, async (request, reply) => {
+      checkUpgrade(request, allowedOrigins);
+      const settings = parseSocketSettings(voiceOf(request), request.query as Fields);
+      const start = settings.startWith(undefined);
+      // Speaking nothing finds what would be refused.
+      const nothing = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(start, '')));
+      await Array.fromAsync(nothing);
+      reply.headers(ignoredHeaders(request, settings.ignored));
+      const open = (contexts: SpeechContexts<ElevenLabsWriter>, socket: ContextSocket) =>
+        new ElevenLabsProtocol(contexts, socket, { settings, isMulti });
+      await serveContexts({ ...options, door: 'elevenlabs' }, [request, reply], open);
+      return reply;
+    });
+  }
+}
+
+const voiceOf = ({ params }: FastifyRequest) => (params as { voiceId: string }).voiceId;
+
+async function* inputsOf(start: LiveStart, text: string): AsyncGenerator<LiveInput> {
+  yield { type: 'start', start };
+  if (text !== '') yield { type: 'text', text };
+}
+
+/** Routes of requests that have ElevenLabs's header. */
+const ofElevenLabs = {
+  name: 'ofElevenLabs',
+  storage() {
+    const handlers = new Map<string, unknown>();
+    return {
+      get: (value: string) => (handlers.get(value) ?? null) as never,
+      set: (value: string, handler: unknown) => void handlers.set(value, handler),
+    };
+  },
+  deriveConstraint: ({ headers }: { headers: Fields }) => (elevenLabsHeader in headers ? 'yes' : undefined),
+};

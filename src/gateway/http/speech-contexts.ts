@@ -1,0 +1,172 @@
+// The contexts of one WebSocket of a client of another vendor: each is a call of live speech, and all of them speak at the
+// same time. The vendor's writer puts events into words; after a context is cancelled, only its last messages follow. While
+// the service stops, the connection closes with 1012 as soon as no context speaks.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { PushQueue } from '../../concurrency/push-queue.ts';
+import { Failure } from '../../errors.ts';
+import { callerLeft } from '../../operations/call.ts';
+import type { LiveEvent, LiveInput } from '../../operations/live-session.ts';
+import type { LiveOperations } from '../../operations/live-speech.ts';
+import { speechOperations } from '../../operations/operation.ts';
+import type { RunningCall } from '../../operations/running-call.ts';
+import type { Admission } from './admission.ts';
+import { fromThrown } from './failure-reply.ts';
+import type { Fields } from './known-fields.ts';
+import { contextsPerSocketMax, liveMessageBytesMax } from './limits.ts';
+import { parseStrictJson } from './strict-json.ts';
+import { acceptWebSocket } from './web-socket.ts';
+
+/** The messages of a context, in the vendor's words. */
+export interface ContextWriter {
+  write(event: LiveEvent): Iterable<object> | AsyncIterable<object>;
+  fail(failure: Failure): Iterable<object>;
+  /** The last, however the context ended. */
+  end(): Iterable<object>;
+}
+
+export interface ContextsOptions {
+  live: LiveOperations;
+  admission: Pick<Admission, 'beginCall'>;
+  /** Aborts when the service begins to stop. */
+  leaving: AbortSignal;
+}
+
+export interface ContextSocket {
+  send(message: object): Promise<void>;
+  /** Closes the connection, with a code of RFC 6455, section 7.4. */
+  close(code: number): void;
+}
+
+/** What a vendor makes of the messages of its client. */
+export interface ContextProtocol {
+  /** A Failure that it throws closes the connection. */
+  handle(message: Fields): void;
+  toError(failure: Failure): object;
+  /** Called when the last context has ended. */
+  onIdle?(): void;
+}
+
+export class SpeechContext<Writer extends ContextWriter> {
+  readonly writer: Writer;
+  readonly inputs = new PushQueue<LiveInput>();
+  isCancelled = false;
+  call: RunningCall | undefined;
+
+  constructor(writer: Writer) {
+    this.writer = writer;
+  }
+
+  /** Stops its sound at once. */
+  cancel(): void {
+    this.isCancelled = true;
+    this.call?.abort(callerLeft);
+    this.inputs.end();
+  }
+}
+
+interface SpeakingOptions {
+  live: LiveOperations;
+  /** Admits another call with the key of the connection. */
+  beginCall(): Promise<RunningCall>;
+  send(message: object): Promise<void>;
+  onIdle(): void;
+}
+
+export class SpeechContexts<Writer extends ContextWriter> {
+  readonly #options: SpeakingOptions;
+  readonly #contexts = new Map<string, SpeechContext<Writer>>();
+
+  constructor(options: SpeakingOptions) {
+    this.#options = options;
+  }
+
+  get isIdle(): boolean {
+    return this.#contexts.size === 0;
+  }
+
+  all(): Iterable<SpeechContext<Writer>> {
+    return this.#contexts.values();
+  }
+
+  get(id: string): SpeechContext<Writer> | undefined {
+    return this.#contexts.get(id);
+  }
+
+  /** Opens a context that is not there; its first input is to be the start. A Failure where there are too many. */
+  open(id: string, writer: Writer): SpeechContext<Writer> {
+    const limit = contextsPerSocketMax;
+    if (this.#contexts.size >= limit) {
+      const message = `At most ${limit} contexts can be spoken on one connection.`;
+      throw new Failure('rate_limit_exceeded', { message, limitReason: 'concurrency', limit });
+    }
+    const context = new SpeechContext(writer);
+    this.#contexts.set(id, context);
+    void this.#speak(id, context);
+    return context;
+  }
+
+  /** The client has left. */
+  close(): void {
+    for (const { call, inputs } of this.#contexts.values()) {
+      call?.abort(callerLeft);
+      inputs.end();
+    }
+  }
+
+  async #speak(id: string, context: SpeechContext<Writer>): Promise<void> {
+    const { live, send, beginCall, onIdle } = this.#options;
+    const { writer, inputs } = context;
+    try {
+      const call = await beginCall();
+      context.call = call;
+      if (context.isCancelled) call.abort(callerLeft);
+      const events = call.stream(speechOperations.liveSpeech, (begun) => live.liveSpeech(begun, inputs.pull()));
+      for await (const event of events) {
+        for await (const message of writer.write(event)) if (!context.isCancelled) await send(message);
+      }
+    } catch (error) {
+      if (!context.isCancelled && error !== callerLeft) {
+        for (const message of writer.fail(fromThrown(error))) await send(message);
+      }
+    }
+    this.#contexts.delete(id);
+    for (const message of writer.end()) await send(message);
+    if (this.isIdle) onIdle();
+  }
+}
+
+/** Serves a WebSocket whose upgrade has been checked, until it is closed. */
+export async function serveContexts<Writer extends ContextWriter>(
+  { live, admission, leaving, door }: ContextsOptions & { door: string },
+  [request, reply]: [FastifyRequest, FastifyReply],
+  open: (contexts: SpeechContexts<Writer>, socket: ContextSocket) => ContextProtocol,
+): Promise<void> {
+  const peer = await acceptWebSocket(request, reply, { messageBytesMax: liveMessageBytesMax });
+  const send = (message: object) => peer.send(JSON.stringify(message));
+  const contexts = new SpeechContexts<Writer>({
+    live,
+    beginCall: () => admission.beginCall(request, door, speechOperations.liveSpeech),
+    send,
+    onIdle: () => (leaving.aborted ? leave() : protocol.onIdle?.()),
+  });
+  const protocol = open(contexts, { send, close: (code) => peer.close(code) });
+  const leave = () => {
+    if (contexts.isIdle) peer.close(1012);
+  };
+  leaving.addEventListener('abort', leave);
+  try {
+    for await (const message of peer.messages) protocol.handle(toFields(message));
+  } catch (error) {
+    await send(protocol.toError(fromThrown(error)));
+    peer.close(1008);
+  } finally {
+    leaving.removeEventListener('abort', leave);
+    contexts.close();
+  }
+}
+
+function toFields(message: string | Buffer): Fields {
+  const given = typeof message === 'string' ? parseStrictJson(Buffer.from(message)) : undefined;
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Fields;
+  throw new Failure('invalid_request', { message: 'A message must be a JSON object in a text frame.' });
+}

@@ -1,0 +1,50 @@
+// A client of ElevenLabs's WebSockets: Node's own WebSocket, and what it was told, by context.
+import { once } from 'node:events';
+import { expect } from 'vitest';
+
+/** Longer than any pause of a busy machine. */
+export const patient = { timeout: 20_000 };
+
+interface Alignment {
+  chars: string[];
+  charStartTimesMs: number[];
+  charDurationsMs: number[];
+}
+export interface Message {
+  audio?: string;
+  alignment?: Alignment | null;
+  normalizedAlignment?: Alignment | null;
+  isFinal?: boolean;
+  error?: string;
+  contextId?: string;
+}
+
+/** `from` is a path with its query. */
+export function openSocket(from: string, { url, key }: { url: string; key: string }) {
+  const options = { headers: { 'xi-api-key': key } } as unknown as string[];
+  const socket = new WebSocket(url.replace('http', 'ws') + from, options);
+  const seen: Message[] = [];
+  socket.addEventListener('message', ({ data }) => void seen.push(JSON.parse(data as string)));
+  const closed = once(socket, 'close').then(([event]) => (event as CloseEvent).code);
+  const send = (...messages: object[]) => {
+    for (const message of messages) socket.send(JSON.stringify(message));
+  };
+  const of = (id: string | undefined) => seen.filter(({ contextId }) => contextId === id);
+  const final = async (id: string | undefined) => {
+    await expect.poll(() => of(id).at(-1)?.isFinal, patient).toBe(true);
+    return of(id);
+  };
+  return { socket, opened: once(socket, 'open'), closed, send, seen, of, final };
+}
+
+export const soundOf = (messages: readonly Message[]) =>
+  Buffer.concat(messages.map(({ audio }) => Buffer.from(audio ?? '', 'base64')));
+export const alignmentsOf = (messages: readonly Message[]) => messages.flatMap(({ alignment }) => alignment ?? []);
+export const textOf = (messages: readonly Message[]) =>
+  alignmentsOf(messages)
+    .flatMap(({ chars }) => chars)
+    .join('');
+
+/** What Pipecat's service asks for. */
+export const pipecatPath =
+  '/v1/text-to-speech/tone-low/multi-stream-input?model_id=eleven_turbo_v2_5&output_format=pcm_24000&auto_mode=true';
