@@ -9,7 +9,7 @@ import type { SpeechEvent, SpeechTimestamps } from '../speech/speech-events.ts';
 import type { TimedWord } from '../speech/word-timing.ts';
 import { countChars } from '../text/chars.ts';
 import type { Call } from './call.ts';
-import { liveIdleMs, liveWaitingCharsMax } from './limits.ts';
+import { heardTurnsMax, liveIdleMs, liveWaitingCharsMax } from './limits.ts';
 import { type Heard, LiveTurn } from './live-turn.ts';
 
 export type LiveInput =
@@ -54,8 +54,8 @@ export class LiveSession {
   readonly #turns: LiveTurn[] = [];
   /** The one that text is added to. */
   #open: LiveTurn | undefined;
-  /** The last that was spoken to its end: it may still be heard. */
-  #last: LiveTurn | undefined;
+  /** Those that were spoken to their end, the oldest first: they may still be heard. */
+  #spoken: LiveTurn[] = [];
   #turnCount = 0;
   #waitingChars = 0;
   readonly #interrupted: LiveEvent[] = [];
@@ -157,7 +157,7 @@ export class LiveSession {
   #flushed(turn: LiveTurn, seconds: number): LiveEvent {
     const { chars } = turn.text;
     this.#turns.shift();
-    this.#last = turn;
+    this.#spoken = [...this.#spoken, turn].slice(-heardTurnsMax);
     this.#count(chars, seconds);
     return { type: 'flushed', turn: turn.index, chars, seconds };
   }
@@ -216,12 +216,13 @@ export class LiveSession {
     clearTimeout(this.#pause);
     this.#half = '';
     const unfinished = this.#turns.splice(0);
-    const last = this.#last;
-    const isLastHeard = last && (heard === undefined ? !unfinished[0]?.hasSound : heard === last.index);
-    const turns = isLastHeard ? [last, ...unfinished] : unfinished;
+    const spoken = this.#spoken;
+    const isAhead = heard === undefined && !unfinished[0]?.hasSound;
+    const played = isAhead ? spoken.slice(-1) : spoken.filter(({ index }) => heard !== undefined && index >= heard);
+    const turns = [...played, ...unfinished];
     if (turns.length === 0) turns.push(new LiveTurn(this.#turnCount++, this.#options.languageCode));
     for (const [i, turn] of turns.entries()) {
-      if (turn !== last) this.#count(turn.begunChars, turn.sentSeconds);
+      if (!spoken.includes(turn)) this.#count(turn.begunChars, turn.sentSeconds);
       turn.isInterrupted = true;
       turn.stop.abort(new Error('the turn was interrupted'));
       const isHeard = heard === undefined ? i === 0 : turn.index === heard;
@@ -230,7 +231,7 @@ export class LiveSession {
       this.#interrupted.push({ type: 'interrupted', turn: turn.index, ...turn.heardAt(at) });
     }
     this.#open = undefined;
-    this.#last = undefined;
+    this.#spoken = [];
     this.#waitingChars = 0;
   }
 }

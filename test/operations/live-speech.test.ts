@@ -160,6 +160,22 @@ test('a turn that was flushed may still be heard when it is interrupted', async 
   expect(interrupted).toMatchObject({ turn: 0, playedMs: 400, textSpoken: 'One two', textRemaining: ' three four.' });
 });
 
+test('where the engine is turns ahead, the turn that was heard is told, and those after it are not heard', async () => {
+  const { begin } = open();
+  const { inputs, say, until } = begin();
+  for (const text of ['One two three.', 'Four five six.', 'Seven eight.']) {
+    say(text);
+    inputs.push({ type: 'flush' });
+    await until('flushed');
+  }
+  inputs.push({ type: 'interrupt', turn: 1, playedMs: 400 });
+  const told = [...(await until('interrupted')), ...(await until('interrupted'))];
+  expect(told).toMatchObject([
+    { turn: 1, playedMs: 400, textSpoken: 'Four five', textRemaining: ' six.' },
+    { turn: 2, playedMs: 0, textSpoken: '', textRemaining: 'Seven eight.' },
+  ]);
+});
+
 test('a place is held only while something is spoken, and each part is charged once, as it is taken', async () => {
   const { begin, slots, charged, usage } = open();
   const { inputs, say, until, events } = begin({ timestamps: 'word' });
