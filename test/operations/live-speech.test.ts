@@ -168,10 +168,10 @@ test('where the engine is turns ahead, the turn that was heard is told, and thos
     inputs.push({ type: 'flush' });
     await until('flushed');
   }
-  inputs.push({ type: 'interrupt', turn: 1, playedMs: 400 });
+  inputs.push({ type: 'interrupt', turn: 1, playedMs: 500 });
   const told = [...(await until('interrupted')), ...(await until('interrupted'))];
   expect(told).toMatchObject([
-    { turn: 1, playedMs: 400, textSpoken: 'Four five', textRemaining: ' six.' },
+    { turn: 1, playedMs: 500, textSpoken: 'Four five', textRemaining: ' six.' },
     { turn: 2, playedMs: 0, textSpoken: '', textRemaining: 'Seven eight.' },
   ]);
 });
