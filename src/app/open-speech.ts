@@ -30,7 +30,12 @@ export async function openSpeech({ config, definitions, listStored, watch, log }
     if (result.status === 'rejected') throw result.reason;
     return result.value ?? [];
   });
-  const voices = createVoices(engines, listStored);
+  const { defaultVoice } = config;
+  const voices = createVoices(engines, { listStored, preferred: defaultVoice });
+  if (defaultVoice !== '' && !voices.list().some(({ voice }) => voice.voiceId === defaultVoice))
+    log?.('warn', 'the voice of SONANT_DEFAULT_VOICE is not there; until it is, another is the default', {
+      defaultVoice,
+    });
   const { speakingMax, waitingMax, waitingSeconds } = config;
   const slots = createSlots({ speakingMax, waitingMax });
   const speech = createSpeech({ voices, slots, guards, waitMsMax: waitingSeconds * 1000 });

@@ -155,6 +155,11 @@ export const serviceSettings = {
   }),
   ...modelsSettings,
   ...databaseSettings,
+  defaultVoice: textSetting({
+    name: 'SONANT_DEFAULT_VOICE',
+    help: 'Id of the voice that lists, the command line, the console and previews begin with. Default: the first of the first engine',
+    allowed: 'the id of a voice',
+  }),
   speakingMax: integerSetting({
     name: 'SONANT_SPEAKING_MAX',
     help: 'Requests that are synthesized at once; further ones wait',

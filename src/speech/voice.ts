@@ -103,7 +103,14 @@ export interface Voices {
 /** Answers another array when anything in it is another. */
 export type ListStored = () => readonly StoredVoice[];
 
-export function createVoices(engines: readonly Engine[], listStored: ListStored = () => noneStored): Voices {
+export interface VoicesOptions {
+  listStored?: ListStored | undefined;
+  /** The id of the default voice, where it is one of those on offer. */
+  preferred?: string | undefined;
+}
+
+export function createVoices(engines: readonly Engine[], options: VoicesOptions = {}): Voices {
+  const { listStored = () => noneStored, preferred = '' } = options;
   checkIds(engines);
   let seen: readonly unknown[] = [];
   let offered = new Map<string, OfferedVoice>();
@@ -112,7 +119,7 @@ export function createVoices(engines: readonly Engine[], listStored: ListStored 
     const sources = [listStored(), ...engines.map(({ voices }) => voices)];
     if (sources.some((source, i) => source !== seen[i])) {
       seen = sources;
-      offered = offer(engines, listStored());
+      offered = offer(engines, listStored(), preferred);
       list = [...offered.values()].sort((a, b) => (a.position < b.position ? -1 : 1));
     }
     return offered;
@@ -147,7 +154,11 @@ function checkIds(engines: readonly Engine[]): void {
 
 type Unordered = Omit<OfferedVoice, 'position'>;
 
-function offer(engines: readonly Engine[], stored: readonly StoredVoice[]): Map<string, OfferedVoice> {
+function offer(
+  engines: readonly Engine[],
+  stored: readonly StoredVoice[],
+  preferred: string,
+): Map<string, OfferedVoice> {
   const found = new Map<string, Unordered>();
   for (const engine of engines) {
     for (const voice of engine.voices) {
@@ -157,7 +168,7 @@ function offer(engines: readonly Engine[], stored: readonly StoredVoice[]): Map<
     }
   }
   for (const voice of stored) found.set(voice.voiceId, offerStored(engines, voice));
-  const defaultId = defaultVoiceIdOf(engines);
+  const defaultId = found.has(preferred) ? preferred : firstVoiceIdOf(engines);
   const offered = new Map<string, OfferedVoice>();
   for (const [voiceId, each] of found) {
     const rank = voiceId === defaultId ? 'default' : isNatural(each) ? 'natural' : 'synthetic';
@@ -166,8 +177,8 @@ function offer(engines: readonly Engine[], stored: readonly StoredVoice[]): Map<
   return offered;
 }
 
-/** The default voice: the first of the first engine that has any. */
-const defaultVoiceIdOf = (engines: readonly Engine[]): string | undefined =>
+/** The default voice where none is preferred: the first of the first engine that has any. */
+const firstVoiceIdOf = (engines: readonly Engine[]): string | undefined =>
   engines.find(({ voices }) => voices.length > 0)?.voices[0]?.voiceId;
 
 /** A voice without an engine here counts as synthetic: it cannot be heard. */

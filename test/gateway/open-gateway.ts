@@ -94,7 +94,7 @@ export async function openTestGateway(
   const purge = createVoicePurge(rows, sweep);
   const keeping = await openStoredVoices(config, store, { purge, onFault });
   const engines = [engine];
-  const voices = createVoices(engines, keeping.voiceCache.list);
+  const voices = createVoices(engines, { listStored: keeping.voiceCache.list });
   const guards = createEngineGuards();
   const slots = createSlots({ speakingMax, waitingMax: 256 });
   const speech = createSpeech({ voices, slots, guards });

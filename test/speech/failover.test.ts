@@ -33,7 +33,7 @@ function openPair(asked: Partial<StoredVoice> = {}) {
     ...asked,
   };
   const kept = [ada];
-  const voices = createVoices([first, second], () => kept);
+  const voices = createVoices([first, second], { listStored: () => kept });
   const speech = createSpeech({ voices, slots: createSlots({ speakingMax: 200, waitingMax: 0 }) });
   const stream = (fields: object = {}) =>
     speech.streamSpeech(parseSpeechRequest({ voice_id: 'ada', text: 'One two three.', ...fields }), caller, never);

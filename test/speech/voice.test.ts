@@ -40,9 +40,16 @@ test('the default voice is listed first, then natural before synthetic ones, the
     bindings: [{ engine: 'people', speakerId: 'people-ada' }],
   };
   const kept = [stored];
-  const listed = createVoices([robots, people], () => kept).list();
+  const listed = createVoices([robots, people], { listStored: () => kept }).list();
   const natural = ['ada', 'Bea', 'Élodie', 'Zoe', 'Zoë', 'Бьорк'];
   expect(listed.map(({ voice }) => voice.name)).toEqual(['Zed', ...natural, 'amy', 'Bob 9', 'Bob 10']);
+  const namesBegun = (preferred: string) =>
+    createVoices([robots, people], { listStored: () => kept, preferred })
+      .list()
+      .slice(0, 2)
+      .map(({ voice }) => voice.name);
+  expect(namesBegun('own')).toEqual(['Bea', 'ada']);
+  expect(namesBegun('nobody')).toEqual(['Zed', 'ada']);
 });
 
 test('two engines with the same voice id are refused', () => {
