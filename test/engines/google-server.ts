@@ -46,7 +46,7 @@ export interface GoogleTrouble {
   /** After so many bytes of a stream: sends no more, ends in peace, breaks with this code, or loses the connection. */
   after?: { bytes: number; what: 'stall' | 'end' | 'break' | 'lose'; code?: number };
   /** The sound is this instead. */
-  sound?: Buffer;
+  sound?: Buffer | ((text: string) => Buffer);
   /** What a WAV says its rate is. */
   wavRateHz?: number;
   sentenceBytesMax?: number;
@@ -119,7 +119,8 @@ export async function openGoogleServer(
   };
   const soundOf = async (text: string, { voiceClone, name }: VoiceRequest, { speakingRate }: AudioRequest) => {
     checkText(text, state.trouble.sentenceBytesMax ?? 1_000);
-    if (state.trouble.sound) return state.trouble.sound;
+    const { sound } = state.trouble;
+    if (sound) return typeof sound === 'function' ? sound(text) : sound;
     const voice = tone.voices[voiceClone || /[A-M]$/.test(name) ? 1 : 0]!;
     const parts = text.match(/.{1,1500}(?=\s|$)|.{1,1500}/gs) ?? [];
     const sounds: Buffer[] = [];
@@ -189,7 +190,8 @@ export async function openGoogleServer(
         const sound = await soundOf(input.text, voice, audio);
         await sleep(state.trouble.firstDelayMs ?? 0);
         const { wavRateHz = rateHz } = state.trouble;
-        answer(null, { audioContent: state.trouble.sound ?? Buffer.concat([wavHeader(wavRateHz, sound), sound]) });
+        const isWhole = Buffer.isBuffer(state.trouble.sound);
+        answer(null, { audioContent: isWhole ? sound : Buffer.concat([wavHeader(wavRateHz, sound), sound]) });
       } catch (error) {
         answer(toStatus(error));
       }
