@@ -1,8 +1,10 @@
 // A turn of live speech: its text, and what of it has been sent and heard. When a turn is interrupted, it tells the text up
 // to the word that was being heard: by the times of the words, or where these are not known yet, by the pace of those before.
 import { audioFormats } from '../audio/formats.ts';
+import { charsPerSecond } from '../speech/estimate.ts';
 import { LiveText } from '../speech/live-text.ts';
 import type { SpeechAudio, SpeechEvent, SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
+import { createWordAt } from '../speech/word-timing.ts';
 import { countChars } from '../text/chars.ts';
 
 /** Where in the text and in the sound a segment begins whose words have no times yet. */
@@ -17,9 +19,6 @@ export interface Heard {
   textSpoken: string;
   textRemaining: string;
 }
-
-/** The pace of people, in characters a second. */
-const charsPerSecond = 14.5;
 
 export class LiveTurn {
   readonly index: number;
@@ -77,9 +76,9 @@ export class LiveTurn {
   heardAt(playedMs?: number): Heard {
     const sinceFirstMs = this.#firstAudioMs === undefined ? 0 : performance.now() - this.#firstAudioMs;
     const heardMs = Math.round(Math.min(playedMs ?? sinceFirstMs, this.sentSeconds * 1000));
-    const at = this.#indexOf(this.#charsHeardAt(heardMs / 1000));
     const { received } = this.text;
-    return { playedMs: heardMs, textSpoken: received.slice(0, at), textRemaining: received.slice(at) };
+    const textSpoken = createWordAt(received)(0, this.#charsHeardAt(heardMs / 1000));
+    return { playedMs: heardMs, textSpoken, textRemaining: received.slice(textSpoken.length) };
   }
 
   #noteAudio({ chunkIndex, chunkCharsBegun, audio }: SpeechAudio): void {
@@ -113,24 +112,13 @@ export class LiveTurn {
 
   /** The end of the word that has this character in it, or else of the last one before it. */
   #wordEndAfter(chars: number, fromChars: number): number {
-    const { received } = this.text;
+    const rest = createWordAt(this.text.received)(fromChars, this.text.chars - fromChars);
     let end = fromChars;
-    let index = this.#indexOf(fromChars);
-    for (const { 0: word, index: at } of received.slice(index).matchAll(/[\p{L}\p{N}]\S*/gu)) {
-      const start = end + countChars(received.slice(index, this.#indexOf(fromChars) + at));
+    for (const { 0: word, index } of rest.matchAll(/[\p{L}\p{N}]\S*/gu)) {
+      const start = fromChars + countChars(rest.slice(0, index));
       if (start >= chars) break;
       end = start + countChars(word);
-      index = this.#indexOf(fromChars) + at + word.length;
     }
     return end;
-  }
-
-  /** The UTF-16 index of a code point. */
-  #indexOf(chars: number): number {
-    const { received } = this.text;
-    let index = 0;
-    for (let passed = 0; passed < chars && index < received.length; passed++)
-      index += received.codePointAt(index)! > 0xffff ? 2 : 1;
-    return index;
   }
 }

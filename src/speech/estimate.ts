@@ -14,7 +14,7 @@ export interface Estimate {
 }
 
 /** The pace of people, in characters of the text as it is spoken. */
-const charsPerSecond = 14.5;
+export const charsPerSecond = 14.5;
 /** A slice, and the pause after it. A segment of text is not divided, and takes a few milliseconds. */
 const sliceMs = 4;
 const pauseMs = 4;

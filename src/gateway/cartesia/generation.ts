@@ -6,7 +6,7 @@
 import type { FormatName } from '../../audio/formats.ts';
 import type { FieldViolation } from '../../errors.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
-import { type Fields, sortFields, type UnknownField } from '../http/known-fields.ts';
+import { type Fields, isObject, sortFields, type UnknownField } from '../http/known-fields.ts';
 import { ownLanguage, parseStartOf } from '../http/live-start.ts';
 
 export type Encoding = 'pcm_s16le' | 'pcm_f32le' | 'pcm_mulaw' | 'pcm_alaw';
@@ -61,9 +61,6 @@ export function parseGeneration(given: Fields): Generation {
   };
   return { start: parseStartOf(start, theirs, faults), encoding, transcript: String(transcript), ignored };
 }
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function readOutputFormat(given: unknown, faults: FieldViolation[]) {
   const { container = 'raw', encoding = 'pcm_s16le', sample_rate: sampleRate } = isObject(given) ? given : {};

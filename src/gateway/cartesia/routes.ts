@@ -4,17 +4,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { audioFormats } from '../../audio/formats.ts';
 import { Failure } from '../../errors.ts';
 import type { LiveEvent, LiveInput } from '../../operations/live-session.ts';
-import type { LiveOperations } from '../../operations/live-speech.ts';
 import { speechOperations, voiceOperations } from '../../operations/operation.ts';
-import type { VoiceOperations } from '../../operations/voices.ts';
-import type { Admission } from '../http/admission.ts';
 import { run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
 import { fromThrown } from '../http/failure-reply.ts';
 import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import type { Fields } from '../http/known-fields.ts';
-import { serveContexts } from '../http/speech-contexts.ts';
+import { serveContexts, type VendorRoutesOptions } from '../http/speech-contexts.ts';
 import { checkUpgrade } from '../http/web-socket.ts';
 import { eventHeaders } from '../speech/server-sent-events.ts';
 import { type CartesiaWriter, createCartesiaProtocol } from './contexts.ts';
@@ -22,19 +19,10 @@ import { type CartesiaMessage, createEventWriter, doneMessage, toFloats } from '
 import { toErrorMessage } from './failure-reply.ts';
 import { type Generation, parseGeneration } from './generation.ts';
 
-export interface CartesiaRoutesOptions {
-  live: LiveOperations;
-  voices: VoiceOperations;
-  admission: Admission;
-  allowedOrigins: readonly string[];
-  /** Aborts when the service begins to stop. */
-  leaving: AbortSignal;
-}
-
 const { liveSpeech } = speechOperations;
 const { listVoices } = voiceOperations;
 
-export function addCartesiaRoutes(app: FastifyInstance, options: CartesiaRoutesOptions): void {
+export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOptions): void {
   const { live, voices, admission } = options;
   const { admitAnyTo } = admission;
 
@@ -46,21 +34,18 @@ export function addCartesiaRoutes(app: FastifyInstance, options: CartesiaRoutesO
     return reply;
   });
 
-  const begin = async (request: FastifyRequest, reply: FastifyReply) => {
+  const begin = (request: FastifyRequest, reply: FastifyReply) => {
     const generation = parseGeneration(fieldsOf(request));
     if (generation.transcript.trim() === '') {
       const details = [{ field: 'transcript', reason: 'blank', message: 'must hold something besides white space' }];
       throw new Failure('invalid_request', { details });
     }
     const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(generation)));
-    const iterator = events[Symbol.asyncIterator]();
-    // Nothing is answered before there is sound.
-    const first = await iterator.next();
-    return { generation, events: following(first, iterator) };
+    return { generation, events };
   };
 
   app.post('/tts/bytes', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
-    const { generation, events } = await begin(request, reply);
+    const { generation, events } = begin(request, reply);
     const { format } = generation.start;
     const headers = {
       'content-type': audioFormats[format].contentType,
@@ -71,7 +56,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: CartesiaRoutesO
   });
 
   app.post('/tts/sse', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
-    const { generation, events } = await begin(request, reply);
+    const { generation, events } = begin(request, reply);
     const headers = { ...eventHeaders, ...ignoredHeaders(request, generation.ignored) };
     await sendPieces(reply, headers, eventsOf(events, generation, request.id));
     return reply;
@@ -104,14 +89,6 @@ async function* inputsOf({ start, transcript }: Generation): AsyncGenerator<Live
   yield { type: 'text', text: transcript };
 }
 
-async function* following(first: IteratorResult<LiveEvent>, rest: AsyncIterator<LiveEvent>): AsyncGenerator<LiveEvent> {
-  try {
-    for (let next = first; !next.done; next = await rest.next()) yield next.value;
-  } finally {
-    rest.return?.()?.catch(() => {});
-  }
-}
-
 async function* soundOf(events: AsyncIterable<LiveEvent>, { encoding }: Generation): AsyncGenerator<Uint8Array> {
   for await (const event of events) {
     if (event.type === 'audio') yield encoding === 'pcm_f32le' ? toFloats(event.audio) : event.audio;
@@ -126,10 +103,17 @@ async function* eventsOf(
   const writer = createEventWriter(generation);
   const toText = (message: CartesiaMessage) =>
     Buffer.from(`event: ${message.type}\ndata: ${JSON.stringify(message)}\n\n`);
+  let hasBegun = false;
   try {
-    for await (const event of events) for await (const message of writer.write(event)) yield toText(message);
+    for await (const event of events) {
+      for await (const message of writer.write(event)) {
+        yield toText(message);
+        hasBegun = true;
+      }
+    }
     yield toText(doneMessage);
   } catch (error) {
+    if (!hasBegun) throw error;
     yield toText(toErrorMessage(fromThrown(error), requestId));
   }
 }

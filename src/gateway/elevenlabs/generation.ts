@@ -7,7 +7,7 @@ import { liveSampleRatesHz } from '../../audio/formats.ts';
 import { Failure, type FieldViolation } from '../../errors.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
 import { countChars } from '../../text/chars.ts';
-import { type Fields, sortFields, type UnknownField } from '../http/known-fields.ts';
+import { type Fields, isObject, sortFields, type UnknownField } from '../http/known-fields.ts';
 import { contextIdleMsDefault, contextIdleMsMax } from '../http/limits.ts';
 import { ownLanguage, parseStartOf } from '../http/live-start.ts';
 
@@ -113,6 +113,3 @@ function textFaults(text: unknown): FieldViolation[] {
 
 const ignoredSettings = (settings: unknown): readonly UnknownField[] =>
   isObject(settings) ? sortFields(settings, settingNames, false, 'voice_settings.').ignored : [];
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -4,16 +4,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { audioFormats } from '../../audio/formats.ts';
 import type { LiveEvent, LiveInput } from '../../operations/live-session.ts';
-import type { LiveOperations } from '../../operations/live-speech.ts';
 import { speechOperations, voiceOperations } from '../../operations/operation.ts';
-import type { VoiceOperations } from '../../operations/voices.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
-import { type Admission, run, stream } from '../http/admission.ts';
+import { run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
 import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import type { Fields } from '../http/known-fields.ts';
-import { type ContextSocket, type SpeechContexts, serveContexts } from '../http/speech-contexts.ts';
+import {
+  type ContextSocket,
+  type SpeechContexts,
+  serveContexts,
+  type VendorRoutesOptions,
+} from '../http/speech-contexts.ts';
 import { checkUpgrade } from '../http/web-socket.ts';
 import { ElevenLabsProtocol } from './contexts.ts';
 import type { ElevenLabsWriter } from './events.ts';
@@ -22,21 +25,12 @@ import { parseGeneration, parseSocketSettings, textCharsMax } from './generation
 import { toModels, toVoices } from './listings.ts';
 import { linesOf, objectOf, soundOf } from './sound.ts';
 
-export interface ElevenLabsRoutesOptions {
-  live: LiveOperations;
-  voices: VoiceOperations;
-  admission: Admission;
-  allowedOrigins: readonly string[];
-  /** Aborts when the service begins to stop. */
-  leaving: AbortSignal;
-}
-
 const { liveSpeech } = speechOperations;
 const { listVoices } = voiceOperations;
 const root = '/v1/text-to-speech/:voiceId';
 const json = 'application/json';
 
-export function addElevenLabsRoutes(app: FastifyInstance, options: ElevenLabsRoutesOptions): void {
+export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesOptions): void {
   const { live, voices, admission } = options;
   const { admitAnyTo } = admission;
 
@@ -71,7 +65,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: ElevenLabsRou
   );
 }
 
-function addSockets(app: FastifyInstance, options: ElevenLabsRoutesOptions): void {
+function addSockets(app: FastifyInstance, options: VendorRoutesOptions): void {
   const { live, admission, allowedOrigins } = options;
   for (const [name, isMulti] of [
     ['stream-input', false],

@@ -9,12 +9,12 @@ import type { LiveEvent, LiveInput } from '../../operations/live-session.ts';
 import type { LiveOperations } from '../../operations/live-speech.ts';
 import { speechOperations } from '../../operations/operation.ts';
 import type { RunningCall } from '../../operations/running-call.ts';
+import type { VoiceOperations } from '../../operations/voices.ts';
 import type { Admission } from './admission.ts';
 import { fromThrown } from './failure-reply.ts';
 import type { Fields } from './known-fields.ts';
 import { contextsPerSocketMax, liveMessageBytesMax } from './limits.ts';
-import { parseStrictJson } from './strict-json.ts';
-import { acceptWebSocket } from './web-socket.ts';
+import { acceptWebSocket, fieldsOfMessage } from './web-socket.ts';
 
 /** The messages of a context, in the vendor's words. */
 export interface ContextWriter {
@@ -29,6 +29,13 @@ export interface ContextsOptions {
   admission: Pick<Admission, 'beginCall'>;
   /** Aborts when the service begins to stop. */
   leaving: AbortSignal;
+}
+
+/** What the routes of a vendor's API are made of. */
+export interface VendorRoutesOptions extends ContextsOptions {
+  voices: VoiceOperations;
+  admission: Admission;
+  allowedOrigins: readonly string[];
 }
 
 export interface ContextSocket {
@@ -107,10 +114,7 @@ export class SpeechContexts<Writer extends ContextWriter> {
 
   /** The client has left. */
   close(): void {
-    for (const { call, inputs } of this.#contexts.values()) {
-      call?.abort(callerLeft);
-      inputs.end();
-    }
+    for (const context of this.#contexts.values()) context.cancel();
   }
 
   async #speak(id: string, context: SpeechContext<Writer>): Promise<void> {
@@ -155,7 +159,7 @@ export async function serveContexts<Writer extends ContextWriter>(
   };
   leaving.addEventListener('abort', leave);
   try {
-    for await (const message of peer.messages) protocol.handle(toFields(message));
+    for await (const message of peer.messages) protocol.handle(fieldsOfMessage(message));
   } catch (error) {
     await send(protocol.toError(fromThrown(error)));
     peer.close(1008);
@@ -163,10 +167,4 @@ export async function serveContexts<Writer extends ContextWriter>(
     leaving.removeEventListener('abort', leave);
     contexts.close();
   }
-}
-
-function toFields(message: string | Buffer): Fields {
-  const given = typeof message === 'string' ? parseStrictJson(Buffer.from(message)) : undefined;
-  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Fields;
-  throw new Failure('invalid_request', { message: 'A message must be a JSON object in a text frame.' });
 }

@@ -8,7 +8,9 @@ import { PushQueue } from '../../concurrency/push-queue.ts';
 import { Failure } from '../../errors.ts';
 import { HttpResponse } from '../../net/http-response.ts';
 import { callerLeft } from '../../operations/call.ts';
+import { type Fields, isObject } from './known-fields.ts';
 import { socketPingMs, socketSilentMsMax } from './limits.ts';
+import { parseStrictJson } from './strict-json.ts';
 
 export interface WebSocketPeer {
   /** The messages as they arrive: text as a string. Ends when the connection does. */
@@ -23,6 +25,13 @@ const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buffer }>(
 
 export const isWebSocketUpgrade = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === 'websocket';
+
+/** The members of a message that must be a JSON object. */
+export function fieldsOfMessage(message: string | Buffer): Fields {
+  const given = typeof message === 'string' ? parseStrictJson(Buffer.from(message)) : undefined;
+  if (isObject(given)) return given;
+  throw new Failure('invalid_request', { message: 'A message must be a JSON object in a text frame.' });
+}
 
 /** Hands upgrades to the listener, as requests whose connection is closed after the reply. */
 export function takeUpgrades(server: Server, listener: RequestListener): void {

@@ -7,7 +7,7 @@ import { Failure, type FieldViolation } from '../../errors.ts';
 import type { LiveEvent, LiveInput } from '../../operations/live-session.ts';
 import { liveFields, parseLiveStart } from '../../speech/live-request.ts';
 import { type Fields, sortFields, type UnknownField } from '../http/known-fields.ts';
-import { parseStrictJson } from '../http/strict-json.ts';
+import { fieldsOfMessage } from '../http/web-socket.ts';
 import { roundSeconds } from '../speech/headers.ts';
 
 const startFields = [...Object.values(liveFields).map(({ json }) => json), 'audio'];
@@ -31,20 +31,12 @@ export interface LiveMessage {
 
 /** The input that a message is, or a Failure with all that is wrong with it. */
 export function parseLiveMessage(message: string | Buffer, isStrict: boolean): LiveMessage {
-  if (typeof message !== 'string')
-    throw new Failure('invalid_request', { message: 'Messages are JSON in text frames.' });
-  const given = parseStrictJson(Buffer.from(message));
-  const { type, ...members } = toFields(given);
+  const { type, ...members } = fieldsOfMessage(message);
   const names = typeof type === 'string' ? known[type] : undefined;
   if (!names) throw violation('type', 'enum', `must be one of ${Object.keys(known).join(', ')}`);
   const { fields, ignored, faults } = sortFields(members, names, isStrict);
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   return { input: toInput(type as LiveInput['type'], fields), audio: audioOf(fields), ignored };
-}
-
-function toFields(given: unknown): Fields {
-  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Fields;
-  throw new Failure('invalid_request', { message: 'A message must be a JSON object.' });
 }
 
 function toInput(type: LiveInput['type'], fields: Fields): LiveInput {
