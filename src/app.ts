@@ -49,6 +49,8 @@ export interface Service {
   baseUrl: string;
   /** The key that was created because there was none. */
   firstKey: FirstKey | undefined;
+  /** Whether no call runs. */
+  isIdle(): boolean;
   /** Reports not ready, lets running requests finish for a while, ends the rest, and closes everything. */
   drain(): Promise<void>;
 }
@@ -117,6 +119,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     wyomingPort: wyoming?.port,
     baseUrl: baseUrl(),
     firstKey: access.firstKey,
+    isIdle: runner.isIdle,
     async drain() {
       // Load balancers see that it is not ready before a request is refused.
       gateway.leave();

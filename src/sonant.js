@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // What npm starts: checks the Node that runs it before main.ts, which an old Node cannot read, is loaded.
 import './node-version.js';
+import './compile-cache.js';
 
 await import('./main.ts');

@@ -1,6 +1,8 @@
 // `sonant serve`: runs the service until SIGTERM or SIGINT. The first start prints a key and a curl command with it, but
 // only if the service listens on loopback; otherwise it prints the file of the key, since logs may be collected.
 
+import { flushCompileCache } from 'node:module';
+import { freeStartMemory } from '../app/free-start-memory.ts';
 import type { Service } from '../app.ts';
 import type { Config } from '../config.ts';
 import { type Command, type CommandLine, parseCommandArgs } from './command.ts';
@@ -24,6 +26,9 @@ signal ends it at once.
     const config = line.loadConfig();
     const service = await line.openService({ isSinglePort: values['single-port'] ?? false });
     greet(line, config, service);
+    // A process that is killed would keep nothing for the next start.
+    flushCompileCache();
+    freeStartMemory(service.isIdle);
     const { signal } = line;
     // The signal may arrive while the service is opening.
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));

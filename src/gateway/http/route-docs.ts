@@ -157,10 +157,5 @@ export function documented(
   onRequest?: onRequestAsyncHookHandler,
   more: { bodyBytesMax?: number } = {},
 ) {
-  const response: Record<string, Schema> = {};
-  for (const [status, { content }] of Object.entries(operation.answers)) {
-    const json = content?.['application/json'];
-    if (json) response[status] = json.schema;
-  }
-  return { config: { operation, ...more }, schema: { response }, ...(onRequest && { onRequest }) };
+  return { config: { operation, ...more }, ...(onRequest && { onRequest }) };
 }
