@@ -56,6 +56,7 @@ test('nothing is loaded before the first job, and what cannot be loaded fails it
     facts: { retryAfterSeconds: 0 },
     cause: { message: 'the program is damaged' },
   });
+  const before = loads;
   await expect(run({ does: 'end' })).rejects.toMatchObject({ reason: 'engine_unavailable' });
   expect(loads).toBeGreaterThan(before);
 });
