@@ -32,7 +32,8 @@ export async function openVoiceManagement(config: Config, definitions: readonly 
   const kept = opened.move();
   const { rows, vault } = storedVoices;
   const management = storedVoices.createManagement(speech);
-  return { rows, vault, voices: speech.voices, management, close: () => kept.disposeAsync() };
+  const { readNames } = storedVoices.sources;
+  return { rows, vault, voices: speech.voices, readNames, management, close: () => kept.disposeAsync() };
 }
 
 /** Purges no audio of deleted voices: the service does, when it sees the change. */

@@ -58,6 +58,7 @@ const unknown = {
   builds: [],
   languages: null,
   voices: null,
+  bestVoice: null,
   licence: null,
   licenceSource: null,
   commercial: null,

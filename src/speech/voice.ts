@@ -238,6 +238,11 @@ export function voicesFor(voices: Voices, user: VoiceUser): Voices {
   };
 }
 
+/** The names as ids of voices; one of no voice stays as it is. */
+export const toVoiceIds = (names: readonly string[], voices: Pick<Voices, 'lookUp'>): string[] => [
+  ...new Set(names.map((name) => voices.lookUp(name)?.voice.voiceId ?? name)),
+];
+
 function mayUse({ voice, kept }: OfferedVoice, user: VoiceUser): boolean {
   if (user.voiceIds && !user.voiceIds.includes(voice.voiceId)) return false;
   return !kept || kept.access === 'everyone' || user.usesAllVoices === true || ownerOf(kept, user) === 'self';

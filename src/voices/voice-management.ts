@@ -5,7 +5,7 @@ import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { type Actor, toRecordEntry } from '../keys/actor.ts';
 import { type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
-import type { VoiceRow, VoiceRows } from '../store/voice-rows.ts';
+import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { MakeClones } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import { bindingsOf, type ConsentRecord } from './stored-voice.ts';
@@ -79,15 +79,7 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
       const { kept, voice } = findToChange(asked, actor);
       const { voiceId } = voice;
       if (!kept) throw notPossible('is an engine’s own, and cannot be deleted; it can be switched off');
-      await changes.apply(voiceId, (row) => {
-        const before = requireOwn(row, actor);
-        const atMs = Date.now();
-        return {
-          row: { ...before, ...emptied, status: 'deleted', updatedAtMs: atMs, version: before.version + 1 },
-          entry: toRecordEntry({ action: 'delete', voiceId, atMs, detail: { name: before.name } }, actor),
-          destroysClones: true,
-        };
-      });
+      await changes.apply(voiceId, (row) => toDeletion(requireOwn(row, actor), actor));
     },
 
     async revokeConsent(asked, actor) {
@@ -99,28 +91,44 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
         await voiceCache.refresh();
         return voices.find(voiceId);
       }
-      await changes.apply(voiceId, (row) => {
-        const before = requireOwn(row, actor);
-        const atMs = Date.now();
-        const given = JSON.parse(before.consent!) as ConsentRecord;
-        const consent: ConsentRecord = { ...given, revokedAtMs: given.revokedAtMs ?? atMs };
-        return {
-          row: { ...before, status: 'consent_revoked', consent: JSON.stringify(consent), updatedAtMs: atMs },
-          entry: toRecordEntry({ action: 'revoke_consent', voiceId, atMs, detail: { consent } }, actor),
-          destroysClones: true,
-        };
-      });
+      await changes.apply(voiceId, (row) => toRevocation(requireOwn(row, actor), actor));
       return voices.find(voiceId);
     },
 
-    async chooseDefault(asked, actor) {
-      const offered = asked === undefined ? undefined : voicesFor(voices, actor).find(asked);
-      if (offered?.kept?.access === 'private') throw notPossible('is private; the default voice is everyone’s');
-      const voiceId = offered?.voice.voiceId ?? '';
-      const entry = toRecordEntry({ action: 'set_default', voiceId, atMs: Date.now(), detail: {} }, actor);
-      await rows.changeDefault(voiceId, entry);
-      await voiceCache.refresh();
-    },
+    chooseDefault: createDefaultChoice(options),
+  };
+}
+
+const createDefaultChoice =
+  ({ rows, voiceCache, voices }: VoiceManagementOptions): VoiceManagement['chooseDefault'] =>
+  async (asked, actor) => {
+    const offered = asked === undefined ? undefined : voicesFor(voices, actor).find(asked);
+    if (offered?.kept?.access === 'private') throw notPossible('is private; the default voice is everyone’s');
+    const voiceId = offered?.voice.voiceId ?? '';
+    const entry = toRecordEntry({ action: 'set_default', voiceId, atMs: Date.now(), detail: {} }, actor);
+    await rows.changeDefault(voiceId, entry);
+    await voiceCache.refresh();
+  };
+
+function toRevocation(before: VoiceRow, actor: Actor): VoiceChange {
+  const { voiceId } = before;
+  const atMs = Date.now();
+  const given = JSON.parse(before.consent!) as ConsentRecord;
+  const consent: ConsentRecord = { ...given, revokedAtMs: given.revokedAtMs ?? atMs };
+  return {
+    row: { ...before, status: 'consent_revoked', consent: JSON.stringify(consent), updatedAtMs: atMs },
+    entry: toRecordEntry({ action: 'revoke_consent', voiceId, atMs, detail: { consent } }, actor),
+    destroysClones: true,
+  };
+}
+
+function toDeletion(before: VoiceRow, actor: Actor): VoiceChange {
+  const { voiceId, name } = before;
+  const atMs = Date.now();
+  return {
+    row: { ...before, ...emptied, status: 'deleted', updatedAtMs: atMs, version: before.version + 1 },
+    entry: toRecordEntry({ action: 'delete', voiceId, atMs, detail: { name } }, actor),
+    destroysClones: true,
   };
 }
 
