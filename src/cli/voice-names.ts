@@ -2,8 +2,10 @@
 // takes both up without a restart.
 import type { OpenedVoiceManagement } from '../app/command-line.ts';
 import { registry } from '../engines/registry.ts';
+import { Failure } from '../errors.ts';
 import { operator } from '../keys/actor.ts';
 import { findDefault } from '../speech/default-voice.ts';
+import type { OfferedVoice } from '../speech/voice.ts';
 import { type CommandLine, formatTable, UsageError, withFlagNames, withOpened } from './command.ts';
 
 export interface NameFlags {
@@ -20,9 +22,16 @@ export async function chooseDefaultVoice(
   if (rest.length > 1 || (remove && wanted !== undefined))
     throw new UsageError('the command is sonant voice default [VOICE] or sonant voice default --remove');
   await withOpened(await line.openVoiceManagement(registry), async (opened) => {
-    if (wanted !== undefined || remove) await opened.management.chooseDefault(wanted, operator);
+    const chosen = wanted === undefined ? undefined : findVoice(opened, wanted).voice.voiceId;
+    if (chosen !== undefined || remove) await opened.management.chooseDefault(chosen, operator);
     line.print(json ? JSON.stringify(describeDefault(opened), null, 2) : tellDefault(opened));
   });
+}
+
+function findVoice({ voices }: OpenedVoiceManagement, name: string): OfferedVoice {
+  const found = voices.lookUp(name);
+  if (found) return found;
+  throw new Failure('voice_not_found', { message: `There is no voice ${name} here; sonant voice list prints all.` });
 }
 
 /** Makes the voice the default one; returns what there is to say of it. */
@@ -56,9 +65,10 @@ export async function nameVoice(
 ): Promise<void> {
   const [asked, ...names] = rest;
   if (remove && names.length === 0) throw new UsageError('the command is sonant voice alias VOICE NAME... --remove');
-  await withOpened(await line.openVoiceManagement(registry), async ({ management, voices }) => {
+  await withOpened(await line.openVoiceManagement(registry), async (opened) => {
+    const { management, voices } = opened;
     if (names.length > 0) {
-      const { voice, aliases: before } = voices.find(asked!);
+      const { voice, aliases: before } = findVoice(opened, asked!);
       const kept = before.filter((alias) => !names.includes(alias));
       const missing = names.filter((name) => !before.includes(name));
       if (remove && missing.length > 0)
@@ -71,7 +81,7 @@ export async function nameVoice(
         () => management.update(voice.voiceId, { aliases }, operator),
       );
     }
-    const listed = asked === undefined ? voices.list() : [voices.find(asked)];
+    const listed = asked === undefined ? voices.list() : [findVoice(opened, asked)];
     const rows = listed.map(({ voice, aliases }) => ({ voice_id: voice.voiceId, aliases }));
     if (json) return line.print(JSON.stringify(asked === undefined ? rows : rows[0], null, 2));
     const cells = rows.flatMap(({ voice_id, aliases }) => aliases.map((alias) => [alias, voice_id]));
