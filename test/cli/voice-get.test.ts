@@ -12,8 +12,10 @@ import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
 import { bzip2, tarOf, writeZip } from '../archives/archive-writer.ts';
 import { makeTinyPocket } from '../engines/tiny-pocket.ts';
 import { tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';
+import { openConnectProxy } from '../models/connect-proxy.ts';
 import { type Mirror, openMirror, sha256Of } from '../models/model-mirror.ts';
 import { isInstalled } from '../programs.ts';
+import { testCertificate } from '../rpc/test-certificate.ts';
 import { serve } from './serving-program.ts';
 import { main, runSonant } from './sonant-program.ts';
 
@@ -153,6 +155,25 @@ test('the best voice of a model becomes the default one, of a service that runs 
   await runSonant(service.folder, ['voice', 'remove', 'choir'], '', env);
   await expect.poll(spoken, { timeout: 30_000, interval: 500 }).toBe('arthur');
 });
+
+test('the program fetches over HTTPS through the proxy and with the certificates that the environment names', async () => {
+  await using proxy = await openConnectProxy(mirror.url);
+  const modelsFile = join(place, 'models.json');
+  await writeFile(modelsFile, JSON.stringify({ models: [row] }));
+  const env = {
+    SONANT_MODELS: modelsFile,
+    SONANT_MODELS_URL: 'https://localhost:9',
+    HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`,
+  };
+  const refused = await runSonant(place, ['voice', 'get', 'amy', '--json'], '', env);
+  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('self-signed certificate') });
+  const certificates = join(place, 'ca.pem');
+  await writeFile(certificates, testCertificate.cert);
+  const trusting = { ...env, NODE_EXTRA_CA_CERTS: certificates };
+  const got = await runSonant(place, ['voice', 'get', 'amy', '--json'], '', trusting);
+  expect(got).toMatchObject({ code: 0, err: '', out: expect.stringContaining('"voice_ids":["amy"]') });
+  expect(new Set(proxy.asked)).toEqual(new Set(['localhost:9']));
+}, 60_000);
 
 test('parts from another release are fetched along, each with its licence, and put in their place', async () => {
   const parts = [{ url: `${elsewhere}/vocoder-models/vocos.onnx`, as: 'extra.bin', licence: 'MIT', ...pinOf(part) }];
