@@ -116,8 +116,9 @@ const actions: Readonly<Record<string, Action>> = {
   default: chooseDefaultVoice,
   alias: nameVoice,
   export: async (line, { output }, rest) =>
-    withOpened(await line.openVoiceManagement(), async ({ rows }) => {
-      const file = await exportVoice(rows, onlyArgument(rest, 'sonant voice export ID'));
+    withOpened(await line.openVoiceManagement(), async ({ rows, voices }) => {
+      const asked = onlyArgument(rest, 'sonant voice export ID');
+      const file = await exportVoice(rows, voices.lookUp(asked)?.voice.voiceId ?? asked);
       if (output === undefined) line.print(file.trimEnd());
       else await writeFile(output, file, { mode: 0o600 });
     }),
@@ -186,9 +187,11 @@ function toAccess(given: string): VoiceAccess {
   return access;
 }
 
-function checkStored(voices: Voices, voiceId: string): string {
-  if (voices.list().some(({ voice }) => voice.voiceId === voiceId)) return voiceId;
-  throw new Failure('voice_not_found', { message: `No voice ${voiceId} is kept here.` });
+/** The id of the stored voice. */
+function checkStored(voices: Voices, idOrAlias: string): string {
+  const found = voices.lookUp(idOrAlias);
+  if (found) return found.voice.voiceId;
+  throw new Failure('voice_not_found', { message: `No voice ${idOrAlias} is kept here.` });
 }
 
 const heading = ['VOICE', 'ALIASES', 'NAME', 'STATUS', 'ACCESS', 'LANGUAGES', 'ENGINE', 'DESCRIPTION'];

@@ -2,16 +2,11 @@
 // fails and says why.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, request as httpRequest } from 'node:http';
-import { type AddressInfo, createServer as createNetServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Download, download } from '../../src/models/download.ts';
-import { leastRateDefault, TransferRate } from '../../src/models/transfer-rate.ts';
-import { testCertificate } from '../rpc/test-certificate.ts';
-import { type ConnectProxy, openConnectProxy } from './connect-proxy.ts';
+import { leastRateDefault } from '../../src/models/transfer-rate.ts';
 import { cutAfter, type Mirror, openMirror, send, sha256Of } from './model-mirror.ts';
 
 let root: string;
@@ -201,48 +196,6 @@ describe('a source that', () => {
     await expectWhole();
   });
 
-  const least = { windowMs: 500, windowBytesMin: 2_000 };
-
-  test('sends a byte now and then without end is given up, and what has arrived is kept', async () => {
-    mirror.pace = { bytes: 1, ms: 10 };
-    const fetched = fetchIt({ patience: { ...patience, ...least } });
-    await expect(fetched).rejects.toMatchObject({
-      reason: 'engine_unavailable',
-      message: expect.stringMatching(
-        /\/file sends too slowly and is given up: \d+ bytes in [\d.]+ s; at least 2000 in 0\.5 s are waited for/,
-      ),
-    });
-    expect([mirror.requests.length, await there()]).toEqual([1, ['file.part', 'file.part.json']]);
-    mirror.pace = undefined;
-    await fetchIt();
-    expect(mirror.requests.at(-1)?.range).toMatch(/^bytes=[1-9]\d*-$/);
-    await expectWhole();
-  });
-
-  test('breaks off after every byte is given up too', async () => {
-    mirror.fault = cutAfter(() => 1);
-    await expect(fetchIt({ patience: { ...patience, ...least } })).rejects.toThrow(/sends too slowly and is given up/);
-    expect(mirror.requests.length).toBeLessThan(2_000);
-  });
-
-  test('is slow, but not as slow, is waited for, and pauses do not count', () => {
-    let nowMs = 0;
-    const rate = new TransferRate('http://mirror/file', { windowMs: 60_000, windowBytesMin: 60_000 }, () => nowMs);
-    const take = (seconds: number, bytes: number) => {
-      nowMs += 1000 * seconds;
-      rate.add(bytes);
-    };
-    rate.run();
-    for (let i = 0; i < 1_000; i++) take(1, 1_000);
-    rate.rest();
-    take(3_600, 0);
-    rate.run();
-    for (let i = 0; i < 19; i++) take(1, 999);
-    expect(() => {
-      for (let i = 0; i < 60; i++) take(1, 999);
-    }).toThrow(/sends too slowly and is given up: 5\d{4} bytes in 60 s; at least 60000 in 60 s/);
-  });
-
   test('says that the file is of another size is believed, and both sizes are told', async () => {
     mirror.files.set('file', whole.subarray(1));
     await expect(fetchIt()).rejects.toThrow(
@@ -307,98 +260,4 @@ test('an interruption ends the download and keeps the part', async () => {
   const onProgress = () => interrupted.abort(new Error('enough'));
   await expect(fetchIt({ signal: interrupted.signal, onProgress })).rejects.toThrow('enough');
   expect(await there()).toEqual(['file.part', 'file.part.json']);
-});
-
-test('the proxy that the environment names is used, but not where NO_PROXY excepts it', async () => {
-  const asked: string[] = [];
-  const proxy = createServer((request, response) => {
-    asked.push(request.url!);
-    httpRequest(request.url!, { headers: request.headers }, (answer) => {
-      response.writeHead(answer.statusCode!, answer.headers);
-      answer.pipe(response);
-    }).end();
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  try {
-    vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
-    vi.stubEnv('NO_PROXY', '');
-    await fetchIt();
-    expect(asked).toEqual([`${mirror.url}/file`]);
-    vi.stubEnv('NO_PROXY', '127.0.0.1');
-    await rm(to);
-    await fetchIt();
-    expect(asked).toHaveLength(1);
-    await expectWhole();
-  } finally {
-    vi.unstubAllEnvs();
-    proxy.closeAllConnections();
-    proxy.close();
-  }
-});
-
-describe('over HTTPS, through a proxy that leads tunnels', () => {
-  // A port where nothing listens: only the proxy leads there.
-  const url = 'https://localhost:9/file';
-  let proxy: ConnectProxy;
-  beforeEach(async () => {
-    proxy = await openConnectProxy(mirror.url);
-    vi.stubEnv('HTTPS_PROXY', `http://user:word@127.0.0.1:${proxy.port}`);
-    vi.stubEnv('NO_PROXY', '');
-  });
-  afterEach(async () => {
-    vi.unstubAllEnvs();
-    setDefaultCACertificates(trusted);
-    await proxy[Symbol.asyncDispose]();
-  });
-  const trusted = getCACertificates();
-  const trust = () => setDefaultCACertificates([...trusted, testCertificate.cert]);
-
-  test('a file is fetched, resumed where the tunnel broke, and checked against the certificate of its source', async () => {
-    trust();
-    mirror.fault = (request, response, bytes) =>
-      request.count <= 3 && cutAfter(() => 200_000)(request, response, bytes);
-    await fetchIt({ url });
-    expect(mirror.requests.map(({ range }) => range)).toEqual([
-      undefined,
-      ...['bytes=200000-', 'bytes=400000-', 'bytes=600000-'],
-    ]);
-    const credentials = Buffer.from('user:word').toString('base64');
-    expect(new Set(proxy.asked)).toEqual(new Set([`localhost:9 Basic ${credentials}`]));
-    await expectWhole();
-  });
-
-  test('a source with a certificate that is not trusted is refused', async () => {
-    await expect(fetchIt({ url })).rejects.toMatchObject({
-      reason: 'engine_unavailable',
-      message: expect.stringMatching(/localhost:9\/file cannot be fetched: .*self-signed certificate/),
-    });
-    expect([mirror.requests, await there()]).toEqual([[], []]);
-  });
-
-  test('a proxy that refuses is told, and goes round where NO_PROXY says so', async () => {
-    trust();
-    proxy.refusal = 407;
-    await expect(fetchIt({ url })).rejects.toThrow(/cannot be fetched: .*407/);
-    vi.stubEnv('NO_PROXY', 'localhost');
-    const asked = proxy.asked.length;
-    await expect(fetchIt({ url })).rejects.toThrow(/cannot be fetched: .*ECONNREFUSED/);
-    expect(proxy.asked).toHaveLength(asked);
-  });
-});
-
-test('a source that sends its answer’s head without end is given up', async () => {
-  const dripping = createNetServer((socket) => {
-    socket.on('error', () => {}).write('HTTP/1.1 200 OK\r\nX-Drip: ');
-    const timer = setInterval(() => socket.write('x'), 20);
-    socket.once('close', () => clearInterval(timer));
-  });
-  await new Promise<void>((resolve) => dripping.listen(0, '127.0.0.1', resolve));
-  try {
-    const { port } = dripping.address() as AddressInfo;
-    const hasty = { ...patience, stallMs: 300, attemptsMax: 2 };
-    const fetched = fetchIt({ url: `http://127.0.0.1:${port}/file`, patience: hasty });
-    await expect(fetched).rejects.toThrow(/cannot be fetched: it does not answer within 1 s/);
-  } finally {
-    dripping.close();
-  }
 });

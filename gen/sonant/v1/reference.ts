@@ -296,7 +296,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 characters, required. VoiceService.ListVoices lists the voices."
+          "comment": "Id or alias of the voice: 1 to 128 characters, required. VoiceService.ListVoices lists the voices."
         },
         {
           "name": "text",
@@ -460,7 +460,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 characters, required."
+          "comment": "Id or alias of the voice: 1 to 128 characters, required."
         },
         {
           "name": "text_chunks",
@@ -818,7 +818,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 characters, required."
+          "comment": "Id or alias of the voice: 1 to 128 characters, required."
         },
         {
           "name": "sample_rate_hz",
@@ -1122,7 +1122,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 characters, required."
+          "comment": "Id or alias of the voice: 1 to 128 characters, required."
         },
         {
           "name": "text_chunks",
