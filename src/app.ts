@@ -175,7 +175,7 @@ async function openSpeaking(
   const core = await openSpeech({
     config,
     definitions,
-    listStored: voiceCache.list,
+    ...keeping.sources,
     watch: metrics.engineWatch,
     log: (level, message, facts) => log[level](message, facts),
   });

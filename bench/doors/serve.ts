@@ -89,7 +89,7 @@ async function openSonant(): Promise<Addresses> {
     }),
     live: createLiveOperations({ speech: {} as LiveOperationsOptions['speech'], metering }),
     voices: createVoiceOperations({ voices, engines: [], management, preview }),
-    keys: createKeyOperations(keyManagement),
+    keys: createKeyOperations(keyManagement, voices),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
       findClip: clipRows.find,

@@ -2,7 +2,6 @@
 import type { Config } from '../config.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
 import { type ChangedKey, createKeyManagement } from '../keys/key-management.ts';
-import type { ListStored } from '../speech/voice.ts';
 import { createApiKeyRows } from '../store/api-key-rows.ts';
 import { isStoreThere, openStore } from '../store/open-store.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
@@ -16,12 +15,8 @@ export type App = Awaited<ReturnType<typeof openApp>>;
 /** Speech without listeners; with the stored voices if there is a database. */
 export async function openApp(config: Config, definitions: readonly EngineDefinition[]) {
   await using opened = new AsyncDisposableStack();
-  let listStored: ListStored | undefined;
-  if (isStoreThere(config)) {
-    const storedVoices = await openVoicesOfStore(config, opened);
-    listStored = storedVoices.voiceCache.list;
-  }
-  const { voices, speech, close } = await openSpeech({ config, definitions, listStored });
+  const stored = isStoreThere(config) ? await openVoicesOfStore(config, opened) : undefined;
+  const { voices, speech, close } = await openSpeech({ config, definitions, ...stored?.sources });
   opened.defer(close);
   const kept = opened.move();
   return { voices, speech, close: () => kept.disposeAsync() };
@@ -32,12 +27,13 @@ export type OpenedVoiceManagement = Awaited<ReturnType<typeof openVoiceManagemen
 export async function openVoiceManagement(config: Config, definitions: readonly EngineDefinition[]) {
   await using opened = new AsyncDisposableStack();
   const storedVoices = await openVoicesOfStore(config, opened);
-  const speech = await openSpeech({ config, definitions, listStored: storedVoices.voiceCache.list });
+  const speech = await openSpeech({ config, definitions, ...storedVoices.sources });
   opened.defer(speech.close);
   const kept = opened.move();
   const { rows, vault } = storedVoices;
   const management = storedVoices.createManagement(speech);
-  return { rows, vault, voices: speech.voices, management, close: () => kept.disposeAsync() };
+  const { readNames } = storedVoices.sources;
+  return { rows, vault, voices: speech.voices, readNames, management, close: () => kept.disposeAsync() };
 }
 
 /** Purges no audio of deleted voices: the service does, when it sees the change. */

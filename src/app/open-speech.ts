@@ -4,7 +4,8 @@ import type { EngineDefinition, EngineLog } from '../engines/engine.ts';
 import { createEngineGuards, type EngineWatch } from '../speech/engine-guard.ts';
 import { createSlots } from '../speech/slots.ts';
 import { createSpeech } from '../speech/synthesize.ts';
-import { createVoices, type ListStored } from '../speech/voice.ts';
+import { createVoices, type ListStored, type OfferedVoice } from '../speech/voice.ts';
+import type { ReadNames } from '../speech/voice-names.ts';
 
 export type OpenedSpeech = Awaited<ReturnType<typeof openSpeech>>;
 
@@ -12,11 +13,12 @@ export interface OpenSpeechOptions {
   config: Config;
   definitions: readonly EngineDefinition[];
   listStored?: ListStored | undefined;
+  readNames?: ReadNames | undefined;
   watch?: EngineWatch;
   log?: EngineLog;
 }
 
-export async function openSpeech({ config, definitions, listStored, watch, log }: OpenSpeechOptions) {
+export async function openSpeech({ config, definitions, listStored, readNames, watch, log }: OpenSpeechOptions) {
   const guards = createEngineGuards(watch);
   await using opened = new AsyncDisposableStack();
   const results = await Promise.allSettled(
@@ -31,8 +33,10 @@ export async function openSpeech({ config, definitions, listStored, watch, log }
     return result.value ?? [];
   });
   const { defaultVoice } = config;
-  const voices = createVoices(engines, { listStored, preferred: defaultVoice });
-  if (defaultVoice !== '' && !voices.list().some(({ voice }) => voice.voiceId === defaultVoice))
+  const voices = createVoices(engines, { listStored, readNames, preferred: defaultVoice });
+  const isNamed = ({ voice, aliases }: OfferedVoice) =>
+    voice.voiceId === defaultVoice || aliases.includes(defaultVoice);
+  if (defaultVoice !== '' && !voices.list().some(isNamed))
     log?.('warn', 'the voice of SONANT_DEFAULT_VOICE is not there; until it is, another is the default', {
       defaultVoice,
     });

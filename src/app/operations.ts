@@ -60,7 +60,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     speech: createSpeechOperations({ speech, delivery, metering, idempotency }),
     live: createLiveOperations({ speech, metering }),
     voices: createVoiceOperations({ voices, engines, management: voiceManagement, preview }),
-    keys: createKeyOperations(keys),
+    keys: createKeyOperations(keys, voices),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
       findClip: index.find,

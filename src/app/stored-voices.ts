@@ -33,6 +33,8 @@ export async function openStoredVoices(
     rows,
     vault,
     voiceCache,
+    /** Where voices come from besides engines, and their other names. */
+    sources: { listStored: voiceCache.list, readNames: voiceCache.names },
     createManagement({ engines, voices, guards }: Pick<OpenedSpeech, 'engines' | 'voices' | 'guards'>) {
       const speak = (engine: Engine, ...[segment, signal]: Parameters<Engine['speak']>) =>
         guards(engine).speak(segment, callerId, signal);

@@ -7,8 +7,10 @@ import type { KeyFields } from '../keys/key-fields.ts';
 import { graceSecondsUsual, type KeyManagement, type MadeKey } from '../keys/key-management.ts';
 import { defaultScopes, scopes } from '../keys/scopes.ts';
 import { usualLimits } from '../limits/key-limits.ts';
+import { toVoiceIds } from '../speech/voice.ts';
 import {
   type Command,
+  type CommandLine,
   findAction,
   formatTable,
   onlyArgument,
@@ -50,7 +52,7 @@ streams and the keys made from it included. rotate creates a new key with the sa
   --scopes A,B               what it may do: ${scopes.slice(0, 6).join(', ')},
                              ${scopes.slice(6).join(', ')};
                              default: ${defaultScopes.join(', ')}
-  --voices A,B               voices that it may use; default: all
+  --voices A,B               voices that it may use, by id or alias; default: all
   --allowed-ips A,B          addresses and CIDR blocks that it may be used from; default: any
   --expires-in-days N        when it expires; default: never
   --requests-per-minute N    default: ${usualLimits.requestsPerMinute}
@@ -59,8 +61,10 @@ streams and the keys made from it included. rotate creates a new key with the sa
   --grace-seconds N          how long the old key stays valid; default: ${graceSecondsUsual}, a day
   --json                     print JSON, for programs
 `,
-  async run({ args, openKeys, print }) {
-    const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
+  async run(line) {
+    const { args, openKeys, print } = line;
+    const { values: given, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
+    const values = given.voices === undefined ? given : { ...given, voices: await resolveVoices(given.voices, line) };
     const [act, rest] = findAction(actions, positionals, 'sonant key create, list, rotate ID or revoke ID');
     print(
       await withOpened(await openKeys(), ({ management }) =>
@@ -106,6 +110,17 @@ const actions: Readonly<Record<string, Action>> = {
     return `${apiKey.keyId} (${apiKey.name}) is revoked${others}.`;
   },
 };
+
+/** Aliases become the ids of their voices. Engines are opened only where one of the names is an alias. */
+async function resolveVoices(names: string, line: CommandLine): Promise<string> {
+  const list = names.split(',').map((name) => name.trim());
+  const isAliased = await withOpened(await line.openVoiceManagement(), async ({ readNames }) => {
+    const { aliases } = readNames();
+    return list.some((name) => aliases.has(name));
+  });
+  if (!isAliased) return names;
+  return withOpened(await line.openApp(), async ({ voices }) => toVoiceIds(list, voices).join(','));
+}
 
 const pageSize = 1_000;
 

@@ -6,9 +6,10 @@ import { registry } from '../engines/registry.ts';
 import { getModel, listInstalled, type Progress, removeModel, rowOfUrl } from '../models/get-model.ts';
 import type { ModelRow } from '../models/model-row.ts';
 import { loadModels, modelEngines, type OfferedModel } from '../models/model-table.ts';
-import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError } from './command.ts';
+import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError, withOpened } from './command.ts';
 import { importVoice } from './import-voice.ts';
 import { createProgressBar } from './progress-bar.ts';
+import { makeDefault } from './voice-names.ts';
 
 const engines = modelEngines(registry);
 
@@ -17,6 +18,8 @@ interface GetFlags {
   json: boolean | undefined;
   isOffline: boolean | undefined;
   isAccepted: boolean | undefined;
+  /** Whether its best voice becomes the default one. */
+  isDefault: boolean | undefined;
 }
 
 export async function getVoice(
@@ -47,10 +50,37 @@ export async function getVoice(
     print(text);
   };
   const { name, voiceIds } = await getModel(found.offered, { ...options, print: printOver }).finally(bar.clear);
-  if (flags.json)
-    line.print(JSON.stringify({ model: name, is_new: !!voiceIds, voice_ids: voiceIds ?? null, ...licenceOf(row) }));
-  else if (!voiceIds) print(`${name} is here already; sonant voice remove ${name} removes it`);
+  if (!voiceIds) print(`${name} is here already; sonant voice remove ${name} removes it`);
   else print(told(name, voiceIds, row));
+  const made = flags.isDefault
+    ? await makeBestDefault(
+        { ...line, print },
+        voiceIds ? (voiceId) => voiceIds.includes(voiceId) : await createIsOfModel(found.offered, name, dataDir),
+        `${name}-${row.bestVoice}`,
+      )
+    : undefined;
+  if (flags.json)
+    line.print(
+      JSON.stringify({ model: name, is_new: !!voiceIds, voice_ids: voiceIds ?? null, ...made, ...licenceOf(row) }),
+    );
+}
+
+/** Of these voices, the one that is wanted, or else the first in the order of voices. */
+async function makeBestDefault(line: CommandLine, isOwn: (voiceId: string) => boolean, wanted?: string) {
+  return withOpened(await line.openVoiceManagement(registry), async (opened) => {
+    const own = opened.voices.list().flatMap(({ voice: { voiceId } }) => (isOwn(voiceId) ? voiceId : []));
+    const chosen = own.find((voiceId) => voiceId === wanted) ?? own[0];
+    if (chosen === undefined) throw new CommandError('it has no voice that could be the default');
+    line.print(await makeDefault(opened, chosen));
+    return { chosen_voice_id: chosen };
+  });
+}
+
+/** Whether a voice is of that model, of those that are here: the names of two may begin alike. */
+async function createIsOfModel({ engine }: OfferedModel, model: string, dataDir: string) {
+  const others = (await listInstalled(engine, dataDir)).filter((name) => name.startsWith(`${model}-`));
+  const isOf = (voiceId: string, name: string) => voiceId === name || voiceId.startsWith(`${name}-`);
+  return (voiceId: string) => isOf(voiceId, model) && !others.some((name) => isOf(voiceId, name));
 }
 
 const licenceOf = ({ licence, licenceSource, commercial }: ModelRow) => ({
@@ -87,7 +117,7 @@ const assetOf = ({ url }: ModelRow): string => basename(new URL(url).pathname).r
 async function getFile(
   line: CommandLine,
   printResult: (text: string) => void,
-  { name, json }: GetFlags,
+  { name, json, isDefault }: GetFlags,
   path: string,
 ): Promise<void> {
   const { dataDir } = line.loadConfig();
@@ -101,7 +131,8 @@ async function getFile(
     print,
   });
   if (!voiceIds) throw new CommandError(`${path} is no model; sonant voice import imports other voices`);
-  if (json) printResult(JSON.stringify({ voice_ids: voiceIds }));
+  const made = isDefault && (await makeBestDefault(line, (voiceId) => voiceIds.includes(voiceId)));
+  if (json) printResult(JSON.stringify({ voice_ids: voiceIds, ...made }));
 }
 
 async function acceptLicence(
@@ -224,6 +255,7 @@ const toJson = (row: ModelRow) => ({
   kind: row.kind,
   languages: row.languages,
   voices: row.voices,
+  best_voice: row.bestVoice,
   ...licenceOf(row),
   cost: row.cost,
   notes: row.notes,

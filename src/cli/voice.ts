@@ -1,5 +1,5 @@
-// `sonant voice list|get|models|remove|export|import|access|delete|revoke|record`: lists voices, gets models, and manages
-// the stored voices.
+// `sonant voice list|get|models|remove|default|alias|export|import|access|delete|revoke|record`: lists voices, gets models,
+// chooses the default voice, and manages the stored voices.
 import { readFile, writeFile } from 'node:fs/promises';
 import { Failure } from '../errors.ts';
 import { operator } from '../keys/actor.ts';
@@ -18,6 +18,7 @@ import {
 } from './command.ts';
 import { importVoice } from './import-voice.ts';
 import { getVoice, printModels, removeVoiceModel } from './voice-models.ts';
+import { chooseDefaultVoice, nameVoice } from './voice-names.ts';
 
 const options = {
   language: { type: 'string' },
@@ -26,6 +27,8 @@ const options = {
   access: { type: 'string' },
   'accept-licence': { type: 'boolean' },
   offline: { type: 'boolean' },
+  default: { type: 'boolean' },
+  remove: { type: 'boolean' },
   json: { type: 'boolean' },
 } as const;
 
@@ -38,9 +41,11 @@ export const voiceCommand: Command = {
   },
   choices: { access: voiceAccesses },
   help: () => `Usage: sonant voice list [--language CODE] [--json]
-       sonant voice get NAME|URL|FILE [FILE...] [--name NAME] [--accept-licence] [--offline] [--json]
+       sonant voice get NAME|URL|FILE [FILE...] [--name NAME] [--default] [--accept-licence] [--offline] [--json]
        sonant voice models [NAME] [--language CODE] [--json]
        sonant voice remove NAME [--json]
+       sonant voice default [ID | --remove] [--json]
+       sonant voice alias [ID [NAME...]] [--remove] [--json]
        sonant voice export ID [-o FILE]
        sonant voice import PATH [--name NAME] [--access WHO] [--json]
        sonant voice access ID private|everyone [--json]
@@ -50,8 +55,10 @@ export const voiceCommand: Command = {
 
 list prints the available voices, the default one first. get fetches a neural model, by a name that models lists, or from
 any URL, or takes it from a file, checks it, and adds its voices; a fetch that was interrupted goes on where it was. models
-prints what there is to get, with its licence, or with a name all that is known of it. remove removes a model. export
-writes a stored voice into a file. import adds a voice: an exported one; or the voice file of an engine; or a neural
+prints what there is to get, with its licence, or with a name all that is known of it. remove removes a model. default
+prints the default voice, or chooses it: the first of every list, and the one that speaks where none is named.
+SONANT_DEFAULT_VOICE goes before it. alias prints the other names of voices, or gives a voice more of them: a request may
+name a voice by an alias, such as its id at another vendor. export writes a stored voice into a file. import adds a voice: an exported one; or the voice file of an engine; or a neural
 model, as a folder or an archive (tar, gzip, bzip2 or zip), which is tested before it is added. access sets who may speak
 with a stored voice: its owner, or every key. delete deletes a stored voice; revoke withdraws the consent of the person cloned and
 destroys the clone. record verifies and prints the audit log of voices. The clone in an exported voice is encrypted with
@@ -61,6 +68,8 @@ SONANT_MASTER_KEY, and can be imported only where the key is the same.
   -o, --output     the file to write; default: standard output
   --name NAME      the name of an imported engine voice or a model; default: that of its file or folder, or of the table
   --access WHO     who may speak with an imported stored voice: private or everyone; default: as it was exported
+  --default        make the voice that is got the default one; of several, the best
+  --remove         remove the aliases; or take back the choice of the default voice
   --accept-licence accept a licence that forbids commercial use
   --offline        fetch nothing: the files of the model are named after it
   --json           print JSON, for programs
@@ -76,6 +85,8 @@ SONANT_MASTER_KEY, and can be imported only where the key is the same.
 interface Flags {
   'accept-licence'?: boolean | undefined;
   offline?: boolean | undefined;
+  default?: boolean | undefined;
+  remove?: boolean | undefined;
   language?: string | undefined;
   output?: string | undefined;
   name?: string | undefined;
@@ -94,17 +105,20 @@ const actions: Readonly<Record<string, Action>> = {
       print(
         json
           ? JSON.stringify(voices.map(toJson), null, 2)
-          : formatTable([heading, ...voices.map(toRow)], { stateColumn: 2 }),
+          : formatTable([heading, ...voices.map(toRow)], { stateColumn: 3 }),
       );
     });
   },
-  get: (line, { name, json, offline, 'accept-licence': isAccepted }, rest) =>
-    getVoice(line, { name, json, isOffline: offline, isAccepted }, rest),
+  get: (line, { name, json, offline, default: isDefault, 'accept-licence': isAccepted }, rest) =>
+    getVoice(line, { name, json, isOffline: offline, isAccepted, isDefault }, rest),
   models: printModels,
   remove: removeVoiceModel,
+  default: chooseDefaultVoice,
+  alias: nameVoice,
   export: async (line, { output }, rest) =>
-    withOpened(await line.openVoiceManagement(), async ({ rows }) => {
-      const file = await exportVoice(rows, onlyArgument(rest, 'sonant voice export ID'));
+    withOpened(await line.openVoiceManagement(), async ({ rows, voices }) => {
+      const asked = onlyArgument(rest, 'sonant voice export ID');
+      const file = await exportVoice(rows, voices.lookUp(asked)?.voice.voiceId ?? asked);
       if (output === undefined) line.print(file.trimEnd());
       else await writeFile(output, file, { mode: 0o600 });
     }),
@@ -173,14 +187,22 @@ function toAccess(given: string): VoiceAccess {
   return access;
 }
 
-function checkStored(voices: Voices, voiceId: string): string {
-  if (voices.list().some(({ voice }) => voice.voiceId === voiceId)) return voiceId;
-  throw new Failure('voice_not_found', { message: `No voice ${voiceId} is kept here.` });
+/** The id of the stored voice. */
+function checkStored(voices: Voices, idOrAlias: string): string {
+  const found = voices.lookUp(idOrAlias);
+  if (found) return found.voice.voiceId;
+  throw new Failure('voice_not_found', { message: `No voice ${idOrAlias} is kept here.` });
 }
 
-const heading = ['VOICE', 'NAME', 'STATUS', 'ACCESS', 'LANGUAGES', 'ENGINE', 'DESCRIPTION'];
-const toRow = ({ voice: { voiceId, name, languageCodes, engine, description }, status, kept }: OfferedVoice) => [
+const heading = ['VOICE', 'ALIASES', 'NAME', 'STATUS', 'ACCESS', 'LANGUAGES', 'ENGINE', 'DESCRIPTION'];
+const toRow = ({
+  voice: { voiceId, name, languageCodes, engine, description },
+  status,
+  kept,
+  aliases,
+}: OfferedVoice) => [
   voiceId,
+  aliases.join(','),
   name,
   status,
   kept?.access ?? 'everyone',
@@ -193,8 +215,10 @@ const toJson = ({
   voice: { voiceId, name, description, kind, engine, languageCodes, labels },
   status,
   kept,
+  aliases,
 }: OfferedVoice) => ({
   voice_id: voiceId,
+  aliases,
   name,
   description,
   kind,

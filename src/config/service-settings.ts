@@ -157,8 +157,8 @@ export const serviceSettings = {
   ...databaseSettings,
   defaultVoice: textSetting({
     name: 'SONANT_DEFAULT_VOICE',
-    help: 'Id of the voice that lists, the command line, the console and previews begin with. Default: the first of the first engine',
-    allowed: 'the id of a voice',
+    help: 'Id or alias of the default voice: lists, the command line and the console begin with it, and it speaks where none is named. It goes before the voice of sonant voice default; else that one, or the first of the first engine',
+    allowed: 'the id or an alias of a voice',
   }),
   speakingMax: integerSetting({
     name: 'SONANT_SPEAKING_MAX',

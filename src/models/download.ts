@@ -9,9 +9,10 @@ import { hashFile } from '../archives/hash-file.ts';
 import { Failure } from '../errors.ts';
 import { type Answer, get, unreachable } from './http-get.ts';
 import type { Build } from './model-row.ts';
+import { type LeastRate, leastRateDefault, TransferRate } from './transfer-rate.ts';
 
-/** How often and how long a source that fails is asked again. */
-export interface Patience {
+/** How often and how long a source that fails is asked again, and how slowly it may send. */
+export interface Patience extends LeastRate {
   stallMs: number;
   /** The first pause, which then doubles. */
   pauseMs: number;
@@ -28,6 +29,7 @@ export const patienceDefault: Patience = {
   pauseMsMax: 30_000,
   retryAfterMsMax: 300_000,
   attemptsMax: 7,
+  ...leastRateDefault,
 };
 
 export interface Download {
@@ -89,6 +91,7 @@ const differs = (url: string, found: string, builds: readonly Build[]): Failure 
 /** Fetches until the part is whole; returns whether it was not fetched in one go. */
 async function fetchWhole(wanted: Download): Promise<boolean> {
   const { url, to, signal, patience = patienceDefault } = wanted;
+  const rate = new TransferRate(url, patience);
   let fruitless = 0;
   await using part = await openPart(to);
   const isBegun = part.length > 0;
@@ -98,7 +101,8 @@ async function fetchWhole(wanted: Download): Promise<boolean> {
     let pauseMs: number | undefined;
     let cause: unknown;
     try {
-      const fetched = await fetchMore(wanted, part);
+      rate.rest();
+      const fetched = await fetchMore(wanted, part, rate);
       if (fetched === 'whole') return isBegun || attempt > 0;
       ({ pauseMs, cause } = fetched);
     } catch (error) {
@@ -108,9 +112,12 @@ async function fetchWhole(wanted: Download): Promise<boolean> {
       cause = error;
     }
     fruitless = part.length > before ? 0 : fruitless + 1;
+    // A source that breaks off after a byte or two is a slow one.
+    if (fruitless > 0 || pauseMs !== undefined) rate.rest();
     if (fruitless >= patience.attemptsMax) throw unreachable(`${url} cannot be fetched: ${explain(cause)}`, cause);
     const doubled = Math.min(patience.pauseMsMax, patience.pauseMs * 2 ** Math.max(0, fruitless - 1));
     await sleep(pauseMs ?? doubled, undefined, { signal });
+    rate.add(0);
   }
 }
 
@@ -177,6 +184,7 @@ type Fetched = 'whole' | { pauseMs?: number; cause: unknown };
 async function fetchMore(
   { url, builds, signal, onProgress, patience = patienceDefault }: Download,
   part: Part,
+  rate: TransferRate,
 ): Promise<Fetched> {
   const known = part.version;
   // Without a validator, only the SHA-256 tells whether the rest is of the same version.
@@ -198,17 +206,19 @@ async function fetchMore(
     if (status !== 200 && status !== 206) throw refused(url, status);
     if (status === 200) await part.begin({ url, validator: validatorOf(answer), bytesTotal: contentLength(answer) });
     checkTotal(url, part.version!.bytesTotal, builds);
-    return await receive(answer, part, { url, builds, onProgress });
+    rate.run();
+    return await receive(answer, part, { url, builds, onProgress, rate });
   } finally {
     answer.close();
   }
 }
 
-async function receive(
-  answer: Answer,
-  part: Part,
-  { url, builds, onProgress }: Pick<Download, 'url' | 'builds'> & { onProgress: Download['onProgress'] },
-): Promise<Fetched> {
+interface Receiving extends Pick<Download, 'url' | 'builds'> {
+  onProgress: Download['onProgress'];
+  rate: TransferRate;
+}
+
+async function receive(answer: Answer, part: Part, { url, builds, onProgress, rate }: Receiving): Promise<Fetched> {
   const total = part.version!.bytesTotal;
   const bytesMax =
     total ?? Math.max(...builds.map(({ bytes }) => bytes ?? fileBytesMax), builds.length > 0 ? 0 : fileBytesMax);
@@ -217,6 +227,7 @@ async function receive(
       throw new Failure('invalid_request', { message: `${url} sends more than ${bytesMax} bytes, and is not used` });
     }
     await part.append(chunk);
+    rate.add(chunk.length);
     onProgress?.(part.length, total ?? undefined);
   }
   if (total === null || part.length === total) return 'whole';

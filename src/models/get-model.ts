@@ -58,6 +58,7 @@ const unknown = {
   builds: [],
   languages: null,
   voices: null,
+  bestVoice: null,
   licence: null,
   licenceSource: null,
   commercial: null,
@@ -141,7 +142,7 @@ async function obtain(file: RemoteFile, downloads: string, options: GetOptions):
   if (isOffline)
     throw new Failure('invalid_request', { message: `${name} is needed; fetch ${file.url} and name the file` });
   const url = modelsUrl === '' ? file.url : mirrored(file.url, modelsUrl);
-  const stated = file.builds.length > 0 ? [] : await findStatedBuild(url, signal, patience.stallMs);
+  const stated = file.builds.length > 0 ? [] : await findStatedBuild(url, signal, patience);
   const builds = stated.length > 0 ? stated : file.builds;
   if (existsSync(to)) {
     const sha256 = await hashFile(to);

@@ -8,6 +8,8 @@ import { Failure } from '../errors.ts';
 
 const redirectsMax = 10;
 const redirectStatus = [301, 302, 303, 307, 308];
+/** How long the head of an answer may take, though something of it always arrives, in times of a stall. */
+const answerStalls = 3;
 const userAgent = 'sonant';
 
 export interface GetOptions {
@@ -59,8 +61,15 @@ function getOnce(url: URL, { headers, signal, stallMs }: GetOptions): Promise<An
       headers: { 'User-Agent': userAgent, 'Accept-Encoding': 'identity', ...headers },
       signal,
     },
-    (message) => resolve(toAnswer(message)),
+    (message) => {
+      clearTimeout(late);
+      resolve(toAnswer(message));
+    },
   );
+  const answerMs = answerStalls * stallMs;
+  const giveUp = () => request.destroy(new Error(`it does not answer within ${Math.ceil(answerMs / 1000)} s`));
+  const late = setTimeout(giveUp, answerMs);
+  request.once('close', () => clearTimeout(late));
   // Between any two bytes, from the connection on.
   request.setTimeout(stallMs, () => request.destroy(new Error(`nothing arrived for ${Math.ceil(stallMs / 1000)} s`)));
   request.once('error', reject);

@@ -10,7 +10,7 @@ export interface VoiceFilter {
   /** Canonical BCP-47; empty for all, here and below. */
   languageCode: string;
   engine: string;
-  /** Words in the id, name, description or labels. */
+  /** Words in the id, aliases, name, description or labels. */
   text: string;
 }
 
@@ -45,7 +45,8 @@ export function toPredicate({ languageCode, engine, text }: VoiceFilter): (offer
     if (engine !== '' && voice.engine !== engine) return false;
     if (words.length === 0) return true;
     const searched = searchTextOf(offered);
-    return words.every((word) => searched.includes(word));
+    const aliases = offered.aliases.join('\n').toLowerCase();
+    return words.every((word) => searched.includes(word) || aliases.includes(word));
   };
 }
 

@@ -1,6 +1,7 @@
 // Voices: listed, previewed, made, cloned, changed and ended by callers, among those that they may use.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Engine } from '../engines/engine.ts';
+import { type DefaultVoice, findDefault } from '../speech/default-voice.ts';
 import { type OfferedVoice, ownerOf, type VoiceOwner, type Voices, voicesFor } from '../speech/voice.ts';
 import type { CloneFields, VoiceFields } from '../voices/voice-fields.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
@@ -45,6 +46,20 @@ export function createVoiceOperations({ voices, engines, management, preview }: 
     /** All that can speak now, in the order of voices. */
     listReadyVoices: async (call: Call) => listFor(call).filter(({ status }) => status === 'ready'),
     getVoice: async (call: Call, voiceId: string) => toListed(voicesFor(voices, call.caller).find(voiceId), call),
+    /** Of the voices that the caller may use. */
+    getDefaultVoice: async ({ caller }: Call): Promise<DefaultVoice> => findDefault(voicesFor(voices, caller)),
+    /** The voice for the caller, or the default voice where there is no such voice or none is named. */
+    findOrDefault({ caller }: Call, idOrAlias: string | undefined): { voiceId: string; isDefault: boolean } {
+      const usable = voicesFor(voices, caller);
+      const found = idOrAlias === undefined ? undefined : usable.lookUp(idOrAlias);
+      const { voice } = found ?? findDefault(usable).offered ?? usable.find(idOrAlias ?? '');
+      return { voiceId: voice.voiceId, isDefault: !found };
+    },
+    /** Undefined takes the choice back. */
+    async setDefaultVoice(call: Call, voiceId: string | undefined): Promise<DefaultVoice> {
+      await management.chooseDefault(voiceId, actorOf(call));
+      return findDefault(voicesFor(voices, call.caller));
+    },
     previewVoice: ({ caller, signal }: Call, voiceId: string) => preview(voiceId, caller, signal),
     describeCloning: async (_call: Call) =>
       engines.flatMap(({ name, cloning }) => (cloning ? [{ engine: name, cloning }] : [])),

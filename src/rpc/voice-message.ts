@@ -3,6 +3,8 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
   type CloneVoiceRequest,
+  type DefaultVoiceSchema,
+  DefaultVoiceSource,
   type UpdateVoiceRequest,
   VoiceAccess,
   VoiceKind,
@@ -13,6 +15,7 @@ import {
 } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Cloning } from '../engines/engine.ts';
 import type { ListedVoice } from '../operations/voices.ts';
+import type { DefaultVoice } from '../speech/default-voice.ts';
 import { bindingIdsOf, type VoiceConsent } from '../speech/voice.ts';
 import type { CloneFields, VoiceFields } from '../voices/voice-fields.ts';
 import { requirePaths } from './required.ts';
@@ -28,8 +31,24 @@ const statuses = {
 const accesses = { private: VoiceAccess.PRIVATE, everyone: VoiceAccess.EVERYONE } as const;
 const owners = { self: VoiceOwner.SELF, operator: VoiceOwner.OPERATOR, other: VoiceOwner.OTHER } as const;
 
+const sources = {
+  setting: DefaultVoiceSource.SETTING,
+  choice: DefaultVoiceSource.CHOICE,
+  order: DefaultVoiceSource.ORDER,
+} as const;
+
+export const toDefaultVoice = ({
+  offered,
+  source,
+  chosen,
+}: DefaultVoice): MessageInitShape<typeof DefaultVoiceSchema> => ({
+  voiceId: offered?.voice.voiceId ?? '',
+  source: sources[source],
+  chosenVoiceId: chosen?.voice.voiceId ?? '',
+});
+
 export function toVoiceMessage(listed: ListedVoice): MessageInitShape<typeof VoiceSchema> {
-  const { voice, status, kept, owner } = listed;
+  const { voice, status, kept, owner, aliases } = listed;
   return {
     voiceId: voice.voiceId,
     name: voice.name,
@@ -42,6 +61,7 @@ export function toVoiceMessage(listed: ListedVoice): MessageInitShape<typeof Voi
     bindings: bindingIdsOf(listed).map(({ engine, voiceId = '' }) => ({ engine, voiceId })),
     access: accesses[kept?.access ?? 'everyone'],
     owner: owners[owner],
+    aliases: [...aliases],
     ...(kept && { createTime: timestampFromDate(kept.createdAt), updateTime: timestampFromDate(kept.updatedAt) }),
     ...(kept?.consent && { consent: toConsent(kept.consent) }),
   };
@@ -69,6 +89,7 @@ export const toVoiceFields = (spec: VoiceSpec | undefined): VoiceFields => ({
   bindings: spec?.bindings,
   enabled: spec?.enabled,
   access: toAccess(spec?.access),
+  aliases: spec?.aliases,
 });
 
 /** The change for each path of the mask; a field that is not set is reset to its default. */
@@ -80,6 +101,7 @@ const changes: Readonly<Record<string, (spec: VoiceSpec | undefined) => VoiceFie
   bindings: (spec) => ({ bindings: spec?.bindings ?? [] }),
   enabled: (spec) => ({ enabled: spec?.enabled ?? true }),
   access: (spec) => ({ access: toAccess(spec?.access) ?? '' }),
+  aliases: (spec) => ({ aliases: spec?.aliases ?? [] }),
 };
 
 export function toVoiceChange({ spec, updateMask }: UpdateVoiceRequest): VoiceFields {

@@ -7,7 +7,14 @@ import { parseVoiceFilter } from '../operations/voice-filter.ts';
 import type { VoiceOperations } from '../operations/voices.ts';
 import { callOf } from './call-context.ts';
 import { pageNames, requireText } from './required.ts';
-import { toCloneFields, toCloningEngine, toVoiceChange, toVoiceFields, toVoiceMessage } from './voice-message.ts';
+import {
+  toCloneFields,
+  toCloningEngine,
+  toDefaultVoice,
+  toVoiceChange,
+  toVoiceFields,
+  toVoiceMessage,
+} from './voice-message.ts';
 
 export function createVoiceService(voices: VoiceOperations): ServiceImpl<typeof VoiceService> {
   return {
@@ -18,6 +25,13 @@ export function createVoiceService(voices: VoiceOperations): ServiceImpl<typeof 
     },
     async getVoice({ voiceId }, context) {
       return { voice: toVoiceMessage(await voices.getVoice(callOf(context), required(voiceId))) };
+    },
+    async getDefaultVoice(_message, context) {
+      return { defaultVoice: toDefaultVoice(await voices.getDefaultVoice(callOf(context))) };
+    },
+    async setDefaultVoice({ voiceId }, context) {
+      const call = callOf(context);
+      return { defaultVoice: toDefaultVoice(await voices.setDefaultVoice(call, voiceId || undefined)) };
     },
     async previewVoice({ voiceId }, context) {
       const { audio, contentType, text } = await voices.previewVoice(callOf(context), required(voiceId));

@@ -73,13 +73,13 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       name: 'voice',
       short: 'v',
       value: 'ID',
-      help: 'the voice; default: the first of sonant voice list, with -l the first that speaks CODE',
+      help: 'the voice, by id or alias; default: the first of sonant voice list, with -l the first that speaks CODE',
     },
     schema: {
       type: 'string',
       minLength: 1,
       maxLength: voiceIdCharsMax,
-      description: 'Voice to speak with; GET /api/voices lists them.',
+      description: 'Id or alias of the voice to speak with; GET /api/voices lists them.',
     },
     parse(given, report) {
       if (given === undefined) report('required', 'name the voice to speak with');

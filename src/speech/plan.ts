@@ -50,7 +50,7 @@ export interface SpeechPlan {
 
 /** A request with the voice that was found for it, and a plan for each engine that can speak it. */
 export interface PlannedSpeech {
-  /** In the language of the voice, where the request leaves that open. */
+  /** With the id of the voice, and in its language where the request leaves that open. */
   request: SpeechRequest;
   voice: OfferedVoice;
   /** Those that speak the language, the best first, at least one. */
@@ -107,6 +107,8 @@ const undetermined = 'und';
 
 const completed = <Request extends SpokenFields>(request: Request, { voice }: OfferedVoice): Request => ({
   ...request,
+  // Not an alias.
+  voiceId: voice.voiceId,
   languageCode: request.languageCode === undetermined ? voice.languageCodes[0]! : request.languageCode,
   // Captions are made from the word times.
   timestamps: request.timestamps || request.captions.length > 0,

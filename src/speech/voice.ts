@@ -1,8 +1,9 @@
 // The voices on offer: those of engines, and stored voices, each bound to the engines that speak it, in order of preference.
-// A stored voice replaces an engine's voice of the same id. For those who may not use a voice it does not exist. A request
-// finds its voice once and uses what it found, whatever changes meanwhile.
+// A stored voice replaces an engine's voice of the same id. For those who may not use a voice it does not exist, nor do its
+// aliases. A request finds its voice once and uses what it found, whatever changes meanwhile.
 import type { Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
+import { aliasesById, noNames, type ReadNames, type VoiceNames } from './voice-names.ts';
 import { positionOf } from './voice-order.ts';
 
 export type VoiceStatus = 'pending' | 'ready' | 'failed' | 'disabled' | 'consent_revoked';
@@ -81,6 +82,8 @@ export interface OfferedVoice {
   bindings: readonly Binding[];
   /** Undefined for a voice just as its engine brings it. */
   kept: StoredVoice | undefined;
+  /** Other names that requests may have for it, in order. */
+  aliases: readonly string[];
   /** Its place in the order of voices (voice-order.ts). */
   position: string;
 }
@@ -96,8 +99,12 @@ export interface Voices {
   isCloned(voiceId: string): boolean;
   /** All voices, each id once, in the order of their positions. */
   list(): readonly OfferedVoice[];
-  /** The voice with this id, whatever its status, or a Failure `voice_not_found`. */
-  find(voiceId: string): OfferedVoice;
+  /** The voice with this id or alias, whatever its status. */
+  lookUp(idOrAlias: string): OfferedVoice | undefined;
+  /** The same, or a Failure `voice_not_found`. */
+  find(idOrAlias: string): OfferedVoice;
+  /** The default voice of the setting, empty for none, and the id of the one that was chosen. */
+  preferences(): { setting: string; chosen: string | undefined };
 }
 
 /** Answers another array when anything in it is another. */
@@ -105,24 +112,31 @@ export type ListStored = () => readonly StoredVoice[];
 
 export interface VoicesOptions {
   listStored?: ListStored | undefined;
-  /** The id of the default voice, where it is one of those on offer. */
+  /** Aliases, and the choice of the default voice. */
+  readNames?: ReadNames | undefined;
+  /** The id or alias of the default voice, where it is one of those on offer; it goes before the choice. */
   preferred?: string | undefined;
 }
 
 export function createVoices(engines: readonly Engine[], options: VoicesOptions = {}): Voices {
-  const { listStored = () => noneStored, preferred = '' } = options;
+  const { listStored = () => noneStored, readNames = () => noNames, preferred = '' } = options;
   checkIds(engines);
   let seen: readonly unknown[] = [];
   let offered = new Map<string, OfferedVoice>();
   let list: readonly OfferedVoice[] = [];
   const look = () => {
-    const sources = [listStored(), ...engines.map(({ voices }) => voices)];
+    const names = readNames();
+    const sources = [listStored(), names, ...engines.map(({ voices }) => voices)];
     if (sources.some((source, i) => source !== seen[i])) {
       seen = sources;
-      offered = offer(engines, listStored(), preferred);
+      offered = offer(engines, listStored(), { names, preferred });
       list = [...offered.values()].sort((a, b) => (a.position < b.position ? -1 : 1));
     }
     return offered;
+  };
+  const lookUp = (idOrAlias: string) => {
+    const all = look();
+    return all.get(idOrAlias) ?? all.get(readNames().aliases.get(idOrAlias) ?? '');
   };
   return {
     list() {
@@ -130,12 +144,14 @@ export function createVoices(engines: readonly Engine[], options: VoicesOptions 
       return list;
     },
     isCloned: (voiceId) => look().get(voiceId)?.voice.kind === 'cloned',
-    find(voiceId) {
-      const found = look().get(voiceId);
-      if (!found) throw new Failure('voice_not_found');
-      return found;
-    },
+    lookUp,
+    find: (idOrAlias) => lookUp(idOrAlias) ?? notFound(),
+    preferences: () => ({ setting: preferred, chosen: readNames().chosen }),
   };
+}
+
+function notFound(): never {
+  throw new Failure('voice_not_found');
 }
 
 const noneStored: readonly StoredVoice[] = [];
@@ -152,12 +168,12 @@ function checkIds(engines: readonly Engine[]): void {
   }
 }
 
-type Unordered = Omit<OfferedVoice, 'position'>;
+type Unordered = Omit<OfferedVoice, 'position' | 'aliases'>;
 
 function offer(
   engines: readonly Engine[],
   stored: readonly StoredVoice[],
-  preferred: string,
+  { names, preferred }: { names: VoiceNames; preferred: string },
 ): Map<string, OfferedVoice> {
   const found = new Map<string, Unordered>();
   for (const engine of engines) {
@@ -168,14 +184,19 @@ function offer(
     }
   }
   for (const voice of stored) found.set(voice.voiceId, offerStored(engines, voice));
-  const defaultId = found.has(preferred) ? preferred : firstVoiceIdOf(engines);
+  const preferences = [preferred, names.aliases.get(preferred), names.chosen, firstVoiceIdOf(engines)];
+  const defaultId = preferences.find((voiceId) => isSpeaking(found.get(voiceId ?? '')));
+  const aliases = aliasesById(names, (voiceId) => found.has(voiceId));
   const offered = new Map<string, OfferedVoice>();
   for (const [voiceId, each] of found) {
     const rank = voiceId === defaultId ? 'default' : isNatural(each) ? 'natural' : 'synthetic';
-    offered.set(voiceId, { ...each, position: positionOf(each.voice, rank) });
+    offered.set(voiceId, { ...each, aliases: aliases.get(voiceId) ?? [], position: positionOf(each.voice, rank) });
   }
   return offered;
 }
+
+const isSpeaking = (offered: Unordered | undefined): boolean =>
+  offered?.status === 'ready' && offered.bindings.length > 0;
 
 /** The default voice where none is preferred: the first of the first engine that has any. */
 const firstVoiceIdOf = (engines: readonly Engine[]): string | undefined =>
@@ -203,15 +224,24 @@ function offerStored(engines: readonly Engine[], kept: StoredVoice): Unordered {
 }
 
 /** The voices that the user may use: for them there are no others. */
-export const voicesFor = (voices: Voices, user: VoiceUser): Voices => ({
-  isCloned: voices.isCloned,
-  list: () => voices.list().filter((offered) => mayUse(offered, user)),
-  find(voiceId) {
-    const found = voices.find(voiceId);
-    if (!mayUse(found, user)) throw new Failure('voice_not_found');
-    return found;
-  },
-});
+export function voicesFor(voices: Voices, user: VoiceUser): Voices {
+  const lookUp = (idOrAlias: string) => {
+    const found = voices.lookUp(idOrAlias);
+    return found && mayUse(found, user) ? found : undefined;
+  };
+  return {
+    isCloned: voices.isCloned,
+    preferences: voices.preferences,
+    list: () => voices.list().filter((offered) => mayUse(offered, user)),
+    lookUp,
+    find: (idOrAlias) => lookUp(idOrAlias) ?? notFound(),
+  };
+}
+
+/** The names as ids of voices; one of no voice stays as it is. */
+export const toVoiceIds = (names: readonly string[], voices: Pick<Voices, 'lookUp'>): string[] => [
+  ...new Set(names.map((name) => voices.lookUp(name)?.voice.voiceId ?? name)),
+];
 
 function mayUse({ voice, kept }: OfferedVoice, user: VoiceUser): boolean {
   if (user.voiceIds && !user.voiceIds.includes(voice.voiceId)) return false;

@@ -21,6 +21,7 @@ export const tables: readonly Table[] = [
   { name: 'voices', key: ['voice_id'] },
   { name: 'clones', key: ['clone_id'], pageRows: 1 },
   { name: 'voice_record', key: ['entry'] },
+  { name: 'voice_aliases', key: ['alias'] },
   { name: 'answers', key: ['owner_id', 'name'] },
   { name: 'tickets', key: ['ticket_id'] },
   { name: 'fingerprints', key: ['name'] },

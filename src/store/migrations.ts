@@ -184,6 +184,18 @@ const migrations: readonly Migration[] = [
     name: 'owners of voices',
     statements: voiceOwnerStatements,
   },
+  {
+    name: 'aliases of voices',
+    statements: [
+      `create table voice_aliases (
+        alias text primary key,
+        voice_id text not null,
+        revision bigint not null
+      )`,
+      'create index voice_aliases_changed on voice_aliases (revision)',
+      'create index voice_aliases_of_voice on voice_aliases (voice_id)',
+    ],
+  },
 ];
 
 export const schemaSteps = migrations.length;

@@ -14,7 +14,8 @@ export interface VoiceRecordRow {
   actor: string;
   address: string;
   requestId: string;
-  action: 'create' | 'clone' | 'import' | 'update' | 'delete' | 'revoke_consent';
+  /** `set_default` without a voice where the choice is taken back. */
+  action: 'create' | 'clone' | 'import' | 'update' | 'delete' | 'revoke_consent' | 'set_default';
   voiceId: string;
   /** The change, as JSON; for a clone, the evidence of consent. */
   detail: string;

@@ -1,8 +1,17 @@
 // The tables `voices` and `clones`: stored voices with their engine bindings, and the encrypted data of their clones. A
-// change, the clones that it adds or destroys and its entry in the audit log are one transaction. The entry's number is
-// the revision of the row, so a reader finds everything that changed after a revision. Deleted rows stay, without content.
+// change, the clones that it adds or destroys, the aliases of the voice and its entry in the audit log are one transaction.
+// The entry's number is the revision of the row, so a reader finds everything that changed after a revision. Deleted rows
+// stay, without content.
 import { createColumns } from './columns.ts';
 import type { RowStore, Rows } from './row-store.ts';
+import {
+  endAliases,
+  findOtherHolders,
+  listChangedAliases,
+  putDefault,
+  replaceAliases,
+  type VoiceAliasRow,
+} from './voice-alias-rows.ts';
 import { addVoiceRecord, readVoiceRecord, type VoiceRecordEntry, type VoiceRecordRow } from './voice-record-rows.ts';
 
 export interface VoiceRow {
@@ -36,8 +45,13 @@ export interface SealedClone {
 }
 
 export interface VoiceChange {
-  row: Omit<VoiceRow, 'revision'>;
+  /** Undefined where nothing but the aliases of an engine's own voice changes. */
+  row?: Omit<VoiceRow, 'revision'> | undefined;
   entry: VoiceRecordEntry;
+  /** All of its aliases from then on. `check` gets those that other voices hold, and may throw. */
+  aliases?:
+    | { names: readonly string[]; check(held: readonly Pick<VoiceAliasRow, 'alias' | 'voiceId'>[]): void }
+    | undefined;
   clones?: readonly SealedClone[];
   /** Deletes the data of its clones. */
   destroysClones?: boolean;
@@ -68,6 +82,9 @@ async function find(rows: Rows, voiceId: string): Promise<VoiceRow | undefined> 
   return row;
 }
 
+/** What ends a voice, or begins another one with the id of one that may have gone. */
+const endings: readonly VoiceRecordEntry['action'][] = ['create', 'clone', 'import', 'delete'];
+
 export type VoiceRows = ReturnType<typeof createVoiceRows>;
 
 export function createVoiceRows(store: RowStore) {
@@ -76,18 +93,31 @@ export function createVoiceRows(store: RowStore) {
     listChanged: (afterRevision: number, limit = Number.MAX_SAFE_INTEGER): Promise<VoiceRow[]> =>
       store.query(`${columns.select} where revision > $1 order by revision limit $2`, afterRevision, limit),
     find: (voiceId: string): Promise<VoiceRow | undefined> => find(store, voiceId),
-    /** Replaces or adds the row with the result of `decide`; returns the new row. */
-    change: (voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange): Promise<VoiceRow> =>
+    /** Aliases that changed after that revision, oldest change first. */
+    listChangedAliases: (afterRevision: number): Promise<VoiceAliasRow[]> => listChangedAliases(store, afterRevision),
+    /** An empty id makes none the default. */
+    changeDefault: (voiceId: string, entry: VoiceRecordEntry): Promise<void> =>
       store.transaction(
         async (rows) => {
-          const { row, entry, clones = [], destroysClones = false } = decide(await find(rows, voiceId));
+          await putDefault(rows, voiceId, await addVoiceRecord(rows, entry));
+          await rows.notify('voices');
+        },
+        { durable: true },
+      ),
+    /** Replaces or adds the row with the result of `decide`. The aliases of a voice end with it. */
+    change: (voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange): Promise<void> =>
+      store.transaction(
+        async (rows) => {
+          const { row, entry, aliases, clones = [], destroysClones = false } = decide(await find(rows, voiceId));
+          aliases?.check(await findOtherHolders(rows, voiceId, aliases.names));
           const revision = await addVoiceRecord(rows, entry);
-          await rows.query(upsert, ...columns.valuesOf({ ...row, revision }));
+          if (row) await rows.query(upsert, ...columns.valuesOf({ ...row, revision }));
+          if (endings.includes(entry.action)) await endAliases(rows, voiceId, revision);
+          if (aliases) await replaceAliases(rows, voiceId, aliases.names, revision);
           if (destroysClones) await rows.query('delete from clones where voice_id = $1', voiceId);
           const insert = 'insert into clones (clone_id, voice_id, sealed) values ($1, $2, $3)';
           for (const { cloneId, sealed } of clones) await rows.query(insert, cloneId, voiceId, sealed);
           await rows.notify('voices');
-          return { ...row, revision };
         },
         { durable: true, erasing: ['clones', 'voices'] },
       ),

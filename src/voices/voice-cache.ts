@@ -1,13 +1,15 @@
-// The stored voices in memory: a copy of the table, updated at once after a change by this process and within half a second
+// The stored voices and the aliases of voices in memory: a copy of the tables, updated at once after a change by this process and within half a second
 // after one by another process. Withdrawing consent to a clone ends the running requests that speak with it.
 import { Failure } from '../errors.ts';
 import type { StoredVoice } from '../speech/voice.ts';
+import { noNames, type VoiceNames } from '../speech/voice-names.ts';
+import { defaultAlias, type VoiceAliasRow } from '../store/voice-alias-rows.ts';
 import type { VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { Vault } from './clone-vault.ts';
 import { deletedVoice, endOf, toStoredVoice } from './stored-voice.ts';
 
 export interface VoiceCacheOptions {
-  rows: Pick<VoiceRows, 'listChanged' | 'findClone'>;
+  rows: Pick<VoiceRows, 'listChanged' | 'listChangedAliases' | 'findClone'>;
   vault: Vault;
   /** Deletes the stored audio of the voice from before then. Called again until it succeeds. */
   purge(voiceId: string, madeBeforeMs: number): Promise<void>;
@@ -27,6 +29,8 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
   const endings = new Map<string, AbortController>();
   let list: readonly StoredVoice[] = [];
   let revision = 0;
+  let names: VoiceNames = noNames;
+  let namesRevision = 0;
   const openClone = (cloneId: string) => decryptClone(cloneId, rows, vault);
 
   /** Voices with stored audio to delete, and from before when. */
@@ -57,6 +61,9 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
       if (changed.length > 0) list = [...voices.values()];
       if (changed.length < rowsPerRead) break;
     }
+    const renamed = await rows.listChangedAliases(namesRevision);
+    namesRevision = renamed.at(-1)?.revision ?? namesRevision;
+    if (renamed.length > 0) names = withChanges(names, renamed);
     for (const [voiceId, madeBeforeMs] of toPurge) {
       await purge(voiceId, madeBeforeMs);
       toPurge.delete(voiceId);
@@ -76,12 +83,24 @@ export async function openVoiceCache({ rows, vault, purge, onFault }: VoiceCache
   const timer = setInterval(() => void (polls === 0 && refresh().catch(onFault)), pollEveryMs).unref();
   return {
     list: (): readonly StoredVoice[] => list,
+    names: (): VoiceNames => names,
     refresh,
     async close(): Promise<void> {
       clearInterval(timer);
       await polling;
     },
   };
+}
+
+function withChanges(before: VoiceNames, changed: readonly VoiceAliasRow[]): VoiceNames {
+  const aliases = new Map(before.aliases);
+  let { chosen } = before;
+  for (const { alias, voiceId } of changed) {
+    if (alias === defaultAlias) chosen = voiceId || undefined;
+    else if (voiceId === '') aliases.delete(alias);
+    else aliases.set(alias, voiceId);
+  }
+  return { aliases, chosen };
 }
 
 async function decryptClone(cloneId: string, rows: Pick<VoiceRows, 'findClone'>, vault: Vault): Promise<Uint8Array> {

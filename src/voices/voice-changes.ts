@@ -1,5 +1,5 @@
 // Changes of stored voices: each is one transaction with its entry in the record, and takes effect in this process before
-// the call returns. The ids of engines' own voices count as taken too.
+// the call returns. The ids of engines' own voices count as taken too, as do aliases.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
 import type { Voices } from '../speech/voice.ts';
@@ -19,7 +19,8 @@ export function createVoiceChanges(
   voiceCache: Pick<VoiceCache, 'refresh'>,
   voices: Voices,
 ) {
-  const isTaken = (voiceId: string): boolean => voices.list().some(({ voice }) => voice.voiceId === voiceId);
+  const isTaken = (voiceId: string): boolean =>
+    voices.list().some(({ voice, aliases }) => voice.voiceId === voiceId || aliases.includes(voiceId));
   return {
     async apply(voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange): Promise<void> {
       await rows.change(voiceId, decide);
@@ -68,7 +69,7 @@ export function toNewRow(
 export const takenFault: FieldViolation = {
   field: 'voice_id',
   reason: 'taken',
-  message: 'is the id of another voice',
+  message: 'is the id or an alias of another voice',
 };
 
 export const invalidVoiceId = ({ reason, message }: Pick<FieldViolation, 'reason' | 'message'>): Failure =>

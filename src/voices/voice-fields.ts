@@ -15,6 +15,8 @@ export interface VoiceFields {
   enabled?: boolean | undefined;
   /** Default: `private` for a clone, `everyone` for others. */
   access?: string | undefined;
+  /** All of them; those left out are removed. */
+  aliases?: readonly string[] | undefined;
 }
 
 export interface CloneFields {
@@ -42,6 +44,9 @@ const labelsMax = 20;
 const labelNameCharsMax = 50;
 const labelCharsMax = 200;
 export const bindingsMax = 8;
+export const aliasesMax = 20;
+/** What ids of other vendors are made of; no comma, which separates voices on the command line. */
+export const aliasForm = /^[A-Za-z0-9][A-Za-z0-9._:+/()@-]{0,127}$/;
 
 type Fault = (field: string, reason: string, message: string, allowed?: FieldViolation['allowed']) => void;
 
@@ -99,13 +104,27 @@ export function checkAccess(given: string | undefined, fault: Fault): VoiceAcces
   return access;
 }
 
+/** Of one voice, each once. */
+function checkAliases(aliases: readonly string[], fault: Fault): void {
+  if (aliases.length > aliasesMax) {
+    fault('aliases', 'length', `must be at most ${aliasesMax}`);
+    return;
+  }
+  for (const [i, alias] of aliases.entries()) {
+    const message = 'must be 1 to 128 letters, digits and any of . _ - : + / ( ) @, a letter or digit first';
+    if (!aliasForm.test(alias)) fault(`aliases[${i}]`, 'format', message);
+    else if (aliases.indexOf(alias) < i) fault(`aliases[${i}]`, 'conflict', 'must be given once');
+  }
+}
+
 /** Checks the fields that depend on nothing else. */
 export function checkVoiceFields(
-  { name, description, labels, access }: VoiceFields,
+  { name, description, labels, access, aliases }: VoiceFields,
   fault: Fault,
 ): { access: VoiceAccess | undefined } {
   if (name !== undefined) checkName('name', name, fault);
   if (description !== undefined) checkText('description', description, fault);
   if (labels !== undefined) checkLabels(labels, fault);
+  if (aliases !== undefined) checkAliases(aliases, fault);
   return { access: checkAccess(access, fault) };
 }

@@ -10,6 +10,7 @@ import type { SealedClone } from '../store/voice-rows.ts';
 import type { MadeClone, MadeClones, MakeClones } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
+import { toAliasChange } from './voice-aliases.ts';
 import { type BindableEngine, checkBindings, checkSpoken, enginesFor, languagesOf } from './voice-bindings.ts';
 import { type NewVoice, takenFault, toNewRow, type VoiceChanges } from './voice-changes.ts';
 import {
@@ -57,8 +58,10 @@ export function createVoiceMaking({ changes, voices, engines, makeClones, vault 
         ownerId: actor.accountId ?? null,
         access: access ?? 'everyone',
       };
+      const aliases = toAliasChange(voiceId, fields.aliases, { voices, actor });
       await changes.apply(voiceId, (row) => ({
         row: toNewRow(row, voice, atMs),
+        aliases,
         entry: toRecordEntry({ action: 'create', voiceId, atMs, detail: fields }, actor),
       }));
       return voiceId;

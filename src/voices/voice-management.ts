@@ -1,14 +1,15 @@
 // Management of stored voices: create, clone, change, disable, delete, and withdraw the consent of a person, by their owner
 // and by admins. Every change has an entry in the record. An engine's own voice that is changed becomes a stored voice with
-// the same id.
+// the same id, unless only its aliases change.
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { type Actor, toRecordEntry } from '../keys/actor.ts';
 import { type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
-import type { VoiceRow, VoiceRows } from '../store/voice-rows.ts';
+import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
 import type { MakeClones } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import { bindingsOf, type ConsentRecord } from './stored-voice.ts';
+import { toAliasChange } from './voice-aliases.ts';
 import { type BindableEngine, checkBindings, checkSpoken, enginesFor } from './voice-bindings.ts';
 import type { VoiceCache } from './voice-cache.ts';
 import { createVoiceChanges, invalidVoiceId, type NewVoice, type RowDraft, toNewRow } from './voice-changes.ts';
@@ -22,6 +23,8 @@ export interface VoiceManagement {
   update(voiceId: string, fields: VoiceFields, actor: Actor): Promise<OfferedVoice>;
   remove(voiceId: string, actor: Actor): Promise<void>;
   revokeConsent(voiceId: string, actor: Actor): Promise<OfferedVoice>;
+  /** Makes the voice the default one of all; undefined takes the choice back. Whether the actor may is checked before. */
+  chooseDefault(voiceId: string | undefined, actor: Actor): Promise<void>;
 }
 
 export interface VoiceManagementOptions {
@@ -49,57 +52,83 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
 
     clone: async (fields, actor, signal) => voices.find(await voiceMaking.clone(fields, actor, signal)),
 
-    async update(voiceId, fields, actor) {
-      const offered = findToChange(voiceId, actor);
+    async update(asked, fields, actor) {
+      const offered = findToChange(asked, actor);
+      const { voiceId } = offered.voice;
+      const { aliases: names, ...others } = fields;
+      const aliases = toAliasChange(voiceId, names, { voices, actor });
       const bindable = enginesFor(engines, voices, actor);
-      await changes.apply(voiceId, (row) => {
-        const isLive = row !== undefined && row.status !== 'deleted';
+      await changes.apply(voiceId, (found) => {
+        const isLive = found !== undefined && found.status !== 'deleted';
         if (!isLive && offered.kept) throw new Failure('voice_not_found');
         const atMs = Date.now();
-        const before = isLive ? requireOwn(row, actor) : toStoredRow(offered, row, atMs);
+        const before = isLive ? requireOwn(found, actor) : toStoredRow(offered, found, atMs);
+        const row = toChangedRow(before, fields, { engines, bindable, atMs });
+        // An engine's own voice with aliases stays the engine's own.
+        const isChanged = isLive || Object.keys(others).length > 0;
         return {
-          row: toChangedRow(before, fields, { engines, bindable, atMs }),
+          ...(isChanged && { row }),
+          aliases,
           entry: toRecordEntry({ action: 'update', voiceId, atMs, detail: fields }, actor),
         };
       });
       return voices.find(voiceId);
     },
 
-    async remove(voiceId, actor) {
-      const { kept } = findToChange(voiceId, actor);
+    async remove(asked, actor) {
+      const { kept, voice } = findToChange(asked, actor);
+      const { voiceId } = voice;
       if (!kept) throw notPossible('is an engine’s own, and cannot be deleted; it can be switched off');
-      await changes.apply(voiceId, (row) => {
-        const before = requireOwn(row, actor);
-        const atMs = Date.now();
-        return {
-          row: { ...before, ...emptied, status: 'deleted', updatedAtMs: atMs, version: before.version + 1 },
-          entry: toRecordEntry({ action: 'delete', voiceId, atMs, detail: { name: before.name } }, actor),
-          destroysClones: true,
-        };
-      });
+      await changes.apply(voiceId, (row) => toDeletion(requireOwn(row, actor), actor));
     },
 
-    async revokeConsent(voiceId, actor) {
-      const { kept, status } = findToChange(voiceId, actor);
+    async revokeConsent(asked, actor) {
+      const { kept, status, voice } = findToChange(asked, actor);
+      const { voiceId } = voice;
       if (kept?.kind !== 'cloned') throw notPossible('is no clone, and nobody’s consent is needed for it');
       if (status === 'consent_revoked') {
         // Retries the purge of its audio if that has failed.
         await voiceCache.refresh();
         return voices.find(voiceId);
       }
-      await changes.apply(voiceId, (row) => {
-        const before = requireOwn(row, actor);
-        const atMs = Date.now();
-        const given = JSON.parse(before.consent!) as ConsentRecord;
-        const consent: ConsentRecord = { ...given, revokedAtMs: given.revokedAtMs ?? atMs };
-        return {
-          row: { ...before, status: 'consent_revoked', consent: JSON.stringify(consent), updatedAtMs: atMs },
-          entry: toRecordEntry({ action: 'revoke_consent', voiceId, atMs, detail: { consent } }, actor),
-          destroysClones: true,
-        };
-      });
+      await changes.apply(voiceId, (row) => toRevocation(requireOwn(row, actor), actor));
       return voices.find(voiceId);
     },
+
+    chooseDefault: createDefaultChoice(options),
+  };
+}
+
+const createDefaultChoice =
+  ({ rows, voiceCache, voices }: VoiceManagementOptions): VoiceManagement['chooseDefault'] =>
+  async (asked, actor) => {
+    const offered = asked === undefined ? undefined : voicesFor(voices, actor).find(asked);
+    if (offered?.kept?.access === 'private') throw notPossible('is private; the default voice is everyone’s');
+    const voiceId = offered?.voice.voiceId ?? '';
+    const entry = toRecordEntry({ action: 'set_default', voiceId, atMs: Date.now(), detail: {} }, actor);
+    await rows.changeDefault(voiceId, entry);
+    await voiceCache.refresh();
+  };
+
+function toRevocation(before: VoiceRow, actor: Actor): VoiceChange {
+  const { voiceId } = before;
+  const atMs = Date.now();
+  const given = JSON.parse(before.consent!) as ConsentRecord;
+  const consent: ConsentRecord = { ...given, revokedAtMs: given.revokedAtMs ?? atMs };
+  return {
+    row: { ...before, status: 'consent_revoked', consent: JSON.stringify(consent), updatedAtMs: atMs },
+    entry: toRecordEntry({ action: 'revoke_consent', voiceId, atMs, detail: { consent } }, actor),
+    destroysClones: true,
+  };
+}
+
+function toDeletion(before: VoiceRow, actor: Actor): VoiceChange {
+  const { voiceId, name } = before;
+  const atMs = Date.now();
+  return {
+    row: { ...before, ...emptied, status: 'deleted', updatedAtMs: atMs, version: before.version + 1 },
+    entry: toRecordEntry({ action: 'delete', voiceId, atMs, detail: { name } }, actor),
+    destroysClones: true,
   };
 }
 

@@ -29,7 +29,7 @@ export const createVoicePreview =
     const [languageCode = 'en'] = voice.languageCodes;
     const text = sampleTextFor(languageCode);
     const request = parseSpeechRequest({
-      voice_id: voiceId,
+      voice_id: voice.voiceId,
       text,
       language_code: languageCode,
       output_format: 'mp3',

@@ -60,5 +60,11 @@ export async function openReplicas(count: number, onClose: (close: () => Promise
   const limits = { requestsPerMinute: 1_000_000, concurrency: 1_000 };
   const { key } = await keys.management.create({ scopes: firstKeyScopes, limits }, operator);
   await keys.close();
-  return { replicas, key };
+  const makeKey = async (scopes: readonly string[]) => {
+    const opened = await openKeys(loadConfig({ env, folder, engines: [] }));
+    const made = await opened.management.create({ scopes }, operator);
+    await opened.close();
+    return made.key;
+  };
+  return { replicas, key, makeKey };
 }

@@ -26,6 +26,7 @@ describe('four replicas', () => {
   };
   const speak = (replica: Replica, text: string, headers: object = {}, more: object = {}) =>
     send(replica, 'POST', '/api/audio/speech', { voice_id: 'tone-low', text, ...more }, headers);
+  const makeAdmin = () => opened!.makeKey(['admin', 'voices:write']);
   const makeKey = async (more: object = {}) =>
     (await send(a, 'POST', '/api/auth/api-keys', { name: 'x', ...more })).body as { id: string; key: string };
 
@@ -182,6 +183,22 @@ describe('four replicas', () => {
       const spoken = async () => (await speak(replica, 'I am Ada.', {}, { voice_id: 'ada' })).status;
       await expect.poll(spoken, patient).toBe(409);
     }
+  });
+
+  test('an alias and the default voice that are chosen at one are known at all, and go at all', async () => {
+    const admin = { 'X-API-Key': await makeAdmin() };
+    const spoken = async (replica: Replica) => {
+      const { headers } = await send(replica, 'POST', '/v1/audio/speech', { voice: 'nobody', input: 'Hello.' });
+      const aliased = await speak(replica, 'Hello.', {}, { voice_id: 'alloy', return_format: 'buffer' });
+      return [headers.get('X-Voice-Id'), aliased.headers.get('X-Voice-Id')];
+    };
+    const [before] = await spoken(a);
+    expect((await send(a, 'PATCH', '/api/voices/tone-high', { aliases: ['alloy'] }, admin)).status).toBe(200);
+    expect((await send(b, 'PUT', '/api/default-voice', { voice_id: 'clara' }, admin)).status).toBe(200);
+    for (const each of all) await expect.poll(() => spoken(each), patient).toEqual(['clara', 'tone-high']);
+    await send(c, 'PATCH', '/api/voices/alloy', { aliases: [] }, admin);
+    await send(d, 'PUT', '/api/default-voice', { voice_id: null }, admin);
+    for (const each of all) await expect.poll(() => spoken(each), patient).toEqual([before, null]);
   });
 
   test('operators see Redis in the metrics', async () => {

@@ -42,6 +42,8 @@ import { openKeys } from '../keys/open-keys.ts';
 export interface GatewayTestOptions {
   trouble?: ToneTrouble;
   settings?: Partial<GatewayOptions['settings']>;
+  /** As SONANT_DEFAULT_VOICE. */
+  defaultVoice?: string;
   checks?: GatewayOptions['watch']['checks'];
   admit?: (real: Admit) => Admit;
   speakingMax?: number;
@@ -94,7 +96,7 @@ export async function openTestGateway(
   const purge = createVoicePurge(rows, sweep);
   const keeping = await openStoredVoices(config, store, { purge, onFault });
   const engines = [engine];
-  const voices = createVoices(engines, { listStored: keeping.voiceCache.list });
+  const voices = createVoices(engines, { ...keeping.sources, preferred: options.defaultVoice });
   const guards = createEngineGuards();
   const slots = createSlots({ speakingMax, waitingMax: 256 });
   const speech = createSpeech({ voices, slots, guards });

@@ -4,7 +4,7 @@ import OpenAI, {
   APIUserAbortError,
   AuthenticationError,
   BadRequestError,
-  NotFoundError,
+  ConflictError,
   RateLimitError,
 } from 'openai';
 import { afterAll, expect, test } from 'vitest';
@@ -103,9 +103,11 @@ test('each refusal has the error class that the SDK knows', async () => {
   const wrongKey = await refusalOf(clientOf('sk-wrong').audio.speech.create(speechRequest));
   expect(wrongKey).toBeInstanceOf(AuthenticationError);
   expect([wrongKey.code, wrongKey.type]).toEqual(['invalid_api_key', 'invalid_request_error']);
-  const wrongVoice = await refusalOf(openai.audio.speech.create({ ...speechRequest, voice: 'alloy' }));
-  expect(wrongVoice).toBeInstanceOf(NotFoundError);
-  expect([wrongVoice.code, wrongVoice.param]).toEqual(['voice_not_found', 'voice']);
+  const made = { voice_id: 'off', name: 'Off', bindings: [{ engine: 'tone', voice_id: 'tone-low' }], enabled: false };
+  await gateway.send('/api/voices', { headers: { 'X-API-Key': await gateway.makeKey(['voices:write']) }, body: made });
+  const wrongVoice = await refusalOf(openai.audio.speech.create({ ...speechRequest, voice: 'off' }));
+  expect(wrongVoice).toBeInstanceOf(ConflictError);
+  expect(wrongVoice.code).toBe('voice_not_ready');
   const tooLong = await refusalOf(openai.audio.speech.create({ ...speechRequest, input: 'x'.repeat(5001) }));
   expect(tooLong).toBeInstanceOf(BadRequestError);
   expect(tooLong.code).toBe('text_too_long');
@@ -156,5 +158,6 @@ test('reading is enough to list, speaking needs its scope, and all of it holds t
     voices: object[];
   };
   expect(voices).toEqual([{ id: 'tone-high', name: 'Tone, high' }]);
-  expect((await refusalOf(clientOf(limited).audio.speech.create(speechRequest))).status).toBe(404);
+  const answer = await clientOf(limited).audio.speech.create(speechRequest);
+  expect([answer.headers.get('X-Voice-Id'), answer.headers.get('X-Ignored-Fields')]).toEqual(['tone-high', 'voice']);
 });

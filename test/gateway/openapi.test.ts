@@ -36,6 +36,8 @@ test('is OpenAPI 3.1 of version 1.0.0, and lists every path of the HTTP API', ()
     'patch /api/voices/{id}',
     'delete /api/voices/{id}',
     'get /api/voices/{id}/preview',
+    'get /api/default-voice',
+    'put /api/default-voice',
     'post /api/voices/{id}/consent/revoke',
     'post /api/auth/api-keys',
     'get /api/auth/api-keys',

@@ -17,6 +17,7 @@ describe('voices', () => {
     const far = (body.voices as object[]).at(-1);
     expect(far).toEqual({
       voice_id: 'far',
+      aliases: [],
       name: farVoice.name,
       description: 'Says each word as a tone.',
       kind: 'stock',

@@ -2,12 +2,11 @@
 // fails and says why.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, request as httpRequest } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Download, download } from '../../src/models/download.ts';
+import { leastRateDefault } from '../../src/models/transfer-rate.ts';
 import { cutAfter, type Mirror, openMirror, send, sha256Of } from './model-mirror.ts';
 
 let root: string;
@@ -25,7 +24,14 @@ afterEach(() => mirror[Symbol.asyncDispose]());
 
 const whole = randomBytes(1_000_000);
 const build = { bytes: whole.length, sha256: sha256Of(whole) };
-const patience = { stallMs: 20_000, pauseMs: 1, pauseMsMax: 4, retryAfterMsMax: 5_000, attemptsMax: 4 };
+const patience = {
+  stallMs: 20_000,
+  pauseMs: 1,
+  pauseMsMax: 4,
+  retryAfterMsMax: 5_000,
+  attemptsMax: 4,
+  ...leastRateDefault,
+};
 const { signal } = new AbortController();
 const fetchIt = (options: Partial<Download> = {}) =>
   download({ url: `${mirror.url}/file`, to, builds: [build], signal, patience, ...options });
@@ -254,31 +260,4 @@ test('an interruption ends the download and keeps the part', async () => {
   const onProgress = () => interrupted.abort(new Error('enough'));
   await expect(fetchIt({ signal: interrupted.signal, onProgress })).rejects.toThrow('enough');
   expect(await there()).toEqual(['file.part', 'file.part.json']);
-});
-
-test('the proxy that the environment names is used, but not where NO_PROXY excepts it', async () => {
-  const asked: string[] = [];
-  const proxy = createServer((request, response) => {
-    asked.push(request.url!);
-    httpRequest(request.url!, { headers: request.headers }, (answer) => {
-      response.writeHead(answer.statusCode!, answer.headers);
-      answer.pipe(response);
-    }).end();
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  try {
-    vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
-    vi.stubEnv('NO_PROXY', '');
-    await fetchIt();
-    expect(asked).toEqual([`${mirror.url}/file`]);
-    vi.stubEnv('NO_PROXY', '127.0.0.1');
-    await rm(to);
-    await fetchIt();
-    expect(asked).toHaveLength(1);
-    await expectWhole();
-  } finally {
-    vi.unstubAllEnvs();
-    proxy.closeAllConnections();
-    proxy.close();
-  }
 });

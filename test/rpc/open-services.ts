@@ -85,7 +85,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
     speech: { ...speechOperations, estimateSpeech },
     live: createLiveOperations({ speech: unusedLive, metering }),
     voices: createVoiceOperations({ voices, engines: [], management: unused, preview }),
-    keys: createKeyOperations(keys),
+    keys: createKeyOperations(keys, voices),
     reflection,
   });
   const address = { host: '127.0.0.1', port: 0 };

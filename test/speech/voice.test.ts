@@ -1,7 +1,9 @@
 // Voices: one id each, and the languages they cover.
 import { expect, test } from 'vitest';
-import type { Engine } from '../../src/engines/engine.ts';
-import { createVoices, isSpokenBy, type StoredVoice } from '../../src/speech/voice.ts';
+import type { Engine, Voice } from '../../src/engines/engine.ts';
+import { findDefault } from '../../src/speech/default-voice.ts';
+import { createVoices, isSpokenBy, type StoredVoice, voicesFor } from '../../src/speech/voice.ts';
+import type { VoiceNames } from '../../src/speech/voice-names.ts';
 import { openTone } from '../engines/tone-engine.ts';
 
 test('a voice is found with its engine, and an unknown one is a failure', () => {
@@ -50,6 +52,37 @@ test('the default voice is listed first, then natural before synthetic ones, the
       .map(({ voice }) => voice.name);
   expect(namesBegun('own')).toEqual(['Bea', 'ada']);
   expect(namesBegun('nobody')).toEqual(['Zed', 'ada']);
+});
+
+test('an alias is found until a voice has it as its id, and again when that has gone', () => {
+  const tone = openTone();
+  const [low, high] = tone.voices as [Voice, Voice];
+  const named = (voiceId: string): Voice => ({ ...high, voiceId });
+  let offered: readonly Voice[] = tone.voices;
+  let names: VoiceNames = { aliases: new Map([['alloy', 'tone-high']]), chosen: undefined };
+  const engine: Engine = Object.defineProperty({ ...tone }, 'voices', { get: () => offered });
+  const voices = createVoices([engine], { readNames: () => names, preferred: 'alloy' });
+  const look = (name: string) => voices.lookUp(name)?.voice.voiceId;
+  expect([look('alloy'), voices.find('tone-high').aliases]).toEqual(['tone-high', ['alloy']]);
+  expect(voices.list()[0]!.voice.voiceId).toBe('tone-high');
+  // A model arrives with a voice of that id.
+  offered = [low, high, named('alloy')];
+  expect([look('alloy'), voices.find('tone-high').aliases]).toEqual(['alloy', []]);
+  expect(voices.list()[0]!.voice.voiceId).toBe('alloy');
+  offered = [low, high];
+  expect(look('alloy')).toBe('tone-high');
+  // The voice itself goes: the alias is of no voice, until it is back.
+  offered = [low];
+  expect([look('alloy'), voices.list()[0]!.voice.voiceId]).toEqual([undefined, 'tone-low']);
+  offered = [low, high];
+  expect(look('alloy')).toBe('tone-high');
+  names = { aliases: new Map(), chosen: 'tone-high' };
+  expect([look('alloy'), voices.list()[0]!.voice.voiceId]).toEqual([undefined, 'tone-high']);
+  expect(findDefault(voicesFor(voices, { voiceIds: ['tone-low'] }))).toMatchObject({
+    offered: { voice: { voiceId: 'tone-low' } },
+    source: 'order',
+    chosen: undefined,
+  });
 });
 
 test('two engines with the same voice id are refused', () => {

@@ -100,3 +100,44 @@ test('an access that only a newer version knows is private', async () => {
   const voiceCache = await open();
   expect(voiceCache.list()[0]!.access).toBe('private');
 });
+
+const entryOf = (action: 'update' | 'create' | 'delete') =>
+  toRecordEntry({ action, voiceId: 'ada', atMs: 1, detail: {} }, operator);
+const name = (voiceId: string, names: readonly string[], check = () => {}) =>
+  rows.change(voiceId, () => ({ entry: { ...entryOf('update'), voiceId }, aliases: { names, check } }));
+
+test('aliases and the choice of the default voice arrive where another process made them, and go likewise', async () => {
+  const voiceCache = await open();
+  const seen = () => [Object.fromEntries(voiceCache.names().aliases), voiceCache.names().chosen];
+  await name('clara', ['alloy', 'nova']);
+  await rows.changeDefault('clara', { ...entryOf('update'), action: 'set_default' });
+  await expect.poll(seen, { timeout: 5_000 }).toEqual([{ alloy: 'clara', nova: 'clara' }, 'clara']);
+  const later = await open();
+  expect(later.names()).toEqual(voiceCache.names());
+  await name('clara', ['nova']);
+  await name('arthur', ['alloy']);
+  await rows.changeDefault('', { ...entryOf('update'), action: 'set_default' });
+  await expect.poll(seen, { timeout: 5_000 }).toEqual([{ alloy: 'arthur', nova: 'clara' }, undefined]);
+  const before = voiceCache.names();
+  await voiceCache.refresh();
+  expect(voiceCache.names()).toBe(before);
+});
+
+test('a voice that ends, or is made under an id that had aliases, has none and is not the default', async () => {
+  const voiceCache = await open();
+  for (const action of ['delete', 'create'] as const) {
+    await name('ada', ['alloy']);
+    await rows.changeDefault('ada', { ...entryOf('update'), action: 'set_default' });
+    await rows.change('ada', () => ({ entry: entryOf(action) }));
+    await voiceCache.refresh();
+    expect(voiceCache.names()).toEqual({ aliases: new Map(), chosen: undefined });
+  }
+});
+
+test('two that give one alias to two voices at once: one of them is told of the other', async () => {
+  const told: unknown[] = [];
+  const check = (held: unknown) => void told.push(held);
+  await Promise.all([name('clara', ['alloy'], check as never), name('arthur', ['alloy'], check as never)]);
+  expect(told).toContainEqual([]);
+  expect(told.flat()).toMatchObject([{ alias: 'alloy', voiceId: expect.stringMatching(/clara|arthur/) }]);
+});

@@ -1,6 +1,7 @@
 // The Wyoming protocol over real sockets, with the frames that Home Assistant and the `wyoming` package write.
 import { expect, test } from 'vitest';
 import { createApiKey } from '../../src/keys/api-key.ts';
+import { allKeys } from '../../src/store/api-key-rows.ts';
 import type { TestGateway } from '../gateway/open-gateway.ts';
 import { frameOf, openClient, openWyoming, soundOf } from './wyoming-client.ts';
 
@@ -54,6 +55,20 @@ test('a whole text is spoken, one after the other, each from audio-start to audi
   );
   expect(key).toMatch(/^snt_/);
   expect(await usage.charactersSince(ours[0]!.callerId!, '2020-01-01')).toBe(13 + 15 + 13);
+});
+
+test('a voice is named by an alias too, and the default voice speaks where none is named', async () => {
+  const { connect, makeKey, send: ask, usage } = await openWyoming();
+  const headers = { 'X-API-Key': await makeKey(['voices:write', 'admin']) };
+  await ask('/api/voices/tone-high', { method: 'PATCH', headers, body: { aliases: ['en-GB-lucy'] } });
+  await ask('/api/default-voice', { method: 'PUT', headers, body: { voice_id: 'tone-high' } });
+  const { send, until } = connect();
+  for (const voice of [{ name: 'en-GB-lucy' }, undefined]) {
+    send('synthesize', { text: 'Hello.', ...(voice && { voice }) });
+    expect(typesOf(await until('audio-stop'))).toEqual(['audio-start', 'audio-chunk', 'audio-stop']);
+  }
+  const query = { range: allKeys, from: '2020-01-01', to: '2100-01-01', groupBy: 'voice', limit: 10 } as const;
+  expect(await usage.sum(query)).toMatchObject([{ group: 'tone-high', characters: 12 }]);
 });
 
 test('a text in pieces is spoken while it comes, and the repeated text is ignored', async () => {

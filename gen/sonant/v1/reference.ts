@@ -113,6 +113,26 @@ export const protoReference: ProtoReference = {
           ]
         },
         {
+          "name": "GetDefaultVoice",
+          "comment": "Returns the default voice: the first of every list, and the voice of requests that name none where they need not.",
+          "input": "GetDefaultVoiceRequest",
+          "output": "GetDefaultVoiceResponse",
+          "isStream": false,
+          "scopes": [
+            "voices:read"
+          ]
+        },
+        {
+          "name": "SetDefaultVoice",
+          "comment": "Chooses the default voice, at once and in every replica, or takes the choice back. The setting SONANT_DEFAULT_VOICE goes before the choice: the response tells which voice is the default then, and why.\n\nFails with NOT_FOUND (VOICE_NOT_FOUND), and with INVALID_ARGUMENT (INVALID_REQUEST) for a private voice.",
+          "input": "SetDefaultVoiceRequest",
+          "output": "SetDefaultVoiceResponse",
+          "isStream": false,
+          "scopes": [
+            "admin"
+          ]
+        },
+        {
           "name": "PreviewVoice",
           "comment": "Returns a sample of a voice: a sentence in its own language, as MP3.\n\nFails with NOT_FOUND (VOICE_NOT_FOUND), FAILED_PRECONDITION (VOICE_NOT_READY), and as the engine does.",
           "input": "PreviewVoiceRequest",
@@ -154,7 +174,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "UpdateVoice",
-          "comment": "Changes the description of a voice, its bindings, or whether it is enabled. Running requests continue with the voice they started with. A voice of an engine can be changed too: the changes are stored here and take precedence.\n\nFails as CreateVoice and GetVoice do.",
+          "comment": "Changes the description of a voice, its bindings, its aliases, or whether it is enabled. Running requests continue with the voice they started with. A voice of an engine can be changed too: the changes are stored here and take precedence.\n\nFails as CreateVoice and GetVoice do.",
           "input": "UpdateVoiceRequest",
           "output": "UpdateVoiceResponse",
           "isStream": false,
@@ -276,7 +296,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 characters, required. VoiceService.ListVoices lists the voices."
+          "comment": "Id or alias of the voice: 1 to 128 characters, required. VoiceService.ListVoices lists the voices."
         },
         {
           "name": "text",
@@ -440,7 +460,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 characters, required."
+          "comment": "Id or alias of the voice: 1 to 128 characters, required."
         },
         {
           "name": "text_chunks",
@@ -798,7 +818,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 characters, required."
+          "comment": "Id or alias of the voice: 1 to 128 characters, required."
         },
         {
           "name": "sample_rate_hz",
@@ -1102,7 +1122,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 characters, required."
+          "comment": "Id or alias of the voice: 1 to 128 characters, required."
         },
         {
           "name": "text_chunks",
@@ -1276,6 +1296,12 @@ export const protoReference: ProtoReference = {
           "number": 14,
           "type": "VoiceOwner",
           "comment": "Whose it is, as the caller sees it."
+        },
+        {
+          "name": "aliases",
+          "number": 15,
+          "type": "repeated string",
+          "comment": "Other names that requests may have for it, in order. An alias that has become the id of a voice is not among them."
         }
       ]
     },
@@ -1346,6 +1372,30 @@ export const protoReference: ProtoReference = {
       ]
     },
     {
+      "name": "DefaultVoice",
+      "comment": "The default voice, of those that the key may use.",
+      "fields": [
+        {
+          "name": "voice_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id of the default voice; empty if no voice can speak."
+        },
+        {
+          "name": "source",
+          "number": 2,
+          "type": "DefaultVoiceSource",
+          "comment": "What makes it the default."
+        },
+        {
+          "name": "chosen_voice_id",
+          "number": 3,
+          "type": "string",
+          "comment": "Id of the voice that was chosen, which is not the default where the setting goes before it; empty if none was, or it is not there."
+        }
+      ]
+    },
+    {
       "name": "ListVoicesRequest",
       "comment": "Request of ListVoices.",
       "fields": [
@@ -1377,7 +1427,7 @@ export const protoReference: ProtoReference = {
           "name": "query",
           "number": 5,
           "type": "string",
-          "comment": "Only voices with these words in their id, name, description or labels, in any case: at most 200 characters. Empty for all."
+          "comment": "Only voices with these words in their id, aliases, name, description or labels, in any case: at most 200 characters. Empty for all."
         }
       ]
     },
@@ -1407,7 +1457,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 characters, required."
+          "comment": "Id or alias of the voice: 1 to 128 characters, required."
         }
       ]
     },
@@ -1424,6 +1474,47 @@ export const protoReference: ProtoReference = {
       ]
     },
     {
+      "name": "GetDefaultVoiceRequest",
+      "comment": "Request of GetDefaultVoice.",
+      "fields": []
+    },
+    {
+      "name": "GetDefaultVoiceResponse",
+      "comment": "Response of GetDefaultVoice.",
+      "fields": [
+        {
+          "name": "default_voice",
+          "number": 1,
+          "type": "DefaultVoice",
+          "comment": "The default voice."
+        }
+      ]
+    },
+    {
+      "name": "SetDefaultVoiceRequest",
+      "comment": "Request of SetDefaultVoice.",
+      "fields": [
+        {
+          "name": "voice_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id or alias of a voice that is for everyone: at most 128 characters. Empty takes the choice back."
+        }
+      ]
+    },
+    {
+      "name": "SetDefaultVoiceResponse",
+      "comment": "Response of SetDefaultVoice.",
+      "fields": [
+        {
+          "name": "default_voice",
+          "number": 1,
+          "type": "DefaultVoice",
+          "comment": "The default voice from then on."
+        }
+      ]
+    },
+    {
       "name": "PreviewVoiceRequest",
       "comment": "Request of PreviewVoice.",
       "fields": [
@@ -1431,7 +1522,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice: 1 to 128 characters, required."
+          "comment": "Id or alias of the voice: 1 to 128 characters, required."
         }
       ]
     },
@@ -1504,6 +1595,12 @@ export const protoReference: ProtoReference = {
           "number": 7,
           "type": "VoiceAccess",
           "comment": "Who may speak with it. Default: everyone. An update must state it."
+        },
+        {
+          "name": "aliases",
+          "number": 8,
+          "type": "repeated string",
+          "comment": "Other names that requests may have for it, such as the ids of another vendor: at most 20, each of 1 to 128 letters, digits and any of . _ - : + / ( ) @, a letter or digit first. None may be the id or an alias of another voice."
         }
       ]
     },
@@ -1694,7 +1791,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice, required."
+          "comment": "Id or alias of the voice, required."
         },
         {
           "name": "spec",
@@ -1730,7 +1827,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice, required."
+          "comment": "Id or alias of the voice, required."
         }
       ]
     },
@@ -1747,7 +1844,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 1,
           "type": "string",
-          "comment": "Id of the voice, required."
+          "comment": "Id or alias of the voice, required."
         }
       ]
     },
@@ -2358,6 +2455,32 @@ export const protoReference: ProtoReference = {
           "name": "VOICE_OWNER_OTHER",
           "number": 3,
           "comment": "Another account."
+        }
+      ]
+    },
+    {
+      "name": "DefaultVoiceSource",
+      "comment": "What makes a voice the default one.",
+      "values": [
+        {
+          "name": "DEFAULT_VOICE_SOURCE_UNSPECIFIED",
+          "number": 0,
+          "comment": "Never sent."
+        },
+        {
+          "name": "DEFAULT_VOICE_SOURCE_SETTING",
+          "number": 1,
+          "comment": "The setting SONANT_DEFAULT_VOICE."
+        },
+        {
+          "name": "DEFAULT_VOICE_SOURCE_CHOICE",
+          "number": 2,
+          "comment": "The choice of SetDefaultVoice."
+        },
+        {
+          "name": "DEFAULT_VOICE_SOURCE_ORDER",
+          "number": 3,
+          "comment": "Neither: it is the first that can speak, of those that the key may use."
         }
       ]
     },

@@ -22,7 +22,7 @@ export const file_sonant_v1_speech: GenFile = /*@__PURE__*/
  */
 export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest"> & {
   /**
-   * Id of the voice: 1 to 128 characters, required. VoiceService.ListVoices lists the voices.
+   * Id or alias of the voice: 1 to 128 characters, required. VoiceService.ListVoices lists the voices.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -242,7 +242,7 @@ export const SynthesizeSpeechResponseSchema: GenMessage<SynthesizeSpeechResponse
  */
 export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   /**
-   * Id of the voice: 1 to 128 characters, required.
+   * Id or alias of the voice: 1 to 128 characters, required.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -778,7 +778,7 @@ export const LiveSpeechRequestSchema: GenMessage<LiveSpeechRequest> = /*@__PURE_
  */
 export type LiveStart = Message<"sonant.v1.LiveStart"> & {
   /**
-   * Id of the voice: 1 to 128 characters, required.
+   * Id or alias of the voice: 1 to 128 characters, required.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -1229,7 +1229,7 @@ export const LiveDoneSchema: GenMessage<LiveDone> = /*@__PURE__*/
  */
 export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> & {
   /**
-   * Id of the voice: 1 to 128 characters, required.
+   * Id or alias of the voice: 1 to 128 characters, required.
    *
    * @generated from field: string voice_id = 1;
    */

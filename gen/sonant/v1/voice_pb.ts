@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/voice.proto.
  */
 export const file_sonant_v1_voice: GenFile = /*@__PURE__*/
-  fileDesc("ChVzb25hbnQvdjEvdm9pY2UucHJvdG8SCXNvbmFudC52MSKSBAoFVm9pY2USEAoIdm9pY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIiCgRraW5kGAQgASgOMhQuc29uYW50LnYxLlZvaWNlS2luZBIOCgZlbmdpbmUYBSABKAkSJgoGc3RhdHVzGAYgASgOMhYuc29uYW50LnYxLlZvaWNlU3RhdHVzEhYKDmxhbmd1YWdlX2NvZGVzGAcgAygJEiwKBmxhYmVscxgIIAMoCzIcLnNvbmFudC52MS5Wb2ljZS5MYWJlbHNFbnRyeRIpCghiaW5kaW5ncxgJIAMoCzIXLnNvbmFudC52MS5Wb2ljZUJpbmRpbmcSKAoHY29uc2VudBgKIAEoCzIXLnNvbmFudC52MS5Wb2ljZUNvbnNlbnQSLwoLY3JlYXRlX3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgZhY2Nlc3MYDSABKA4yFi5zb25hbnQudjEuVm9pY2VBY2Nlc3MSJAoFb3duZXIYDiABKA4yFS5zb25hbnQudjEuVm9pY2VPd25lchotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjAKDFZvaWNlQmluZGluZxIOCgZlbmdpbmUYASABKAkSEAoIdm9pY2VfaWQYAiABKAki2gEKDFZvaWNlQ29uc2VudBIUCgxzcGVha2VyX25hbWUYASABKAkSEQoJc3RhdGVtZW50GAIgASgJEhUKDWxhbmd1YWdlX2NvZGUYAyABKAkSFAoMYXVkaW9fc2hhMjU2GAQgASgJEi0KCWdpdmVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMY29uZmlybWVkX2J5GAYgASgJEi8KC3Jldm9rZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKDAQoRTGlzdFZvaWNlc1JlcXVlc3QSFgoJcGFnZV9zaXplGAEgASgFSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRIVCg1sYW5ndWFnZV9jb2RlGAMgASgJEg4KBmVuZ2luZRgEIAEoCRINCgVxdWVyeRgFIAEoCUIMCgpfcGFnZV9zaXplIk8KEkxpc3RWb2ljZXNSZXNwb25zZRIgCgZ2b2ljZXMYASADKAsyEC5zb25hbnQudjEuVm9pY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiMKD0dldFZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSIzChBHZXRWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIicKE1ByZXZpZXdWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkiTwoUUHJldmlld1ZvaWNlUmVzcG9uc2USEwoLYXVkaW9fYnl0ZXMYASABKAwSFAoMY29udGVudF90eXBlGAIgASgJEgwKBHRleHQYAyABKAkinAIKCVZvaWNlU3BlYxIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhYKDmxhbmd1YWdlX2NvZGVzGAMgAygJEjAKBmxhYmVscxgEIAMoCzIgLnNvbmFudC52MS5Wb2ljZVNwZWMuTGFiZWxzRW50cnkSKQoIYmluZGluZ3MYBSADKAsyFy5zb25hbnQudjEuVm9pY2VCaW5kaW5nEhQKB2VuYWJsZWQYBiABKAhIAIgBARImCgZhY2Nlc3MYByABKA4yFi5zb25hbnQudjEuVm9pY2VBY2Nlc3MaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIKCghfZW5hYmxlZCJKChJDcmVhdGVWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSIgoEc3BlYxgCIAEoCzIULnNvbmFudC52MS5Wb2ljZVNwZWMiNgoTQ3JlYXRlVm9pY2VSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSIYChZEZXNjcmliZUNsb25pbmdSZXF1ZXN0IkQKF0Rlc2NyaWJlQ2xvbmluZ1Jlc3BvbnNlEikKB2VuZ2luZXMYASADKAsyGC5zb25hbnQudjEuQ2xvbmluZ0VuZ2luZSKSAgoNQ2xvbmluZ0VuZ2luZRIOCgZlbmdpbmUYASABKAkSHQoVc2FtcGxlX2xhbmd1YWdlX2NvZGVzGAIgAygJEhoKEnNhbXBsZV9zZWNvbmRzX21pbhgDIAEoARIaChJzYW1wbGVfc2Vjb25kc19tYXgYBCABKAESHAoUbmVlZHNfcmVmZXJlbmNlX3RleHQYBSABKAgSRQoPY29uc2VudF9zY3JpcHRzGAYgAygLMiwuc29uYW50LnYxLkNsb25pbmdFbmdpbmUuQ29uc2VudFNjcmlwdHNFbnRyeRo1ChNDb25zZW50U2NyaXB0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi9wIKEUNsb25lVm9pY2VSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSOAoGbGFiZWxzGAQgAygLMiguc29uYW50LnYxLkNsb25lVm9pY2VSZXF1ZXN0LkxhYmVsc0VudHJ5EhUKDWxhbmd1YWdlX2NvZGUYBSABKAkSFwoPcmVmZXJlbmNlX2F1ZGlvGAYgASgMEhYKDnJlZmVyZW5jZV90ZXh0GAcgASgJEhUKDWNvbnNlbnRfYXVkaW8YCCABKAwSFAoMc3BlYWtlcl9uYW1lGAkgASgJEhYKDmNvbnNlbnRfc2NyaXB0GAogASgJEg8KB2VuZ2luZXMYCyADKAkSJgoGYWNjZXNzGAwgASgOMhYuc29uYW50LnYxLlZvaWNlQWNjZXNzGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiNQoSQ2xvbmVWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlInsKElVwZGF0ZVZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRIiCgRzcGVjGAIgASgLMhQuc29uYW50LnYxLlZvaWNlU3BlYxIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siNgoTVXBkYXRlVm9pY2VSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSImChJEZWxldGVWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkiFQoTRGVsZXRlVm9pY2VSZXNwb25zZSItChlSZXZva2VWb2ljZUNvbnNlbnRSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJIj0KGlJldm9rZVZvaWNlQ29uc2VudFJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlKlQKCVZvaWNlS2luZBIaChZWT0lDRV9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQVk9JQ0VfS0lORF9TVE9DSxABEhUKEVZPSUNFX0tJTkRfQ0xPTkVEEAIqswEKC1ZvaWNlU3RhdHVzEhwKGFZPSUNFX1NUQVRVU19VTlNQRUNJRklFRBAAEhgKFFZPSUNFX1NUQVRVU19QRU5ESU5HEAESFgoSVk9JQ0VfU1RBVFVTX1JFQURZEAISFwoTVk9JQ0VfU1RBVFVTX0ZBSUxFRBADEhkKFVZPSUNFX1NUQVRVU19ESVNBQkxFRBAEEiAKHFZPSUNFX1NUQVRVU19DT05TRU5UX1JFVk9LRUQQBSpgCgtWb2ljZUFjY2VzcxIcChhWT0lDRV9BQ0NFU1NfVU5TUEVDSUZJRUQQABIYChRWT0lDRV9BQ0NFU1NfUFJJVkFURRABEhkKFVZPSUNFX0FDQ0VTU19FVkVSWU9ORRACKnAKClZvaWNlT3duZXISGwoXVk9JQ0VfT1dORVJfVU5TUEVDSUZJRUQQABIUChBWT0lDRV9PV05FUl9TRUxGEAESGAoUVk9JQ0VfT1dORVJfT1BFUkFUT1IQAhIVChFWT0lDRV9PV05FUl9PVEhFUhADMv8GCgxWb2ljZVNlcnZpY2USWgoKTGlzdFZvaWNlcxIcLnNvbmFudC52MS5MaXN0Vm9pY2VzUmVxdWVzdBodLnNvbmFudC52MS5MaXN0Vm9pY2VzUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJUCghHZXRWb2ljZRIaLnNvbmFudC52MS5HZXRWb2ljZVJlcXVlc3QaGy5zb25hbnQudjEuR2V0Vm9pY2VSZXNwb25zZSIPis4YC3ZvaWNlczpyZWFkEmAKDFByZXZpZXdWb2ljZRIeLnNvbmFudC52MS5QcmV2aWV3Vm9pY2VSZXF1ZXN0Gh8uc29uYW50LnYxLlByZXZpZXdWb2ljZVJlc3BvbnNlIg+KzhgLdm9pY2VzOnJlYWQSXgoLQ3JlYXRlVm9pY2USHS5zb25hbnQudjEuQ3JlYXRlVm9pY2VSZXF1ZXN0Gh4uc29uYW50LnYxLkNyZWF0ZVZvaWNlUmVzcG9uc2UiEIrOGAx2b2ljZXM6d3JpdGUSaQoPRGVzY3JpYmVDbG9uaW5nEiEuc29uYW50LnYxLkRlc2NyaWJlQ2xvbmluZ1JlcXVlc3QaIi5zb25hbnQudjEuRGVzY3JpYmVDbG9uaW5nUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJbCgpDbG9uZVZvaWNlEhwuc29uYW50LnYxLkNsb25lVm9pY2VSZXF1ZXN0Gh0uc29uYW50LnYxLkNsb25lVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJeCgtVcGRhdGVWb2ljZRIdLnNvbmFudC52MS5VcGRhdGVWb2ljZVJlcXVlc3QaHi5zb25hbnQudjEuVXBkYXRlVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJeCgtEZWxldGVWb2ljZRIdLnNvbmFudC52MS5EZWxldGVWb2ljZVJlcXVlc3QaHi5zb25hbnQudjEuRGVsZXRlVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJzChJSZXZva2VWb2ljZUNvbnNlbnQSJC5zb25hbnQudjEuUmV2b2tlVm9pY2VDb25zZW50UmVxdWVzdBolLnNvbmFudC52MS5SZXZva2VWb2ljZUNvbnNlbnRSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZUIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_scope]);
+  fileDesc("ChVzb25hbnQvdjEvdm9pY2UucHJvdG8SCXNvbmFudC52MSKjBAoFVm9pY2USEAoIdm9pY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIiCgRraW5kGAQgASgOMhQuc29uYW50LnYxLlZvaWNlS2luZBIOCgZlbmdpbmUYBSABKAkSJgoGc3RhdHVzGAYgASgOMhYuc29uYW50LnYxLlZvaWNlU3RhdHVzEhYKDmxhbmd1YWdlX2NvZGVzGAcgAygJEiwKBmxhYmVscxgIIAMoCzIcLnNvbmFudC52MS5Wb2ljZS5MYWJlbHNFbnRyeRIpCghiaW5kaW5ncxgJIAMoCzIXLnNvbmFudC52MS5Wb2ljZUJpbmRpbmcSKAoHY29uc2VudBgKIAEoCzIXLnNvbmFudC52MS5Wb2ljZUNvbnNlbnQSLwoLY3JlYXRlX3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgZhY2Nlc3MYDSABKA4yFi5zb25hbnQudjEuVm9pY2VBY2Nlc3MSJAoFb3duZXIYDiABKA4yFS5zb25hbnQudjEuVm9pY2VPd25lchIPCgdhbGlhc2VzGA8gAygJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiMAoMVm9pY2VCaW5kaW5nEg4KBmVuZ2luZRgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCSLaAQoMVm9pY2VDb25zZW50EhQKDHNwZWFrZXJfbmFtZRgBIAEoCRIRCglzdGF0ZW1lbnQYAiABKAkSFQoNbGFuZ3VhZ2VfY29kZRgDIAEoCRIUCgxhdWRpb19zaGEyNTYYBCABKAkSLQoJZ2l2ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxjb25maXJtZWRfYnkYBiABKAkSLwoLcmV2b2tlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImgKDERlZmF1bHRWb2ljZRIQCgh2b2ljZV9pZBgBIAEoCRItCgZzb3VyY2UYAiABKA4yHS5zb25hbnQudjEuRGVmYXVsdFZvaWNlU291cmNlEhcKD2Nob3Nlbl92b2ljZV9pZBgDIAEoCSKDAQoRTGlzdFZvaWNlc1JlcXVlc3QSFgoJcGFnZV9zaXplGAEgASgFSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRIVCg1sYW5ndWFnZV9jb2RlGAMgASgJEg4KBmVuZ2luZRgEIAEoCRINCgVxdWVyeRgFIAEoCUIMCgpfcGFnZV9zaXplIk8KEkxpc3RWb2ljZXNSZXNwb25zZRIgCgZ2b2ljZXMYASADKAsyEC5zb25hbnQudjEuVm9pY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiMKD0dldFZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSIzChBHZXRWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIhgKFkdldERlZmF1bHRWb2ljZVJlcXVlc3QiSQoXR2V0RGVmYXVsdFZvaWNlUmVzcG9uc2USLgoNZGVmYXVsdF92b2ljZRgBIAEoCzIXLnNvbmFudC52MS5EZWZhdWx0Vm9pY2UiKgoWU2V0RGVmYXVsdFZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSJJChdTZXREZWZhdWx0Vm9pY2VSZXNwb25zZRIuCg1kZWZhdWx0X3ZvaWNlGAEgASgLMhcuc29uYW50LnYxLkRlZmF1bHRWb2ljZSInChNQcmV2aWV3Vm9pY2VSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJIk8KFFByZXZpZXdWb2ljZVJlc3BvbnNlEhMKC2F1ZGlvX2J5dGVzGAEgASgMEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRIMCgR0ZXh0GAMgASgJIq0CCglWb2ljZVNwZWMSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIWCg5sYW5ndWFnZV9jb2RlcxgDIAMoCRIwCgZsYWJlbHMYBCADKAsyIC5zb25hbnQudjEuVm9pY2VTcGVjLkxhYmVsc0VudHJ5EikKCGJpbmRpbmdzGAUgAygLMhcuc29uYW50LnYxLlZvaWNlQmluZGluZxIUCgdlbmFibGVkGAYgASgISACIAQESJgoGYWNjZXNzGAcgASgOMhYuc29uYW50LnYxLlZvaWNlQWNjZXNzEg8KB2FsaWFzZXMYCCADKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIKCghfZW5hYmxlZCJKChJDcmVhdGVWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSIgoEc3BlYxgCIAEoCzIULnNvbmFudC52MS5Wb2ljZVNwZWMiNgoTQ3JlYXRlVm9pY2VSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSIYChZEZXNjcmliZUNsb25pbmdSZXF1ZXN0IkQKF0Rlc2NyaWJlQ2xvbmluZ1Jlc3BvbnNlEikKB2VuZ2luZXMYASADKAsyGC5zb25hbnQudjEuQ2xvbmluZ0VuZ2luZSKSAgoNQ2xvbmluZ0VuZ2luZRIOCgZlbmdpbmUYASABKAkSHQoVc2FtcGxlX2xhbmd1YWdlX2NvZGVzGAIgAygJEhoKEnNhbXBsZV9zZWNvbmRzX21pbhgDIAEoARIaChJzYW1wbGVfc2Vjb25kc19tYXgYBCABKAESHAoUbmVlZHNfcmVmZXJlbmNlX3RleHQYBSABKAgSRQoPY29uc2VudF9zY3JpcHRzGAYgAygLMiwuc29uYW50LnYxLkNsb25pbmdFbmdpbmUuQ29uc2VudFNjcmlwdHNFbnRyeRo1ChNDb25zZW50U2NyaXB0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi9wIKEUNsb25lVm9pY2VSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSOAoGbGFiZWxzGAQgAygLMiguc29uYW50LnYxLkNsb25lVm9pY2VSZXF1ZXN0LkxhYmVsc0VudHJ5EhUKDWxhbmd1YWdlX2NvZGUYBSABKAkSFwoPcmVmZXJlbmNlX2F1ZGlvGAYgASgMEhYKDnJlZmVyZW5jZV90ZXh0GAcgASgJEhUKDWNvbnNlbnRfYXVkaW8YCCABKAwSFAoMc3BlYWtlcl9uYW1lGAkgASgJEhYKDmNvbnNlbnRfc2NyaXB0GAogASgJEg8KB2VuZ2luZXMYCyADKAkSJgoGYWNjZXNzGAwgASgOMhYuc29uYW50LnYxLlZvaWNlQWNjZXNzGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiNQoSQ2xvbmVWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlInsKElVwZGF0ZVZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRIiCgRzcGVjGAIgASgLMhQuc29uYW50LnYxLlZvaWNlU3BlYxIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siNgoTVXBkYXRlVm9pY2VSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSImChJEZWxldGVWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkiFQoTRGVsZXRlVm9pY2VSZXNwb25zZSItChlSZXZva2VWb2ljZUNvbnNlbnRSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJIj0KGlJldm9rZVZvaWNlQ29uc2VudFJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlKlQKCVZvaWNlS2luZBIaChZWT0lDRV9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQVk9JQ0VfS0lORF9TVE9DSxABEhUKEVZPSUNFX0tJTkRfQ0xPTkVEEAIqswEKC1ZvaWNlU3RhdHVzEhwKGFZPSUNFX1NUQVRVU19VTlNQRUNJRklFRBAAEhgKFFZPSUNFX1NUQVRVU19QRU5ESU5HEAESFgoSVk9JQ0VfU1RBVFVTX1JFQURZEAISFwoTVk9JQ0VfU1RBVFVTX0ZBSUxFRBADEhkKFVZPSUNFX1NUQVRVU19ESVNBQkxFRBAEEiAKHFZPSUNFX1NUQVRVU19DT05TRU5UX1JFVk9LRUQQBSpgCgtWb2ljZUFjY2VzcxIcChhWT0lDRV9BQ0NFU1NfVU5TUEVDSUZJRUQQABIYChRWT0lDRV9BQ0NFU1NfUFJJVkFURRABEhkKFVZPSUNFX0FDQ0VTU19FVkVSWU9ORRACKnAKClZvaWNlT3duZXISGwoXVk9JQ0VfT1dORVJfVU5TUEVDSUZJRUQQABIUChBWT0lDRV9PV05FUl9TRUxGEAESGAoUVk9JQ0VfT1dORVJfT1BFUkFUT1IQAhIVChFWT0lDRV9PV05FUl9PVEhFUhADKp0BChJEZWZhdWx0Vm9pY2VTb3VyY2USJAogREVGQVVMVF9WT0lDRV9TT1VSQ0VfVU5TUEVDSUZJRUQQABIgChxERUZBVUxUX1ZPSUNFX1NPVVJDRV9TRVRUSU5HEAESHwobREVGQVVMVF9WT0lDRV9TT1VSQ0VfQ0hPSUNFEAISHgoaREVGQVVMVF9WT0lDRV9TT1VSQ0VfT1JERVIQAzLPCAoMVm9pY2VTZXJ2aWNlEloKCkxpc3RWb2ljZXMSHC5zb25hbnQudjEuTGlzdFZvaWNlc1JlcXVlc3QaHS5zb25hbnQudjEuTGlzdFZvaWNlc1Jlc3BvbnNlIg+KzhgLdm9pY2VzOnJlYWQSVAoIR2V0Vm9pY2USGi5zb25hbnQudjEuR2V0Vm9pY2VSZXF1ZXN0Ghsuc29uYW50LnYxLkdldFZvaWNlUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJpCg9HZXREZWZhdWx0Vm9pY2USIS5zb25hbnQudjEuR2V0RGVmYXVsdFZvaWNlUmVxdWVzdBoiLnNvbmFudC52MS5HZXREZWZhdWx0Vm9pY2VSZXNwb25zZSIPis4YC3ZvaWNlczpyZWFkEmMKD1NldERlZmF1bHRWb2ljZRIhLnNvbmFudC52MS5TZXREZWZhdWx0Vm9pY2VSZXF1ZXN0GiIuc29uYW50LnYxLlNldERlZmF1bHRWb2ljZVJlc3BvbnNlIgmKzhgFYWRtaW4SYAoMUHJldmlld1ZvaWNlEh4uc29uYW50LnYxLlByZXZpZXdWb2ljZVJlcXVlc3QaHy5zb25hbnQudjEuUHJldmlld1ZvaWNlUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJeCgtDcmVhdGVWb2ljZRIdLnNvbmFudC52MS5DcmVhdGVWb2ljZVJlcXVlc3QaHi5zb25hbnQudjEuQ3JlYXRlVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJpCg9EZXNjcmliZUNsb25pbmcSIS5zb25hbnQudjEuRGVzY3JpYmVDbG9uaW5nUmVxdWVzdBoiLnNvbmFudC52MS5EZXNjcmliZUNsb25pbmdSZXNwb25zZSIPis4YC3ZvaWNlczpyZWFkElsKCkNsb25lVm9pY2USHC5zb25hbnQudjEuQ2xvbmVWb2ljZVJlcXVlc3QaHS5zb25hbnQudjEuQ2xvbmVWb2ljZVJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlEl4KC1VwZGF0ZVZvaWNlEh0uc29uYW50LnYxLlVwZGF0ZVZvaWNlUmVxdWVzdBoeLnNvbmFudC52MS5VcGRhdGVWb2ljZVJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlEl4KC0RlbGV0ZVZvaWNlEh0uc29uYW50LnYxLkRlbGV0ZVZvaWNlUmVxdWVzdBoeLnNvbmFudC52MS5EZWxldGVWb2ljZVJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlEnMKElJldm9rZVZvaWNlQ29uc2VudBIkLnNvbmFudC52MS5SZXZva2VWb2ljZUNvbnNlbnRSZXF1ZXN0GiUuc29uYW50LnYxLlJldm9rZVZvaWNlQ29uc2VudFJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_scope]);
 
 /**
  * A voice.
@@ -118,6 +118,13 @@ export type Voice = Message<"sonant.v1.Voice"> & {
    * @generated from field: sonant.v1.VoiceOwner owner = 14;
    */
   owner: VoiceOwner;
+
+  /**
+   * Other names that requests may have for it, in order. An alias that has become the id of a voice is not among them.
+   *
+   * @generated from field: repeated string aliases = 15;
+   */
+  aliases: string[];
 };
 
 /**
@@ -219,6 +226,42 @@ export const VoiceConsentSchema: GenMessage<VoiceConsent> = /*@__PURE__*/
   messageDesc(file_sonant_v1_voice, 2);
 
 /**
+ * The default voice, of those that the key may use.
+ *
+ * @generated from message sonant.v1.DefaultVoice
+ */
+export type DefaultVoice = Message<"sonant.v1.DefaultVoice"> & {
+  /**
+   * Id of the default voice; empty if no voice can speak.
+   *
+   * @generated from field: string voice_id = 1;
+   */
+  voiceId: string;
+
+  /**
+   * What makes it the default.
+   *
+   * @generated from field: sonant.v1.DefaultVoiceSource source = 2;
+   */
+  source: DefaultVoiceSource;
+
+  /**
+   * Id of the voice that was chosen, which is not the default where the setting goes before it; empty if none was, or it
+   * is not there.
+   *
+   * @generated from field: string chosen_voice_id = 3;
+   */
+  chosenVoiceId: string;
+};
+
+/**
+ * Describes the message sonant.v1.DefaultVoice.
+ * Use `create(DefaultVoiceSchema)` to create a new message.
+ */
+export const DefaultVoiceSchema: GenMessage<DefaultVoice> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 3);
+
+/**
  * Request of ListVoices.
  *
  * @generated from message sonant.v1.ListVoicesRequest
@@ -253,8 +296,8 @@ export type ListVoicesRequest = Message<"sonant.v1.ListVoicesRequest"> & {
   engine: string;
 
   /**
-   * Only voices with these words in their id, name, description or labels, in any case: at most 200 characters. Empty for
-   * all.
+   * Only voices with these words in their id, aliases, name, description or labels, in any case: at most 200 characters.
+   * Empty for all.
    *
    * @generated from field: string query = 5;
    */
@@ -266,7 +309,7 @@ export type ListVoicesRequest = Message<"sonant.v1.ListVoicesRequest"> & {
  * Use `create(ListVoicesRequestSchema)` to create a new message.
  */
 export const ListVoicesRequestSchema: GenMessage<ListVoicesRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 3);
+  messageDesc(file_sonant_v1_voice, 4);
 
 /**
  * A page of voices.
@@ -294,7 +337,7 @@ export type ListVoicesResponse = Message<"sonant.v1.ListVoicesResponse"> & {
  * Use `create(ListVoicesResponseSchema)` to create a new message.
  */
 export const ListVoicesResponseSchema: GenMessage<ListVoicesResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 4);
+  messageDesc(file_sonant_v1_voice, 5);
 
 /**
  * Request of GetVoice.
@@ -303,7 +346,7 @@ export const ListVoicesResponseSchema: GenMessage<ListVoicesResponse> = /*@__PUR
  */
 export type GetVoiceRequest = Message<"sonant.v1.GetVoiceRequest"> & {
   /**
-   * Id of the voice: 1 to 128 characters, required.
+   * Id or alias of the voice: 1 to 128 characters, required.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -315,7 +358,7 @@ export type GetVoiceRequest = Message<"sonant.v1.GetVoiceRequest"> & {
  * Use `create(GetVoiceRequestSchema)` to create a new message.
  */
 export const GetVoiceRequestSchema: GenMessage<GetVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 5);
+  messageDesc(file_sonant_v1_voice, 6);
 
 /**
  * Response of GetVoice.
@@ -336,7 +379,85 @@ export type GetVoiceResponse = Message<"sonant.v1.GetVoiceResponse"> & {
  * Use `create(GetVoiceResponseSchema)` to create a new message.
  */
 export const GetVoiceResponseSchema: GenMessage<GetVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 6);
+  messageDesc(file_sonant_v1_voice, 7);
+
+/**
+ * Request of GetDefaultVoice.
+ *
+ * @generated from message sonant.v1.GetDefaultVoiceRequest
+ */
+export type GetDefaultVoiceRequest = Message<"sonant.v1.GetDefaultVoiceRequest"> & {
+};
+
+/**
+ * Describes the message sonant.v1.GetDefaultVoiceRequest.
+ * Use `create(GetDefaultVoiceRequestSchema)` to create a new message.
+ */
+export const GetDefaultVoiceRequestSchema: GenMessage<GetDefaultVoiceRequest> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 8);
+
+/**
+ * Response of GetDefaultVoice.
+ *
+ * @generated from message sonant.v1.GetDefaultVoiceResponse
+ */
+export type GetDefaultVoiceResponse = Message<"sonant.v1.GetDefaultVoiceResponse"> & {
+  /**
+   * The default voice.
+   *
+   * @generated from field: sonant.v1.DefaultVoice default_voice = 1;
+   */
+  defaultVoice?: DefaultVoice | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.GetDefaultVoiceResponse.
+ * Use `create(GetDefaultVoiceResponseSchema)` to create a new message.
+ */
+export const GetDefaultVoiceResponseSchema: GenMessage<GetDefaultVoiceResponse> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 9);
+
+/**
+ * Request of SetDefaultVoice.
+ *
+ * @generated from message sonant.v1.SetDefaultVoiceRequest
+ */
+export type SetDefaultVoiceRequest = Message<"sonant.v1.SetDefaultVoiceRequest"> & {
+  /**
+   * Id or alias of a voice that is for everyone: at most 128 characters. Empty takes the choice back.
+   *
+   * @generated from field: string voice_id = 1;
+   */
+  voiceId: string;
+};
+
+/**
+ * Describes the message sonant.v1.SetDefaultVoiceRequest.
+ * Use `create(SetDefaultVoiceRequestSchema)` to create a new message.
+ */
+export const SetDefaultVoiceRequestSchema: GenMessage<SetDefaultVoiceRequest> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 10);
+
+/**
+ * Response of SetDefaultVoice.
+ *
+ * @generated from message sonant.v1.SetDefaultVoiceResponse
+ */
+export type SetDefaultVoiceResponse = Message<"sonant.v1.SetDefaultVoiceResponse"> & {
+  /**
+   * The default voice from then on.
+   *
+   * @generated from field: sonant.v1.DefaultVoice default_voice = 1;
+   */
+  defaultVoice?: DefaultVoice | undefined;
+};
+
+/**
+ * Describes the message sonant.v1.SetDefaultVoiceResponse.
+ * Use `create(SetDefaultVoiceResponseSchema)` to create a new message.
+ */
+export const SetDefaultVoiceResponseSchema: GenMessage<SetDefaultVoiceResponse> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 11);
 
 /**
  * Request of PreviewVoice.
@@ -345,7 +466,7 @@ export const GetVoiceResponseSchema: GenMessage<GetVoiceResponse> = /*@__PURE__*
  */
 export type PreviewVoiceRequest = Message<"sonant.v1.PreviewVoiceRequest"> & {
   /**
-   * Id of the voice: 1 to 128 characters, required.
+   * Id or alias of the voice: 1 to 128 characters, required.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -357,7 +478,7 @@ export type PreviewVoiceRequest = Message<"sonant.v1.PreviewVoiceRequest"> & {
  * Use `create(PreviewVoiceRequestSchema)` to create a new message.
  */
 export const PreviewVoiceRequestSchema: GenMessage<PreviewVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 7);
+  messageDesc(file_sonant_v1_voice, 12);
 
 /**
  * Response of PreviewVoice.
@@ -392,7 +513,7 @@ export type PreviewVoiceResponse = Message<"sonant.v1.PreviewVoiceResponse"> & {
  * Use `create(PreviewVoiceResponseSchema)` to create a new message.
  */
 export const PreviewVoiceResponseSchema: GenMessage<PreviewVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 8);
+  messageDesc(file_sonant_v1_voice, 13);
 
 /**
  * The changeable fields of a voice.
@@ -449,6 +570,14 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
    * @generated from field: sonant.v1.VoiceAccess access = 7;
    */
   access: VoiceAccess;
+
+  /**
+   * Other names that requests may have for it, such as the ids of another vendor: at most 20, each of 1 to 128 letters,
+   * digits and any of . _ - : + / ( ) @, a letter or digit first. None may be the id or an alias of another voice.
+   *
+   * @generated from field: repeated string aliases = 8;
+   */
+  aliases: string[];
 };
 
 /**
@@ -456,7 +585,7 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
  * Use `create(VoiceSpecSchema)` to create a new message.
  */
 export const VoiceSpecSchema: GenMessage<VoiceSpec> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 9);
+  messageDesc(file_sonant_v1_voice, 14);
 
 /**
  * Request of CreateVoice.
@@ -484,7 +613,7 @@ export type CreateVoiceRequest = Message<"sonant.v1.CreateVoiceRequest"> & {
  * Use `create(CreateVoiceRequestSchema)` to create a new message.
  */
 export const CreateVoiceRequestSchema: GenMessage<CreateVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 10);
+  messageDesc(file_sonant_v1_voice, 15);
 
 /**
  * Response of CreateVoice.
@@ -505,7 +634,7 @@ export type CreateVoiceResponse = Message<"sonant.v1.CreateVoiceResponse"> & {
  * Use `create(CreateVoiceResponseSchema)` to create a new message.
  */
 export const CreateVoiceResponseSchema: GenMessage<CreateVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 11);
+  messageDesc(file_sonant_v1_voice, 16);
 
 /**
  * Request of DescribeCloning.
@@ -520,7 +649,7 @@ export type DescribeCloningRequest = Message<"sonant.v1.DescribeCloningRequest">
  * Use `create(DescribeCloningRequestSchema)` to create a new message.
  */
 export const DescribeCloningRequestSchema: GenMessage<DescribeCloningRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 12);
+  messageDesc(file_sonant_v1_voice, 17);
 
 /**
  * Response of DescribeCloning.
@@ -541,7 +670,7 @@ export type DescribeCloningResponse = Message<"sonant.v1.DescribeCloningResponse
  * Use `create(DescribeCloningResponseSchema)` to create a new message.
  */
 export const DescribeCloningResponseSchema: GenMessage<DescribeCloningResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 13);
+  messageDesc(file_sonant_v1_voice, 18);
 
 /**
  * What an engine needs to clone a person.
@@ -597,7 +726,7 @@ export type CloningEngine = Message<"sonant.v1.CloningEngine"> & {
  * Use `create(CloningEngineSchema)` to create a new message.
  */
 export const CloningEngineSchema: GenMessage<CloningEngine> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 14);
+  messageDesc(file_sonant_v1_voice, 19);
 
 /**
  * Request of CloneVoice.
@@ -696,7 +825,7 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
  * Use `create(CloneVoiceRequestSchema)` to create a new message.
  */
 export const CloneVoiceRequestSchema: GenMessage<CloneVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 15);
+  messageDesc(file_sonant_v1_voice, 20);
 
 /**
  * Response of CloneVoice.
@@ -717,7 +846,7 @@ export type CloneVoiceResponse = Message<"sonant.v1.CloneVoiceResponse"> & {
  * Use `create(CloneVoiceResponseSchema)` to create a new message.
  */
 export const CloneVoiceResponseSchema: GenMessage<CloneVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 16);
+  messageDesc(file_sonant_v1_voice, 21);
 
 /**
  * Request of UpdateVoice.
@@ -726,7 +855,7 @@ export const CloneVoiceResponseSchema: GenMessage<CloneVoiceResponse> = /*@__PUR
  */
 export type UpdateVoiceRequest = Message<"sonant.v1.UpdateVoiceRequest"> & {
   /**
-   * Id of the voice, required.
+   * Id or alias of the voice, required.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -752,7 +881,7 @@ export type UpdateVoiceRequest = Message<"sonant.v1.UpdateVoiceRequest"> & {
  * Use `create(UpdateVoiceRequestSchema)` to create a new message.
  */
 export const UpdateVoiceRequestSchema: GenMessage<UpdateVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 17);
+  messageDesc(file_sonant_v1_voice, 22);
 
 /**
  * The changed voice.
@@ -773,7 +902,7 @@ export type UpdateVoiceResponse = Message<"sonant.v1.UpdateVoiceResponse"> & {
  * Use `create(UpdateVoiceResponseSchema)` to create a new message.
  */
 export const UpdateVoiceResponseSchema: GenMessage<UpdateVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 18);
+  messageDesc(file_sonant_v1_voice, 23);
 
 /**
  * Request of DeleteVoice.
@@ -782,7 +911,7 @@ export const UpdateVoiceResponseSchema: GenMessage<UpdateVoiceResponse> = /*@__P
  */
 export type DeleteVoiceRequest = Message<"sonant.v1.DeleteVoiceRequest"> & {
   /**
-   * Id of the voice, required.
+   * Id or alias of the voice, required.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -794,7 +923,7 @@ export type DeleteVoiceRequest = Message<"sonant.v1.DeleteVoiceRequest"> & {
  * Use `create(DeleteVoiceRequestSchema)` to create a new message.
  */
 export const DeleteVoiceRequestSchema: GenMessage<DeleteVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 19);
+  messageDesc(file_sonant_v1_voice, 24);
 
 /**
  * Response of DeleteVoice.
@@ -809,7 +938,7 @@ export type DeleteVoiceResponse = Message<"sonant.v1.DeleteVoiceResponse"> & {
  * Use `create(DeleteVoiceResponseSchema)` to create a new message.
  */
 export const DeleteVoiceResponseSchema: GenMessage<DeleteVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 20);
+  messageDesc(file_sonant_v1_voice, 25);
 
 /**
  * Request of RevokeVoiceConsent.
@@ -818,7 +947,7 @@ export const DeleteVoiceResponseSchema: GenMessage<DeleteVoiceResponse> = /*@__P
  */
 export type RevokeVoiceConsentRequest = Message<"sonant.v1.RevokeVoiceConsentRequest"> & {
   /**
-   * Id of the voice, required.
+   * Id or alias of the voice, required.
    *
    * @generated from field: string voice_id = 1;
    */
@@ -830,7 +959,7 @@ export type RevokeVoiceConsentRequest = Message<"sonant.v1.RevokeVoiceConsentReq
  * Use `create(RevokeVoiceConsentRequestSchema)` to create a new message.
  */
 export const RevokeVoiceConsentRequestSchema: GenMessage<RevokeVoiceConsentRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 21);
+  messageDesc(file_sonant_v1_voice, 26);
 
 /**
  * The changed voice.
@@ -851,7 +980,7 @@ export type RevokeVoiceConsentResponse = Message<"sonant.v1.RevokeVoiceConsentRe
  * Use `create(RevokeVoiceConsentResponseSchema)` to create a new message.
  */
 export const RevokeVoiceConsentResponseSchema: GenMessage<RevokeVoiceConsentResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 22);
+  messageDesc(file_sonant_v1_voice, 27);
 
 /**
  * Origin of a voice.
@@ -1048,6 +1177,54 @@ export const VoiceOwnerSchema: GenEnum<VoiceOwner> = /*@__PURE__*/
   enumDesc(file_sonant_v1_voice, 3);
 
 /**
+ * What makes a voice the default one.
+ *
+ * @generated from enum sonant.v1.DefaultVoiceSource
+ */
+export const DefaultVoiceSource = {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: DEFAULT_VOICE_SOURCE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The setting SONANT_DEFAULT_VOICE.
+   *
+   * @generated from enum value: DEFAULT_VOICE_SOURCE_SETTING = 1;
+   */
+  SETTING: 1,
+
+  /**
+   * The choice of SetDefaultVoice.
+   *
+   * @generated from enum value: DEFAULT_VOICE_SOURCE_CHOICE = 2;
+   */
+  CHOICE: 2,
+
+  /**
+   * Neither: it is the first that can speak, of those that the key may use.
+   *
+   * @generated from enum value: DEFAULT_VOICE_SOURCE_ORDER = 3;
+   */
+  ORDER: 3,
+} as const;
+
+/**
+ * What makes a voice the default one.
+ *
+ * @generated from enum sonant.v1.DefaultVoiceSource
+ */
+export type DefaultVoiceSource = (typeof DefaultVoiceSource)[keyof typeof DefaultVoiceSource] | UnknownEnum;
+
+/**
+ * Describes the enum sonant.v1.DefaultVoiceSource.
+ */
+export const DefaultVoiceSourceSchema: GenEnum<DefaultVoiceSource> = /*@__PURE__*/
+  enumDesc(file_sonant_v1_voice, 4);
+
+/**
  * Lists, creates and changes voices, and clones people who consent.
  *
  * For a key with a list of voices no others exist: they are NOT_FOUND (VOICE_NOT_FOUND), and creating one is
@@ -1080,6 +1257,29 @@ export const VoiceService: GenService<{
     methodKind: "unary";
     input: typeof GetVoiceRequestSchema;
     output: typeof GetVoiceResponseSchema;
+  },
+  /**
+   * Returns the default voice: the first of every list, and the voice of requests that name none where they need not.
+   *
+   * @generated from rpc sonant.v1.VoiceService.GetDefaultVoice
+   */
+  getDefaultVoice: {
+    methodKind: "unary";
+    input: typeof GetDefaultVoiceRequestSchema;
+    output: typeof GetDefaultVoiceResponseSchema;
+  },
+  /**
+   * Chooses the default voice, at once and in every replica, or takes the choice back. The setting SONANT_DEFAULT_VOICE
+   * goes before the choice: the response tells which voice is the default then, and why.
+   *
+   * Fails with NOT_FOUND (VOICE_NOT_FOUND), and with INVALID_ARGUMENT (INVALID_REQUEST) for a private voice.
+   *
+   * @generated from rpc sonant.v1.VoiceService.SetDefaultVoice
+   */
+  setDefaultVoice: {
+    methodKind: "unary";
+    input: typeof SetDefaultVoiceRequestSchema;
+    output: typeof SetDefaultVoiceResponseSchema;
   },
   /**
    * Returns a sample of a voice: a sentence in its own language, as MP3.
@@ -1130,7 +1330,7 @@ export const VoiceService: GenService<{
     output: typeof CloneVoiceResponseSchema;
   },
   /**
-   * Changes the description of a voice, its bindings, or whether it is enabled. Running requests continue with the
+   * Changes the description of a voice, its bindings, its aliases, or whether it is enabled. Running requests continue with the
    * voice they started with. A voice of an engine can be changed too: the changes are stored here and take precedence.
    *
    * Fails as CreateVoice and GetVoice do.

@@ -11,6 +11,7 @@ import { fromThrown } from '../http/failure-reply.ts';
 import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import type { Fields } from '../http/known-fields.ts';
+import { toNamedVoices } from '../http/named-voices.ts';
 import { serveContexts, type VendorRoutesOptions } from '../http/speech-contexts.ts';
 import { checkUpgrade } from '../http/web-socket.ts';
 import { eventHeaders } from '../speech/server-sent-events.ts';
@@ -65,11 +66,12 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
   app.get('/voices', { onRequest: admitAnyTo(listVoices) }, async (request, reply) => {
     const { limit, starting_after: after } = request.query as Fields;
     const ready = await run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
-    const from = after === undefined ? 0 : ready.findIndex(({ voice }) => voice.voiceId === after) + 1;
+    const named = ready.flatMap(toNamedVoices);
+    const from = after === undefined ? 0 : named.findIndex(({ id }) => id === after) + 1;
     const size = Math.min(Math.max(1, Number(limit) || pageSize), pageSize);
-    const page = after !== undefined && from === 0 ? [] : ready.slice(from, from + size);
-    const data = page.map(({ voice }) => ({
-      id: voice.voiceId,
+    const page = after !== undefined && from === 0 ? [] : named.slice(from, from + size);
+    const data = page.map(({ id, voice }) => ({
+      id,
       name: voice.name,
       description: voice.description,
       language: voice.languageCodes[0]!.split('-', 1)[0]!,
@@ -77,7 +79,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
       is_public: true,
       created_at: '1970-01-01T00:00:00Z',
     }));
-    const has_more = from + size < ready.length;
+    const has_more = from + size < named.length;
     return { data, has_more, next_page: has_more ? data.at(-1)!.id : null };
   });
 }

@@ -1,14 +1,15 @@
 // Voices and models as ElevenLabs's API lists them.
 import type { OfferedVoice } from '../../speech/voice.ts';
 import type { Fields } from '../http/known-fields.ts';
+import { toNamedVoices } from '../http/named-voices.ts';
 
 /** Model names that clients expect to find; any other name is accepted too, since each voice has its own engine. */
 const modelIds = ['sonant', 'eleven_multilingual_v2', 'eleven_turbo_v2_5', 'eleven_flash_v2_5'];
 const languageNames = new Intl.DisplayNames('en', { type: 'language' });
 
 export const toVoices = (ready: readonly OfferedVoice[]): Fields => ({
-  voices: ready.map(({ voice }) => ({
-    voice_id: voice.voiceId,
+  voices: ready.flatMap(toNamedVoices).map(({ id, voice }) => ({
+    voice_id: id,
     name: voice.name,
     category: 'premade',
     description: voice.description,

@@ -4,10 +4,12 @@ import { formatNames } from '../../audio/formats.ts';
 import type { FieldViolation } from '../../errors.ts';
 import { speechFieldRows } from '../../speech/fields.ts';
 import { parseSpeechRequest } from '../../speech/request.ts';
-import { type Fields, sortFields } from '../http/known-fields.ts';
+import { type Fields, isObject, sortFields } from '../http/known-fields.ts';
 import type { ParsedSpeech } from '../speech/fields.ts';
 
 export interface ParsedOpenAi extends ParsedSpeech {
+  /** As it was sent; undefined for none. */
+  voice: string | undefined;
   isEvents: boolean;
 }
 
@@ -17,15 +19,19 @@ const streamFormats = ['audio', 'sse'];
 const sampleRateHz = 24_000;
 /** BCP-47 for an unknown language: the native language of the voice is used. */
 const ownLanguage = 'und';
+/** In place of a voice that is not named, which is found when the caller is known. */
+const unnamed = 'default';
 
-export function parseOpenAiFields(given: Fields, isStrict: boolean): ParsedOpenAi {
-  const { fields, ignored, faults: violations } = sortFields(given, known, isStrict);
+export function parseOpenAiFields(body: Fields, isStrict: boolean): ParsedOpenAi {
+  const { fields, ignored, faults: violations } = sortFields(body, known, isStrict);
   const { voice, input, response_format, stream_format } = fields;
   const format = oneOf('response_format', response_format ?? 'mp3', formatNames, violations);
   const isEvents = oneOf('stream_format', stream_format ?? 'audio', streamFormats, violations) === 'sse';
+  const named = isObject(voice) ? voice.id : voice;
+  const isUnnamed = !isStrict && (named === undefined || named === null || named === '');
   const speech = {
     ...Object.fromEntries(ours.map(({ json, name }) => [json, fields[name]])),
-    voice_id: typeof voice === 'object' && voice !== null ? (voice as Fields).id : voice,
+    voice_id: isUnnamed ? unnamed : named,
     text: input,
     text_chunks: undefined,
     output_format: format,
@@ -37,7 +43,8 @@ export function parseOpenAiFields(given: Fields, isStrict: boolean): ParsedOpenA
   const request = parseSpeechRequest(speech, { allowsSingleText: true, violationsBefore: violations });
   // Known, but ignored; the reply reports that.
   const unsupported = fields.instructions === undefined ? [] : [{ name: 'instructions', meant: undefined }];
-  return { request, ignored: [...ignored, ...unsupported], isEvents };
+  const given = isUnnamed ? undefined : request.voiceId;
+  return { request, voice: given, ignored: [...ignored, ...unsupported], isEvents };
 }
 
 function oneOf(field: string, value: unknown, allowed: readonly string[], violations: FieldViolation[]): string {

@@ -10,13 +10,14 @@ const string: Schema = { type: 'string' };
 const speechSchema: Schema = {
   title: 'OpenAiSpeech',
   type: 'object',
-  required: ['input', 'voice'],
+  required: ['input'],
   properties: {
     model: text('Ignored: each voice has its own engine.'),
     input: text('Text to speak.', { maxLength: textLimits.chunkCharsMax }),
     voice: {
       oneOf: [string, { type: 'object', required: ['id'], properties: { id: string } }],
-      description: 'Id of the voice.',
+      description:
+        'Id or alias of the voice. Without one, the default voice speaks; also where there is no such voice, and then `X-Ignored-Fields` names `voice`. `X-Voice-Id` tells which voice has spoken. With `SONANT_STRICT=1`, both are errors.',
     },
     response_format: text('Encoding.', { enum: formatNames, default: 'mp3' }),
     speed: { ...speechFields.speakingRate.schema, description: 'Speed of speech.' },
@@ -28,7 +29,7 @@ const usual = { tag: 'OpenAI', bearer: 'key', isOpenAi: true } as const;
 const listing = { ...usual, scopes: voiceOperations.listVoices.scopes, failures: [] } as const;
 
 const voice = describeObject('OpenAiVoice', {
-  id: [text('Identifies the voice in requests.'), 'clara'],
+  id: [text('Id or alias of the voice.'), 'clara'],
   name: [text('Display name, in any script.'), 'Clara'],
 });
 const voicesSchema = objectSchema('OpenAiVoices', { voices: { type: 'array', items: voice.schema } });
@@ -68,7 +69,11 @@ export const openAiDocs = {
     ...listing,
     id: 'listOpenAiVoices',
     summary: 'List voices as OpenAI’s clients do',
-    answers: { 200: jsonAnswer('All voices that are ready.', voicesSchema, { voices: [voice.example] }) },
+    answers: {
+      200: jsonAnswer('All voices that are ready, each under its id and under its aliases.', voicesSchema, {
+        voices: [voice.example],
+      }),
+    },
   },
   listModels: {
     ...listing,

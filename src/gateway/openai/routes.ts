@@ -1,5 +1,6 @@
 // /v1: the speech endpoints of OpenAI's API. The API key is a bearer token or in X-API-Key. Failures and events have the
-// form of OpenAI's.
+// form of OpenAI's. Its clients know the voices of OpenAI: one that is not here is ignored, as X-Ignored-Fields tells, and
+// the default voice speaks, unless SONANT_STRICT is set.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { speechOperations, voiceOperations } from '../../operations/operation.ts';
 import type { SpeechOperations } from '../../operations/speech.ts';
@@ -9,6 +10,7 @@ import { sendPieces } from '../http/body-writer.ts';
 import { fromThrown } from '../http/failure-reply.ts';
 import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
+import { toNamedVoices } from '../http/named-voices.ts';
 import { documented } from '../http/route-docs.ts';
 import { resultHeaders, soundHeaders } from '../speech/headers.ts';
 import { beginSound } from '../speech/routes.ts';
@@ -36,10 +38,17 @@ export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptio
 
   const speak = async (request: FastifyRequest, reply: FastifyReply) => {
     const parsed = parseOpenAiFields(fieldsOf(request), isStrict);
-    const events = stream(request, reply, streamSpeech, (call) => speech.streamSpeech(call, parsed.request));
+    const ignored = [...parsed.ignored];
+    const events = stream(request, reply, streamSpeech, (call) => {
+      const { voice } = parsed;
+      if (isStrict) return speech.streamSpeech(call, parsed.request);
+      const { voiceId, isDefault } = voices.findOrDefault(call, voice);
+      if (isDefault && voice !== undefined) ignored.push({ name: 'voice', meant: undefined });
+      return speech.streamSpeech(call, { ...parsed.request, voiceId });
+    });
     const { info, pieces } = await beginSound(events);
     const { 'Content-Disposition': _, ...headers } = soundHeaders(info, 'streaming');
-    Object.assign(headers, resultHeaders(info), ignoredHeaders(request, parsed.ignored));
+    Object.assign(headers, resultHeaders(info), ignoredHeaders(request, ignored));
     if (parsed.isEvents)
       await sendPieces(reply, { ...headers, ...eventHeaders }, eventsOf(pieces, parsed.request.chars));
     else await sendPieces(reply, headers, pieces);
@@ -50,7 +59,7 @@ export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptio
 
   app.get('/v1/audio/voices', documented(openAiDocs.listVoices, admitTo(listVoices)), async (request, reply) => {
     const ready = await run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
-    return { voices: ready.map(({ voice }) => ({ id: voice.voiceId, name: voice.name })) };
+    return { voices: ready.flatMap(toNamedVoices).map(({ id, voice }) => ({ id, name: voice.name })) };
   });
 
   app.get('/v1/models', documented(openAiDocs.listModels, admitTo(listVoices)), async () => ({

@@ -13,7 +13,7 @@ export interface ParsedVoiceFields {
 }
 
 const bindingFields = ['engine', 'voice_id'];
-const specFields = ['name', 'description', 'language_codes', 'labels', 'bindings', 'enabled', 'access'];
+const specFields = ['name', 'description', 'language_codes', 'labels', 'bindings', 'enabled', 'access', 'aliases'];
 
 /** `voice_id` is for a new voice only; of an existing one it is in the path. */
 export function parseVoiceFields(body: Fields, isNew: boolean, isStrict: boolean): ParsedVoiceFields {
@@ -33,6 +33,7 @@ export function parseVoiceFields(body: Fields, isNew: boolean, isStrict: boolean
   const bindings = take('bindings', 'a list of {"engine", "voice_id"}', toBindings);
   const enabled = take('enabled', 'true or false', (value) => (typeof value === 'boolean' ? value : undefined));
   const access = take('access', 'text', toText);
+  const aliases = take('aliases', 'a list of texts', toTexts);
   for (const [i, item] of Array.isArray(fields.bindings) ? fields.bindings.entries() : []) {
     if (!isObject(item)) continue;
     const inner = sortFields(item, bindingFields, isStrict, `bindings[${i}].`);
@@ -49,6 +50,7 @@ export function parseVoiceFields(body: Fields, isNew: boolean, isStrict: boolean
     ...(bindings && { bindings }),
     ...(enabled !== undefined && { enabled }),
     ...(access !== undefined && { access }),
+    ...(aliases && { aliases }),
   };
   return { voiceId, fields: given, ignored };
 }
@@ -69,6 +71,18 @@ function toBindings(value: unknown): { engine: string; voiceId: string }[] | und
     return isValid ? { engine, voiceId: (voiceId as string | null | undefined) ?? '' } : undefined;
   });
   return bindings.includes(undefined) ? undefined : (bindings as { engine: string; voiceId: string }[]);
+}
+
+/** Null takes the choice back; it must be given, so that a mistake in the name of the field does not. */
+export function parseDefaultVoice(body: Fields, isStrict: boolean) {
+  const { fields, ignored, faults } = sortFields(body, ['voice_id'], isStrict);
+  const { voice_id: given } = fields;
+  const fault = (reason: string, message: string) => faults.push({ field: 'voice_id', reason, message });
+  if (given === undefined) fault('required', 'name the voice, or give null for none');
+  else if (given === '') fault('length', 'must not be empty');
+  else if (given !== null && typeof given !== 'string') fault('type', 'must be text or null');
+  if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+  return { voiceId: (given as string | null) ?? undefined, ignored };
 }
 
 export const cloneFiles = ['reference_audio', 'consent_audio'];

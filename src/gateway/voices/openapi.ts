@@ -13,6 +13,8 @@ import {
 import {
   cloneSchema,
   cloningSchema,
+  defaultVoice,
+  defaultVoiceChoice,
   exampleCloneForm,
   exampleCloning,
   exampleMadeVoice,
@@ -22,7 +24,7 @@ import {
   voiceSpecSchema,
 } from './schemas.ts';
 
-const idOf = (example: string) => pathId('Id of the voice.', example);
+const idOf = (example: string) => pathId('Id or alias of the voice.', example);
 const tag = 'Voices';
 const filterText = { type: 'string', maxLength: voiceFilterCharsMax };
 const engineFailures = ['engine_error', 'engine_unavailable', 'engine_timeout'] as const;
@@ -35,7 +37,11 @@ export const voiceDocs = {
     parameters: [
       queryParameter('language_code', 'Only voices that can speak this BCP-47 language.'),
       queryParameter('engine', 'Only voices of this engine.', filterText),
-      queryParameter('text', 'Only voices with these words in their id, name, description or labels.', filterText),
+      queryParameter(
+        'text',
+        'Only voices with these words in their id, aliases, name, description or labels.',
+        filterText,
+      ),
       ...pageParameters,
     ],
     answers: {
@@ -55,6 +61,23 @@ export const voiceDocs = {
     parameters: [idOf('clara')],
     answers: { 200: jsonAnswer('The voice.', voice.schema, voice.example) },
     failures: ['voice_not_found'],
+  },
+  getDefault: {
+    tag,
+    ...documentOperation(voiceOperations.getDefaultVoice),
+    summary: 'Get the default voice',
+    answers: { 200: jsonAnswer('The default voice.', defaultVoice.schema, defaultVoice.example) },
+    failures: [],
+  },
+  setDefault: {
+    tag,
+    ...documentOperation(voiceOperations.setDefaultVoice),
+    summary: 'Choose the default voice',
+    description:
+      'At once and in every replica. The setting `SONANT_DEFAULT_VOICE` goes before the choice: `source` tells which is in force.',
+    body: { schema: defaultVoiceChoice, examples: { chosen: { voice_id: 'clara' } } },
+    answers: { 200: jsonAnswer('The default voice from then on.', defaultVoice.schema, defaultVoice.example) },
+    failures: ['voice_not_found', 'storage_full'],
   },
   preview: {
     tag,

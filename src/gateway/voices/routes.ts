@@ -1,4 +1,5 @@
-// /api/voices: lists, previews, creates, clones, updates and deletes voices, and withdraws consent.
+// /api/voices: lists, previews, creates, clones, updates and deletes voices, and withdraws consent. /api/default-voice: reads
+// and chooses the default voice.
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../errors.ts';
@@ -13,10 +14,10 @@ import { type SortedFields, sortQuery, type UnknownField } from '../http/known-f
 import { addWithoutBody } from '../http/no-body.ts';
 import { takePage, takeText } from '../http/page-query.ts';
 import { documented } from '../http/route-docs.ts';
-import { cloneFiles, cloneTexts, parseCloneForm, parseVoiceFields } from './fields.ts';
+import { cloneFiles, cloneTexts, parseCloneForm, parseDefaultVoice, parseVoiceFields } from './fields.ts';
 import { FormBody, readForms } from './form-body.ts';
 import { voiceDocs } from './openapi.ts';
-import { toCloningJson, toVoiceJson } from './voice-json.ts';
+import { toCloningJson, toDefaultVoiceJson, toVoiceJson } from './voice-json.ts';
 
 export interface VoiceRoutesOptions {
   voices: VoiceOperations;
@@ -29,10 +30,12 @@ type WithId = FastifyRequest<{ Params: { id: string } }>;
 
 const url = '/api/voices';
 const { listVoices, getVoice, previewVoice, describeCloning } = voiceOperations;
+const { getDefaultVoice, setDefaultVoice } = voiceOperations;
 const { createVoice, cloneVoice, updateVoice, deleteVoice, revokeVoiceConsent } = voiceOperations;
 
 export function addVoiceRoutes(app: FastifyInstance, options: VoiceRoutesOptions): void {
   addVoiceReading(app, options);
+  addDefaultVoice(app, options);
   addVoiceMaking(app, options);
   addVoiceChanging(app, options);
 }
@@ -67,6 +70,20 @@ function addVoiceReading(app: FastifyInstance, { voices, admitTo, isStrict }: Vo
       return reply.header('content-type', contentType).send(Buffer.from(audio));
     },
   );
+}
+
+const defaultUrl = '/api/default-voice';
+
+function addDefaultVoice(app: FastifyInstance, { voices, admitTo, isStrict }: VoiceRoutesOptions): void {
+  app.get(defaultUrl, documented(voiceDocs.getDefault, admitTo(getDefaultVoice)), async (request, reply) =>
+    toDefaultVoiceJson(await run(request, reply, getDefaultVoice, (call) => voices.getDefaultVoice(call))),
+  );
+
+  app.put(defaultUrl, documented(voiceDocs.setDefault, admitTo(setDefaultVoice)), async (request, reply) => {
+    const { voiceId, ignored } = parseDefaultVoice(fieldsOf(request), isStrict);
+    const chosen = await run(request, reply, setDefaultVoice, (call) => voices.setDefaultVoice(call, voiceId));
+    return reply.headers(ignoredHeaders(request, ignored)).send(toDefaultVoiceJson(chosen));
+  });
 }
 
 function addVoiceMaking(app: FastifyInstance, { voices, admitTo, isStrict, baseUrl }: VoiceRoutesOptions): void {

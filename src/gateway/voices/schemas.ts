@@ -1,5 +1,7 @@
 // The schemas of /api/voices, each with an example.
+import { defaultSources } from '../../speech/default-voice.ts';
 import { voiceAccesses } from '../../speech/voice.ts';
+import { aliasesMax, aliasForm } from '../../voices/voice-fields.ts';
 import { describeObject, nullableTime, objectSchema, type Schema, text } from '../http/route-docs.ts';
 
 const range: Schema = {
@@ -31,6 +33,7 @@ const bindings: Schema = {
 const id = text('Identifies the voice in requests.');
 const name = text('Display name, in any script.');
 const description = text('What the voice sounds like.');
+const aliases = 'Other names that requests may have for it, such as the ids of another vendor.';
 const speaker = 'Name of the person.';
 const engine = text('Name of the engine.');
 
@@ -68,6 +71,7 @@ const statuses = ['pending', 'ready', 'failed', 'disabled', 'consent_revoked'];
 
 export const voice = describeObject('Voice', {
   voice_id: [id, 'clara'],
+  aliases: [{ ...texts, description: aliases }, ['nova']],
   name: [name, 'Clara'],
   description: [description, 'An American woman, bright and brisk.'],
   kind: [text('Whether it belongs to an engine or was cloned from a person.', { enum: ['stock', 'cloned'] }), 'stock'],
@@ -89,6 +93,22 @@ export const voice = describeObject('Voice', {
   updated_at: [nullableTime('When it was last changed; null for an unchanged engine voice.'), null],
 });
 
+const nullableId = (description: string): Schema => ({ type: ['string', 'null'], description });
+export const defaultVoice = describeObject('DefaultVoice', {
+  voice_id: [nullableId('The default voice of those that the key may use; null if none can speak.'), 'clara'],
+  source: [
+    text('What makes it the default: SONANT_DEFAULT_VOICE, the choice, or neither.', { enum: [...defaultSources] }),
+    'choice',
+  ],
+  chosen_voice_id: [
+    nullableId('The voice that was chosen; SONANT_DEFAULT_VOICE goes before it. Null if none was, or it is not there.'),
+    'clara',
+  ],
+});
+export const defaultVoiceChoice = objectSchema('DefaultVoiceChoice', {
+  voice_id: nullableId('Id or alias of a voice that is for everyone; null takes the choice back.'),
+});
+
 export const voiceSpecSchema = (title: string, more: Readonly<Record<string, Schema>>): Schema => ({
   title,
   type: 'object',
@@ -101,6 +121,12 @@ export const voiceSpecSchema = (title: string, more: Readonly<Record<string, Sch
     bindings: { ...bindings, minItems: 1, maxItems: 8 },
     enabled: { type: 'boolean', default: true, description: 'Whether it can be used.' },
     access: access(' Default of a new voice: everyone.'),
+    aliases: {
+      type: 'array',
+      items: { type: 'string', pattern: aliasForm.source },
+      maxItems: aliasesMax,
+      description: `${aliases} All of them: those left out are removed. None may be the id or an alias of another voice.`,
+    },
   },
 });
 export const voiceIdSchema = text('Default: a generated id.', { pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' });
@@ -152,6 +178,7 @@ const changedAt = '2030-01-02T03:04:05.000Z';
 export const exampleMadeVoice = {
   ...voice.example,
   voice_id: 'news',
+  aliases: [],
   name: 'News',
   labels: {},
   bindings: [{ engine: 'acme', voice_id: 'joan' }],

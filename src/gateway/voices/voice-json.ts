@@ -2,6 +2,7 @@
 import { formatNames, outputSampleRatesHz } from '../../audio/formats.ts';
 import type { Cloning } from '../../engines/engine.ts';
 import type { ListedVoice } from '../../operations/voices.ts';
+import type { DefaultVoice } from '../../speech/default-voice.ts';
 import { speakingRates } from '../../speech/fields.ts';
 import { bindingIdsOf, type VoiceConsent } from '../../speech/voice.ts';
 
@@ -15,9 +16,10 @@ const capabilities = {
 const toTime = (time: Date | undefined) => time?.toISOString() ?? null;
 
 export const toVoiceJson = (listed: ListedVoice) => {
-  const { voice, status, kept, owner } = listed;
+  const { voice, status, kept, owner, aliases } = listed;
   return {
     voice_id: voice.voiceId,
+    aliases,
     name: voice.name,
     description: voice.description,
     kind: voice.kind,
@@ -34,6 +36,12 @@ export const toVoiceJson = (listed: ListedVoice) => {
     updated_at: toTime(kept?.updatedAt),
   };
 };
+
+export const toDefaultVoiceJson = ({ offered, source, chosen }: DefaultVoice) => ({
+  voice_id: offered?.voice.voiceId ?? null,
+  source,
+  chosen_voice_id: chosen?.voice.voiceId ?? null,
+});
 
 const toConsentJson = (consent: VoiceConsent) => ({
   speaker_name: consent.speakerName,

@@ -1,0 +1,90 @@
+// `sonant voice default|alias`: chooses the default voice, and gives voices other names. A running service, on every replica,
+// takes both up without a restart.
+import type { OpenedVoiceManagement } from '../app/command-line.ts';
+import { registry } from '../engines/registry.ts';
+import { Failure } from '../errors.ts';
+import { operator } from '../keys/actor.ts';
+import { findDefault } from '../speech/default-voice.ts';
+import type { OfferedVoice } from '../speech/voice.ts';
+import { type CommandLine, formatTable, UsageError, withFlagNames, withOpened } from './command.ts';
+
+export interface NameFlags {
+  remove?: boolean | undefined;
+  json?: boolean | undefined;
+}
+
+export async function chooseDefaultVoice(
+  line: CommandLine,
+  { remove = false, json = false }: NameFlags,
+  rest: readonly string[],
+): Promise<void> {
+  const [wanted] = rest;
+  if (rest.length > 1 || (remove && wanted !== undefined))
+    throw new UsageError('the command is sonant voice default [VOICE] or sonant voice default --remove');
+  await withOpened(await line.openVoiceManagement(registry), async (opened) => {
+    const chosen = wanted === undefined ? undefined : findVoice(opened, wanted).voice.voiceId;
+    if (chosen !== undefined || remove) await opened.management.chooseDefault(chosen, operator);
+    line.print(json ? JSON.stringify(describeDefault(opened), null, 2) : tellDefault(opened));
+  });
+}
+
+function findVoice({ voices }: OpenedVoiceManagement, name: string): OfferedVoice {
+  const found = voices.lookUp(name);
+  if (found) return found;
+  throw new Failure('voice_not_found', { message: `There is no voice ${name} here; sonant voice list prints all.` });
+}
+
+/** Makes the voice the default one; returns what there is to say of it. */
+export async function makeDefault(opened: OpenedVoiceManagement, voiceId: string): Promise<string> {
+  await opened.management.chooseDefault(voiceId, operator);
+  return tellDefault(opened);
+}
+
+function describeDefault({ voices }: OpenedVoiceManagement) {
+  const { offered, source, chosen } = findDefault(voices);
+  return { voice_id: offered?.voice.voiceId ?? null, source, chosen_voice_id: chosen?.voice.voiceId ?? null };
+}
+
+const reasons = { setting: 'SONANT_DEFAULT_VOICE', choice: 'chosen', order: 'the first; none is chosen' } as const;
+
+function tellDefault(opened: OpenedVoiceManagement): string {
+  const { voice_id: voiceId, source, chosen_voice_id: chosen } = describeDefault(opened);
+  const { setting, chosen: kept } = opened.voices.preferences();
+  if (voiceId === null) return 'No voice here can speak.';
+  if (source === 'setting' && kept !== undefined && kept !== voiceId)
+    return `${voiceId} is the default voice: SONANT_DEFAULT_VOICE is set to ${setting}, and goes before ${kept}, which is chosen. Where that is unset, ${kept} is the default.`;
+  if (source !== 'choice' && kept !== undefined && kept !== voiceId)
+    return `${voiceId} is the default voice: ${kept}, which is chosen, ${chosen === null ? 'is not there' : 'cannot speak'}.`;
+  return `${voiceId} is the default voice (${reasons[source]}).`;
+}
+
+export async function nameVoice(
+  line: CommandLine,
+  { remove = false, json = false }: NameFlags,
+  rest: readonly string[],
+): Promise<void> {
+  const [asked, ...names] = rest;
+  if (remove && names.length === 0) throw new UsageError('the command is sonant voice alias VOICE NAME... --remove');
+  await withOpened(await line.openVoiceManagement(registry), async (opened) => {
+    const { management, voices } = opened;
+    if (names.length > 0) {
+      const { voice, aliases: before } = findVoice(opened, asked!);
+      const kept = before.filter((alias) => !names.includes(alias));
+      const missing = names.filter((name) => !before.includes(name));
+      if (remove && missing.length > 0)
+        throw new UsageError(
+          `${voice.voiceId} has no alias ${missing.join(', ')}; it has ${before.join(', ') || 'none'}`,
+        );
+      const aliases = remove ? kept : [...before, ...missing];
+      await withFlagNames(
+        (field) => aliases[Number(/\d+/.exec(field)?.[0])] ?? field,
+        () => management.update(voice.voiceId, { aliases }, operator),
+      );
+    }
+    const listed = asked === undefined ? voices.list() : [findVoice(opened, asked)];
+    const rows = listed.map(({ voice, aliases }) => ({ voice_id: voice.voiceId, aliases }));
+    if (json) return line.print(JSON.stringify(asked === undefined ? rows : rows[0], null, 2));
+    const cells = rows.flatMap(({ voice_id, aliases }) => aliases.map((alias) => [alias, voice_id]));
+    line.print(cells.length === 0 ? 'No aliases.' : formatTable([['ALIAS', 'VOICE'], ...cells]));
+  });
+}

@@ -1,0 +1,72 @@
+// `sonant voice default` and `sonant voice alias`: what is said of them, what a text is spoken with then, and keys that are
+// limited to an alias.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runSonant } from './sonant-program.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sonant-cli-names-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const sonant = (args: string[], env: Record<string, string> = {}) =>
+  runSonant(folder, args, '', { SONANT_DATA_DIR: 'data', ...env });
+const voice = async (...args: string[]) => {
+  const { code, out, err } = await sonant(['voice', ...args]);
+  return code === 0 ? out.trimEnd() : err.trimEnd();
+};
+const says = async (env: Record<string, string> = {}, ...flags: string[]) => {
+  const { out } = await sonant(['say', 'Hello.', '-o', 'hello.wav', '--json', ...flags], env);
+  return (JSON.parse(out) as { voice_id: string }).voice_id;
+};
+
+test('the default voice is told, chosen, spoken with, and taken back', async () => {
+  expect(await voice('default')).toBe('arthur is the default voice (the first; none is chosen).');
+  expect(await voice('default', 'clara')).toBe('clara is the default voice (chosen).');
+  expect(await says()).toBe('clara');
+  expect(JSON.parse(await voice('default', '--json'))).toEqual({
+    voice_id: 'clara',
+    source: 'choice',
+    chosen_voice_id: 'clara',
+  });
+  const listed = await voice('list', '--json');
+  expect(JSON.parse(listed)[0].voice_id).toBe('clara');
+  expect(await voice('default', 'nobody')).toMatch(/^sonant: There is no voice nobody here/);
+  expect(await voice('default', '--remove')).toBe('arthur is the default voice (the first; none is chosen).');
+});
+
+test('the setting goes before the choice, which is said', async () => {
+  const env = { SONANT_DEFAULT_VOICE: 'angus' };
+  const { out } = await sonant(['voice', 'default', 'clara'], env);
+  expect(out).toBe(
+    'angus is the default voice: SONANT_DEFAULT_VOICE is set to angus, and goes before clara, which is chosen. Where that is unset, clara is the default.\n',
+  );
+  expect([await says(env), await says()]).toEqual(['angus', 'clara']);
+});
+
+test('a voice gets aliases, speaks under them, and loses them', async () => {
+  expect(await voice('alias')).toBe('No aliases.');
+  expect(await voice('alias', 'clara', 'alloy', 'en-US-Chirp3-HD-Achernar')).toMatch(
+    /^ALIAS +VOICE\nalloy +clara\nen-US-Chirp3-HD-Achernar +clara$/,
+  );
+  expect(await says({}, '--voice', 'alloy')).toBe('clara');
+  expect(await voice('alias', 'alloy', 'nova')).toContain('nova');
+  expect(await voice('alias', 'angus', 'nova', 'arthur')).toBe(
+    'sonant: nova: is an alias of the voice clara\n  arthur: is the id of another voice',
+  );
+  expect(JSON.parse(await voice('alias', '--json'))).toContainEqual({
+    voice_id: 'clara',
+    aliases: ['alloy', 'en-US-Chirp3-HD-Achernar', 'nova'],
+  });
+  const made = await sonant(['key', 'create', '--voices', 'alloy, angus', '--json']);
+  expect(JSON.parse(made.out).voice_ids).toEqual(['clara', 'angus']);
+  expect(await voice('alias', 'clara', 'echo', '--remove')).toMatch(/^sonant: clara has no alias echo; it has alloy/);
+  expect(JSON.parse(await voice('alias', 'clara', 'alloy', 'nova', '--remove', '--json'))).toEqual({
+    voice_id: 'clara',
+    aliases: ['en-US-Chirp3-HD-Achernar'],
+  });
+  expect(await voice('record')).toMatch(/ update +clara$/m);
+});

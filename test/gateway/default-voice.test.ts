@@ -1,0 +1,143 @@
+// The default voice: chosen without a restart, under the setting, of those that a key may use; and what OpenAI's clients
+// hear that name a voice of OpenAI, or none.
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
+import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { openTestGateway } from './open-gateway.ts';
+
+type Gateway = Awaited<ReturnType<typeof openTestGateway>>;
+
+const url = '/api/default-voice';
+const scopes = ['voices:read', 'voices:write', 'speech:stream', 'admin'];
+
+async function callerOf(gateway: Gateway) {
+  const admin = await gateway.makeKey(scopes);
+  return async (method: string, path: string, body?: object, as = admin) => {
+    const answer = await gateway.send(path, { method, headers: { 'X-API-Key': as }, ...(body && { body }) });
+    const text = await answer.text();
+    const isJson = answer.headers.get('content-type')?.startsWith('application/json');
+    return { status: answer.status, headers: answer.headers, body: isJson ? JSON.parse(text) : undefined };
+  };
+}
+
+const gateway = await openTestGateway({}, afterAll);
+const send = await callerOf(gateway);
+const firstOf = async (path: string, as?: string) => {
+  const { body } = await send('GET', path, undefined, as);
+  const [first] = body.voices;
+  return first.voice_id ?? first.id;
+};
+const speak = async (body: object, as?: string) => {
+  const { status, headers } = await send('POST', '/v1/audio/speech', { input: 'Hello.', ...body }, as);
+  return [status, headers.get('X-Voice-Id'), headers.get('X-Ignored-Fields')];
+};
+
+describe('the default voice', () => {
+  test('is chosen at once, leads every list, speaks for OpenAI’s clients, and is taken back', async () => {
+    const before = { voice_id: 'tone-low', source: 'order', chosen_voice_id: null };
+    expect(await send('GET', url)).toMatchObject({ status: 200, body: before });
+    const chosen = { voice_id: 'tone-high', source: 'choice', chosen_voice_id: 'tone-high' };
+    expect(await send('PUT', url, { voice_id: 'tone-high' })).toMatchObject({ status: 200, body: chosen });
+    expect((await send('GET', url)).body).toEqual(chosen);
+    for (const path of ['/api/voices', '/v1/audio/voices']) expect(await firstOf(path)).toBe('tone-high');
+    expect(await speak({})).toEqual([200, 'tone-high', null]);
+    expect(await send('PUT', url, { voice_id: null })).toMatchObject({ status: 200, body: before });
+    expect(await firstOf('/api/voices')).toBe('tone-low');
+  });
+
+  test('is chosen by admins, of voices that are there and everyone’s', async () => {
+    const writer = await gateway.makeKey(['voices:write', 'voices:read']);
+    expect((await send('PUT', url, { voice_id: 'tone-high' }, writer)).status).toBe(403);
+    expect(await send('PUT', url, { voice_id: 'nobody' })).toMatchObject({
+      status: 404,
+      body: { error: 'voice_not_found' },
+    });
+    const bindings = [{ engine: 'tone', voice_id: 'tone-low' }];
+    await send('POST', '/api/voices', { voice_id: 'mine', name: 'Mine', access: 'private', bindings });
+    const refused = await send('PUT', url, { voice_id: 'mine' });
+    expect(refused.body).toMatchObject({ error: 'invalid_request', details: [{ field: 'voice_id', reason: 'state' }] });
+    for (const body of [{}, { voice_id: '' }, { voice_id: 3 }])
+      expect((await send('PUT', url, body)).body.details).toMatchObject([{ field: 'voice_id' }]);
+    expect((await send('GET', url)).body.source).toBe('order');
+  });
+
+  test('of a key that may not use it, or while it is disabled, is the next one', async () => {
+    await send('PUT', url, { voice_id: 'tone-high' });
+    const { key: limited } = await gateway.keyVerifier.create({ scopes, voiceIds: ['tone-low', 'far'] });
+    const next = { source: 'order', chosen_voice_id: null };
+    expect((await send('GET', url, undefined, limited)).body).toMatchObject({ ...next, voice_id: 'tone-low' });
+    expect(await speak({ voice: 'tone-high' }, limited)).toEqual([200, 'tone-low', 'voice']);
+    await send('PATCH', '/api/voices/tone-high', { enabled: false });
+    expect((await send('GET', url)).body).toEqual({
+      voice_id: 'tone-low',
+      source: 'order',
+      chosen_voice_id: 'tone-high',
+    });
+    await send('DELETE', '/api/voices/tone-high');
+    expect((await send('GET', url)).body.source).toBe('order');
+  });
+
+  test('is read and chosen over gRPC', async () => {
+    const server = await openRpcServer({
+      services: gateway.services,
+      address: { host: '127.0.0.1', port: 0 },
+      onFault() {},
+    });
+    const client = openGrpcClient(VoiceService, `127.0.0.1:${server.port}`);
+    onTestFinished(async () => {
+      client.close();
+      await server.drain(0);
+    });
+    const admin = { metadata: { 'x-api-key': await gateway.makeKey(scopes) } };
+    const { defaultVoice } = await client.unary('setDefaultVoice', { voiceId: 'far' }, admin);
+    expect(defaultVoice).toMatchObject({ voiceId: 'far', source: 2, chosenVoiceId: 'far' });
+    expect((await client.unary('getDefaultVoice', {}, admin)).defaultVoice).toMatchObject({ voiceId: 'far' });
+    const reader = { metadata: { 'x-api-key': await gateway.makeKey(['voices:read']) } };
+    await failureOf(client.unary('setDefaultVoice', { voiceId: 'far' }, reader));
+    const { defaultVoice: after } = await client.unary('setDefaultVoice', {}, admin);
+    expect(after).toMatchObject({ voiceId: 'tone-low', source: 3, chosenVoiceId: '' });
+  });
+
+  test('of the setting goes before the choice, which is told, and comes into force without it', async () => {
+    const set = await openTestGateway({ defaultVoice: 'far' });
+    const sendThere = await callerOf(set);
+    const chosen = await sendThere('PUT', url, { voice_id: 'tone-high' });
+    expect(chosen.body).toEqual({ voice_id: 'far', source: 'setting', chosen_voice_id: 'tone-high' });
+    await sendThere('PATCH', '/api/voices/far', { enabled: false });
+    expect((await sendThere('GET', url)).body).toMatchObject({ voice_id: 'tone-high', source: 'choice' });
+  });
+
+  test('of a setting that names no voice here is the one that was chosen', async () => {
+    const set = await openTestGateway({ defaultVoice: 'away' });
+    const sendThere = await callerOf(set);
+    const chosen = await sendThere('PUT', url, { voice_id: 'tone-high' });
+    expect(chosen.body).toEqual({ voice_id: 'tone-high', source: 'choice', chosen_voice_id: 'tone-high' });
+  });
+});
+
+describe('a client of OpenAI', () => {
+  test.each([
+    ['a voice of OpenAI', { voice: 'alloy' }, 'voice'],
+    ['one in an object', { voice: { id: 'alloy' } }, 'voice'],
+    ['one, with instructions', { voice: 'alloy', instructions: 'Whisper.' }, 'instructions, voice'],
+    ['no voice', {}, null],
+    ['an empty voice', { voice: '' }, null],
+    ['null', { voice: null }, null],
+  ])('that names %s hears the default voice, and is told', async (_, body, ignored) => {
+    expect(await speak(body)).toEqual([200, 'tone-low', ignored]);
+    expect(await speak({ ...body, stream_format: 'sse' })).toEqual([200, 'tone-low', ignored]);
+  });
+
+  test('that names a voice of here hears that', async () => {
+    expect(await speak({ voice: 'tone-high' })).toEqual([200, 'tone-high', null]);
+  });
+
+  test('is refused what is no name, and all of it where the service is strict', async () => {
+    expect((await send('POST', '/v1/audio/speech', { input: 'Hello.', voice: 3 })).status).toBe(400);
+    const strict = await openTestGateway({ settings: { isStrict: true } });
+    const sendThere = await callerOf(strict);
+    expect((await sendThere('POST', '/v1/audio/speech', { input: 'Hello.' })).status).toBe(400);
+    expect((await sendThere('POST', '/v1/audio/speech', { input: 'Hello.', voice: 'alloy' })).status).toBe(404);
+  });
+});

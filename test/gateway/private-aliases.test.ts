@@ -1,0 +1,81 @@
+// Aliases and what a key may use: an alias of a private voice is unknown to others, and a key that is limited to an alias is
+// limited to its voice.
+import { afterAll, expect, test } from 'vitest';
+import { openTestGateway } from './open-gateway.ts';
+
+const scopes = ['voices:read', 'voices:write', 'speech:synthesize', 'speech:stream', 'keys:write'];
+const gateway = await openTestGateway({}, afterAll);
+const admin = await gateway.makeKey([...scopes, 'admin']);
+const owner = await gateway.makeKey(scopes);
+const other = await gateway.makeKey(scopes);
+
+const send = async (method: string, path: string, body?: object, as = owner) => {
+  const headers = { 'X-API-Key': as, 'xi-api-key': as };
+  const answer = await gateway.send(path, { method, headers, ...(body && { body }) });
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  const isJson = answer.headers.get('content-type')?.startsWith('application/json') && bytes.length > 0;
+  return { status: answer.status, headers: answer.headers, bytes, body: isJson ? JSON.parse(String(bytes)) : {} };
+};
+const name = (voiceId: string, aliases: readonly string[], as = admin) =>
+  send('PATCH', `/api/voices/${voiceId}`, { aliases }, as);
+const bindings = [{ engine: 'tone', voice_id: 'tone-low' }];
+const make = (voice_id: string, more: object = {}, as = owner) =>
+  send('POST', '/api/voices', { voice_id, name: 'Made', bindings, ...more }, as);
+const faultsOf = ({ body }: Awaited<ReturnType<typeof send>>) =>
+  (body.details as { field: string; reason: string; message: string }[]).map(
+    ({ field, reason, message }) => `${field} ${reason}: ${message}`,
+  );
+
+test('an alias of a private voice is unknown to others, who learn only that it is taken', async () => {
+  await make('secret', { access: 'private', aliases: ['verse'] });
+  expect((await send('GET', '/api/voices/verse')).body.voice_id).toBe('secret');
+  const ways: readonly (readonly [method: string, path: string, body?: object])[] = [
+    ['GET', '/api/voices/verse'],
+    ['PATCH', '/api/voices/verse', { aliases: [] }],
+    ['DELETE', '/api/voices/verse'],
+    ['POST', '/api/audio/speech', { voice_id: 'verse', text: 'Hello.' }],
+    ['POST', '/v1/text-to-speech/verse', { text: 'Hello.' }],
+  ];
+  for (const [method, path, body] of ways) {
+    const refused = await send(method, path, body, other);
+    expect(refused.status, path).toBe(404);
+    const asked = body && 'voice_id' in body ? { ...body, voice_id: 'none' } : body;
+    const unknown = await send(method, path.replace('verse', 'none'), asked, other);
+    const { request_id: _, ...told } = refused.body;
+    const { request_id: __, ...toldOfUnknown } = unknown.body;
+    if (!path.startsWith('/v1')) expect(told).toEqual(toldOfUnknown);
+  }
+  const replaced = await send('POST', '/v1/audio/speech', { voice: 'verse', input: 'Hello.' }, other);
+  expect([replaced.headers.get('X-Voice-Id'), replaced.headers.get('X-Ignored-Fields')]).toEqual(['tone-low', 'voice']);
+  await make('others', {}, other);
+  expect(faultsOf(await name('others', ['verse'], other))).toEqual(['aliases[0] taken: is an alias of another voice']);
+  expect(JSON.stringify((await send('GET', '/v1/voices', undefined, other)).body)).not.toContain('verse');
+  for (const voiceId of ['secret', 'others']) await send('DELETE', `/api/voices/${voiceId}`, undefined, admin);
+});
+
+test('a key that is limited to an alias is limited to its voice, whatever the alias is of later', async () => {
+  await name('tone-high', ['ballad']);
+  const { body } = await send('POST', '/api/auth/api-keys', {
+    scopes: ['speech:synthesize'],
+    voice_ids: ['ballad', 'tone-high', 'nobody'],
+  });
+  expect(body.voice_ids).toEqual(['tone-high', 'nobody']);
+  const say = async (voice_id: string) =>
+    (await send('POST', '/api/audio/speech', { voice_id, text: 'Hello.' }, body.key)).status;
+  expect([await say('ballad'), await say('tone-high'), await say('tone-low')]).toEqual([200, 200, 404]);
+  const narrowed = await send('PATCH', `/api/auth/api-keys/${body.id}`, { voice_ids: ['ballad'] });
+  expect(narrowed.body.voice_ids).toEqual(['tone-high']);
+  await name('tone-high', []);
+  await name('tone-low', ['ballad']);
+  expect([await say('ballad'), await say('tone-high')]).toEqual([404, 200]);
+  await name('tone-low', []);
+});
+
+test('a default voice is chosen by an alias, and stays the voice', async () => {
+  await name('tone-high', ['fable']);
+  const chosen = await send('PUT', '/api/default-voice', { voice_id: 'fable' }, admin);
+  expect(chosen.body.chosen_voice_id).toBe('tone-high');
+  await name('tone-high', []);
+  expect((await send('GET', '/api/default-voice')).body.voice_id).toBe('tone-high');
+  await send('PUT', '/api/default-voice', { voice_id: null }, admin);
+});
