@@ -2,6 +2,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
+  type BlendPart,
   type CloneVoiceRequest,
   type UpdateVoiceRequest,
   VoiceAccess,
@@ -13,7 +14,7 @@ import {
 } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Cloning } from '../engines/engine.ts';
 import type { ListedVoice } from '../operations/voices.ts';
-import { bindingIdsOf, type VoiceConsent } from '../speech/voice.ts';
+import { bindingIdsOf, blendOf, type VoiceConsent } from '../speech/voice.ts';
 import type { CloneFields, VoiceFields } from '../voices/voice-fields.ts';
 import { requirePaths } from './required.ts';
 
@@ -40,6 +41,7 @@ export function toVoiceMessage(listed: ListedVoice): MessageInitShape<typeof Voi
     languageCodes: [...voice.languageCodes],
     labels: { ...voice.labels },
     bindings: bindingIdsOf(listed).map(({ engine, voiceId = '' }) => ({ engine, voiceId })),
+    blend: (blendOf(listed) ?? []).map((part) => ({ ...part })),
     access: accesses[kept?.access ?? 'everyone'],
     owner: owners[owner],
     ...(kept && { createTime: timestampFromDate(kept.createdAt), updateTime: timestampFromDate(kept.updatedAt) }),
@@ -60,6 +62,8 @@ function toAccess(given: VoiceAccess | undefined): string | undefined {
   return known?.[0] ?? String(given);
 }
 
+const toBlendPart = ({ voiceId, weight }: BlendPart) => ({ voiceId, weight });
+
 /** The fields of a new voice; those that are empty have their defaults. */
 export const toVoiceFields = (spec: VoiceSpec | undefined): VoiceFields => ({
   name: spec?.name,
@@ -67,6 +71,7 @@ export const toVoiceFields = (spec: VoiceSpec | undefined): VoiceFields => ({
   languageCodes: spec?.languageCodes,
   labels: spec?.labels,
   bindings: spec?.bindings,
+  blend: spec?.blend.map(toBlendPart),
   enabled: spec?.enabled,
   access: toAccess(spec?.access),
 });
@@ -78,6 +83,7 @@ const changes: Readonly<Record<string, (spec: VoiceSpec | undefined) => VoiceFie
   language_codes: (spec) => ({ languageCodes: spec?.languageCodes ?? [] }),
   labels: (spec) => ({ labels: spec?.labels ?? {} }),
   bindings: (spec) => ({ bindings: spec?.bindings ?? [] }),
+  blend: (spec) => ({ blend: spec?.blend.map(toBlendPart) ?? [] }),
   enabled: (spec) => ({ enabled: spec?.enabled ?? true }),
   access: (spec) => ({ access: toAccess(spec?.access) ?? '' }),
 };

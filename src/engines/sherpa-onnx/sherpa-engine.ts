@@ -13,7 +13,9 @@ import type {
 } from '../engine.ts';
 import { openVoiceList } from '../voice-list.ts';
 import { auditionFault } from './audition.ts';
+import { BlendedVoices } from './blended-voices.ts';
 import { watchFolder } from './folder-watch.ts';
+import { readGains } from './gains.ts';
 import { Hearing } from './hearing.ts';
 import { explainMissingLibrary, findLibrary } from './library.ts';
 import type { Model } from './model.ts';
@@ -22,7 +24,7 @@ import { ModelPool, type ModelPoolOptions } from './model-pool.ts';
 import { isSpokenByRules, type SpokenBy } from './model-request.ts';
 import { toModelText } from './model-text.ts';
 import { memoryBytesOf } from './model-voices.ts';
-import { type ModelChange, OfferedModels } from './offered-models.ts';
+import { type FoundVoice, type ModelChange, OfferedModels } from './offered-models.ts';
 import { createZeroShotCloning, modelIdOf, parseReference } from './reference.ts';
 import { referenceOf } from './voice-samples.ts';
 
@@ -68,21 +70,31 @@ export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engi
     onLoad,
     ...(options.start && { start: options.start }),
   });
+  const setModels = () => {
+    pool.setModels([...models.current, ...blends.pages].map(({ model }) => model));
+    hearing.setModels([...models.all, ...blends.pages]);
+  };
+  const blends = new BlendedVoices({ readGains, onChange: setModels });
   const models = new OfferedModels({
     dataDir,
     steps,
     onChange(change) {
       reportChange(change, log);
-      pool.setModels(models.current.map(({ model }) => model));
-      hearing.setModels(models.all);
+      blends.setModels(models.current);
+      setModels();
       void list?.refresh();
     },
   });
   const hearing = new Hearing({
     findLibrary: find,
     waitMs: options.hearAfterMs,
-    onHeard: (model, gains) => models.setGains(model, gains),
+    onHeard(model, gains) {
+      if (!model.blended) return models.setGains(model, gains);
+      blends.setGains(model, gains);
+      setModels();
+    },
     onFault(model, error) {
+      if (model.blended) return log('warn', 'blended voices do not speak', { fault: auditionFault(model, error) });
       log('warn', 'a model does not speak and is not offered', { fault: auditionFault(model, error) });
       models.setSilent(model);
     },
@@ -104,7 +116,8 @@ export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engi
     mayBeEmpty: true,
   });
   const opened = list;
-  const speaking = createSpeaking(models, pool, hearing);
+  const findVoice = (voice: Voice) => blends.find(voice) ?? models.find(voice);
+  const speaking = createSpeaking(models, findVoice, pool, hearing);
   return {
     ...speaking,
     name,
@@ -113,6 +126,9 @@ export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engi
     },
     get cloning() {
       return speaking.cloning();
+    },
+    get blending() {
+      return blends.blending;
     },
     capabilities: capabilitiesOf(options),
     async close() {
@@ -149,11 +165,16 @@ const capabilitiesOf = ({ processesMax, modelProcessesMax }: SherpaOnnxOptions):
 });
 
 /** What depends on the models that are there. */
-function createSpeaking(models: OfferedModels, pool: ModelPool, hearing: Hearing) {
+function createSpeaking(
+  models: OfferedModels,
+  findVoice: (voice: Voice) => FoundVoice | undefined,
+  pool: ModelPool,
+  hearing: Hearing,
+) {
   const clonings = new WeakMap<Model, Cloning>();
   const cloner = (modelId: string) => models.current.find(({ model }) => model.zeroShot && model.modelId === modelId);
   const modelOf = ({ voice, clone }: Pick<Segment, 'voice' | 'clone'>): Model | undefined =>
-    clone ? cloner(modelIdOf(clone))?.model : models.find(voice)?.model;
+    clone ? cloner(modelIdOf(clone))?.model : findVoice(voice)?.model;
 
   const spokenBy = async ({ voice, clone, ...segment }: Segment): Promise<Omit<SpokenBy, 'text'>> => {
     const asked = {
@@ -162,7 +183,7 @@ function createSpeaking(models: OfferedModels, pool: ModelPool, hearing: Hearing
       isAgain: segment.isAgain ?? false,
     };
     if (!clone) {
-      const found = models.find(voice);
+      const found = findVoice(voice);
       if (!found) throw new Failure('engine_error', {}, new Error(`there is no voice ${voice.voiceId} here`));
       const { model, speaker, position, isHeard } = found;
       if (!isHeard) hearing.prefer(model, position);
@@ -182,7 +203,7 @@ function createSpeaking(models: OfferedModels, pool: ModelPool, hearing: Hearing
       return model && clonings.get(model);
     },
     capabilitiesOf(voice: Voice, languageCode: string): SpeakerCapabilities {
-      const model = models.find(voice)?.model;
+      const model = findVoice(voice)?.model;
       return model ? speakerCapabilities(model, languageCode) : {};
     },
     async *speak(segment: Segment, signal: AbortSignal): AsyncGenerator<SpokenPcm> {

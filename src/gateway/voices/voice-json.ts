@@ -3,7 +3,7 @@ import { formatNames, outputSampleRatesHz } from '../../audio/formats.ts';
 import type { Cloning } from '../../engines/engine.ts';
 import type { ListedVoice } from '../../operations/voices.ts';
 import { speakingRates } from '../../speech/fields.ts';
-import { bindingIdsOf, type VoiceConsent } from '../../speech/voice.ts';
+import { bindingIdsOf, blendOf, type VoiceConsent } from '../../speech/voice.ts';
 
 /** The same for all voices: Sonant does what an engine cannot. */
 const capabilities = {
@@ -26,6 +26,7 @@ export const toVoiceJson = (listed: ListedVoice) => {
     language_codes: voice.languageCodes,
     labels: voice.labels,
     bindings: bindingIdsOf(listed).map(({ engine, voiceId }) => ({ engine, voice_id: voiceId ?? null })),
+    blend: blendOf(listed)?.map(({ voiceId, weight }) => ({ voice_id: voiceId, weight })) ?? null,
     capabilities,
     owner,
     access: kept?.access ?? 'everyone',
