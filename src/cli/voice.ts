@@ -1,11 +1,19 @@
-// `sonant voice list|get|models|remove|export|import|access|delete|revoke|record`: lists voices, gets models, and manages
-// the stored voices.
+// `sonant voice list|get|models|remove|blend|export|import|access|delete|revoke|record`: lists voices, gets models, and
+// manages the stored voices.
 import { readFile, writeFile } from 'node:fs/promises';
 import { Failure } from '../errors.ts';
 import { operator } from '../keys/actor.ts';
-import { isSpokenBy, type OfferedVoice, type VoiceAccess, type Voices, voiceAccesses } from '../speech/voice.ts';
+import {
+  blendOf,
+  isSpokenBy,
+  type OfferedVoice,
+  type VoiceAccess,
+  type Voices,
+  voiceAccesses,
+} from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { exportVoice, importVoiceFile } from '../voices/voice-file.ts';
+import { blendVoice } from './blend-voice.ts';
 import {
   type Command,
   type CommandLine,
@@ -23,6 +31,7 @@ const options = {
   language: { type: 'string' },
   output: { type: 'string', short: 'o' },
   name: { type: 'string' },
+  'voice-id': { type: 'string' },
   access: { type: 'string' },
   'accept-licence': { type: 'boolean' },
   offline: { type: 'boolean' },
@@ -31,7 +40,7 @@ const options = {
 
 export const voiceCommand: Command = {
   name: 'voice',
-  summary: 'get natural voices; list, import, export and delete voices',
+  summary: 'get natural voices; list, blend, import, export and delete voices',
   options,
   get actions() {
     return Object.keys(actions);
@@ -41,6 +50,7 @@ export const voiceCommand: Command = {
        sonant voice get NAME|URL|FILE [FILE...] [--name NAME] [--accept-licence] [--offline] [--json]
        sonant voice models [NAME] [--language CODE] [--json]
        sonant voice remove NAME [--json]
+       sonant voice blend NAME PART:WEIGHT PART:WEIGHT... [--voice-id ID] [--json]
        sonant voice export ID [-o FILE]
        sonant voice import PATH [--name NAME] [--access WHO] [--json]
        sonant voice access ID private|everyone [--json]
@@ -50,7 +60,9 @@ export const voiceCommand: Command = {
 
 list prints the available voices, the default one first. get fetches a neural model, by a name that models lists, or from
 any URL, or takes it from a file, checks it, and adds its voices; a fetch that was interrupted goes on where it was. models
-prints what there is to get, with its licence, or with a name all that is known of it. remove removes a model. export
+prints what there is to get, with its licence, or with a name all that is known of it. remove removes a model. blend makes
+a voice of two to eight voices of one Kokoro, Kitten or Supertonic model: "sonant voice blend warm af_heart:0.6
+af_bella:0.4". A part is an id or its end; only how the weights compare counts; the accent is that of the first. export
 writes a stored voice into a file. import adds a voice: an exported one; or the voice file of an engine; or a neural
 model, as a folder or an archive (tar, gzip, bzip2 or zip), which is tested before it is added. access sets who may speak
 with a stored voice: its owner, or every key. delete deletes a stored voice; revoke withdraws the consent of the person cloned and
@@ -60,6 +72,7 @@ SONANT_MASTER_KEY, and can be imported only where the key is the same.
   --language CODE  only voices that speak this language, such as en-GB
   -o, --output     the file to write; default: standard output
   --name NAME      the name of an imported engine voice or a model; default: that of its file or folder, or of the table
+  --voice-id ID    the id of a blended voice; default: its name where that can be an id, or else a new one
   --access WHO     who may speak with an imported stored voice: private or everyone; default: as it was exported
   --accept-licence accept a licence that forbids commercial use
   --offline        fetch nothing: the files of the model are named after it
@@ -74,6 +87,7 @@ SONANT_MASTER_KEY, and can be imported only where the key is the same.
 };
 
 interface Flags {
+  'voice-id'?: string | undefined;
   'accept-licence'?: boolean | undefined;
   offline?: boolean | undefined;
   language?: string | undefined;
@@ -102,6 +116,13 @@ const actions: Readonly<Record<string, Action>> = {
     getVoice(line, { name, json, isOffline: offline, isAccepted }, rest),
   models: printModels,
   remove: removeVoiceModel,
+  async blend(line, { 'voice-id': voiceId, json }, rest) {
+    const blended = await blendVoice(line, voiceId, rest);
+    const parts = blendOf(blended)
+      ?.map((part) => `${part.voiceId} ${part.weight}`)
+      .join(', ');
+    line.print(json ? JSON.stringify(toJson(blended), null, 2) : `${blended.voice.voiceId} is blended of ${parts}.`);
+  },
   export: async (line, { output }, rest) =>
     withOpened(await line.openVoiceManagement(), async ({ rows }) => {
       const file = await exportVoice(rows, onlyArgument(rest, 'sonant voice export ID'));
@@ -189,19 +210,20 @@ const toRow = ({ voice: { voiceId, name, languageCodes, engine, description }, s
   description,
 ];
 
-const toJson = ({
-  voice: { voiceId, name, description, kind, engine, languageCodes, labels },
-  status,
-  kept,
-}: OfferedVoice) => ({
-  voice_id: voiceId,
-  name,
-  description,
-  kind,
-  engine,
-  status,
-  language_codes: languageCodes,
-  labels,
-  owner: kept?.ownerId ?? null,
-  access: kept?.access ?? 'everyone',
-});
+const toJson = (offered: OfferedVoice) => {
+  const { voice, status, kept } = offered;
+  const { voiceId, name, description, kind, engine, languageCodes, labels } = voice;
+  return {
+    voice_id: voiceId,
+    name,
+    description,
+    kind,
+    engine,
+    status,
+    language_codes: languageCodes,
+    labels,
+    owner: kept?.ownerId ?? null,
+    access: kept?.access ?? 'everyone',
+    blend: blendOf(offered)?.map((part) => ({ voice_id: part.voiceId, weight: part.weight })) ?? null,
+  };
+};

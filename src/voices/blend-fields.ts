@@ -55,8 +55,10 @@ function checkBlend(blend: Blend, voices: Voices, user: VoiceUser, faults: Field
     if (!(weight >= 0 && weight <= blendWeightMax))
       fault(`blend[${i}].weight`, 'range', `must be a number from 0 to ${blendWeightMax}`);
     const found = findPart(usable.get(voiceId));
-    if (typeof found === 'string') fault(`blend[${i}].voice_id`, 'enum', found);
-    return typeof found === 'string' ? undefined : found;
+    if (typeof found !== 'string') return found;
+    const able = [...usable].flatMap(([id, each]) => (typeof findPart(each) === 'string' ? [] : id));
+    fault(`blend[${i}].voice_id`, 'enum', found, able);
+    return undefined;
   });
   const found = parts.filter((part) => part !== undefined);
   const [first] = found;

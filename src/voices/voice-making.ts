@@ -3,7 +3,7 @@
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
-import { type Actor, toRecordEntry } from '../keys/actor.ts';
+import { type Actor, operator, toRecordEntry } from '../keys/actor.ts';
 import { createSlots } from '../speech/slots.ts';
 import type { VoiceAccess, Voices } from '../speech/voice.ts';
 import type { SealedClone } from '../store/voice-rows.ts';
@@ -49,6 +49,7 @@ export function createVoiceMaking({ changes, voices, engines, makeClones, vault 
       });
       const voiceId = changes.chooseId(requestedId);
       const atMs = Date.now();
+      const ownerId = actor.accountId === operator.accountId ? null : actor.accountId;
       const { name = '', description = '', labels = {}, enabled = true } = fields;
       const voice: NewVoice = {
         voiceId,
@@ -60,8 +61,8 @@ export function createVoiceMaking({ changes, voices, engines, makeClones, vault 
         labels,
         bindings,
         consent: null,
-        ownerId: actor.accountId ?? null,
-        access: access ?? (fields.blend && actor.accountId !== undefined ? 'private' : 'everyone'),
+        ownerId,
+        access: access ?? (fields.blend && ownerId !== null ? 'private' : 'everyone'),
       };
       await changes.apply(voiceId, (row) => ({
         row: toNewRow(row, voice, atMs),

@@ -3,7 +3,7 @@
 import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, type TestContext, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, type TestContext, test, vi } from 'vitest';
 import { join as joinSamples } from '../../src/audio/join.ts';
 import type { Blend, Engine, Segment, Voice } from '../../src/engines/engine.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
@@ -11,6 +11,7 @@ import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { createEngineGuards } from '../../src/speech/engine-guard.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
+import { engineConformance } from '../conformance/engine.ts';
 import { findEspeakData, kittenSpeeds, kokoroNames, makeTinyKitten, makeTinyKokoro } from './tiny-kokoro.ts';
 import { hummed, makeTinySupertonic } from './tiny-supertonic.ts';
 import { makeTinyVits } from './tiny-vits.ts';
@@ -20,6 +21,20 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sonant-blending-'));
 });
 afterAll(() => rm(folder, { recursive: true }));
+
+engineConformance(
+  'sherpa-onnx, with styles,',
+  async () => {
+    const dataDir = await mkdtemp(join(folder, 'data-'));
+    if (!findLibrary('')) return undefined;
+    await makeTinySupertonic(join(dataDir, 'models/tiny'), { speakers: 3 });
+    const settings = { threads: 1, processesMax: 3, modelProcessesMax: 1, idleSeconds: 600, steps: 0 };
+    const engine = await openSherpaEngine({ dataDir, ...settings, hearAfterMs: 0 });
+    await vi.waitUntil(() => engine.voices.every(({ version }) => !version.endsWith('dB')), { timeout: 30_000 });
+    return engine;
+  },
+  { needs: 'the package sherpa-onnx-node' },
+);
 
 const patience = { timeout: 60_000 };
 const text = 'Good morning to all of you.';
