@@ -50,20 +50,9 @@ export function createVoiceMaking({ changes, voices, engines, makeClones, vault 
       const voiceId = changes.chooseId(requestedId);
       const atMs = Date.now();
       const ownerId = actor.accountId === operator.accountId ? null : actor.accountId;
-      const { name = '', description = '', labels = {}, enabled = true } = fields;
-      const voice: NewVoice = {
-        voiceId,
-        name,
-        description,
-        kind: 'stock',
-        status: enabled ? 'ready' : 'disabled',
-        languageCodes,
-        labels,
-        bindings,
-        consent: null,
-        ownerId,
-        access: access ?? (fields.blend && ownerId !== null ? 'private' : 'everyone'),
-      };
+      const usual = fields.blend && ownerId !== null ? 'private' : 'everyone';
+      const who = { voiceId, ownerId, access: access ?? usual };
+      const voice = toNewVoice(fields, { ...who, languageCodes, bindings });
       await changes.apply(voiceId, (row) => ({
         row: toNewRow(row, voice, atMs),
         entry: toRecordEntry({ action: 'create', voiceId, atMs, detail: fields }, actor),
@@ -110,6 +99,14 @@ export function createVoiceMaking({ changes, voices, engines, makeClones, vault 
 function checkMayMake({ voiceIds }: Actor): void {
   if (!voiceIds) return;
   throw new Failure('access_denied', { message: 'This key is limited to some voices, and can make no other.' });
+}
+
+function toNewVoice(
+  { name = '', description = '', labels = {}, enabled = true }: VoiceFields,
+  checked: Pick<NewVoice, 'voiceId' | 'ownerId' | 'access' | 'languageCodes' | 'bindings'>,
+): NewVoice {
+  const status = enabled ? 'ready' : 'disabled';
+  return { ...checked, name, description, labels, kind: 'stock', status, consent: null };
 }
 
 interface NewVoiceChecks extends SpeakerChecks {

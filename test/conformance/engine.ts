@@ -11,6 +11,7 @@ import { secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, Voice, WordTime } from '../../src/engines/engine.ts';
 import { Failure } from '../../src/errors.ts';
 import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
+import { blendingConformance } from './blending.ts';
 import { oddTexts } from './odd-texts.ts';
 
 export interface EngineConformanceOptions {
@@ -253,38 +254,7 @@ export function engineConformance(
       expectSame(await within(testMsMax / 2, say(longText)), before);
     });
 
-    test('a blend is a voice between its parts, or the part that has all of the weight', async (context) => {
-      const { blending, voices } = engine;
-      context.skip(blending === undefined, 'it does not blend voices');
-      const group = blending!.groupOf(voice.voiceId);
-      expect(group, `what ${voice.voiceId} blends with`).toBeDefined();
-      const other = voices.findLast(({ voiceId }) => blending!.groupOf(voiceId) === group)!;
-      const parts = (weight: number) => [
-        { voiceId: voice.voiceId, weight },
-        { voiceId: other.voiceId, weight: 1 - weight },
-      ];
-      const missing = [...parts(0.5).slice(0, 1), { voiceId: 'nobody', weight: 0.5 }];
-      const [alone, half, none] = blending!.blend([parts(1), parts(0.5), missing]);
-      expect(none).toBeUndefined();
-      for (const blend of [alone!, half!]) {
-        expect(blend.engine).toBe(engine.name);
-        expect(voices.map(({ voiceId }) => voiceId)).not.toContain(blend.voiceId);
-        expect(blending!.groupOf(blend.voiceId)).toBeUndefined();
-        expect(blend.languageCodes.length).toBeGreaterThan(0);
-        for (const code of blend.languageCodes) expect(voice.languageCodes).toContain(code);
-      }
-      const said = await say(longText, { voice: half! });
-      expectSame(await say(longText, { voice: alone! }), await say(longText));
-      for (const part of [voice, other]) {
-        const heard = await say(longText, { voice: part });
-        expect(Buffer.from(said.samples.buffer).equals(Buffer.from(heard.samples.buffer))).toBe(false);
-      }
-      // A blend that is not wanted any more speaks to the end of the requests that keep it.
-      const release = engine.keep?.(half!);
-      expect(blending!.blend([])).toEqual([]);
-      expectSame(await say(longText, { voice: half! }), said);
-      release?.();
-    });
+    blendingConformance(() => ({ engine, voice, say: (each) => say(longText, { voice: each }) }));
 
     describe('does no harm with odd text', () => {
       let before: Heard;

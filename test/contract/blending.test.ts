@@ -107,6 +107,22 @@ describe('a blend', () => {
     expect((await make('british', { language_codes: ['en-GB'] })).body.language_codes).toEqual(['en-GB']);
   });
 
+  test('has no part that its maker may not use', async () => {
+    const admin = await makeKey(['voices:write', 'voices:read', 'admin']);
+    const other = await makeKey(['voices:write', 'voices:read']);
+    const sendAs = async (as: string, method: string, path: string, body?: object) => {
+      const headers = { 'X-API-Key': as, 'Content-Type': 'application/json' };
+      const answer = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+      return { status: answer.status, body: answer.status === 204 ? {} : JSON.parse(await answer.text()) };
+    };
+    await sendAs(admin, 'PATCH', `/api/voices/${high}`, { access: 'private' });
+    const { body } = await sendAs(other, 'POST', '/api/voices', { name: 'X', blend: parts([low, 1], [high, 1]) });
+    expect(body.details).toMatchObject([{ field: 'blend[1].voice_id', reason: 'enum' }]);
+    expect(body.details[0].allowed).toContain(low);
+    expect(body.details[0].allowed).not.toContain(high);
+    await sendAs(admin, 'DELETE', `/api/voices/${high}`);
+  });
+
   test('every fault of it is reported, with the field', async () => {
     await make('made');
     const clone = (await send('POST', '/api/voices', form({ voice_id: 'ada' }))).body.voice_id;

@@ -58,7 +58,7 @@ const denseLanguages = ['zh', 'yue', 'ja', 'ko'];
 const dense = 0.4;
 
 export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engine> {
-  const { dataDir, threads, processesMax, idleSeconds, steps, log = () => {} } = options;
+  const { dataDir, threads, processesMax, idleSeconds, log = () => {} } = options;
   const onLoad = (model: Model, processes: number) =>
     log('info', 'a model is loaded', { model: model.modelId, memory_bytes: memoryBytesOf(model), processes });
   const find = () => findLibrary(dataDir);
@@ -70,35 +70,7 @@ export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engi
     onLoad,
     ...(options.start && { start: options.start }),
   });
-  const setModels = () => {
-    pool.setModels([...models.current, ...blends.pages].map(({ model }) => model));
-    hearing.setModels([...models.all, ...blends.pages]);
-  };
-  const blends = new BlendedVoices({ readGains, onChange: setModels });
-  const models = new OfferedModels({
-    dataDir,
-    steps,
-    onChange(change) {
-      reportChange(change, log);
-      blends.setModels(models.current);
-      setModels();
-      void list?.refresh();
-    },
-  });
-  const hearing = new Hearing({
-    findLibrary: find,
-    waitMs: options.hearAfterMs,
-    onHeard(model, gains) {
-      if (!model.blended) return models.setGains(model, gains);
-      blends.setGains(model, gains);
-      setModels();
-    },
-    onFault(model, error) {
-      if (model.blended) return log('warn', 'blended voices do not speak', { fault: auditionFault(model, error) });
-      log('warn', 'a model does not speak and is not offered', { fault: auditionFault(model, error) });
-      models.setSilent(model);
-    },
-  });
+  const { models, blends, hearing } = createModels(options, pool, () => void list?.refresh());
   let list: Awaited<ReturnType<typeof openVoiceList>> | undefined;
   const warnOnce = createLibraryWarning(dataDir, log);
   const lookAgain = () => void list?.refresh();
@@ -137,6 +109,40 @@ export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engi
       await Promise.all([pool.close(), hearing.close()]);
     },
   };
+}
+
+/** The models that are offered, and the blends of their voices: loaded, heard and dropped as they come and go. */
+function createModels(options: SherpaOnnxOptions, pool: ModelPool, onChange: () => void) {
+  const { dataDir, steps, hearAfterMs, log = () => {} } = options;
+  const setModels = () => {
+    pool.setModels([...models.current, ...blends.pages].map(({ model }) => model));
+    hearing.setModels([...models.all, ...blends.pages]);
+  };
+  const blends = new BlendedVoices({ readGains, onChange: setModels });
+  const models = new OfferedModels({
+    dataDir,
+    steps,
+    onChange(change) {
+      reportChange(change, log);
+      blends.setModels(models.current);
+      setModels();
+      onChange();
+    },
+  });
+  const hearing = new Hearing({
+    findLibrary: () => findLibrary(dataDir),
+    waitMs: hearAfterMs,
+    onHeard(model, gains) {
+      if (!model.blended) return models.setGains(model, gains);
+      blends.setGains(model, gains);
+      setModels();
+    },
+    onFault(model, error) {
+      log('warn', 'a model does not speak and is not offered', { fault: auditionFault(model, error) });
+      models.setSilent(model);
+    },
+  });
+  return { models, blends, hearing };
 }
 
 /** Models without the library that runs them are logged once. */
