@@ -1,11 +1,19 @@
-// `sonant voice list|get|models|remove|default|alias|export|import|access|delete|revoke|record`: lists voices, gets models,
-// chooses the default voice, and manages the stored voices.
+// `sonant voice list|get|models|remove|default|alias|blend|export|import|access|delete|revoke|record`: lists voices, gets
+// models, chooses the default voice, and manages the stored voices.
 import { readFile, writeFile } from 'node:fs/promises';
 import { Failure } from '../errors.ts';
 import { operator } from '../keys/actor.ts';
-import { isSpokenBy, type OfferedVoice, type VoiceAccess, type Voices, voiceAccesses } from '../speech/voice.ts';
+import {
+  blendOf,
+  isSpokenBy,
+  type OfferedVoice,
+  type VoiceAccess,
+  type Voices,
+  voiceAccesses,
+} from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { exportVoice, importVoiceFile } from '../voices/voice-file.ts';
+import { blendVoice } from './blend-voice.ts';
 import {
   type Command,
   type CommandLine,
@@ -24,6 +32,7 @@ const options = {
   language: { type: 'string' },
   output: { type: 'string', short: 'o' },
   name: { type: 'string' },
+  'voice-id': { type: 'string' },
   access: { type: 'string' },
   'accept-licence': { type: 'boolean' },
   offline: { type: 'boolean' },
@@ -34,7 +43,7 @@ const options = {
 
 export const voiceCommand: Command = {
   name: 'voice',
-  summary: 'get natural voices; list, import, export and delete voices',
+  summary: 'get natural voices; list, blend, import, export and delete voices',
   options,
   get actions() {
     return Object.keys(actions);
@@ -46,6 +55,7 @@ export const voiceCommand: Command = {
        sonant voice remove NAME [--json]
        sonant voice default [ID | --remove] [--json]
        sonant voice alias [ID [NAME...]] [--remove] [--json]
+       sonant voice blend NAME PART:WEIGHT PART:WEIGHT... [--voice-id ID] [--json]
        sonant voice export ID [-o FILE]
        sonant voice import PATH [--name NAME] [--access WHO] [--json]
        sonant voice access ID private|everyone [--json]
@@ -58,7 +68,10 @@ any URL, or takes it from a file, checks it, and adds its voices; a fetch that w
 prints what there is to get, with its licence, or with a name all that is known of it. remove removes a model. default
 prints the default voice, or chooses it: the first of every list, and the one that speaks where none is named.
 SONANT_DEFAULT_VOICE goes before it. alias prints the other names of voices, or gives a voice more of them: a request may
-name a voice by an alias, such as its id at another vendor. export writes a stored voice into a file. import adds a voice: an exported one; or the voice file of an engine; or a neural
+name a voice by an alias, such as its id at another vendor. blend makes a voice of two to eight voices of one Kokoro,
+Kitten or Supertonic model: "sonant voice blend warm af_heart:0.6 af_bella:0.4". A part is an id or its end; only how the
+weights compare counts; the accent is that of the first. export writes a stored voice into a file. import adds a voice:
+an exported one; or the voice file of an engine; or a neural
 model, as a folder or an archive (tar, gzip, bzip2 or zip), which is tested before it is added. access sets who may speak
 with a stored voice: its owner, or every key. delete deletes a stored voice; revoke withdraws the consent of the person cloned and
 destroys the clone. record verifies and prints the audit log of voices. The clone in an exported voice is encrypted with
@@ -67,6 +80,7 @@ SONANT_MASTER_KEY, and can be imported only where the key is the same.
   --language CODE  only voices that speak this language, such as en-GB
   -o, --output     the file to write; default: standard output
   --name NAME      the name of an imported engine voice or a model; default: that of its file or folder, or of the table
+  --voice-id ID    the id of a blended voice; default: its name where that can be an id, or else a new one
   --access WHO     who may speak with an imported stored voice: private or everyone; default: as it was exported
   --default        make the voice that is got the default one; of several, the best
   --remove         remove the aliases; or take back the choice of the default voice
@@ -83,6 +97,7 @@ SONANT_MASTER_KEY, and can be imported only where the key is the same.
 };
 
 interface Flags {
+  'voice-id'?: string | undefined;
   'accept-licence'?: boolean | undefined;
   offline?: boolean | undefined;
   default?: boolean | undefined;
@@ -115,6 +130,13 @@ const actions: Readonly<Record<string, Action>> = {
   remove: removeVoiceModel,
   default: chooseDefaultVoice,
   alias: nameVoice,
+  async blend(line, { 'voice-id': voiceId, json }, rest) {
+    const blended = await blendVoice(line, voiceId, rest);
+    const parts = blendOf(blended)
+      ?.map((part) => `${part.voiceId} ${part.weight}`)
+      .join(', ');
+    line.print(json ? JSON.stringify(toJson(blended), null, 2) : `${blended.voice.voiceId} is blended of ${parts}.`);
+  },
   export: async (line, { output }, rest) =>
     withOpened(await line.openVoiceManagement(), async ({ rows, voices }) => {
       const asked = onlyArgument(rest, 'sonant voice export ID');
@@ -211,21 +233,21 @@ const toRow = ({
   description,
 ];
 
-const toJson = ({
-  voice: { voiceId, name, description, kind, engine, languageCodes, labels },
-  status,
-  kept,
-  aliases,
-}: OfferedVoice) => ({
-  voice_id: voiceId,
-  aliases,
-  name,
-  description,
-  kind,
-  engine,
-  status,
-  language_codes: languageCodes,
-  labels,
-  owner: kept?.ownerId ?? null,
-  access: kept?.access ?? 'everyone',
-});
+const toJson = (offered: OfferedVoice) => {
+  const { voice, status, kept, aliases } = offered;
+  const { voiceId, name, description, kind, engine, languageCodes, labels } = voice;
+  return {
+    voice_id: voiceId,
+    aliases,
+    name,
+    description,
+    kind,
+    engine,
+    status,
+    language_codes: languageCodes,
+    labels,
+    owner: kept?.ownerId ?? null,
+    access: kept?.access ?? 'everyone',
+    blend: blendOf(offered)?.map((part) => ({ voice_id: part.voiceId, weight: part.weight })) ?? null,
+  };
+};

@@ -136,6 +136,28 @@ export interface Cloning {
   make(sample: CloneSample, signal: AbortSignal): Promise<Uint8Array>;
 }
 
+/** A part of a blend: one of the engine's own voices, and its share, 0 to 1. */
+export interface BlendPart {
+  voiceId: string;
+  weight: number;
+}
+
+/** A voice made of several of the engine's own, each there once. The weights add up to 1. */
+export type Blend = readonly BlendPart[];
+
+/** How an engine blends its voices. Another object after a voice that it has answered has changed. */
+export interface Blending {
+  /** The name of those that blend with each other, such as their model; undefined for a voice that does not blend. */
+  groupOf(voiceId: string): string | undefined;
+  /**
+   * All blends that are wanted, each time: the voice of each, in the same order, undefined where a part is not there or
+   * the parts are of several groups. It speaks what all of its parts speak (`src/engines/blend-languages.ts`), with the
+   * accent of the first. `keep` holds for it as for any voice: one that is not wanted any more speaks to the end of the
+   * requests under way.
+   */
+  blend(blends: readonly Blend[]): readonly (Voice | undefined)[];
+}
+
 export interface Engine {
   name: string;
   /** Its own voices. A different array after they have changed. */
@@ -145,6 +167,8 @@ export interface Engine {
   capabilitiesOf?(voice: Voice, languageCode: string): SpeakerCapabilities;
   /** Absent where it cannot clone; it may come and go with the voices. */
   readonly cloning?: Cloning | undefined;
+  /** Absent where it cannot blend voices. */
+  readonly blending?: Blending | undefined;
   /**
    * Yields the sound of a segment; nothing where there is nothing to say in it. It ends when the engine has finished its
    * work on the segment, also after an abort: the next segment may be begun then.

@@ -76,9 +76,10 @@ export function createVoiceOperations({ voices, engines, management, preview }: 
 }
 
 /** What is empty in a new voice has its default. */
-const withoutEmpty = ({ description, languageCodes, bindings, ...fields }: VoiceFields): VoiceFields => ({
+const withoutEmpty = ({ description, languageCodes, bindings, blend, ...fields }: VoiceFields): VoiceFields => ({
   ...fields,
   description: description || undefined,
   languageCodes: languageCodes?.length ? languageCodes : undefined,
   bindings: bindings?.length ? bindings : undefined,
+  blend: blend?.length ? blend : undefined,
 });

@@ -2,6 +2,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
+  type BlendPart,
   type CloneVoiceRequest,
   type DefaultVoiceSchema,
   DefaultVoiceSource,
@@ -16,7 +17,7 @@ import {
 import type { Cloning } from '../engines/engine.ts';
 import type { ListedVoice } from '../operations/voices.ts';
 import type { DefaultVoice } from '../speech/default-voice.ts';
-import { bindingIdsOf, type VoiceConsent } from '../speech/voice.ts';
+import { bindingIdsOf, blendOf, type VoiceConsent } from '../speech/voice.ts';
 import type { CloneFields, VoiceFields } from '../voices/voice-fields.ts';
 import { requirePaths } from './required.ts';
 
@@ -59,6 +60,7 @@ export function toVoiceMessage(listed: ListedVoice): MessageInitShape<typeof Voi
     languageCodes: [...voice.languageCodes],
     labels: { ...voice.labels },
     bindings: bindingIdsOf(listed).map(({ engine, voiceId = '' }) => ({ engine, voiceId })),
+    blend: (blendOf(listed) ?? []).map((part) => ({ ...part })),
     access: accesses[kept?.access ?? 'everyone'],
     owner: owners[owner],
     aliases: [...aliases],
@@ -80,6 +82,8 @@ function toAccess(given: VoiceAccess | undefined): string | undefined {
   return known?.[0] ?? String(given);
 }
 
+const toBlendPart = ({ voiceId, weight }: BlendPart) => ({ voiceId, weight });
+
 /** The fields of a new voice; those that are empty have their defaults. */
 export const toVoiceFields = (spec: VoiceSpec | undefined): VoiceFields => ({
   name: spec?.name,
@@ -87,6 +91,7 @@ export const toVoiceFields = (spec: VoiceSpec | undefined): VoiceFields => ({
   languageCodes: spec?.languageCodes,
   labels: spec?.labels,
   bindings: spec?.bindings,
+  blend: spec?.blend.map(toBlendPart),
   enabled: spec?.enabled,
   access: toAccess(spec?.access),
   aliases: spec?.aliases,
@@ -99,6 +104,7 @@ const changes: Readonly<Record<string, (spec: VoiceSpec | undefined) => VoiceFie
   language_codes: (spec) => ({ languageCodes: spec?.languageCodes ?? [] }),
   labels: (spec) => ({ labels: spec?.labels ?? {} }),
   bindings: (spec) => ({ bindings: spec?.bindings ?? [] }),
+  blend: (spec) => ({ blend: spec?.blend.map(toBlendPart) ?? [] }),
   enabled: (spec) => ({ enabled: spec?.enabled ?? true }),
   access: (spec) => ({ access: toAccess(spec?.access) ?? '' }),
   aliases: (spec) => ({ aliases: spec?.aliases ?? [] }),

@@ -9,7 +9,15 @@ import { type Break, type Cut, segmentText } from '../text/segment.ts';
 import { languageCodeDefault, type SpeechFields } from './fields.ts';
 import type { CutSource } from './prefetch.ts';
 import { type Caller, type SpeechRequest, textFieldOf } from './request.ts';
-import { type Binding, isSpokenBy, type OfferedVoice, type VoiceStatus, type Voices, voicesFor } from './voice.ts';
+import {
+  type Binding,
+  blendOf,
+  isSpokenBy,
+  type OfferedVoice,
+  type VoiceStatus,
+  type Voices,
+  voicesFor,
+} from './voice.ts';
 
 export type Warning = 'nothing_spoken' | 'transliterated' | 'fallback_engine';
 
@@ -121,9 +129,15 @@ const unreadyMessages: Readonly<Record<Exclude<VoiceStatus, 'ready'>, string>> =
   consent_revoked: 'The person whose voice this is has withdrawn consent.',
 };
 
-function checkReady({ status, bindings }: OfferedVoice): void {
+function checkReady(offered: OfferedVoice): void {
+  const { status, bindings } = offered;
   if (status !== 'ready') throw new Failure('voice_not_ready', { message: unreadyMessages[status] });
   if (bindings.length > 0) return;
+  const parts = blendOf(offered)?.map(({ voiceId }) => voiceId);
+  if (parts) {
+    const message = `The voice is blended of ${parts.join(' and ')}, which are not all here.`;
+    throw new Failure('engine_unavailable', { message });
+  }
   throw new Failure('engine_unavailable', { message: 'No engine that speaks this voice is set up here.' });
 }
 

@@ -1,7 +1,7 @@
 // The voices on offer: those of engines, and stored voices, each bound to the engines that speak it, in order of preference.
 // A stored voice replaces an engine's voice of the same id. For those who may not use a voice it does not exist, nor do its
 // aliases. A request finds its voice once and uses what it found, whatever changes meanwhile.
-import type { Engine, Voice } from '../engines/engine.ts';
+import type { Blend, Engine, Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { aliasesById, noNames, type ReadNames, type VoiceNames } from './voice-names.ts';
 import { positionOf } from './voice-order.ts';
@@ -48,9 +48,10 @@ export interface StoredVoice {
   ended: AbortSignal;
 }
 
-/** What speaks a stored voice: a voice of an engine's own, or a clone. */
+/** What speaks a stored voice: a voice of an engine's own, a blend of several, or a clone. */
 export type StoredBinding =
   | { engine: string; speakerId: string }
+  | { engine: string; blend: Blend }
   | { engine: string; gainDb: number; languageCodes: readonly string[]; openClone(): Promise<Uint8Array> };
 
 /** A person's consent. */
@@ -88,7 +89,11 @@ export interface OfferedVoice {
   position: string;
 }
 
-/** Who speaks the voice: by which engine, and as which of its own voices; undefined for a clone that it has made. */
+/** Of what voices of its engine it is blended; undefined for a voice that is no blend. */
+export const blendOf = ({ kept }: OfferedVoice): Blend | undefined =>
+  kept?.bindings.flatMap((each) => ('blend' in each ? [each.blend] : []))[0];
+
+/** Who speaks the voice: by which engine, and as which of its own voices; undefined for what it has made, as a clone. */
 export const bindingIdsOf = ({ kept, bindings }: OfferedVoice): { engine: string; voiceId: string | undefined }[] =>
   kept
     ? kept.bindings.map((each) => ({ engine: each.engine, voiceId: 'speakerId' in each ? each.speakerId : undefined }))
@@ -126,7 +131,7 @@ export function createVoices(engines: readonly Engine[], options: VoicesOptions 
   let list: readonly OfferedVoice[] = [];
   const look = () => {
     const names = readNames();
-    const sources = [listStored(), names, ...engines.map(({ voices }) => voices)];
+    const sources = [listStored(), names, ...engines.flatMap(({ voices, blending }) => [voices, blending])];
     if (sources.some((source, i) => source !== seen[i])) {
       seen = sources;
       offered = offer(engines, listStored(), { names, preferred });
@@ -183,7 +188,8 @@ function offer(
       found.set(voice.voiceId, { voice, status: 'ready', bindings: [{ engine, speaker: voice }], kept: undefined });
     }
   }
-  for (const voice of stored) found.set(voice.voiceId, offerStored(engines, voice));
+  const blended = blendAll(engines, stored);
+  for (const voice of stored) found.set(voice.voiceId, offerStored(engines, voice, blended));
   const preferences = [preferred, names.aliases.get(preferred), names.chosen, firstVoiceIdOf(engines)];
   const defaultId = preferences.find((voiceId) => isSpeaking(found.get(voiceId ?? '')));
   const aliases = aliasesById(names, (voiceId) => found.has(voiceId));
@@ -206,7 +212,23 @@ const firstVoiceIdOf = (engines: readonly Engine[]): string | undefined =>
 const isNatural = ({ bindings: [first] }: Unordered): boolean =>
   first !== undefined && !first.engine.capabilities.isSynthetic;
 
-function offerStored(engines: readonly Engine[], kept: StoredVoice): Unordered {
+/** The engines' voices of all blends that are stored. */
+function blendAll(engines: readonly Engine[], stored: readonly StoredVoice[]): ReadonlyMap<Blend, Voice | undefined> {
+  const bindings = stored.flatMap((voice) => voice.bindings.flatMap((each) => ('blend' in each ? [each] : [])));
+  return new Map(
+    engines.flatMap(({ name, blending }) => {
+      const blends = bindings.filter(({ engine }) => engine === name).map(({ blend }) => blend);
+      const voices = blending?.blend(blends) ?? [];
+      return blends.map((blend, i) => [blend, voices[i]] as const);
+    }),
+  );
+}
+
+function offerStored(
+  engines: readonly Engine[],
+  kept: StoredVoice,
+  blended: ReadonlyMap<Blend, Voice | undefined>,
+): Unordered {
   const { voiceId, name, description, kind, status, languageCodes, labels, version } = kept;
   const [first] = kept.bindings;
   const voice = { voiceId, name, description, kind, languageCodes, labels, version, gainDb: 0 };
@@ -215,6 +237,10 @@ function offerStored(engines: readonly Engine[], kept: StoredVoice): Unordered {
     if (!engine) return [];
     if ('speakerId' in bound) {
       const speaker = engine.voices.find((each) => each.voiceId === bound.speakerId);
+      return speaker ? [{ engine, speaker }] : [];
+    }
+    if ('blend' in bound) {
+      const speaker = blended.get(bound.blend);
       return speaker ? [{ engine, speaker }] : [];
     }
     const { gainDb, languageCodes: spoken, openClone } = bound;

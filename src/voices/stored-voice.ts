@@ -1,11 +1,16 @@
 // Converts a stored voice from its database row to the form that the speech code uses.
+import type { Blend } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { StoredBinding, StoredVoice, VoiceConsent } from '../speech/voice.ts';
 import type { VoiceRow } from '../store/voice-rows.ts';
 
-/** An element of the column `bindings`. */
+/**
+ * An element of the column `bindings`. A blend has no speaker's id, so that versions which know no blends find no speaker
+ * for it.
+ */
 export type BindingRecord =
-  | { engine: string; speakerId: string }
+  | { engine: string; speakerId: string; blend?: undefined }
+  | { engine: string; speakerId: ''; blend: Blend }
   | { engine: string; cloneId: string; gainDb: number; languageCodes: readonly string[] };
 
 export interface ConsentRecord {
@@ -28,7 +33,7 @@ export function toStoredVoice(
   const { status } = row;
   if (status === 'deleted') throw new TypeError('a deleted voice is not offered');
   const toBinding = (bound: BindingRecord): StoredBinding => {
-    if ('speakerId' in bound) return bound;
+    if ('speakerId' in bound) return bound.blend ? { engine: bound.engine, blend: bound.blend } : bound;
     const { engine, cloneId, gainDb, languageCodes } = bound;
     return { engine, gainDb, languageCodes, openClone: () => openClone(cloneId) };
   };

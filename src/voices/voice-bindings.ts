@@ -1,5 +1,6 @@
 // Bindings of a stored voice to the engines that speak it: checked against the voices that the engines have, and the
 // languages that follow from them.
+import { languagesOfBlend } from '../engines/blend-languages.ts';
 import type { Engine, Voice } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { isSpokenBy, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
@@ -8,14 +9,18 @@ import { bindingsMax, faultTo, type VoiceFields } from './voice-fields.ts';
 
 export type BindableEngine = Pick<Engine, 'name' | 'voices'>;
 
-export const languagesOf = (
-  [first]: readonly BindingRecord[],
-  engines: readonly BindableEngine[],
-): readonly string[] => {
-  if (!first || !('speakerId' in first)) return ['en'];
-  const engine = engines.find(({ name }) => name === first.engine);
-  return engine?.voices.find(({ voiceId }) => voiceId === first.speakerId)?.languageCodes ?? ['en'];
-};
+export const languagesOf = ([first]: readonly BindingRecord[], engines: readonly BindableEngine[]): readonly string[] =>
+  (first && speakersOf(first, engines)[0]?.languageCodes) ?? ['en'];
+
+/** What speaks for a binding, as far as it is there. */
+function speakersOf(bound: BindingRecord, engines: readonly BindableEngine[]): readonly Pick<Voice, 'languageCodes'>[] {
+  if ('cloneId' in bound) return [bound];
+  const { voices = [] } = engines.find(({ name }) => name === bound.engine) ?? {};
+  const find = (voiceId: string) => voices.filter((voice) => voice.voiceId === voiceId);
+  if (!bound.blend) return find(bound.speakerId);
+  const parts = bound.blend.flatMap((part) => find(part.voiceId));
+  return parts.length < bound.blend.length ? [] : [{ languageCodes: languagesOfBlend(parts) }];
+}
 
 /** Reports languages that none of the bindings speaks. */
 export function checkSpoken(
@@ -24,11 +29,7 @@ export function checkSpoken(
   engines: readonly BindableEngine[],
   faults: FieldViolation[],
 ): void {
-  const speakers = bindings.flatMap((bound): readonly Pick<Voice, 'languageCodes'>[] => {
-    const engine = engines.find(({ name }) => name === bound.engine);
-    if ('cloneId' in bound) return [bound];
-    return engine?.voices.filter(({ voiceId }) => voiceId === bound.speakerId) ?? [];
-  });
+  const speakers = bindings.flatMap((bound) => speakersOf(bound, engines));
   const spoken = [...new Set(speakers.flatMap(({ languageCodes }) => languageCodes))];
   for (const code of codes) {
     if (speakers.length === 0 || isSpokenBy({ languageCodes: spoken }, code)) continue;

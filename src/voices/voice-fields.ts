@@ -1,5 +1,6 @@
 // The fields of requests that create, clone or change a voice, and their checks, which report every fault at once. An
 // omitted field keeps its value, or has its default in a new voice.
+import type { Blend } from '../engines/engine.ts';
 import type { FieldViolation } from '../errors.ts';
 import { type VoiceAccess, voiceAccesses } from '../speech/voice.ts';
 import { countChars } from '../text/chars.ts';
@@ -12,8 +13,10 @@ export interface VoiceFields {
   labels?: Readonly<Record<string, string>> | undefined;
   /** An empty `voiceId` means the clone that the engine has made. */
   bindings?: readonly { engine: string; voiceId: string }[] | undefined;
+  /** In place of bindings: the voices of which it is blended. */
+  blend?: Blend | undefined;
   enabled?: boolean | undefined;
-  /** Default: `private` for a clone, `everyone` for others. */
+  /** Default: `private` for a clone, and for a blend that a key makes; `everyone` for others. */
   access?: string | undefined;
   /** All of them; those left out are removed. */
   aliases?: readonly string[] | undefined;

@@ -2,13 +2,16 @@
 // from is encrypted in it, so the file is useless without the master key:
 //
 //     { "sonant_voice": 1, "voice_id", "name", "description", "kind", "status", "language_codes", "labels",
-//       "bindings": [{ "engine", "voice_id" } | { "engine", "clone_id", "gain_db", "language_codes", "sealed" }], "consent",
+//       "bindings": [{ "engine", "voice_id" } | { "engine", "blend": [{ "voice_id", "weight" }] } |
+//                    { "engine", "clone_id", "gain_db", "language_codes", "sealed" }], "consent",
 //       "owner": the id of its account, null for the operator's, "access" }       both absent in files of earlier versions
+import type { BlendPart } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
 import { operator, toRecordEntry } from '../keys/actor.ts';
 import type { VoiceAccess } from '../speech/voice.ts';
 import type { SealedClone, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
+import { blendParts } from './blend-fields.ts';
 import type { Vault } from './clone-vault.ts';
 import { type BindingRecord, bindingsOf, type ConsentRecord } from './stored-voice.ts';
 import { toNewRow } from './voice-changes.ts';
@@ -25,6 +28,9 @@ export async function exportVoice(rows: VoiceRows, voiceId: string): Promise<str
   }
   const clones = new Map((await rows.listClones(voiceId)).map(({ cloneId, sealed }) => [cloneId, sealed]));
   const bindings = bindingsOf(row).map((bound) => {
+    if ('speakerId' in bound && bound.blend) {
+      return { engine: bound.engine, blend: bound.blend.map(({ voiceId: id, weight }) => ({ voice_id: id, weight })) };
+    }
     if ('speakerId' in bound) return { engine: bound.engine, voice_id: bound.speakerId };
     const { engine, cloneId, gainDb, languageCodes } = bound;
     const sealed = clones.get(cloneId);
@@ -109,7 +115,7 @@ async function isWithdrawn({ audioSha256, givenAtMs }: ConsentRecord, rows: Voic
 }
 
 type FileBinding =
-  | { engine: string; speakerId: string }
+  | Extract<BindingRecord, { speakerId: string }>
   | { engine: string; cloneId: string; gainDb: number; languageCodes: readonly string[]; sealed: Buffer };
 
 interface VoiceFile extends Pick<VoiceRow, 'voiceId' | 'name' | 'description' | 'kind' | 'ownerId' | 'access'> {
@@ -191,8 +197,12 @@ const isConsent = (value: unknown): boolean => {
 };
 
 function parseBinding(value: unknown): FileBinding | undefined {
-  const { engine, voice_id, clone_id, gain_db, language_codes, sealed } = (value ?? {}) as Record<string, unknown>;
+  const { engine, voice_id, blend, clone_id, gain_db, language_codes, sealed } = (value ?? {}) as Record<
+    string,
+    unknown
+  >;
   if (typeof engine !== 'string') return undefined;
+  if (Array.isArray(blend)) return parseBlend(engine, blend);
   if (typeof voice_id === 'string') return { engine, speakerId: voice_id };
   if (typeof clone_id !== 'string' || typeof gain_db !== 'number' || typeof sealed !== 'string') return undefined;
   if (!Array.isArray(language_codes) || language_codes.some((code) => typeof code !== 'string')) return undefined;
@@ -203,4 +213,18 @@ function parseBinding(value: unknown): FileBinding | undefined {
     languageCodes: language_codes,
     sealed: Buffer.from(sealed, 'base64'),
   };
+}
+
+function parseBlend(engine: string, blend: readonly unknown[]): FileBinding | undefined {
+  const parts = blend.map((part) => {
+    const { voice_id: voiceId, weight } = (part ?? {}) as Record<string, unknown>;
+    return { voiceId, weight };
+  });
+  const isPart = (part: { voiceId: unknown; weight: unknown }): part is BlendPart =>
+    typeof part.voiceId === 'string' && typeof part.weight === 'number' && part.weight >= 0;
+  const known = parts.filter(isPart);
+  const sum = known.reduce((all, { weight }) => all + weight, 0);
+  const isWhole = known.length === parts.length && parts.length >= blendParts.min && parts.length <= blendParts.max;
+  if (!isWhole || !(sum > 0 && sum < Infinity)) return undefined;
+  return { engine, speakerId: '', blend: known.map(({ voiceId, weight }) => ({ voiceId, weight: weight / sum })) };
 }

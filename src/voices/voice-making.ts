@@ -3,15 +3,16 @@
 import type { Engine } from '../engines/engine.ts';
 import { Failure, type FieldViolation } from '../errors.ts';
 import { createId } from '../id.ts';
-import { type Actor, toRecordEntry } from '../keys/actor.ts';
+import { type Actor, operator, toRecordEntry } from '../keys/actor.ts';
 import { createSlots } from '../speech/slots.ts';
 import type { VoiceAccess, Voices } from '../speech/voice.ts';
 import type { SealedClone } from '../store/voice-rows.ts';
+import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
 import type { MadeClone, MadeClones, MakeClones } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import type { BindingRecord, ConsentRecord } from './stored-voice.ts';
 import { toAliasChange } from './voice-aliases.ts';
-import { type BindableEngine, checkBindings, checkSpoken, enginesFor, languagesOf } from './voice-bindings.ts';
+import { checkSpoken, enginesFor, languagesOf } from './voice-bindings.ts';
 import { type NewVoice, takenFault, toNewRow, type VoiceChanges } from './voice-changes.ts';
 import {
   type CloneFields,
@@ -41,23 +42,18 @@ export function createVoiceMaking({ changes, voices, engines, makeClones, vault 
     async create(requestedId: string | undefined, fields: VoiceFields, actor: Actor): Promise<string> {
       checkMayMake(actor);
       const bindable = enginesFor(engines, voices, actor);
-      const { bindings, languageCodes, access } = checkNewVoice(requestedId, fields, bindable, changes);
+      const { bindings, languageCodes, access } = checkNewVoice(requestedId, fields, {
+        bindable,
+        changes,
+        voices,
+        actor,
+      });
       const voiceId = changes.chooseId(requestedId);
       const atMs = Date.now();
-      const { name = '', description = '', labels = {}, enabled = true } = fields;
-      const voice: NewVoice = {
-        voiceId,
-        name,
-        description,
-        kind: 'stock',
-        status: enabled ? 'ready' : 'disabled',
-        languageCodes,
-        labels,
-        bindings,
-        consent: null,
-        ownerId: actor.accountId ?? null,
-        access: access ?? 'everyone',
-      };
+      const ownerId = actor.accountId === operator.accountId ? null : actor.accountId;
+      const usual = fields.blend && ownerId !== null ? 'private' : 'everyone';
+      const who = { voiceId, ownerId, access: access ?? usual };
+      const voice = toNewVoice(fields, { ...who, languageCodes, bindings });
       const aliases = toAliasChange(voiceId, fields.aliases, { voices, actor });
       await changes.apply(voiceId, (row) => ({
         row: toNewRow(row, voice, atMs),
@@ -108,23 +104,35 @@ function checkMayMake({ voiceIds }: Actor): void {
   throw new Failure('access_denied', { message: 'This key is limited to some voices, and can make no other.' });
 }
 
+function toNewVoice(
+  { name = '', description = '', labels = {}, enabled = true }: VoiceFields,
+  checked: Pick<NewVoice, 'voiceId' | 'ownerId' | 'access' | 'languageCodes' | 'bindings'>,
+): NewVoice {
+  const status = enabled ? 'ready' : 'disabled';
+  return { ...checked, name, description, labels, kind: 'stock', status, consent: null };
+}
+
+interface NewVoiceChecks extends SpeakerChecks {
+  changes: VoiceChanges;
+}
+
 /** Fails with every fault of the fields. */
 function checkNewVoice(
   requestedId: string | undefined,
   fields: VoiceFields,
-  engines: readonly BindableEngine[],
-  { isTaken }: VoiceChanges,
+  { bindable, changes, voices, actor }: NewVoiceChecks,
 ): { bindings: readonly BindingRecord[]; languageCodes: readonly string[]; access: VoiceAccess | undefined } {
   const faults: FieldViolation[] = [];
   const fault = faultTo(faults);
   if (requestedId !== undefined) checkVoiceId(requestedId, fault);
   if (!fields.name) fault('name', 'required', 'name the voice');
-  if (!fields.bindings?.length) fault('bindings', 'required', 'tell who speaks it: {"engine", "voice_id"}');
+  if (!fields.bindings?.length && !fields.blend)
+    fault('bindings', 'required', 'tell who speaks it: {"engine", "voice_id"}, or a blend of voices');
   const { access } = checkVoiceFields({ ...fields, name: fields.name || undefined }, fault);
-  const bindings = fields.bindings?.length ? checkBindings(fields.bindings, [], engines, faults) : [];
-  const languageCodes = checkLanguages(fields.languageCodes ?? languagesOf(bindings, engines), fault);
-  checkSpoken(languageCodes, bindings, engines, faults);
-  if (requestedId !== undefined && isTaken(requestedId)) faults.push(takenFault);
+  const bindings = checkSpeakers(fields, [], { bindable, voices, actor }, faults) ?? [];
+  const languageCodes = checkLanguages(fields.languageCodes ?? languagesOf(bindings, bindable), fault);
+  checkSpoken(languageCodes, bindings, bindable, faults);
+  if (requestedId !== undefined && changes.isTaken(requestedId)) faults.push(takenFault);
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   return { bindings, languageCodes, access };
 }

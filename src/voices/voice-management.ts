@@ -6,11 +6,12 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import { type Actor, toRecordEntry } from '../keys/actor.ts';
 import { type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import type { VoiceChange, VoiceRow, VoiceRows } from '../store/voice-rows.ts';
+import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
 import type { MakeClones } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import { bindingsOf, type ConsentRecord } from './stored-voice.ts';
 import { toAliasChange } from './voice-aliases.ts';
-import { type BindableEngine, checkBindings, checkSpoken, enginesFor } from './voice-bindings.ts';
+import { checkSpoken, enginesFor } from './voice-bindings.ts';
 import type { VoiceCache } from './voice-cache.ts';
 import { createVoiceChanges, invalidVoiceId, type NewVoice, type RowDraft, toNewRow } from './voice-changes.ts';
 import { type CloneFields, checkLanguages, checkVoiceFields, faultTo, type VoiceFields } from './voice-fields.ts';
@@ -57,13 +58,13 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
       const { voiceId } = offered.voice;
       const { aliases: names, ...others } = fields;
       const aliases = toAliasChange(voiceId, names, { voices, actor });
-      const bindable = enginesFor(engines, voices, actor);
+      const checks = { bindable: enginesFor(engines, voices, actor), voices, actor };
       await changes.apply(voiceId, (found) => {
         const isLive = found !== undefined && found.status !== 'deleted';
         if (!isLive && offered.kept) throw new Failure('voice_not_found');
         const atMs = Date.now();
         const before = isLive ? requireOwn(found, actor) : toStoredRow(offered, found, atMs);
-        const row = toChangedRow(before, fields, { engines, bindable, atMs });
+        const row = toChangedRow(before, fields, { engines, checks, atMs });
         // An engine's own voice with aliases stays the engine's own.
         const isChanged = isLive || Object.keys(others).length > 0;
         return {
@@ -160,7 +161,7 @@ function toStoredRow({ voice, bindings }: OfferedVoice, deleted: VoiceRow | unde
 function toChangedRow(
   before: RowDraft,
   fields: VoiceFields,
-  { engines, bindable, atMs }: { engines: readonly Engine[]; bindable: readonly BindableEngine[]; atMs: number },
+  { engines, checks, atMs }: { engines: readonly Engine[]; checks: SpeakerChecks; atMs: number },
 ): RowDraft {
   if (before.status === 'consent_revoked') {
     const message = 'The person whose voice this is has withdrawn consent; the voice can be deleted, not changed.';
@@ -170,7 +171,7 @@ function toChangedRow(
   const fault = faultTo(faults);
   const { access } = checkVoiceFields(fields, fault);
   const oldBindings = bindingsOf(before);
-  const bindings = fields.bindings && checkBindings(fields.bindings, oldBindings, bindable, faults);
+  const bindings = checkSpeakers(fields, oldBindings, checks, faults);
   const languageCodes = fields.languageCodes && checkLanguages(fields.languageCodes, fault);
   if (languageCodes) checkSpoken(languageCodes, bindings ?? oldBindings, engines, faults);
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });

@@ -11,6 +11,7 @@ import { secondsOf } from '../../src/audio/pcm.ts';
 import type { Engine, Segment, SpokenPcm, Voice, WordTime } from '../../src/engines/engine.ts';
 import { Failure } from '../../src/errors.ts';
 import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
+import { blendingConformance } from './blending.ts';
 import { oddTexts } from './odd-texts.ts';
 
 export interface EngineConformanceOptions {
@@ -252,6 +253,8 @@ export function engineConformance(
       }
       expectSame(await within(testMsMax / 2, say(longText)), before);
     });
+
+    blendingConformance(() => ({ engine, voice, say: (each) => say(longText, { voice: each }) }));
 
     describe('does no harm with odd text', () => {
       let before: Heard;

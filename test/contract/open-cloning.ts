@@ -18,7 +18,7 @@ import { defineTone } from '../engines/tone-engine.ts';
 
 export async function openCloning(onClose: (close: () => Promise<void>) => void) {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-cloning-'));
-  const definitions = [flite, defineTone({ name: 'cloner', clones: true, languageCodes: ['en'] })];
+  const definitions = [flite, defineTone({ name: 'cloner', clones: true, blends: true, languageCodes: ['en'] })];
   const logged: string[] = [];
   const written: string[] = [];
   const addresses = { SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0' };

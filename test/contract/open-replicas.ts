@@ -36,7 +36,7 @@ export async function openReplicas(count: number, onClose: (close: () => Promise
   };
   const open = async (): Promise<Replica> => {
     let tone: ToneEngine | undefined;
-    const cloner = defineTone({ clones: true, languageCodes: ['en'] });
+    const cloner = defineTone({ clones: true, blends: true, languageCodes: ['en'] });
     const watched = {
       ...cloner,
       open: async (...asked: Parameters<typeof cloner.open>) => (tone = (await cloner.open(...asked)) as ToneEngine),

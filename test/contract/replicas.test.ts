@@ -201,6 +201,27 @@ describe('four replicas', () => {
     for (const each of all) await expect.poll(() => spoken(each), patient).toEqual([before, null]);
   });
 
+  test('a blend made at one is spoken at every other, and changed at all', async () => {
+    const weights = (low: number, high: number) => [
+      { voice_id: 'tone-low', weight: low },
+      { voice_id: 'tone-high', weight: high },
+    ];
+    const made = await send(a, 'POST', '/api/voices', { voice_id: 'mixed', name: 'Mixed', blend: weights(1, 1) });
+    expect(made.status).toBe(201);
+    const say = async (replica: Replica) => {
+      const fields = { voice_id: 'mixed', return_format: 'buffer' };
+      const { status, bytes } = await speak(replica, 'Both of us.', { 'Cache-Control': 'no-cache' }, fields);
+      return status === 200 ? bytes : undefined;
+    };
+    const first = (await say(a))!;
+    for (const replica of [b, c, d])
+      await expect.poll(async () => (await say(replica))?.equals(first), patient).toBe(true);
+    expect((await send(d, 'PATCH', '/api/voices/mixed', { blend: weights(1, 3) })).status).toBe(200);
+    for (const replica of all) await expect.poll(async () => (await say(replica))?.equals(first), patient).toBe(false);
+    expect((await send(b, 'DELETE', '/api/voices/mixed')).status).toBe(204);
+    for (const replica of all) await expect.poll(async () => await say(replica), patient).toBeUndefined();
+  });
+
   test('operators see Redis in the metrics', async () => {
     expect((await send(a, 'GET', '/metrics')).bytes.toString()).toContain('sonant_redis_away 0');
   });

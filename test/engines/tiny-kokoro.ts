@@ -1,6 +1,7 @@
 // A model of the Kokoro kind in the layout of kokoro-multi-lang-v1_0, with all of its speakers, made of a few kilobytes and
 // the data of the eSpeak NG that is installed here. It sings each sound of the text as a tone of its own, for 60 ms at normal
-// speed; each further speaker sings a little higher.
+// speed; each further speaker sings a little higher. A model of the Kitten kind, made of the same, with as many speakers as
+// the real one, has a speed for each.
 import { globSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,7 +30,7 @@ export const findEspeakData = (): string | undefined => globSync('/usr/{lib/*,sh
 
 const isSung = (character: string) => /[\p{L}]/u.test(character) && !'ˈˌːʲ'.includes(character);
 
-function writeTinyKokoro(): Uint8Array {
+function writeSinging(metadata: Readonly<Record<string, string>>): Uint8Array {
   const each = [...characters];
   return writeOnnx({
     inputs: [
@@ -74,30 +75,49 @@ function writeTinyKokoro(): Uint8Array {
       node('Sin', ['phase'], ['wave']),
       node('Mul', ['wave', 'levelFlat'], ['audio']),
     ],
-    metadata: {
-      model_type: 'kokoro',
-      language: 'multi-lang, e.g., English, Chinese',
-      ...{ has_espeak: '1', sample_rate: String(sampleRateHz), version: '2', voice: 'en-us' },
-      style_dim: `${tokensMax},1,${styleSize}`,
-      n_speakers: String(kokoroNames.length),
-      speaker_names: kokoroNames.join(','),
-    },
+    metadata: { ...metadata, has_espeak: '1', sample_rate: String(sampleRateHz), voice: 'en-us' },
   });
+}
+
+const styleOf = (sid: number): number => 1 + sid / 100;
+
+async function writeCommon(folder: string, espeakData: string, speakers: number): Promise<void> {
+  const styles = Float32Array.from({ length: speakers * tokensMax * styleSize }, (_, n) =>
+    styleOf(Math.floor(n / (tokensMax * styleSize))),
+  );
+  await writeFile(join(folder, 'voices.bin'), Buffer.from(styles.buffer));
+  const tokens = [...characters].map((character, id) => `${character} ${id}\n`).join('');
+  await writeFile(join(folder, 'tokens.txt'), tokens);
+  await symlink(espeakData, join(folder, 'espeak-ng-data'));
 }
 
 /** The model as a folder. `chinese` are the characters that its lexicon has. */
 export async function makeTinyKokoro(folder: string, espeakData: string, chinese: string): Promise<string> {
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, 'model.onnx'), writeTinyKokoro());
-  const styles = Float32Array.from(
-    { length: kokoroNames.length * tokensMax * styleSize },
-    (_, n) => 1 + Math.floor(n / (tokensMax * styleSize)) / 100,
-  );
-  await writeFile(join(folder, 'voices.bin'), Buffer.from(styles.buffer));
-  const tokens = [...characters].map((character, id) => `${character} ${id}\n`).join('');
-  await writeFile(join(folder, 'tokens.txt'), tokens);
+  const metadata = {
+    ...{ model_type: 'kokoro', language: 'multi-lang, e.g., English, Chinese', version: '2' },
+    style_dim: `${tokensMax},1,${styleSize}`,
+    ...{ n_speakers: String(kokoroNames.length), speaker_names: kokoroNames.join(',') },
+  };
+  await writeFile(join(folder, 'model.onnx'), writeSinging(metadata));
+  await writeCommon(folder, espeakData, kokoroNames.length);
   for (const name of ['us-en', 'gb-en']) await writeFile(join(folder, `lexicon-${name}.txt`), 'a a\n');
   await writeFile(join(folder, 'lexicon-zh.txt'), [...new Set(chinese)].map((each) => `${each} m a\n`).join(''));
-  await symlink(espeakData, join(folder, 'espeak-ng-data'));
+  return folder;
+}
+
+/** The speed that the library gives each speaker besides the one that is asked for. */
+export const kittenSpeeds = [0.8, 0.8, 0.8, 0.8, 1.6, 1.6, 1.6, 1.6];
+
+/** The model as a folder. */
+export async function makeTinyKitten(folder: string, espeakData: string): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  const metadata = {
+    ...{ model_type: 'kitten-tts', language: 'English', version: '8', style_dim: `${tokensMax},${styleSize}` },
+    ...{ n_speakers: String(kittenSpeeds.length), speaker_names: 'Bella,Jasper,Luna,Bruno,Rosie,Hugo,Kiki,Leo' },
+    speaker_speed_priors: kittenSpeeds.join(','),
+  };
+  await writeFile(join(folder, 'model.onnx'), writeSinging(metadata));
+  await writeCommon(folder, espeakData, kittenSpeeds.length);
   return folder;
 }

@@ -36,7 +36,9 @@ const durationPredictor = () =>
     constants: { perCharacter: floats([], [secondsPerCharacter]) },
     nodes: [
       node('ReduceSum', ['text_mask'], ['length'], { keepdims: 0 }),
-      node('Mul', ['length', 'perCharacter'], ['duration']),
+      node('ReduceSum', ['style_dp'], ['pace'], { keepdims: 0 }),
+      node('Mul', ['length', 'perCharacter'], ['plain']),
+      node('Mul', ['plain', 'pace'], ['duration']),
     ],
   });
 
@@ -120,8 +122,19 @@ const vocoder = () =>
 
 const int64s = (values: readonly number[]): Buffer => Buffer.from(BigInt64Array.from(values.map(BigInt)).buffer);
 
-/** The model as a folder. It has a token for every character but those of `lacking`. */
-export async function makeTinySupertonic(folder: string, { speakers = 10, lacking = '' } = {}): Promise<string> {
+interface TinySupertonicOptions {
+  speakers?: number;
+  /** Characters for which it has no token. */
+  lacking?: string;
+  /** What the length is multiplied with for each speaker; 1 where it is not given. */
+  paces?: readonly number[];
+}
+
+/** The model as a folder. */
+export async function makeTinySupertonic(
+  folder: string,
+  { speakers = 10, lacking = '', paces = [] }: TinySupertonicOptions = {},
+): Promise<string> {
   await mkdir(folder, { recursive: true });
   const parts = {
     duration_predictor: durationPredictor(),
@@ -135,7 +148,9 @@ export async function makeTinySupertonic(folder: string, { speakers = 10, lackin
     ttl: { chunk_compress_factor: 1, latent_dim: 2 },
   };
   await writeFile(join(folder, 'tts.json'), JSON.stringify(json));
-  const styles = Float32Array.from({ length: 2 * speakers }, (_, n) => (n < speakers ? 1 + n / 2 : 1));
+  const styles = Float32Array.from({ length: 2 * speakers }, (_, n) =>
+    n < speakers ? 1 + n / 2 : (paces[n - speakers] ?? 1),
+  );
   const shape = int64s([speakers, 1, 1, speakers, 1, 1]);
   await writeFile(join(folder, 'voice.bin'), Buffer.concat([shape, Buffer.from(styles.buffer)]));
   const letters = Int32Array.from({ length: 65_536 }, (_, code) => {

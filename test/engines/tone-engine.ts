@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join as joinSamples } from '../../src/audio/join.ts';
 import type {
+  Blending,
   CloneSample,
   Cloning,
   Engine,
@@ -47,6 +48,8 @@ export interface ToneOptions {
   capabilities?: Partial<EngineCapabilities>;
   /** Whether it makes clones: tones of a pitch that is the first sample's. */
   clones?: boolean;
+  /** Whether it blends its voices: tones between theirs. */
+  blends?: boolean;
   trouble?: ToneTrouble;
 }
 
@@ -113,6 +116,27 @@ const cloning: Cloning = {
   },
 };
 
+const transpositions = { low: 1, high: 1.2 };
+
+/** Blends have it in their ids. */
+const transpositionOf = ({ voiceId }: Voice): number =>
+  voiceId.endsWith('low') ? transpositions.low : Number(/-blend-([\d.]+)$/.exec(voiceId)?.[1] ?? transpositions.high);
+
+function createBlending(voices: readonly Voice[]): Blending {
+  const find = (voiceId: string) => voices.find((voice) => voice.voiceId === voiceId);
+  return {
+    groupOf: (voiceId) => (find(voiceId) ? 'tones' : undefined),
+    blend: (blends) =>
+      blends.map((parts) => {
+        const found = parts.map(({ voiceId }) => find(voiceId));
+        const [first] = found;
+        if (!first || found.includes(undefined)) return undefined;
+        const pitch = parts.reduce((sum, { weight }, i) => sum + weight * transpositionOf(found[i]!), 0);
+        return { ...first, voiceId: `${first.engine}-blend-${pitch}`, name: 'Tone, between', labels: {} };
+      }),
+  };
+}
+
 function writeTone(samples: Int16Array, sampleRateHz: number, frequencyHz: number): void {
   const ramp = Math.min(rampSeconds * sampleRateHz, samples.length / 2);
   for (let index = 0; index < samples.length; index++) {
@@ -135,7 +159,7 @@ function* tonesOf({ text, voice, speakingRate, timings, clone }: Segment, sample
     writeTone(
       samples.subarray(0, toneEnd - start),
       sampleRateHz,
-      pitchOf(word, clone ? clonePitchOf(clone) : voice.voiceId.endsWith('low') ? 1 : 1.2),
+      pitchOf(word, clone ? clonePitchOf(clone) : transpositionOf(voice)),
     );
     const time = {
       from,
@@ -231,9 +255,10 @@ export function openTone(options: ToneOptions = {}): ToneEngine {
     }
   }
 
+  const voices = [voice('low'), voice('high')];
   const engine: ToneEngine = {
     name,
-    voices: [voice('low'), voice('high')],
+    voices,
     capabilities: {
       speakingRates: { min: 0.25, max: 4 },
       timings: true,
@@ -243,6 +268,7 @@ export function openTone(options: ToneOptions = {}): ToneEngine {
       ...options.capabilities,
     },
     ...(options.clones && { cloning }),
+    ...(options.blends && { blending: createBlending(voices) }),
     trouble: options.trouble ?? {},
     counts,
     segments,

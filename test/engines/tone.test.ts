@@ -6,7 +6,7 @@ import { engineConformance } from '../conformance/engine.ts';
 import type { ToneEngine } from './tone-engine.ts';
 import { defineTone, openTone } from './tone-engine.ts';
 
-engineConformance('tone', async () => openTone());
+engineConformance('tone', async () => openTone({ blends: true }));
 engineConformance('tone at 11025 Hz', () => defineTone({ sampleRateHz: 11_025 }).open({}, ''));
 
 const counted = (counts: object) => ({

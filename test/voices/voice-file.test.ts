@@ -11,6 +11,7 @@ import { createVault } from '../../src/voices/clone-vault.ts';
 import { exportVoice, importVoiceFile } from '../../src/voices/voice-file.ts';
 
 const vault = createVault(async () => 'a master key of thirty-two chars.');
+const part = { voice_id: 'x', weight: 0 };
 const secret = Buffer.from('what ada is made of');
 let here: VoiceRows;
 let there: VoiceRows;
@@ -123,6 +124,8 @@ test.each<[string, (file: Record<string, unknown>) => unknown, string]>([
   ['no bindings', (file) => ({ ...file, bindings: [] }), 'bindings'],
   ['an access that there is not', (file) => ({ ...file, access: 'friends' }), 'access'],
   ['an owner that cannot be', (file) => ({ ...file, owner: 'nobody in particular' }), 'owner'],
+  ['a blend of one', (file) => ({ ...file, bindings: [{ engine: 'a', blend: [part] }] }), 'bindings'],
+  ['a blend of nothing', (file) => ({ ...file, bindings: [{ engine: 'a', blend: [part, part] }] }), 'bindings'],
   ['half a binding', (file) => ({ ...file, bindings: [{ engine: 'a', clone_id: 'x' }] }), 'bindings'],
 ])('%s is not taken in', async (_, spoil, word) => {
   const spoilt = spoil(JSON.parse(await exportVoice(here, 'ada')));

@@ -144,7 +144,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "CreateVoice",
-          "comment": "Creates a voice that uses voices of engines, in order of preference.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields or an id that is in use.",
+          "comment": "Creates a voice that uses voices of engines, in order of preference, or is blended of several of one model.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields or an id that is in use.",
           "input": "CreateVoiceRequest",
           "output": "CreateVoiceResponse",
           "isStream": false,
@@ -1302,6 +1302,30 @@ export const protoReference: ProtoReference = {
           "number": 15,
           "type": "repeated string",
           "comment": "Other names that requests may have for it, in order. An alias that has become the id of a voice is not among them."
+        },
+        {
+          "name": "blend",
+          "number": 16,
+          "type": "repeated BlendPart",
+          "comment": "The voices of which it is blended, with weights that add up to 1; empty for a voice that is no blend."
+        }
+      ]
+    },
+    {
+      "name": "BlendPart",
+      "comment": "A voice of which another is blended.",
+      "fields": [
+        {
+          "name": "voice_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id of the voice: 1 to 128 characters, required."
+        },
+        {
+          "name": "weight",
+          "number": 2,
+          "type": "double",
+          "comment": "Its share: 0 to 1000; only how it compares with the others counts."
         }
       ]
     },
@@ -1319,7 +1343,7 @@ export const protoReference: ProtoReference = {
           "name": "voice_id",
           "number": 2,
           "type": "string",
-          "comment": "Id of the engine's voice; empty for a clone made by the engine."
+          "comment": "Id of the engine's voice; empty for a clone made by the engine, and for a blend."
         }
       ]
     },
@@ -1582,7 +1606,7 @@ export const protoReference: ProtoReference = {
           "name": "bindings",
           "number": 5,
           "type": "repeated VoiceBinding",
-          "comment": "The voices of engines that it uses, in order of preference: 1 to 8, required to create one. The binding of a clone can be moved, not removed."
+          "comment": "The voices of engines that it uses, in order of preference: 1 to 8, required to create one that is no blend. The binding of a clone can be moved, not removed."
         },
         {
           "name": "enabled",
@@ -1594,13 +1618,19 @@ export const protoReference: ProtoReference = {
           "name": "access",
           "number": 7,
           "type": "VoiceAccess",
-          "comment": "Who may speak with it. Default: everyone. An update must state it."
+          "comment": "Who may speak with it. Default: private for a blend, else everyone. An update must state it."
         },
         {
           "name": "aliases",
           "number": 8,
           "type": "repeated string",
           "comment": "Other names that requests may have for it, such as the ids of another vendor: at most 20, each of 1 to 128 letters, digits and any of . _ - : + / ( ) @, a letter or digit first. None may be the id or an alias of another voice."
+        },
+        {
+          "name": "blend",
+          "number": 9,
+          "type": "repeated BlendPart",
+          "comment": "In place of bindings, the voices of which it is blended: 2 to 8 of one model whose voices blend, such as Kokoro's, that share a language, each once, with weights that are not all 0. It speaks with the accent of the first."
         }
       ]
     },
@@ -2418,7 +2448,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "VOICE_ACCESS_UNSPECIFIED",
           "number": 0,
-          "comment": "In a request, the default: private for a clone, everyone for other voices. Never sent in a response."
+          "comment": "In a request, the default: private for a clone and a blend, everyone for other voices. Never sent in a response."
         },
         {
           "name": "VOICE_ACCESS_PRIVATE",

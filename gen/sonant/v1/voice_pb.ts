@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/voice.proto.
  */
 export const file_sonant_v1_voice: GenFile = /*@__PURE__*/
-  fileDesc("ChVzb25hbnQvdjEvdm9pY2UucHJvdG8SCXNvbmFudC52MSKjBAoFVm9pY2USEAoIdm9pY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIiCgRraW5kGAQgASgOMhQuc29uYW50LnYxLlZvaWNlS2luZBIOCgZlbmdpbmUYBSABKAkSJgoGc3RhdHVzGAYgASgOMhYuc29uYW50LnYxLlZvaWNlU3RhdHVzEhYKDmxhbmd1YWdlX2NvZGVzGAcgAygJEiwKBmxhYmVscxgIIAMoCzIcLnNvbmFudC52MS5Wb2ljZS5MYWJlbHNFbnRyeRIpCghiaW5kaW5ncxgJIAMoCzIXLnNvbmFudC52MS5Wb2ljZUJpbmRpbmcSKAoHY29uc2VudBgKIAEoCzIXLnNvbmFudC52MS5Wb2ljZUNvbnNlbnQSLwoLY3JlYXRlX3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgZhY2Nlc3MYDSABKA4yFi5zb25hbnQudjEuVm9pY2VBY2Nlc3MSJAoFb3duZXIYDiABKA4yFS5zb25hbnQudjEuVm9pY2VPd25lchIPCgdhbGlhc2VzGA8gAygJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiMAoMVm9pY2VCaW5kaW5nEg4KBmVuZ2luZRgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCSLaAQoMVm9pY2VDb25zZW50EhQKDHNwZWFrZXJfbmFtZRgBIAEoCRIRCglzdGF0ZW1lbnQYAiABKAkSFQoNbGFuZ3VhZ2VfY29kZRgDIAEoCRIUCgxhdWRpb19zaGEyNTYYBCABKAkSLQoJZ2l2ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxjb25maXJtZWRfYnkYBiABKAkSLwoLcmV2b2tlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImgKDERlZmF1bHRWb2ljZRIQCgh2b2ljZV9pZBgBIAEoCRItCgZzb3VyY2UYAiABKA4yHS5zb25hbnQudjEuRGVmYXVsdFZvaWNlU291cmNlEhcKD2Nob3Nlbl92b2ljZV9pZBgDIAEoCSKDAQoRTGlzdFZvaWNlc1JlcXVlc3QSFgoJcGFnZV9zaXplGAEgASgFSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRIVCg1sYW5ndWFnZV9jb2RlGAMgASgJEg4KBmVuZ2luZRgEIAEoCRINCgVxdWVyeRgFIAEoCUIMCgpfcGFnZV9zaXplIk8KEkxpc3RWb2ljZXNSZXNwb25zZRIgCgZ2b2ljZXMYASADKAsyEC5zb25hbnQudjEuVm9pY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiMKD0dldFZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSIzChBHZXRWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIhgKFkdldERlZmF1bHRWb2ljZVJlcXVlc3QiSQoXR2V0RGVmYXVsdFZvaWNlUmVzcG9uc2USLgoNZGVmYXVsdF92b2ljZRgBIAEoCzIXLnNvbmFudC52MS5EZWZhdWx0Vm9pY2UiKgoWU2V0RGVmYXVsdFZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSJJChdTZXREZWZhdWx0Vm9pY2VSZXNwb25zZRIuCg1kZWZhdWx0X3ZvaWNlGAEgASgLMhcuc29uYW50LnYxLkRlZmF1bHRWb2ljZSInChNQcmV2aWV3Vm9pY2VSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJIk8KFFByZXZpZXdWb2ljZVJlc3BvbnNlEhMKC2F1ZGlvX2J5dGVzGAEgASgMEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRIMCgR0ZXh0GAMgASgJIq0CCglWb2ljZVNwZWMSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIWCg5sYW5ndWFnZV9jb2RlcxgDIAMoCRIwCgZsYWJlbHMYBCADKAsyIC5zb25hbnQudjEuVm9pY2VTcGVjLkxhYmVsc0VudHJ5EikKCGJpbmRpbmdzGAUgAygLMhcuc29uYW50LnYxLlZvaWNlQmluZGluZxIUCgdlbmFibGVkGAYgASgISACIAQESJgoGYWNjZXNzGAcgASgOMhYuc29uYW50LnYxLlZvaWNlQWNjZXNzEg8KB2FsaWFzZXMYCCADKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIKCghfZW5hYmxlZCJKChJDcmVhdGVWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSIgoEc3BlYxgCIAEoCzIULnNvbmFudC52MS5Wb2ljZVNwZWMiNgoTQ3JlYXRlVm9pY2VSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSIYChZEZXNjcmliZUNsb25pbmdSZXF1ZXN0IkQKF0Rlc2NyaWJlQ2xvbmluZ1Jlc3BvbnNlEikKB2VuZ2luZXMYASADKAsyGC5zb25hbnQudjEuQ2xvbmluZ0VuZ2luZSKSAgoNQ2xvbmluZ0VuZ2luZRIOCgZlbmdpbmUYASABKAkSHQoVc2FtcGxlX2xhbmd1YWdlX2NvZGVzGAIgAygJEhoKEnNhbXBsZV9zZWNvbmRzX21pbhgDIAEoARIaChJzYW1wbGVfc2Vjb25kc19tYXgYBCABKAESHAoUbmVlZHNfcmVmZXJlbmNlX3RleHQYBSABKAgSRQoPY29uc2VudF9zY3JpcHRzGAYgAygLMiwuc29uYW50LnYxLkNsb25pbmdFbmdpbmUuQ29uc2VudFNjcmlwdHNFbnRyeRo1ChNDb25zZW50U2NyaXB0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi9wIKEUNsb25lVm9pY2VSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSOAoGbGFiZWxzGAQgAygLMiguc29uYW50LnYxLkNsb25lVm9pY2VSZXF1ZXN0LkxhYmVsc0VudHJ5EhUKDWxhbmd1YWdlX2NvZGUYBSABKAkSFwoPcmVmZXJlbmNlX2F1ZGlvGAYgASgMEhYKDnJlZmVyZW5jZV90ZXh0GAcgASgJEhUKDWNvbnNlbnRfYXVkaW8YCCABKAwSFAoMc3BlYWtlcl9uYW1lGAkgASgJEhYKDmNvbnNlbnRfc2NyaXB0GAogASgJEg8KB2VuZ2luZXMYCyADKAkSJgoGYWNjZXNzGAwgASgOMhYuc29uYW50LnYxLlZvaWNlQWNjZXNzGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiNQoSQ2xvbmVWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlInsKElVwZGF0ZVZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRIiCgRzcGVjGAIgASgLMhQuc29uYW50LnYxLlZvaWNlU3BlYxIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siNgoTVXBkYXRlVm9pY2VSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSImChJEZWxldGVWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkiFQoTRGVsZXRlVm9pY2VSZXNwb25zZSItChlSZXZva2VWb2ljZUNvbnNlbnRSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJIj0KGlJldm9rZVZvaWNlQ29uc2VudFJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlKlQKCVZvaWNlS2luZBIaChZWT0lDRV9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQVk9JQ0VfS0lORF9TVE9DSxABEhUKEVZPSUNFX0tJTkRfQ0xPTkVEEAIqswEKC1ZvaWNlU3RhdHVzEhwKGFZPSUNFX1NUQVRVU19VTlNQRUNJRklFRBAAEhgKFFZPSUNFX1NUQVRVU19QRU5ESU5HEAESFgoSVk9JQ0VfU1RBVFVTX1JFQURZEAISFwoTVk9JQ0VfU1RBVFVTX0ZBSUxFRBADEhkKFVZPSUNFX1NUQVRVU19ESVNBQkxFRBAEEiAKHFZPSUNFX1NUQVRVU19DT05TRU5UX1JFVk9LRUQQBSpgCgtWb2ljZUFjY2VzcxIcChhWT0lDRV9BQ0NFU1NfVU5TUEVDSUZJRUQQABIYChRWT0lDRV9BQ0NFU1NfUFJJVkFURRABEhkKFVZPSUNFX0FDQ0VTU19FVkVSWU9ORRACKnAKClZvaWNlT3duZXISGwoXVk9JQ0VfT1dORVJfVU5TUEVDSUZJRUQQABIUChBWT0lDRV9PV05FUl9TRUxGEAESGAoUVk9JQ0VfT1dORVJfT1BFUkFUT1IQAhIVChFWT0lDRV9PV05FUl9PVEhFUhADKp0BChJEZWZhdWx0Vm9pY2VTb3VyY2USJAogREVGQVVMVF9WT0lDRV9TT1VSQ0VfVU5TUEVDSUZJRUQQABIgChxERUZBVUxUX1ZPSUNFX1NPVVJDRV9TRVRUSU5HEAESHwobREVGQVVMVF9WT0lDRV9TT1VSQ0VfQ0hPSUNFEAISHgoaREVGQVVMVF9WT0lDRV9TT1VSQ0VfT1JERVIQAzLPCAoMVm9pY2VTZXJ2aWNlEloKCkxpc3RWb2ljZXMSHC5zb25hbnQudjEuTGlzdFZvaWNlc1JlcXVlc3QaHS5zb25hbnQudjEuTGlzdFZvaWNlc1Jlc3BvbnNlIg+KzhgLdm9pY2VzOnJlYWQSVAoIR2V0Vm9pY2USGi5zb25hbnQudjEuR2V0Vm9pY2VSZXF1ZXN0Ghsuc29uYW50LnYxLkdldFZvaWNlUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJpCg9HZXREZWZhdWx0Vm9pY2USIS5zb25hbnQudjEuR2V0RGVmYXVsdFZvaWNlUmVxdWVzdBoiLnNvbmFudC52MS5HZXREZWZhdWx0Vm9pY2VSZXNwb25zZSIPis4YC3ZvaWNlczpyZWFkEmMKD1NldERlZmF1bHRWb2ljZRIhLnNvbmFudC52MS5TZXREZWZhdWx0Vm9pY2VSZXF1ZXN0GiIuc29uYW50LnYxLlNldERlZmF1bHRWb2ljZVJlc3BvbnNlIgmKzhgFYWRtaW4SYAoMUHJldmlld1ZvaWNlEh4uc29uYW50LnYxLlByZXZpZXdWb2ljZVJlcXVlc3QaHy5zb25hbnQudjEuUHJldmlld1ZvaWNlUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJeCgtDcmVhdGVWb2ljZRIdLnNvbmFudC52MS5DcmVhdGVWb2ljZVJlcXVlc3QaHi5zb25hbnQudjEuQ3JlYXRlVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJpCg9EZXNjcmliZUNsb25pbmcSIS5zb25hbnQudjEuRGVzY3JpYmVDbG9uaW5nUmVxdWVzdBoiLnNvbmFudC52MS5EZXNjcmliZUNsb25pbmdSZXNwb25zZSIPis4YC3ZvaWNlczpyZWFkElsKCkNsb25lVm9pY2USHC5zb25hbnQudjEuQ2xvbmVWb2ljZVJlcXVlc3QaHS5zb25hbnQudjEuQ2xvbmVWb2ljZVJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlEl4KC1VwZGF0ZVZvaWNlEh0uc29uYW50LnYxLlVwZGF0ZVZvaWNlUmVxdWVzdBoeLnNvbmFudC52MS5VcGRhdGVWb2ljZVJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlEl4KC0RlbGV0ZVZvaWNlEh0uc29uYW50LnYxLkRlbGV0ZVZvaWNlUmVxdWVzdBoeLnNvbmFudC52MS5EZWxldGVWb2ljZVJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlEnMKElJldm9rZVZvaWNlQ29uc2VudBIkLnNvbmFudC52MS5SZXZva2VWb2ljZUNvbnNlbnRSZXF1ZXN0GiUuc29uYW50LnYxLlJldm9rZVZvaWNlQ29uc2VudFJlc3BvbnNlIhCKzhgMdm9pY2VzOndyaXRlQhZQAVoSc29uYW50L3YxO3NvbmFudHYxYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_scope]);
+  fileDesc("ChVzb25hbnQvdjEvdm9pY2UucHJvdG8SCXNvbmFudC52MSLIBAoFVm9pY2USEAoIdm9pY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIiCgRraW5kGAQgASgOMhQuc29uYW50LnYxLlZvaWNlS2luZBIOCgZlbmdpbmUYBSABKAkSJgoGc3RhdHVzGAYgASgOMhYuc29uYW50LnYxLlZvaWNlU3RhdHVzEhYKDmxhbmd1YWdlX2NvZGVzGAcgAygJEiwKBmxhYmVscxgIIAMoCzIcLnNvbmFudC52MS5Wb2ljZS5MYWJlbHNFbnRyeRIpCghiaW5kaW5ncxgJIAMoCzIXLnNvbmFudC52MS5Wb2ljZUJpbmRpbmcSKAoHY29uc2VudBgKIAEoCzIXLnNvbmFudC52MS5Wb2ljZUNvbnNlbnQSLwoLY3JlYXRlX3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgZhY2Nlc3MYDSABKA4yFi5zb25hbnQudjEuVm9pY2VBY2Nlc3MSJAoFb3duZXIYDiABKA4yFS5zb25hbnQudjEuVm9pY2VPd25lchIPCgdhbGlhc2VzGA8gAygJEiMKBWJsZW5kGBAgAygLMhQuc29uYW50LnYxLkJsZW5kUGFydBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIi0KCUJsZW5kUGFydBIQCgh2b2ljZV9pZBgBIAEoCRIOCgZ3ZWlnaHQYAiABKAEiMAoMVm9pY2VCaW5kaW5nEg4KBmVuZ2luZRgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCSLaAQoMVm9pY2VDb25zZW50EhQKDHNwZWFrZXJfbmFtZRgBIAEoCRIRCglzdGF0ZW1lbnQYAiABKAkSFQoNbGFuZ3VhZ2VfY29kZRgDIAEoCRIUCgxhdWRpb19zaGEyNTYYBCABKAkSLQoJZ2l2ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxjb25maXJtZWRfYnkYBiABKAkSLwoLcmV2b2tlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImgKDERlZmF1bHRWb2ljZRIQCgh2b2ljZV9pZBgBIAEoCRItCgZzb3VyY2UYAiABKA4yHS5zb25hbnQudjEuRGVmYXVsdFZvaWNlU291cmNlEhcKD2Nob3Nlbl92b2ljZV9pZBgDIAEoCSKDAQoRTGlzdFZvaWNlc1JlcXVlc3QSFgoJcGFnZV9zaXplGAEgASgFSACIAQESEgoKcGFnZV90b2tlbhgCIAEoCRIVCg1sYW5ndWFnZV9jb2RlGAMgASgJEg4KBmVuZ2luZRgEIAEoCRINCgVxdWVyeRgFIAEoCUIMCgpfcGFnZV9zaXplIk8KEkxpc3RWb2ljZXNSZXNwb25zZRIgCgZ2b2ljZXMYASADKAsyEC5zb25hbnQudjEuVm9pY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiMKD0dldFZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSIzChBHZXRWb2ljZVJlc3BvbnNlEh8KBXZvaWNlGAEgASgLMhAuc29uYW50LnYxLlZvaWNlIhgKFkdldERlZmF1bHRWb2ljZVJlcXVlc3QiSQoXR2V0RGVmYXVsdFZvaWNlUmVzcG9uc2USLgoNZGVmYXVsdF92b2ljZRgBIAEoCzIXLnNvbmFudC52MS5EZWZhdWx0Vm9pY2UiKgoWU2V0RGVmYXVsdFZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSJJChdTZXREZWZhdWx0Vm9pY2VSZXNwb25zZRIuCg1kZWZhdWx0X3ZvaWNlGAEgASgLMhcuc29uYW50LnYxLkRlZmF1bHRWb2ljZSInChNQcmV2aWV3Vm9pY2VSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJIk8KFFByZXZpZXdWb2ljZVJlc3BvbnNlEhMKC2F1ZGlvX2J5dGVzGAEgASgMEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRIMCgR0ZXh0GAMgASgJItICCglWb2ljZVNwZWMSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIWCg5sYW5ndWFnZV9jb2RlcxgDIAMoCRIwCgZsYWJlbHMYBCADKAsyIC5zb25hbnQudjEuVm9pY2VTcGVjLkxhYmVsc0VudHJ5EikKCGJpbmRpbmdzGAUgAygLMhcuc29uYW50LnYxLlZvaWNlQmluZGluZxIUCgdlbmFibGVkGAYgASgISACIAQESJgoGYWNjZXNzGAcgASgOMhYuc29uYW50LnYxLlZvaWNlQWNjZXNzEg8KB2FsaWFzZXMYCCADKAkSIwoFYmxlbmQYCSADKAsyFC5zb25hbnQudjEuQmxlbmRQYXJ0Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCgoIX2VuYWJsZWQiSgoSQ3JlYXRlVm9pY2VSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEiIKBHNwZWMYAiABKAsyFC5zb25hbnQudjEuVm9pY2VTcGVjIjYKE0NyZWF0ZVZvaWNlUmVzcG9uc2USHwoFdm9pY2UYASABKAsyEC5zb25hbnQudjEuVm9pY2UiGAoWRGVzY3JpYmVDbG9uaW5nUmVxdWVzdCJEChdEZXNjcmliZUNsb25pbmdSZXNwb25zZRIpCgdlbmdpbmVzGAEgAygLMhguc29uYW50LnYxLkNsb25pbmdFbmdpbmUikgIKDUNsb25pbmdFbmdpbmUSDgoGZW5naW5lGAEgASgJEh0KFXNhbXBsZV9sYW5ndWFnZV9jb2RlcxgCIAMoCRIaChJzYW1wbGVfc2Vjb25kc19taW4YAyABKAESGgoSc2FtcGxlX3NlY29uZHNfbWF4GAQgASgBEhwKFG5lZWRzX3JlZmVyZW5jZV90ZXh0GAUgASgIEkUKD2NvbnNlbnRfc2NyaXB0cxgGIAMoCzIsLnNvbmFudC52MS5DbG9uaW5nRW5naW5lLkNvbnNlbnRTY3JpcHRzRW50cnkaNQoTQ29uc2VudFNjcmlwdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIvcCChFDbG9uZVZvaWNlUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEjgKBmxhYmVscxgEIAMoCzIoLnNvbmFudC52MS5DbG9uZVZvaWNlUmVxdWVzdC5MYWJlbHNFbnRyeRIVCg1sYW5ndWFnZV9jb2RlGAUgASgJEhcKD3JlZmVyZW5jZV9hdWRpbxgGIAEoDBIWCg5yZWZlcmVuY2VfdGV4dBgHIAEoCRIVCg1jb25zZW50X2F1ZGlvGAggASgMEhQKDHNwZWFrZXJfbmFtZRgJIAEoCRIWCg5jb25zZW50X3NjcmlwdBgKIAEoCRIPCgdlbmdpbmVzGAsgAygJEiYKBmFjY2VzcxgMIAEoDjIWLnNvbmFudC52MS5Wb2ljZUFjY2VzcxotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjUKEkNsb25lVm9pY2VSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSJ7ChJVcGRhdGVWb2ljZVJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSIgoEc3BlYxgCIAEoCzIULnNvbmFudC52MS5Wb2ljZVNwZWMSLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIjYKE1VwZGF0ZVZvaWNlUmVzcG9uc2USHwoFdm9pY2UYASABKAsyEC5zb25hbnQudjEuVm9pY2UiJgoSRGVsZXRlVm9pY2VSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJIhUKE0RlbGV0ZVZvaWNlUmVzcG9uc2UiLQoZUmV2b2tlVm9pY2VDb25zZW50UmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCSI9ChpSZXZva2VWb2ljZUNvbnNlbnRSZXNwb25zZRIfCgV2b2ljZRgBIAEoCzIQLnNvbmFudC52MS5Wb2ljZSpUCglWb2ljZUtpbmQSGgoWVk9JQ0VfS0lORF9VTlNQRUNJRklFRBAAEhQKEFZPSUNFX0tJTkRfU1RPQ0sQARIVChFWT0lDRV9LSU5EX0NMT05FRBACKrMBCgtWb2ljZVN0YXR1cxIcChhWT0lDRV9TVEFUVVNfVU5TUEVDSUZJRUQQABIYChRWT0lDRV9TVEFUVVNfUEVORElORxABEhYKElZPSUNFX1NUQVRVU19SRUFEWRACEhcKE1ZPSUNFX1NUQVRVU19GQUlMRUQQAxIZChVWT0lDRV9TVEFUVVNfRElTQUJMRUQQBBIgChxWT0lDRV9TVEFUVVNfQ09OU0VOVF9SRVZPS0VEEAUqYAoLVm9pY2VBY2Nlc3MSHAoYVk9JQ0VfQUNDRVNTX1VOU1BFQ0lGSUVEEAASGAoUVk9JQ0VfQUNDRVNTX1BSSVZBVEUQARIZChVWT0lDRV9BQ0NFU1NfRVZFUllPTkUQAipwCgpWb2ljZU93bmVyEhsKF1ZPSUNFX09XTkVSX1VOU1BFQ0lGSUVEEAASFAoQVk9JQ0VfT1dORVJfU0VMRhABEhgKFFZPSUNFX09XTkVSX09QRVJBVE9SEAISFQoRVk9JQ0VfT1dORVJfT1RIRVIQAyqdAQoSRGVmYXVsdFZvaWNlU291cmNlEiQKIERFRkFVTFRfVk9JQ0VfU09VUkNFX1VOU1BFQ0lGSUVEEAASIAocREVGQVVMVF9WT0lDRV9TT1VSQ0VfU0VUVElORxABEh8KG0RFRkFVTFRfVk9JQ0VfU09VUkNFX0NIT0lDRRACEh4KGkRFRkFVTFRfVk9JQ0VfU09VUkNFX09SREVSEAMyzwgKDFZvaWNlU2VydmljZRJaCgpMaXN0Vm9pY2VzEhwuc29uYW50LnYxLkxpc3RWb2ljZXNSZXF1ZXN0Gh0uc29uYW50LnYxLkxpc3RWb2ljZXNSZXNwb25zZSIPis4YC3ZvaWNlczpyZWFkElQKCEdldFZvaWNlEhouc29uYW50LnYxLkdldFZvaWNlUmVxdWVzdBobLnNvbmFudC52MS5HZXRWb2ljZVJlc3BvbnNlIg+KzhgLdm9pY2VzOnJlYWQSaQoPR2V0RGVmYXVsdFZvaWNlEiEuc29uYW50LnYxLkdldERlZmF1bHRWb2ljZVJlcXVlc3QaIi5zb25hbnQudjEuR2V0RGVmYXVsdFZvaWNlUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJjCg9TZXREZWZhdWx0Vm9pY2USIS5zb25hbnQudjEuU2V0RGVmYXVsdFZvaWNlUmVxdWVzdBoiLnNvbmFudC52MS5TZXREZWZhdWx0Vm9pY2VSZXNwb25zZSIJis4YBWFkbWluEmAKDFByZXZpZXdWb2ljZRIeLnNvbmFudC52MS5QcmV2aWV3Vm9pY2VSZXF1ZXN0Gh8uc29uYW50LnYxLlByZXZpZXdWb2ljZVJlc3BvbnNlIg+KzhgLdm9pY2VzOnJlYWQSXgoLQ3JlYXRlVm9pY2USHS5zb25hbnQudjEuQ3JlYXRlVm9pY2VSZXF1ZXN0Gh4uc29uYW50LnYxLkNyZWF0ZVZvaWNlUmVzcG9uc2UiEIrOGAx2b2ljZXM6d3JpdGUSaQoPRGVzY3JpYmVDbG9uaW5nEiEuc29uYW50LnYxLkRlc2NyaWJlQ2xvbmluZ1JlcXVlc3QaIi5zb25hbnQudjEuRGVzY3JpYmVDbG9uaW5nUmVzcG9uc2UiD4rOGAt2b2ljZXM6cmVhZBJbCgpDbG9uZVZvaWNlEhwuc29uYW50LnYxLkNsb25lVm9pY2VSZXF1ZXN0Gh0uc29uYW50LnYxLkNsb25lVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJeCgtVcGRhdGVWb2ljZRIdLnNvbmFudC52MS5VcGRhdGVWb2ljZVJlcXVlc3QaHi5zb25hbnQudjEuVXBkYXRlVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJeCgtEZWxldGVWb2ljZRIdLnNvbmFudC52MS5EZWxldGVWb2ljZVJlcXVlc3QaHi5zb25hbnQudjEuRGVsZXRlVm9pY2VSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZRJzChJSZXZva2VWb2ljZUNvbnNlbnQSJC5zb25hbnQudjEuUmV2b2tlVm9pY2VDb25zZW50UmVxdWVzdBolLnNvbmFudC52MS5SZXZva2VWb2ljZUNvbnNlbnRSZXNwb25zZSIQis4YDHZvaWNlczp3cml0ZUIWUAFaEnNvbmFudC92MTtzb25hbnR2MWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sonant_v1_scope]);
 
 /**
  * A voice.
@@ -125,6 +125,13 @@ export type Voice = Message<"sonant.v1.Voice"> & {
    * @generated from field: repeated string aliases = 15;
    */
   aliases: string[];
+
+  /**
+   * The voices of which it is blended, with weights that add up to 1; empty for a voice that is no blend.
+   *
+   * @generated from field: repeated sonant.v1.BlendPart blend = 16;
+   */
+  blend: BlendPart[];
 };
 
 /**
@@ -133,6 +140,34 @@ export type Voice = Message<"sonant.v1.Voice"> & {
  */
 export const VoiceSchema: GenMessage<Voice> = /*@__PURE__*/
   messageDesc(file_sonant_v1_voice, 0);
+
+/**
+ * A voice of which another is blended.
+ *
+ * @generated from message sonant.v1.BlendPart
+ */
+export type BlendPart = Message<"sonant.v1.BlendPart"> & {
+  /**
+   * Id of the voice: 1 to 128 characters, required.
+   *
+   * @generated from field: string voice_id = 1;
+   */
+  voiceId: string;
+
+  /**
+   * Its share: 0 to 1000; only how it compares with the others counts.
+   *
+   * @generated from field: double weight = 2;
+   */
+  weight: number;
+};
+
+/**
+ * Describes the message sonant.v1.BlendPart.
+ * Use `create(BlendPartSchema)` to create a new message.
+ */
+export const BlendPartSchema: GenMessage<BlendPart> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_voice, 1);
 
 /**
  * A voice of an engine that a voice uses.
@@ -148,7 +183,7 @@ export type VoiceBinding = Message<"sonant.v1.VoiceBinding"> & {
   engine: string;
 
   /**
-   * Id of the engine's voice; empty for a clone made by the engine.
+   * Id of the engine's voice; empty for a clone made by the engine, and for a blend.
    *
    * @generated from field: string voice_id = 2;
    */
@@ -160,7 +195,7 @@ export type VoiceBinding = Message<"sonant.v1.VoiceBinding"> & {
  * Use `create(VoiceBindingSchema)` to create a new message.
  */
 export const VoiceBindingSchema: GenMessage<VoiceBinding> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 1);
+  messageDesc(file_sonant_v1_voice, 2);
 
 /**
  * The consent of a person to be cloned.
@@ -223,7 +258,7 @@ export type VoiceConsent = Message<"sonant.v1.VoiceConsent"> & {
  * Use `create(VoiceConsentSchema)` to create a new message.
  */
 export const VoiceConsentSchema: GenMessage<VoiceConsent> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 2);
+  messageDesc(file_sonant_v1_voice, 3);
 
 /**
  * The default voice, of those that the key may use.
@@ -259,7 +294,7 @@ export type DefaultVoice = Message<"sonant.v1.DefaultVoice"> & {
  * Use `create(DefaultVoiceSchema)` to create a new message.
  */
 export const DefaultVoiceSchema: GenMessage<DefaultVoice> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 3);
+  messageDesc(file_sonant_v1_voice, 4);
 
 /**
  * Request of ListVoices.
@@ -309,7 +344,7 @@ export type ListVoicesRequest = Message<"sonant.v1.ListVoicesRequest"> & {
  * Use `create(ListVoicesRequestSchema)` to create a new message.
  */
 export const ListVoicesRequestSchema: GenMessage<ListVoicesRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 4);
+  messageDesc(file_sonant_v1_voice, 5);
 
 /**
  * A page of voices.
@@ -337,7 +372,7 @@ export type ListVoicesResponse = Message<"sonant.v1.ListVoicesResponse"> & {
  * Use `create(ListVoicesResponseSchema)` to create a new message.
  */
 export const ListVoicesResponseSchema: GenMessage<ListVoicesResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 5);
+  messageDesc(file_sonant_v1_voice, 6);
 
 /**
  * Request of GetVoice.
@@ -358,7 +393,7 @@ export type GetVoiceRequest = Message<"sonant.v1.GetVoiceRequest"> & {
  * Use `create(GetVoiceRequestSchema)` to create a new message.
  */
 export const GetVoiceRequestSchema: GenMessage<GetVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 6);
+  messageDesc(file_sonant_v1_voice, 7);
 
 /**
  * Response of GetVoice.
@@ -379,7 +414,7 @@ export type GetVoiceResponse = Message<"sonant.v1.GetVoiceResponse"> & {
  * Use `create(GetVoiceResponseSchema)` to create a new message.
  */
 export const GetVoiceResponseSchema: GenMessage<GetVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 7);
+  messageDesc(file_sonant_v1_voice, 8);
 
 /**
  * Request of GetDefaultVoice.
@@ -394,7 +429,7 @@ export type GetDefaultVoiceRequest = Message<"sonant.v1.GetDefaultVoiceRequest">
  * Use `create(GetDefaultVoiceRequestSchema)` to create a new message.
  */
 export const GetDefaultVoiceRequestSchema: GenMessage<GetDefaultVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 8);
+  messageDesc(file_sonant_v1_voice, 9);
 
 /**
  * Response of GetDefaultVoice.
@@ -415,7 +450,7 @@ export type GetDefaultVoiceResponse = Message<"sonant.v1.GetDefaultVoiceResponse
  * Use `create(GetDefaultVoiceResponseSchema)` to create a new message.
  */
 export const GetDefaultVoiceResponseSchema: GenMessage<GetDefaultVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 9);
+  messageDesc(file_sonant_v1_voice, 10);
 
 /**
  * Request of SetDefaultVoice.
@@ -436,7 +471,7 @@ export type SetDefaultVoiceRequest = Message<"sonant.v1.SetDefaultVoiceRequest">
  * Use `create(SetDefaultVoiceRequestSchema)` to create a new message.
  */
 export const SetDefaultVoiceRequestSchema: GenMessage<SetDefaultVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 10);
+  messageDesc(file_sonant_v1_voice, 11);
 
 /**
  * Response of SetDefaultVoice.
@@ -457,7 +492,7 @@ export type SetDefaultVoiceResponse = Message<"sonant.v1.SetDefaultVoiceResponse
  * Use `create(SetDefaultVoiceResponseSchema)` to create a new message.
  */
 export const SetDefaultVoiceResponseSchema: GenMessage<SetDefaultVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 11);
+  messageDesc(file_sonant_v1_voice, 12);
 
 /**
  * Request of PreviewVoice.
@@ -478,7 +513,7 @@ export type PreviewVoiceRequest = Message<"sonant.v1.PreviewVoiceRequest"> & {
  * Use `create(PreviewVoiceRequestSchema)` to create a new message.
  */
 export const PreviewVoiceRequestSchema: GenMessage<PreviewVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 12);
+  messageDesc(file_sonant_v1_voice, 13);
 
 /**
  * Response of PreviewVoice.
@@ -513,7 +548,7 @@ export type PreviewVoiceResponse = Message<"sonant.v1.PreviewVoiceResponse"> & {
  * Use `create(PreviewVoiceResponseSchema)` to create a new message.
  */
 export const PreviewVoiceResponseSchema: GenMessage<PreviewVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 13);
+  messageDesc(file_sonant_v1_voice, 14);
 
 /**
  * The changeable fields of a voice.
@@ -550,8 +585,8 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
   labels: { [key: string]: string };
 
   /**
-   * The voices of engines that it uses, in order of preference: 1 to 8, required to create one. The binding of a clone
-   * can be moved, not removed.
+   * The voices of engines that it uses, in order of preference: 1 to 8, required to create one that is no blend. The
+   * binding of a clone can be moved, not removed.
    *
    * @generated from field: repeated sonant.v1.VoiceBinding bindings = 5;
    */
@@ -565,7 +600,7 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
   enabled?: boolean | undefined;
 
   /**
-   * Who may speak with it. Default: everyone. An update must state it.
+   * Who may speak with it. Default: private for a blend, else everyone. An update must state it.
    *
    * @generated from field: sonant.v1.VoiceAccess access = 7;
    */
@@ -578,6 +613,14 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
    * @generated from field: repeated string aliases = 8;
    */
   aliases: string[];
+
+  /**
+   * In place of bindings, the voices of which it is blended: 2 to 8 of one model whose voices blend, such as Kokoro's,
+   * that share a language, each once, with weights that are not all 0. It speaks with the accent of the first.
+   *
+   * @generated from field: repeated sonant.v1.BlendPart blend = 9;
+   */
+  blend: BlendPart[];
 };
 
 /**
@@ -585,7 +628,7 @@ export type VoiceSpec = Message<"sonant.v1.VoiceSpec"> & {
  * Use `create(VoiceSpecSchema)` to create a new message.
  */
 export const VoiceSpecSchema: GenMessage<VoiceSpec> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 14);
+  messageDesc(file_sonant_v1_voice, 15);
 
 /**
  * Request of CreateVoice.
@@ -613,7 +656,7 @@ export type CreateVoiceRequest = Message<"sonant.v1.CreateVoiceRequest"> & {
  * Use `create(CreateVoiceRequestSchema)` to create a new message.
  */
 export const CreateVoiceRequestSchema: GenMessage<CreateVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 15);
+  messageDesc(file_sonant_v1_voice, 16);
 
 /**
  * Response of CreateVoice.
@@ -634,7 +677,7 @@ export type CreateVoiceResponse = Message<"sonant.v1.CreateVoiceResponse"> & {
  * Use `create(CreateVoiceResponseSchema)` to create a new message.
  */
 export const CreateVoiceResponseSchema: GenMessage<CreateVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 16);
+  messageDesc(file_sonant_v1_voice, 17);
 
 /**
  * Request of DescribeCloning.
@@ -649,7 +692,7 @@ export type DescribeCloningRequest = Message<"sonant.v1.DescribeCloningRequest">
  * Use `create(DescribeCloningRequestSchema)` to create a new message.
  */
 export const DescribeCloningRequestSchema: GenMessage<DescribeCloningRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 17);
+  messageDesc(file_sonant_v1_voice, 18);
 
 /**
  * Response of DescribeCloning.
@@ -670,7 +713,7 @@ export type DescribeCloningResponse = Message<"sonant.v1.DescribeCloningResponse
  * Use `create(DescribeCloningResponseSchema)` to create a new message.
  */
 export const DescribeCloningResponseSchema: GenMessage<DescribeCloningResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 18);
+  messageDesc(file_sonant_v1_voice, 19);
 
 /**
  * What an engine needs to clone a person.
@@ -726,7 +769,7 @@ export type CloningEngine = Message<"sonant.v1.CloningEngine"> & {
  * Use `create(CloningEngineSchema)` to create a new message.
  */
 export const CloningEngineSchema: GenMessage<CloningEngine> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 19);
+  messageDesc(file_sonant_v1_voice, 20);
 
 /**
  * Request of CloneVoice.
@@ -825,7 +868,7 @@ export type CloneVoiceRequest = Message<"sonant.v1.CloneVoiceRequest"> & {
  * Use `create(CloneVoiceRequestSchema)` to create a new message.
  */
 export const CloneVoiceRequestSchema: GenMessage<CloneVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 20);
+  messageDesc(file_sonant_v1_voice, 21);
 
 /**
  * Response of CloneVoice.
@@ -846,7 +889,7 @@ export type CloneVoiceResponse = Message<"sonant.v1.CloneVoiceResponse"> & {
  * Use `create(CloneVoiceResponseSchema)` to create a new message.
  */
 export const CloneVoiceResponseSchema: GenMessage<CloneVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 21);
+  messageDesc(file_sonant_v1_voice, 22);
 
 /**
  * Request of UpdateVoice.
@@ -881,7 +924,7 @@ export type UpdateVoiceRequest = Message<"sonant.v1.UpdateVoiceRequest"> & {
  * Use `create(UpdateVoiceRequestSchema)` to create a new message.
  */
 export const UpdateVoiceRequestSchema: GenMessage<UpdateVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 22);
+  messageDesc(file_sonant_v1_voice, 23);
 
 /**
  * The changed voice.
@@ -902,7 +945,7 @@ export type UpdateVoiceResponse = Message<"sonant.v1.UpdateVoiceResponse"> & {
  * Use `create(UpdateVoiceResponseSchema)` to create a new message.
  */
 export const UpdateVoiceResponseSchema: GenMessage<UpdateVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 23);
+  messageDesc(file_sonant_v1_voice, 24);
 
 /**
  * Request of DeleteVoice.
@@ -923,7 +966,7 @@ export type DeleteVoiceRequest = Message<"sonant.v1.DeleteVoiceRequest"> & {
  * Use `create(DeleteVoiceRequestSchema)` to create a new message.
  */
 export const DeleteVoiceRequestSchema: GenMessage<DeleteVoiceRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 24);
+  messageDesc(file_sonant_v1_voice, 25);
 
 /**
  * Response of DeleteVoice.
@@ -938,7 +981,7 @@ export type DeleteVoiceResponse = Message<"sonant.v1.DeleteVoiceResponse"> & {
  * Use `create(DeleteVoiceResponseSchema)` to create a new message.
  */
 export const DeleteVoiceResponseSchema: GenMessage<DeleteVoiceResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 25);
+  messageDesc(file_sonant_v1_voice, 26);
 
 /**
  * Request of RevokeVoiceConsent.
@@ -959,7 +1002,7 @@ export type RevokeVoiceConsentRequest = Message<"sonant.v1.RevokeVoiceConsentReq
  * Use `create(RevokeVoiceConsentRequestSchema)` to create a new message.
  */
 export const RevokeVoiceConsentRequestSchema: GenMessage<RevokeVoiceConsentRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 26);
+  messageDesc(file_sonant_v1_voice, 27);
 
 /**
  * The changed voice.
@@ -980,7 +1023,7 @@ export type RevokeVoiceConsentResponse = Message<"sonant.v1.RevokeVoiceConsentRe
  * Use `create(RevokeVoiceConsentResponseSchema)` to create a new message.
  */
 export const RevokeVoiceConsentResponseSchema: GenMessage<RevokeVoiceConsentResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_voice, 27);
+  messageDesc(file_sonant_v1_voice, 28);
 
 /**
  * Origin of a voice.
@@ -1092,7 +1135,7 @@ export const VoiceStatusSchema: GenEnum<VoiceStatus> = /*@__PURE__*/
  */
 export const VoiceAccess = {
   /**
-   * In a request, the default: private for a clone, everyone for other voices. Never sent in a response.
+   * In a request, the default: private for a clone and a blend, everyone for other voices. Never sent in a response.
    *
    * @generated from enum value: VOICE_ACCESS_UNSPECIFIED = 0;
    */
@@ -1294,7 +1337,7 @@ export const VoiceService: GenService<{
     output: typeof PreviewVoiceResponseSchema;
   },
   /**
-   * Creates a voice that uses voices of engines, in order of preference.
+   * Creates a voice that uses voices of engines, in order of preference, or is blended of several of one model.
    *
    * Fails with INVALID_ARGUMENT (INVALID_REQUEST) for invalid fields or an id that is in use.
    *

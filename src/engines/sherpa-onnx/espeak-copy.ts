@@ -5,16 +5,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LibraryOptions } from './model.ts';
 
-type LibraryConfig = { model?: Readonly<Record<string, LibraryOptions | string | number | boolean>> };
+export type LibraryConfig = { model?: Readonly<Record<string, LibraryOptions | string | number | boolean>> };
 
-export interface SpeechDataCopy {
-  /** The same configuration, with the copy in it. */
+/** Files that a process of a model has for itself while it lives. */
+export interface ProcessFiles {
+  /** The library's configuration, with these files in it. */
   config: object;
   remove(): Promise<void>;
 }
 
 /** Where nothing can be copied, the data is used where it is. */
-export async function copySpeechData(config: object): Promise<SpeechDataCopy> {
+export async function copySpeechData(config: object): Promise<ProcessFiles> {
   const { model = {} } = config as LibraryConfig;
   const found = Object.entries(model).find(([, part]) => typeof part === 'object' && 'dataDir' in part);
   if (!found) return { config, remove: async () => {} };

@@ -129,7 +129,7 @@ export class Hearing {
         gains[position] = await hearSpeaker(model, speakers[position]!, this.#pool, signal);
       } catch (error) {
         signal.throwIfAborted();
-        if (isFirst) throw error;
+        if (isFirst && !model.blended) throw error;
         this.#failed.set(model, (this.#failed.get(model) ?? new Set()).add(position));
       }
     }

@@ -3,11 +3,11 @@
 // that was removed from the folder speaks on for the requests that began before, and its processes end with the last.
 import { Failure } from '../../errors.ts';
 import type { SpokenPcm } from '../engine.ts';
-import { copySpeechData } from './espeak-copy.ts';
 import type { Model } from './model.ts';
 import { ModelProcess, type ModelProcessOptions } from './model-process.ts';
 import { isSpokenByRules, type SpokenBy, toLibraryConfig, toLibraryRequest } from './model-request.ts';
 import { memoryBytesOf } from './model-voices.ts';
+import { prepareFiles } from './process-files.ts';
 
 export interface ModelPoolOptions {
   /** Finds the path of the library's module. */
@@ -166,13 +166,13 @@ export class ModelPool {
       const config = toLibraryConfig(spokenBy.model, threads, isSpokenByRules(spokenBy));
       const library = this.#options.findLibrary();
       if (!library) throw new Failure('engine_unavailable', {}, new Error('the library is not installed'));
-      const copy = await copySpeechData(config);
+      const files = await prepareFiles(spokenBy.model, config);
       if (this.#isClosed) {
-        await copy.remove();
+        await files.remove();
         throw new Failure('engine_unavailable');
       }
-      worker.process = start({ library, config: copy.config, isBackground });
-      worker.gone = worker.process.exited.then(copy.remove);
+      worker.process = start({ library, config: files.config, isBackground });
+      worker.gone = worker.process.exited.then(files.remove);
       return worker;
     } catch (error) {
       worker.isBusy = false;

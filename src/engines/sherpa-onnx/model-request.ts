@@ -62,7 +62,7 @@ export function toLibraryRequest(by: SpokenBy): ModelRequest {
     text,
     generationConfig: {
       sid: speaker?.sid ?? 0,
-      speed,
+      speed: speed * (speaker?.speedFactor ?? 1),
       silenceScale: 1,
       ...(model.steps !== undefined && { numSteps: model.steps }),
       ...(reference && {

@@ -2,7 +2,7 @@
 // after the model's folder: "amy" where it has one speaker, else "kokoro-af_bella" where the speaker has a name and
 // "vctk-12" where it has only a number.
 import type { Voice } from '../engine.ts';
-import type { LibraryOptions, Model, NamedSpeaker, VoiceSample } from './model.ts';
+import type { BlendedSpeakers, LibraryOptions, Model, NamedSpeaker, VoiceSample } from './model.ts';
 
 /** A voice of a model, as the library addresses it. */
 export interface Speaker {
@@ -11,6 +11,8 @@ export interface Speaker {
   extra: LibraryOptions;
   /** The recording that it is cloned from, for a model that clones. */
   sample?: VoiceSample;
+  /** By what the library is told another speed than it is to speak at. Default: 1. */
+  speedFactor?: number;
 }
 
 const kindNames = {
@@ -34,6 +36,14 @@ export const countSpeakers = ({ speakers, zeroShot }: Model): number => zeroShot
 
 /** All speakers, with the gain of each. */
 export function speakersOf(model: Model, gainOf: (sid: number) => number): Speaker[] {
+  const { blended } = model;
+  if (blended) {
+    const speakers = speakersOf(blended.source, gainOf);
+    return speakers.map((own, sid) => {
+      const [main] = blended.styles[sid]?.parts ?? [];
+      return toBlended((main && speakers[main.sid]) ?? own, blended, sid);
+    });
+  }
   const taken = new Set<string>();
   return Array.from({ length: countSpeakers(model) }, (_, sid) => {
     const speaker = toSpeaker(model, sid, gainOf(sid));
@@ -45,10 +55,19 @@ export function speakersOf(model: Model, gainOf: (sid: number) => number): Speak
   });
 }
 
+/** The speaker of a blended style. All that is no matter of style is that of one of its parts. */
+export function toBlended(part: Speaker, { source, styles }: BlendedSpeakers, sid: number): Speaker {
+  const speeds = source.styles?.speeds ?? [];
+  const speed = styles[sid]?.parts.reduce((sum, each) => sum + each.weight * speeds[each.sid]!, 0) ?? Number.NaN;
+  const factor = speed / speeds[sid]!;
+  return { ...part, sid, ...(factor > 0 && factor < Infinity && { speedFactor: factor }) };
+}
+
 const languages = new WeakMap<Model, readonly string[]>();
 
 /** All languages that any of its speakers speaks. */
-export function languagesOf(model: Model): readonly string[] {
+export function languagesOf(given: Model): readonly string[] {
+  const model = given.blended?.source ?? given;
   const known = languages.get(model);
   if (known) return known;
   const speakers = speakersOf(model, () => 0);

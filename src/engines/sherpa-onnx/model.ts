@@ -26,6 +26,25 @@ export interface TextRules {
   archives: string;
 }
 
+/** A file with a style for each speaker, from which the model speaks: a list of 32-bit floats, or several. */
+export interface StyleFile {
+  path: string;
+  /** Where the library's configuration names it: the kind of the model, and the member. */
+  kind: string;
+  member: string;
+  /** Each list, speaker by speaker. What is before the first is the file's header. */
+  sections: readonly { offset: number; bytesPerSpeaker: number }[];
+  /** What the library multiplies the speed of each speaker with; empty where it does not. */
+  speeds: readonly number[];
+}
+
+/** A style that is made of others: the numbers of speakers, and their weights, which add up to 1. */
+export interface BlendedStyle {
+  /** The same for the same style. */
+  key: string;
+  parts: readonly { sid: number; weight: number }[];
+}
+
 /** What a kind of model finds in a folder. */
 export interface ModelFacts {
   /** The library's configuration, in its own names. */
@@ -40,6 +59,7 @@ export interface ModelFacts {
   alsoSpeaks?: readonly string[];
   reading: Reading;
   zeroShot?: ZeroShot;
+  styles?: StyleFile;
   /** Steps of refinement, for a model that refines: more is better and slower. */
   steps?: number;
   /** A model that makes sound from noise: from the same seed it makes the same sound. */
@@ -79,4 +99,12 @@ export interface Model extends ModelFacts {
   fileBytes: number;
   /** Of its contents, and of what else changes its sound. */
   version: string;
+  /** For a model whose speakers are blends of another's. */
+  blended?: BlendedSpeakers;
+}
+
+export interface BlendedSpeakers {
+  source: Model;
+  /** For each of its speakers a style or none. */
+  styles: readonly (BlendedStyle | undefined)[];
 }

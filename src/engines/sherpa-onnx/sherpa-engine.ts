@@ -13,7 +13,9 @@ import type {
 } from '../engine.ts';
 import { openVoiceList } from '../voice-list.ts';
 import { auditionFault } from './audition.ts';
+import { BlendedVoices } from './blended-voices.ts';
 import { watchFolder } from './folder-watch.ts';
+import { readGains } from './gains.ts';
 import { Hearing } from './hearing.ts';
 import { explainMissingLibrary, findLibrary } from './library.ts';
 import type { Model } from './model.ts';
@@ -22,7 +24,7 @@ import { ModelPool, type ModelPoolOptions } from './model-pool.ts';
 import { isSpokenByRules, type SpokenBy } from './model-request.ts';
 import { toModelText } from './model-text.ts';
 import { memoryBytesOf } from './model-voices.ts';
-import { type ModelChange, OfferedModels } from './offered-models.ts';
+import { type FoundVoice, type ModelChange, OfferedModels } from './offered-models.ts';
 import { createZeroShotCloning, modelIdOf, parseReference } from './reference.ts';
 import { referenceOf } from './voice-samples.ts';
 
@@ -56,7 +58,7 @@ const denseLanguages = ['zh', 'yue', 'ja', 'ko'];
 const dense = 0.4;
 
 export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engine> {
-  const { dataDir, threads, processesMax, idleSeconds, steps, log = () => {} } = options;
+  const { dataDir, threads, processesMax, idleSeconds, log = () => {} } = options;
   const onLoad = (model: Model, processes: number) =>
     log('info', 'a model is loaded', { model: model.modelId, memory_bytes: memoryBytesOf(model), processes });
   const find = () => findLibrary(dataDir);
@@ -68,25 +70,7 @@ export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engi
     onLoad,
     ...(options.start && { start: options.start }),
   });
-  const models = new OfferedModels({
-    dataDir,
-    steps,
-    onChange(change) {
-      reportChange(change, log);
-      pool.setModels(models.current.map(({ model }) => model));
-      hearing.setModels(models.all);
-      void list?.refresh();
-    },
-  });
-  const hearing = new Hearing({
-    findLibrary: find,
-    waitMs: options.hearAfterMs,
-    onHeard: (model, gains) => models.setGains(model, gains),
-    onFault(model, error) {
-      log('warn', 'a model does not speak and is not offered', { fault: auditionFault(model, error) });
-      models.setSilent(model);
-    },
-  });
+  const { models, blends, hearing } = createModels(options, pool, () => void list?.refresh());
   let list: Awaited<ReturnType<typeof openVoiceList>> | undefined;
   const warnOnce = createLibraryWarning(dataDir, log);
   const lookAgain = () => void list?.refresh();
@@ -104,7 +88,8 @@ export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engi
     mayBeEmpty: true,
   });
   const opened = list;
-  const speaking = createSpeaking(models, pool, hearing);
+  const findVoice = (voice: Voice) => blends.find(voice) ?? models.find(voice);
+  const speaking = createSpeaking(models, findVoice, pool, hearing);
   return {
     ...speaking,
     name,
@@ -114,6 +99,9 @@ export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engi
     get cloning() {
       return speaking.cloning();
     },
+    get blending() {
+      return blends.blending;
+    },
     capabilities: capabilitiesOf(options),
     async close() {
       opened.close();
@@ -121,6 +109,40 @@ export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engi
       await Promise.all([pool.close(), hearing.close()]);
     },
   };
+}
+
+/** The models that are offered, and the blends of their voices: loaded, heard and dropped as they come and go. */
+function createModels(options: SherpaOnnxOptions, pool: ModelPool, onChange: () => void) {
+  const { dataDir, steps, hearAfterMs, log = () => {} } = options;
+  const setModels = () => {
+    pool.setModels([...models.current, ...blends.pages].map(({ model }) => model));
+    hearing.setModels([...models.all, ...blends.pages]);
+  };
+  const blends = new BlendedVoices({ readGains, onChange: setModels });
+  const models = new OfferedModels({
+    dataDir,
+    steps,
+    onChange(change) {
+      reportChange(change, log);
+      blends.setModels(models.current);
+      setModels();
+      onChange();
+    },
+  });
+  const hearing = new Hearing({
+    findLibrary: () => findLibrary(dataDir),
+    waitMs: hearAfterMs,
+    onHeard(model, gains) {
+      if (!model.blended) return models.setGains(model, gains);
+      blends.setGains(model, gains);
+      setModels();
+    },
+    onFault(model, error) {
+      log('warn', 'a model does not speak and is not offered', { fault: auditionFault(model, error) });
+      models.setSilent(model);
+    },
+  });
+  return { models, blends, hearing };
 }
 
 /** Models without the library that runs them are logged once. */
@@ -149,11 +171,16 @@ const capabilitiesOf = ({ processesMax, modelProcessesMax }: SherpaOnnxOptions):
 });
 
 /** What depends on the models that are there. */
-function createSpeaking(models: OfferedModels, pool: ModelPool, hearing: Hearing) {
+function createSpeaking(
+  models: OfferedModels,
+  findVoice: (voice: Voice) => FoundVoice | undefined,
+  pool: ModelPool,
+  hearing: Hearing,
+) {
   const clonings = new WeakMap<Model, Cloning>();
   const cloner = (modelId: string) => models.current.find(({ model }) => model.zeroShot && model.modelId === modelId);
   const modelOf = ({ voice, clone }: Pick<Segment, 'voice' | 'clone'>): Model | undefined =>
-    clone ? cloner(modelIdOf(clone))?.model : models.find(voice)?.model;
+    clone ? cloner(modelIdOf(clone))?.model : findVoice(voice)?.model;
 
   const spokenBy = async ({ voice, clone, ...segment }: Segment): Promise<Omit<SpokenBy, 'text'>> => {
     const asked = {
@@ -162,7 +189,7 @@ function createSpeaking(models: OfferedModels, pool: ModelPool, hearing: Hearing
       isAgain: segment.isAgain ?? false,
     };
     if (!clone) {
-      const found = models.find(voice);
+      const found = findVoice(voice);
       if (!found) throw new Failure('engine_error', {}, new Error(`there is no voice ${voice.voiceId} here`));
       const { model, speaker, position, isHeard } = found;
       if (!isHeard) hearing.prefer(model, position);
@@ -182,7 +209,7 @@ function createSpeaking(models: OfferedModels, pool: ModelPool, hearing: Hearing
       return model && clonings.get(model);
     },
     capabilitiesOf(voice: Voice, languageCode: string): SpeakerCapabilities {
-      const model = models.find(voice)?.model;
+      const model = findVoice(voice)?.model;
       return model ? speakerCapabilities(model, languageCode) : {};
     },
     async *speak(segment: Segment, signal: AbortSignal): AsyncGenerator<SpokenPcm> {

@@ -2,7 +2,7 @@
 // tokens.txt and eSpeak NG's data. The names of Kokoro's speakers tell their language and gender: "bf_emma" is British
 // and female.
 import { join } from 'node:path';
-import type { ModelFacts, NamedSpeaker } from './model.ts';
+import type { ModelFacts, NamedSpeaker, StyleFile } from './model.ts';
 import { elementTypes, type ModelFiles } from './model-files.ts';
 
 const { float, int64 } = elementTypes;
@@ -40,10 +40,12 @@ export async function readKokoroModel(files: ModelFiles, modelName: string): Pro
   const isMultilingual = model.integer('version', 0, 1_000, 1) >= 2;
   if (isMultilingual && used.length === 0) model.fault('needs its lexicons, lexicon-us-en.txt and others, beside it');
   const { dataDir, voices, tokens } = facts.paths;
+  const styles: StyleFile = { ...facts.styles, kind: 'kokoro' };
   const lexicon = isMultilingual ? { lexicon: used.map((name) => join(files.folder, name)).join(',') } : {};
   const hasChinese = used.some((name) => name.includes('zh'));
   return {
     ...facts,
+    styles,
     config: { kokoro: { model: join(files.folder, modelName), voices, tokens, dataDir, ...lexicon } },
     speakerOf: (name) => kokoroSpeaker(name, isMultilingual, hasChinese),
   };
@@ -63,7 +65,9 @@ export async function readKittenModel(files: ModelFiles, modelName: string): Pro
   model.integer('has_espeak', 1, 1);
   const facts = await readStyleModel(files, modelName, 2);
   const { dataDir, voices, tokens } = facts.paths;
-  return { ...facts, config: { kitten: { model: join(files.folder, modelName), voices, tokens, dataDir } } };
+  const speeds = model.names('speaker_speed_priors').map(Number);
+  const styles: StyleFile = { ...facts.styles, kind: 'kitten', speeds };
+  return { ...facts, styles, config: { kitten: { model: join(files.folder, modelName), voices, tokens, dataDir } } };
 }
 
 async function readStyleModel(files: ModelFiles, modelName: string, dimensions: 2 | 3) {
@@ -76,7 +80,8 @@ async function readStyleModel(files: ModelFiles, modelName: string, dimensions: 
   if (!isStyle || (dimensions === 3 && style[1] !== 1)) {
     model.fault(`has no style_dim of ${dimensions} sizes in its metadata; use a model that was made for sherpa-onnx`);
   }
-  const bytes = 4 * speakers * style.reduce((product, size) => product * size, 1);
+  const bytesPerSpeaker = 4 * style.reduce((product, size) => product * size, 1);
+  const bytes = speakers * bytesPerSpeaker;
   const voices = files.needFile('voices.bin');
   const found = files.sizes.get('voices.bin');
   if (isStyle && speakers > 0 && found !== undefined && found !== bytes) {
@@ -88,6 +93,7 @@ async function readStyleModel(files: ModelFiles, modelName: string, dimensions: 
   await files.needTokens({ areCharacters: true }, [' ']);
   return {
     paths: { voices, tokens: files.needFile('tokens.txt'), dataDir: await files.needEspeakData() },
+    styles: { path: voices, member: 'voices', sections: [{ offset: 0, bytesPerSpeaker }], speeds: [] },
     sampleRateHz,
     speakers,
     speakerNames: model.names('speaker_names'),

@@ -5,7 +5,7 @@
 // in steps: more are better and slower.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ModelFacts } from './model.ts';
+import type { ModelFacts, StyleFile } from './model.ts';
 import { ModelFault } from './model-fault.ts';
 import { elementTypes, type ModelFiles } from './model-files.ts';
 import { needPart } from './model-parts.ts';
@@ -43,7 +43,9 @@ export async function readSupertonicModel(files: ModelFiles): Promise<ModelFacts
     paths[key] = join(folder, name);
   }
   const sampleRateHz = await readSampleRate(files);
-  const speakers = (await faults.catch('voice.bin', () => readSpeakers(files.needFile('voice.bin')))) ?? 0;
+  const voicePath = files.needFile('voice.bin');
+  const shape = (await faults.catch('voice.bin', () => readShape(voicePath))) ?? [0];
+  const speakers = shape[0]!;
   const codes = await faults.catch('unicode_indexer.bin', () => readIndexer(files.needFile('unicode_indexer.bin')));
   return {
     config: {
@@ -51,9 +53,10 @@ export async function readSupertonicModel(files: ModelFiles): Promise<ModelFacts
         ...paths,
         ttsJson: join(folder, 'tts.json'),
         unicodeIndexer: join(folder, 'unicode_indexer.bin'),
-        voiceStyle: join(folder, 'voice.bin'),
+        voiceStyle: voicePath,
       },
     },
+    styles: toStyleFile(voicePath, shape),
     sampleRateHz,
     speakers,
     speakerNames: speakers === releasedNames.length ? releasedNames : [],
@@ -85,15 +88,26 @@ async function readSampleRate(files: ModelFiles): Promise<number> {
   return check('ae', 'sample_rate', 8_000, 48_000);
 }
 
-async function readSpeakers(path: string): Promise<number> {
+const product = (sizes: readonly number[]) => sizes.reduce((all, size) => all * size, 1);
+
+/** Each speaker has a style of its sound and one of its rhythm. */
+function toStyleFile(path: string, shape: readonly number[]): StyleFile {
+  const [sound, rhythm] = [shape.slice(1, 3), shape.slice(4)].map((sizes) => 4 * product(sizes)) as [number, number];
+  const sections = [
+    { offset: voiceHeaderBytes, bytesPerSpeaker: sound },
+    { offset: voiceHeaderBytes + shape[0]! * sound, bytesPerSpeaker: rhythm },
+  ];
+  return { path, kind: 'supertonic', member: 'voiceStyle', sections, speeds: [] };
+}
+
+async function readShape(path: string): Promise<number[]> {
   const bytes = await readFile(path);
   const shape = Array.from({ length: 6 }, (_, n) =>
     8 * n + 8 <= bytes.length ? Number(bytes.readBigInt64LE(8 * n)) : 0,
   );
-  const product = (sizes: readonly number[]) => sizes.reduce((all, size) => all * size, 1);
   const needed = voiceHeaderBytes + 4 * (product(shape.slice(0, 3)) + product(shape.slice(3)));
   const isShape = shape.every((size) => size > 0) && shape[0] === shape[3] && needed <= voiceBytesMax;
-  if (isShape && needed === bytes.length) return shape[0]!;
+  if (isShape && needed === bytes.length) return shape;
   const sizes = isShape
     ? `has ${bytes.length} bytes where its header says ${needed}`
     : 'does not begin with two shapes';

@@ -1,5 +1,6 @@
 // Parses the fields of a voice: from JSON for a voice of engines, from a form for a clone. Only types are checked here; the
 // operations check the values.
+import type { BlendPart } from '../../engines/engine.ts';
 import { Failure, type FieldViolation } from '../../errors.ts';
 import type { CloneFields, VoiceFields } from '../../voices/voice-fields.ts';
 import { type Fields, isObject, sortFields, type UnknownField } from '../http/known-fields.ts';
@@ -12,13 +13,24 @@ export interface ParsedVoiceFields {
   ignored: readonly UnknownField[];
 }
 
-const bindingFields = ['engine', 'voice_id'];
-const specFields = ['name', 'description', 'language_codes', 'labels', 'bindings', 'enabled', 'access', 'aliases'];
+/** The members of the objects in a list. */
+const innerFields = { bindings: ['engine', 'voice_id'], blend: ['voice_id', 'weight'] } as const;
+const specFields = [
+  'name',
+  'description',
+  'language_codes',
+  'labels',
+  'bindings',
+  'blend',
+  'enabled',
+  'access',
+  'aliases',
+];
 
 /** `voice_id` is for a new voice only; of an existing one it is in the path. */
 export function parseVoiceFields(body: Fields, isNew: boolean, isStrict: boolean): ParsedVoiceFields {
-  const known = isNew ? ['voice_id', ...specFields] : specFields;
-  const { fields, ignored, faults } = sortFields(body, known, isStrict);
+  const names = isNew ? ['voice_id', ...specFields] : specFields;
+  const { fields, ignored, faults } = sortFields(body, names, isStrict);
   const take = <T>(field: string, what: string, read: (value: unknown) => T | undefined): T | undefined => {
     const value = fields[field] ?? undefined;
     const taken = value === undefined ? undefined : read(value);
@@ -31,14 +43,18 @@ export function parseVoiceFields(body: Fields, isNew: boolean, isStrict: boolean
   const languageCodes = take('language_codes', 'a list of texts', toTexts);
   const labels = take('labels', 'an object of texts', toLabels);
   const bindings = take('bindings', 'a list of {"engine", "voice_id"}', toBindings);
+  const blend = take('blend', 'a list of {"voice_id", "weight"}', toBlend);
   const enabled = take('enabled', 'true or false', (value) => (typeof value === 'boolean' ? value : undefined));
   const access = take('access', 'text', toText);
   const aliases = take('aliases', 'a list of texts', toTexts);
-  for (const [i, item] of Array.isArray(fields.bindings) ? fields.bindings.entries() : []) {
-    if (!isObject(item)) continue;
-    const inner = sortFields(item, bindingFields, isStrict, `bindings[${i}].`);
-    ignored.push(...inner.ignored);
-    faults.push(...inner.faults);
+  for (const [field, known] of Object.entries(innerFields)) {
+    const items: unknown[] = Array.isArray(fields[field]) ? fields[field] : [];
+    for (const [i, item] of items.entries()) {
+      if (!isObject(item)) continue;
+      const inner = sortFields(item, known, isStrict, `${field}[${i}].`);
+      ignored.push(...inner.ignored);
+      faults.push(...inner.faults);
+    }
   }
   if (voiceId === '') faults.push({ field: 'voice_id', reason: 'length', message: 'must not be empty' });
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
@@ -48,6 +64,7 @@ export function parseVoiceFields(body: Fields, isNew: boolean, isStrict: boolean
     ...(languageCodes && { languageCodes }),
     ...(labels && { labels }),
     ...(bindings && { bindings }),
+    ...(blend && { blend }),
     ...(enabled !== undefined && { enabled }),
     ...(access !== undefined && { access }),
     ...(aliases && { aliases }),
@@ -83,6 +100,15 @@ export function parseDefaultVoice(body: Fields, isStrict: boolean) {
   else if (given !== null && typeof given !== 'string') fault('type', 'must be text or null');
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   return { voiceId: (given as string | null) ?? undefined, ignored };
+}
+
+function toBlend(value: unknown): BlendPart[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const parts = value.map((item) => {
+    const { voice_id: voiceId, weight } = isObject(item) ? item : {};
+    return typeof voiceId === 'string' && typeof weight === 'number' ? { voiceId, weight } : undefined;
+  });
+  return parts.includes(undefined) ? undefined : (parts as BlendPart[]);
 }
 
 export const cloneFiles = ['reference_audio', 'consent_audio'];

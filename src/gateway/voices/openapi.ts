@@ -15,6 +15,7 @@ import {
   cloningSchema,
   defaultVoice,
   defaultVoiceChoice,
+  exampleBlend,
   exampleCloneForm,
   exampleCloning,
   exampleMadeVoice,
@@ -107,11 +108,14 @@ export const voiceDocs = {
     ...documentOperation(voiceOperations.createVoice),
     summary: 'Create or clone a voice',
     description:
-      'JSON creates a voice from engine voices. A form clones a person who consents; a recording of the consent is required.',
+      'JSON creates a voice from engine voices, in order of preference or blended. A form clones a person who consents; a recording of the consent is required.',
     body: {
       schema: voiceSpecSchema('NewVoice', { voice_id: voiceIdSchema }),
       form: { type: 'multipart/form-data', schema: cloneSchema, example: exampleCloneForm },
-      examples: { bound: { voice_id: 'news', name: 'News', bindings: [{ engine: 'acme', voice_id: 'joan' }] } },
+      examples: {
+        bound: { voice_id: 'news', name: 'News', bindings: [{ engine: 'acme', voice_id: 'joan' }] },
+        blended: { voice_id: 'warm', name: 'Warm', blend: exampleBlend },
+      },
     },
     answers: {
       201: jsonAnswer('The voice, ready to speak.', voice.schema, exampleMadeVoice, ['Location']),

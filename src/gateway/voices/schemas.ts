@@ -1,6 +1,7 @@
 // The schemas of /api/voices, each with an example.
 import { defaultSources } from '../../speech/default-voice.ts';
 import { voiceAccesses } from '../../speech/voice.ts';
+import { blendParts, blendWeightMax } from '../../voices/blend-fields.ts';
 import { aliasesMax, aliasForm } from '../../voices/voice-fields.ts';
 import { describeObject, nullableTime, objectSchema, type Schema, text } from '../http/route-docs.ts';
 
@@ -26,7 +27,23 @@ const bindings: Schema = {
     required: ['engine'],
     properties: {
       engine: text('Name of the engine.'),
-      voice_id: { type: ['string', 'null'], description: 'Id of the voice at the engine; null for a clone.' },
+      voice_id: {
+        type: ['string', 'null'],
+        description: 'Id of the voice at the engine; null for a clone and for a blend.',
+      },
+    },
+  },
+};
+const blend: Schema = {
+  type: 'array',
+  description: 'The voices of which it is blended, all of one model, with their shares, which add up to 1.',
+  items: {
+    title: 'BlendPart',
+    type: 'object',
+    required: ['voice_id', 'weight'],
+    properties: {
+      voice_id: text('Id of the voice.'),
+      weight: { type: 'number', minimum: 0, maximum: blendWeightMax, description: 'Its share.' },
     },
   },
 };
@@ -80,6 +97,7 @@ export const voice = describeObject('Voice', {
   language_codes: [languages, ['en']],
   labels: [labels, { gender: 'female', accent: 'american' }],
   bindings: [bindings, [{ engine: 'acme', voice_id: 'slt' }]],
+  blend: [{ ...blend, type: ['array', 'null'] }, null],
   capabilities: [capabilities.schema, capabilities.example],
   owner: [
     text('Whose it is: of the account of this key, the operator’s, or of another account.', {
@@ -119,8 +137,15 @@ export const voiceSpecSchema = (title: string, more: Readonly<Record<string, Sch
     language_codes: languages,
     labels,
     bindings: { ...bindings, minItems: 1, maxItems: 8 },
+    blend: {
+      ...blend,
+      description:
+        'In place of bindings: voices of one model that share a language, such as Kokoro’s, and how much of each.',
+      minItems: blendParts.min,
+      maxItems: blendParts.max,
+    },
     enabled: { type: 'boolean', default: true, description: 'Whether it can be used.' },
-    access: access(' Default of a new voice: everyone.'),
+    access: access(' Default of a new voice: private for a blend, else everyone.'),
     aliases: {
       type: 'array',
       items: { type: 'string', pattern: aliasForm.source },
@@ -186,6 +211,10 @@ export const exampleMadeVoice = {
   created_at: changedAt,
   updated_at: changedAt,
 };
+export const exampleBlend = [
+  { voice_id: 'kokoro-af_heart', weight: 0.6 },
+  { voice_id: 'kokoro-af_bella', weight: 0.4 },
+];
 export const exampleSilencedVoice = {
   ...exampleMadeVoice,
   voice_id: 'voc_01JD3Q8S6V5W2K9YB4XJ7M0C3F',

@@ -4,7 +4,7 @@ import type { Cloning } from '../../engines/engine.ts';
 import type { ListedVoice } from '../../operations/voices.ts';
 import type { DefaultVoice } from '../../speech/default-voice.ts';
 import { speakingRates } from '../../speech/fields.ts';
-import { bindingIdsOf, type VoiceConsent } from '../../speech/voice.ts';
+import { bindingIdsOf, blendOf, type VoiceConsent } from '../../speech/voice.ts';
 
 /** The same for all voices: Sonant does what an engine cannot. */
 const capabilities = {
@@ -28,6 +28,7 @@ export const toVoiceJson = (listed: ListedVoice) => {
     language_codes: voice.languageCodes,
     labels: voice.labels,
     bindings: bindingIdsOf(listed).map(({ engine, voiceId }) => ({ engine, voice_id: voiceId ?? null })),
+    blend: blendOf(listed)?.map(({ voiceId, weight }) => ({ voice_id: voiceId, weight })) ?? null,
     capabilities,
     owner,
     access: kept?.access ?? 'everyone',

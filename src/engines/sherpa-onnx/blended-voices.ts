@@ -1,0 +1,215 @@
+// The blends of voices that are wanted, as voices of the models that are offered. The styles of blends fill pages, each as
+// many as the model has speakers, and a page is a model of its own: loaded in processes of its own, beside those of the
+// voices that it is made of, which notice nothing. A style keeps its place while it is wanted, and a place that is free is
+// taken by the next, so that a page changes only where a blend is added; the page before then ends with the requests under way.
+import { createHash } from 'node:crypto';
+import { languagesOfBlend } from '../blend-languages.ts';
+import type { Blend, Blending, Voice } from '../engine.ts';
+import { type Gains, gainOf } from './gains.ts';
+import type { BlendedSpeakers, BlendedStyle, Model } from './model.ts';
+import { type Speaker, toBlended } from './model-voices.ts';
+import type { FoundVoice, OfferedModel } from './offered-models.ts';
+
+/** A model whose speakers are blends, with what is known of their gains. */
+export interface BlendPage {
+  model: Model & { blended: BlendedSpeakers };
+  gains: Gains;
+}
+
+/** A blend whose parts are there. */
+interface Recipe {
+  offered: OfferedModel;
+  style: BlendedStyle;
+  /** As they were given. */
+  parts: readonly { speaker: Speaker; gainDb: number; weight: number }[];
+}
+
+export interface BlendedVoicesOptions {
+  /** The stored gains of the speakers of a page. */
+  readGains(model: Model): Promise<Gains>;
+  /** Pages have come or gone, or are others. */
+  onChange(): void;
+}
+
+const versionChars = 16;
+
+export class BlendedVoices {
+  readonly #options: BlendedVoicesOptions;
+  readonly #found = new WeakMap<Voice, FoundVoice>();
+  #offered: readonly OfferedModel[] = [];
+  /** Every voice that may be a part, by its id. */
+  #parts = new Map<string, { offered: OfferedModel; position: number }>();
+  #places = new Map<string, { page: BlendPage; sid: number }>();
+  #blends: readonly Blend[] = [];
+  #pages: BlendPage[] = [];
+  #blending: Blending;
+
+  constructor(options: BlendedVoicesOptions) {
+    this.#options = options;
+    this.#blending = this.#createBlending();
+  }
+
+  get pages(): readonly BlendPage[] {
+    return this.#pages;
+  }
+
+  /** Another object after each change; undefined while no model has styles to blend. */
+  get blending(): Blending | undefined {
+    return this.#parts.size > 0 ? this.#blending : undefined;
+  }
+
+  /** The voice as it was when it was answered, also after it has changed or is not wanted any more. */
+  find(voice: Voice): FoundVoice | undefined {
+    return this.#found.get(voice);
+  }
+
+  /** The models that are offered. Pages of others end. */
+  setModels(offered: readonly OfferedModel[]): void {
+    this.#offered = offered.filter(({ model, speakers }) => model.styles !== undefined && speakers.length > 1);
+    this.#parts = new Map(
+      this.#offered.flatMap((each) =>
+        each.speakers.map(({ voice }, position) => [voice.voiceId, { offered: each, position }]),
+      ),
+    );
+    this.#arrange();
+    this.#blending = this.#createBlending();
+  }
+
+  setGains(model: Model, gains: Gains): void {
+    const page = this.#pages.find((each) => each.model === model);
+    if (!page) return;
+    page.gains = gains;
+    this.#blending = this.#createBlending();
+  }
+
+  #createBlending(): Blending {
+    return {
+      groupOf: (voiceId) => this.#parts.get(voiceId)?.offered.model.modelId,
+      blend: (blends) => {
+        if (JSON.stringify(blends) !== JSON.stringify(this.#blends)) {
+          this.#blends = blends;
+          if (this.#arrange()) this.#options.onChange();
+        }
+        return blends.map((blend) => this.#toVoice(blend));
+      },
+    };
+  }
+
+  #recipeOf(blend: Blend): Recipe | undefined {
+    const found = blend.map(({ voiceId, weight }) => ({ ...this.#parts.get(voiceId), weight }));
+    const offered = found[0]?.offered;
+    if (!offered || found.some((each) => each.offered !== offered)) return undefined;
+    const parts = found.map(({ position, weight }) => {
+      const gainDb = gainOf(offered.gains, position!);
+      return { speaker: offered.speakers[position!]!, gainDb, weight };
+    });
+    const summed = parts
+      .map(({ speaker: { sid }, weight }) => ({ sid, weight }))
+      .filter(({ weight }) => weight > 0)
+      .sort((one, other) => one.sid - other.sid);
+    const key = summed.map(({ sid, weight }) => `${sid}:${weight}`).join('+');
+    return { offered, style: { key, parts: summed }, parts };
+  }
+
+  /** Gives every style that is wanted a place. The result is whether a page is another than before. */
+  #arrange(): boolean {
+    const before = this.#pages;
+    const recipes = this.#blends.flatMap((blend) => this.#recipeOf(blend) ?? []);
+    this.#pages = this.#offered.flatMap(({ model }) => {
+      const styles = recipes.flatMap((recipe) => (recipe.offered.model === model ? recipe.style : []));
+      const own = before.filter((page) => page.model.blended.source === model);
+      return arrangePages(model, own, new Map(styles.map((style) => [style.key, style])));
+    });
+    this.#places = new Map(
+      this.#pages.flatMap((page) =>
+        page.model.blended.styles.flatMap((style, sid) =>
+          style ? [[placeOf(page.model.blended.source, style), { page, sid }]] : [],
+        ),
+      ),
+    );
+    for (const page of this.#pages) if (!before.includes(page)) void this.#readGains(page);
+    return this.#pages.length !== before.length || this.#pages.some((page) => !before.includes(page));
+  }
+
+  /** Those that were measured before, by this process or another. */
+  async #readGains({ model }: BlendPage): Promise<void> {
+    const gains = await this.#options.readGains(model);
+    if (gains.every((gain) => gain === undefined)) return;
+    this.setGains(model, gains);
+    this.#options.onChange();
+  }
+
+  #toVoice(blend: Blend): Voice | undefined {
+    const recipe = this.#recipeOf(blend);
+    if (!recipe) return undefined;
+    const { offered, style, parts } = recipe;
+    const { page, sid } = this.#places.get(placeOf(offered.model, style))!;
+    const heard = page.gains[sid];
+    const meanDb = Math.round(10 * parts.reduce((sum, { gainDb, weight }) => sum + weight * gainDb, 0)) / 10;
+    const [first] = parts;
+    const id = hash([offered.model.version, style.key, first!.speaker.voice.voiceId]);
+    const voice: Voice = {
+      ...first!.speaker.voice,
+      voiceId: `${offered.model.modelId}-blend-${id}`,
+      name: parts.map(({ speaker, weight }) => `${speaker.voice.name} ${weight}`).join(', '),
+      languageCodes: languagesOfBlend(parts.map(({ speaker }) => speaker.voice)),
+      version: heard === undefined ? `${id} ${meanDb} dB` : id,
+      gainDb: heard ?? meanDb,
+    };
+    const speaker = { ...toBlended(first!.speaker, page.model.blended, sid), voice };
+    this.#found.set(voice, { model: page.model, speaker, position: sid, isHeard: heard !== undefined });
+    return voice;
+  }
+}
+
+const placeOf = ({ modelId }: Model, { key }: BlendedStyle): string => `${modelId}\0${key}`;
+
+const hash = (facts: readonly unknown[]): string =>
+  createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, versionChars);
+
+/** The pages of a model, with every style in one of their places; a page that has none of them is gone. */
+function arrangePages(
+  source: Model,
+  before: readonly BlendPage[],
+  wanted: ReadonlyMap<string, BlendedStyle>,
+): BlendPage[] {
+  const isWanted = (style: BlendedStyle | undefined) => style !== undefined && wanted.has(style.key);
+  const pages = before.filter(({ model }) => model.blended.styles.some(isWanted));
+  const placed = new Set(pages.flatMap(({ model }) => model.blended.styles.map((style) => style?.key)));
+  const waiting = [...wanted.values()].filter(({ key }) => !placed.has(key));
+  const filled = pages.map((page): BlendPage => {
+    const styles = [...page.model.blended.styles];
+    const free = [...styles.keys()].filter((place) => !isWanted(styles[place]));
+    const added = fill(styles, free, waiting);
+    return added ? toPage(source, styles, page) : page;
+  });
+  while (waiting.length > 0) {
+    const styles: (BlendedStyle | undefined)[] = Array.from({ length: source.speakers }, () => undefined);
+    fill(styles, [...styles.keys()], waiting);
+    filled.push(toPage(source, styles));
+  }
+  return filled;
+}
+
+/** Moves styles into free places: into that of their main part, where it is free, since its speed is the most alike. */
+function fill(styles: (BlendedStyle | undefined)[], free: number[], waiting: BlendedStyle[]): boolean {
+  const count = waiting.length;
+  while (free.length > 0 && waiting.length > 0) {
+    const style = waiting.shift()!;
+    const main = style.parts.reduce((best, part) => (part.weight > best.weight ? part : best));
+    const at = Math.max(0, free.indexOf(main.sid));
+    styles[free.splice(at, 1)[0]!] = style;
+  }
+  return waiting.length < count;
+}
+
+function toPage(source: Model, styles: readonly (BlendedStyle | undefined)[], before?: BlendPage): BlendPage {
+  const version = `${source.version} blends ${hash(styles.map((style) => style?.key ?? ''))}`;
+  const model = { ...source, version, blended: { source, styles } };
+  const known = before?.model.blended.styles ?? [];
+  const gains = styles.map((style, place) => {
+    if (!style) return 0;
+    return known[place]?.key === style.key ? before!.gains[place] : undefined;
+  });
+  return { model, gains };
+}

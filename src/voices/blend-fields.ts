@@ -1,0 +1,96 @@
+// Checks what speaks a voice: bindings, or a blend. The parts of a blend are voices that the user may use, of one engine and
+// one of its groups, that share a language; its weights are brought to a sum of 1.
+import { languagesOfBlend } from '../engines/blend-languages.ts';
+import type { Blend, Engine, Voice } from '../engines/engine.ts';
+import type { FieldViolation } from '../errors.ts';
+import { type OfferedVoice, type Voices, type VoiceUser, voicesFor } from '../speech/voice.ts';
+import type { BindingRecord } from './stored-voice.ts';
+import { type BindableEngine, checkBindings } from './voice-bindings.ts';
+import { faultTo, type VoiceFields } from './voice-fields.ts';
+
+export interface SpeakerChecks {
+  bindable: readonly BindableEngine[];
+  voices: Voices;
+  actor: VoiceUser;
+}
+
+interface FoundPart {
+  engine: Engine;
+  speaker: Voice;
+  group: string;
+}
+
+export const blendParts = { min: 2, max: 8 } as const;
+export const blendWeightMax = 1_000;
+
+/** The bindings that the fields ask for; undefined where they ask for none. The clones of the voice must all stay. */
+export function checkSpeakers(
+  { bindings, blend }: VoiceFields,
+  before: readonly BindingRecord[],
+  { bindable, voices, actor }: SpeakerChecks,
+  faults: FieldViolation[],
+): readonly BindingRecord[] | undefined {
+  if (!blend) return bindings && checkBindings(bindings, before, bindable, faults);
+  const fault = faultTo(faults);
+  if (bindings?.length) fault('blend', 'conflict', 'and bindings exclude each other');
+  if (before.some((bound) => 'cloneId' in bound)) fault('blend', 'conflict', 'would take the place of a clone');
+  return checkBlend(blend, voices, actor, faults);
+}
+
+/** None where there are faults. */
+function checkBlend(blend: Blend, voices: Voices, user: VoiceUser, faults: FieldViolation[]): readonly BindingRecord[] {
+  const own: FieldViolation[] = [];
+  const fault = faultTo(own);
+  const { min, max } = blendParts;
+  if (blend.length < min || blend.length > max) {
+    faults.push({ field: 'blend', reason: 'length', message: `must be ${min} to ${max} parts` });
+    return [];
+  }
+  const usable = new Map(
+    voicesFor(voices, user)
+      .list()
+      .map((each) => [each.voice.voiceId, each]),
+  );
+  const parts = blend.map(({ voiceId, weight }, i) => {
+    if (!(weight >= 0 && weight <= blendWeightMax))
+      fault(`blend[${i}].weight`, 'range', `must be a number from 0 to ${blendWeightMax}`);
+    const found = findPart(usable.get(voiceId));
+    if (typeof found !== 'string') return found;
+    const able = [...usable].flatMap(([id, each]) => (typeof findPart(each) === 'string' ? [] : id));
+    fault(`blend[${i}].voice_id`, 'enum', found, able);
+    return undefined;
+  });
+  const found = parts.filter((part) => part !== undefined);
+  const [first] = found;
+  for (const [i, part] of parts.entries()) {
+    if (!part || !first) continue;
+    const { voiceId } = part.speaker;
+    if (part.engine !== first.engine || part.group !== first.group)
+      fault(`blend[${i}].voice_id`, 'conflict', `must be of the same model as ${first.speaker.voiceId}`);
+    if (parts.findIndex((each) => each?.speaker.voiceId === voiceId) < i)
+      fault(`blend[${i}].voice_id`, 'conflict', `must be another voice than the parts before, which have ${voiceId}`);
+  }
+  const sum = blend.reduce((all, { weight }) => all + weight, 0);
+  if (sum === 0) fault('blend', 'range', 'must have weights that add up to more than 0');
+  const languageCodes = languagesOfBlend(found.map(({ speaker }) => speaker));
+  if (own.length === 0 && languageCodes.length === 0) {
+    const spoken = found.map(({ speaker }) => `${speaker.voiceId} ${speaker.languageCodes.join(', ')}`).join('; ');
+    fault('blend', 'unsupported_language', `must be voices that share a language, and they speak: ${spoken}`);
+  }
+  faults.push(...own);
+  if (own.length > 0) return [];
+  const made = found.map(({ speaker }, i) => ({ voiceId: speaker.voiceId, weight: blend[i]!.weight / sum }));
+  return [{ engine: first!.engine.name, speakerId: '', blend: made }];
+}
+
+/** The voice of an engine that a voice is, or why it can be no part of a blend. */
+function findPart(offered: OfferedVoice | undefined): FoundPart | string {
+  if (!offered) return 'must be the id of a voice';
+  const { voice, bindings } = offered;
+  if (voice.kind === 'cloned') return 'must be no clone: a blend would outlive the consent of its person';
+  const [bound] = bindings;
+  const group = bound?.engine.blending?.groupOf(bound.speaker.voiceId);
+  if (!bound || group === undefined)
+    return 'must be a voice that can be blended: one of a model with styles, which is no blend itself';
+  return { ...bound, group };
+}

@@ -1,0 +1,221 @@
+// Blended voices, spoken by the real library: a blend sounds as its weights say, in each kind of model that has styles, and
+// blends come and go while others speak.
+import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, type TestContext, test, vi } from 'vitest';
+import { join as joinSamples } from '../../src/audio/join.ts';
+import type { Blend, Engine, Segment, Voice } from '../../src/engines/engine.ts';
+import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
+import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
+import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
+import { createEngineGuards } from '../../src/speech/engine-guard.ts';
+import { dominantFrequencyHz } from '../audio/measure-tone.ts';
+import { engineConformance } from '../conformance/engine.ts';
+import { findEspeakData, kittenSpeeds, kokoroNames, makeTinyKitten, makeTinyKokoro } from './tiny-kokoro.ts';
+import { hummed, makeTinySupertonic } from './tiny-supertonic.ts';
+import { makeTinyVits } from './tiny-vits.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sonant-blending-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+engineConformance(
+  'sherpa-onnx, with styles,',
+  async () => {
+    const dataDir = await mkdtemp(join(folder, 'data-'));
+    if (!findLibrary('')) return undefined;
+    await makeTinySupertonic(join(dataDir, 'models/tiny'), { speakers: 3 });
+    const settings = { threads: 1, processesMax: 3, modelProcessesMax: 1, idleSeconds: 600, steps: 0 };
+    const engine = await openSherpaEngine({ dataDir, ...settings, hearAfterMs: 0 });
+    await vi.waitUntil(() => engine.voices.every(({ version }) => !version.endsWith('dB')), { timeout: 30_000 });
+    return engine;
+  },
+  { needs: 'the package sherpa-onnx-node' },
+);
+
+const patience = { timeout: 60_000 };
+const text = 'Good morning to all of you.';
+
+describe('blended voices', { timeout: 120_000 }, () => {
+  beforeEach((context) => context.skip(!findLibrary(''), 'not found here'));
+  const espeakData = findEspeakData();
+
+  async function open(
+    make: (folder: string, espeakData: string) => Promise<string>,
+    options: Partial<SherpaOnnxOptions> = {},
+  ) {
+    const dataDir = await mkdtemp(join(folder, 'data-'));
+    const model = await make(join(dataDir, 'models/m'), espeakData ?? '');
+    const started: ModelProcess[] = [];
+    const engine = await openSherpaEngine({
+      ...{ dataDir, threads: 1, processesMax: 4, modelProcessesMax: 2, idleSeconds: 600, steps: 0 },
+      hearAfterMs: 3_600_000,
+      start(each) {
+        const process = new ModelProcess(each);
+        started.push(process);
+        return process;
+      },
+      ...options,
+    });
+    onTestFinished(() => engine.close());
+    const guard = createEngineGuards()(engine);
+    const say = async (voice: Voice, more: Partial<Segment> = {}) => {
+      const segment = { voice, text, languageCode: 'en', speakingRate: 1, timings: false, urgent: true, ...more };
+      const pieces = await Array.fromAsync(guard.speak(segment, 'caller', new AbortController().signal));
+      return joinSamples(
+        Int16Array,
+        pieces.map(({ samples }) => samples),
+      );
+    };
+    const own = (name: string) => engine.voices.find(({ voiceId }) => voiceId === `m-${name}`)!;
+    return { engine, model, started, say, own };
+  }
+
+  const blendOf = (...parts: readonly [name: string, weight: number][]): Blend =>
+    parts.map(([name, weight]) => ({ voiceId: `m-${name}`, weight }));
+  const blendAll = (engine: Engine, ...blends: Blend[]) => engine.blending!.blend(blends) as Voice[];
+  const hzOf = (samples: Int16Array, sampleRateHz = 24_000) => dominantFrequencyHz(samples, sampleRateHz);
+  const isSame = (one: Int16Array, other: Int16Array) => Buffer.from(one.buffer).equals(Buffer.from(other.buffer));
+  const makeKokoro = (path: string, data: string) => makeTinyKokoro(path, data, '');
+  const makeSupertonic = (path: string) => makeTinySupertonic(path);
+  const needEspeak = (context: TestContext) =>
+    context.skip(espeakData === undefined, 'the data of espeak-ng was not found here');
+
+  test('a blend of Kokoro sounds as its weights say, and with all of the weight on one part as that part', async (context) => {
+    needEspeak(context);
+    const { engine, say, own, started } = await open(makeKokoro);
+    const [alone, half, third, mixed] = blendAll(
+      engine,
+      blendOf(['bm_lewis', 1], ['af_alloy', 0]),
+      blendOf(['af_alloy', 0.5], ['bm_lewis', 0.5]),
+      blendOf(['bf_emma', 1 / 3], ['af_alloy', 1 / 3], ['bm_lewis', 1 / 3]),
+      blendOf(['af_alloy', 0.5], ['jf_alpha', 0.5]),
+    );
+    const american = await say(own('af_alloy'));
+    const british = await say(own('bm_lewis'));
+    expect(isSame(await say(alone!), british)).toBe(true);
+    // Each speaker is a hundredth above the one before.
+    const sid = (name: string) => kokoroNames.indexOf(name);
+    const ratio = (one: Int16Array, other: Int16Array) => hzOf(one) / hzOf(other);
+    expect(ratio(await say(half!), american)).toBeCloseTo(1 + sid('bm_lewis') / 200, 2);
+    const mean = 1 + (sid('bf_emma') + sid('bm_lewis')) / 300;
+    expect(ratio(await say(third!), british)).toBeCloseTo(mean / (1 + sid('bm_lewis') / 100), 2);
+    // With the accent of the first part, and the languages that all speak.
+    expect(half).toMatchObject({ engine: 'sherpa-onnx', kind: 'stock', languageCodes: ['en-US', 'en'] });
+    expect(third!.languageCodes).toEqual(['en-GB', 'en']);
+    expect(mixed!.languageCodes).toEqual([]);
+    // One process for the voices of the model, and one for all blends.
+    expect(started).toHaveLength(2);
+  });
+
+  test('a blend of Kitten has the speed of its parts too, wherever it is put', async (context) => {
+    needEspeak(context);
+    const { engine, say, own } = await open(makeTinyKitten);
+    const [slow, quick, mean] = blendAll(
+      engine,
+      blendOf(['Bella', 1], ['Leo', 0]),
+      blendOf(['Bella', 0], ['Leo', 1]),
+      blendOf(['Bella', 0.5], ['Leo', 0.5]),
+    );
+    const [bella, leo] = [await say(own('Bella')), await say(own('Leo'))];
+    expect(bella.length / leo.length).toBeCloseTo(kittenSpeeds[7]! / kittenSpeeds[0]!, 1);
+    expect(isSame(await say(slow!), bella)).toBe(true);
+    expect(isSame(await say(quick!), leo)).toBe(true);
+    const between = await say(mean!);
+    expect(bella.length / between.length).toBeCloseTo(1.5, 1);
+    expect(hzOf(between) / hzOf(bella)).toBeCloseTo(1.035, 2);
+  });
+
+  test('a blend of Supertonic has the sound and the rhythm of its parts', async () => {
+    const { engine, say, own } = await open((path) => makeTinySupertonic(path, { paces: [1, 1, 2] }));
+    const [alone, half] = blendAll(engine, blendOf(['F3', 1], ['M1', 0]), blendOf(['F1', 0.5], ['F3', 0.5]));
+    const said = { text: 'Good morning.' };
+    expect(isSame(await say(alone!, said), await say(own('F3'), said))).toBe(true);
+    const all = await say(half!, said);
+    expect(all.length / (await say(own('F1'), said)).length).toBeCloseTo(1.5, 1);
+    const heard = all.subarray(4_410, 22_050);
+    expect(Math.abs(hzOf(heard, 44_100) / hummed('en', 1).hz - 1)).toBeLessThan(0.02);
+  });
+
+  test('blends beyond the places of one process have another; a model of one speaker, and without styles, has no blends', async () => {
+    const { engine, say, started } = await open(makeSupertonic);
+    const blends = Array.from({ length: 11 }, (_, n) => blendOf(['F1', 1 - 0.09 * n], ['F3', 0.09 * n]));
+    const voices = blendAll(engine, ...blends);
+    for (const [n, voice] of voices.entries()) {
+      const heard = (await say(voice, { text: 'Good morning.' })).subarray(4_410, 22_050);
+      expect(Math.abs(hzOf(heard, 44_100) / hummed('en', 0).hz / (1 + 0.09 * n) - 1)).toBeLessThan(0.02);
+    }
+    expect(new Set(voices.map(({ voiceId }) => voiceId)).size).toBe(11);
+    expect(started).toHaveLength(2);
+    expect(engine.blending!.groupOf('m-F1')).toBe('m');
+    expect(engine.blending!.groupOf(voices[0]!.voiceId)).toBeUndefined();
+    const plain = await open((path) => makeTinyVits(path, { speakers: 3 }));
+    expect(plain.engine.voices).toHaveLength(3);
+    expect(plain.engine.blending).toBeUndefined();
+    const single = await open((path) => makeTinySupertonic(path, { speakers: 1 }));
+    expect(single.engine.blending).toBeUndefined();
+  });
+
+  test('while blends come and go, no stream notices, and voices that are no blends keep their process', async () => {
+    const { engine, say, own, started } = await open(makeSupertonic);
+    const first = blendOf(['F1', 0.5], ['F3', 0.5]);
+    const second = blendOf(['F2', 0.5], ['M1', 0.5]);
+    const [voice] = blendAll(engine, first);
+    const long = { text: 'good morning all of you. '.repeat(8) };
+    const whole = { blend: await say(voice!, long), own: await say(own('F1'), long) };
+    const before = started.length;
+    const kept = engine.keep!(voice!);
+    const streams = Array.from({ length: 12 }, (_, n) => say(n % 2 === 0 ? voice! : own('F1'), long));
+    const [still, added] = blendAll(engine, first, second);
+    const sounds = [await say(still!, long), await say(added!, long)];
+    blendAll(engine, second);
+    const heard = await Promise.all(streams);
+    for (const [n, each] of heard.entries()) expect(isSame(each, n % 2 === 0 ? whole.blend : whole.own)).toBe(true);
+    expect(isSame(sounds[0]!, whole.blend)).toBe(true);
+    expect(isSame(sounds[1]!, whole.blend)).toBe(false);
+    expect(isSame(await say(voice!, long), whole.blend)).toBe(true);
+    // The page of the first blend alone ends with the last request that began with it.
+    const gone = () => started.filter(({ isGone }) => isGone).length;
+    kept();
+    await expect.poll(gone, patience).toBeGreaterThan(0);
+    expect(started.length).toBeGreaterThan(before);
+  });
+
+  test('the loudness of a blend is measured in the background and stored; before, it is that of its parts', async () => {
+    const { engine, model } = await open(makeSupertonic, { hearAfterMs: 0 });
+    const blend = blendOf(['F1', 0.25], ['F3', 0.75]);
+    const isHeard = (voice: Voice | undefined) => voice?.version.endsWith('dB') === false;
+    const [unheard] = blendAll(engine, blend);
+    expect(isHeard(unheard)).toBe(false);
+    const blending = engine.blending;
+    await expect.poll(() => isHeard(blendAll(engine, blend)[0]), patience).toBe(true);
+    expect(engine.blending).not.toBe(blending);
+    const [voice] = blendAll(engine, blend);
+    await expect.poll(() => engine.voices.every(isHeard), patience).toBe(true);
+    const stored = JSON.parse(await readFile(join(model, 'sonant-gain.json'), 'utf8'));
+    expect(stored.blends_db).toEqual({ '0:0.25+2:0.75': voice!.gainDb });
+    expect(stored.gains_db).toEqual(engine.voices.map(({ gainDb }) => gainDb));
+    expect(voice!.voiceId).toBe(unheard!.voiceId);
+    // Another replica, or the next start, reads it.
+    const again = await openSherpaEngine({
+      ...{ dataDir: join(model, '../..'), threads: 1, processesMax: 2, modelProcessesMax: 1, idleSeconds: 600 },
+      ...{ steps: 0, hearAfterMs: 3_600_000 },
+    });
+    onTestFinished(() => again.close());
+    await expect.poll(() => blendAll(again, blend)[0]?.gainDb, patience).toBe(voice!.gainDb);
+  });
+
+  test('a blend goes and comes back with its model', async () => {
+    const { engine, model, say } = await open(makeSupertonic);
+    const blend = blendOf(['F1', 0.5], ['F3', 0.5]);
+    const before = await say(blendAll(engine, blend)[0]!);
+    await rename(model, join(model, '../../away'));
+    await expect.poll(() => engine.blending, patience).toBeUndefined();
+    await rename(join(model, '../../away'), model);
+    await expect.poll(() => engine.blending?.blend([blend])[0]?.voiceId, patience).toBeDefined();
+    expect(isSame(await say(blendAll(engine, blend)[0]!), before)).toBe(true);
+  });
+});
