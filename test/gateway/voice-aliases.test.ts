@@ -46,6 +46,7 @@ const foreign = [
   'a0e99841-438c-4a64-b679-ae501e7d6091',
   '21m00Tcm4TlvDq8ikWAM',
   'af_bella(2)+af_sky(1)',
+  'tts_models/en/ljspeech',
 ];
 const sorted = foreign.toSorted();
 
