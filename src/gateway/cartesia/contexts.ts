@@ -15,6 +15,8 @@ import { toErrorMessage } from './failure-reply.ts';
 import { type Generation, parseGeneration } from './generation.ts';
 
 export interface CartesiaWriter extends ContextWriter {
+  /** Without a delay each transcript is a phrase: clients send sentences without the space that stands between them. */
+  takesPhrases: boolean;
   /** Notes text of the turn. */
   addText(text: string): void;
   /** Notes that the client has asked for the end of a turn. */
@@ -39,8 +41,9 @@ export function createCartesiaProtocol(
     const { transcript = '', flush, continue: isContinued } = message;
     if (typeof transcript !== 'string') throw violation('transcript', 'type', 'must be a string');
     if (transcript !== '') {
-      writer.addText(transcript);
-      inputs.push({ type: 'text', text: transcript });
+      const text = writer.takesPhrases && !/\s$/.test(transcript) ? `${transcript} ` : transcript;
+      writer.addText(text);
+      inputs.push({ type: 'text', text });
     }
     if (flush === true) {
       writer.flush();
@@ -75,6 +78,7 @@ function createWriter(contextId: string, generation: Generation, requestId: stri
   let turn = 0;
   const events = createEventWriter(generation, (asked) => flushed.has(asked));
   return {
+    takesPhrases: generation.start.bufferMs === 0,
     addText: (text) => events.addText(turn, text),
     flush: () => void flushed.add(turn++),
     async *write(event) {
