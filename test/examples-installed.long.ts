@@ -1,5 +1,6 @@
-// The example of a LiveKit agent, installed from its lock, type-checked, and its calls through the plugins of Cartesia and of
-// ElevenLabs made to a running service with TLS, which is restarted when the example asks for it.
+// The examples that have a lock of their own, installed, type-checked and run: a LiveKit agent, whose calls through the plugins
+// of Cartesia and of ElevenLabs are made to a running service with TLS, which is restarted when the example asks for it; and
+// ElevenLabs's own client.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -16,18 +17,19 @@ import { testCertificate } from './rpc/test-certificate.ts';
 const root = join(import.meta.dirname, '..');
 const run = promisify(execFile);
 
-/** Installs 280 MB, on a machine that may have much else to do. */
+/** Hundreds of megabytes are installed, on a machine that may have much else to do. */
 const timeout = 600_000;
 
-/** A copy of the example, with what it needs. */
-async function install(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-livekit-'));
+/** A copy of an example, with the packages of its lock; its types are checked. */
+async function install(example: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-clients-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  for (const part of ['tsconfig.json', 'examples/livekit-agent'])
+  for (const part of ['tsconfig.json', `examples/${example}`])
     cpSync(join(root, part), join(folder, part), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const cwd = join(folder, 'examples/livekit-agent');
+  const cwd = join(folder, 'examples', example);
   await run('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd });
+  await run(join(root, 'node_modules/.bin/tsc'), ['-p', cwd]);
   return cwd;
 }
 
@@ -61,8 +63,7 @@ async function serveTls() {
 }
 
 test('an agent of LiveKit speaks through both plugins, unchanged but for the base URL', { timeout }, async () => {
-  const cwd = await install();
-  await run(join(root, 'node_modules/.bin/tsc'), ['-p', cwd]);
+  const cwd = await install('livekit-agent');
   const { url, key, cert, restart } = await serveTls();
   const env = { ...process.env, SONANT_URL: url, SONANT_API_KEY: key, NODE_EXTRA_CA_CERTS: cert };
   const child = spawn(process.execPath, ['check.ts'], { cwd, env, stdio: ['pipe', 'pipe', 'inherit'] });
@@ -79,4 +80,12 @@ test('an agent of LiveKit speaks through both plugins, unchanged but for the bas
   expect({ code, lines }).toMatchObject({ code: 0 });
   expect(lines.filter((line) => line.startsWith('ok ')).length).toBeGreaterThan(30);
   expect(lines.at(-1)).toMatch(/^passed (\d+) of \1$/);
+});
+
+test('ElevenLabs’s own client speaks, unchanged but for the base URL', { timeout }, async () => {
+  const cwd = await install('elevenlabs-js');
+  const { url, key } = await serve();
+  const env = { ...process.env, SONANT_URL: url, SONANT_API_KEY: key };
+  const { stdout } = await run(process.execPath, ['client.ts'], { cwd, env }).catch((error) => error);
+  expect(stdout).toMatch(/\npassed 11 of 11\n$/);
 });
