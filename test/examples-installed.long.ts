@@ -23,7 +23,7 @@ const timeout = 600_000;
 /** A copy of an example, with the packages of its lock; its types are checked. */
 async function install(example: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-clients-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  onTestFinished(() => rmSync(folder, { recursive: true }), timeout);
   for (const part of ['tsconfig.json', `examples/${example}`])
     cpSync(join(root, part), join(folder, part), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
