@@ -24,4 +24,4 @@ export default defineAgent({
 });
 
 if (process.argv[1] === import.meta.filename)
-  cli.runApp(new ServerOptions({ agent: fileURLToPath(import.meta.url), agentName: 'sonant-reader' }));
+  cli.runApp(new ServerOptions({ agent: fileURLToPath(import.meta.url) }));
