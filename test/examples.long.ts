@@ -151,21 +151,26 @@ test('a language whose plugins are not here is left out, with the packages that 
   expect(await write('basic')).toMatchObject({ code: 2, err: expect.stringContaining('no such language: basic') });
 });
 
-test.skipIf(!isInstalled('chromium'))('the page plays what REST says', async () => {
-  const host = `127.0.0.1:${await freePort()}`;
-  const server = spawn('sh', ['-c', commandsOf('In the browser').replaceAll('127.0.0.1:8000', host)], {
+/** Serves a page by the commands under a heading, until the test is over. */
+async function servePage(heading: string, host: string, more: Record<string, string> = {}): Promise<void> {
+  const server = spawn('sh', ['-c', `(${commandsOf(heading).replaceAll('127.0.0.1:8000', host)}) 2>&1`], {
     cwd: root,
-    env,
+    env: { ...env, ...more },
     detached: true,
-    stdio: ['pipe', 'ignore', 'pipe'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
   const gone = once(server, 'exit');
   onTestFinished(async () => {
     process.kill(-server.pid!);
     await gone;
   });
-  for await (const line of createInterface(server.stderr)) if (line.includes(host)) break;
-  server.stderr.resume();
+  for await (const line of createInterface(server.stdout)) if (line.includes(host)) break;
+  server.stdout.resume();
+}
+
+test.skipIf(!isInstalled('chromium'))('the page plays what REST says', async () => {
+  const host = `127.0.0.1:${await freePort()}`;
+  await servePage('In the browser', host);
   const open = await serve([], { SONANT_CORS_ORIGINS: `http://${host}` });
   const page = await openPage(onTestFinished);
   await page.goTo(`http://${host}/page.html`);
@@ -186,4 +191,47 @@ test.skipIf(!isInstalled('chromium'))('the page plays what REST says', async () 
   await fill('voice', 'nobody');
   await page.press('Enter');
   expect(await printed('failed')).toEqual([expect.stringMatching(/^failed: VOICE_NOT_FOUND: There is no such voice/)]);
+});
+
+test.skipIf(!isInstalled('chromium'))('the live page speaks while it is typed, and tells what was heard', async () => {
+  const port = await freePort();
+  const host = `127.0.0.1:${port}`;
+  const open = await serve([], { SONANT_CORS_ORIGINS: `http://${host}` });
+  await servePage('Live in the browser', host, {
+    SONANT_URL: open.url,
+    SONANT_API_KEY: open.key,
+    PORT: String(port),
+  });
+  const page = await openPage(onTestFinished);
+  await page.goTo(`http://${host}/`);
+  const printed = () => page.run<string>(`document.querySelector('output').textContent`);
+  const print = (start: string) => page.until(`document.querySelector('output').textContent.includes('${start}')`);
+
+  await page.run(`document.querySelector('textarea').focus()`);
+  await page.press(...'Good morning. It is');
+  // Its sound comes before the turn is over.
+  await print('first sound after');
+  await page.press(...' late.', 'Enter');
+  await print('turn 0:');
+  expect(await printed()).toMatch(/^first sound after \d+ ms\nturn 0: 25 characters, [12]\.\d+ s\n$/);
+
+  const text = 'This goes on for quite a while, and then for a while more. '.repeat(20).trim();
+  await page.run(`{
+    const field = document.querySelector('textarea');
+    field.value = ${JSON.stringify(text)};
+    field.dispatchEvent(new Event('input'));
+  }`);
+  await page.press('Enter');
+  await print('turn 1:');
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  await page.run(`document.querySelector('[name=interrupt]').click()`);
+  await print('turn 1 not heard: ');
+  const [, heard, rest] = /turn 1 heard: (.*)\nturn 1 not heard: (.*)\n$/.exec(await printed()) ?? [];
+  expect(heard! + rest!).toBe(text);
+  expect(heard).not.toBe('');
+  expect(rest).not.toBe('');
+
+  await page.run(`document.querySelector('textarea').focus()`);
+  await page.press(...'Yes?', 'Enter');
+  await print('turn 2: 4 characters');
 });

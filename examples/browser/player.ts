@@ -5,6 +5,10 @@ const leadSeconds = 0.1;
 
 export interface Player {
   play(piece: Uint8Array): void;
+  /** How much it was given. */
+  readonly seconds: number;
+  /** How much of that has been played. */
+  readonly playedSeconds: number;
 }
 
 /** Silent once the signal aborts. */
@@ -12,6 +16,7 @@ export function openPlayer(sampleRateHz: number, signal: AbortSignal): Player {
   const context = new AudioContext({ sampleRate: sampleRateHz });
   signal.addEventListener('abort', () => void context.close());
   let endSeconds = 0;
+  let seconds = 0;
   let odd = new Uint8Array();
   return {
     play(piece) {
@@ -28,9 +33,19 @@ export function openPlayer(sampleRateHz: number, signal: AbortSignal): Player {
 
       const source = new AudioBufferSourceNode(context, { buffer });
       source.connect(context.destination);
-      const start = Math.max(endSeconds, context.currentTime + (endSeconds === 0 ? leadSeconds : 0));
+      const isLate = endSeconds <= context.currentTime;
+      const start = isLate ? context.currentTime + leadSeconds : endSeconds;
       source.start(start);
       endSeconds = start + buffer.duration;
+      seconds += buffer.duration;
+    },
+    get seconds() {
+      return seconds;
+    },
+    get playedSeconds() {
+      // What is ahead is in one piece: where sound has come too late, all before it was played.
+      const aheadSeconds = endSeconds - context.currentTime + (context.outputLatency || 0);
+      return Math.min(seconds, Math.max(0, seconds - Math.max(0, aheadSeconds)));
     },
   };
 }

@@ -52,7 +52,7 @@ test('a context is spoken while its text comes, with word times on one clock, an
   const times = messages.flatMap(({ type, word_timestamps }) =>
     type === 'timestamps' ? [word_timestamps as { words: string[]; start: number[]; end: number[] }] : [],
   );
-  expect(times.flatMap(({ words }) => words)).toEqual(['Good', 'morning', 'How', 'are', 'you', 'today']);
+  expect(times.flatMap(({ words }) => words)).toEqual(['Good', 'morning.', 'How', 'are', 'you', 'today?']);
   const starts = times.flatMap(({ start }) => start);
   expect(starts).toEqual(starts.toSorted((a, b) => a - b));
   expect(new Set(starts).size).toBe(6);
@@ -120,10 +120,50 @@ test('bytes and events are the same sound', async () => {
   const timed = (await Array.fromAsync((await client.tts.generateSSE(foreign as never)) as never)) as Message[];
   expect(
     timed.flatMap(({ word_timestamps: times }) => (times as { words: string[] } | undefined)?.words ?? []),
-  ).toEqual(['Überall', 'Öl']);
+  ).toEqual(['Überall', '“Öl”.']);
   const floats = { ...request, output_format: { ...raw, encoding: 'pcm_f32le' } };
   const wide = Buffer.from(await (await client.tts.generate(floats as never)).arrayBuffer());
   expect(wide.length).toBe(bytes.length * 2);
+});
+
+test('the words of timestamps are those that were written, with their punctuation', async () => {
+  const { socket, read } = await openSocket();
+  const transcript = 'Well, (yes) – "it costs 3.50!" Call foo(bar)… “Öl”; a-b. 東京です。はい？ End';
+  const context = socket.context({ ...options, add_timestamps: true });
+  for (const piece of transcript.match(/.{1,3}/gsu)!) await context.push({ transcript: piece });
+  await context.no_more_inputs();
+  const messages = await read(context);
+  const words = messages.flatMap(
+    ({ word_timestamps: times }) => (times as { words: string[] } | undefined)?.words ?? [],
+  );
+  const told = words.join('').replaceAll(/\s/g, '');
+  expect(told).toBe(transcript.replaceAll(/\s/g, '').replace('–', ''));
+  let from = 0;
+  for (const word of words) {
+    const at = transcript.indexOf(word, from);
+    expect(at, word).toBeGreaterThanOrEqual(from);
+    from = at + word.length;
+  }
+  socket.close();
+});
+
+test('a body without a type is JSON, as LiveKit’s plugin for Node sends it', async () => {
+  const { request } = await import('node:https');
+  const ask = (headers: Record<string, string>) =>
+    new Promise<[number | undefined, string | undefined]>((resolve, reject) => {
+      const sent = request(`${shared.url}/tts/bytes`, {
+        method: 'POST',
+        headers: { 'X-API-Key': shared.key, ...headers },
+      });
+      sent.on('response', (answer) => {
+        answer.resume();
+        resolve([answer.statusCode, answer.headers['content-type']]);
+      });
+      sent.on('error', reject);
+      sent.end(JSON.stringify({ ...options, transcript: 'Hello.' }));
+    });
+  expect(await ask({})).toEqual([200, 'audio/pcm']);
+  expect(await ask({ 'content-type': 'text/plain' })).toEqual([415, expect.stringContaining('json')]);
 });
 
 test('voices are listed page by page', async () => {

@@ -95,3 +95,30 @@ test('voices and models are listed; without the header of ElevenLabs, models are
   const theirs = { error: { code: 'invalid_api_key' } };
   expect(await list('/v1/models', { Authorization: 'Bearer snt_wrong' })).toMatchObject(theirs);
 });
+
+test('voices are searched, page by page', async () => {
+  const search = async (query: string) => {
+    const response = await fetch(`${shared.url}/v2/voices${query}`, { headers: headersOf() });
+    return (await response.json()) as {
+      voices: { voice_id: string }[];
+      has_more: boolean;
+      total_count: number;
+      next_page_token: string | null;
+    };
+  };
+  const all = await search('');
+  expect([all.has_more, all.next_page_token, all.total_count]).toEqual([false, null, all.voices.length]);
+  const ids: string[] = [];
+  let token: string | null = '';
+  while (token !== null) {
+    const page = await search(`?page_size=1${token && `&next_page_token=${token}`}`);
+    expect([page.voices.length, page.total_count]).toEqual([1, all.total_count]);
+    ids.push(page.voices[0]!.voice_id);
+    token = page.next_page_token;
+  }
+  expect(ids).toEqual(all.voices.map((voice) => voice.voice_id));
+  expect((await search('?search=TONE-HIGH')).voices.map((voice) => voice.voice_id)).toEqual(['tone-high']);
+  expect((await search('?next_page_token=nobody')).voices).toEqual([]);
+  const refused = await fetch(`${shared.url}/v2/voices`, { headers: headersOf('snt_wrong') });
+  expect([refused.status, await refused.json()]).toMatchObject([401, { detail: { status: 'invalid_api_key' } }]);
+});

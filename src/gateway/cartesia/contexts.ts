@@ -15,6 +15,10 @@ import { toErrorMessage } from './failure-reply.ts';
 import { type Generation, parseGeneration } from './generation.ts';
 
 export interface CartesiaWriter extends ContextWriter {
+  /** Without a delay each transcript is a phrase: clients send sentences without the space that stands between them. */
+  takesPhrases: boolean;
+  /** Notes text of the turn. */
+  addText(text: string): void;
   /** Notes that the client has asked for the end of a turn. */
   flush(): void;
 }
@@ -36,7 +40,11 @@ export function createCartesiaProtocol(
     const { writer, inputs } = contexts.get(contextId) ?? open(contextId, parseGeneration(message));
     const { transcript = '', flush, continue: isContinued } = message;
     if (typeof transcript !== 'string') throw violation('transcript', 'type', 'must be a string');
-    if (transcript !== '') inputs.push({ type: 'text', text: transcript });
+    if (transcript !== '') {
+      const text = writer.takesPhrases && !/\s$/.test(transcript) ? `${transcript} ` : transcript;
+      writer.addText(text);
+      inputs.push({ type: 'text', text });
+    }
     if (flush === true) {
       writer.flush();
       inputs.push({ type: 'flush' });
@@ -70,6 +78,8 @@ function createWriter(contextId: string, generation: Generation, requestId: stri
   let turn = 0;
   const events = createEventWriter(generation, (asked) => flushed.has(asked));
   return {
+    takesPhrases: generation.start.bufferMs === 0,
+    addText: (text) => events.addText(turn, text),
     flush: () => void flushed.add(turn++),
     async *write(event) {
       for await (const message of events.write(event)) yield { ...message, context_id: contextId };

@@ -4,6 +4,7 @@ import { encodeSilence } from '../../audio/silence.ts';
 import type { LiveEvent } from '../../operations/live-session.ts';
 import { emptyContextSeconds } from '../http/live-start.ts';
 import type { Generation } from './generation.ts';
+import { WrittenWords } from './written-words.ts';
 
 export type CartesiaMessage = Readonly<Record<string, unknown>> & { type: string };
 
@@ -16,6 +17,7 @@ export function createEventWriter(
   wasFlushed: (turn: number) => boolean = () => false,
 ) {
   const startedMs = performance.now();
+  const written = new WrittenWords();
   let hasSound = false;
   let secondsBefore = 0;
   const chunk = (audio: Uint8Array, turn: number): CartesiaMessage => {
@@ -25,13 +27,15 @@ export function createEventWriter(
     return { type: 'chunk', data, done: false, status_code: statusPartial, step_time, flush_id: turn + 1 };
   };
   return {
+    /** More of what the turn says. */
+    addText: (turn: number, text: string) => written.addText(turn, text),
     async *write(event: LiveEvent): AsyncGenerator<CartesiaMessage> {
       switch (event.type) {
         case 'audio':
           yield chunk(event.audio, event.turn);
           break;
         case 'timestamps': {
-          const words = event.words.map(({ text }) => text);
+          const words = written.takeWords(event.turn, event.words);
           const at = (seconds: number) => Math.round((secondsBefore + seconds) * 1000) / 1000;
           const begin = event.words.map(({ startSeconds }) => at(startSeconds));
           const end = event.words.map(({ endSeconds }) => at(endSeconds));
@@ -47,6 +51,7 @@ export function createEventWriter(
         }
         case 'flushed':
           secondsBefore += event.seconds;
+          written.endTurn(event.turn);
           if (!wasFlushed(event.turn)) break;
           yield {
             type: 'flush_done',

@@ -45,7 +45,8 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
     return { generation, events };
   };
 
-  app.post('/tts/bytes', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
+  const onPost = [admitAnyTo(liveSpeech), takeAsJson];
+  app.post('/tts/bytes', { onRequest: onPost }, async (request, reply) => {
     const { generation, events } = begin(request, reply);
     const { format } = generation.start;
     const headers = {
@@ -56,7 +57,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
     return reply;
   });
 
-  app.post('/tts/sse', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
+  app.post('/tts/sse', { onRequest: onPost }, async (request, reply) => {
     const { generation, events } = begin(request, reply);
     const headers = { ...eventHeaders, ...ignoredHeaders(request, generation.ignored) };
     await sendPieces(reply, headers, eventsOf(events, generation, request.id));
@@ -86,6 +87,11 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
 
 const pageSize = 100;
 
+/** LiveKit's plugin for Node does not tell the type of its body. */
+async function takeAsJson({ headers }: FastifyRequest): Promise<void> {
+  headers['content-type'] ??= 'application/json';
+}
+
 async function* inputsOf({ start, transcript }: Generation): AsyncGenerator<LiveInput> {
   yield { type: 'start', start };
   yield { type: 'text', text: transcript };
@@ -103,6 +109,7 @@ async function* eventsOf(
   requestId: string,
 ): AsyncGenerator<Uint8Array> {
   const writer = createEventWriter(generation);
+  writer.addText(0, generation.transcript);
   const toText = (message: CartesiaMessage) =>
     Buffer.from(`event: ${message.type}\ndata: ${JSON.stringify(message)}\n\n`);
   let hasBegun = false;

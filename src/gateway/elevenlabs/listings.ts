@@ -22,6 +22,26 @@ export const toVoices = (ready: readonly OfferedVoice[]): Fields => ({
   })),
 });
 
+const pageSizeDefault = 10;
+const pageSizeMax = 100;
+
+/** Those whose name or id has `search` in it; the token of a page is the last voice of the one before. */
+export function toVoicePage(ready: readonly OfferedVoice[], query: Fields): Fields {
+  const { search = '', page_size: size, next_page_token: token } = query;
+  const wanted = String(search).toLowerCase();
+  const found = ready.filter(({ voice }) => `${voice.name}\n${voice.voiceId}`.toLowerCase().includes(wanted));
+  const after = token === undefined ? -1 : found.findIndex(({ voice }) => voice.voiceId === token);
+  const from = token !== undefined && after < 0 ? found.length : after + 1;
+  const page = found.slice(from, from + Math.min(Math.max(1, Number(size) || pageSizeDefault), pageSizeMax));
+  const hasMore = from + page.length < found.length;
+  return {
+    ...toVoices(page),
+    has_more: hasMore,
+    total_count: found.length,
+    next_page_token: hasMore ? page.at(-1)!.voice.voiceId : null,
+  };
+}
+
 export function toModels(ready: readonly OfferedVoice[], textCharsMax: number): Fields[] {
   const codes = new Set(ready.flatMap(({ voice }) => voice.languageCodes.map(languageOf)));
   const languages = [...codes].sort().map((code) => ({ language_id: code, name: languageNames.of(code) ?? code }));

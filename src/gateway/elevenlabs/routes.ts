@@ -22,7 +22,7 @@ import { ElevenLabsProtocol } from './contexts.ts';
 import type { ElevenLabsWriter } from './events.ts';
 import { elevenLabsHeader } from './failure-reply.ts';
 import { parseGeneration, parseSocketSettings, textCharsMax } from './generation.ts';
-import { toModels, toVoices } from './listings.ts';
+import { toModels, toVoicePage, toVoices } from './listings.ts';
 import { linesOf, objectOf, soundOf } from './sound.ts';
 
 const { liveSpeech } = speechOperations;
@@ -56,6 +56,10 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
   const listReady = (request: FastifyRequest, reply: FastifyReply) =>
     run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
   app.get('/v1/voices', listed, async (request, reply) => toVoices(await listReady(request, reply)));
+
+  app.get('/v2/voices', listed, async (request, reply) =>
+    toVoicePage(await listReady(request, reply), request.query as Fields),
+  );
 
   // OpenAI's clients find another list at this path.
   app.addConstraintStrategy(ofElevenLabs);

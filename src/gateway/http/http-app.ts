@@ -31,6 +31,7 @@ const livenessPath = '/healthz';
 const vendorPaths: readonly (readonly [path: string, toReply: typeof toFailureReply, header?: string])[] = [
   ['/v1/text-to-speech/', toElevenLabsReply],
   ['/v1/voices', toElevenLabsReply],
+  ['/v2/voices', toElevenLabsReply],
   ['/v1/models', toElevenLabsReply, elevenLabsHeader],
   ['/v1/', toOpenAiReply],
   ['/tts/', toCartesiaReply],

@@ -1,0 +1,95 @@
+// ElevenLabs's own client, with another base URL: each of its calls for speech, to a running Sonant. Prints a line for each,
+// and at last how many passed.
+import assert from 'node:assert/strict';
+import { buffer } from 'node:stream/consumers';
+import { ElevenLabsClient, ElevenLabsError } from '@elevenlabs/elevenlabs-js';
+
+const {
+  SONANT_URL: baseUrl = 'http://127.0.0.1:8080',
+  SONANT_API_KEY: apiKey = '',
+  SONANT_VOICE: voice = 'clara',
+} = process.env;
+const client = new ElevenLabsClient({ baseUrl, apiKey });
+const request = {
+  text: 'Good morning. It is half past seven.',
+  modelId: 'eleven_flash_v2_5',
+  outputFormat: 'pcm_16000',
+} as const;
+
+const calls: Record<string, () => Promise<unknown>> = {
+  async 'textToSpeech.convert'() {
+    const audio = await buffer(await client.textToSpeech.convert(voice, request));
+    assert.ok(audio.length > 32_000, `${audio.length} bytes`);
+  },
+  async 'textToSpeech.convert, as MP3 by default'() {
+    const audio = await buffer(await client.textToSpeech.convert(voice, { text: request.text }));
+    assert.equal(audio.readUInt16BE(0) & 0xffe0, 0xffe0);
+  },
+  async 'textToSpeech.convert, with settings of the voice'() {
+    const fast = { ...request, voiceSettings: { speed: 1.2, stability: 0.5 } };
+    const [usual, faster] = await Promise.all(
+      [request, fast].map(async (asked) => buffer(await client.textToSpeech.convert(voice, asked))),
+    );
+    assert.ok(faster!.length < 0.9 * usual!.length);
+  },
+  async 'textToSpeech.stream'() {
+    const audio = await buffer(await client.textToSpeech.stream(voice, request));
+    assert.ok(audio.equals(await buffer(await client.textToSpeech.convert(voice, request))));
+  },
+  async 'textToSpeech.convertWithTimestamps'() {
+    const { audioBase64, alignment } = await client.textToSpeech.convertWithTimestamps(voice, request);
+    assert.ok(Buffer.from(audioBase64, 'base64').length > 32_000);
+    assert.equal(alignment!.characters.join(''), request.text);
+    assert.equal(alignment!.characterStartTimesSeconds.length, request.text.length);
+  },
+  async 'textToSpeech.streamWithTimestamps'() {
+    const characters: string[] = [];
+    let bytes = 0;
+    for await (const { audioBase64, alignment } of await client.textToSpeech.streamWithTimestamps(voice, request)) {
+      characters.push(...(alignment?.characters ?? []));
+      bytes += Buffer.from(audioBase64, 'base64').length;
+    }
+    assert.equal(characters.join(''), request.text);
+    assert.ok(bytes > 32_000);
+  },
+  async 'voices.getAll'() {
+    const { voices } = await client.voices.getAll();
+    assert.ok(voices.some(({ voiceId, name }) => voiceId === voice && name));
+  },
+  async 'voices.search'() {
+    const { voices, hasMore, totalCount } = await client.voices.search({ pageSize: 2 });
+    assert.ok(voices.length === 2 && hasMore && totalCount > 2);
+  },
+  async 'models.list'() {
+    const models = await client.models.list();
+    assert.ok(models.some(({ modelId }) => modelId === request.modelId));
+  },
+  async 'an unknown voice'() {
+    await rejects(client.textToSpeech.convert('nobody', request), 404);
+  },
+  async 'a wrong key'() {
+    await rejects(new ElevenLabsClient({ baseUrl, apiKey: 'snt_wrong' }).textToSpeech.convert(voice, request), 401);
+  },
+};
+
+async function rejects(call: Promise<unknown>, status: number): Promise<void> {
+  const error = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof ElevenLabsError && error.statusCode === status, String(error));
+}
+
+let passed = 0;
+for (const [name, call] of Object.entries(calls)) {
+  try {
+    await call();
+    passed++;
+    console.log(`ok      ${name}`);
+  } catch (error) {
+    console.log(`FAILED  ${name}: ${(error as Error).stack}`);
+  }
+}
+const tried = Object.keys(calls).length;
+console.log(`passed ${passed} of ${tried}`);
+process.exitCode = passed === tried ? 0 : 1;
