@@ -2,9 +2,10 @@
 // form; what is not known is null, and is told as such. In JSON:
 //     { "name": "amy", "title": "Amy", "kind": "piper", "url": "https://.../amy.tar.bz2", "bytes": 67, "sha256": "...",
 //       "languages": ["en-US"], "voices": 1, "licence": "CC0-1.0", "licence_source": "https://...", "commercial": true,
-//       "cost": "...", "notes": "...", "other_builds": [{"bytes": 68, "sha256": "..."}], "files": {"amy.onnx": "..."},
+//       "cost": "...", "notes": "...", "recommended": "amy", "other_builds": [{"bytes": 68, "sha256": "..."}], "files": {"amy.onnx": "..."},
 //       "parts": [{"url": "https://.../vocos.onnx", "bytes": 53, "sha256": "...", "as": "vocos.onnx", "licence": "MIT"}] }
-// `bytes` and `sha256` are the archive's, `files` the SHA-256 of files in it. Only name and url are required.
+// `bytes` and `sha256` are the archive's, `files` the SHA-256 of files in it, `recommended` the id of its voice to begin with,
+// where it is offered to those who have no natural voice so far. Only name and url are required.
 
 /** A file as it must be. */
 export interface Build {
@@ -39,6 +40,8 @@ export interface ModelRow extends RemoteFile {
   /** What it takes of a CPU. */
   cost: string | null;
   notes: string | null;
+  /** Its voice to begin with, if the model is offered to those who have no natural voice so far. */
+  recommended: string | null;
   /** SHA-256 by name. */
   files: Readonly<Record<string, string>>;
   parts: readonly ModelPart[];
@@ -75,6 +78,7 @@ function parseRow(given: unknown, place: string): ModelRow {
     commercial: row.flag('commercial'),
     cost: row.text('cost'),
     notes: row.text('notes'),
+    recommended: row.text('recommended'),
     files: readFiles(row),
     parts: row.list('parts').map(readPart),
   };
