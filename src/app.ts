@@ -6,6 +6,7 @@ import { drainDoors } from './app/drain-doors.ts';
 import { logEnd } from './app/log-end.ts';
 import { type Access, openAccess, openRunner } from './app/open-access.ts';
 import { openClips } from './app/open-clips.ts';
+import { openModels } from './app/open-models.ts';
 import { openSpeech } from './app/open-speech.ts';
 import { openWyoming } from './app/open-wyoming.ts';
 import type { Opening } from './app/opening.ts';
@@ -68,6 +69,8 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const opening: Opening = { config, definitions, log, opened, metrics: createServiceMetrics(), onFault };
   const stored = await openStored(opening);
   const speaking = await openSpeaking(opening, stored);
+  const installs = await openModels({ config, definitions, log, engines: speaking.core.engines });
+  opened.defer(() => installs.close());
   const access = await openAccess(opening, stored.store);
   const tls = await readTls(config);
   let httpPort = config.httpAddr.port;
@@ -75,6 +78,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const operations = createOperations({
     core: speaking.core,
     keys: access.keys,
+    installs,
     voiceManagement: speaking.voiceManagement,
     store: stored.store,
     storedClips: stored.storedClips,

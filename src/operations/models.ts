@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { isUnderWay } from '../models/install-progress.ts';
-import type { InstallableModel, ModelInstalls } from '../models/model-installs.ts';
+import type { InstallableModel } from '../models/installable-models.ts';
+import type { ModelInstalls } from '../models/model-installs.ts';
 import { type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import type { Call } from './call.ts';
 import { modelWatchMs } from './limits.ts';
@@ -75,9 +76,9 @@ export function createModelOperations({ installs, engines, voices }: ModelOperat
       }
       return describe(await installs.install(name, call.caller.actorName), call);
     },
-    removeVoiceModel: (call: Call, name: string): Promise<void> => {
+    async removeVoiceModel(call: Call, name: string): Promise<void> {
       checkIsUnlimited(call);
-      return installs.remove(name, call.caller.actorName, call.signal);
+      await installs.remove(name, call.caller.actorName, call.signal);
     },
   };
 }
