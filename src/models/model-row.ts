@@ -1,11 +1,12 @@
 // A row of the table of models: what can be fetched, from where, and under which licence. Ours and the operator's have one
 // form; what is not known is null, and is told as such. In JSON:
 //     { "name": "amy", "title": "Amy", "kind": "piper", "url": "https://.../amy.tar.bz2", "bytes": 67, "sha256": "...",
-//       "languages": ["en-US"], "voices": 1, "licence": "CC0-1.0", "licence_source": "https://...", "commercial": true,
-//       "cost": "...", "notes": "...", "recommended": "amy", "other_builds": [{"bytes": 68, "sha256": "..."}], "files": {"amy.onnx": "..."},
+//       "languages": ["en-US"], "voices": 2, "best_voice": "f1", "licence": "CC0-1.0", "licence_source": "https://...",
+//       "commercial": true, "cost": "...", "notes": "...", "other_builds": [{"bytes": 68, "sha256": "..."}],
+//       "files": {"amy.onnx": "..."},
 //       "parts": [{"url": "https://.../vocos.onnx", "bytes": 53, "sha256": "...", "as": "vocos.onnx", "licence": "MIT"}] }
-// `bytes` and `sha256` are the archive's, `files` the SHA-256 of files in it, `recommended` the id of its voice to begin with,
-// where it is offered to those who have no natural voice so far. Only name and url are required.
+// `bytes` and `sha256` are the archive's, `files` the SHA-256 of files in it. One that is `"recommended": true` is offered to
+// those who have no natural voice so far. Only name and url are required.
 
 /** A file as it must be. */
 export interface Build {
@@ -32,6 +33,8 @@ export interface ModelRow extends RemoteFile {
   languages: readonly string[] | null;
   /** 0 for a model that clones. */
   voices: number | null;
+  /** The part of a voice's id after the name of the model, of the voice that is the best to begin with. */
+  bestVoice: string | null;
   licence: string | null;
   /** Where the licence is stated. */
   licenceSource: string | null;
@@ -40,8 +43,8 @@ export interface ModelRow extends RemoteFile {
   /** What it takes of a CPU. */
   cost: string | null;
   notes: string | null;
-  /** Its voice to begin with, if the model is offered to those who have no natural voice so far. */
-  recommended: string | null;
+  /** Whether it is offered to those who have no natural voice so far. */
+  recommended: boolean;
   /** SHA-256 by name. */
   files: Readonly<Record<string, string>>;
   parts: readonly ModelPart[];
@@ -73,12 +76,13 @@ function parseRow(given: unknown, place: string): ModelRow {
     builds: [...readBuild(row), ...row.list('other_builds').flatMap(readBuild)],
     languages: row.texts('languages'),
     voices: row.integer('voices'),
+    bestVoice: row.text('best_voice'),
     licence: row.text('licence'),
     licenceSource: row.text('licence_source'),
     commercial: row.flag('commercial'),
     cost: row.text('cost'),
     notes: row.text('notes'),
-    recommended: row.text('recommended'),
+    recommended: row.flag('recommended') ?? false,
     files: readFiles(row),
     parts: row.list('parts').map(readPart),
   };

@@ -49,7 +49,7 @@ export function createModelOperations({ installs, engines, voices }: ModelOperat
     async listVoiceModels(call: Call): Promise<ListedModels> {
       const all = await installs.list();
       const installed = namesOf(all);
-      const suggested = all.find(({ row, isInstalled }) => row.recommended !== null && !isInstalled);
+      const suggested = all.find(({ row, isInstalled }) => row.recommended && !isInstalled);
       const hasNatural = voicesOf(call).some(isNatural);
       return {
         models: all.map((model) => toListed(model, installed, call)),

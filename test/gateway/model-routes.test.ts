@@ -9,7 +9,7 @@ import { installsWaitingMax } from '../../src/models/model-installs.ts';
 import { archives, type Installing, type InstallingOptions, openInstalling, table } from './open-installing.ts';
 
 const patience = { timeout: 60_000, interval: 150 };
-const slow = { bytes: 100, ms: 40 };
+const slow = { bytes: 10_000, ms: 50 };
 const ended = ['done', 'failed', 'cancelled'];
 
 describe.skipIf(!findLibrary(''))('models over REST', { timeout: 120_000 }, () => {
@@ -41,7 +41,14 @@ describe.skipIf(!findLibrary(''))('models over REST', { timeout: 120_000 }, () =
     expect(body.models[0]).toMatchObject({
       ...{ title: 'Amy, a tiny voice', engine: 'sherpa-onnx', languages: ['en'], voices: 1 },
       ...{ bytes: archives.amy.length, licence: 'CC0-1.0', licence_source: 'https://example.com/amy' },
-      ...{ commercial: true, checked_by: 'archive', recommended: 'amy', installed: false, install: null },
+      ...{
+        commercial: true,
+        checked_by: 'archive',
+        recommended: true,
+        best_voice_id: 'amy',
+        installed: false,
+        install: null,
+      },
       library: { name: expect.stringMatching(/^sherpa-onnx-node@/), licence: expect.stringContaining('GPL-3.0') },
     });
     const begun = await install('amy');
@@ -85,10 +92,7 @@ describe.skipIf(!findLibrary(''))('models over REST', { timeout: 120_000 }, () =
     expect(both.map(({ status }) => status)).toEqual([202, 202]);
     expect((await install('ben')).body.install).toMatchObject({ state: 'queued' });
     await untilEnded('ben');
-    expect(service.mirror.requests.map(({ path }) => path)).toEqual([
-      'tts-models/amy.tar.bz2',
-      'tts-models/ben.tar.bz2',
-    ]);
+    expect(service.mirror.requests.map(({ path }) => path)).toEqual(['tts-models/amy.tar.gz', 'tts-models/ben.tar.gz']);
     expect((await get('ben')).voice_ids).toEqual(['ben-0', 'ben-1', 'ben-2']);
   });
 
@@ -149,14 +153,14 @@ describe.skipIf(!findLibrary(''))('models over REST', { timeout: 120_000 }, () =
   });
 
   test('only names of the table are installed, and only by keys with admin', async () => {
-    for (const name of ['nobody', 'https:%2F%2Fexample.com%2Fa.tar.bz2', '..%2F..%2Fetc', '.locks', '127.0.0.1'])
+    for (const name of ['nobody', 'https:%2F%2Fexample.com%2Fa.tar.gz', '..%2F..%2Fetc', '.locks', '127.0.0.1'])
       for (const method of ['GET', 'POST', 'DELETE'])
         expect((await send(method, `/api/models/${name}`)).status, `${method} ${name}`).toBe(404);
-    const body = { url: 'http://127.0.0.1:1/x.tar.bz2', name: '../x' };
+    const body = { url: 'http://127.0.0.1:1/x.tar.gz', name: '../x' };
     const ignored = await install('amy', body);
     expect(ignored.headers.get('x-ignored-fields')).toBe('url, name');
     await untilEnded('amy');
-    expect(service.mirror.requests.map(({ path }) => path)).toEqual(['tts-models/amy.tar.bz2']);
+    expect(service.mirror.requests.map(({ path }) => path)).toEqual(['tts-models/amy.tar.gz']);
 
     const others = await service.makeKey(['voices:read', 'voices:write', 'keys:write', 'speech:stream']);
     expect((await send('GET', '/api/models', undefined, others)).status).toBe(200);
@@ -173,7 +177,7 @@ describe.skipIf(!findLibrary(''))('models over REST', { timeout: 120_000 }, () =
   test('so many may wait, and no more, in a table of its own', async () => {
     const rows = Array.from({ length: installsWaitingMax + 2 }, (_, n) => ({ ...table[0], name: `amy-${n}` }));
     await open({ rows });
-    service.mirror.pace = { bytes: 1, ms: 1_000 };
+    service.mirror.pace = { bytes: 100, ms: 1_000 };
     for (const { name } of rows.slice(0, -1)) expect((await install(name)).status).toBe(202);
     const refused = await install(rows.at(-1)!.name);
     expect(refused).toMatchObject({ status: 503, body: { error: 'overloaded' } });
@@ -184,7 +188,7 @@ describe.skipIf(!findLibrary(''))('models over REST', { timeout: 120_000 }, () =
 
   test.each<[what: string, change: object, error: string, message: RegExp]>([
     ['another hash', { sha256: '0'.repeat(64) }, 'invalid_request', /it must have .*0000/],
-    ['a source without it', { url: 'https://models.invalid/a/tts-models/no.tar.bz2' }, 'invalid_request', /\(404\)/],
+    ['a source without it', { url: 'https://models.invalid/a/tts-models/no.tar.gz' }, 'invalid_request', /\(404\)/],
     ['other weights', { files: { 'model.onnx': '1'.repeat(64) } }, 'invalid_request', /model.onnx must have/],
     ['a size beyond the disk', { bytes: 9e15 }, 'storage_full', /MB on the disk/],
   ])('%s fails in words, without a path, in a table of its own', async (_, change, error, message) => {

@@ -1,8 +1,10 @@
 // The service as it runs, with the engine of neural models, a mirror of models on loopback, and a table of small ones: amy and
 // ben, which speak, and cal, whose licence forbids commercial use.
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { openService } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
@@ -12,20 +14,29 @@ import { createKeyManagement } from '../../src/keys/key-management.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { bzip2, tarOf } from '../archives/archive-writer.ts';
+import { tarOf } from '../archives/archive-writer.ts';
 import { createStorage } from '../distributed/storage.ts';
 import { tinyTokens, writeTinyVits } from '../engines/tiny-vits.ts';
 import { openMirror, sha256Of } from '../models/model-mirror.ts';
 
+/** Of some size, so that a transfer takes a while where the mirror is slow. */
+const paddingBytes = 300_000;
+
 const archiveOf = (speakers: number) =>
-  bzip2(tarOf('vits', { 'model.onnx': writeTinyVits({ speakers }), 'tokens.txt': tinyTokens, LICENSE: 'free' }));
+  gzipSync(
+    tarOf('vits', {
+      'model.onnx': writeTinyVits({ speakers }),
+      'tokens.txt': tinyTokens,
+      PADDING: randomBytes(paddingBytes),
+    }),
+  );
 
 export const archives = { amy: archiveOf(1), ben: archiveOf(3), cal: archiveOf(1) };
 
 const rowOf = (name: keyof typeof archives) => ({
   name,
   title: `${name[0]!.toUpperCase()}${name.slice(1)}, a tiny voice`,
-  url: `https://models.invalid/releases/download/tts-models/${name}.tar.bz2`,
+  url: `https://models.invalid/releases/download/tts-models/${name}.tar.gz`,
   bytes: archives[name].length,
   sha256: sha256Of(archives[name]),
   languages: ['en'],
@@ -36,8 +47,8 @@ const rowOf = (name: keyof typeof archives) => ({
 });
 
 export const table: readonly (Record<string, unknown> & { name: string })[] = [
-  { ...rowOf('amy'), recommended: 'amy', cost: 'next to nothing' },
-  { ...rowOf('ben'), languages: ['de'] },
+  { ...rowOf('amy'), recommended: true, cost: 'next to nothing' },
+  { ...rowOf('ben'), languages: ['de'], best_voice: '1' },
   { ...rowOf('cal'), licence: 'CC-BY-NC-4.0', commercial: false },
 ];
 
@@ -51,7 +62,7 @@ export interface InstallingOptions {
 export async function openInstalling(onClose: (close: () => Promise<void>) => void, options: InstallingOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-installing-'));
   const mirror = await openMirror(
-    Object.fromEntries(Object.entries(archives).map(([name, bytes]) => [`tts-models/${name}.tar.bz2`, bytes])),
+    Object.fromEntries(Object.entries(archives).map(([name, bytes]) => [`tts-models/${name}.tar.gz`, bytes])),
   );
   const modelsFile = join(folder, 'models.json');
   writeFileSync(modelsFile, JSON.stringify({ models: options.rows ?? table }));

@@ -6,10 +6,11 @@ import { readItem, storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
 import { createHighlightedText } from './highlighted-text.js';
 import { icon } from './icon.js';
+import { createModelOffer } from './model-offer.js';
 import { createPlaybackPanel } from './playback-panel.js';
 import { showWithVoices } from './ready-voices.js';
 import { createCodePanel } from './speech-export.js';
-import { createSpeechSettings, expandWhenWide } from './speech-settings.js';
+import { createSpeechSettings, expandWhenWide, voiceItem } from './speech-settings.js';
 import { countChars, textCharsMax, toChunks } from './text-chunks.js';
 import { createPreview } from './voice-preview.js';
 
@@ -60,6 +61,15 @@ function showSpeakForm(context, voices) {
     event.preventDefault();
     onSpeak();
   });
+  const offer = createModelOffer(context, {
+    // To choose it shows the page anew, which would end what plays.
+    mayChoose: () => !panel.hasPlayed,
+    onVoice(voiceId) {
+      storeItem(voiceItem, voiceId, 'device');
+      location.hash = `#/speak/${encodeURIComponent(voiceId)}`;
+      context.notify('The new voice is here, and chosen.');
+    },
+  });
   expandWhenWide(settings.root, signal);
   const writing = element(
     'div',
@@ -75,6 +85,7 @@ function showSpeakForm(context, voices) {
       'div',
       { class: 'workspace' },
       settings.root,
+      offer,
       writing,
       panel.playback,
       panel.download,

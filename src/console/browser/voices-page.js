@@ -1,6 +1,8 @@
-// The Voices page: the list, one voice at `#/voices/<id>`, and the forms that create and clone voices.
+// The Voices page: the list, at `#/voices/+search/<words>` with a search, one voice at `#/voices/<id>`, the models to get, and
+// the forms that create and clone voices.
 /** @import { PageContext, Page } from './page.d.ts' */
 import { showCloneForm } from './clone-form.js';
+import { showModelList } from './model-list.js';
 import { showVoice } from './voice-details.js';
 import { showVoiceForm } from './voice-form.js';
 import { showVoiceList } from './voice-list.js';
@@ -9,7 +11,9 @@ import { showVoiceList } from './voice-list.js';
 const subpages = /** @type {ReadonlyMap<string, (pageContext: PageContext) => Promise<void>>} */ (
   new Map([
     ['+clone', showCloneForm],
+    ['+models', showModelList],
     ['+new', showVoiceForm],
+    ['+search', showVoiceList],
   ])
 );
 

@@ -1,5 +1,6 @@
 // Renders a model that can be installed, and how far that is, as JSON.
 import { bytesOfRow, type InstallStatus } from '../../models/install-progress.ts';
+import type { ModelRow } from '../../models/model-row.ts';
 import type { ListedModel, ListedModels } from '../../operations/models.ts';
 
 export const toModelJson = ({ row, engine, library, isInstalled, fetchedBytes, voiceIds, install }: ListedModel) => ({
@@ -19,11 +20,18 @@ export const toModelJson = ({ row, engine, library, isInstalled, fetchedBytes, v
   notes: row.notes,
   checked_by: row.builds.length > 0 ? 'archive' : Object.keys(row.files).length > 0 ? 'weights' : null,
   recommended: row.recommended,
+  best_voice_id: bestVoiceIdOf(row),
   installed: isInstalled,
   voice_ids: voiceIds,
   fetched_bytes: fetchedBytes,
   install: install ? toInstallJson(install) : null,
 });
+
+/** Whether it is here or not. */
+const bestVoiceIdOf = ({ name, bestVoice, voices }: ModelRow): string | null => {
+  if (bestVoice !== null) return `${name}-${bestVoice}`;
+  return voices === 1 ? name : null;
+};
 
 const toInstallJson = (status: InstallStatus) => ({
   state: status.state,
