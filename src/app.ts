@@ -69,8 +69,6 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const opening: Opening = { config, definitions, log, opened, metrics: createServiceMetrics(), onFault };
   const stored = await openStored(opening);
   const speaking = await openSpeaking(opening, stored);
-  const installs = await openModels({ config, definitions, log, engines: speaking.core.engines });
-  opened.defer(() => installs.close());
   const access = await openAccess(opening, stored.store);
   const tls = await readTls(config);
   let httpPort = config.httpAddr.port;
@@ -78,7 +76,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const operations = createOperations({
     core: speaking.core,
     keys: access.keys,
-    installs,
+    installs: speaking.installs,
     voiceManagement: speaking.voiceManagement,
     store: stored.store,
     storedClips: stored.storedClips,
@@ -182,7 +180,9 @@ async function openSpeaking(
   });
   opened.defer(core.close);
   metrics.watchSpeech(core);
-  return { core, voiceCache, voiceManagement: keeping.createManagement(core), gateways };
+  const installs = await openModels({ config, definitions, log, engines: core.engines });
+  opened.defer(installs.close);
+  return { core, installs, voiceCache, voiceManagement: keeping.createManagement(core), gateways };
 }
 
 interface Listeners {

@@ -4,7 +4,6 @@
 /** @import { VoiceModel } from './wire.d.ts' */
 /** @import { Preview } from './voice-preview.js' */
 import { element, fill } from './element.js';
-import { keepFocus } from './focus.js';
 import { cancelInstall, installModel, installScope, removeModel } from './model-actions.js';
 import {
   createInstallBar,
@@ -15,6 +14,7 @@ import {
   toSizeText,
   toVoicesText,
 } from './model-facts.js';
+import { keepFocus } from './model-focus.js';
 import { toVoiceAddress } from './voice-elements.js';
 
 /**

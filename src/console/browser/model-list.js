@@ -18,7 +18,7 @@ export async function showModelList(pageContext) {
   const preview = createPreview(pageContext);
   const list = element('ul', { class: 'model-list' });
   const status = loading('Loading the models …');
-  const filters = element('form', { class: 'filters', role: 'search', 'aria-label': 'Models' });
+  const filters = element('form', { class: 'filters model-filters', role: 'search', 'aria-label': 'Models' });
   filters.addEventListener('submit', (event) => event.preventDefault());
   fill(root, head(), filters, status, list);
 

@@ -4,26 +4,28 @@
 /** @import { VoiceModel, VoiceModels } from './wire.d.ts' */
 import { readItem, storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
-import { keepFocus } from './focus.js';
 import { icon } from './icon.js';
-import { cancelInstall, installModel, installScope } from './model-actions.js';
+import { cancelInstall, installModel } from './model-actions.js';
 import { createInstallBar, isUnderWay, licenceLink, toLanguagesText, toSizeText, toVoicesText } from './model-facts.js';
+import { keepFocus } from './model-focus.js';
 import { createModelWatch } from './model-watch.js';
 
 const dismissedItem = 'sonant-model-offer';
 
 /**
- * An element that stays hidden where there is nothing to offer.
- * @param {PageContext} context
- * @param {object} options
- * @param {() => boolean} options.mayChoose Whether the page may choose the new voice by itself.
- * @param {(voiceId: string) => void} options.onVoice Called with the voice that is to be chosen.
+ * @typedef {object} OfferOptions
+ * @property {() => boolean} mayChoose Whether the page may choose the new voice by itself.
+ * @property {(voiceId: string) => void} onVoice Called with the voice that is to be chosen.
  */
-export function createModelOffer(context, { mayChoose, onVoice }) {
-  const { api, signal, showError, hasScope } = context;
-  const root = element('section', { class: 'card model-offer', 'aria-labelledby': 'offer-title', hidden: true });
-  const isMeant = hasScope(installScope) && hasScope('voices:read') && readItem(dismissedItem) === undefined;
-  if (!isMeant) return root;
+
+/**
+ * @param {HTMLElement} root Stays hidden where there is nothing to offer.
+ * @param {PageContext} context
+ * @param {OfferOptions} options
+ */
+export function showModelOffer(root, context, { mayChoose, onVoice }) {
+  const { api, signal, showError } = context;
+  if (readItem(dismissedItem) !== undefined) return;
   /** @type {ReturnType<typeof createOfferView> | undefined} */
   let view;
   let name = '';
@@ -41,7 +43,6 @@ export function createModelOffer(context, { mayChoose, onVoice }) {
   const read = () => api.requestJson('/api/models', { signal });
   const watch = createModelWatch({ read, signal, onRead: show, showError });
   void watch();
-  return root;
 }
 
 /**
@@ -83,22 +84,8 @@ function createOfferView(root, first, context, onChange) {
     use,
     element('a', { href: '#/voices/+models' }, 'All models'),
   );
-  const { library } = first;
-  fill(
-    root,
-    element('div', { class: 'offer-head' }, element('h2', { id: 'offer-title' }, 'Get a natural voice'), close),
-    element(
-      'p',
-      {},
-      `${first.title}: ${toLanguagesText(first)}, ${toVoicesText(first)}. It runs on the machine of this service. ${toSizeText(first)} to download. Licence: `,
-      licenceLink(first),
-      '.',
-      !library.installed && ` It also installs ${library.name}, whose licence is ${library.licence}.`,
-    ),
-    bar.root,
-    fault,
-    buttons,
-  );
+  const heading = element('h2', { id: 'offer-title' }, 'Get a natural voice');
+  fill(root, element('div', { class: 'offer-head' }, heading, close), describe(first), bar.root, fault, buttons);
   return {
     /**
      * @param {VoiceModel} next
@@ -120,4 +107,18 @@ function createOfferView(root, first, context, onChange) {
       if (fault.textContent !== text) fill(fault, text);
     },
   };
+}
+
+/** @param {VoiceModel} model */
+function describe(model) {
+  const { title, library } = model;
+  return element(
+    'p',
+    {},
+    `${title}: ${toLanguagesText(model)}, ${toVoicesText(model)}. It runs on the machine of this service. `,
+    `${toSizeText(model)} to download. Licence: `,
+    licenceLink(model),
+    '.',
+    !library.installed && ` ${library.name}, which runs it, is installed along. Its licence: ${library.licence}.`,
+  );
 }

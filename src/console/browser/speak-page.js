@@ -6,7 +6,6 @@ import { readItem, storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
 import { createHighlightedText } from './highlighted-text.js';
 import { icon } from './icon.js';
-import { createModelOffer } from './model-offer.js';
 import { createPlaybackPanel } from './playback-panel.js';
 import { showWithVoices } from './ready-voices.js';
 import { createCodePanel } from './speech-export.js';
@@ -61,7 +60,8 @@ function showSpeakForm(context, voices) {
     event.preventDefault();
     onSpeak();
   });
-  const offer = createModelOffer(context, {
+  const offer = element('section', { class: 'card model-offer', 'aria-labelledby': 'offer-title', hidden: true });
+  void offerModel(offer, context, {
     // To choose it shows the page anew, which would end what plays.
     mayChoose: () => !panel.hasPlayed,
     onVoice(voiceId) {
@@ -95,6 +95,22 @@ function showSpeakForm(context, voices) {
   );
   settings.start();
   controls.show();
+}
+
+/**
+ * Offers a natural voice to who may install one.
+ * @param {HTMLElement} root
+ * @param {PageContext} context
+ * @param {import('./model-offer.js').OfferOptions} options
+ */
+async function offerModel(root, context, options) {
+  if (!context.hasScope('admin') || !context.hasScope('voices:read')) return;
+  try {
+    const { showModelOffer } = await import('./model-offer.js');
+    showModelOffer(root, context, options);
+  } catch (error) {
+    context.showError(error);
+  }
 }
 
 /**

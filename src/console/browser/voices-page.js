@@ -2,7 +2,6 @@
 // the forms that create and clone voices.
 /** @import { PageContext, Page } from './page.d.ts' */
 import { showCloneForm } from './clone-form.js';
-import { showModelList } from './model-list.js';
 import { showVoice } from './voice-details.js';
 import { showVoiceForm } from './voice-form.js';
 import { showVoiceList } from './voice-list.js';
@@ -11,7 +10,7 @@ import { showVoiceList } from './voice-list.js';
 const subpages = /** @type {ReadonlyMap<string, (pageContext: PageContext) => Promise<void>>} */ (
   new Map([
     ['+clone', showCloneForm],
-    ['+models', showModelList],
+    ['+models', async (pageContext) => (await import('./model-list.js')).showModelList(pageContext)],
     ['+new', showVoiceForm],
     ['+search', showVoiceList],
   ])
