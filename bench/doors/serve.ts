@@ -92,7 +92,6 @@ async function openSonant(): Promise<Addresses> {
     }),
     live: createLiveOperations({ speech: {} as LiveOperationsOptions['speech'], metering }),
     voices: createVoiceOperations({ voices, engines: [], management, preview }),
-    models: createModelOperations({ installs: {} as ModelInstalls, engines: [], voices: createVoices([]) }),
     keys: createKeyOperations(keyManagement),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
@@ -103,6 +102,7 @@ async function openSonant(): Promise<Addresses> {
     }),
     idempotency,
     tickets: createTickets({ rows: createTicketRows(store), seal }),
+    models: createModelOperations({ installs: {} as ModelInstalls, engines: [], voices: createVoices([]) }),
   };
   const services = createServices({ runner, ...operations });
   const address = { host: '127.0.0.1', port: 0 };

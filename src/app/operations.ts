@@ -63,7 +63,6 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     speech: createSpeechOperations({ speech, delivery, metering, idempotency }),
     live: createLiveOperations({ speech, metering }),
     voices: createVoiceOperations({ voices, engines, management: voiceManagement, preview }),
-    models: createModelOperations({ installs: options.installs, engines, voices }),
     keys: createKeyOperations(keys),
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
@@ -75,5 +74,6 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     }),
     idempotency,
     tickets: createTickets({ rows: createTicketRows(store), seal }),
+    models: createModelOperations({ installs: options.installs, engines, voices }),
   };
 }

@@ -6,7 +6,7 @@ import { registry } from '../engines/registry.ts';
 import { getModel, listInstalled, type Progress, removeModel, rowOfUrl } from '../models/get-model.ts';
 import type { ModelRow } from '../models/model-row.ts';
 import { loadModels, modelEngines, type OfferedModel } from '../models/model-table.ts';
-import { createTransferRate } from '../models/transfer-rate.ts';
+import { createRecentRate } from '../models/recent-rate.ts';
 import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError } from './command.ts';
 import { importVoice } from './import-voice.ts';
 import { createProgressBar } from './progress-bar.ts';
@@ -126,12 +126,12 @@ async function acceptLicence(
 function createGetBar() {
   const bar = createProgressBar(process.stderr);
   let file = '';
-  let rate = createTransferRate();
+  let rate = createRecentRate();
   return {
     clear: () => bar.clear(),
     show({ what, done, total, unit }: Progress) {
       if (unit === 'share') return bar.show(done, what);
-      if (what !== file) [file, rate] = [what, createTransferRate()];
+      if (what !== file) [file, rate] = [what, createRecentRate()];
       rate.note(done);
       bar.show(total ? done / total : 0, `${what}, ${explainRate(done, total, rate.perSecond())}`);
     },

@@ -2,7 +2,7 @@
 import type { Failure } from '../errors.ts';
 import type { GetStage, Progress } from './get-model.ts';
 import type { ModelRow } from './model-row.ts';
-import { createTransferRate } from './transfer-rate.ts';
+import { createRecentRate } from './recent-rate.ts';
 
 /** `elsewhere`: another process of the service, or the command line, has it under way. */
 export const installStates = [
@@ -53,7 +53,7 @@ export interface InstallProgress {
 
 export function createInstallProgress(row: ModelRow): InstallProgress {
   const files = new Map<string, { done: number; total: number | undefined }>();
-  const rate = createTransferRate();
+  const rate = createRecentRate();
   let state: InstallState = 'queued';
   let unpacked = 0;
   let failure: Failure | undefined;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { patienceDefault } from '../../src/models/download.ts';
 import { createModelInstalls, type ModelInstallsOptions } from '../../src/models/model-installs.ts';
 import { parseRows } from '../../src/models/model-row.ts';
 import type { ModelEngine } from '../../src/models/model-table.ts';
@@ -68,7 +69,7 @@ function open(options: Partial<ModelInstallsOptions> = {}, prepare = async () =>
     leaveFree: () => 0,
     isOffered: () => true,
     onEvent: (message, facts, failure) => events.push(`${message} ${JSON.stringify(facts)} ${failure?.reason ?? ''}`),
-    patience: { stallMs: 20_000, pauseMs: 1, pauseMsMax: 4, retryAfterMsMax: 5_000, attemptsMax: 3 },
+    patience: { ...patienceDefault, pauseMs: 1, pauseMsMax: 4, attemptsMax: 3 },
     ...options,
   });
   onTestFinished(async () => {

@@ -4,14 +4,14 @@ const windowMs = 5_000;
 /** Chunks come much more often than this. */
 const sampleMs = 100;
 
-export interface TransferRate {
+export interface RecentRate {
   /** So much has arrived so far. */
   note(done: number): void;
   /** 0 where it is not known. */
   perSecond(): number;
 }
 
-export function createTransferRate(): TransferRate {
+export function createRecentRate(): RecentRate {
   let samples: { atMs: number; done: number }[] = [];
   let latest = 0;
   return {
