@@ -16,6 +16,7 @@ import {
   text,
   whole,
 } from '../http/route-docs.ts';
+import { eventBody } from '../speech/event-schemas.ts';
 
 const orNull = (schema: Schema): Schema => ({ ...schema, type: [schema.type, 'null'] });
 const flag = (description: string): Schema => ({ type: 'boolean', description });
@@ -35,10 +36,14 @@ const states = {
 } satisfies Record<(typeof installStates)[number], string>;
 const toldStates = Object.entries(states).map(([name, meaning]) => `\`${name}\`: ${meaning}`);
 
-const failure = objectSchema('InstallFailure', {
-  error: text('The failure reason, as in error responses.', { enum: Object.keys(failureTable) }),
-  message: text('A description of the failure.'),
-});
+const failure = objectSchema(
+  'InstallFailure',
+  {
+    error: text('The failure reason, as in error responses.', { enum: Object.keys(failureTable) }),
+    message: text('A description of the failure.'),
+  },
+  'Why it has failed; null where it has not.',
+);
 const install = describeObject(
   'ModelInstall',
   {
@@ -112,13 +117,15 @@ const list = objectSchema('VoiceModels', {
 
 const tag = 'Models';
 const id = pathId('Name of the model.', 'kokoro');
-const installed: Answer = jsonAnswer('The model, which is here already.', model.schema, {
+const present = {
   ...model.example,
   installed: true,
   voice_ids: ['kokoro-af_heart'],
   fetched_bytes: 0,
   install: null,
-});
+};
+const installed: Answer = jsonAnswer('The model, which is here already.', model.schema, present);
+const toExampleEvent = (data: object) => `event: model\ndata: ${JSON.stringify(data)}\n\n`;
 
 export const modelDocs = {
   list: {
@@ -153,8 +160,8 @@ export const modelDocs = {
         headers: ['Cache-Control', 'X-Accel-Buffering'],
         content: {
           'text/event-stream': {
-            schema: { type: 'string', description: 'Events; the data of each is a VoiceModel.' },
-            example: `event: model\ndata: ${JSON.stringify(model.example)}\n\n`,
+            schema: eventBody('Events; the data of each is a VoiceModel.', model.schema),
+            example: [model.example, present].map(toExampleEvent).join(''),
           },
         },
       },
