@@ -6,6 +6,7 @@ import { drainDoors } from './app/drain-doors.ts';
 import { logEnd } from './app/log-end.ts';
 import { type Access, openAccess, openRunner } from './app/open-access.ts';
 import { openClips } from './app/open-clips.ts';
+import { openModels } from './app/open-models.ts';
 import { openSpeech } from './app/open-speech.ts';
 import { openWyoming } from './app/open-wyoming.ts';
 import type { Opening } from './app/opening.ts';
@@ -77,6 +78,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   const operations = createOperations({
     core: speaking.core,
     keys: access.keys,
+    installs: speaking.installs,
     voiceManagement: speaking.voiceManagement,
     store: stored.store,
     storedClips: stored.storedClips,
@@ -181,7 +183,9 @@ async function openSpeaking(
   });
   opened.defer(core.close);
   metrics.watchSpeech(core);
-  return { core, voiceCache, voiceManagement: keeping.createManagement(core), gateways };
+  const installs = await openModels({ config, definitions, log, engines: core.engines });
+  opened.defer(installs.close);
+  return { core, installs, voiceCache, voiceManagement: keeping.createManagement(core), gateways };
 }
 
 interface Listeners {

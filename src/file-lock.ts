@@ -1,5 +1,6 @@
 // A lock between processes: a file that one of them holds. The operating system takes it back from a process that ends,
 // however it ends. It is SQLite's lock of a database that has nothing in it, since Node has none of its own.
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 
@@ -20,6 +21,21 @@ export function tryLock(path: string): FileLock | undefined {
     throw error;
   }
   return { release: () => void database.close() };
+}
+
+/** Whether anybody holds it. Takes nothing, and writes nothing. */
+export function isLocked(path: string): boolean {
+  if (!existsSync(path)) return false;
+  const database = new Database(path, { readonly: true, timeout: 0 });
+  try {
+    database.prepare('SELECT count(*) FROM sqlite_master').get();
+    return false;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'SQLITE_BUSY') return true;
+    throw error;
+  } finally {
+    database.close();
+  }
 }
 
 /** Waits for it; `onWait` is called once if it has to. */

@@ -41,7 +41,7 @@ test('what is not run has its reason, and is counted', () => {
     'needs Kubernetes': 1,
     'needs a cloned voice': 2,
     'needs a loudspeaker': 1,
-    'needs a model to download': 6,
+    'needs a model to download': 7,
     'needs a server elsewhere': 2,
     'needs an account at Google': 3,
     'needs an engine that clones': 1,

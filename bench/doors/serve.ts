@@ -13,11 +13,13 @@ import { firstKeyScopes } from '../../src/keys/scopes.ts';
 import { createFailedAttempts } from '../../src/limits/failed-attempts.ts';
 import { createLimiter } from '../../src/limits/limiter.ts';
 import { createUsageLedger } from '../../src/limits/usage-ledger.ts';
+import type { ModelInstalls } from '../../src/models/model-installs.ts';
 import { createAdmit } from '../../src/operations/admit.ts';
 import { createIdempotency } from '../../src/operations/idempotency.ts';
 import { createKeyOperations } from '../../src/operations/keys.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/operations/live-speech.ts';
 import { createMetering } from '../../src/operations/metering.ts';
+import { createModelOperations } from '../../src/operations/models.ts';
 import { createRunner } from '../../src/operations/runner.ts';
 import { createSpeechOperations } from '../../src/operations/speech.ts';
 import { createStoredAudio } from '../../src/operations/stored-audio.ts';
@@ -29,6 +31,7 @@ import { openRpcServer } from '../../src/rpc/rpc-server.ts';
 import { createServices } from '../../src/rpc/services.ts';
 import { createSeal } from '../../src/secrets/seal.ts';
 import { createSignIn } from '../../src/sign-in/sign-in.ts';
+import { createVoices } from '../../src/speech/voice.ts';
 import { createAnswerRows } from '../../src/store/answer-rows.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
 import { createClipRows } from '../../src/store/clip-rows.ts';
@@ -99,6 +102,7 @@ async function openSonant(): Promise<Addresses> {
     }),
     idempotency,
     tickets: createTickets({ rows: createTicketRows(store), seal }),
+    models: createModelOperations({ installs: {} as ModelInstalls, engines: [], voices: createVoices([]) }),
   };
   const services = createServices({ runner, ...operations });
   const address = { host: '127.0.0.1', port: 0 };

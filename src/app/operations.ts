@@ -7,10 +7,12 @@ import type { GatewayOperations } from '../gateway/gateway.ts';
 import type { KeyManagement } from '../keys/key-management.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { UsageLedger } from '../limits/usage-ledger.ts';
+import type { ModelInstalls } from '../models/model-installs.ts';
 import { createIdempotency } from '../operations/idempotency.ts';
 import { createKeyOperations } from '../operations/keys.ts';
 import { createLiveOperations } from '../operations/live-speech.ts';
 import { createMetering } from '../operations/metering.ts';
+import { createModelOperations } from '../operations/models.ts';
 import { createSpeechOperations } from '../operations/speech.ts';
 import { createStoredAudio } from '../operations/stored-audio.ts';
 import { createTickets } from '../operations/stream-tickets.ts';
@@ -32,6 +34,7 @@ import type { SharedState } from './shared-state.ts';
 export interface OperationsOptions {
   core: { engines: readonly Engine[]; voices: Voices; speech: Speech };
   keys: KeyManagement;
+  installs: ModelInstalls;
   voiceManagement: VoiceManagement;
   store: RowStore;
   storedClips: OpenedClips;
@@ -71,5 +74,6 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     }),
     idempotency,
     tickets: createTickets({ rows: createTicketRows(store), seal }),
+    models: createModelOperations({ installs: options.installs, engines, voices }),
   };
 }

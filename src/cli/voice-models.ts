@@ -6,6 +6,7 @@ import { registry } from '../engines/registry.ts';
 import { getModel, listInstalled, type Progress, removeModel, rowOfUrl } from '../models/get-model.ts';
 import type { ModelRow } from '../models/model-row.ts';
 import { loadModels, modelEngines, type OfferedModel } from '../models/model-table.ts';
+import { createRecentRate } from '../models/recent-rate.ts';
 import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError, withOpened } from './command.ts';
 import { importVoice } from './import-voice.ts';
 import { createProgressBar } from './progress-bar.ts';
@@ -29,7 +30,7 @@ export async function getVoice(
 ): Promise<void> {
   if (wanted === undefined) throw new UsageError('the command is sonant voice get NAME|URL|FILE');
   const print = flags.json ? () => {} : line.print;
-  const { dataDir, modelsFile, modelsUrl } = line.loadConfig();
+  const { dataDir, modelsFile, modelsUrl, modelsOffline } = line.loadConfig();
   const found = await findModel(wanted, await loadModels(modelsFile, engines));
   if (found === 'file') return getFile({ ...line, print }, line.print, flags, wanted);
   const { row } = found.offered;
@@ -43,7 +44,7 @@ export async function getVoice(
     signal: line.signal,
     onProgress: bar.show,
     ...(flags.name !== undefined && { name: flags.name }),
-    ...(flags.isOffline && { isOffline: true }),
+    isOffline: flags.isOffline || modelsOffline,
   };
   const printOver = (text: string) => {
     bar.clear();
@@ -153,22 +154,17 @@ async function acceptLicence(
   if (answer.trim().toLowerCase() !== 'yes') throw new CommandError(`${refused}, and was not accepted`);
 }
 
-/** The rate is that of the last seconds. */
-const rateMs = 5_000;
-
 function createGetBar() {
   const bar = createProgressBar(process.stderr);
-  let samples: { what: string; atMs: number; done: number }[] = [];
+  let file = '';
+  let rate = createRecentRate();
   return {
     clear: () => bar.clear(),
     show({ what, done, total, unit }: Progress) {
       if (unit === 'share') return bar.show(done, what);
-      const nowMs = performance.now();
-      samples = samples.filter((sample) => sample.what === what && nowMs - sample.atMs < rateMs);
-      samples.push({ what, atMs: nowMs, done });
-      const [first] = samples;
-      const rate = (done - first!.done) / Math.max(1, nowMs - first!.atMs);
-      bar.show(total ? done / total : 0, `${what}, ${explainRate(done, total, 1000 * rate)}`);
+      if (what !== file) [file, rate] = [what, createRecentRate()];
+      rate.note(done);
+      bar.show(total ? done / total : 0, `${what}, ${explainRate(done, total, rate.perSecond())}`);
     },
   };
 }

@@ -26,6 +26,8 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
+/** Not every visitor needs these modules: they are loaded when they are. */
+const onDemand = /^model-/;
 /** The blocking theme script, the entry module, and the style sheet that the others build on. */
 const [firstScript, entry, firstStyle] = ['theme.js', 'shell.js', 'console.css'];
 
@@ -103,7 +105,8 @@ const toStaticFile = (type: string, bytes: Buffer): StaticFile => ({
 function toPage(names: readonly string[], canSignIn: boolean): string {
   const styles = [firstStyle, ...names.filter((name) => name.endsWith('.css') && name !== firstStyle)];
   // Preloading avoids one round trip per level of imports. Worklets load their modules themselves.
-  const modules = names.filter((name) => /(?<!-worklet)\.js$/.test(name) && ![firstScript, entry].includes(name));
+  const isPreloaded = (name: string) => !onDemand.test(name) && ![firstScript, entry].includes(name);
+  const modules = names.filter((name) => /(?<!-worklet)\.js$/.test(name) && isPreloaded(name));
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -205,7 +205,9 @@ function createQuota(limits: RoomLimits, bytes: StoredBytes, disk: Pick<DiskWatc
 
 type DiskWatch = ReturnType<typeof createDiskWatch>;
 
-const freeBytesMin = ({ sizeBytes }: Disk) => Math.min(freeShareMin * sizeBytes, freeBytesMax);
+/** What audio leaves free on a file system of that size. */
+export const freeBytesMin = ({ sizeBytes }: Pick<Disk, 'sizeBytes'>): number =>
+  Math.min(freeShareMin * sizeBytes, freeBytesMax);
 
 const tooFull = (message?: string) =>
   new Failure('storage_full', { ...(message && { message }), retryAfterSeconds: keptMsMin / 1000 });

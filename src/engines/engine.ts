@@ -217,8 +217,17 @@ export interface EngineModels {
   table: unknown;
   /** The folder with a folder for each model, which is named after it. What begins with a dot there is no model. */
   folder(dataDir: string): string;
-  /** Adds what the engine needs to speak with any model, where it is missing. */
+  /** What the engine needs to speak with any model, and comes separately. */
+  library: EngineLibrary;
+  /** Adds the library where it is missing. */
   prepare(options: PrepareOptions): Promise<void>;
+}
+
+export interface EngineLibrary {
+  /** With its version. */
+  name: string;
+  licence: string;
+  isHere(dataDir: string): boolean;
 }
 
 export interface PrepareOptions {

@@ -15,6 +15,7 @@ import { callerLeft } from '../operations/call.ts';
 import type { Idempotency } from '../operations/idempotency.ts';
 import type { KeyOperations } from '../operations/keys.ts';
 import type { LiveOperations } from '../operations/live-speech.ts';
+import type { ModelOperations } from '../operations/models.ts';
 import type { Runner } from '../operations/runner.ts';
 import type { SpeechOperations } from '../operations/speech.ts';
 import type { StoredAudio } from '../operations/stored-audio.ts';
@@ -37,6 +38,7 @@ import { createAccept, createHttpServer } from './http/http-server.ts';
 import { createQueryCheck } from './http/ignored-fields.ts';
 import { addKeyRoutes } from './keys/routes.ts';
 import { addLiveRoutes } from './live/routes.ts';
+import { addModelRoutes } from './models/routes.ts';
 import { addOpenAiRoutes } from './openai/routes.ts';
 import { addOauthRoutes } from './sign-in/routes.ts';
 import { createEventSender, type EventSender } from './speech/event-sender.ts';
@@ -85,6 +87,7 @@ export interface GatewayOperations {
   speech: SpeechOperations;
   live: LiveOperations;
   voices: VoiceOperations;
+  models: ModelOperations;
   keys: KeyOperations;
   getUsage: GetUsage;
   audio: StoredAudio;
@@ -216,7 +219,7 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
   const { runner, operations, admit, signing, relay, settings, watch } = options;
-  const { speech, live, voices, keys, getUsage, audio, idempotency, tickets } = operations;
+  const { speech, live, voices, models, keys, getUsage, audio, idempotency, tickets } = operations;
   const { baseUrl, isStrict, allowedOrigins } = settings;
   const admission = createAdmission(runner);
   const { admitTo, admitBearerTo } = admission;
@@ -228,6 +231,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addSseRoutes(app, { speech, admitTo, eventSender, tickets, isStrict, baseUrl });
   addAudioRoutes(app, audio);
   addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });
+  addModelRoutes(app, { models, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });
   addOpenAiRoutes(app, { speech, voices, admitTo: admitBearerTo, isStrict });
   const ofVendors = { live, voices, admission, allowedOrigins, leaving: runner.leaving };

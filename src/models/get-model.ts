@@ -1,12 +1,12 @@
 // Gets a model: fetches its files, or takes them from the disk, checks them, and has its engine import it. One process at a
 // time for each name; what was fetched is kept when it is killed, and the model is there whole or not at all.
-import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { existsSync, statfsSync } from 'node:fs';
+import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { archiveEnding } from '../archives/archive-file.ts';
 import { hashFile } from '../archives/hash-file.ts';
 import { Failure } from '../errors.ts';
-import { takeLock } from '../file-lock.ts';
+import { isLocked, takeLock } from '../file-lock.ts';
 import { makeFolder } from '../folder.ts';
 import { findStatedBuild } from './checksum-file.ts';
 import { download, type Patience, patienceDefault } from './download.ts';
@@ -22,6 +22,9 @@ export interface Progress {
   unit: 'bytes' | 'share';
 }
 
+/** What a get is at: another process has the model, the library is added, and so on. */
+export type GetStage = 'waiting' | 'preparing' | 'downloading' | 'unpacking' | 'checking';
+
 export interface GetOptions {
   dataDir: string;
   /** A mirror; empty for the source itself. */
@@ -34,7 +37,10 @@ export interface GetOptions {
   isOffline?: boolean;
   signal: AbortSignal;
   print(line: string): void;
+  onStage?(stage: GetStage): void;
   onProgress?(progress: Progress): void;
+  /** The bytes of a file system of that size that are left free. Default: none. */
+  leaveFree?(disk: { sizeBytes: number }): number;
   patience?: Patience;
 }
 
@@ -53,7 +59,10 @@ export const rowOfUrl = (url: string): ModelRow => ({
   url,
   ...unknown,
 });
-const unknown = {
+/** The row of a model that is here and in no table. */
+export const rowOfInstalled = (name: string): ModelRow => ({ name, title: name, url: '', ...unknown });
+
+const unknown: Omit<ModelRow, 'name' | 'title' | 'url'> = {
   kind: null,
   builds: [],
   languages: null,
@@ -64,31 +73,41 @@ const unknown = {
   commercial: null,
   cost: null,
   notes: null,
+  recommended: false,
   files: {},
   parts: [],
 };
 
 export async function getModel({ row, engine }: OfferedModel, options: GetOptions): Promise<GotModel> {
-  const { dataDir, signal, print, name = row.name } = options;
+  const { dataDir, signal, print, name = row.name, onStage = () => {} } = options;
   const folder = engine.models.folder(dataDir);
   if (!nameForm.test(name)) {
     const message = `${JSON.stringify(name)} can be no name of a model: letters, digits, ".", "_" and "-" can; give another with --name`;
     throw new Failure('invalid_request', { message });
   }
-  return withModelLock(folder, name, { signal, print }, async () => {
+  const onWait = () => onStage('waiting');
+  return withModelLock(folder, name, { signal, print, onWait }, async () => {
     if (existsSync(join(folder, name))) return { name, voiceIds: undefined };
+    if (!engine.models.library.isHere(dataDir)) onStage('preparing');
     await engine.models.prepare({ dataDir, signal, print });
-    const downloads = join(folder, '.downloads', name);
+    onStage('downloading');
+    const downloads = downloadsOf(folder, name);
     makeFolder(downloads);
-    await checkRoom(downloads, row);
+    checkRoom(downloads, bytesNeeded(row), options);
     const path = await obtain(row, downloads, options);
     const parts: { path: string; as: string }[] = [];
     for (const part of row.parts) parts.push({ path: await obtain(part, downloads, options), as: part.as });
     const { url, licence, licenceSource, commercial, files } = row;
     const source = { url, licence, licence_source: licenceSource, commercial, sha256: await hashFile(path) };
+    onStage('unpacking');
     const onUnpacked = (share: number) =>
       options.onProgress?.({ what: 'unpacking', done: share, total: 1, unit: 'share' });
-    const brought = { path, dataDir, name, parts, files, source, onUnpacked, signal, print };
+    // The first word of an import is that the model is unpacked and is heard.
+    const printChecking = (line: string) => {
+      onStage('checking');
+      print(line);
+    };
+    const brought = { path, dataDir, name, parts, files, source, onUnpacked, signal, print: printChecking };
     const voiceIds = await engine.importVoice!(brought);
     if (!voiceIds) throw new Failure('invalid_request', { message: `${url} is no archive of a model` });
     await rm(downloads, { recursive: true, force: true });
@@ -99,18 +118,25 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
 interface Waiting {
   signal: AbortSignal;
   print(line: string): void;
+  onWait?(): void;
 }
+
+const lockPath = (folder: string, name: string): string => join(folder, '.locks', name);
+const downloadsOf = (folder: string, name: string): string => join(folder, '.downloads', name);
 
 async function withModelLock<T>(
   folder: string,
   name: string,
-  { signal, print }: Waiting,
+  { signal, print, onWait }: Waiting,
   work: () => Promise<T>,
 ): Promise<T> {
-  const locks = join(folder, '.locks');
-  makeFolder(locks);
-  const wait = () => print(`another process is busy with ${name}; waiting for it`);
-  const lock = await takeLock(join(locks, name), signal, wait);
+  const path = lockPath(folder, name);
+  makeFolder(dirname(path));
+  const wait = () => {
+    onWait?.();
+    print(`another process is busy with ${name}; waiting for it`);
+  };
+  const lock = await takeLock(path, signal, wait);
   try {
     return await work();
   } finally {
@@ -121,12 +147,28 @@ async function withModelLock<T>(
 /** The archive, what is in it, and a tenth. */
 const roomFactor = 2.5;
 
-async function checkRoom(downloads: string, { builds, parts }: ModelRow): Promise<void> {
-  const bytes = [{ builds }, ...parts].reduce((sum, file) => sum + (file.builds[0]?.bytes ?? 0), 0);
-  const { bavail, bsize } = await statfs(downloads);
-  if (bavail * bsize >= roomFactor * bytes) return;
-  const [needed, left] = [roomFactor * bytes, bavail * bsize].map((count) => Math.ceil(count / 1e6));
+const bytesNeeded = ({ builds, parts }: ModelRow): number =>
+  roomFactor * [{ builds }, ...parts].reduce((sum, file) => sum + (file.builds[0]?.bytes ?? 0), 0);
+
+function checkRoom(folder: string, bytes: number, { leaveFree = () => 0 }: Pick<GetOptions, 'leaveFree'>): void {
+  const { bavail, blocks, bsize } = statfsSync(folder);
+  const leftBytes = bavail * bsize - leaveFree({ sizeBytes: blocks * bsize });
+  if (leftBytes >= bytes) return;
+  const [needed, left] = [bytes, Math.max(0, leftBytes)].map((count) => Math.ceil(count / 1e6));
   throw new Failure('storage_full', { message: `it needs ${needed} MB on the disk, and ${left} MB are left` });
+}
+
+/** How many bytes are fetched between two looks at the room. */
+const roomCheckBytes = 32 * 2 ** 20;
+
+/** Others write to the disk, too, and the size of a file may be known only from its source. */
+function createRoomWatch(folder: string, options: GetOptions) {
+  let checkedAt = -roomCheckBytes;
+  return (done: number, total: number | undefined) => {
+    if (done - checkedAt < roomCheckBytes) return;
+    checkedAt = done;
+    checkRoom(folder, (total ?? done) - done, options);
+  };
 }
 
 /** The path of the file, fetched and checked; what a process before has fetched is not fetched again. */
@@ -146,13 +188,21 @@ async function obtain(file: RemoteFile, downloads: string, options: GetOptions):
   const builds = stated.length > 0 ? stated : file.builds;
   if (existsSync(to)) {
     const sha256 = await hashFile(to);
-    if (builds.length === 0 || builds.some((build) => build.sha256 === sha256)) return to;
+    if (builds.length === 0 || builds.some((build) => build.sha256 === sha256)) {
+      const { size } = await stat(to);
+      onProgress?.({ what: name, done: size, total: size, unit: 'bytes' });
+      return to;
+    }
     await rm(to);
   }
   if (builds.length === 0)
     print(`${name} is not pinned: nobody states its SHA-256, so that only damage to the archive is found`);
   if (stated.length > 0) print(`${name} is checked against the checksum.txt of its source`);
-  const tell = (done: number, total: number | undefined) => onProgress?.({ what: name, done, total, unit: 'bytes' });
+  const watchRoom = createRoomWatch(downloads, options);
+  const tell = (done: number, total: number | undefined) => {
+    watchRoom(done, total);
+    onProgress?.({ what: name, done, total, unit: 'bytes' });
+  };
   await download({ url, to, builds, signal, onProgress: tell, patience });
   return to;
 }
@@ -179,6 +229,23 @@ export async function listInstalled(engine: ModelEngine, dataDir: string): Promi
   return entries.flatMap((entry) => (entry.isFile() || entry.name.startsWith('.') ? [] : entry.name)).sort();
 }
 
+/** Whether a process, this or another one, gets or removes the model. */
+export const isBusy = (engine: ModelEngine, name: string, dataDir: string): boolean =>
+  isLocked(lockPath(engine.models.folder(dataDir), name));
+
+/** The bytes that were fetched of a model which is not here so far. */
+export async function fetchedBytes(engine: ModelEngine, name: string, dataDir: string): Promise<number> {
+  const folder = downloadsOf(engine.models.folder(dataDir), name);
+  if (!existsSync(folder)) return 0;
+  let bytes = 0;
+  for (const entry of await readdir(folder)) {
+    // A file may get its name, or go, meanwhile.
+    const found = entry.endsWith('.json') ? undefined : await stat(join(folder, entry)).catch(() => undefined);
+    bytes += found?.size ?? 0;
+  }
+  return bytes;
+}
+
 const binName = '.removed-';
 
 /** Removes a model and what was fetched of it; false where there is neither. */
@@ -189,7 +256,7 @@ export async function removeModel(
   waiting: Waiting,
 ): Promise<boolean> {
   const folder = engine.models.folder(dataDir);
-  const downloads = join(folder, '.downloads', name);
+  const downloads = downloadsOf(folder, name);
   if (!nameForm.test(name) || !(existsSync(join(folder, name)) || existsSync(downloads))) return false;
   return withModelLock(folder, name, waiting, async () => {
     // Out of the way first: a model that has lost some of its files is never seen.

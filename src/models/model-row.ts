@@ -5,7 +5,8 @@
 //       "commercial": true, "cost": "...", "notes": "...", "other_builds": [{"bytes": 68, "sha256": "..."}],
 //       "files": {"amy.onnx": "..."},
 //       "parts": [{"url": "https://.../vocos.onnx", "bytes": 53, "sha256": "...", "as": "vocos.onnx", "licence": "MIT"}] }
-// `bytes` and `sha256` are the archive's, `files` the SHA-256 of files in it. Only name and url are required.
+// `bytes` and `sha256` are the archive's, `files` the SHA-256 of files in it. One that is `"recommended": true` is offered to
+// those who have no natural voice so far. Only name and url are required.
 
 /** A file as it must be. */
 export interface Build {
@@ -42,6 +43,8 @@ export interface ModelRow extends RemoteFile {
   /** What it takes of a CPU. */
   cost: string | null;
   notes: string | null;
+  /** Whether it is offered to those who have no natural voice so far. */
+  recommended: boolean;
   /** SHA-256 by name. */
   files: Readonly<Record<string, string>>;
   parts: readonly ModelPart[];
@@ -79,6 +82,7 @@ function parseRow(given: unknown, place: string): ModelRow {
     commercial: row.flag('commercial'),
     cost: row.text('cost'),
     notes: row.text('notes'),
+    recommended: row.flag('recommended') ?? false,
     files: readFiles(row),
     parts: row.list('parts').map(readPart),
   };

@@ -1,5 +1,5 @@
 // The settings of models that are fetched.
-import { textSetting } from '../setting.ts';
+import { flagSetting, textSetting } from '../setting.ts';
 
 export const modelsSettings = {
   modelsFile: textSetting({
@@ -13,5 +13,9 @@ export const modelsSettings = {
     help: 'Mirror of the models: a URL to which /RELEASE/FILE is added, such as /tts-models/kokoro-multi-lang-v1_0.tar.bz2',
     allowed: 'an http or https URL without a slash at its end',
     isAllowed: (given) => /^https?:\/\/[^/]/.test(given) && !given.endsWith('/') && URL.canParse(given),
+  }),
+  modelsOffline: flagSetting({
+    name: 'SONANT_MODELS_OFFLINE',
+    help: '1: fetch no models, neither by the API nor by sonant voice get, which still takes files',
   }),
 };

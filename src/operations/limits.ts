@@ -54,3 +54,5 @@ export const ticketMs = 60_000;
 export const ticketCharsMax = 16_000_000;
 export const ticketCharsPerKeyMax = 2_000_000;
 export const ticketCharsMin = 1_000;
+/** How often the state of a model that is being installed is sent. */
+export const modelWatchMs = 500;

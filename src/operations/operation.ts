@@ -39,5 +39,12 @@ const operationsOf = <Service extends DescService>({ method }: Service) =>
 export const speechOperations = operationsOf(SpeechService);
 export const voiceOperations = operationsOf(VoiceService);
 export const keyOperations = operationsOf(ApiKeyService);
-/** Only in the HTTP API. */
+/** Only in the HTTP API, here and below. Which models there are is as public as the voices; to install one is the operator's. */
+export const modelOperations = {
+  listVoiceModels: { name: 'ListVoiceModels', scopes: ['voices:read'], managesKeys: false },
+  getVoiceModel: { name: 'GetVoiceModel', scopes: ['voices:read'], managesKeys: false },
+  watchVoiceModel: { name: 'WatchVoiceModel', scopes: ['voices:read'], managesKeys: false },
+  installVoiceModel: { name: 'InstallVoiceModel', scopes: ['admin'], managesKeys: false },
+  removeVoiceModel: { name: 'RemoveVoiceModel', scopes: ['admin'], managesKeys: false },
+} as const satisfies Readonly<Record<string, Operation>>;
 export const getUsageOperation: Operation = { name: 'GetUsage', scopes: ['usage:read'], managesKeys: false };

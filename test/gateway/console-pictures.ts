@@ -1,7 +1,7 @@
-// Takes the screenshots of docs/console of the API key prompt, the Speak and the Talk page, in light, dark and on a phone, from a service
-// that it starts. Those of the other pages are taken by console-pages.test.ts, which creates data to show. Needs Chromium;
+// Takes the screenshots of docs/console of the API key prompt, the Speak and the Talk page and the models, in light, dark and on a
+// phone, from a service that it starts. Those of the other pages are taken by console-pages.test.ts, which creates data to show. Needs Chromium;
 // `npm run screenshots` runs both.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -109,6 +109,22 @@ async function takeAll(page: Page, url: string, key: string): Promise<void> {
   await take(page, 'talk-phone');
 }
 
+/** With a key that may install them. */
+async function takeModels(page: Page, url: string, key: string): Promise<void> {
+  await page.run(`sessionStorage.setItem('sonant-key', '${key}')`);
+  await page.goTo(`${url}/console#/voices/+models`);
+  await page.run('location.reload()');
+  await page.until(`document.readyState === 'complete' && document.querySelector('[data-model] button')`);
+  await size(page, 1200, 860);
+  for (const value of ['light', 'dark']) {
+    await theme(page, value);
+    await take(page, `models-${value}`);
+  }
+  await size(page, 360, 740);
+  await theme(page, 'light');
+  await take(page, 'models-phone');
+}
+
 const dataDir = mkdtempSync(join(tmpdir(), 'sonant-pictures-'));
 const addresses = {
   SONANT_HTTP_ADDR: '127.0.0.1:0',
@@ -116,8 +132,10 @@ const addresses = {
   SONANT_DATA_DIR: dataDir,
   SONANT_LOG_LEVEL: 'error',
 };
-const service = spawn(process.execPath, [join(root, 'src/main.ts'), 'serve'], {
-  env: { ...process.env, ...addresses },
+const main = join(root, 'src/main.ts');
+const env = { ...process.env, ...addresses };
+const service = spawn(process.execPath, [main, 'serve'], {
+  env,
   stdio: ['ignore', 'pipe', 'inherit'],
 });
 const gone = once(service, 'exit');
@@ -128,6 +146,9 @@ try {
   const page = await openPage((close) => closes.push(close));
   mkdirSync(folder, { recursive: true });
   await takeAll(page, url, readFileSync(join(dataDir, 'first-key'), 'utf8').trim());
+  const scopes = 'admin,voices:read,speech:stream';
+  const made = execFileSync(process.execPath, [main, 'key', 'create', '--json', '--scopes', scopes], { env });
+  await takeModels(page, url, (JSON.parse(String(made)) as { key: string }).key);
 } finally {
   for (const close of closes) await close();
   service.kill();

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openClips } from '../../src/app/open-clips.ts';
+import { openModels } from '../../src/app/open-models.ts';
 import { createOperations } from '../../src/app/operations.ts';
 import { openSharedState } from '../../src/app/shared-state.ts';
 import { openStoredVoices } from '../../src/app/stored-voices.ts';
@@ -114,9 +115,11 @@ export async function openTestGateway(
   const signInRules = { subjects: [], domains: [], groups: [] };
   const signIn = createSignIn({ seal, issuer: undefined, signInRules, clients: [], keyScopes: [], ...signing });
   const realAdmit = admit(createAdmit({ keyVerifier, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
+  const installs = await openModels({ config, definitions: [], log: createLog('silent'), engines });
   const operations = createOperations({
     core: { engines, voices, speech },
     keys: keyVerifier.management,
+    installs,
     voiceManagement: keeping.createManagement({ engines, voices, guards }),
     store,
     storedClips: { clips, linkTo },

@@ -1,10 +1,11 @@
-// A modal dialog that asks the user to confirm an action that cannot be undone.
+// A modal dialog that asks the user to confirm an action: one that cannot be undone, or that accepts terms.
+/** @import { Child } from './element.js' */
 import { element } from './element.js';
 
 /**
  * @typedef {object} Question
  * @property {string} title
- * @property {string} text The consequences.
+ * @property {Child | Child[]} text The consequences.
  * @property {string} yes Label of the button that confirms.
  * @property {string} [no] Label of the button that cancels.
  */

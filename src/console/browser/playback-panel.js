@@ -60,6 +60,9 @@ export function createPlaybackPanel({ context, textField, getSpeech, voices, onS
     get isStreaming() {
       return playback?.state === 'streaming';
     },
+    get hasPlayed() {
+      return startCount > 0;
+    },
     async start() {
       for (const name of Object.values(performanceMarks)) performance.clearMarks(name);
       performance.clearMeasures(performanceMarks.firstSound);

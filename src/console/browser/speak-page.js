@@ -9,7 +9,7 @@ import { icon } from './icon.js';
 import { createPlaybackPanel } from './playback-panel.js';
 import { showWithVoices } from './ready-voices.js';
 import { createCodePanel } from './speech-export.js';
-import { createSpeechSettings, expandWhenWide } from './speech-settings.js';
+import { createSpeechSettings, expandWhenWide, voiceItem } from './speech-settings.js';
 import { countChars, textCharsMax, toChunks } from './text-chunks.js';
 import { createPreview } from './voice-preview.js';
 
@@ -60,6 +60,16 @@ function showSpeakForm(context, voices) {
     event.preventDefault();
     onSpeak();
   });
+  const offer = element('section', { class: 'card model-offer', 'aria-labelledby': 'offer-title', hidden: true });
+  void offerModel(offer, context, {
+    // To choose it shows the page anew, which would end what plays.
+    mayChoose: () => !panel.hasPlayed,
+    onVoice(voiceId) {
+      storeItem(voiceItem, voiceId, 'device');
+      location.hash = `#/speak/${encodeURIComponent(voiceId)}`;
+      context.notify('The new voice is here, and chosen.');
+    },
+  });
   expandWhenWide(settings.root, signal);
   const writing = element(
     'div',
@@ -75,6 +85,7 @@ function showSpeakForm(context, voices) {
       'div',
       { class: 'workspace' },
       settings.root,
+      offer,
       writing,
       panel.playback,
       panel.download,
@@ -84,6 +95,22 @@ function showSpeakForm(context, voices) {
   );
   settings.start();
   controls.show();
+}
+
+/**
+ * Offers a natural voice to who may install one.
+ * @param {HTMLElement} root
+ * @param {PageContext} context
+ * @param {import('./model-offer.js').OfferOptions} options
+ */
+async function offerModel(root, context, options) {
+  if (!context.hasScope('admin') || !context.hasScope('voices:read')) return;
+  try {
+    const { showModelOffer } = await import('./model-offer.js');
+    showModelOffer(root, context, options);
+  } catch (error) {
+    context.showError(error);
+  }
 }
 
 /**

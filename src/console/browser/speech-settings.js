@@ -6,7 +6,8 @@ import { element, fill } from './element.js';
 import { createVoicePicker } from './voice-picker.js';
 import { toLanguageName } from './voice-search.js';
 
-const voiceItem = 'sonant-voice';
+/** Where the chosen voice is stored. */
+export const voiceItem = 'sonant-voice';
 /** The speed slider is logarithmic: from 1/4 to 4 times. */
 const octaves = 2;
 

@@ -13,7 +13,7 @@ import { findVoices, languagesOf, toLanguageName } from './voice-search.js';
 const pageSize = 60;
 
 /** @param {PageContext} pageContext */
-export async function showVoiceList({ root, api, hasScope, signal, showError }) {
+export async function showVoiceList({ root, api, hasScope, signal, showError, pathSegments }) {
   const preview = createPreview({ api, signal, showError });
   const list = element('ul', { class: 'voice-list' });
   const status = loading('Loading the voices …');
@@ -25,7 +25,7 @@ export async function showVoiceList({ root, api, hasScope, signal, showError }) 
   /** @type {Voice[]} */
   const voices = await api.list('/api/voices', 'voices', { signal });
   status.classList.remove('loading');
-  fill(filters, ...toFilters(voices));
+  fill(filters, ...toFilters(voices, pathSegments[1] ?? ''));
 
   let shown = pageSize;
   const show = () => {
@@ -71,17 +71,20 @@ const head = (mayCreate) =>
       element('h1', {}, 'Voices'),
       element('p', { class: 'lead' }, 'All voices that this key may use. Play a sample to choose one.'),
     ),
-    mayCreate &&
-      element(
-        'div',
-        { class: 'row' },
-        element('a', { class: 'button', href: '#/voices/+new' }, 'New voice'),
-        element('a', { class: 'button main', href: '#/voices/+clone' }, icon('record'), 'Clone a voice'),
-      ),
+    element(
+      'div',
+      { class: 'row' },
+      element('a', { class: 'button', href: '#/voices/+models' }, 'Models'),
+      mayCreate && element('a', { class: 'button', href: '#/voices/+new' }, 'New voice'),
+      mayCreate && element('a', { class: 'button main', href: '#/voices/+clone' }, icon('record'), 'Clone a voice'),
+    ),
   );
 
-/** @param {readonly Voice[]} voices */
-function toFilters(voices) {
+/**
+ * @param {readonly Voice[]} voices
+ * @param {string} words
+ */
+function toFilters(voices, words) {
   const engines = [...new Set(voices.map(({ engine }) => engine))].sort();
   /** @type {(name: string, label: string, all: string, options: (readonly [string, string])[]) => HTMLElement} */
   const select = (name, label, all, options) =>
@@ -101,7 +104,7 @@ function toFilters(voices) {
       { class: 'search' },
       element('span', { class: 'sr-only' }, 'Search'),
       icon('search'),
-      element('input', { type: 'search', name: 'query', placeholder: 'Name, description or label' }),
+      element('input', { type: 'search', name: 'query', value: words, placeholder: 'Name, description or label' }),
     ),
     select(
       'language',

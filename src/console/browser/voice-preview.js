@@ -26,7 +26,7 @@ export function createPreview({ api, signal, showError }) {
   signal.addEventListener('abort', stop);
 
   /**
-   * @param {Voice} voice
+   * @param {Pick<Voice, 'voice_id'>} voice
    * @param {HTMLButtonElement} button
    */
   const play = async ({ voice_id }, button) => {
@@ -52,7 +52,7 @@ export function createPreview({ api, signal, showError }) {
 
   return {
     stop,
-    /** @param {Voice} voice */
+    /** @param {Pick<Voice, 'voice_id' | 'name'>} voice */
     button(voice) {
       const label = `Play a sample of ${voice.name}`;
       const onclick = () => (playing === button ? stop() : play(voice, button));

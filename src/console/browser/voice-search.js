@@ -53,7 +53,7 @@ export function findVoices(voices, { query, language }) {
 
 /**
  * All languages of the voices, without regions, sorted by name.
- * @param {readonly Voice[]} voices
+ * @param {readonly Pick<Voice, 'language_codes'>[]} voices
  */
 export function languagesOf(voices) {
   const codes = new Set(

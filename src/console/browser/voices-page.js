@@ -1,4 +1,5 @@
-// The Voices page: the list, one voice at `#/voices/<id>`, and the forms that create and clone voices.
+// The Voices page: the list, at `#/voices/+search/<words>` with a search, one voice at `#/voices/<id>`, the models to get, and
+// the forms that create and clone voices.
 /** @import { PageContext, Page } from './page.d.ts' */
 import { showCloneForm } from './clone-form.js';
 import { showVoice } from './voice-details.js';
@@ -9,7 +10,9 @@ import { showVoiceList } from './voice-list.js';
 const subpages = /** @type {ReadonlyMap<string, (pageContext: PageContext) => Promise<void>>} */ (
   new Map([
     ['+clone', showCloneForm],
+    ['+models', async (pageContext) => (await import('./model-list.js')).showModelList(pageContext)],
     ['+new', showVoiceForm],
+    ['+search', showVoiceList],
   ])
 );
 

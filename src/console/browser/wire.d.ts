@@ -84,3 +84,53 @@ export interface Usage {
   total: UsageSum;
   groups: (UsageSum & { group: string })[];
 }
+
+/** How far the installation of a model is. */
+export interface ModelInstall {
+  state:
+    | 'queued'
+    | 'waiting'
+    | 'preparing'
+    | 'downloading'
+    | 'unpacking'
+    | 'checking'
+    | 'elsewhere'
+    | 'done'
+    | 'cancelled'
+    | 'failed';
+  bytes_done: number;
+  bytes_total: number | null;
+  bytes_per_second: number | null;
+  seconds_left: number | null;
+  unpacked: number;
+  failure: { error: string; message: string } | null;
+}
+
+/** A model that can be installed, or is installed. */
+export interface VoiceModel {
+  name: string;
+  title: string;
+  languages: string[] | null;
+  voices: number | null;
+  bytes: number | null;
+  licence: string | null;
+  licence_source: string | null;
+  commercial: boolean | null;
+  parts: { file: string; licence: string | null }[];
+  library: { name: string; licence: string; installed: boolean };
+  cost: string | null;
+  notes: string | null;
+  checked_by: 'archive' | 'weights' | null;
+  recommended: boolean;
+  best_voice_id: string | null;
+  installed: boolean;
+  voice_ids: string[];
+  fetched_bytes: number;
+  install: ModelInstall | null;
+}
+
+export interface VoiceModels {
+  models: VoiceModel[];
+  suggested: string | null;
+  can_install: boolean;
+}

@@ -8,7 +8,7 @@ import { defineEngine, type EngineReport } from '../engine.ts';
 import { addLibrary } from './add-library.ts';
 import { auditionFault, tryOutModel } from './audition.ts';
 import { importModel } from './import-model.ts';
-import { explainMissingLibrary, findLibrary } from './library.ts';
+import { explainMissingLibrary, findLibrary, librarySpec } from './library.ts';
 import type { Model } from './model.ts';
 import { modelsFolder, readModels } from './model-folder.ts';
 import { ModelPool } from './model-pool.ts';
@@ -97,5 +97,14 @@ export const sherpaOnnx = defineEngine({
   inspect,
   open: (settings, dataDir, log) => openSherpaEngine({ ...settings, dataDir, log }),
   importVoice: (brought) => importModel(brought),
-  models: { table: models, folder: modelsFolder, prepare: (options) => addLibrary(options) },
+  models: {
+    table: models,
+    folder: modelsFolder,
+    library: {
+      name: librarySpec,
+      licence: 'GPL-3.0, since it contains eSpeak NG',
+      isHere: (dataDir) => findLibrary(dataDir) !== undefined,
+    },
+    prepare: (options) => addLibrary(options),
+  },
 });

@@ -79,7 +79,8 @@ const errorSchema = event('SpeechErrorEvent', 'error', 'The last event, if synth
   request_id: text('Include it when you contact the operator.'),
 });
 
-const eventBody = (description: string, data: Schema): Schema => ({
+/** The schema of a stream whose events have such data. */
+export const eventBody = (description: string, data: Schema): Schema => ({
   type: 'string',
   description,
   contentMediaType: 'text/event-stream',

@@ -1,0 +1,67 @@
+// Gets, cancels and removes a model: asks where a licence must be accepted or something is lost, and reports what became of it.
+/** @import { PageContext } from './page.d.ts' */
+/** @import { VoiceModel } from './wire.d.ts' */
+import { isConfirmed } from './confirm-dialog.js';
+import { licenceLink, toMegabytes } from './model-facts.js';
+
+/** The scope that installing and removing need. */
+export const installScope = 'admin';
+
+/** @param {string} name */
+const toModelPath = (name) => `/api/models/${encodeURIComponent(name)}`;
+
+/** @typedef {Pick<PageContext, 'api' | 'notify'>} ActionContext */
+
+/**
+ * Returns the model, or undefined if the user did not accept its licence.
+ * @param {VoiceModel} model
+ * @param {ActionContext} context
+ * @returns {Promise<VoiceModel | undefined>}
+ */
+export async function installModel(model, { api, notify }) {
+  const { name, title, commercial } = model;
+  const needsConsent = commercial === false;
+  const question = {
+    title: `Accept the licence of ${title}?`,
+    text: ['It does not allow commercial use. Licence: ', licenceLink(model), '.'],
+    yes: 'Accept and get',
+  };
+  if (needsConsent && !(await isConfirmed(question))) return undefined;
+  const body = needsConsent ? { accept_licence: true } : {};
+  const begun = await api.requestJson(toModelPath(name), { method: 'POST', body });
+  notify(`Getting ${title}.`);
+  return begun;
+}
+
+/**
+ * @param {VoiceModel} model
+ * @param {ActionContext} context
+ */
+export async function cancelInstall({ name, title }, { api, notify }) {
+  await api.requestJson(toModelPath(name), { method: 'DELETE' });
+  notify(`${title} is cancelled.`);
+}
+
+/**
+ * Removes the model, or what was fetched of it. Returns whether the user has confirmed that.
+ * @param {VoiceModel} model
+ * @param {ActionContext} context
+ */
+export async function removeModel({ name, title, installed, voice_ids, fetched_bytes }, { api, notify }) {
+  const voices = voice_ids.length === 1 ? 'its voice' : `its ${voice_ids.length} voices`;
+  const question = installed
+    ? {
+        title: `Remove ${title}?`,
+        text: `Requests for ${voices} will fail with “voice not found”; those under way end as they began. The model can be got again.`,
+        yes: 'Remove',
+      }
+    : {
+        title: `Discard what was fetched of ${title}?`,
+        text: `${toMegabytes(fetched_bytes)} are deleted. The next attempt begins anew.`,
+        yes: 'Discard',
+      };
+  if (!(await isConfirmed(question))) return false;
+  await api.requestJson(toModelPath(name), { method: 'DELETE' });
+  notify(installed ? `${title} is removed.` : `What was fetched of ${title} is deleted.`);
+  return true;
+}

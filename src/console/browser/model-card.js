@@ -1,0 +1,182 @@
+// The card of a model: its facts and licence, how far its installation is, its voices, and the buttons that apply. It is changed
+// in place, so that the focus stays where it is.
+/** @import { PageContext } from './page.d.ts' */
+/** @import { VoiceModel } from './wire.d.ts' */
+/** @import { Preview } from './voice-preview.js' */
+import { element, fill } from './element.js';
+import { cancelInstall, installModel, installScope, removeModel } from './model-actions.js';
+import {
+  createInstallBar,
+  isUnderWay,
+  licenceLink,
+  toLanguagesText,
+  toMegabytes,
+  toSizeText,
+  toVoicesText,
+} from './model-facts.js';
+import { keepFocus } from './model-focus.js';
+import { toVoiceAddress } from './voice-elements.js';
+
+/**
+ * @param {object} options
+ * @param {VoiceModel} options.model
+ * @param {boolean} options.canInstall Whether the service fetches models.
+ * @param {PageContext} options.pageContext
+ * @param {Preview} options.preview
+ * @param {() => void} options.onChange Called when something was begun or ended.
+ */
+export function createModelCard({ model: first, canInstall, pageContext, preview, onChange }) {
+  const { hasScope, showError } = pageContext;
+  let model = first;
+  let isActing = false;
+  const bar = createInstallBar();
+  const chips = element('span', { class: 'chips' });
+  const result = element('p', { class: 'result' });
+  const voices = element('p', { class: 'row model-voices' });
+  const buttons = createButtons({
+    async act(work) {
+      if (isActing) return;
+      isActing = true;
+      try {
+        await work(model, pageContext);
+      } catch (error) {
+        showError(error);
+      }
+      isActing = false;
+      onChange();
+    },
+    title: first.title,
+  });
+  const root = element(
+    'li',
+    { class: 'card', 'data-model': first.name },
+    element('h2', {}, first.title),
+    chips,
+    element('p', { class: 'facts' }, [toLanguagesText(first), toVoicesText(first), toSizeText(first)].join(' · ')),
+    notesOf(first),
+    licenceOf(first),
+    bar.root,
+    result,
+    voices,
+    buttons.root,
+  );
+  let shown = '';
+  const update = (/** @type {VoiceModel} */ next) => {
+    model = next;
+    bar.show(next);
+    buttons.show(next, { mayChange: hasScope(installScope), canInstall });
+    fill(result, toResult(next));
+    result.classList.toggle('field-error', next.install?.state === 'failed');
+    // What has listeners or the focus is only replaced when it changes.
+    const state = JSON.stringify([next.installed, next.voice_ids]);
+    if (state === shown) return;
+    shown = state;
+    fill(chips, toChips(next));
+    fill(voices, toVoices(next, preview, hasScope('speech:stream')));
+  };
+  update(first);
+  return { root, update };
+}
+
+/**
+ * @param {object} options
+ * @param {(work: (model: VoiceModel, context: PageContext) => Promise<unknown>) => Promise<void>} options.act
+ * @param {string} options.title
+ */
+function createButtons({ act, title }) {
+  /** @type {(label: string, work: Parameters<typeof act>[0], kind?: string) => HTMLButtonElement} */
+  const button = (label, work, kind = '') => {
+    const own = element(
+      'button',
+      {
+        type: 'button',
+        class: kind,
+        'aria-label': `${label} ${title}`,
+        onclick: () => act(work),
+      },
+      label,
+    );
+    return own;
+  };
+  const get = button('Get', installModel, 'main');
+  const cancel = button('Cancel', cancelInstall);
+  const discard = button('Discard', removeModel);
+  const remove = button('Remove', removeModel, 'danger');
+  const root = element('div', { class: 'row' }, get, cancel, discard, remove);
+  return {
+    root,
+    /**
+     * @param {VoiceModel} model
+     * @param {{ mayChange: boolean, canInstall: boolean }} rights
+     */
+    show(model, { mayChange, canInstall }) {
+      const { install, installed, fetched_bytes } = model;
+      const isBusy = isUnderWay(model);
+      keepFocus(root, () => {
+        get.hidden = !mayChange || !canInstall || installed || isBusy;
+        // Another process can only be stopped where it runs.
+        cancel.hidden = !mayChange || !isBusy || install?.state === 'elsewhere';
+        discard.hidden = !mayChange || installed || isBusy || fetched_bytes === 0;
+        remove.hidden = !mayChange || !installed || isBusy;
+      });
+      const label = install?.state === 'failed' ? 'Try again' : fetched_bytes > 0 ? 'Continue' : 'Get';
+      if (get.textContent !== label) {
+        fill(get, label);
+        get.setAttribute('aria-label', `${label === 'Try again' ? 'Try again to get' : label} ${title}`);
+      }
+    },
+  };
+}
+
+/** @param {VoiceModel} model */
+const toChips = ({ installed, recommended, commercial }) => [
+  installed && element('span', { class: 'chip' }, 'installed'),
+  recommended && element('span', { class: 'chip' }, 'recommended'),
+  commercial === false && element('span', { class: 'chip failed' }, 'no commercial use'),
+];
+
+/** @param {VoiceModel} model */
+function notesOf({ cost, notes }) {
+  const texts = [notes, cost !== null && `On a CPU, ${cost}.`].filter(Boolean);
+  return texts.length > 0 && element('p', { class: 'hint' }, texts.join(' '));
+}
+
+/** @param {VoiceModel} model */
+const licenceOf = (model) =>
+  element(
+    'p',
+    { class: 'hint' },
+    'Licence: ',
+    licenceLink(model),
+    model.commercial === null ? '; whether it allows commercial use is not known' : '',
+    ...model.parts.map(({ file, licence }) => `; ${file}: ${licence ?? 'not known'}`),
+    '. ',
+    model.checked_by === null && !model.installed && 'Nobody states its SHA-256 here: only damage would be found.',
+  );
+
+/** @param {VoiceModel} model */
+function toResult({ install, installed, fetched_bytes }) {
+  if (install?.failure) return install.failure.message;
+  if (installed || fetched_bytes === 0 || (install !== null && install.state !== 'cancelled')) return '';
+  return `${toMegabytes(fetched_bytes)} are here already.`;
+}
+
+/**
+ * A sample of its best voice, and links to all.
+ * @param {VoiceModel} model
+ * @param {Preview} preview
+ * @param {boolean} maySpeak
+ */
+function toVoices({ name, voice_ids, best_voice_id, installed, voices }, preview, maySpeak) {
+  const [first] = voice_ids;
+  if (first === undefined)
+    return installed ? [voices === 0 ? 'It is here, to clone with.' : 'Its voices are not offered yet.'] : [];
+  const best = voice_ids.find((id) => id === best_voice_id) ?? first;
+  return [
+    preview.button({ voice_id: best, name: best }),
+    element('a', { href: toVoiceAddress(best) }, best),
+    maySpeak && element('a', { class: 'button', href: `#/speak/${encodeURIComponent(best)}` }, 'Use it'),
+    voice_ids.length > 1 &&
+      element('a', { href: `#/voices/+search/${encodeURIComponent(name)}` }, `All ${voice_ids.length} voices`),
+  ];
+}

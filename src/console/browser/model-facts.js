@@ -1,0 +1,104 @@
+// What a model is and how far its installation is, in words and as a progress bar.
+/** @import { Child } from './element.js' */
+/** @import { ModelInstall, VoiceModel } from './wire.d.ts' */
+import { element, fill } from './element.js';
+import { toCount } from './formatting.js';
+import { toLanguageName } from './voice-search.js';
+
+const languagesShown = 3;
+
+/** @param {number} bytes */
+export const toMegabytes = (bytes) => `${toCount(Number((bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)))} MB`;
+
+/** @param {number} seconds */
+const toTimeLeft = (seconds) => (seconds < 90 ? `${seconds} s left` : `${Math.ceil(seconds / 60)} min left`);
+
+/** @param {VoiceModel} model */
+export const toSizeText = ({ bytes }) => (bytes === null ? 'size not known' : toMegabytes(bytes));
+
+/** @param {VoiceModel} model */
+export function toLanguagesText({ languages }) {
+  if (languages === null) return 'languages not known';
+  const names = languages.slice(0, languagesShown).map(toLanguageName).join(', ');
+  const more = languages.length - languagesShown;
+  return more > 0 ? `${names} and ${more} more` : names;
+}
+
+/** @param {VoiceModel} model */
+export function toVoicesText({ voices }) {
+  if (voices === null) return 'number of voices not known';
+  if (voices === 0) return 'clones voices from samples';
+  return voices === 1 ? 'one voice' : `${toCount(voices)} voices`;
+}
+
+/**
+ * A link to where the licence is stated, if that is a web page.
+ * @param {VoiceModel} model
+ * @returns {Child}
+ */
+export function licenceLink({ licence, licence_source: source }) {
+  const name = licence ?? 'not known';
+  if (source === null || !/^https?:\/\//.test(source)) return name;
+  return element('a', { href: source, target: '_blank', rel: 'noreferrer' }, name);
+}
+
+/** @param {VoiceModel} model */
+export const isUnderWay = ({ install }) => install !== null && !['done', 'cancelled', 'failed'].includes(install.state);
+
+/**
+ * @param {VoiceModel} model
+ * @param {ModelInstall} install
+ */
+function toStateText({ library }, { state, bytes_done, bytes_total, bytes_per_second, seconds_left, unpacked }) {
+  const bytes =
+    bytes_total === null ? toMegabytes(bytes_done) : `${toMegabytes(bytes_done)} of ${toMegabytes(bytes_total)}`;
+  switch (state) {
+    case 'queued':
+      return 'Waits for another model.';
+    case 'waiting':
+      return `Another process is getting this model: ${bytes}.`;
+    case 'elsewhere':
+      return `Another replica, or the command line, is getting this model: ${bytes}.`;
+    case 'preparing':
+      return `Installing ${library.name}, which runs the models.`;
+    case 'unpacking':
+      return `Unpacking, ${Math.round(100 * unpacked)} %.`;
+    case 'checking':
+      return 'Checking that it speaks.';
+    default: {
+      const rate = bytes_per_second !== null && `${toMegabytes(bytes_per_second)}/s`;
+      return [bytes, rate, seconds_left !== null && toTimeLeft(seconds_left)].filter(Boolean).join(' · ');
+    }
+  }
+}
+
+/**
+ * The share that is done of what is under way; undefined where that is not known.
+ * @param {ModelInstall} install
+ */
+function shareOf({ state, bytes_done, bytes_total, unpacked }) {
+  if (state === 'unpacking') return unpacked;
+  const isFetched = ['downloading', 'waiting', 'elsewhere'].includes(state);
+  return isFetched && bytes_total ? bytes_done / bytes_total : undefined;
+}
+
+/** A bar with a line of text, which `show` changes in place. Hidden while nothing is under way. */
+export function createInstallBar() {
+  const bar = element('progress', { max: 1 });
+  const line = element('p', { class: 'hint' });
+  const root = element('div', { class: 'install-bar', hidden: true }, bar, line);
+  return {
+    root,
+    /** @param {VoiceModel} model */
+    show(model) {
+      const { install, title } = model;
+      root.hidden = !isUnderWay(model);
+      if (install === null || root.hidden) return;
+      const share = shareOf(install);
+      if (share === undefined) bar.removeAttribute('value');
+      else bar.value = share;
+      bar.setAttribute('aria-label', `Progress of ${title}`);
+      fill(line, toStateText(model, install));
+    },
+  };
+}

@@ -1,0 +1,124 @@
+// Offers one natural voice on the Speak page, to those who may install it and have none so far: its size and licence, a
+// button, the progress. It can be dismissed for good.
+/** @import { PageContext } from './page.d.ts' */
+/** @import { VoiceModel, VoiceModels } from './wire.d.ts' */
+import { readItem, storeItem } from './browser-storage.js';
+import { element, fill } from './element.js';
+import { icon } from './icon.js';
+import { cancelInstall, installModel } from './model-actions.js';
+import { createInstallBar, isUnderWay, licenceLink, toLanguagesText, toSizeText, toVoicesText } from './model-facts.js';
+import { keepFocus } from './model-focus.js';
+import { createModelWatch } from './model-watch.js';
+
+const dismissedItem = 'sonant-model-offer';
+
+/**
+ * @typedef {object} OfferOptions
+ * @property {() => boolean} mayChoose Whether the page may choose the new voice by itself.
+ * @property {(voiceId: string) => void} onVoice Called with the voice that is to be chosen.
+ */
+
+/**
+ * @param {HTMLElement} root Stays hidden where there is nothing to offer.
+ * @param {PageContext} context
+ * @param {OfferOptions} options
+ */
+export function showModelOffer(root, context, { mayChoose, onVoice }) {
+  const { api, signal, showError } = context;
+  if (readItem(dismissedItem) !== undefined) return;
+  /** @type {ReturnType<typeof createOfferView> | undefined} */
+  let view;
+  let name = '';
+  /** @param {VoiceModels} found */
+  const show = ({ models, suggested }) => {
+    name ||= suggested ?? '';
+    const model = models.find((each) => each.name === name);
+    if (!model) return;
+    const voiceId = model.voice_ids.find((id) => id === model.best_voice_id) ?? model.voice_ids[0];
+    if (voiceId !== undefined && mayChoose()) return onVoice(voiceId);
+    if (!view) root.hidden = false;
+    view ??= createOfferView(root, model, context, watch);
+    view.show(model, voiceId);
+  };
+  const read = () => api.requestJson('/api/models', { signal });
+  const watch = createModelWatch({ read, signal, onRead: show, showError });
+  void watch();
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {VoiceModel} first
+ * @param {PageContext} context
+ * @param {() => void} onChange
+ */
+function createOfferView(root, first, context, onChange) {
+  let model = first;
+  const bar = createInstallBar();
+  const fault = element('p', { class: 'field-error', role: 'alert' });
+  /** @param {(model: VoiceModel, context: PageContext) => Promise<unknown>} work */
+  const act = async (work) => {
+    try {
+      await work(model, context);
+    } catch (error) {
+      context.showError(error);
+    }
+    onChange();
+  };
+  const get = element('button', { type: 'button', class: 'main', onclick: () => act(installModel) }, 'Get it');
+  const cancel = element('button', { type: 'button', onclick: () => act(cancelInstall) }, 'Cancel');
+  const dismiss = () => {
+    storeItem(dismissedItem, 'dismissed', 'device');
+    root.hidden = true;
+  };
+  const close = element(
+    'button',
+    { type: 'button', class: 'quiet', 'aria-label': 'Do not offer this again', onclick: dismiss },
+    icon('close'),
+  );
+  const use = element('a', { class: 'button main', hidden: true }, 'Use it');
+  const buttons = element(
+    'div',
+    { class: 'row' },
+    get,
+    cancel,
+    use,
+    element('a', { href: '#/voices/+models' }, 'All models'),
+  );
+  const heading = element('h2', { id: 'offer-title' }, 'Get a natural voice');
+  fill(root, element('div', { class: 'offer-head' }, heading, close), describe(first), bar.root, fault, buttons);
+  return {
+    /**
+     * @param {VoiceModel} next
+     * @param {string | undefined} voiceId Its voice, once it is there.
+     */
+    show(next, voiceId) {
+      model = next;
+      bar.show(next);
+      const isBusy = isUnderWay(next);
+      keepFocus(buttons, () => {
+        get.hidden = isBusy || next.installed;
+        cancel.hidden = !isBusy || next.install?.state === 'elsewhere';
+        use.hidden = voiceId === undefined;
+      });
+      if (voiceId !== undefined) use.setAttribute('href', `#/speak/${encodeURIComponent(voiceId)}`);
+      const label = next.install?.state === 'failed' ? 'Try again' : 'Get it';
+      if (get.textContent !== label) fill(get, label);
+      const text = next.install?.failure?.message ?? '';
+      if (fault.textContent !== text) fill(fault, text);
+    },
+  };
+}
+
+/** @param {VoiceModel} model */
+function describe(model) {
+  const { title, library } = model;
+  return element(
+    'p',
+    {},
+    `${title}: ${toLanguagesText(model)}, ${toVoicesText(model)}. It runs on the machine of this service. `,
+    `${toSizeText(model)} to download. Licence: `,
+    licenceLink(model),
+    '.',
+    !library.installed && ` ${library.name}, which runs it, is installed along. Its licence: ${library.licence}.`,
+  );
+}

@@ -1,0 +1,105 @@
+// How far one installation of a model is: what it is at, the bytes of all its files together, their rate, and how it ended.
+import type { Failure } from '../errors.ts';
+import type { GetStage, Progress } from './get-model.ts';
+import type { ModelRow } from './model-row.ts';
+import { createRecentRate } from './recent-rate.ts';
+
+/** `elsewhere`: another process of the service, or the command line, has it under way. */
+export const installStates = [
+  'queued',
+  'waiting',
+  'preparing',
+  'downloading',
+  'unpacking',
+  'checking',
+  'elsewhere',
+  'done',
+  'cancelled',
+  'failed',
+] as const;
+export type InstallState = (typeof installStates)[number];
+
+/** The states that an installation ends in. */
+const endStates: readonly InstallState[] = ['done', 'cancelled', 'failed'];
+
+export interface InstallStatus {
+  state: InstallState;
+  bytesDone: number;
+  /** Undefined while it is not known. */
+  bytesTotal: number | undefined;
+  bytesPerSecond: number | undefined;
+  secondsLeft: number | undefined;
+  /** The share of the archive that is unpacked, 0 to 1. */
+  unpacked: number;
+  /** Why it has failed. */
+  failure: Failure | undefined;
+}
+
+export const isUnderWay = ({ state }: InstallStatus): boolean => !endStates.includes(state);
+
+/** The size of all its files; undefined where that of one is not known. */
+export function bytesOfRow({ builds, parts }: Pick<ModelRow, 'builds' | 'parts'>): number | undefined {
+  const sizes = [{ builds }, ...parts].map((file) => file.builds[0]?.bytes ?? undefined);
+  return sizes.reduce((sum, bytes) => (sum === undefined || bytes === undefined ? undefined : sum + bytes), 0);
+}
+
+export interface InstallProgress {
+  readonly isUnderWay: boolean;
+  status(): InstallStatus;
+  enter(state: GetStage): void;
+  note(progress: Progress): void;
+  end(state: 'done' | 'cancelled' | 'failed', failure?: Failure): void;
+}
+
+export function createInstallProgress(row: ModelRow): InstallProgress {
+  const files = new Map<string, { done: number; total: number | undefined }>();
+  const rate = createRecentRate();
+  let state: InstallState = 'queued';
+  let unpacked = 0;
+  let failure: Failure | undefined;
+
+  const bytesDone = () => files.values().reduce((sum, { done }) => sum + done, 0);
+  /** The sources know the sizes better than the table does. */
+  const bytesTotal = () => {
+    if (files.size <= row.parts.length) return bytesOfRow(row);
+    return files
+      .values()
+      .reduce<number | undefined>(
+        (sum, { total }) => (sum === undefined || total === undefined ? undefined : sum + total),
+        0,
+      );
+  };
+  const status = (): InstallStatus => {
+    const [done, total] = [bytesDone(), bytesTotal()];
+    const perSecond = state === 'downloading' ? Math.round(rate.perSecond()) : 0;
+    return {
+      state,
+      bytesDone: done,
+      bytesTotal: total === undefined ? undefined : Math.max(total, done),
+      bytesPerSecond: perSecond > 0 ? perSecond : undefined,
+      secondsLeft: perSecond > 0 && total !== undefined ? Math.ceil(Math.max(0, total - done) / perSecond) : undefined,
+      unpacked,
+      failure,
+    };
+  };
+  return {
+    get isUnderWay() {
+      return isUnderWay(status());
+    },
+    status,
+    enter(next) {
+      state = next;
+    },
+    note({ what, done, total, unit }) {
+      if (unit === 'share') unpacked = done;
+      else {
+        files.set(what, { done, total });
+        rate.note(bytesDone());
+      }
+    },
+    end(final, why) {
+      state = final;
+      failure = why;
+    },
+  };
+}

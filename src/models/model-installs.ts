@@ -1,0 +1,142 @@
+// Installs models of the table while the service runs: one after the other, a few more may wait, and whoever asked may
+// leave. Who asks for one that is under way joins it. `close` ends what is under way; nothing is half-installed then, and
+// what was fetched is kept.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SlotQueue } from '../concurrency/slot-queue.ts';
+import { Failure } from '../errors.ts';
+import type { Patience } from './download.ts';
+import { type GetOptions, getModel, isBusy, removeModel } from './get-model.ts';
+import { toInstallFailure } from './install-failure.ts';
+import { createInstallProgress, type InstallProgress } from './install-progress.ts';
+import { createInstallableModels, type InstallableModel, type InstallableModelsOptions } from './installable-models.ts';
+import type { OfferedModel } from './model-table.ts';
+
+/** How many wait for the one that is under way. */
+export const installsWaitingMax = 8;
+/** How long a running engine may take to offer the voices of a new model. */
+const offerMsMax = 15_000;
+const offerPollMs = 50;
+
+export interface ModelInstallsOptions extends InstallableModelsOptions {
+  /** A mirror; empty for the sources themselves. */
+  modelsUrl: string;
+  /** Whether nothing may be fetched. */
+  isOffline: boolean;
+  leaveFree: NonNullable<GetOptions['leaveFree']>;
+  /** Whether the voices of a model can speak. */
+  isOffered(engine: string, voiceIds: readonly string[]): boolean;
+  onEvent(message: string, facts: Readonly<Record<string, unknown>>, failure?: Failure): void;
+  patience?: Patience | undefined;
+}
+
+export interface ModelInstalls {
+  readonly isOffline: boolean;
+  /** Those of the table in its order, and then those that are here and in no table. */
+  list(): Promise<InstallableModel[]>;
+  /** Throws `not_found`. */
+  find(name: string): Promise<InstallableModel>;
+  /** Begins to install it, unless it is here or under way. `by` is who wants it, for the log. */
+  install(name: string, by: string): Promise<InstallableModel>;
+  /** Cancels its installation; else removes it, and what was fetched of it. */
+  remove(name: string, by: string, signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Job {
+  progress: InstallProgress;
+  abort: AbortController;
+  over: Promise<void>;
+}
+
+export function createModelInstalls(options: ModelInstallsOptions): ModelInstalls {
+  const { dataDir, isOffline, onEvent } = options;
+  const models = createInstallableModels(options);
+  const jobs = new Map<string, Job>();
+  const closing = new AbortController();
+  const running = () => [...jobs.values()].filter(({ progress }) => progress.isUnderWay);
+  const describe = (model: OfferedModel) => models.describe(model, jobs.get(model.row.name)?.progress.status());
+  const run = createRun(options);
+  const begin = (model: OfferedModel, by: string) => {
+    const { name } = model.row;
+    closing.signal.throwIfAborted();
+    if (isOffline) throw new Failure('access_denied', { message: offlineMessage });
+    if (running().length > installsWaitingMax) throw new Failure('overloaded', { message: queueMessage });
+    const progress = createInstallProgress(model.row);
+    const abort = new AbortController();
+    onEvent('a model is to be installed', { model: name, by });
+    jobs.set(name, { progress, abort, over: run(model, progress, abort.signal) });
+  };
+  return {
+    isOffline,
+    list: async () => Promise.all((await models.list()).map(describe)),
+    find: async (name) => describe(await models.find(name)),
+    async install(name, by) {
+      const model = await models.find(name);
+      const { isInstalled } = await describe(model);
+      // Nothing is awaited between this look and the beginning: two callers at once begin one installation.
+      if (!isInstalled && !jobs.get(name)?.progress.isUnderWay) begin(model, by);
+      return describe(model);
+    },
+    async remove(name, by, signal) {
+      const { engine } = await models.find(name);
+      const job = jobs.get(name);
+      if (job?.progress.isUnderWay) {
+        onEvent('the installation of a model is cancelled', { model: name, by });
+        job.abort.abort(new Error('cancelled'));
+        return job.over;
+      }
+      if (isBusy(engine, name, dataDir)) throw new Failure('overloaded', { message: busyMessage });
+      const isRemoved = await removeModel(engine, name, dataDir, { signal, print() {} }).catch((error) => {
+        signal.throwIfAborted();
+        throw toInstallFailure(error, dataDir);
+      });
+      jobs.delete(name);
+      if (!isRemoved) throw new Failure('not_found', { message: 'This model is not installed.' });
+      onEvent('a model was removed', { model: name, by });
+    },
+    async close() {
+      closing.abort(new Failure('overloaded', { message: 'The service is stopping; try again.' }));
+      for (const { abort } of running()) abort.abort(closing.signal.reason);
+      await Promise.all([...jobs.values()].map(({ over }) => over));
+    },
+  };
+}
+
+const offlineMessage =
+  'The operator of this service has switched off fetching models (SONANT_MODELS_OFFLINE). sonant voice get takes files.';
+const queueMessage = `${installsWaitingMax} models wait to be installed already; try again later.`;
+const busyMessage = 'Another process gets this model at present; cancel it there, or wait.';
+
+/** Carries one installation out, when it is its turn. The result never rejects. */
+function createRun({ dataDir, modelsUrl, leaveFree, isOffered, onEvent, patience }: ModelInstallsOptions) {
+  const queue = new SlotQueue({ slotsMax: 1 });
+  const install = async (model: OfferedModel, progress: InstallProgress, signal: AbortSignal): Promise<void> => {
+    const { engine, row } = model;
+    const { voiceIds = [] } = await getModel(model, {
+      dataDir,
+      modelsUrl,
+      leaveFree,
+      signal,
+      onStage: progress.enter,
+      onProgress: progress.note,
+      print: (line) => onEvent(line, { model: row.name }),
+      ...(patience && { patience }),
+    });
+    const isAwaited = () => !signal.aborted && !isOffered(engine.name, voiceIds);
+    for (let ms = 0; ms < offerMsMax && isAwaited(); ms += offerPollMs) await sleep(offerPollMs);
+  };
+  return async (model: OfferedModel, progress: InstallProgress, signal: AbortSignal): Promise<void> => {
+    const { name } = model.row;
+    try {
+      const release = await queue.take({ signal });
+      await install(model, progress, signal).finally(release);
+      progress.end('done');
+      onEvent('a model was installed', { model: name });
+    } catch (error) {
+      if (signal.aborted) return progress.end('cancelled');
+      const failure = toInstallFailure(error, dataDir);
+      progress.end('failed', failure);
+      onEvent('a model could not be installed', { model: name, fault: failure.message }, failure);
+    }
+  };
+}

@@ -1,0 +1,39 @@
+// What callers are told of a failed installation names no path and no password.
+import { expect, test } from 'vitest';
+import { Failure } from '../../src/errors.ts';
+import { toInstallFailure } from '../../src/models/install-failure.ts';
+
+const told = (error: unknown) => {
+  const { reason, message, cause } = toInstallFailure(error, '/srv/sonant/data');
+  expect(cause).toBeDefined();
+  return { reason, message };
+};
+const of = (message: string) => told(new Failure('invalid_request', { message })).message;
+
+test('paths of the machine are left out', () => {
+  expect(of('/srv/sonant/data/models/.downloads/amy/amy.tar.bz2 is not taken in')).toBe('amy.tar.bz2 is not taken in');
+  expect(of('there is a model amy already, in /srv/sonant/data/models/amy')).toBe(
+    'there is a model amy already, in models/amy',
+  );
+});
+
+test('credentials in a URL are left out', () => {
+  expect(of('https://user:secret@mirror.example/a/b.tar.bz2 answers 403')).toBe(
+    'https://mirror.example/a/b.tar.bz2 answers 403',
+  );
+});
+
+test.each([
+  ['EROFS', 'storage_unavailable', /may not write to the folder of its models/],
+  ['EACCES', 'storage_unavailable', /may not write to the folder of its models/],
+  ['SQLITE_CANTOPEN', 'storage_unavailable', /may not write to the folder of its models/],
+  ['ENOSPC', 'storage_full', /no room on the disk/],
+])('%s of the file system is %s, in words', (code, reason, message) => {
+  const error = Object.assign(new Error(`${code}: at /srv/sonant/data/models`), { code });
+  expect(told(error)).toEqual({ reason, message: expect.stringMatching(message) });
+});
+
+test('anything else is an internal error, which only the log explains', () => {
+  const { reason, message } = told(new Error('secret of the machine'));
+  expect({ reason, isTold: message.includes('secret') }).toEqual({ reason: 'internal_error', isTold: false });
+});

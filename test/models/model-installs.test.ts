@@ -1,0 +1,136 @@
+// What installations tell of themselves, with an engine that only copies files: what runs the models is installed first, a
+// source that is away, a disk without room, and the end of the service.
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { patienceDefault } from '../../src/models/download.ts';
+import { createModelInstalls, type ModelInstallsOptions } from '../../src/models/model-installs.ts';
+import { parseRows } from '../../src/models/model-row.ts';
+import type { ModelEngine } from '../../src/models/model-table.ts';
+import { defineTone } from '../engines/tone-engine.ts';
+import { type Mirror, openMirror } from './model-mirror.ts';
+
+let root: string;
+let dataDir: string;
+let mirror: Mirror;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'sonant-installs-'));
+});
+afterAll(() => rm(root, { recursive: true }));
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(root, 'case-'));
+  mirror = await openMirror({ 'tts-models/amy.tar.gz': Buffer.alloc(50_000), 'more/vocos.onnx': Buffer.alloc(30_000) });
+});
+
+const rows = parseRows({
+  models: [
+    { name: 'amy', url: 'https://models.invalid/tts-models/amy.tar.gz' },
+    {
+      ...{ name: 'two', url: 'https://models.invalid/tts-models/amy.tar.gz' },
+      parts: [{ url: 'https://models.invalid/more/vocos.onnx', as: 'vocos.onnx' }],
+    },
+  ],
+});
+
+/** Copies a model without looking at it, once the library is there. */
+function engineOf(prepare: () => Promise<void>): ModelEngine {
+  let isHere = false;
+  return {
+    ...defineTone(),
+    async importVoice({ name, dataDir: data }) {
+      await mkdir(join(data, 'models', name!));
+      await writeFile(join(data, 'models', name!, 'model'), '');
+      return [name!];
+    },
+    models: {
+      table: {},
+      folder: (data) => join(data, 'models'),
+      library: { name: 'library@1', licence: 'GPL-3.0', isHere: () => isHere },
+      async prepare({ signal }) {
+        await prepare();
+        signal.throwIfAborted();
+        isHere = true;
+      },
+    },
+  };
+}
+
+function open(options: Partial<ModelInstallsOptions> = {}, prepare = async () => {}) {
+  const engine = engineOf(prepare);
+  const events: string[] = [];
+  const installs = createModelInstalls({
+    offered: rows.map((row) => ({ row, engine })),
+    engines: [engine],
+    dataDir,
+    modelsUrl: mirror.url,
+    isOffline: false,
+    leaveFree: () => 0,
+    isOffered: () => true,
+    onEvent: (message, facts, failure) => events.push(`${message} ${JSON.stringify(facts)} ${failure?.reason ?? ''}`),
+    patience: { ...patienceDefault, pauseMs: 1, pauseMsMax: 4, attemptsMax: 3 },
+    ...options,
+  });
+  onTestFinished(async () => {
+    await installs.close();
+    await mirror[Symbol.asyncDispose]();
+  });
+  const ended = async (name: string) => {
+    for (;;) {
+      const { install, isInstalled } = await installs.find(name);
+      if (install && ['done', 'failed', 'cancelled'].includes(install.state)) return { ...install, isInstalled };
+      await sleep(20);
+    }
+  };
+  return { installs, events, ended };
+}
+
+test('what runs the models is installed first, and is told with its licence', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { installs, ended } = open({}, () => promise);
+  expect(await installs.find('amy')).toMatchObject({ library: { licence: 'GPL-3.0', isInstalled: false } });
+  await installs.install('amy', 'a test');
+  expect((await installs.find('amy')).install).toMatchObject({ state: 'preparing', bytesDone: 0 });
+  expect(mirror.requests).toEqual([]);
+  resolve();
+  expect(await ended('amy')).toMatchObject({ state: 'done', isInstalled: true });
+  expect((await installs.find('amy')).library.isInstalled).toBe(true);
+});
+
+test('bytes of all files are told together, also where the table does not know them', async () => {
+  const { installs, ended } = open();
+  await installs.install('two', 'a test');
+  expect(await ended('two')).toMatchObject({ state: 'done', bytesDone: 80_000, bytesTotal: 80_000 });
+});
+
+test('a source that is away is a failure in words, after a few attempts', async () => {
+  mirror.fault = (_, response) => !!response.writeHead(503).end();
+  const { installs, events, ended } = open();
+  await installs.install('amy', 'a test');
+  const { state, failure } = await ended('amy');
+  expect({ state, reason: failure!.reason }).toEqual({ state: 'failed', reason: 'engine_unavailable' });
+  expect(failure!.message).toMatch(/amy.tar.gz cannot be fetched: it answers 503/);
+  expect(events.join('\n')).toMatch(/could not be installed.*"fault":".*503".* engine_unavailable/);
+});
+
+test('no room on the disk is a failure, also where the size is known only from the source', async () => {
+  let looks = 0;
+  const { installs, ended } = open({ leaveFree: () => (looks++ === 0 ? 0 : 1e18) });
+  await installs.install('amy', 'a test');
+  expect((await ended('amy')).failure).toMatchObject({ reason: 'storage_full' });
+  expect(looks).toBe(2);
+  expect(mirror.requests).toHaveLength(2);
+});
+
+test('the end of the service ends what is under way and what waits, and nothing begins any more', async () => {
+  mirror.pace = { bytes: 1_000, ms: 50 };
+  const { installs } = open();
+  await installs.install('amy', 'a test');
+  await installs.install('two', 'a test');
+  expect((await installs.find('two')).install).toMatchObject({ state: 'queued' });
+  await installs.close();
+  expect((await installs.list()).map(({ install }) => install?.state)).toEqual(['cancelled', 'cancelled']);
+  expect((await readdir(join(dataDir, 'models'))).filter((name) => !name.startsWith('.'))).toEqual([]);
+  await expect(installs.install('amy', 'a test')).rejects.toMatchObject({ reason: 'overloaded' });
+});
