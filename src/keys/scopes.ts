@@ -18,7 +18,7 @@ export type Scope = (typeof scopes)[number];
 /** The scopes of a new key if none are given. */
 export const defaultScopes: readonly Scope[] = ['speech:synthesize', 'speech:stream', 'voices:read'];
 
-/** The first key can make all others; `admin` must be given explicitly. */
-export const firstKeyScopes: readonly Scope[] = scopes.filter((scope) => scope !== 'admin');
+/** The first key is the operator's. */
+export const firstKeyScopes: readonly Scope[] = scopes;
 
 export const isScope = (name: string): name is Scope => scopes.some((scope) => scope === name);

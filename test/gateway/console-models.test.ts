@@ -76,6 +76,10 @@ describe.skipIf(!canRun)('models in the console', { timeout: 120_000 }, () => {
     await inspect('models');
     await expectNoOverflow('models');
 
+    await click(card('amy', '[aria-label="Make default: amy"]'));
+    await untilText('#status', 'amy is the default voice.');
+    expect((await service.send('GET', '/api/default-voice')).body.voice_id).toBe('amy');
+
     await click(button('amy', 'Remove'));
     await page.until(find('dialog[open]'));
     expect(await textOf('dialog')).toMatch(/its voice will fail with “voice not found”/);

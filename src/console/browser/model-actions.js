@@ -43,6 +43,20 @@ export async function cancelInstall({ name, title }, { api, notify }) {
 }
 
 /**
+ * Makes the voice the default one, unless the settings of the service name another.
+ * @param {string} voiceId
+ * @param {ActionContext} context
+ */
+export async function makeDefault(voiceId, { api, notify }) {
+  const { voice_id } = await api.requestJson('/api/default-voice', { method: 'PUT', body: { voice_id: voiceId } });
+  notify(
+    voice_id === voiceId
+      ? `${voiceId} is the default voice.`
+      : `${voiceId} is chosen, but SONANT_DEFAULT_VOICE makes ${voice_id} the default voice.`,
+  );
+}
+
+/**
  * Removes the model, or what was fetched of it. Returns whether the user has confirmed that.
  * @param {VoiceModel} model
  * @param {ActionContext} context

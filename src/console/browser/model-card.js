@@ -4,7 +4,7 @@
 /** @import { VoiceModel } from './wire.d.ts' */
 /** @import { Preview } from './voice-preview.js' */
 import { element, fill } from './element.js';
-import { cancelInstall, installModel, installScope, removeModel } from './model-actions.js';
+import { cancelInstall, installModel, installScope, makeDefault, removeModel } from './model-actions.js';
 import {
   createInstallBar,
   isUnderWay,
@@ -72,7 +72,7 @@ export function createModelCard({ model: first, canInstall, pageContext, preview
     if (state === shown) return;
     shown = state;
     fill(chips, toChips(next));
-    fill(voices, toVoices(next, preview, hasScope('speech:stream')));
+    fill(voices, toVoices(next, preview, hasScope('speech:stream')), defaultButton(next, pageContext));
   };
   update(first);
   return { root, update };
@@ -162,16 +162,31 @@ function toResult({ install, installed, fetched_bytes }) {
 }
 
 /**
+ * Makes its best voice the default one.
+ * @param {VoiceModel} model
+ * @param {PageContext} pageContext
+ */
+function defaultButton(model, pageContext) {
+  const best = bestVoiceOf(model);
+  if (best === undefined || !pageContext.hasScope(installScope)) return undefined;
+  const onclick = () => makeDefault(best, pageContext).catch(pageContext.showError);
+  return element('button', { type: 'button', 'aria-label': `Make default: ${best}`, onclick }, 'Make default');
+}
+
+/** @param {VoiceModel} model */
+const bestVoiceOf = ({ voice_ids, best_voice_id }) => voice_ids.find((id) => id === best_voice_id) ?? voice_ids[0];
+
+/**
  * A sample of its best voice, and links to all.
  * @param {VoiceModel} model
  * @param {Preview} preview
  * @param {boolean} maySpeak
  */
-function toVoices({ name, voice_ids, best_voice_id, installed, voices }, preview, maySpeak) {
-  const [first] = voice_ids;
-  if (first === undefined)
+function toVoices(model, preview, maySpeak) {
+  const { name, voice_ids, installed, voices } = model;
+  const best = bestVoiceOf(model);
+  if (best === undefined)
     return installed ? [voices === 0 ? 'It is here, to clone with.' : 'Its voices are not offered yet.'] : [];
-  const best = voice_ids.find((id) => id === best_voice_id) ?? first;
   return [
     preview.button({ voice_id: best, name: best }),
     element('a', { href: toVoiceAddress(best) }, best),
