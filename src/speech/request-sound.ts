@@ -1,7 +1,7 @@
 // The sound of one request, from the engine's pieces to encoded bytes: seams trimmed to the breath a reader would take,
 // everything through one pipeline, and the time counted, so that chunks and words can be located in it.
 import { type AudioPipeline, openAudioPipeline } from '../audio/audio-pipeline.ts';
-import { audioFormats } from '../audio/formats.ts';
+import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { isLoud, SeamTrimmer } from '../audio/seam.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
@@ -13,8 +13,8 @@ import { createWordAt, engineWords, type WordAt } from './word-timing.ts';
 
 /** The longest silence left on either side of a cut, at normal speed; after a sentence it is the engine's own. */
 const pauseSecondsMax: Record<Break, number> = { paragraph: Infinity, sentence: Infinity, clause: 0.1, word: 0.02 };
-/** How much sound is worked on before others get their turn of the event loop. */
-const sliceSeconds = 0.25;
+/** How much sound is worked on before others get their turn of the event loop: what makes one event, or costs a few ms. */
+const slice = { bytesMax: 30 * 1024, secondsMin: 0.25, secondsMax: 0.7 };
 /** A quiet that is shorter is within a word. */
 const pauseSecondsMin = 0.1;
 /** What is heard where nothing can be spoken. */
@@ -30,6 +30,7 @@ export class RequestSound {
   /** What stands for a request that has no sound. */
   #silence = new Int16Array(0);
   #rateHz = 0;
+  #sliceSamples = 1;
   /** Samples that went into the pipeline, at the engine's rate. */
   #sent = 0;
   #segmentStart = 0;
@@ -127,9 +128,8 @@ export class RequestSound {
   }
 
   *#slices(samples: Int16Array): Generator<Uint8Array> {
-    const slice = Math.ceil(this.#rateHz * sliceSeconds);
-    for (let from = 0; from < samples.length; from += slice) {
-      const part = samples.subarray(from, from + slice);
+    for (let from = 0; from < samples.length; from += this.#sliceSamples) {
+      const part = samples.subarray(from, from + this.#sliceSamples);
       if (this.#isEstimated) this.#noteSounded(part);
       this.#sent += part.length;
       yield this.#pipeline!.push(part);
@@ -152,6 +152,7 @@ export class RequestSound {
     this.#rateHz = inRateHz;
     const { format, sampleRateHz: outRateHz } = request;
     const { gainDb } = binding.speaker;
+    this.#sliceSamples = Math.floor(inRateHz * secondsOfSlice(format, outRateHz));
     this.#pipeline = await openAudioPipeline({ format: audioFormats[format], inRateHz, outRateHz, gainDb, tempo });
   }
 
@@ -163,4 +164,11 @@ export class RequestSound {
       trailSecondsMax: endsRequest ? Infinity : seconds(cut?.breakAfter),
     });
   }
+}
+
+/** Compressing costs more the longer the sound, and leaves few bytes of it. */
+function secondsOfSlice(format: FormatName, sampleRateHz: number): number {
+  const { bytesPerSecond, isCompressed } = audioFormats[format];
+  if (isCompressed) return slice.secondsMin;
+  return Math.min(Math.max(slice.bytesMax / bytesPerSecond(sampleRateHz), slice.secondsMin), slice.secondsMax);
 }
