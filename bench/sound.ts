@@ -25,7 +25,7 @@ const nameOf = ({ format, outRateHz }: (typeof outputs)[number]) => `${outRateHz
 export const bench: Bench = {
   about: 'CPU of the way from an engine’s samples to the bytes of each format, and of its stages',
   async run() {
-    const text = passage(1000);
+    const text = passage(300);
     const raw = await openRawEngine();
     const { samples, sampleRateHz: inRateHz } = raw.say('arthur', [text]);
     const seconds = samples.length / inRateHz;
