@@ -19,6 +19,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   replicas: () => import('./replicas.ts'),
   admission: () => import('./admission.ts'),
   limits: () => import('./limits.ts'),
+  sound: () => import('./sound.ts'),
   resampler: () => import('./resampler.ts'),
   encoders: () => import('./encoders.ts'),
   'speaking-rate': () => import('./speaking-rate.ts'),

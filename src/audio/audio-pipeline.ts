@@ -2,7 +2,7 @@
 // pipeline serves a whole response and keeps its state between segments: no click, no gap, one valid file.
 import type { AudioFormat } from './formats.ts';
 import { join } from './join.ts';
-import { limit, toFloat } from './level.ts';
+import { factorOf, limitBlock, toFloat } from './level.ts';
 import { Resampler } from './resample.ts';
 import { Tempo } from './tempo.ts';
 
@@ -25,20 +25,30 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
   const encoder = await format.openEncoder(outRateHz);
   let samplesOut = 0;
 
+  const factor = factorOf(gainDb);
+  let ready: Uint8Array[] = [];
   const encode = (samples: Float32Array) => {
     samplesOut += samples.length;
-    return encoder.encode(limit(samples));
+    ready.push(encoder.encode(limitBlock(samples)));
+  };
+  const take = () => {
+    const bytes = ready.length === 1 ? ready[0]! : join(Uint8Array, ready);
+    ready = [];
+    return bytes;
   };
   return {
     /** The bytes that are ready; it may return none. */
     push(samples: Int16Array): Uint8Array {
-      const made = toFloat(samples, gainDb);
-      return encode(resampler.process(stretch ? stretch.process(made) : made));
+      if (stretch) resampler.pass(stretch.process(toFloat(samples, gainDb)), 1, encode);
+      else resampler.pass(samples, factor, encode);
+      return take();
     },
     /** The last bytes. */
     end(): Uint8Array {
-      const rest = stretch ? encode(resampler.process(stretch.flush())) : new Uint8Array();
-      return join(Uint8Array, [rest, encode(resampler.flush()), encoder.end()]);
+      if (stretch) resampler.pass(stretch.flush(), 1, encode);
+      resampler.passRest(encode);
+      ready.push(encoder.end());
+      return take();
     },
     /** After `end`, the first bytes of the whole file, where they differ from those of the stream; otherwise undefined. */
     get head(): Uint8Array | undefined {

@@ -2,7 +2,7 @@
 
 /** Encodes one stream, in order. The bytes that it returns make one valid file. */
 export interface Encoder {
-  /** Returns the bytes that are ready; they may lag behind the samples. */
+  /** Returns the bytes that are ready; they may lag behind the samples. The samples are read before it returns, never kept. */
   encode(samples: Float32Array): Uint8Array;
   /** The last bytes. */
   end(): Uint8Array;

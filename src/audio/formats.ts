@@ -17,6 +17,8 @@ export interface AudioFormat {
   encodedRateHz?(sampleRateHz: number): number;
   /** The size of a second of sound without headers; an estimate where the format compresses. */
   bytesPerSecond(sampleRateHz: number): number;
+  /** Whether encoding takes longer than all else that is done to the sound. */
+  isCompressed?: boolean;
   /** The size of the header. */
   headBytes?: number;
   /** Encoder delay that players do not skip, because the format cannot declare it. */
@@ -51,6 +53,7 @@ export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.fr
     extension: 'mp3',
     openEncoder: openMp3Encoder,
     bytesPerSecond: () => 8_000,
+    isCompressed: true,
     delaySamples: mp3DelaySamples,
   },
   opus: {
@@ -60,6 +63,7 @@ export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.fr
     openEncoder: openOggOpusEncoder,
     encodedRateHz: toOpusRateHz,
     bytesPerSecond: () => opusBytesPerSecond,
+    isCompressed: true,
   },
   flac: {
     name: 'flac',
@@ -67,6 +71,7 @@ export const audioFormats: Readonly<Record<FormatName, AudioFormat>> = Object.fr
     extension: 'flac',
     openEncoder: async (sampleRateHz) => createFlacEncoder(sampleRateHz),
     bytesPerSecond: flacBytesPerSecond,
+    isCompressed: true,
   },
   // RFC 3551, section 4.5.14; for live speech only.
   ulaw: {

@@ -1,5 +1,6 @@
 // Converts 16-bit samples to floats with a gain, limits them softly, and converts them back. The limiter has no memory:
 // every sample goes through the same curve, so nothing pumps, and a piece sounds the same whatever precedes it.
+import { blocksOf, clamped, limited, rounded, scaled } from './kernels.ts';
 
 const fullScale = 32768;
 
@@ -15,27 +16,29 @@ export function fromDb(gainDb: number): number {
   return 10 ** (gainDb / 20);
 }
 
-/** Full scale at +-1, times the gain. Values beyond full scale are not clipped. */
-export function toFloat(samples: Int16Array, gainDb: number): Float32Array {
-  const factor = fromDb(gainDb) / fullScale;
-  const floats = new Float32Array(samples.length);
-  for (let i = 0; i < floats.length; i++) floats[i] = samples[i]! * factor;
-  return floats;
-}
+/** What 16-bit samples are multiplied by, so that full scale is at +-1 times the gain. */
+export const factorOf = (gainDb: number): number => fromDb(gainDb) / fullScale;
 
-/** Clips at full scale; NaN becomes silence. */
-export function clamp(samples: Float32Array): Float32Array {
-  const clamped = new Float32Array(samples.length);
-  for (let i = 0; i < clamped.length; i++) clamped[i] = Math.max(-1, Math.min(1, samples[i]! || 0));
-  return clamped;
+/** Full scale at +-1, times the gain. Values beyond full scale are not clipped. */
+export function toFloat(samples: Int16Array, gainDb: number): Float32Array<ArrayBuffer> {
+  const factor = factorOf(gainDb);
+  const floats = new Float32Array(samples.length);
+  for (const [block, from] of blocksOf(samples)) floats.set(scaled(block, factor), from);
+  return floats;
 }
 
 /** Rounds to nearest and clips at full scale; NaN becomes silence. */
 export function toInt16(samples: Float32Array): Int16Array<ArrayBuffer> {
   const integers = new Int16Array(samples.length);
-  for (let i = 0; i < integers.length; i++)
-    integers[i] = Math.max(-fullScale, Math.min(fullScale - 1, Math.round(samples[i]! * fullScale)));
+  for (const [block, from] of blocksOf(samples)) integers.set(rounded(block), from);
   return integers;
+}
+
+/** Clips at full scale; NaN becomes silence. */
+export function clamp(samples: Float32Array): Float32Array<ArrayBuffer> {
+  const within = new Float32Array(samples.length);
+  for (const [block, from] of blocksOf(samples)) within.set(clamped(block), from);
+  return within;
 }
 
 /**
@@ -43,12 +46,15 @@ export function toInt16(samples: Float32Array): Int16Array<ArrayBuffer> {
  * Where nothing is above the knee, `samples` itself is returned.
  */
 export function limit(samples: Float32Array): Float32Array {
-  let limited = samples;
-  for (let i = 0; i < samples.length; i++) {
-    const over = Math.abs(samples[i]!) - knee;
-    if (!(over > 0)) continue;
-    if (limited === samples) limited = samples.slice();
-    limited[i] = Math.sign(samples[i]!) * (knee + range * Math.tanh(over / range));
+  let whole = samples;
+  for (const [block, from] of blocksOf(samples)) {
+    const bent = limitBlock(block);
+    if (bent === block) continue;
+    if (whole === samples) whole = samples.slice();
+    whole.set(bent, from);
   }
-  return limited;
+  return whole;
 }
+
+/** The same of at most `blockSamplesMax`; valid until the next block. */
+export const limitBlock = (block: Float32Array): Float32Array => limited(block, knee, range);

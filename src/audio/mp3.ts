@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import type { WasmMediaEncoder } from 'wasm-media-encoders';
 import type { Encoder } from './encoder.ts';
 import { join } from './join.ts';
-import { clamp } from './level.ts';
+import { blocksOf, clamped } from './kernels.ts';
 
 type Lame = WasmMediaEncoder<'audio/mpeg'>;
 type Mp3SampleRateHz = NonNullable<Parameters<Lame['configure']>[0]['outputSampleRate']>;
@@ -16,9 +16,6 @@ export const mp3DelaySamples = 1105;
 
 const bitrateKbps = 64;
 const idleEncodersMax = 8;
-/** The wasm's memory grows to the largest block that it was given, and never shrinks. */
-const blockSamples = 8192;
-
 const idleEncoders: Lame[] = [];
 /** The wasm: first its bytes, then the compiled module. */
 let wasm: unknown;
@@ -44,10 +41,9 @@ export async function openMp3Encoder(sampleRateHz: number): Promise<Encoder> {
   };
   return {
     encode(samples) {
-      const pieces: Uint8Array<ArrayBuffer>[] = [];
-      for (let from = 0; from < samples.length; from += blockSamples)
-        pieces.push(run((lame) => lame.encode([clamp(samples.subarray(from, from + blockSamples))])));
-      return join(Uint8Array, pieces);
+      // LAME's memory grows to the largest block that it was given, and never shrinks.
+      const pieces = Array.from(blocksOf(samples), ([block]) => run((lame) => lame.encode([clamped(block)])));
+      return pieces.length === 1 ? pieces[0]! : join(Uint8Array, pieces);
     },
     end() {
       const bytes = run((lame) => lame.finalize());

@@ -7,7 +7,7 @@
 // The position of the last page is the end of the sound, so that it decodes to exactly its length.
 import type { Encoder } from './encoder.ts';
 import { join } from './join.ts';
-import { clamp } from './level.ts';
+import { blocksOf, clamped } from './kernels.ts';
 import { crcOf } from './recording/ogg-pages.ts';
 
 const opusRateHz = 48_000;
@@ -41,7 +41,9 @@ export async function openOggOpusEncoder(sampleRateHz: number): Promise<Encoder>
   const toOpusSamples = (samples: number) => (samples * opusRateHz) / rateHz;
   const packetSamples = rateHz / packetsPerSecond;
   const pages = createPages();
-  let waiting = new Float32Array(0);
+  /** The packet that is being filled. */
+  const frame = new Float32Array(packetSamples);
+  let filled = 0;
   let packets: Uint8Array[] = [];
   let packetCount = 0;
   let sampleCount = 0;
@@ -57,30 +59,34 @@ export async function openOggOpusEncoder(sampleRateHz: number): Promise<Encoder>
     ];
   };
   /** The pages that are full, except the last of the file, with the header pages before the first. */
-  const write = (samples: Float32Array<ArrayBuffer>, isEnd: boolean) => {
+  const write = (samples: Float32Array, isEnd: boolean) => {
     const out: Uint8Array[] = [];
-    let from = 0;
-    for (; from + packetSamples <= samples.length; from += packetSamples) {
-      packets.push(opus.encodeFloat(samples.subarray(from, from + packetSamples)));
+    for (let from = 0; from < samples.length; ) {
+      const taken = samples.subarray(from, from + packetSamples - filled);
+      frame.set(taken, filled);
+      filled += taken.length;
+      from += taken.length;
+      if (filled < packetSamples) break;
+      filled = 0;
+      packets.push(opus.encodeFloat(frame));
       packetCount++;
-      const isLast = isEnd && from + packetSamples === samples.length;
+      const isLast = isEnd && from === samples.length;
       if (packets.length < packetsPerPage || isLast) continue;
       out.push(...begin(), pages.next({ packets, position: packetCount * (opusRateHz / packetsPerSecond) }));
       packets = [];
     }
-    waiting = samples.slice(from);
     return out;
   };
 
   return {
     encode(samples) {
       sampleCount += samples.length;
-      return join(Uint8Array, write(join(Float32Array, [waiting, clamp(samples)]), false));
+      return join(Uint8Array, Array.from(blocksOf(samples), ([block]) => write(clamped(block), false)).flat());
     },
     end() {
       // Silence pushes out the samples that the encoder still holds; its lookahead is never 0.
-      const silence = packetSamples - ((waiting.length + lookahead) % packetSamples || packetSamples);
-      const out = write(join(Float32Array, [waiting, new Float32Array(lookahead + silence)]), true);
+      const silence = packetSamples - ((filled + lookahead) % packetSamples || packetSamples);
+      const out = write(new Float32Array(lookahead + silence), true);
       const position = toOpusSamples(lookahead + sampleCount);
       out.push(...begin(), pages.next({ packets, position, flag: flags.last }));
       opus.free();

@@ -4,6 +4,7 @@
 // fault in its sound.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PushQueue } from '../concurrency/push-queue.ts';
+import { type Begun, relay } from '../concurrency/relay.ts';
 import type { Engine, Segment, SpokenPcm } from '../engines/engine.ts';
 import { isSoundFault } from '../engines/sound-fault.ts';
 import { Failure, type Reason } from '../errors.ts';
@@ -57,39 +58,30 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
   const closing = new AbortController();
   let closed: Promise<void> | undefined;
 
-  async function* attempt(segment: Segment, turn: TurnRequest): AsyncGenerator<SpokenPcm> {
+  async function attempt(segment: Segment, turn: TurnRequest): Promise<Begun<SpokenPcm>> {
     const { signal } = turn;
     const breaker = breakers.of(segment.voice.voiceId, segment.clone !== undefined);
     // No segment waits for a turn at an engine that is not called.
     breaker.check();
     const endTurn = await turns.take(segment, turn);
     const observer = createObserver(engine.name, beginTry(breaker, endTurn), watch);
-    try {
-      if (endTurn)
-        yield* readAtEngineSpeed((by) => runEngine(engine, segment, by, { ...observer, onIdle: endTurn }), signal);
-      else yield* runEngine(engine, segment, signal, observer);
-    } finally {
-      observer.leave();
-    }
+    const source = endTurn
+      ? readAtEngineSpeed((by) => runEngine(engine, segment, by, { ...observer, onIdle: endTurn }), signal)
+      : runEngine(engine, segment, signal, observer);
+    return { first: await source.next(), source };
   }
 
-  async function* speak(segment: Segment, callerId: string, callersSignal: AbortSignal, waitUntilMs?: number) {
-    const signal = AbortSignal.any([callersSignal, closing.signal]);
+  async function beginSpeaking(segment: Segment, turn: TurnRequest): Promise<Begun<SpokenPcm>> {
+    const { signal } = turn;
     signal.throwIfAborted();
     const breaker = breakers.of(segment.voice.voiceId, segment.clone !== undefined);
     let isAgain = false;
     for (let attempts = 1; ; attempts++) {
-      let isHeard = false;
       try {
-        const wanted = isAgain ? { ...segment, isAgain } : segment;
-        for await (const piece of attempt(wanted, { callerId, signal, waitUntilMs })) {
-          isHeard = true;
-          yield piece;
-        }
-        return;
+        return await attempt(isAgain ? { ...segment, isAgain } : segment, turn);
       } catch (error) {
         signal.throwIfAborted();
-        const mayTry = attempts < attemptsMax && !isHeard && breaker.restMs() === 0;
+        const mayTry = attempts < attemptsMax && breaker.restMs() === 0;
         const isFaulty: boolean = isSoundFault(error) && !isAgain;
         const waitMs = isFaulty ? 0 : retryWaitMs(error, attempts);
         if (!mayTry || waitMs === undefined) throw error;
@@ -99,6 +91,14 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
       }
     }
   }
+
+  const speak = (segment: Segment, callerId: string, callersSignal: AbortSignal, waitUntilMs?: number) => {
+    const begin = () => {
+      const signal = AbortSignal.any([callersSignal, closing.signal]);
+      return beginSpeaking(segment, { callerId, signal, waitUntilMs });
+    };
+    return relay(begin);
+  };
 
   return {
     speak,
@@ -192,7 +192,7 @@ function createObserver(engine: string, trial: Try, watch: EngineWatch | undefin
       if (!('error' in ended)) end('spoken');
       else end(error instanceof Failure ? error.reason : 'internal_error');
     },
-    leave(): void {
+    onLeave(): void {
       trial.cancelled();
       end('left');
     },

@@ -14,6 +14,8 @@ export interface RunObserver {
   onFirstSound?(): void;
   /** All was spoken, or the run failed with the error; neither where the reader left or aborted. */
   onEnd?(ended: { error?: unknown }): void;
+  /** The run is over, whichever way. */
+  onLeave?(): void;
   /** The engine has finished its work on the segment, or should have. */
   onIdle?(): void;
 }
@@ -37,14 +39,16 @@ export async function* runEngine(
       const { done, value } = await watchdog.wait(pieces.next(), isHeard ? stallMsMax : firstSoundMsMax);
       if (done) break;
       if (!isHeard) observer.onFirstSound?.();
-      yield* check.add(value);
+      for (const piece of check.add(value)) yield piece;
     }
-    yield* check.end();
+    for (const piece of check.end()) yield piece;
     observer.onEnd?.({});
   } catch (error) {
-    if (!signal.aborted) observer.onEnd?.({ error });
+    signal.throwIfAborted();
+    observer.onEnd?.({ error });
     throw error;
   } finally {
+    observer.onLeave?.();
     watchdog.end();
     const stopped = Promise.resolve(pieces?.return?.()).catch(() => {});
     const late = Promise.withResolvers<void>();
@@ -61,28 +65,51 @@ const contractBroken = (message: string) => new Failure('engine_error', {}, new 
 /** Ends a wait when the signal aborts or time is over. Its own signal aborts then, and when the reader leaves. */
 function createWatchdog(signal: AbortSignal) {
   const stopping = new AbortController();
-  const over = Promise.withResolvers<never>();
-  over.promise.catch(() => {});
+  /** Ends the present wait; undefined where nothing is awaited. */
+  let giveUp: ((reason: unknown) => void) | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let timerMs = 0;
   const stop = (reason: unknown) => {
     stopping.abort(reason);
-    over.reject(reason);
+    giveUp?.(reason);
   };
   const abort = () => stop(signal.reason);
+  const runOut = () => {
+    if (giveUp) stop(new Failure('engine_timeout', {}, new Error(`no sound for ${timerMs} ms`)));
+  };
+  /** One timer serves all waits of the same length: a segment may come in hundreds of pieces. */
+  const startTimer = (ms: number) => {
+    if (timer && timerMs === ms) return void timer.refresh();
+    clearTimeout(timer);
+    timer = setTimeout(runOut, ms);
+    timerMs = ms;
+  };
   signal.addEventListener('abort', abort, { once: true });
   return {
     signal: stopping.signal,
-    async wait<T>(work: Promise<T>, ms: number): Promise<T> {
-      const giveUp = () => stop(new Failure('engine_timeout', {}, new Error(`no sound for ${ms} ms`)));
-      const timer = setTimeout(giveUp, ms);
-      try {
-        const result = await Promise.race([work, over.promise]);
-        signal.throwIfAborted();
-        return result;
-      } finally {
-        clearTimeout(timer);
-      }
+    wait<T>(work: Promise<T>, ms: number): Promise<T> {
+      return new Promise((resolve, reject) => {
+        giveUp = reject;
+        const settle = () => {
+          giveUp = undefined;
+          if (signal.aborted) reject(signal.reason);
+        };
+        work.then(
+          (result) => {
+            settle();
+            resolve(result);
+          },
+          (error) => {
+            settle();
+            reject(error);
+          },
+        );
+        if (stopping.signal.aborted) reject(stopping.signal.reason);
+        else startTimer(ms);
+      });
     },
     end(): void {
+      clearTimeout(timer);
       signal.removeEventListener('abort', abort);
       stopping.abort(new Error('nobody reads on'));
     },

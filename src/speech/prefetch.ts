@@ -54,11 +54,16 @@ export async function* prefetch<Cut, Piece>(
     }
   };
   let untaken: NodeJS.Timeout | undefined;
-  const watched = (speech: Speech<Piece>) => async () => {
-    clearTimeout(untaken);
-    const result = await speech.next();
-    untaken = setTimeout(dropPrefetched, slowAfterMs).unref();
+  let isReading = false;
+  const taken = (result: IteratorResult<Piece>) => {
+    isReading = false;
+    // One timer for all pieces: it starts again with each.
+    untaken = untaken?.refresh() ?? setTimeout(() => isReading || dropPrefetched(), slowAfterMs).unref();
     return result;
+  };
+  const watched = (speech: Speech<Piece>) => () => {
+    isReading = true;
+    return speech.next().then(taken);
   };
   try {
     for (;;) {
@@ -66,7 +71,7 @@ export async function* prefetch<Cut, Piece>(
       const [first] = queue;
       if (!first) {
         if (pull.isOver()) return;
-        clearTimeout(untaken);
+        isReading = true;
         await pull.next();
         continue;
       }

@@ -1,21 +1,20 @@
 // The sound of one request, from the engine's pieces to encoded bytes: seams trimmed to the breath a reader would take,
 // everything through one pipeline, and the time counted, so that chunks and words can be located in it.
 import { type AudioPipeline, openAudioPipeline } from '../audio/audio-pipeline.ts';
-import { audioFormats } from '../audio/formats.ts';
+import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { isLoud, SeamTrimmer } from '../audio/seam.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { Break } from '../text/segment.ts';
 import type { PlannedCut, SpeechPlan } from './plan.ts';
-import type { Begun } from './prefetch.ts';
 import type { SpeechTimestamps } from './speech-events.ts';
 import { estimateWords, type Stretch } from './word-estimate.ts';
 import { createWordAt, engineWords, type WordAt } from './word-timing.ts';
 
 /** The longest silence left on either side of a cut, at normal speed; after a sentence it is the engine's own. */
 const pauseSecondsMax: Record<Break, number> = { paragraph: Infinity, sentence: Infinity, clause: 0.1, word: 0.02 };
-/** How much sound is worked on before others get their turn of the event loop. */
-const sliceSeconds = 0.25;
+/** How much sound is worked on before others get their turn of the event loop: what makes one event, or costs a few ms. */
+const slice = { bytesMax: 30 * 1024, secondsMin: 0.25, secondsMax: 0.7 };
 /** A quiet that is shorter is within a word. */
 const pauseSecondsMin = 0.1;
 /** What is heard where nothing can be spoken. */
@@ -26,7 +25,12 @@ export class RequestSound {
   /** Finds words in the chunk that was timed last. */
   #chunk: { index: number; wordAt: WordAt } | undefined;
   #pipeline: AudioPipeline | undefined;
+  /** Of the segment, from its first piece on. */
+  #trimmer: SeamTrimmer | undefined;
+  /** What stands for a request that has no sound. */
+  #silence = new Int16Array(0);
   #rateHz = 0;
+  #sliceSamples = 1;
   /** Samples that went into the pipeline, at the engine's rate. */
   #sent = 0;
   #segmentStart = 0;
@@ -51,28 +55,37 @@ export class RequestSound {
     return sample / this.#rateHz / this.#plan.tempo;
   }
 
-  /** The bytes of one segment, a slice of sound at a time. */
-  async *encode({ cut: planned, pieces }: Begun<PlannedCut, SpokenPcm>): AsyncGenerator<Uint8Array> {
+  /** Begins a segment. Its pieces follow by `push`, each and then the end prepared before. */
+  begin(): void {
     this.#segmentStart = this.seconds;
     this.#times = [];
     this.#sounded = [];
-    let trimmer: SeamTrimmer | undefined;
-    for await (const piece of pieces) {
-      this.#pipeline ??= await this.#open(piece.sampleRateHz);
-      if (piece.sampleRateHz !== this.#rateHz)
-        throw new Failure('engine_error', {}, new Error('the sample rate changed'));
-      if (piece.words) this.#times.push(...piece.words);
-      trimmer ??= this.#trimmerFor(planned);
-      yield* this.#push(trimmer.push(piece.samples));
-    }
-    if (trimmer) {
-      yield* this.#push(trimmer.end());
-      this.#droppedSeconds = trimmer.droppedLeadSamples / this.#rateHz;
-    } else if (planned.endsRequest && !this.#pipeline) {
-      const { sampleRateHz } = this.#plan.request;
-      this.#pipeline = await this.#open(sampleRateHz);
-      yield* this.#push(new Int16Array(Math.round(sampleRateHz * silenceSeconds * this.#plan.tempo)));
-    }
+    this.#trimmer = undefined;
+  }
+
+  /** Opens the encoder when there is something to encode: the first piece, or silence where the request has no sound. */
+  prepare({ endsRequest }: PlannedCut, piece: SpokenPcm | undefined): Promise<void> | undefined {
+    if (this.#pipeline || (!piece && !endsRequest)) return undefined;
+    const { sampleRateHz } = piece ?? this.#plan.request;
+    if (!piece) this.#silence = new Int16Array(Math.round(sampleRateHz * silenceSeconds * this.#plan.tempo));
+    return this.#open(sampleRateHz);
+  }
+
+  /** The bytes of a piece of the segment, a slice of sound at a time. */
+  push(cut: PlannedCut, piece: SpokenPcm): Iterable<Uint8Array> {
+    if (piece.sampleRateHz !== this.#rateHz)
+      throw new Failure('engine_error', {}, new Error('the sample rate changed'));
+    if (piece.words) this.#times.push(...piece.words);
+    this.#trimmer ??= this.#trimmerFor(cut);
+    return this.#slices(this.#trimmer.push(piece.samples));
+  }
+
+  /** The last bytes of the segment. */
+  endSegment(): Iterable<Uint8Array> {
+    if (!this.#trimmer) return this.#slices(this.#silence);
+    const rest = this.#trimmer.end();
+    this.#droppedSeconds = this.#trimmer.droppedLeadSamples / this.#rateHz;
+    return this.#slices(rest);
   }
 
   /** When the words of the segment encoded last are heard by a player of the file. */
@@ -114,10 +127,9 @@ export class RequestSound {
     this.#pipeline?.close();
   }
 
-  *#push(samples: Int16Array): Generator<Uint8Array> {
-    const slice = Math.ceil(this.#rateHz * sliceSeconds);
-    for (let from = 0; from < samples.length; from += slice) {
-      const part = samples.subarray(from, from + slice);
+  *#slices(samples: Int16Array): Generator<Uint8Array> {
+    for (let from = 0; from < samples.length; from += this.#sliceSamples) {
+      const part = samples.subarray(from, from + this.#sliceSamples);
       if (this.#isEstimated) this.#noteSounded(part);
       this.#sent += part.length;
       yield this.#pipeline!.push(part);
@@ -135,12 +147,13 @@ export class RequestSound {
     }
   }
 
-  #open(inRateHz: number): Promise<AudioPipeline> {
+  async #open(inRateHz: number): Promise<void> {
     const { request, binding, tempo } = this.#plan;
     this.#rateHz = inRateHz;
     const { format, sampleRateHz: outRateHz } = request;
     const { gainDb } = binding.speaker;
-    return openAudioPipeline({ format: audioFormats[format], inRateHz, outRateHz, gainDb, tempo });
+    this.#sliceSamples = Math.floor(inRateHz * secondsOfSlice(format, outRateHz));
+    this.#pipeline = await openAudioPipeline({ format: audioFormats[format], inRateHz, outRateHz, gainDb, tempo });
   }
 
   #trimmerFor({ breakBefore, cut, endsRequest }: PlannedCut): SeamTrimmer {
@@ -151,4 +164,11 @@ export class RequestSound {
       trailSecondsMax: endsRequest ? Infinity : seconds(cut?.breakAfter),
     });
   }
+}
+
+/** Compressing costs more the longer the sound, and leaves few bytes of it. */
+function secondsOfSlice(format: FormatName, sampleRateHz: number): number {
+  const { bytesPerSecond, isCompressed } = audioFormats[format];
+  if (isCompressed) return slice.secondsMin;
+  return Math.min(Math.max(slice.bytesMax / bytesPerSecond(sampleRateHz), slice.secondsMin), slice.secondsMax);
 }

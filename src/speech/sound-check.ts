@@ -4,6 +4,7 @@
 // for the whole text already. So an engine that sends a segment in one piece is checked whole, and one that sends many is
 // delayed by one piece at most.
 import anyAscii from 'any-ascii';
+import { blockSamplesMax, blocksOf, countAbove, countAudible } from '../audio/kernels.ts';
 import { secondsOf } from '../audio/pcm.ts';
 import type { Segment, SpokenPcm } from '../engines/engine.ts';
 import { soundFault } from '../engines/sound-fault.ts';
@@ -80,18 +81,13 @@ export function createSoundCheck({ text, speakingRate }: Segment): SoundCheck {
 }
 
 function inspect({ samples, sampleRateHz }: SpokenPcm): { audible: number; clipped: number } {
-  const frame = Math.max(1, Math.round(frameSeconds * sampleRateHz));
+  const frame = Math.min(Math.max(1, Math.round(frameSeconds * sampleRateHz)), blockSamplesMax);
+  const blockSamples = blockSamplesMax - (blockSamplesMax % frame);
   let audible = 0;
   let clippedCount = 0;
-  for (let from = 0; from < samples.length; from += frame) {
-    const to = Math.min(samples.length, from + frame);
-    let peak = 0;
-    for (let i = from; i < to; i++) {
-      const size = Math.abs(samples[i]!);
-      if (size > peak) peak = size;
-      if (size >= clippedPeak) clippedCount++;
-    }
-    if (peak > audiblePeak) audible += to - from;
+  for (const [block] of blocksOf(samples, blockSamples)) {
+    audible += countAudible(block, frame, audiblePeak);
+    clippedCount += countAbove(block, clippedPeak);
   }
   return { audible: audible / sampleRateHz, clipped: clippedCount };
 }

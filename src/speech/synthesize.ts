@@ -4,6 +4,7 @@
 // spoken; when the caller leaves, the engine stops and the slot is free.
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
+import { type Begun, relay } from '../concurrency/relay.ts';
 import type { Release } from '../concurrency/slot-queue.ts';
 import type { SpokenPcm } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
@@ -63,41 +64,40 @@ export function createSpeech({
 
   const plan = (request: SpeechRequest, caller: Caller) => planSpeech(voices, request, caller);
 
-  async function* speak(planned: PlannedSpeech, { callerId, accountId = callerId }: Caller, signal: AbortSignal) {
-    const waitUntilMs = waitMsMax === undefined ? undefined : performance.now() + waitMsMax;
-    const giveBack = await slots.take(accountId, signal, waitMsMax);
+  function speak(planned: PlannedSpeech, { callerId, accountId = callerId }: Caller, signal: AbortSignal) {
     const leaving = new AbortController();
-    let ended = false;
-    signal.addEventListener('abort', giveBack, { once: true });
-    try {
-      const { kept } = planned.voice;
-      const signals = [signal, leaving.signal, ...(kept ? [kept.ended] : [])];
-      yield* speakPlans(planned, { accountId, signal: AbortSignal.any(signals), waitUntilMs });
-      ended = true;
-    } finally {
-      if (!ended) leaving.abort(new Error('the reader has left'));
+    const { kept } = planned.voice;
+    const until = AbortSignal.any([signal, leaving.signal, ...(kept ? [kept.ended] : [])]);
+    let giveBack: Release = () => {};
+    const begin = async () => {
+      const waitUntilMs = waitMsMax === undefined ? undefined : performance.now() + waitMsMax;
+      giveBack = await slots.take(accountId, signal, waitMsMax);
+      signal.addEventListener('abort', giveBack, { once: true });
+      return beginPlans(planned, { accountId, signal: until, waitUntilMs });
+    };
+    return relay(begin, ({ error, isWhole }) => {
       signal.removeEventListener('abort', giveBack);
       giveBack();
-    }
+      const wasAborted = until.aborted;
+      if (!isWhole) leaving.abort(new Error('the reader has left'));
+      if (error !== undefined && wasAborted) throw until.reason;
+    });
   }
 
   const speakTurn = (planned: PlannedLive, text: LiveText, options: SpeakTurnOptions) =>
-    speakTurnOf({ slots, speakPlans, waitMsMax }, planned, text, options);
+    speakTurnOf({ slots, beginPlans, waitMsMax }, planned, text, options);
 
   /** With the best engine that can; with the next one where that fails before any sound. */
-  async function* speakPlans({ bindings, planFor }: Plans, speaking: Omit<Speaking, 'guard'>) {
+  async function beginPlans({ bindings, planFor }: Plans, speaking: Omit<Speaking, 'guard'>) {
     const inTurn = bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)));
-    for (const [i, binding] of inTurn.entries()) {
-      let isHeard = false;
+    for (let i = 0; ; i++) {
+      const binding = inTurn[i]!;
       try {
-        for await (const event of speakPlan(planFor(binding), { ...speaking, guard: guardOf(binding.engine) })) {
-          isHeard = true;
-          yield event;
-        }
-        return;
+        const source = speakPlan(planFor(binding), { ...speaking, guard: guardOf(binding.engine) });
+        return { first: await source.next(), source };
       } catch (error) {
         speaking.signal.throwIfAborted();
-        if (isHeard || i === inTurn.length - 1 || !isOfEngine(error)) throw error;
+        if (i === inTurn.length - 1 || !isOfEngine(error)) throw error;
       }
     }
   }
@@ -107,21 +107,23 @@ export function createSpeech({
     speak,
     planLive: (fields, caller) => planLive(voices, fields, caller),
     speakTurn,
-    async *streamSpeech(request, caller, signal) {
-      yield* speak(plan(request, caller), caller, signal);
-    },
+    streamSpeech: (request, caller, signal) =>
+      relay(async () => {
+        const source = speak(plan(request, caller), caller, signal);
+        return { first: await source.next(), source };
+      }),
     restMs,
   };
 }
 
 interface TurnSpeaker {
   slots: Slots;
-  speakPlans(plans: Plans, speaking: Omit<Speaking, 'guard'>): AsyncIterable<SpeechEvent>;
+  beginPlans(plans: Plans, speaking: Omit<Speaking, 'guard'>): Promise<Begun<SpeechEvent>>;
   waitMsMax: number | undefined;
 }
 
 async function* speakTurnOf(
-  { slots, speakPlans, waitMsMax }: TurnSpeaker,
+  { slots, beginPlans, waitMsMax }: TurnSpeaker,
   planned: PlannedLive,
   text: LiveText,
   { caller, signal, place }: SpeakTurnOptions,
@@ -136,7 +138,11 @@ async function* speakTurnOf(
   try {
     const planFor = (binding: Binding) => planned.planTurn(binding, text, turns.take);
     const speaking = { accountId, signal: until, waitUntilMs: undefined };
-    for await (const event of speakPlans({ bindings: planned.bindings, planFor }, speaking)) {
+    const begin = () => beginPlans({ bindings: planned.bindings, planFor }, speaking);
+    const events = relay(begin, ({ error }) => {
+      if (error !== undefined) until.throwIfAborted();
+    });
+    for await (const event of events) {
       yield event;
       // Its reader has taken note of it: the part is charged as spoken.
       if (event.type === 'chunk_done') turns.partDone();
@@ -183,13 +189,21 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
       chunkAt = chunkIndex;
       const last = cut?.spans.at(-1);
       const at = { chunkIndex, chunkCharsBegun: last ? last.offset + last.length : chunkChars };
-      for await (const bytes of sound.encode(begun)) {
-        yield* events.put(bytes, at, false);
-        await yieldTurn();
-        signal.throwIfAborted();
+      const pieces = begun.pieces[Symbol.asyncIterator]();
+      sound.begin();
+      for (let isOver = false; !isOver; ) {
+        const { value: piece, done } = await pieces.next();
+        isOver = done === true;
+        const opening = sound.prepare(begun.cut, piece);
+        if (opening) await opening;
+        for (const bytes of piece ? sound.push(begun.cut, piece) : sound.endSegment()) {
+          for (const event of events.put(bytes, at, false)) yield event;
+          await yieldTurn();
+          signal.throwIfAborted();
+        }
       }
       // All audio of a chunk comes before its end is told: the last chunk ends with what the encoder holds back.
-      yield* events.put(endsRequest ? sound.end() : nothing, at, true);
+      for (const event of events.put(endsRequest ? sound.end() : nothing, at, true)) yield event;
       const words = request.timestamps && sound.timeWords(begun.cut);
       if (words) yield* events.pass(words);
       if (endsChunk) {

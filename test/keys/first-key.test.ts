@@ -32,7 +32,7 @@ test('with no key at all one is created, in a file that only its owner can read,
   expect(readdirSync(dataDir).filter((name) => name.startsWith('first-key'))).toEqual(['first-key']);
   expect((await keyVerifier.verify(first.key)).scopes).toEqual(firstKeyScopes);
   expect(firstKeyScopes).toEqual(
-    expect.arrayContaining(['speech:synthesize', 'speech:stream', 'voices:read', 'keys:write']),
+    expect.arrayContaining(['speech:synthesize', 'speech:stream', 'voices:read', 'keys:write', 'admin']),
   );
   expect(await makeFirstKey({ rows, dataDir })).toBeUndefined();
   await keyVerifier.revoke((await keyVerifier.list())[0]!.keyId);

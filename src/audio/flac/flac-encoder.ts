@@ -20,36 +20,43 @@ const frameSamplesAt = (sampleRateHz: number): number => (sampleRateHz > 32_000 
 export function createFlacEncoder(sampleRateHz: number): Encoder {
   const frameSamples = frameSamplesAt(sampleRateHz);
   const sums = { samples: 0, bytesMin: Infinity, bytesMax: 0, md5: createHash('md5') };
-  let waiting = new Int16Array(0);
+  /** The frame that is being filled. */
+  const frame = new Int16Array(frameSamples);
+  let filled = 0;
   let frameNumber = 0;
   let hasBegun = false;
 
-  /** The complete frames, with the header before the first. */
-  const write = (samples: Int16Array, isEnd: boolean) => {
-    const pieces: Uint8Array[] = [];
-    let from = 0;
-    for (; from + frameSamples <= samples.length || (isEnd && from < samples.length); from += frameSamples) {
-      const frame = flacFrame(samples.subarray(from, from + frameSamples), sampleRateHz, frameNumber++);
-      sums.bytesMin = Math.min(sums.bytesMin, frame.length);
-      sums.bytesMax = Math.max(sums.bytesMax, frame.length);
-      pieces.push(frame);
-    }
-    waiting = samples.slice(from);
-    if (!hasBegun && (pieces.length > 0 || isEnd)) {
-      pieces.unshift(head(sampleRateHz, frameSamples));
-      hasBegun = true;
-    }
-    return join(Uint8Array, pieces);
+  const frameOf = (samples: Int16Array) => {
+    const bytes = flacFrame(samples, sampleRateHz, frameNumber++);
+    sums.bytesMin = Math.min(sums.bytesMin, bytes.length);
+    sums.bytesMax = Math.max(sums.bytesMax, bytes.length);
+    return bytes;
+  };
+  /** With the header before the first. */
+  const joined = (frames: readonly Uint8Array[], isEnd = false) => {
+    if (hasBegun || (frames.length === 0 && !isEnd)) return join(Uint8Array, frames);
+    hasBegun = true;
+    return join(Uint8Array, [head(sampleRateHz, frameSamples), ...frames]);
   };
 
   return {
     encode(samples) {
       const fresh = toInt16(samples);
       sums.samples += fresh.length;
-      sums.md5.update(new Uint8Array(fresh.buffer));
-      return write(join(Int16Array, [waiting, fresh]), false);
+      sums.md5.update(fresh);
+      const frames: Uint8Array[] = [];
+      for (let from = 0; from < fresh.length; ) {
+        const taken = fresh.subarray(from, from + frameSamples - filled);
+        frame.set(taken, filled);
+        filled += taken.length;
+        from += taken.length;
+        if (filled < frameSamples) break;
+        filled = 0;
+        frames.push(frameOf(frame));
+      }
+      return joined(frames);
     },
-    end: () => write(waiting, true),
+    end: () => joined(filled > 0 ? [frameOf(frame.subarray(0, filled))] : [], true),
     head() {
       const { samples, bytesMin, bytesMax, md5 } = sums;
       const sealed = head(sampleRateHz, frameSamples);
