@@ -26,6 +26,8 @@ const libraryAuto = 'auto';
 /** eSpeak NG's default of 100 makes the loudest voices clip. */
 const amplitude = 80;
 const usualWordsPerMinute = 175;
+/** It speaks hundreds of times faster than real time: later, it hangs. */
+const firstSoundMsMax = 30_000;
 /** Within these, words per minute give the rate within 3 %; beyond, texts and languages differ too much. */
 const speakingRates = { min: 0.92, max: 1.08 };
 
@@ -82,6 +84,7 @@ export async function openEspeakNg(options: EspeakNgOptions): Promise<Engine | u
       readsNumbers: true,
       segmentCharsMax: 240,
       segmentsAtOnce: 2,
+      firstSoundMsMax,
       segmentsSpokenMax: options.runsAtOnce ?? availableParallelism(),
     },
     speak,

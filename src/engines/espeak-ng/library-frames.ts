@@ -37,7 +37,7 @@ export const markBytes = 12;
 export const soundBytesMax = 32_768;
 const payloadBytesMax = 1_048_576;
 
-export const isFrameKind = (kind: number): kind is FrameKind => Object.values<number>(frameKinds).includes(kind);
+const isFrameKind = (kind: number): kind is FrameKind => Object.values<number>(frameKinds).includes(kind);
 
 export interface FrameReader {
   /** Sound, as it comes: a part of a frame, too. */
