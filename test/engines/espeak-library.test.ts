@@ -1,7 +1,7 @@
 // eSpeak NG by its library, in child processes: the contract of engines, the same sound as by its program, word times, and
 // what becomes of a segment whose process crashes, hangs or is missing.
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +15,7 @@ import { isAlive } from './is-alive.ts';
 
 const library = 'libespeak-ng.so.1';
 const program = 'espeak-ng';
+const sources = join(import.meta.dirname, '../../src');
 
 /** Undefined where the library does not speak: then its program does, which times no words. */
 async function openLibrary(options: Partial<EspeakNgOptions> = {}): Promise<Engine | undefined> {
@@ -204,7 +205,7 @@ describe('eSpeak NG by its library', { timeout: 60_000 }, () => {
   test('a process ends with its parent, also while it hangs', async () => {
     const script = `
       let started;
-      const { openEspeakNg } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/engines/espeak-ng/espeak-ng.ts'))});
+      const { openEspeakNg } = await import(${JSON.stringify(join(sources, 'engines/espeak-ng/espeak-ng.ts'))});
       await openEspeakNg({ program: '${program}', library: '${library}', onStart: (pid) => (started = pid) });
       process.kill(started, 'SIGSTOP');
       console.log(started);
@@ -217,6 +218,20 @@ describe('eSpeak NG by its library', { timeout: 60_000 }, () => {
     }
     expect(output).toMatch(/^\d+\n$/);
     await expect.poll(() => isAlive(Number(output))).toBe(false);
+  });
+
+  test('the program speaks where koffi is not installed', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sonant-espeak-koffi-'));
+    // Sources without node_modules above them.
+    await cp(sources, join(folder, 'src'), { recursive: true });
+    await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+    const script = `
+      const { espeakNg } = await import('./src/engines/espeak-ng/espeak-ng.ts');
+      console.log((await espeakNg.inspect({ program: '${program}', library: 'auto' }, '.')).message);`;
+    const args = ['--input-type=module', '-e', script];
+    const said = execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
+    expect(said).toMatch(/by its program, since .*koffi/s);
+    await rm(folder, { recursive: true });
   });
 
   test('the program speaks where the library is missing, unwanted, or not that of the program', async () => {

@@ -28,6 +28,7 @@ const amplitude = 80;
 const usualWordsPerMinute = 175;
 /** It speaks hundreds of times faster than real time: later, it hangs. */
 const firstSoundMsMax = 30_000;
+const segmentCharsMax = 240;
 /** Within these, words per minute give the rate within 3 %; beyond, texts and languages differ too much. */
 const speakingRates = { min: 0.92, max: 1.08 };
 
@@ -82,7 +83,9 @@ export async function openEspeakNg(options: EspeakNgOptions): Promise<Engine | u
       speakingRates,
       timings,
       readsNumbers: true,
-      segmentCharsMax: 240,
+      segmentCharsMax,
+      // Its sound comes while it works on a segment, so that a short one is heard no sooner.
+      firstSegmentCharsMax: segmentCharsMax,
       segmentsAtOnce: 2,
       firstSoundMsMax,
       segmentsSpokenMax: options.runsAtOnce ?? availableParallelism(),
