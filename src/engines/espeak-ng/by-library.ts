@@ -17,7 +17,8 @@ export async function openLibraryWay(options: LibraryPoolOptions): Promise<Speak
     voices,
     timings: true,
     async *speak(request, { text, timings }, signal) {
-      const pieces = pool.speak({ ...request, marks: timings }, signal);
+      const process = pool.take();
+      const pieces = process.speak({ ...request, marks: timings }, signal);
       let sampleCount = 0;
       try {
         for (;;) {
@@ -33,6 +34,7 @@ export async function openLibraryWay(options: LibraryPoolOptions): Promise<Speak
         }
       } finally {
         await pieces.return([]);
+        pool.giveBack(process);
       }
     },
     close: () => pool.close(),

@@ -67,13 +67,13 @@ export async function openEspeakNg(options: EspeakNgOptions): Promise<Engine | u
   const { version, voices, timings } = way;
   const files = new Map(voices.map(({ voiceId, file }) => [voiceId, file]));
 
-  async function* speak(segment: Segment, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
+  const speak = (segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm> => {
     const text = toPlainText(segment.text);
-    if (text === '') return;
+    if (text === '') return silent();
     const wordsPerMinute = toWordsPerMinute(segment.speakingRate);
     const request: EspeakRequest = { text, voice: files.get(segment.voice.voiceId)!, wordsPerMinute, amplitude };
-    yield* way!.speak(request, segment, signal);
-  }
+    return way.speak(request, segment, signal);
+  };
 
   return {
     name: 'espeak-ng',
@@ -94,6 +94,8 @@ export async function openEspeakNg(options: EspeakNgOptions): Promise<Engine | u
     close: () => way.close(),
   };
 }
+
+async function* silent(): AsyncGenerator<SpokenPcm> {}
 
 async function inspect(options: EspeakNgOptions): Promise<EngineReport> {
   const { program } = options;

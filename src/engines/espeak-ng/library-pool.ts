@@ -1,7 +1,7 @@
 // The processes of eSpeak NG's library: started when a segment needs one, replaced when one is worn out or gone, and ended
 // after a time without segments. The caller sees to it that no more is spoken at once than there may be processes.
 import { Failure } from '../../errors.ts';
-import type { LibraryFacts, LibraryRequest, SoundMark } from './library-frames.ts';
+import type { LibraryFacts } from './library-frames.ts';
 import { LibraryProcess, type LibraryProcessOptions } from './library-process.ts';
 
 const idleMsUsual = 600_000;
@@ -33,21 +33,11 @@ export class LibraryPool {
     const process = this.#start();
     try {
       const facts = await process.ready;
-      this.#giveBack(process);
+      this.giveBack(process);
       return facts;
     } catch (error) {
       this.#all.delete(process);
       throw error;
-    }
-  }
-
-  async *speak(request: LibraryRequest, signal: AbortSignal): AsyncGenerator<Int16Array, SoundMark[]> {
-    if (this.#isClosed) throw new Failure('engine_unavailable');
-    const process = this.#take();
-    try {
-      return yield* process.speak(request, signal);
-    } finally {
-      this.#giveBack(process);
     }
   }
 
@@ -60,7 +50,9 @@ export class LibraryPool {
     this.#all.clear();
   }
 
-  #take(): LibraryProcess {
+  /** A process that is free, to be given back. */
+  take(): LibraryProcess {
+    if (this.#isClosed) throw new Failure('engine_unavailable');
     for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
       clearTimeout(idle.timer);
       if (idle.process.isUsable) return idle.process;
@@ -76,7 +68,7 @@ export class LibraryPool {
     return process;
   }
 
-  #giveBack(process: LibraryProcess): void {
+  giveBack(process: LibraryProcess): void {
     if (this.#isClosed) return;
     if (!process.isUsable) {
       this.#end(process);
