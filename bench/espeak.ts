@@ -18,11 +18,11 @@ import { type Cost, compare, cpuOf, cpuRatio } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
 
 const voiceId = 'espeak-en-us';
-const rounds = 5;
+const rounds = 3;
 /** Texts of a turn, by their length: the ticks in which the CPU of another process is told are 10 ms. */
 const countOf = new Map([
-  [60, 60],
-  [1000, 6],
+  [60, 40],
+  [1000, 3],
 ]);
 const goalsMax = new Map([
   [60, { 22050: 1.5, 24000: 2 }],
