@@ -1,6 +1,5 @@
 // eSpeak NG itself where it is installed, and programs that only pretend to be it: whatever they do, a segment ends in
 // sound or a Failure, and no process is left.
-import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,8 +11,11 @@ import { espeakNg, openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts
 import { parseEspeakVoices } from '../../src/engines/espeak-ng/espeak-voices.ts';
 import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
 import { engineConformance } from '../conformance/engine.ts';
+import { isAlive } from './is-alive.ts';
 
-engineConformance('espeak-ng', () => openEspeakNg({ program: 'espeak-ng' }), { needs: 'the program espeak-ng' });
+engineConformance('espeak-ng, by its program,', () => openEspeakNg({ program: 'espeak-ng' }), {
+  needs: 'the program espeak-ng',
+});
 
 const header = 'Pty Language       Age/Gender VoiceName          File                 Other Languages';
 const table = (...rows: string[]): string => [header, ...rows, ''].join('\n');
@@ -94,19 +96,10 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
       (error) => error,
     );
 
-  /** A process that has ended may be listed, as a zombie (Z), until its parent looks. */
-  const isAlive = (pid: string): boolean => {
-    try {
-      process.kill(Number(pid), 0);
-      return !existsSync('/proc/self/stat') || !/\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
-    } catch {
-      return false;
-    }
-  };
   const expectNoneAlive = async () => {
-    expect(isAlive(String(process.pid))).toBe(true);
+    expect(isAlive(process.pid)).toBe(true);
     const pids = (await textOf('pids')).split('\n');
-    await expect.poll(() => pids.filter(isAlive)).toEqual([]);
+    await expect.poll(() => pids.filter((pid) => isAlive(Number(pid)))).toEqual([]);
   };
 
   beforeAll(async () => {
@@ -253,8 +246,8 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
     const cannot = inFolder('no-voices');
     await writeFile(cannot, '#!/bin/sh\necho bad data >&2\nexit 1\n', { mode: 0o755 });
     const ready = await write('ready', 'echo "eSpeak NG text-to-speech: 1.51.1  Data at: /x"');
-    const open = (program: string) => espeakNg.open({ program }, folder);
-    const inspect = (program: string) => espeakNg.inspect({ program }, folder);
+    const open = (program: string) => espeakNg.open({ program, library: 'auto' }, folder);
+    const inspect = (program: string) => espeakNg.inspect({ program, library: 'auto' }, folder);
     const missing = inFolder('none-such');
 
     expect(await open('')).toBeUndefined();
@@ -263,6 +256,6 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
     expect(await inspect('')).toMatchObject({ state: 'absent' });
     expect(await inspect(missing)).toMatchObject({ state: 'absent', message: expect.stringContaining('apt install') });
     expect(await inspect(cannot)).toMatchObject({ state: 'broken', message: expect.stringContaining('bad data') });
-    expect(await inspect(ready)).toEqual({ state: 'ready', message: 'version 1.51.1, 1 voices' });
+    expect(await inspect(ready)).toEqual({ state: 'ready', message: 'version 1.51.1, 1 voices, by its program' });
   });
 });

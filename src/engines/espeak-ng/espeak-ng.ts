@@ -1,128 +1,116 @@
-// eSpeak NG: small, fast, more than a hundred languages. It is a program that the operator installed, never bundled, since
-// it is GPL; where it is not installed the engine is absent. Each segment is one run of the program, text on stdin and a
-// WAV on stdout, with as many runs at once as there are cores.
+// eSpeak NG: small, fast, more than a hundred languages. It is what the operator installed, never bundled, since it is GPL;
+// where it is not installed the engine is absent. Its library speaks in small processes of its own, as many as there are
+// cores; where that does not work, each segment is one run of its program. Both sound alike.
 import { availableParallelism } from 'node:os';
-import { Failure, toFailure } from '../../errors.ts';
+import { toFailure } from '../../errors.ts';
 import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
-import { wavPcm } from '../pcm-stream.ts';
-import { type EspeakVoice, parseEspeakVoices } from './espeak-voices.ts';
-import { startProgram } from './program-run.ts';
+import { openLibraryWay } from './by-library.ts';
+import { openProgramWay } from './by-program.ts';
+import type { LibraryPoolOptions } from './library-pool.ts';
+import { toPlainText } from './plain-text.ts';
+import type { EspeakRequest, SpeakingWay } from './speaking-way.ts';
 
-export interface EspeakNgOptions {
+export interface EspeakNgOptions extends Omit<LibraryPoolOptions, 'library'> {
   /** Name on PATH, or path. */
   program: string;
-  /** How long a run may keep its reader waiting in all. */
+  /** Its name or path; `auto` for the one of the default program; none for the program only. */
+  library?: string;
+  /** How long a run of the program may keep its reader waiting in all. */
   waitMsMax?: number;
   runsAtOnce?: number;
 }
 
-const waitMsUsual = 30_000;
-const outputWaitMsMax = 10_000;
-const outputBytesMax = 1_048_576;
+const programUsual = 'espeak-ng';
+const libraryUsual = 'libespeak-ng.so.1';
+const libraryAuto = 'auto';
 /** eSpeak NG's default of 100 makes the loudest voices clip. */
 const amplitude = 80;
 const usualWordsPerMinute = 175;
+/** It speaks hundreds of times faster than real time: later, it hangs. */
+const firstSoundMsMax = 30_000;
+const segmentCharsMax = 240;
 /** Within these, words per minute give the rate within 3 %; beyond, texts and languages differ too much. */
 const speakingRates = { min: 0.92, max: 1.08 };
 
 /** The real speed grows with words per minute to the power of 1.07 (measured with version 1.51). */
 const toWordsPerMinute = (rate: number): number => Math.round(usualWordsPerMinute * rate ** (1 / 1.07));
 
-/**
- * Removes what eSpeak NG would execute instead of speaking: control characters (\1 starts a command, \0 ends the text)
- * and phonemes in double brackets.
- */
-const toPlainText = (text: string): string =>
-  text
-    .toWellFormed()
-    .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
-    .replace(/\[(?=\[)/g, '[ ')
-    .trim();
+const messageOf = (error: unknown): string => (toFailure(error).cause as Error).message;
 
-/** The whole output of the program for one option. */
-async function outputOf(program: string, option: string): Promise<string> {
-  let output = Buffer.alloc(0);
-  for await (const piece of startProgram({ program, args: [option], input: '', waitMsMax: outputWaitMsMax }).output()) {
-    output = Buffer.concat([output, piece]);
-    if (output.length > outputBytesMax) throw new Failure('engine_error', {}, new Error(`${program} does not end`));
-  }
-  return output.toString('utf8');
+interface OpenedWay {
+  way: SpeakingWay | undefined;
+  /** Why the library does not speak. */
+  fault?: string;
 }
 
-const readVersion = async (program: string): Promise<string> =>
-  /\d+\.\d+[\w.-]*/.exec(await outputOf(program, '--version'))?.[0] ?? 'unknown';
+/** Of another program than the usual one, no library is known. */
+const libraryFor = ({ program, library = '' }: EspeakNgOptions): string => {
+  if (library !== libraryAuto) return library;
+  return program === programUsual ? libraryUsual : '';
+};
 
-const causeOf = (error: unknown) => toFailure(error).cause as NodeJS.ErrnoException;
-const isMissing = (error: unknown): boolean => causeOf(error).code === 'ENOENT';
-
-/** Undefined where there is no such program. */
-async function listVoices(program: string): Promise<EspeakVoice[] | undefined> {
+async function openWay(options: EspeakNgOptions): Promise<OpenedWay> {
+  const library = libraryFor(options);
+  const { program, waitMsMax } = options;
+  if (library === '') return { way: await openProgramWay({ program, waitMsMax }) };
   try {
-    const voices = parseEspeakVoices(await outputOf(program, '--voices'));
-    if (voices.length === 0) throw new Failure('engine_error', {}, new Error(`${program} lists no voices`));
-    return voices;
+    return { way: await openLibraryWay({ ...options, library }) };
   } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw new Failure('engine_unavailable', {}, causeOf(error));
+    return { way: await openProgramWay({ program, waitMsMax }), fault: messageOf(error) };
   }
 }
 
-/** Opens eSpeak NG; undefined where there is no such program. */
+/** Opens eSpeak NG; undefined where it is not installed. */
 export async function openEspeakNg(options: EspeakNgOptions): Promise<Engine | undefined> {
-  const { program, waitMsMax = waitMsUsual, runsAtOnce = availableParallelism() } = options;
-  const listed = await listVoices(program);
-  if (!listed) return undefined;
-  const version = await readVersion(program);
-  const files = new Map(listed.map(({ voiceId, file }) => [voiceId, file]));
-  const argsFor = ({ voice, speakingRate }: Segment): string[] => {
-    const rate = String(toWordsPerMinute(speakingRate));
-    const how = ['-v', files.get(voice.voiceId)!, '-s', rate, '-a', String(amplitude)];
-    // -b 1 is UTF-8. Without -m, markup is read out as text.
-    return ['--stdin', '--stdout', '-b', '1', ...how];
-  };
+  const { way } = await openWay(options);
+  if (!way) return undefined;
+  const { version, voices, timings } = way;
+  const files = new Map(voices.map(({ voiceId, file }) => [voiceId, file]));
 
-  async function* speak(segment: Segment, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
+  const speak = (segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm> => {
     const text = toPlainText(segment.text);
-    if (text === '') return;
-    const run = startProgram({ program, args: argsFor(segment), input: text, waitMsMax });
-    const kill = () => void run.kill();
-    signal.addEventListener('abort', kill, { once: true });
-    try {
-      yield* wavPcm(run.output());
-    } finally {
-      signal.removeEventListener('abort', kill);
-      await run.kill();
-    }
-  }
+    if (text === '') return silent();
+    const wordsPerMinute = toWordsPerMinute(segment.speakingRate);
+    const request: EspeakRequest = { text, voice: files.get(segment.voice.voiceId)!, wordsPerMinute, amplitude };
+    return way.speak(request, segment, signal);
+  };
 
   return {
     name: 'espeak-ng',
-    voices: listed.map(({ file: _, ...voice }) => ({ ...voice, version })),
+    voices: voices.map(({ file: _, ...voice }) => ({ ...voice, version })),
     capabilities: {
       isSynthetic: true,
       speakingRates,
-      timings: false,
+      timings,
       readsNumbers: true,
-      segmentCharsMax: 240,
+      segmentCharsMax,
+      // Its sound comes while it works on a segment, so that a short one is heard no sooner.
+      firstSegmentCharsMax: segmentCharsMax,
       segmentsAtOnce: 2,
-      segmentsSpokenMax: runsAtOnce,
+      firstSoundMsMax,
+      segmentsSpokenMax: options.runsAtOnce ?? availableParallelism(),
     },
     speak,
-    close: async () => {},
+    close: () => way.close(),
   };
 }
 
-async function inspect(program: string): Promise<EngineReport> {
+async function* silent(): AsyncGenerator<SpokenPcm> {}
+
+async function inspect(options: EspeakNgOptions): Promise<EngineReport> {
+  const { program } = options;
   if (program === '') return { state: 'absent', message: 'turned off by an empty SONANT_ESPEAK_PROGRAM' };
   try {
-    const voices = await listVoices(program);
-    if (!voices) {
+    const { way, fault } = await openWay(options);
+    if (!way) {
       const message = `there is no ${program} here; "apt install espeak-ng" or "brew install espeak-ng" brings it`;
       return { state: 'absent', message };
     }
-    return { state: 'ready', message: `version ${await readVersion(program)}, ${voices.length} voices` };
+    await way.close();
+    const message = `version ${way.version}, ${way.voices.length} voices, by its ${way.name}`;
+    return { state: 'ready', message: fault ? `${message}, since ${fault}` : message };
   } catch (error) {
-    return { state: 'broken', message: `${program} does not answer as it should: ${causeOf(error).message}` };
+    return { state: 'broken', message: `${program} does not answer as it should: ${messageOf(error)}` };
   }
 }
 
@@ -132,12 +120,19 @@ export const espeakNg = defineEngine({
   settings: {
     program: {
       name: 'SONANT_ESPEAK_PROGRAM',
-      help: 'The eSpeak NG program, by name on PATH or by path; empty turns it off. Default: espeak-ng',
+      help: 'The eSpeak NG program, by name on PATH or by path; empty turns eSpeak NG off. Default: espeak-ng',
       allowed: 'a name or a path, or nothing',
-      fallback: 'espeak-ng',
+      fallback: programUsual,
+      parse: (given: string) => (given.includes('\0') ? undefined : given.trim()),
+    },
+    library: {
+      name: 'SONANT_ESPEAK_LIBRARY',
+      help: `The eSpeak NG library, by name or path; empty uses the program only. Default: ${libraryAuto}, which is ${libraryUsual} where the program is the default one`,
+      allowed: 'a name or a path, auto, or nothing',
+      fallback: libraryAuto,
       parse: (given: string) => (given.includes('\0') ? undefined : given.trim()),
     },
   },
-  inspect: ({ program }) => inspect(program),
-  open: async ({ program }) => (program === '' ? undefined : openEspeakNg({ program })),
+  inspect: ({ program, library }) => inspect({ program, library }),
+  open: async ({ program, library }) => (program === '' ? undefined : openEspeakNg({ program, library })),
 });

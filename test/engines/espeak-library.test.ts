@@ -1,0 +1,262 @@
+// eSpeak NG by its library, in child processes: the contract of engines, the same sound as by its program, word times, and
+// what becomes of a segment whose process crashes, hangs or is missing.
+import { execFileSync } from 'node:child_process';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { join as joinPieces } from '../../src/audio/join.ts';
+import type { Engine, Segment, WordTime } from '../../src/engines/engine.ts';
+import { type EspeakNgOptions, espeakNg, openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
+import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
+import { engineConformance } from '../conformance/engine.ts';
+import { isAlive } from './is-alive.ts';
+
+const library = 'libespeak-ng.so.1';
+const program = 'espeak-ng';
+const sources = join(import.meta.dirname, '../../src');
+
+/** Undefined where the library does not speak: then its program does, which times no words. */
+async function openLibrary(options: Partial<EspeakNgOptions> = {}): Promise<Engine | undefined> {
+  const engine = await openEspeakNg({ program, library, ...options });
+  if (engine?.capabilities.timings) return engine;
+  await engine?.close();
+  return undefined;
+}
+
+engineConformance('espeak-ng, by its library,', () => openLibrary(), { needs: `the library ${library}` });
+
+const longText = 'The boat left the harbour early, long before the sun came up. Nobody on the quay had seen it go.';
+
+describe('eSpeak NG by its library', { timeout: 60_000 }, () => {
+  const opened: EngineGuard[] = [];
+  let hasLibrary = false;
+
+  beforeAll(async () => {
+    const engine = await openLibrary();
+    hasLibrary = engine !== undefined;
+    await engine?.close();
+  });
+  beforeEach((context) => context.skip(!hasLibrary, 'not found here'));
+  afterAll(() => Promise.all(opened.map((guard) => guard.close())));
+
+  /** With the ids of the processes that it starts. */
+  const open = async (options: Partial<EspeakNgOptions> = {}) => {
+    const pids: number[] = [];
+    const engine = (await openLibrary({ ...options, onStart: (pid) => pids.push(pid!) }))!;
+    const guard = createEngineGuard(engine);
+    opened.push(guard);
+    return { engine, guard, pids };
+  };
+  const segment = (engine: Engine, text: string, asked: Partial<Segment> = {}): Segment => {
+    const voice = engine.voices.find(({ voiceId }) => voiceId === 'espeak-en-us')!;
+    return { voice, text, languageCode: 'en-US', speakingRate: 1, timings: false, urgent: false, ...asked };
+  };
+  const never = new AbortController().signal;
+  const hear = async (engine: Engine, text: string, asked?: Partial<Segment>, signal = never) => {
+    const heard: Int16Array[] = [];
+    const words: WordTime[] = [];
+    for await (const piece of engine.speak(segment(engine, text, asked), signal)) {
+      heard.push(piece.samples);
+      words.push(...(piece.words ?? []));
+    }
+    return { samples: joinPieces(Int16Array, heard), words };
+  };
+  const bytesOf = ({ samples }: { samples: Int16Array }): Buffer =>
+    Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
+  test('sounds as its program does, byte for byte, and has the same voices', async () => {
+    const { engine } = await open();
+    const byProgram = (await openEspeakNg({ program, library: '' }))!;
+    expect(engine.voices).toEqual(byProgram.voices);
+    const texts = [
+      longText,
+      'Good morning.',
+      'Dr. Smith paid $1,234.50 on 3rd May 1999; (who knew?)',
+      'Привет, Hello, 你好!',
+    ];
+    // Every eighth, and one whose breath is noise.
+    const speakers = engine.voices.filter(({ voiceId }, n) => n % 8 === 0 || voiceId === 'espeak-lv');
+    for (const [n, voice] of speakers.entries()) {
+      const asked = { voice, speakingRate: [0.93, 1, 1.07][n % 3]!, timings: n % 2 === 0 };
+      const text = texts[n % texts.length]!;
+      const [one, other] = [await hear(engine, text, asked), await hear(byProgram, text, asked)];
+      // Arabic is not the same twice by the program either.
+      if (voice.voiceId !== 'espeak-ar')
+        expect(bytesOf(one).equals(bytesOf(other)), `${voice.voiceId} ${text}`).toBe(true);
+    }
+  });
+
+  test('times each word where it is heard', async () => {
+    const { engine } = await open();
+    const text = 'One [[two]] \u0001three, 你好 1999 — “four” of the 😀 five.';
+    const { words, samples } = await hear(engine, text, { timings: true });
+    const found = words.map(({ from, to }) => text.slice(from, to));
+    expect(found.map((each) => each.replace(/\s+/g, ' ')).join(' ')).toContain('three,');
+    for (const word of ['One', '“four”', 'five.'])
+      expect(
+        found.some((each) => each.includes(word)),
+        word,
+      ).toBe(true);
+    const five = words.at(-1)!;
+    expect(text.slice(five.from, five.to)).toBe('five.');
+    const heardAt = (seconds: number) =>
+      samples.slice(Math.round(seconds * 22_050), Math.round(seconds * 22_050) + 1_000);
+    expect(heardAt(five.startSeconds).some((sample) => Math.abs(sample) > 500)).toBe(true);
+    // The pause at the end belongs to no word.
+    expect(five.endSeconds).toBeLessThan(samples.length / 22_050 - 0.1);
+    const [one, four] = ['One', '“four”'].map(
+      (word) => words.find(({ from, to }) => text.slice(from, to).includes(word))!,
+    );
+    expect(four!.startSeconds).toBeGreaterThan(one!.endSeconds);
+  });
+
+  test('speaks 64 segments at once, in as many processes as there are cores at most', async () => {
+    const { engine, guard, pids } = await open({ runsAtOnce: 2 });
+    const alone = await hear(engine, longText);
+    const sizes = Array.from({ length: 64 }, async (_, n) => {
+      let size = 0;
+      for await (const { samples } of guard.speak(segment(engine, longText), `caller-${n % 7}`, never))
+        size += samples.length;
+      return size;
+    });
+    expect(new Set(await Promise.all(sizes))).toEqual(new Set([alone.samples.length]));
+    expect(pids.length).toBeLessThanOrEqual(2);
+  });
+
+  test('a crash fails its segment only, and it may be tried again', async () => {
+    const { engine, guard, pids } = await open();
+    const before = await hear(engine, longText);
+    const speech = engine.speak(segment(engine, longText), never)[Symbol.asyncIterator]();
+    await speech.next();
+    process.kill(pids[0]!, 'SIGSTOP');
+    const other = hear(engine, longText);
+    process.kill(pids[0]!, 'SIGSEGV');
+    process.kill(pids[0]!, 'SIGCONT');
+    const rest = async () => {
+      while (!(await speech.next()).done);
+    };
+    await expect(rest()).rejects.toMatchObject({
+      reason: 'engine_error',
+      facts: { retryAfterSeconds: 0 },
+      cause: expect.objectContaining({ message: expect.stringContaining('SIGSEGV') }),
+    });
+    expect(bytesOf(await other).equals(bytesOf(before))).toBe(true);
+    // Through the guard, one that dies before it is heard is spoken by the next process.
+    process.kill(pids.at(-1)!, 'SIGKILL');
+    let size = 0;
+    for await (const { samples } of guard.speak(segment(engine, longText), 'caller', never)) size += samples.length;
+    expect(size).toBe(before.samples.length);
+  });
+
+  test('a process that hangs is killed after an abort, and replaced', async () => {
+    const { engine, pids } = await open({ stopMsMax: 100 });
+    const before = await hear(engine, longText);
+    const leaving = new AbortController();
+    process.kill(pids[0]!, 'SIGSTOP');
+    const left = hear(engine, longText, {}, leaving.signal).catch((error: unknown) => error);
+    await sleep(50);
+    leaving.abort('left');
+    expect(await left).toBe('left');
+    await expect.poll(() => isAlive(pids[0]!)).toBe(false);
+    expect(bytesOf(await hear(engine, longText)).equals(bytesOf(before))).toBe(true);
+    expect(pids.length).toBe(2);
+  });
+
+  test('an abort stops the synthesis, and the process speaks the next segment', async () => {
+    const { engine, pids } = await open();
+    const before = await hear(engine, longText);
+    const longest = `${longText} `.repeat(200);
+    for (let n = 0; n < 5; n++) {
+      for await (const { samples } of engine.speak(segment(engine, longest), never)) {
+        expect(samples.length).toBeGreaterThan(0);
+        break;
+      }
+    }
+    expect(bytesOf(await hear(engine, longText)).equals(bytesOf(before))).toBe(true);
+    expect(pids.length).toBe(1);
+  });
+
+  test('a reader that stalls stops its process, and gets the rest when it reads on', async () => {
+    const { engine } = await open();
+    const longest = `${longText} `.repeat(40);
+    const whole = await hear(engine, longest);
+    const pieces: Int16Array[] = [];
+    const held = process.memoryUsage().arrayBuffers;
+    for await (const { samples } of engine.speak(segment(engine, longest), never)) {
+      pieces.push(samples);
+      if (pieces.length === 1) await sleep(500);
+      // What was made meanwhile is much less than the whole, of 10 MB.
+      if (pieces.length === 1) expect(process.memoryUsage().arrayBuffers - held).toBeLessThan(2_000_000);
+    }
+    expect(bytesOf({ samples: joinPieces(Int16Array, pieces) }).equals(bytesOf(whole))).toBe(true);
+  });
+
+  test('a process that is idle or worn out is ended, and closing ends all', async () => {
+    const { engine, pids } = await open({ idleMsMax: 50 });
+    await expect.poll(() => isAlive(pids[0]!)).toBe(false);
+    await Promise.all([hear(engine, longText), hear(engine, longText)]);
+    expect(pids.length).toBe(3);
+    await engine.close();
+    await expect.poll(() => pids.filter(isAlive)).toEqual([]);
+    await expect(hear(engine, longText)).rejects.toMatchObject({ reason: 'engine_unavailable' });
+  });
+
+  test('a process ends with its parent, also while it hangs', async () => {
+    const script = `
+      let started;
+      const { openEspeakNg } = await import(${JSON.stringify(join(sources, 'engines/espeak-ng/espeak-ng.ts'))});
+      await openEspeakNg({ program: '${program}', library: '${library}', onStart: (pid) => (started = pid) });
+      process.kill(started, 'SIGSTOP');
+      console.log(started);
+      process.kill(process.pid, 'SIGKILL');`;
+    let output = '';
+    try {
+      execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+    } catch (error) {
+      output = String((error as { stdout: string }).stdout);
+    }
+    expect(output).toMatch(/^\d+\n$/);
+    await expect.poll(() => isAlive(Number(output))).toBe(false);
+  });
+
+  test('the program speaks where koffi is not installed', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sonant-espeak-koffi-'));
+    // Sources without node_modules above them.
+    await cp(sources, join(folder, 'src'), { recursive: true });
+    await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+    const script = `
+      const { espeakNg } = await import('./src/engines/espeak-ng/espeak-ng.ts');
+      console.log((await espeakNg.inspect({ program: '${program}', library: 'auto' }, '.')).message);`;
+    const args = ['--input-type=module', '-e', script];
+    const said = execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
+    expect(said).toMatch(/by its program, since .*koffi/s);
+    await rm(folder, { recursive: true });
+  });
+
+  test('the program speaks where the library is missing, unwanted, or not that of the program', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sonant-espeak-library-'));
+    const inspect = (settings: { program: string; library: string }) => espeakNg.inspect(settings, folder);
+    expect(await inspect({ program, library: 'auto' })).toMatchObject({
+      state: 'ready',
+      message: expect.stringMatching(/ voices, by its library$/),
+    });
+    expect(await inspect({ program, library: '' })).toMatchObject({
+      state: 'ready',
+      message: expect.stringMatching(/ voices, by its program$/),
+    });
+    expect(await inspect({ program, library: 'libnone-such.so' })).toMatchObject({
+      state: 'ready',
+      message: expect.stringMatching(/ voices, by its program, since .*libnone-such.so/s),
+    });
+    const path = execFileSync('which', [program], { encoding: 'utf8' }).trim();
+    expect(await inspect({ program: path, library: 'auto' })).toMatchObject({
+      state: 'ready',
+      message: expect.stringMatching(/by its program$/),
+    });
+    const engine = (await openEspeakNg({ program, library: 'libnone-such.so' }))!;
+    expect(engine.capabilities.timings).toBe(false);
+    expect((await hear(engine, longText)).samples.length).toBeGreaterThan(22_050);
+    await rm(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,11 @@
+// Whether a process runs. One that has ended may be listed, as a zombie (Z), until its parent looks.
+import { existsSync, readFileSync } from 'node:fs';
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !existsSync('/proc/self/stat') || !/\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  } catch {
+    return false;
+  }
+}
