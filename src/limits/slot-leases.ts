@@ -71,6 +71,11 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
   return {
     /** Renews the lease of the slot from now on. */
     hold: (chain: Chain, slot: Slot) => void slotsOf(chain).held.add(slot),
+    /** Stops renewing it. */
+    release(chain: Chain, slot: Slot): void {
+      slotsOf(chain).held.delete(slot);
+      removeIdle(chain);
+    },
     drop,
     /** Settles when Redis has freed the slot, or is away. */
     async end(chain: Chain, slot: Slot, spokenChars: number): Promise<void> {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { PushQueue } from '../../src/concurrency/push-queue.ts';
 import { Failure } from '../../src/errors.ts';
+import { createLimiter, type Limiter } from '../../src/limits/limiter.ts';
 import type { Call } from '../../src/operations/call.ts';
 import type { LiveEvent, LiveInput } from '../../src/operations/live-session.ts';
 import { createLiveOperations } from '../../src/operations/live-speech.ts';
@@ -14,24 +15,27 @@ import { createVoices } from '../../src/speech/voice.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { createRandom } from '../text/random-text.ts';
 
-const caller = { callerId: 'ada', keyId: 'key_ada' };
+const limits = { requestsPerMinute: 600, concurrency: 1, charactersPerMonth: undefined };
+const caller = { callerId: 'ada', keyId: 'key_ada', limits };
 const tones: ReturnType<typeof openTone>[] = [];
 afterEach(async () => {
   for (const tone of tones.splice(0)) await tone.close();
 });
 
-function open(options: ToneOptions = {}) {
+function open({ limiter, ...options }: ToneOptions & { limiter?: Pick<Limiter, 'takeSynthesis'> } = {}) {
   const tone = openTone({ sampleRateHz: 24_000, ...options });
   tones.push(tone);
   const slots = createSlots({ speakingMax: 4, waitingMax: 0 });
   const speech = createSpeech({ voices: createVoices([tone]), slots });
   const usage: { requests: number; characters: number; audioMs: number }[] = [];
   const charged: { chars: number; spoken: number | undefined }[] = [];
+  let kept = 0;
   const metering = createMetering({
-    limiter: {
-      async takeSynthesis(_caller, chars) {
+    limiter: limiter ?? {
+      async takeSynthesis(_caller, chars, { replaces }) {
         const charge: (typeof charged)[number] = { chars, spoken: undefined };
         charged.push(charge);
+        if (replaces) kept++;
         return {
           end(spoken) {
             charge.spoken = spoken;
@@ -63,7 +67,7 @@ function open(options: ToneOptions = {}) {
     };
     return { inputs, ending, leaving, events, say, until };
   };
-  return { tone, slots, usage, charged, live, call, begin };
+  return { tone, slots, usage, charged, kept: () => kept, live, call, begin };
 }
 
 const soundOf = (events: readonly LiveEvent[]) =>
@@ -178,7 +182,7 @@ test('where the engine is turns ahead, the turn that was heard is told, and thos
 
 test('a place is held only while something is spoken, and each part is charged once, as it is taken', async () => {
   const { begin, slots, charged, usage } = open();
-  const { inputs, say, until, events } = begin({ timestamps: 'word' });
+  const { inputs, say, until, events } = begin({ timestamps: 'word', buffer_ms: 20 });
   await sleep(10);
   expect(slots.speaking).toBe(0);
   expect(charged).toEqual([]);
@@ -186,7 +190,7 @@ test('a place is held only while something is spoken, and each part is charged o
   await until('timestamps');
   const next = events.next();
   await expect.poll(() => slots.speaking).toBe(0);
-  expect(charged).toEqual([{ chars: 14, spoken: 14 }]);
+  await expect.poll(() => charged).toEqual([{ chars: 14, spoken: 14 }]);
   say('ello.');
   inputs.push({ type: 'end' });
   await next;
@@ -198,6 +202,48 @@ test('a place is held only while something is spoken, and each part is charged o
   const sum = (name: 'requests' | 'characters') => usage.reduce((total, row) => total + row[name], 0);
   expect([sum('requests'), sum('characters')]).toEqual([1, 20]);
   expect(slots.speaking).toBe(0);
+});
+
+test('while its text goes on, a turn keeps its place, and other requests of its key wait for its pause', async () => {
+  const { begin, slots } = open({ limiter: createLimiter({ spentSince: async () => 0 }) });
+  const other = async () => {
+    const { inputs, say, events } = begin();
+    say('Me too.');
+    inputs.push({ type: 'end' });
+    return Array.fromAsync(events).then(
+      (seen) => seen.at(-1)!.type,
+      ({ facts }: Failure) => facts.limitReason,
+    );
+  };
+  const talker = begin({ timestamps: 'word', buffer_ms: 10_000 });
+  talker.say('Good morning. ', 'H');
+  await talker.until('timestamps');
+  const next = talker.until('timestamps');
+  await expect.poll(() => slots.speaking).toBe(0);
+  expect(await other()).toBe('concurrency');
+  talker.say('ow are you? A');
+  expect(wordsOf(await next).map((word) => word.text)).toEqual(['How', 'are', 'you']);
+  talker.inputs.push({ type: 'end' });
+  await talker.until('done');
+  const pauser = begin({ timestamps: 'word', buffer_ms: 0 });
+  pauser.say('Good morning. ');
+  await pauser.until('timestamps');
+  const after = pauser.until('done');
+  await expect.poll(other).toBe('done');
+  pauser.say('Good night.');
+  pauser.inputs.push({ type: 'end' });
+  await after;
+});
+
+test('what an interrupted turn did not speak is given back, whatever was taken of it', async () => {
+  const { begin, charged, kept } = open({ trouble: { hangsAfterPieces: 3 } });
+  const { inputs, say, until } = begin();
+  say('One two three four five. ', 'Six seven eight nine ten. ', 'And so on.');
+  await until('audio');
+  await expect.poll(kept).toBeGreaterThan(0);
+  inputs.push({ type: 'interrupt' }, { type: 'end' });
+  await until('done');
+  expect(charged.at(-1)!.spoken).toBeLessThanOrEqual(24);
 });
 
 test('text that is not spoken is bounded', async () => {
