@@ -26,9 +26,9 @@ const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buffer }>(
 export const isWebSocketUpgrade = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === 'websocket';
 
-/** The members of a message that must be a JSON object. */
-export function fieldsOfMessage(message: string | Buffer): Fields {
-  const given = typeof message === 'string' ? parseStrictJson(Buffer.from(message)) : undefined;
+/** The members of a message that must be a JSON object; `pieceOf` may end or begin in the middle of a character. */
+export function fieldsOfMessage(message: string | Buffer, pieceOf: string): Fields {
+  const given = typeof message === 'string' ? parseStrictJson(Buffer.from(message), { pieceOf }) : undefined;
   if (isObject(given)) return given;
   throw new Failure('invalid_request', { message: 'A message must be a JSON object in a text frame.' });
 }
