@@ -182,7 +182,8 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
       if (chunkIndex !== chunkAt) chunkChars = countChars(chunk);
       chunkAt = chunkIndex;
       const last = cut?.spans.at(-1);
-      const at = { chunkIndex, chunkCharsBegun: last ? last.offset + last.length : chunkChars };
+      const wordsSoFar = () => sound.wordsSoFar(begun.cut);
+      const at = { chunkIndex, chunkCharsBegun: last ? last.offset + last.length : chunkChars, wordsSoFar };
       for await (const bytes of sound.encode(begun)) {
         yield* events.put(bytes, at, false);
         await yieldTurn();
