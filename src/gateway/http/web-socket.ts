@@ -1,6 +1,6 @@
 // WebSocket (RFC 6455) on the routes of the gateway: an upgrade passes the hooks of its route as any request does, so that a
-// refusal is an ordinary HTTP error; then the route accepts it. A peer that answers no ping is gone. Sound is not
-// compressed.
+// refusal is an ordinary HTTP error; then the route accepts it. A peer that answers no ping is gone, and one that asks without
+// reading is closed. Sound is not compressed.
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -9,7 +9,7 @@ import { Failure } from '../../errors.ts';
 import { HttpResponse } from '../../net/http-response.ts';
 import { callerLeft } from '../../operations/call.ts';
 import { type Fields, isObject } from './known-fields.ts';
-import { socketPingMs, socketSilentMsMax } from './limits.ts';
+import { socketPingMs, socketSilentMsMax, socketUnreadBytesMax, socketWaitMsMin } from './limits.ts';
 import { parseStrictJson } from './strict-json.ts';
 
 export interface WebSocketPeer {
@@ -94,8 +94,14 @@ function toPeer(peer: import('ws').WebSocket): WebSocketPeer {
     else peer.ping();
   }, socketPingMs);
   peer.on('pong', hear);
+  /** Each of its messages may have an answer. */
+  const checkReads = () => {
+    if (peer.bufferedAmount > socketUnreadBytesMax) peer.terminate();
+  };
+  peer.on('ping', checkReads);
   peer.on('message', (data: Buffer, isBinary) => {
     hear();
+    checkReads();
     queue.push(isBinary ? data : data.toString());
   });
   // 'close' follows.
@@ -108,7 +114,12 @@ function toPeer(peer: import('ws').WebSocket): WebSocketPeer {
     messages: { [Symbol.asyncIterator]: () => queue.pull() },
     send: (message) =>
       new Promise((resolve) => {
-        peer.send(message, () => resolve());
+        const sentMs = performance.now();
+        peer.send(message, () => {
+          // A peer that reads as fast as it plays gets a ping long after what was sent before it.
+          if (performance.now() - sentMs > socketWaitMsMin) hear();
+          resolve();
+        });
       }),
     close: (code, reason) => peer.close(code, reason),
   };

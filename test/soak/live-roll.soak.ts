@@ -1,0 +1,124 @@
+// Two replicas on one PostgreSQL and one Redis, with 50 live streams whose text is still being written when one of them gets
+// SIGTERM: every turn under way is finished and sounds as it does whole; then its client goes on at the other replica.
+import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { openKeys } from '../../src/app/command-line.ts';
+import { loadConfig } from '../../src/config.ts';
+import { operator } from '../../src/keys/actor.ts';
+import { firstKeyScopes } from '../../src/keys/scopes.ts';
+import { modelTexts, toPieces } from '../model-texts.ts';
+import { openRedisServer } from '../redis/redis-server.ts';
+import { startPostgres } from '../store/postgres-server.ts';
+import { createRandom } from '../text/random-text.ts';
+import { openService, type Service } from './open-service.ts';
+
+const streamCount = 50;
+const pieceEveryMs = 150;
+const rateHz = 8000;
+const start = { type: 'start', voice_id: 'clara', sample_rate: rateHz, buffer_ms: 10_000 };
+const texts = modelTexts.filter(({ languageCode, text }) => languageCode === 'en' && text.length > 150).slice(0, 10);
+
+const opened = new AsyncDisposableStack();
+const replicas: Service[] = [];
+beforeAll(async () => {
+  const postgres = (await startPostgres())!;
+  opened.defer(() => postgres.stop());
+  const redis = await openRedisServer();
+  opened.defer(() => redis.close());
+  const settings = {
+    ...{ SONANT_DATABASE_URL: await postgres.createDatabase(), SONANT_REDIS_URL: redis.url, SONANT_REPLICAS: '2' },
+    ...{ SONANT_SECRET: 'a secret of thirty-two characters', SONANT_MASTER_KEY: 'a master key of thirty-two chars.' },
+  };
+  const newFolder = () => mkdtempSync(join(tmpdir(), 'sonant-soak-replica-'));
+  const keys = await openKeys(loadConfig({ env: settings, folder: newFolder(), engines: [] }));
+  const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000 };
+  const { key } = await keys.management.create({ scopes: firstKeyScopes, limits }, operator);
+  await keys.close();
+  for (let n = 0; n < 2; n++) replicas.push(await openService({ settings, left: { dataDir: newFolder(), key } }));
+  for (const replica of replicas) opened.defer(() => replica.close());
+}, 120_000);
+afterAll(() => opened.disposeAsync());
+
+async function open({ url, key }: Service) {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/api/audio/speech/live`, { headers: { 'X-API-Key': key } });
+  const sound: Buffer[] = [];
+  const messages: { type: string; error?: string; chars?: number }[] = [];
+  const closed = once(socket, 'close').then(([code]) => code as number);
+  socket.on('error', () => {});
+  socket.on('message', (data: Buffer, isBinary) => {
+    if (isBinary) sound.push(data);
+    else messages.push(JSON.parse(data.toString()));
+  });
+  await once(socket, 'open');
+  const send = (message: object) => socket.send(JSON.stringify(message));
+  send(start);
+  /** Writes one turn; resolves with its sound when all of it is there, or with nothing where it was cut. */
+  const speak = async (pieces: readonly string[], everyMs: number): Promise<Buffer | undefined> => {
+    for (const text of pieces) {
+      send({ type: 'text', text });
+      await sleep(everyMs);
+    }
+    send({ type: 'flush' });
+    const isOver = () => messages.some(({ type }) => type === 'flushed' || type === 'error');
+    while (!isOver() && socket.readyState === WebSocket.OPEN) await sleep(10);
+    return messages.some(({ type }) => type === 'flushed') ? Buffer.concat(sound) : undefined;
+  };
+  return { socket, closed, messages, sound, speak };
+}
+
+test(`SIGTERM of one of two replicas with ${streamCount} live streams`, async () => {
+  const [leaving, staying] = replicas as [Service, Service];
+  const random = createRandom(31);
+  const whole = new Map<string, Buffer>();
+  for (const { text } of texts) {
+    const peer = await open(staying);
+    whole.set(text, (await peer.speak([text], 0))!);
+    peer.socket.terminate();
+  }
+  console.log('WHOLE');
+  const peers = await Promise.all(
+    Array.from({ length: streamCount }, async (_, i) => {
+      const { text } = texts[i % texts.length]!;
+      return { text, isLeft: i % 2 === 0, peer: await open(i % 2 === 0 ? leaving : staying) };
+    }),
+  );
+  const speaking = peers.map(({ peer, text }) => peer.speak(toPieces(text, random), pieceEveryMs));
+  // Each has sent some of its text, and none all of it.
+  await sleep(2.5 * pieceEveryMs);
+  const soundingThen = peers.filter(({ peer }) => peer.sound.length > 0).length;
+  const endedThen = peers.filter(({ peer }) => peer.messages.some(({ type }) => type === 'flushed')).length;
+  const sinceMs = performance.now();
+  process.kill(leaving.pid, 'SIGTERM');
+  console.log('TERM');
+  const sounds = await Promise.all(speaking);
+  console.log('SOUNDS', peers.map(({ peer }) => peer.messages.at(-1)?.type).join());
+  const right = sounds.filter((sound, i) => sound?.equals(whole.get(peers[i]!.text)!)).length;
+  const left = peers.filter(({ isLeft }) => isLeft);
+  const codes = await Promise.all(left.map(({ peer }) => peer.closed));
+  console.log('CODES');
+  const again = await Promise.all(
+    left.map(async ({ text }) => {
+      const peer = await open(staying);
+      const sound = await peer.speak(toPieces(text, random), 0);
+      peer.socket.terminate();
+      return sound?.equals(whole.get(text)!) ?? false;
+    }),
+  );
+  console.log('AGAIN');
+  while (leaving.isUp()) await sleep(50);
+  console.log(
+    `at SIGTERM ${soundingThen} of ${streamCount} turns were heard already and ${endedThen} were over; finished, and as they ` +
+      `sound whole: ${right} of ${streamCount}; the ${left.length} of the replica closed with ` +
+      `${[...new Set(codes)].join(', ')}, and ${again.filter(Boolean).length} spoke their next turn at the other; the ` +
+      `replica ended after ${((performance.now() - sinceMs) / 1000).toFixed(1)} s`,
+  );
+  for (const { peer } of peers) peer.socket.terminate();
+  expect(right).toBe(streamCount);
+  expect([...new Set(codes)]).toEqual([1012]);
+  expect(again.filter(Boolean).length).toBe(left.length);
+});
