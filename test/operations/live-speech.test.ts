@@ -1,79 +1,13 @@
 // Live speech over the tone engine: text comes in pieces, sound goes out by turns, and an interrupt stops both.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { PushQueue } from '../../src/concurrency/push-queue.ts';
 import { Failure } from '../../src/errors.ts';
-import { createLimiter, type Limiter } from '../../src/limits/limiter.ts';
-import type { Call } from '../../src/operations/call.ts';
+import { createLimiter } from '../../src/limits/limiter.ts';
 import type { LiveEvent, LiveInput } from '../../src/operations/live-session.ts';
-import { createLiveOperations } from '../../src/operations/live-speech.ts';
-import { createMetering } from '../../src/operations/metering.ts';
-import { parseLiveStart } from '../../src/speech/live-request.ts';
-import { createSlots } from '../../src/speech/slots.ts';
-import { createSpeech } from '../../src/speech/synthesize.ts';
-import { createVoices } from '../../src/speech/voice.ts';
-import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { createRandom } from '../text/random-text.ts';
-
-const limits = { requestsPerMinute: 600, concurrency: 1, charactersPerMonth: undefined };
-const caller = { callerId: 'ada', keyId: 'key_ada', limits };
-const tones: ReturnType<typeof openTone>[] = [];
-afterEach(async () => {
-  for (const tone of tones.splice(0)) await tone.close();
-});
-
-function open({ limiter, ...options }: ToneOptions & { limiter?: Pick<Limiter, 'takeSynthesis'> } = {}) {
-  const tone = openTone({ sampleRateHz: 24_000, ...options });
-  tones.push(tone);
-  const slots = createSlots({ speakingMax: 4, waitingMax: 0 });
-  const speech = createSpeech({ voices: createVoices([tone]), slots });
-  const usage: { requests: number; characters: number; audioMs: number }[] = [];
-  const charged: { chars: number; spoken: number | undefined }[] = [];
-  let kept = 0;
-  const metering = createMetering({
-    limiter: limiter ?? {
-      async takeSynthesis(_caller, chars, { replaces }) {
-        const charge: (typeof charged)[number] = { chars, spoken: undefined };
-        charged.push(charge);
-        if (replaces) kept++;
-        return {
-          end(spoken) {
-            charge.spoken = spoken;
-          },
-        };
-      },
-    },
-    ledger: { add: async (row) => void usage.push(row), checkRoom() {} },
-    onFault: () => {},
-  });
-  const live = createLiveOperations({ speech, metering });
-  const never = new AbortController().signal;
-  const call = (signal = never, leaving = never) => ({ caller, signal, leaving, reportLimits() {} }) as unknown as Call;
-  const begin = (fields: object = {}) => {
-    const inputs = new PushQueue<LiveInput>();
-    const ending = new AbortController();
-    const leaving = new AbortController();
-    inputs.push({ type: 'start', start: parseLiveStart({ voice_id: 'tone-low', ...fields }) });
-    const events = live.liveSpeech(call(ending.signal, leaving.signal), inputs.pull()) as AsyncGenerator<LiveEvent>;
-    const say = (...texts: string[]) => inputs.push(...texts.map((text) => ({ type: 'text', text }) as const));
-    const until = async (type: LiveEvent['type']): Promise<LiveEvent[]> => {
-      const seen: LiveEvent[] = [];
-      for (;;) {
-        const { value, done } = await events.next();
-        if (done) throw new Error(`it ended before ${type}`);
-        seen.push(value);
-        if (value.type === type) return seen;
-      }
-    };
-    return { inputs, ending, leaving, events, say, until };
-  };
-  return { tone, slots, usage, charged, kept: () => kept, live, call, begin };
-}
-
-const soundOf = (events: readonly LiveEvent[]) =>
-  Buffer.concat(events.flatMap((event) => (event.type === 'audio' ? [event.audio] : [])));
-const wordsOf = (events: readonly LiveEvent[]) =>
-  events.flatMap((event) => (event.type === 'timestamps' ? event.words : []));
+import { soundOf, wordsOf } from './open-live.ts';
+import { openMeteredLive as open } from './open-metered-live.ts';
 
 const text =
   'Well, here it is. Dr. Ada Lovelace paid $3.50 at 5 p.m. today, e.g. for **two cups. And a cake.** See ' +
@@ -288,6 +222,16 @@ test('what does not begin with start is refused', async () => {
   inputs.push({ type: 'text', text: 'a' });
   const events = Array.fromAsync(live.liveSpeech(call(), inputs.pull()));
   await expect(events).rejects.toMatchObject({ message: 'The first message must be start.' });
+});
+
+test('a session that never starts is ended', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { live, call } = open();
+  const events = Array.fromAsync(live.liveSpeech(call(), new PushQueue<LiveInput>().pull()));
+  const refused = expect(events).rejects.toMatchObject({ reason: 'engine_timeout' });
+  await vi.advanceTimersByTimeAsync(30_000);
+  await refused;
 });
 
 test('a pair of surrogates that is sent in halves is one character', async () => {

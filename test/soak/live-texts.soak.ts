@@ -21,20 +21,21 @@ const bufferMs = 40;
 const sampleCount = 20;
 
 const languageCodes = [...new Set(modelTexts.map((text) => text.languageCode))];
-const english = modelTexts.filter(({ languageCode }) => languageCode === 'en');
-const foreign = modelTexts.filter(({ languageCode }) => languageCode !== 'en');
+const { COUNT = '200' } = process.env;
+/** Those that the embedded engine speaks; the tone engine has the others. */
+const own = new Set(modelTexts.filter(({ languageCode }) => languageCode === 'en').slice(0, Number(COUNT)));
 const tone = openTone({ sampleRateHz: 8_000, languageCodes, capabilities: { readsNumbers: false } });
 const start = { sample_rate: 16_000, timestamps: 'word', buffer_ms: 10_000 };
 
 let engine: Engine;
-let spokenBy: (languageCode: string) => { live: ReturnType<typeof openLive>; fields: object };
+let spokenBy: (text: (typeof modelTexts)[number]) => { live: ReturnType<typeof openLive>; fields: object };
 beforeAll(async () => {
   engine = await openFlite({ threads: 2, dataDir: tmpdir() });
-  const [own, other] = [openLive(engine), openLive(tone)];
-  spokenBy = (languageCode) =>
-    languageCode === 'en'
-      ? { live: own, fields: { ...start, voice_id: 'clara' } }
-      : { live: other, fields: { ...start, voice_id: 'tone-low', language_code: languageCode } };
+  const [embedded, other] = [openLive(engine), openLive(tone)];
+  spokenBy = (text) =>
+    own.has(text)
+      ? { live: embedded, fields: { ...start, voice_id: 'clara' } }
+      : { live: other, fields: { ...start, voice_id: 'tone-low', language_code: text.languageCode } };
 });
 afterAll(async () => {
   await engine.close();
@@ -44,19 +45,20 @@ afterAll(async () => {
 test('in pieces without pauses', async () => {
   const random = createRandom(11);
   let equal = 0;
-  for (const { languageCode, text } of modelTexts) {
-    const { live, fields } = spokenBy(languageCode);
-    const whole = soundOf(await speakPieces(live, fields, [text]));
-    if (soundOf(await speakPieces(live, fields, toPieces(text, random))).equals(whole)) equal++;
+  for (const given of modelTexts) {
+    const { live, fields } = spokenBy(given);
+    const whole = soundOf(await speakPieces(live, fields, [given.text]));
+    if (soundOf(await speakPieces(live, fields, toPieces(given.text, random))).equals(whole)) equal++;
   }
   console.log(
     `${equal} of ${modelTexts.length} texts sound in pieces of 1 to 40 characters as they do whole, byte for byte ` +
-      `(${english.length} by the embedded engine, ${foreign.length} in other languages by the tone engine)`,
+      `(${own.size} by the embedded engine, ${modelTexts.length - own.size} by the tone engine)`,
   );
   expect(equal).toBe(modelTexts.length);
 });
 
 interface Said {
+  isOwn: boolean;
   text: string;
   whole: readonly LiveEvent[];
   paused: readonly LiveEvent[];
@@ -86,7 +88,7 @@ test('with pauses', async () => {
     console.log(text, '\n', placesOf(whole).join(', '), '\n', placesOf(paused).join(', '));
   expect(wrong).toEqual([]);
   if (!canRecognize()) return;
-  const heardBest = said.filter(({ text }) => /^[A-Za-z ,.;:!?'"-]+$/.test(text) && text.length > 60);
+  const heardBest = said.filter(({ isOwn, text }) => isOwn && /^[A-Za-z ,.;:!?'"-]+$/.test(text) && text.length > 60);
   const sample = heardBest.filter((each) => early.includes(each)).slice(0, sampleCount);
   const toSound = (events: readonly LiveEvent[]) =>
     ({ format: 'pcm', sampleRateHz: 16_000, bytes: soundOf(events) }) as const;
@@ -110,8 +112,9 @@ const placesOf = (events: readonly LiveEvent[]) => [
   ...new Set(wordsOf(events).map(({ offset, text }) => `${offset} ${text.replace(/\.$/, '')}`)),
 ];
 
-async function speakPaused({ languageCode, text }: (typeof modelTexts)[number], random: () => number): Promise<Said> {
-  const { live, fields } = spokenBy(languageCode);
+async function speakPaused(given: (typeof modelTexts)[number], random: () => number): Promise<Said> {
+  const { text } = given;
+  const { live, fields } = spokenBy(given);
   const first = async (speaking: (begun: number) => Promise<[LiveEvent[], number]>) => speaking(performance.now());
   const [whole, wholeFirstMs] = await first((begun) => readTimed(live, fields, [text], begun));
   let writtenMs = 0;
@@ -122,7 +125,7 @@ async function speakPaused({ languageCode, text }: (typeof modelTexts)[number], 
       writtenMs = performance.now() - begun;
     }),
   );
-  return { text, whole, paused, firstMs, earlierMs: writtenMs + wholeFirstMs - firstMs };
+  return { isOwn: own.has(given), text, whole, paused, firstMs, earlierMs: writtenMs + wholeFirstMs - firstMs };
 }
 
 /** The events, and after how long the first sound came. */
