@@ -17,11 +17,13 @@ import { startPostgres } from '../store/postgres-server.ts';
 import { createRandom } from '../text/random-text.ts';
 import { openService, type Service } from './open-service.ts';
 
-const streamCount = 50;
-const pieceEveryMs = 150;
+const { STREAMS = '50' } = process.env;
+const streamCount = Number(STREAMS);
+/** Said before SIGTERM, with the beginning of what follows. */
+const opening = 'Good morning to all of you, dear friends. ';
 const rateHz = 8000;
 const start = { type: 'start', voice_id: 'clara', sample_rate: rateHz, buffer_ms: 10_000 };
-const texts = modelTexts.filter(({ languageCode, text }) => languageCode === 'en' && text.length > 120).slice(0, 4);
+const texts = modelTexts.filter(({ languageCode, text }) => languageCode === 'en' && text.length < 120).slice(0, 4);
 
 const opened = new AsyncDisposableStack();
 const replicas: Service[] = [];
@@ -33,6 +35,7 @@ beforeAll(async () => {
   const settings = {
     ...{ SONANT_DATABASE_URL: await postgres.createDatabase(), SONANT_REDIS_URL: redis.url, SONANT_REPLICAS: '2' },
     ...{ SONANT_SECRET: 'a secret of thirty-two characters', SONANT_MASTER_KEY: 'a master key of thirty-two chars.' },
+    SONANT_DRAIN_SECONDS: '300',
   };
   const newFolder = () => mkdtempSync(join(tmpdir(), 'sonant-soak-replica-'));
   const keys = await openKeys(loadConfig({ env: settings, folder: newFolder(), engines: [] }));
@@ -58,11 +61,11 @@ async function open({ url, key }: Service) {
   const send = (message: object) => socket.send(JSON.stringify(message));
   send(start);
   /** Writes one turn; resolves with its sound when all of it is there, or with nothing where it was cut. */
-  const speak = async (pieces: readonly string[], everyMs: number): Promise<Buffer | undefined> => {
-    for (const text of pieces) {
-      send({ type: 'text', text });
-      await sleep(everyMs);
-    }
+  const speak = async (pieces: readonly string[], goOn?: Promise<void>): Promise<Buffer | undefined> => {
+    const half = Math.ceil((pieces.length + 1) / 2);
+    for (const text of pieces.slice(0, half)) send({ type: 'text', text });
+    await goOn;
+    for (const text of pieces.slice(half)) send({ type: 'text', text });
     send({ type: 'flush' });
     const isOver = () => messages.some(({ type }) => type === 'flushed' || type === 'error');
     while (!isOver() && socket.readyState === WebSocket.OPEN) await sleep(10);
@@ -77,7 +80,7 @@ test(`SIGTERM of one of two replicas with ${streamCount} live streams`, async ()
   const whole = new Map<string, Buffer>();
   for (const { text } of texts) {
     const peer = await open(staying);
-    whole.set(text, (await peer.speak([text], 0))!);
+    whole.set(text, (await peer.speak([opening + text]))!);
     peer.socket.terminate();
   }
   const peers = await Promise.all(
@@ -86,13 +89,15 @@ test(`SIGTERM of one of two replicas with ${streamCount} live streams`, async ()
       return { text, isLeft: i % 2 === 0, peer: await open(i % 2 === 0 ? leaving : staying) };
     }),
   );
-  const speaking = peers.map(({ peer, text }) => peer.speak(toPieces(text, random), pieceEveryMs));
-  // Each has sent some of its text, and none all of it.
-  await sleep(2.5 * pieceEveryMs);
+  const signalled = Promise.withResolvers<void>();
+  const speaking = peers.map(({ peer, text }) => peer.speak([opening, ...toPieces(text, random)], signalled.promise));
+  while (peers.some(({ peer }) => peer.sound.length === 0)) await sleep(20);
   const soundingThen = peers.filter(({ peer }) => peer.sound.length > 0).length;
   const endedThen = peers.filter(({ peer }) => peer.messages.some(({ type }) => type === 'flushed')).length;
   const sinceMs = performance.now();
   process.kill(leaving.pid, 'SIGTERM');
+  await sleep(200);
+  signalled.resolve();
   const sounds = await Promise.all(speaking);
   const right = sounds.filter((sound, i) => sound?.equals(whole.get(peers[i]!.text)!)).length;
   const left = peers.filter(({ isLeft }) => isLeft);
@@ -100,7 +105,7 @@ test(`SIGTERM of one of two replicas with ${streamCount} live streams`, async ()
   const again = await Promise.all(
     left.map(async ({ text }) => {
       const peer = await open(staying);
-      const sound = await peer.speak(toPieces(text, random), 0);
+      const sound = await peer.speak([opening + text]);
       peer.socket.terminate();
       return sound?.equals(whole.get(text)!) ?? false;
     }),
