@@ -42,9 +42,18 @@ test.each([
 ])('a peer that sends %s and does not read is closed', async (_, message) => {
   const gateway = await openTestGateway();
   const { socket, send } = await connect(gateway);
-  send(start);
-  await sleep(50);
   socket.pause();
+  // Its sound fills what lies between, so that the answers wait.
+  send({ ...start, sample_rate: 48_000 });
+  for (let i = 0; i < 8; i++) send({ type: 'text', text: 'This goes on and on and on and on. '.repeat(150) });
+  const begun = () => gateway.tone.counts.pieces;
+  await expect
+    .poll(async () => {
+      const before = begun();
+      await sleep(500);
+      return before > 0 && begun() === before;
+    }, patient)
+    .toBe(true);
   const untilMs = performance.now() + patient.timeout;
   for (let n = 0; gateway.calls.length === 0 && performance.now() < untilMs; n++) {
     for (let i = 0; i < 200 && socket.readyState === WebSocket.OPEN; i++) send(message(n));

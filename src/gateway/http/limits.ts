@@ -36,7 +36,7 @@ export const socketPingMs = 20_000;
 export const socketSilentMsMax = 60_000;
 /** A message that was taken only after so long shows that the peer reads. */
 export const socketWaitMsMin = 100;
-/** What is sent to it and not read, such as warnings and pongs: sound waits for its reader. */
+/** What it does not read, such as warnings and pongs, and what it sends that is not taken: sound waits for its reader. */
 export const socketUnreadBytesMax = 8 << 20;
 export const liveMessageBytesMax = 256 * 1024;
 /** Contexts that are spoken at the same time on a connection of a client of Cartesia or ElevenLabs. */

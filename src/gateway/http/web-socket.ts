@@ -21,6 +21,9 @@ export interface WebSocketPeer {
   close(code: number, reason?: string): void;
 }
 
+/** A short message takes memory too. */
+const messageBytesMin = 1024;
+
 const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buffer }>();
 
 export const isWebSocketUpgrade = ({ headers }: IncomingMessage): boolean =>
@@ -94,15 +97,20 @@ function toPeer(peer: import('ws').WebSocket): WebSocketPeer {
     else peer.ping();
   }, socketPingMs);
   peer.on('pong', hear);
+  /** Messages that have come and wait to be taken. */
+  let waitingBytes = 0;
+  const sizeOf = (message: string | Buffer) => Math.max(messageBytesMin, message.length);
   /** Each of its messages may have an answer. */
   const checkReads = () => {
-    if (peer.bufferedAmount > socketUnreadBytesMax) peer.terminate();
+    if (Math.max(peer.bufferedAmount, waitingBytes) > socketUnreadBytesMax) peer.terminate();
   };
   peer.on('ping', checkReads);
   peer.on('message', (data: Buffer, isBinary) => {
     hear();
     checkReads();
-    queue.push(isBinary ? data : data.toString());
+    const message = isBinary ? data : data.toString();
+    waitingBytes += sizeOf(message);
+    queue.push(message);
   });
   // 'close' follows.
   peer.on('error', () => {});
@@ -110,8 +118,14 @@ function toPeer(peer: import('ws').WebSocket): WebSocketPeer {
     clearInterval(pings);
     queue.end();
   });
+  async function* takeMessages() {
+    for await (const message of queue.pull()) {
+      waitingBytes -= sizeOf(message);
+      yield message;
+    }
+  }
   return {
-    messages: { [Symbol.asyncIterator]: () => queue.pull() },
+    messages: takeMessages(),
     send: (message) =>
       new Promise((resolve) => {
         const sentMs = performance.now();
