@@ -17,6 +17,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   doors: () => import('./doors.ts'),
   start: () => import('./start.ts'),
   'service-cost': () => import('./service-cost.ts'),
+  live: () => import('./live.ts'),
   replicas: () => import('./replicas.ts'),
   admission: () => import('./admission.ts'),
   limits: () => import('./limits.ts'),

@@ -57,6 +57,11 @@ export const accountIdOf = ({ callerId, above }: Pick<Limited, 'callerId' | 'abo
 export interface TakeOptions {
   signal: AbortSignal;
   report: ReportLimitStatus;
+  /**
+   * A running synthesis that goes on as this one: its slot is kept, so that there is nothing to wait for, and its
+   * characters are this one's too. Where this fails, it still runs.
+   */
+  replaces?: Synthesis | undefined;
 }
 
 export interface LimiterOptions {
@@ -137,28 +142,54 @@ async function takeSynthesis(
   { chain, statusOf }: { chain: readonly Member[]; statusOf(chain: readonly Member[]): Promise<LimitStatus> },
   { callerId: owner }: Limited,
   chars: number,
-  { signal, report }: TakeOptions,
+  { signal, report, replaces }: TakeOptions,
 ): Promise<Synthesis> {
   const charges: QuotaCharge[] = [];
   const releases: Release[] = [];
-  const giveBack = (spokenChars: number) => {
-    for (const charge of charges) charge.refund(chars - spokenChars);
-    for (const release of releases) release();
-  };
   try {
     for (const { limits, isOwn } of chain) checkFitsQuota(chars, limits.charactersPerMonth, isOwn);
     for (const { account, limits, isOwn } of chain)
       charges.push(await account.quota.take(chars, limits.charactersPerMonth, isOwn));
-    await takeSlots(chain, { owner, signal, releases });
+    const isHeld = replaces !== undefined && holdings.has(replaces);
+    if (!isHeld) await takeSlots(chain, { owner, signal, releases });
     report(await statusOf(chain));
   } catch (error) {
-    giveBack(0);
+    endHolding({ parts: [{ chars, charges }], releases }, 0);
     // The request is refunded where a limit rejects it, but not where its caller aborts it.
     if (!(error instanceof Failure && error.reason === 'rate_limit_exceeded')) throw error;
     for (const { account, limits } of chain) account.fullAtUs -= intervalOf(rateOf(limits));
     await reportStatus(() => statusOf(chain), report, error);
   }
-  return toSynthesis(giveBack);
+  const before = replaces && takeHolding(replaces);
+  const parts = [...(before?.parts ?? []), { chars, charges }];
+  return toSynthesis({ parts, releases: [...(before?.releases ?? []), ...releases] });
+}
+
+/** What a synthesis holds: slots, and the charges of its parts, of which there is one for each that it has replaced. */
+interface Holding {
+  parts: readonly { chars: number; charges: readonly QuotaCharge[] }[];
+  releases: readonly Release[];
+}
+
+/** Of the syntheses that run. */
+const holdings = new WeakMap<Synthesis, Holding>();
+
+/** Ends the synthesis and leaves what it holds to the caller. */
+function takeHolding(synthesis: Synthesis): Holding | undefined {
+  const holding = holdings.get(synthesis);
+  holdings.delete(synthesis);
+  return holding;
+}
+
+/** What was not spoken is the end of the text. */
+function endHolding({ parts, releases }: Holding, spokenChars: number): void {
+  let unspoken = parts.reduce((sum, { chars }) => sum + chars, -spokenChars);
+  for (const { chars, charges } of parts.toReversed()) {
+    const refunded = Math.min(unspoken, chars);
+    for (const charge of charges) charge.refund(refunded);
+    unspoken -= refunded;
+  }
+  for (const release of releases) release();
 }
 
 /** An account of the chain, with its limits in this process. */
@@ -221,13 +252,13 @@ async function takeSlots(
   }
 }
 
-function toSynthesis(giveBack: (spokenChars: number) => void): Synthesis {
-  let isOver = false;
-  return {
+function toSynthesis(holding: Holding): Synthesis {
+  const synthesis: Synthesis = {
     end(spokenChars) {
-      if (isOver) return;
-      isOver = true;
-      giveBack(spokenChars);
+      const held = takeHolding(synthesis);
+      if (held) endHolding(held, spokenChars);
     },
   };
+  holdings.set(synthesis, holding);
+  return synthesis;
 }

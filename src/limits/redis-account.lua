@@ -117,18 +117,20 @@ function operations.set_spent()
 end
 
 -- 7 slot, 8 duration of the lease, 9 replica, then of each owner: interval of requests, characters per month or nothing,
--- concurrency. "taken"; "characters" if too few are left in the month of an owner; "full" if an owner has no slot free, or other
+-- concurrency; then the slot that it replaces, or nothing: the new one has its characters too, and no other is needed. "taken"; "characters" if too few are left in the month of an owner; "full" if an owner has no slot free, or other
 -- replicas wait for those that are; "unread" if the ledger must be read first; "late" if it is another month.
 function operations.take_slot()
   if not is_month then return { 'late', now, 1 } end
   local slot, lease, replica = ARGV[7], ARGV[8], ARGV[9]
+  local replaced = ARGV[10 + 3 * owner_count] or ''
   for i, owner in ipairs(owners) do
     end_lapsed(owner)
     if tonumber(ARGV[8 + 3 * i]) and not spent_chars(owner) then return reply('unread', i) end
   end
   for i, owner in ipairs(owners) do
     local quota = tonumber(ARGV[8 + 3 * i])
-    if quota and spent_chars(owner) + characters_of(slot) > quota then
+    local counted = redis.call('ZSCORE', owner.slots, replaced) and characters_of(replaced) or 0
+    if quota and spent_chars(owner) + characters_of(slot) - counted > quota then
       refund_requests(10, 3)
       return reply('characters', i)
     end
@@ -137,7 +139,7 @@ function operations.take_slot()
     redis.call('ZREMRANGEBYSCORE', owner.queue, '-inf', whole(now - queue_us))
     local free = ARGV[9 + 3 * i] - redis.call('ZCARD', owner.slots)
     local before = redis.call('ZRANK', owner.queue, replica) or redis.call('ZCARD', owner.queue)
-    if before >= free then
+    if before >= free and not redis.call('ZSCORE', owner.slots, replaced) then
       redis.call('ZADD', owner.queue, 'NX', whole(now), replica)
       redis.call('PEXPIRE', owner.queue, expire_ms)
       return { 'full', now, i }
@@ -145,6 +147,7 @@ function operations.take_slot()
   end
   for _, owner in ipairs(owners) do
     redis.call('ZREM', owner.queue, replica)
+    if redis.call('ZREM', owner.slots, replaced) == 1 then spend(owner, -characters_of(replaced)) end
     redis.call('ZADD', owner.slots, whole(now + lease), slot)
     redis.call('PEXPIRE', owner.slots, expire_ms)
     spend(owner, characters_of(slot))

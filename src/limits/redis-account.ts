@@ -84,13 +84,14 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
     takeNamed: (name: string, rate: Rate) =>
       run('take_request', { accountId: name, ownerIds: [name] }, { args: ratesOf(rate) }),
     read: (caller: Limited) => run('read', toChain(caller), { args: [] }),
-    takeSlot(caller: Limited, slot: Slot) {
+    /** In place of another, whose characters it has besides its own, where one is given. */
+    takeSlot(caller: Limited, slot: Slot, replaced?: Slot) {
       const limits = chainOf(caller).flatMap(({ limits: { charactersPerMonth = '', concurrency, ...rest } }) => [
         intervalOf(rateOf(rest)),
         charactersPerMonth,
         concurrency,
       ]);
-      const args = [slot.name, leaseMs * 1000, replica, ...limits];
+      const args = [slot.name, leaseMs * 1000, replica, ...limits, replaced?.name ?? ''];
       return run('take_slot', toChain(caller), { month: slot.month, args });
     },
     /** With `isRefunded`, refunds a request; with `isLast`, takes this replica out of the queues. */

@@ -8,7 +8,7 @@ import { type Rate, takeOne } from './gcra.ts';
 import { rateOf } from './limit-status.ts';
 import { chainOf, type Limiter, type LimiterOptions, reportStatus } from './limiter.ts';
 import { tooManyRequests } from './rate-limit-failures.ts';
-import { createRedisAccounts, type EndedKey, markEnded, toChain } from './redis-account.ts';
+import { createRedisAccounts, type EndedKey, markEnded } from './redis-account.ts';
 import { createRedisSyntheses } from './redis-syntheses.ts';
 import { openSlotLeases } from './slot-leases.ts';
 
@@ -77,10 +77,7 @@ export function openRedisLimiter({ redis, prefix, fallback, spentSince, now }: R
     takeSynthesis: (caller, chars, options) =>
       orFallback(
         () => syntheses.take(caller, chars, options),
-        async (alone) => {
-          const synthesis = await alone.takeSynthesis(caller, chars, options);
-          return syntheses.hold(toChain(caller), accounts.newSlot(chars), synthesis);
-        },
+        (alone) => syntheses.takeAlone(alone, caller, chars, options),
       ),
 
     running: (owner, accountId = owner) =>

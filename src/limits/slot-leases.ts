@@ -34,9 +34,8 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
     return slots;
   };
   const removeIdle = (chain: Chain) => {
-    const owner = nameOf(chain);
-    const slots = owners.get(owner);
-    if (slots && slots.held.size === 0 && slots.dropped.size === 0) owners.delete(owner);
+    const slots = owners.get(nameOf(chain));
+    if (slots && slots.held.size === 0 && slots.dropped.size === 0) owners.delete(nameOf(chain));
   };
 
   const synchronizeAll = async () => {
@@ -71,6 +70,8 @@ export function openSlotLeases(redis: Pick<Redis, 'onBack' | 'isAway'>, accounts
   return {
     /** Renews the lease of the slot from now on. */
     hold: (chain: Chain, slot: Slot) => void slotsOf(chain).held.add(slot),
+    /** Stops renewing it. */
+    release: (chain: Chain, slot: Slot) => void slotsOf(chain).held.delete(slot),
     drop,
     /** Settles when Redis has freed the slot, or is away. */
     async end(chain: Chain, slot: Slot, spokenChars: number): Promise<void> {

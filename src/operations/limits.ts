@@ -27,9 +27,11 @@ export const estimatesWaitingMax = 64;
 export const liveIdleMs = 10 * 60_000;
 export const liveStartMs = 30_000;
 export const liveWaitingCharsMax = 50_000;
+/** Turns that wait to be spoken, and notices of interrupts that wait to be read: a turn may be empty. */
+export const liveWaitingTurnsMax = 1000;
 /** How many turns that were spoken to their end may still be named by an interrupt. */
 export const heardTurnsMax = 8;
-/** How long a turn that has begun waits for a slot of its key. */
+/** How long a turn that has begun, and has rested, waits for a slot of its key. */
 export const turnWaitMsMax = 5_000;
 export const pageSizeDefault = 100;
 export const pageSizeMax = 1000;

@@ -9,7 +9,7 @@ import type { SpeechEvent, SpeechTimestamps } from '../speech/speech-events.ts';
 import type { TimedWord } from '../speech/word-timing.ts';
 import { countChars } from '../text/chars.ts';
 import type { Call } from './call.ts';
-import { heardTurnsMax, liveIdleMs, liveWaitingCharsMax } from './limits.ts';
+import { heardTurnsMax, liveIdleMs, liveWaitingCharsMax, liveWaitingTurnsMax } from './limits.ts';
 import { type Heard, LiveTurn } from './live-turn.ts';
 
 export type LiveInput =
@@ -169,10 +169,20 @@ export class LiveSession {
 
   #openTurn(): LiveTurn {
     if (!this.#open) {
-      this.#open = new LiveTurn(this.#turnCount++, this.#options.languageCode);
+      this.#open = this.#newTurn();
       this.#turns.push(this.#open);
     }
     return this.#open;
+  }
+
+  #newTurn(): LiveTurn {
+    const [waiting, limit] = [this.#turns.length + this.#interrupted.length, liveWaitingTurnsMax];
+    if (waiting >= limit) {
+      const message = `${waiting} turns wait to be spoken or read, which is the limit; read what is sent.`;
+      const facts = { message, limit, actual: waiting, limitReason: 'requests' } as const;
+      throw new Failure('rate_limit_exceeded', facts);
+    }
+    return new LiveTurn(this.#turnCount++, this.#options.languageCode);
   }
 
   #endTurn(): void {
@@ -220,7 +230,7 @@ export class LiveSession {
     const isAhead = heard === undefined && !unfinished[0]?.hasSound;
     const played = isAhead ? spoken.slice(-1) : spoken.filter(({ index }) => heard !== undefined && index >= heard);
     const turns = [...played, ...unfinished];
-    if (turns.length === 0) turns.push(new LiveTurn(this.#turnCount++, this.#options.languageCode));
+    if (turns.length === 0) turns.push(this.#newTurn());
     for (const [i, turn] of turns.entries()) {
       if (!spoken.includes(turn)) this.#count(turn.begunChars, turn.sentSeconds);
       turn.isInterrupted = true;

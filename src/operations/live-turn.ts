@@ -12,6 +12,8 @@ interface Untimed {
   fromChars: number;
   toChars: number;
   startSeconds: number;
+  /** Those that have times already, though not all of the segment's have. */
+  wordsSoFar(): readonly { end: number; startSeconds: number }[];
 }
 
 export interface Heard {
@@ -81,11 +83,21 @@ export class LiveTurn {
     return { playedMs: heardMs, textSpoken, textRemaining: received.slice(textSpoken.length) };
   }
 
-  #noteAudio({ chunkIndex, chunkCharsBegun, audio }: SpeechAudio): void {
+  #noteAudio({ chunkIndex, chunkCharsBegun, wordsSoFar, audio }: SpeechAudio): void {
     this.#firstAudioMs ??= performance.now();
-    const begun = this.text.partAt(chunkIndex).offset + chunkCharsBegun;
+    const before = this.text.partAt(chunkIndex).offset;
+    const begun = before + chunkCharsBegun;
     if (begun > this.begunChars) {
-      this.#untimed = { fromChars: this.begunChars, toChars: begun, startSeconds: this.sentSeconds };
+      this.#untimed = {
+        fromChars: this.begunChars,
+        toChars: begun,
+        startSeconds: this.sentSeconds,
+        wordsSoFar: () =>
+          (wordsSoFar?.() ?? []).map(({ offset, length, startSeconds }) => ({
+            end: before + offset + length,
+            startSeconds,
+          })),
+      };
       this.begunChars = begun;
     }
     const { format, sampleRateHz } = this.#info!;
@@ -104,6 +116,8 @@ export class LiveTurn {
     const last = this.#words.findLast(({ startSeconds }) => startSeconds < seconds);
     const untimed = this.#untimed;
     if (!untimed || untimed.startSeconds >= seconds) return last?.end ?? 0;
+    const soFar = untimed.wordsSoFar();
+    if (soFar.length > 0) return soFar.findLast(({ startSeconds }) => startSeconds < seconds)?.end ?? last?.end ?? 0;
     const timed = this.#words.at(-1);
     const pace = timed && timed.endSeconds > 0 ? timed.end / timed.endSeconds : charsPerSecond;
     const chars = Math.min(untimed.fromChars + (seconds - untimed.startSeconds) * pace, untimed.toChars);

@@ -5,7 +5,7 @@
 // its caller left, are given back.
 import { audioFormats } from '../audio/formats.ts';
 import type { Delivered } from '../delivery/delivery.ts';
-import type { Limiter } from '../limits/limiter.ts';
+import type { Limiter, Synthesis } from '../limits/limiter.ts';
 import type { UsageLedger } from '../limits/usage-ledger.ts';
 import { dayOf } from '../limits/usage-period.ts';
 import type { LivePlace } from '../speech/live-plan.ts';
@@ -39,9 +39,13 @@ export interface Metering {
 }
 
 export function createMetering({ limiter, ledger, onFault }: MeteringOptions): Metering {
-  const take = ({ caller, signal, reportLimits }: Call, { chars }: Pick<SpeechRequest, 'chars'>) => {
+  const take = (
+    { caller, signal, reportLimits }: Call,
+    { chars }: Pick<SpeechRequest, 'chars'>,
+    replaces?: Synthesis,
+  ) => {
     ledger.checkRoom();
-    return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits });
+    return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits, replaces });
   };
   const noteFor =
     ({ caller }: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>): Note =>
@@ -93,7 +97,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
 
     async *chargeTurn(call, voiceId, events) {
       const account = new StreamAccount(noteFor(call, { voiceId }));
-      const charges = new TurnCharges(account, (chars) => take(call, { chars }));
+      const charges = new TurnCharges(account, (chars, replaces) => take(call, { chars }, replaces));
       try {
         yield* account.follow(events(charges));
       } finally {

@@ -1,58 +1,61 @@
-// What a turn of live speech is charged: the characters of each part as it is taken, and one concurrency slot while parts are
-// spoken. The slot is given back between two parts, so that the requests of a key take turns; a turn that has begun waits
-// for it longer than a request would.
+// What a turn of live speech is charged: the characters of each part as it is taken, and one concurrency slot, which it keeps
+// from part to part. Once it has rested, it waits for a slot longer than a request would.
 import { Failure } from '../errors.ts';
 import type { Synthesis } from '../limits/limiter.ts';
 import type { LivePlace } from '../speech/live-plan.ts';
 import { turnWaitMsMax } from './limits.ts';
 
+type TakeSlot = (chars: number, replaces: Synthesis | undefined) => Promise<Synthesis>;
+
 export class TurnCharges implements LivePlace {
   readonly #account: { readonly spokenChars: number };
-  readonly #takeSlot: (chars: number) => Promise<Synthesis>;
+  readonly #takeSlot: TakeSlot;
+  /** With the characters of all parts since the slot was taken. */
   #held: { chars: number; synthesis: Synthesis } | undefined;
-  /** Characters of the parts that were charged before. */
+  /** Characters of the parts before these. */
   #charsBefore = 0;
+  #isTaking = false;
   #isClosed = false;
 
-  constructor(account: { readonly spokenChars: number }, takeSlot: (chars: number) => Promise<Synthesis>) {
+  constructor(account: { readonly spokenChars: number }, takeSlot: TakeSlot) {
     this.#account = account;
     this.#takeSlot = takeSlot;
   }
 
   async take(chars: number): Promise<void> {
-    this.#end(Infinity);
-    const synthesis = await this.#takePatiently(chars);
-    this.#held = { chars, synthesis };
-    if (this.#isClosed) this.#end(0);
+    this.#isTaking = true;
+    try {
+      const synthesis = await this.#takePatiently(chars);
+      this.#held = { chars: chars + (this.#held?.chars ?? 0), synthesis };
+    } finally {
+      this.#isTaking = false;
+      if (this.#isClosed) this.rest();
+    }
   }
 
   /** Nothing is spoken for now. */
   rest(): void {
-    this.#end(this.#account.spokenChars - this.#charsBefore);
+    if (!this.#held) return;
+    const { chars, synthesis } = this.#held;
+    synthesis.end(Math.max(0, Math.min(chars, this.#account.spokenChars - this.#charsBefore)));
+    this.#charsBefore += chars;
+    this.#held = undefined;
   }
 
   /** The turn is over; what was not spoken is given back. */
   close(): void {
     this.#isClosed = true;
-    this.rest();
-  }
-
-  #end(spokenChars: number): void {
-    if (!this.#held) return;
-    const { chars, synthesis } = this.#held;
-    synthesis.end(Math.max(0, Math.min(chars, spokenChars)));
-    this.#charsBefore += chars;
-    this.#held = undefined;
+    if (!this.#isTaking) this.rest();
   }
 
   async #takePatiently(chars: number): Promise<Synthesis> {
     const untilMs = this.#charsBefore > 0 ? performance.now() + turnWaitMsMax : 0;
     for (;;) {
       try {
-        return await this.#takeSlot(chars);
+        return await this.#takeSlot(chars, this.#held?.synthesis);
       } catch (error) {
         const isBusy = error instanceof Failure && error.facts.limitReason === 'concurrency';
-        if (!isBusy || performance.now() > untilMs) throw error;
+        if (!isBusy || this.#isClosed || performance.now() > untilMs) throw error;
       }
     }
   }

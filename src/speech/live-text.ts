@@ -20,6 +20,9 @@ export class LiveText {
   #partChars = 0;
   #chars = 0;
   #isEnded = false;
+  #isQuiet = false;
+  /** Called when the text does not go on for now. */
+  onQuiet = () => {};
   #failed: { reason: unknown } | undefined;
   /** Resolves when there is another part, or the turn has failed. */
   #changed = Promise.withResolvers<void>();
@@ -42,7 +45,13 @@ export class LiveText {
     return this.#isEnded;
   }
 
+  /** Whether its writer has paused since it last wrote. */
+  get isQuiet(): boolean {
+    return this.#isQuiet;
+  }
+
   append(text: string): void {
+    this.#isQuiet = false;
     this.#received += text;
     this.#chars += countChars(text);
     for (const part of this.#cutter.push(text)) this.#add(part, false);
@@ -51,7 +60,9 @@ export class LiveText {
   /** Makes a part of what waits, as far as it can be spoken whatever follows. */
   pause(): void {
     const part = this.#cutter.pause();
+    this.#isQuiet = true;
     if (part !== undefined) this.#add(part, false);
+    this.onQuiet();
   }
 
   /** Nothing follows: what waits is the last part, which may be empty. */

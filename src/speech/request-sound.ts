@@ -9,7 +9,7 @@ import type { Break } from '../text/segment.ts';
 import type { PlannedCut, SpeechPlan } from './plan.ts';
 import type { SpeechTimestamps } from './speech-events.ts';
 import { estimateWords, type Stretch } from './word-estimate.ts';
-import { createWordAt, engineWords, type WordAt } from './word-timing.ts';
+import { createWordAt, engineWords, type Placement, type TimedWord, type WordAt } from './word-timing.ts';
 
 /** The longest silence left on either side of a cut, at normal speed; after a sentence it is the engine's own. */
 const pauseSecondsMax: Record<Break, number> = { paragraph: Infinity, sentence: Infinity, clause: 0.1, word: 0.02 };
@@ -34,7 +34,6 @@ export class RequestSound {
   /** Samples that went into the pipeline, at the engine's rate. */
   #sent = 0;
   #segmentStart = 0;
-  #droppedSeconds = 0;
   #times: WordTime[] = [];
   /** Whether words are wanted whose times the engine does not report. */
   readonly #isEstimated: boolean;
@@ -83,29 +82,48 @@ export class RequestSound {
   /** The last bytes of the segment. */
   endSegment(): Iterable<Uint8Array> {
     if (!this.#trimmer) return this.#slices(this.#silence);
-    const rest = this.#trimmer.end();
-    this.#droppedSeconds = this.#trimmer.droppedLeadSamples / this.#rateHz;
-    return this.#slices(rest);
+    return this.#slices(this.#trimmer.end());
   }
 
   /** When the words of the segment encoded last are heard by a player of the file. */
   timeWords({ chunkIndex, chunk, cut }: PlannedCut): SpeechTimestamps | undefined {
     if (!cut) return undefined;
-    const { tempo } = this.#plan;
     if (this.#chunk?.index !== chunkIndex) this.#chunk = { index: chunkIndex, wordAt: createWordAt(chunk) };
     const { wordAt } = this.#chunk;
-    const { format, sampleRateHz } = this.#plan.request;
-    const delay = (audioFormats[format].delaySamples ?? 0) / sampleRateHz;
-    const segment = { startSeconds: this.#segmentStart + delay, endSeconds: this.seconds + delay };
-    const at = { ...segment, droppedSeconds: this.#droppedSeconds, tempo };
     if (!this.#isEstimated) {
-      return { type: 'timestamps', chunkIndex, words: engineWords(cut, this.#times, at, wordAt), quality: 'engine' };
+      const words = engineWords(cut, this.#times, this.#placement, wordAt);
+      return { type: 'timestamps', chunkIndex, words, quality: 'engine' };
     }
+    const delay = this.#delaySeconds;
+    const segment = { startSeconds: this.#segmentStart + delay, endSeconds: this.seconds + delay };
     const sounded = this.#sounded.map(({ from, to }): Stretch => {
       return { startSeconds: this.#secondsAt(from) + delay, endSeconds: this.#secondsAt(to) + delay };
     });
     const words = estimateWords(cut, sounded.length > 0 ? sounded : [segment], wordAt);
     return { type: 'timestamps', chunkIndex, words, quality: 'estimated' };
+  }
+
+  /** The words of the segment being encoded that the engine has timed already; none where it gives no times. */
+  wordsSoFar({ chunk, cut }: PlannedCut): readonly TimedWord[] {
+    const timedTo = this.#times.at(-1)?.to ?? 0;
+    const spans = cut?.spans.filter(({ from }) => from < timedTo) ?? [];
+    if (!cut || spans.length === 0) return [];
+    // What has been timed may not have been sent yet.
+    const at = { ...this.#placement, endSeconds: Infinity };
+    return engineWords({ ...cut, spans }, this.#times, at, createWordAt(chunk));
+  }
+
+  /** How much later a player hears what is encoded. */
+  get #delaySeconds(): number {
+    const { format, sampleRateHz } = this.#plan.request;
+    return (audioFormats[format].delaySamples ?? 0) / sampleRateHz;
+  }
+
+  get #placement(): Placement {
+    const delay = this.#delaySeconds;
+    const { tempo } = this.#plan;
+    const droppedSeconds = this.#trimmer ? this.#trimmer.droppedLeadSamples / this.#rateHz : 0;
+    return { startSeconds: this.#segmentStart + delay, endSeconds: this.seconds + delay, droppedSeconds, tempo };
   }
 
   /** The last bytes. */

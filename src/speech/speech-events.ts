@@ -31,6 +31,8 @@ export interface SpeechAudio {
   audio: Uint8Array;
   /** Code points of the chunk whose speaking has begun. */
   chunkCharsBegun: number;
+  /** The words of the segment of which sound has been made, before they are all there to be told. */
+  wordsSoFar?(): readonly TimedWord[];
 }
 
 export interface SpeechTimestamps {
@@ -80,7 +82,7 @@ export class EventBuffer {
   /** Takes bytes in and yields what leaves now: all that is held if `flush` is set. */
   *put(
     bytes: Uint8Array,
-    at: Pick<SpeechAudio, 'chunkIndex' | 'chunkCharsBegun'>,
+    at: Pick<SpeechAudio, 'chunkIndex' | 'chunkCharsBegun' | 'wordsSoFar'>,
     flush: boolean,
   ): Generator<SpeechEvent> {
     if (bytes.length > 0) this.#held.push(bytes);

@@ -188,7 +188,8 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
       if (chunkIndex !== chunkAt) chunkChars = countChars(chunk);
       chunkAt = chunkIndex;
       const last = cut?.spans.at(-1);
-      const at = { chunkIndex, chunkCharsBegun: last ? last.offset + last.length : chunkChars };
+      const wordsSoFar = () => sound.wordsSoFar(begun.cut);
+      const at = { chunkIndex, chunkCharsBegun: last ? last.offset + last.length : chunkChars, wordsSoFar };
       const pieces = begun.pieces[Symbol.asyncIterator]();
       sound.begin();
       for (let isOver = false; !isOver; ) {
@@ -223,29 +224,49 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
 
 const nothing = new Uint8Array();
 
-/** Holds a slot of the service, and a place of the caller's, from the text of a part to the end of its sound. */
+/** How long the place of a turn of which nothing is spoken is kept, however slowly its text goes on. */
+const placeKeptMsMax = 10_000;
+
+/**
+ * Holds a slot of the service from the text of a part to the end of its sound; and a place of the caller's, which is kept
+ * until the text no longer goes on, so that other requests of the caller do not stop a turn in its middle.
+ */
 function createTurnPlace(text: LiveText, place: LivePlace, takeSlot: () => Promise<Release>) {
   let release: Release | undefined;
   let taken = 0;
   let done = 0;
+  let resting: NodeJS.Timeout | undefined;
+  const isCaughtUp = () => done === taken && !text.hasPart(taken);
   const rest = () => {
+    clearTimeout(resting);
+    if (isCaughtUp()) place.rest();
+  };
+  const giveBack = () => {
     release?.();
     release = undefined;
-    place.rest();
   };
+  text.onQuiet = rest;
   return {
     /** Once for each part, whichever engine speaks it. */
     async take(index: number, chars: number): Promise<void> {
       release ??= await takeSlot();
       if (index < taken) return;
       taken++;
+      clearTimeout(resting);
       await place.take(chars);
     },
     partDone(): void {
       done++;
-      if (done === taken && !text.hasPart(taken)) rest();
+      if (!isCaughtUp()) return;
+      giveBack();
+      if (text.isQuiet) rest();
+      else resting = setTimeout(rest, placeKeptMsMax).unref();
     },
-    close: rest,
+    close(): void {
+      giveBack();
+      clearTimeout(resting);
+      place.rest();
+    },
   };
 }
 

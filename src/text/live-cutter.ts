@@ -24,8 +24,10 @@ const blankLinePattern = /^[^\S\n]*\n[^\S\n]*\n/;
 const fencePattern = /^ {0,3}(?:`{3,}|~{3,})/gm;
 const unspacedPattern =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
-/** What is said in full whatever follows: letters and a mark, or letters before a space. */
-const finishedPattern = /^[^\p{L}\p{N}]*[\p{L}\p{M}'’-]+[.!?…,;:)"'”’]*$/u;
+/** What is said in full whatever follows: letters and a mark, or letters before a space. One letter may be a variable. */
+const finishedPattern = /^[^\p{L}\p{N}]*(?!www\.?$)\p{L}[\p{L}\p{M}]+(?:['’-]+[\p{L}\p{M}]+)*[.!?…,;:)"'”’]*$/u;
+/** Marks before which a word has ended although no space follows. An apostrophe, a hyphen or a colon may be inside it. */
+const endingMarkPattern = /[.!?…,;)"”。！？｡、，；：\p{Pe}]$/u;
 
 /** A stretch between two words: where the word before it ends, and where the next one starts. */
 interface Gap {
@@ -65,8 +67,7 @@ export class LiveCutter {
       from: index,
       to: index + length,
     }));
-    const isMarked = /\p{P}$/u.test(text) || unspacedPattern.test(text.at(-1) ?? '');
-    if (isMarked) ends.push({ from: text.length, to: text.length });
+    if (endingMarkPattern.test(text)) ends.push({ from: text.length, to: text.length });
     const end = ends.findLast(({ from }) => from > 0 && this.#isFinished(text.slice(0, from)));
     return end && /[\p{L}\p{N}]/u.test(text.slice(0, end.from)) ? this.#take(end.to) : undefined;
   }

@@ -2,7 +2,7 @@
 // under concurrency, and every suggested wait is long enough.
 import { afterEach, describe, expect, test } from 'vitest';
 import type { LimitStatus } from '../../src/limits/limit-status.ts';
-import type { Limiter, LimiterOptions } from '../../src/limits/limiter.ts';
+import type { Limiter, LimiterOptions, Synthesis } from '../../src/limits/limiter.ts';
 import { admitted, refusalOf, signal, silent, testDescendants, usual } from './limited-descendants.ts';
 
 export interface OpenLimiter {
@@ -32,8 +32,8 @@ export function limiterConformance(
         limits: { ...usual, ...limits },
       });
       const request = (limits = {}, callerId = 'key') => limiter.takeRequest(caller(limits, callerId), silent);
-      const speak = (chars: number, limits = {}, until = signal) =>
-        limiter.takeSynthesis(caller(limits), chars, { signal: until, report: silent });
+      const speak = (chars: number, limits = {}, until = signal, replaces?: Synthesis) =>
+        limiter.takeSynthesis(caller(limits), chars, { signal: until, report: silent, replaces });
       const limitStatus = async (limits = {}) => {
         let status: LimitStatus | undefined;
         await limiter.takeRequest(caller(limits), (one) => (status = one)).catch(silent);
@@ -157,6 +157,26 @@ export function limiterConformance(
       expect([order, await limiter.running('key')]).toEqual([[1, 2], 5]);
       expect(await late).toMatchObject({ facts: { limitReason: 'concurrency', retryAfterSeconds: 1 } });
       for (const one of [...first.slice(2), await waiting[0]!, await waiting[1]!]) one.end(1);
+      expect(await limiter.running('key')).toBe(0);
+    });
+
+    test('a synthesis that goes on keeps its slot, however many wait for it, and what was not spoken is refunded', async () => {
+      const { limiter, speak, limitStatus } = await openLimiter();
+      const limits = { concurrency: 1, charactersPerMonth: 1000 };
+      const left = async () => (await limitStatus(limits)).characters!.remaining;
+      const first = await speak(100, limits);
+      const waiting = speak(0, limits);
+      const second = await speak(50, limits, signal, first);
+      first.end(0);
+      expect(await left()).toBe(850);
+      expect(await limiter.running('key')).toBe(1);
+      expect((await refusalOf(waiting))?.facts.limitReason).toBe('concurrency');
+      expect((await refusalOf(speak(900, limits, signal, second)))?.facts.limitReason).toBe('characters');
+      expect(await limiter.running('key')).toBe(1);
+      const third = await speak(850, limits, signal, second);
+      expect(await left()).toBe(0);
+      third.end(90);
+      await expect.poll(left).toBe(910);
       expect(await limiter.running('key')).toBe(0);
     });
 

@@ -77,7 +77,10 @@ const rampSeconds = 0.005;
 /** Measured to come to -21 LUFS. */
 const level = 0.15 * 32_768;
 
-const wordsOf = (text: string): RegExpExecArray[] => [...text.matchAll(/[\p{L}\p{N}\p{M}'’]+/gu)];
+/** Words, and in scripts without spaces so many characters, which are syllables. */
+const wordPattern =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]{1,4}|(?:(?![\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}])[\p{L}\p{N}\p{M}'’])+/gu;
+const wordsOf = (text: string): RegExpExecArray[] => [...text.matchAll(wordPattern)];
 
 /** About 14 letters a second, as people speak. */
 const secondsOfWord = (word: string): number => Math.min(0.08 + 0.07 * word.length, wordSecondsMax);

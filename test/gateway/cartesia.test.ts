@@ -110,6 +110,37 @@ test('an error of a context is a string with a status that clients heed, and the
   socket.close();
 });
 
+test('a text for a context that has had its last is refused with 400, and the context is spoken to its end', async () => {
+  const { socket } = await openSocket();
+  const seen: Message[] = [];
+  socket.on('event', (message: unknown) => void seen.push(message as Message));
+  const ask = (transcript: string) => socket.send({ ...options, context_id: 'ended', transcript } as never);
+  await ask('This is the last text. '.repeat(20));
+  await ask('And one more.');
+  await ask('');
+  await expect.poll(() => seen.at(-1)?.type, patient).toBe('done');
+  const error = { done: false, status_code: 400, error: expect.any(String), error_code: 'invalid_request' };
+  expect(seen.filter(({ type }) => type === 'error')).toMatchObject([{ ...error, context_id: 'ended' }]);
+  const alone = await client.tts.generate({ ...options, transcript: 'This is the last text. '.repeat(20) } as never);
+  expect(soundOf(seen).equals(Buffer.from(await alone.arrayBuffer()))).toBe(true);
+  socket.close();
+});
+
+test('a transcript that is cut in the middle of a character is joined', async () => {
+  const { socket, read } = await openSocket();
+  const sounds: Buffer[] = [];
+  for (const pieces of [['Hi \ud83d', '\ude00 Zo\u00eb.'], ['Hi \u{1F600} Zo\u00eb.']]) {
+    const context = socket.context(options);
+    for (const transcript of pieces) await context.push({ transcript });
+    await context.no_more_inputs();
+    const messages = await read(context);
+    expect(messages.at(-1)!.type).toBe('done');
+    sounds.push(soundOf(messages));
+  }
+  expect(sounds[0]!.equals(sounds[1]!)).toBe(true);
+  socket.close();
+});
+
 test('bytes and events are the same sound', async () => {
   const request = { ...options, transcript: 'One and the same.' };
   const bytes = Buffer.from(await (await client.tts.generate(request as never)).arrayBuffer());
@@ -182,4 +213,9 @@ test('failures have the form of Cartesia’s', async () => {
   const headers = { 'X-API-Key': shared.key, 'Content-Type': 'application/json' };
   const bad = await fetch(`${shared.url}/tts/bytes`, { method: 'POST', headers, body: JSON.stringify(body) });
   expect([bad.status, await bad.json()]).toMatchObject([400, { error_code: 'invalid_request' }]);
+  for (const way of ['bytes', 'sse']) {
+    const long = JSON.stringify({ ...options, transcript: 'word '.repeat(10_001) });
+    const refusal = await fetch(`${shared.url}/tts/${way}`, { method: 'POST', headers, body: long });
+    expect([refusal.status, await refusal.json()]).toMatchObject([400, { error_code: 'text_too_long' }]);
+  }
 });

@@ -25,6 +25,14 @@ test('closing a context before its flush stops it at once, and the next one spea
   expect(gateway.calls.filter(({ door }) => door === 'elevenlabs').map(({ status }) => status)).toContain('CANCELLED');
 });
 
+test('a text that is cut in the middle of a character is joined', async () => {
+  const { opened, send, final } = openSocket(pipecatPath, shared);
+  await opened;
+  send({ text: 'Hi \ud83d', context_id: 'cut' }, { text: '\ude00 there.', context_id: 'cut', flush: true });
+  send({ context_id: 'cut', close_context: true });
+  expect(textOf(await final('cut'))).toBe('Hi \u{1F600} there. ');
+});
+
 test('close_socket closes while a context still speaks', async () => {
   const gateway = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
   const { opened, send, closed, of } = openSocket(pipecatPath, gateway);

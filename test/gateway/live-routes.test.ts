@@ -84,6 +84,22 @@ test('audio comes in JSON where that is asked for, and is the same', async () =>
   expect(sounds[1]!.equals(sounds[0]!)).toBe(true);
 });
 
+test('a text that is cut in the middle of a character is joined, and half a character inside it is refused', async () => {
+  const { opened, send, until } = openLive();
+  await opened;
+  const text = 'Well done \u{1F600} and so on.';
+  send(start, ...[...text.split('')].map((unit) => ({ type: 'text', text: unit })), { type: 'end' });
+  expect((await until('done')).at(-1)).toMatchObject({ chars: [...text].length });
+  for (const half of [{ text: 'a\ud83d b' }, { text: '\ude00' }, { text: 'Hello.', more: '\ud83d' }]) {
+    const refused = openLive();
+    await refused.opened;
+    refused.send(start, { type: 'text', ...half });
+    const { details } = (await refused.until('error')).at(-1) as unknown as { details: object[] };
+    expect(details).toMatchObject([{ field: 'more' in half ? 'more' : 'text', reason: 'encoding' }]);
+    expect(await refused.closed).toBe(1008);
+  }
+});
+
 test('what is unknown is named', async () => {
   const { opened, send, until } = openLive();
   await opened;

@@ -1,75 +1,13 @@
 // Live speech over the tone engine: text comes in pieces, sound goes out by turns, and an interrupt stops both.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { PushQueue } from '../../src/concurrency/push-queue.ts';
 import { Failure } from '../../src/errors.ts';
-import type { Call } from '../../src/operations/call.ts';
+import { createLimiter } from '../../src/limits/limiter.ts';
 import type { LiveEvent, LiveInput } from '../../src/operations/live-session.ts';
-import { createLiveOperations } from '../../src/operations/live-speech.ts';
-import { createMetering } from '../../src/operations/metering.ts';
-import { parseLiveStart } from '../../src/speech/live-request.ts';
-import { createSlots } from '../../src/speech/slots.ts';
-import { createSpeech } from '../../src/speech/synthesize.ts';
-import { createVoices } from '../../src/speech/voice.ts';
-import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { createRandom } from '../text/random-text.ts';
-
-const caller = { callerId: 'ada', keyId: 'key_ada' };
-const tones: ReturnType<typeof openTone>[] = [];
-afterEach(async () => {
-  for (const tone of tones.splice(0)) await tone.close();
-});
-
-function open(options: ToneOptions = {}) {
-  const tone = openTone({ sampleRateHz: 24_000, ...options });
-  tones.push(tone);
-  const slots = createSlots({ speakingMax: 4, waitingMax: 0 });
-  const speech = createSpeech({ voices: createVoices([tone]), slots });
-  const usage: { requests: number; characters: number; audioMs: number }[] = [];
-  const charged: { chars: number; spoken: number | undefined }[] = [];
-  const metering = createMetering({
-    limiter: {
-      async takeSynthesis(_caller, chars) {
-        const charge: (typeof charged)[number] = { chars, spoken: undefined };
-        charged.push(charge);
-        return {
-          end(spoken) {
-            charge.spoken = spoken;
-          },
-        };
-      },
-    },
-    ledger: { add: async (row) => void usage.push(row), checkRoom() {} },
-    onFault: () => {},
-  });
-  const live = createLiveOperations({ speech, metering });
-  const never = new AbortController().signal;
-  const call = (signal = never, leaving = never) => ({ caller, signal, leaving, reportLimits() {} }) as unknown as Call;
-  const begin = (fields: object = {}) => {
-    const inputs = new PushQueue<LiveInput>();
-    const ending = new AbortController();
-    const leaving = new AbortController();
-    inputs.push({ type: 'start', start: parseLiveStart({ voice_id: 'tone-low', ...fields }) });
-    const events = live.liveSpeech(call(ending.signal, leaving.signal), inputs.pull()) as AsyncGenerator<LiveEvent>;
-    const say = (...texts: string[]) => inputs.push(...texts.map((text) => ({ type: 'text', text }) as const));
-    const until = async (type: LiveEvent['type']): Promise<LiveEvent[]> => {
-      const seen: LiveEvent[] = [];
-      for (;;) {
-        const { value, done } = await events.next();
-        if (done) throw new Error(`it ended before ${type}`);
-        seen.push(value);
-        if (value.type === type) return seen;
-      }
-    };
-    return { inputs, ending, leaving, events, say, until };
-  };
-  return { tone, slots, usage, charged, live, call, begin };
-}
-
-const soundOf = (events: readonly LiveEvent[]) =>
-  Buffer.concat(events.flatMap((event) => (event.type === 'audio' ? [event.audio] : [])));
-const wordsOf = (events: readonly LiveEvent[]) =>
-  events.flatMap((event) => (event.type === 'timestamps' ? event.words : []));
+import { soundOf, wordsOf } from './open-live.ts';
+import { openMeteredLive as open } from './open-metered-live.ts';
 
 const text =
   'Well, here it is. Dr. Ada Lovelace paid $3.50 at 5 p.m. today, e.g. for **two cups. And a cake.** See ' +
@@ -178,7 +116,7 @@ test('where the engine is turns ahead, the turn that was heard is told, and thos
 
 test('a place is held only while something is spoken, and each part is charged once, as it is taken', async () => {
   const { begin, slots, charged, usage } = open();
-  const { inputs, say, until, events } = begin({ timestamps: 'word' });
+  const { inputs, say, until, events } = begin({ timestamps: 'word', buffer_ms: 20 });
   await sleep(10);
   expect(slots.speaking).toBe(0);
   expect(charged).toEqual([]);
@@ -186,7 +124,7 @@ test('a place is held only while something is spoken, and each part is charged o
   await until('timestamps');
   const next = events.next();
   await expect.poll(() => slots.speaking).toBe(0);
-  expect(charged).toEqual([{ chars: 14, spoken: 14 }]);
+  await expect.poll(() => charged).toEqual([{ chars: 14, spoken: 14 }]);
   say('ello.');
   inputs.push({ type: 'end' });
   await next;
@@ -198,6 +136,48 @@ test('a place is held only while something is spoken, and each part is charged o
   const sum = (name: 'requests' | 'characters') => usage.reduce((total, row) => total + row[name], 0);
   expect([sum('requests'), sum('characters')]).toEqual([1, 20]);
   expect(slots.speaking).toBe(0);
+});
+
+test('while its text goes on, a turn keeps its place, and other requests of its key wait for its pause', async () => {
+  const { begin, slots } = open({ limiter: createLimiter({ spentSince: async () => 0 }) });
+  const other = async () => {
+    const { inputs, say, events } = begin();
+    say('Me too.');
+    inputs.push({ type: 'end' });
+    return Array.fromAsync(events).then(
+      (seen) => seen.at(-1)!.type,
+      ({ facts }: Failure) => facts.limitReason,
+    );
+  };
+  const talker = begin({ timestamps: 'word', buffer_ms: 10_000 });
+  talker.say('Good morning. ', 'H');
+  await talker.until('timestamps');
+  const next = talker.until('timestamps');
+  await expect.poll(() => slots.speaking).toBe(0);
+  expect(await other()).toBe('concurrency');
+  talker.say('ow are you? A');
+  expect(wordsOf(await next).map((word) => word.text)).toEqual(['How', 'are', 'you']);
+  talker.inputs.push({ type: 'end' });
+  await talker.until('done');
+  const pauser = begin({ timestamps: 'word', buffer_ms: 0 });
+  pauser.say('Good morning. ');
+  await pauser.until('timestamps');
+  const after = pauser.until('done');
+  await expect.poll(other).toBe('done');
+  pauser.say('Good night.');
+  pauser.inputs.push({ type: 'end' });
+  await after;
+});
+
+test('what an interrupted turn did not speak is given back, whatever was taken of it', async () => {
+  const { begin, charged, kept } = open({ trouble: { hangsAfterPieces: 3 } });
+  const { inputs, say, until } = begin();
+  say('One two three four five. ', 'Six seven eight nine ten. ', 'And so on.');
+  await until('audio');
+  await expect.poll(kept).toBeGreaterThan(0);
+  inputs.push({ type: 'interrupt' }, { type: 'end' });
+  await until('done');
+  expect(charged.at(-1)!.spoken).toBeLessThanOrEqual(24);
 });
 
 test('text that is not spoken is bounded', async () => {
@@ -242,6 +222,16 @@ test('what does not begin with start is refused', async () => {
   inputs.push({ type: 'text', text: 'a' });
   const events = Array.fromAsync(live.liveSpeech(call(), inputs.pull()));
   await expect(events).rejects.toMatchObject({ message: 'The first message must be start.' });
+});
+
+test('a session that never starts is ended', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { live, call } = open();
+  const events = Array.fromAsync(live.liveSpeech(call(), new PushQueue<LiveInput>().pull()));
+  const refused = expect(events).rejects.toMatchObject({ reason: 'engine_timeout' });
+  await vi.advanceTimersByTimeAsync(30_000);
+  await refused;
 });
 
 test('a pair of surrogates that is sent in halves is one character', async () => {

@@ -21,6 +21,8 @@ export interface CartesiaWriter extends ContextWriter {
   addText(text: string): void;
   /** Notes that the client has asked for the end of a turn. */
   flush(): void;
+  /** Whether its last text has come. */
+  isEnded: boolean;
 }
 
 export function createCartesiaProtocol(
@@ -37,8 +39,13 @@ export function createCartesiaProtocol(
   };
 
   const generate = (contextId: string, message: Fields) => {
-    const { writer, inputs } = contexts.get(contextId) ?? open(contextId, parseGeneration(message));
+    const known = contexts.get(contextId);
     const { transcript = '', flush, continue: isContinued } = message;
+    if (known?.writer.isEnded) {
+      if (transcript !== '' || flush === true) void send({ ...endedMessage(contextId), context_id: contextId });
+      return;
+    }
+    const { writer, inputs } = known ?? open(contextId, parseGeneration(message));
     if (typeof transcript !== 'string') throw violation('transcript', 'type', 'must be a string');
     if (transcript !== '') {
       const text = writer.takesPhrases && !/\s$/.test(transcript) ? `${transcript} ` : transcript;
@@ -49,10 +56,19 @@ export function createCartesiaProtocol(
       writer.flush();
       inputs.push({ type: 'flush' });
     }
-    if (isContinued !== true) inputs.end();
+    if (isContinued === true) return;
+    writer.isEnded = true;
+    inputs.end();
+  };
+
+  /** It goes on speaking, so that the status is one which clients do not take for its end. */
+  const endedMessage = (contextId: string) => {
+    const message = `The context ${contextId} has had its last text, and is still spoken; use another one.`;
+    return toErrorMessage(new Failure('invalid_request', { message }), requestId, { isHarmless: true });
   };
 
   return {
+    textField: 'transcript',
     toError,
     handle(message) {
       const { context_id: contextId } = message;
@@ -80,6 +96,7 @@ function createWriter(contextId: string, generation: Generation, requestId: stri
   return {
     takesPhrases: generation.start.bufferMs === 0,
     addText: (text) => events.addText(turn, text),
+    isEnded: false,
     flush: () => void flushed.add(turn++),
     async *write(event) {
       for await (const message of events.write(event)) yield { ...message, context_id: contextId };

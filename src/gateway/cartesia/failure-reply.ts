@@ -1,5 +1,6 @@
 // Renders a Failure as Cartesia's API does: `{"error_code","title","message","request_id"}` over HTTP, and an error message
-// on a WebSocket. There, `done` is false and the status at least 500: clients take `done` for a clean end, and ignore 4xx.
+// on a WebSocket. There, `done` is false and the status at least 500: clients take `done` for a clean end, and ignore 4xx,
+// which is what an error has after which its context goes on.
 import { type Failure, failureTable } from '../../errors.ts';
 import { type FailureReply, type Recipient, toFailureReply } from '../http/failure-reply.ts';
 import type { CartesiaMessage } from './events.ts';
@@ -9,9 +10,14 @@ export function toCartesiaReply(failure: Failure, recipient: Recipient): Failure
   return { status, headers, body: JSON.stringify(toError(failure, recipient.requestId)) };
 }
 
-export function toErrorMessage(failure: Failure, requestId: string): CartesiaMessage {
+export function toErrorMessage(
+  failure: Failure,
+  requestId: string,
+  { isHarmless = false }: { isHarmless?: boolean } = {},
+): CartesiaMessage {
   const error = toError(failure, requestId);
-  const status_code = Math.max(500, failureTable[failure.reason].status);
+  const { status } = failureTable[failure.reason];
+  const status_code = isHarmless ? status : Math.max(500, status);
   return { type: 'error', ...error, error: error.message, status_code, done: false };
 }
 

@@ -11,6 +11,7 @@ import { fromThrown } from '../http/failure-reply.ts';
 import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
 import type { Fields } from '../http/known-fields.ts';
+import { checkTextFits } from '../http/live-start.ts';
 import { toNamedVoices } from '../http/named-voices.ts';
 import { serveContexts, type VendorRoutesOptions } from '../http/speech-contexts.ts';
 import { checkUpgrade } from '../http/web-socket.ts';
@@ -41,6 +42,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
       const details = [{ field: 'transcript', reason: 'blank', message: 'must hold something besides white space' }];
       throw new Failure('invalid_request', { details });
     }
+    checkTextFits(generation.transcript, 'use the WebSocket');
     const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(generation)));
     return { generation, events };
   };

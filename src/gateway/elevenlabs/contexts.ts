@@ -25,6 +25,7 @@ type Context = SpeechContext<ElevenLabsWriter>;
 const unnamed = '';
 
 export class ElevenLabsProtocol implements ContextProtocol {
+  readonly textField = 'text';
   readonly #contexts: SpeechContexts<ElevenLabsWriter>;
   readonly #socket: ContextSocket;
   readonly #options: ProtocolOptions;
@@ -87,8 +88,8 @@ export class ElevenLabsProtocol implements ContextProtocol {
   #speak({ writer, inputs }: Context, given: string, flush: boolean): void {
     if (given !== '' && writer.isClosing) throw invalid('context_id', 'names a context that is closed');
     if (given.trim() !== '' || (given !== '' && writer.hasText)) {
-      // Clients send phrases without the space that stands between them.
-      const text = this.#options.settings.isAuto && !/\s$/.test(given) ? `${given} ` : given;
+      // Clients send phrases without the space that stands between them. Half of a surrogate pair goes on in the next.
+      const text = this.#options.settings.isAuto && !/[\s\uD800-\uDBFF]$/.test(given) ? `${given} ` : given;
       writer.addText(text);
       inputs.push({ type: 'text', text });
     }

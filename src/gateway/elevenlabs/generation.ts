@@ -4,12 +4,11 @@
 //     {"text","voice_settings":{"speed"}}
 // What has no meaning here (a model, the bit rate, other settings of the voice) is ignored, as ElevenLabs tolerates it.
 import { liveSampleRatesHz } from '../../audio/formats.ts';
-import { Failure, type FieldViolation } from '../../errors.ts';
+import type { FieldViolation } from '../../errors.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
-import { countChars } from '../../text/chars.ts';
 import { type Fields, isObject, sortFields, type UnknownField } from '../http/known-fields.ts';
 import { contextIdleMsDefault, contextIdleMsMax } from '../http/limits.ts';
-import { ownLanguage, parseStartOf } from '../http/live-start.ts';
+import { checkTextFits, ownLanguage, parseStartOf } from '../http/live-start.ts';
 
 export interface Generation {
   start: LiveStart;
@@ -31,7 +30,6 @@ export interface SocketSettings {
 }
 
 const formatDefault = 'mp3_44100_128';
-export const textCharsMax = 50_000;
 const bufferMsDefault = 1000;
 /** Tolerated without being reported: they change nothing that is heard. */
 const meaningless = ['model_id', 'enable_logging', 'optimize_streaming_latency', 'xi-api-key', 'api_key'];
@@ -52,11 +50,7 @@ export function parseGeneration(voiceId: string, query: Fields, body: Fields): G
   const { text, voice_settings: settings } = given.fields;
   const faults = textFaults(text);
   const start = toStart(voiceId, { ...given.fields, ...asked.fields }, settings, faults);
-  const actual = countChars(String(text));
-  if (actual > textCharsMax) {
-    const message = `The text has ${actual} characters, over the limit of ${textCharsMax}; use a WebSocket.`;
-    throw new Failure('text_too_long', { message, limit: textCharsMax, actual });
-  }
+  checkTextFits(String(text), 'use a WebSocket');
   return { start, text: String(text), ignored: [...asked.ignored, ...given.ignored, ...ignoredSettings(settings)] };
 }
 

@@ -3,6 +3,7 @@
 // xi-api-key. All of it is live speech. A voice that there is not refuses the upgrade.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { audioFormats } from '../../audio/formats.ts';
+import { liveWaitingCharsMax } from '../../operations/limits.ts';
 import type { LiveEvent, LiveInput } from '../../operations/live-session.ts';
 import { speechOperations, voiceOperations } from '../../operations/operation.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
@@ -21,7 +22,7 @@ import { checkUpgrade } from '../http/web-socket.ts';
 import { ElevenLabsProtocol } from './contexts.ts';
 import type { ElevenLabsWriter } from './events.ts';
 import { elevenLabsHeader } from './failure-reply.ts';
-import { parseGeneration, parseSocketSettings, textCharsMax } from './generation.ts';
+import { parseGeneration, parseSocketSettings } from './generation.ts';
 import { toModels, toVoicePage, toVoices } from './listings.ts';
 import { linesOf, objectOf, soundOf } from './sound.ts';
 
@@ -65,7 +66,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
   app.addConstraintStrategy(ofElevenLabs);
   const constraints = { [ofElevenLabs.name]: 'yes' };
   app.get('/v1/models', { ...listed, constraints }, async (request, reply) =>
-    toModels(await listReady(request, reply), textCharsMax),
+    toModels(await listReady(request, reply), liveWaitingCharsMax),
   );
 }
 

@@ -34,6 +34,10 @@ export const eventBytesMax = 64 << 20;
 /** Of a WebSocket: how often it is pinged, how long its peer may be silent, and the size of a message. */
 export const socketPingMs = 20_000;
 export const socketSilentMsMax = 60_000;
+/** A message that was taken only after so long shows that the peer reads. */
+export const socketWaitMsMin = 100;
+/** What it does not read, such as warnings and pongs, and what it sends that is not taken: sound waits for its reader. */
+export const socketUnreadBytesMax = 8 << 20;
 export const liveMessageBytesMax = 256 * 1024;
 /** Contexts that are spoken at the same time on a connection of a client of Cartesia or ElevenLabs. */
 export const contextsPerSocketMax = 100;

@@ -1,6 +1,8 @@
 // Parses the start of live speech from the fields of another vendor's API: violations name the vendor's fields.
 import { Failure, type FieldViolation } from '../../errors.ts';
+import { liveWaitingCharsMax } from '../../operations/limits.ts';
 import { type LiveStart, parseLiveStart } from '../../speech/live-request.ts';
+import { countChars } from '../../text/chars.ts';
 import type { Fields } from './known-fields.ts';
 
 /** BCP-47 for an unknown language: that of the voice. */
@@ -8,6 +10,15 @@ export const ownLanguage = 'und';
 
 /** A context in which nothing was said is given this much silence: clients take one without audio for a failure. */
 export const emptyContextSeconds = 0.1;
+
+/** A Failure where a text that is sent in one request is longer than what may wait to be spoken. */
+export function checkTextFits(text: string, otherWay: string): void {
+  const actual = countChars(text);
+  const limit = liveWaitingCharsMax;
+  if (actual <= limit) return;
+  const message = `The text has ${actual} characters, over the limit of ${limit}; ${otherWay}.`;
+  throw new Failure('text_too_long', { message, limit, actual });
+}
 
 /** `theirs` has the vendor's names of our fields; `faults` are reported first. */
 export function parseStartOf(

@@ -46,6 +46,8 @@ export interface ContextSocket {
 
 /** What a vendor makes of the messages of its client. */
 export interface ContextProtocol {
+  /** The member of a message that has its text. */
+  textField: string;
   /** A Failure that it throws closes the connection. */
   handle(message: Fields): void;
   toError(failure: Failure): object;
@@ -159,7 +161,7 @@ export async function serveContexts<Writer extends ContextWriter>(
   };
   leaving.addEventListener('abort', leave);
   try {
-    for await (const message of peer.messages) protocol.handle(fieldsOfMessage(message));
+    for await (const message of peer.messages) protocol.handle(fieldsOfMessage(message, protocol.textField));
   } catch (error) {
     await send(protocol.toError(fromThrown(error)));
     peer.close(1008);

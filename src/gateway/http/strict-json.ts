@@ -7,11 +7,12 @@ import { jsonDepthMax, jsonValuesMax } from './limits.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-export function parseStrictJson(body: Uint8Array): unknown {
+/** In `pieceOf`, a member of the outermost object, half of a surrogate pair may stand: it is a piece of a text. */
+export function parseStrictJson(body: Uint8Array, { pieceOf }: { pieceOf?: string | undefined } = {}): unknown {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const colons = countColons(bytes);
   const value = parse(decode(bytes));
-  const { members, faults } = inspect(value);
+  const { members, faults } = inspect(value, pieceOf);
   if (members !== colons) throw refuse('The body gives a member twice.');
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
   return value;
@@ -83,7 +84,7 @@ const faultsMax = 100;
 const fieldCharsMax = 100;
 
 /** The number of members of the value, and its lone surrogates. */
-function inspect(value: unknown): { members: number; faults: FieldViolation[] } {
+function inspect(value: unknown, pieceOf: string | undefined): { members: number; faults: FieldViolation[] } {
   let members = 0;
   const faults: FieldViolation[] = [];
   const check = (text: string, field: string) => {
@@ -99,7 +100,8 @@ function inspect(value: unknown): { members: number; faults: FieldViolation[] } 
         members++;
         const field = (path === '' ? name : `${path}.${name}`).slice(0, fieldCharsMax);
         check(name, field);
-        visit(entry, field);
+        const isPiece = path === '' && name === pieceOf && typeof entry === 'string';
+        if (!isPiece) visit(entry, field);
       }
     }
   };

@@ -1,6 +1,6 @@
 // WebSocket (RFC 6455) on the routes of the gateway: an upgrade passes the hooks of its route as any request does, so that a
-// refusal is an ordinary HTTP error; then the route accepts it. A peer that answers no ping is gone. Sound is not
-// compressed.
+// refusal is an ordinary HTTP error; then the route accepts it. A peer that answers no ping is gone, and one that asks without
+// reading is closed. Sound is not compressed.
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -9,7 +9,7 @@ import { Failure } from '../../errors.ts';
 import { HttpResponse } from '../../net/http-response.ts';
 import { callerLeft } from '../../operations/call.ts';
 import { type Fields, isObject } from './known-fields.ts';
-import { socketPingMs, socketSilentMsMax } from './limits.ts';
+import { socketPingMs, socketSilentMsMax, socketUnreadBytesMax, socketWaitMsMin } from './limits.ts';
 import { parseStrictJson } from './strict-json.ts';
 
 export interface WebSocketPeer {
@@ -21,14 +21,17 @@ export interface WebSocketPeer {
   close(code: number, reason?: string): void;
 }
 
+/** A short message takes memory too. */
+const messageBytesMin = 1024;
+
 const upgrades = new WeakMap<IncomingMessage, { socket: Duplex; head: Buffer }>();
 
 export const isWebSocketUpgrade = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === 'websocket';
 
-/** The members of a message that must be a JSON object. */
-export function fieldsOfMessage(message: string | Buffer): Fields {
-  const given = typeof message === 'string' ? parseStrictJson(Buffer.from(message)) : undefined;
+/** The members of a message that must be a JSON object; `pieceOf` may end or begin in the middle of a character. */
+export function fieldsOfMessage(message: string | Buffer, pieceOf: string): Fields {
+  const given = typeof message === 'string' ? parseStrictJson(Buffer.from(message), { pieceOf }) : undefined;
   if (isObject(given)) return given;
   throw new Failure('invalid_request', { message: 'A message must be a JSON object in a text frame.' });
 }
@@ -94,9 +97,20 @@ function toPeer(peer: import('ws').WebSocket): WebSocketPeer {
     else peer.ping();
   }, socketPingMs);
   peer.on('pong', hear);
+  /** Messages that have come and wait to be taken. */
+  let waitingBytes = 0;
+  const sizeOf = (message: string | Buffer) => Math.max(messageBytesMin, message.length);
+  /** Each of its messages may have an answer. */
+  const checkReads = () => {
+    if (Math.max(peer.bufferedAmount, waitingBytes) > socketUnreadBytesMax) peer.terminate();
+  };
+  peer.on('ping', checkReads);
   peer.on('message', (data: Buffer, isBinary) => {
     hear();
-    queue.push(isBinary ? data : data.toString());
+    checkReads();
+    const message = isBinary ? data : data.toString();
+    waitingBytes += sizeOf(message);
+    queue.push(message);
   });
   // 'close' follows.
   peer.on('error', () => {});
@@ -104,11 +118,22 @@ function toPeer(peer: import('ws').WebSocket): WebSocketPeer {
     clearInterval(pings);
     queue.end();
   });
+  async function* takeMessages() {
+    for await (const message of queue.pull()) {
+      waitingBytes -= sizeOf(message);
+      yield message;
+    }
+  }
   return {
-    messages: { [Symbol.asyncIterator]: () => queue.pull() },
+    messages: takeMessages(),
     send: (message) =>
       new Promise((resolve) => {
-        peer.send(message, () => resolve());
+        const sentMs = performance.now();
+        peer.send(message, () => {
+          // A peer that reads as fast as it plays gets a ping long after what was sent before it.
+          if (performance.now() - sentMs > socketWaitMsMin) hear();
+          resolve();
+        });
       }),
     close: (code, reason) => peer.close(code, reason),
   };

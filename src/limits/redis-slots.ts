@@ -1,0 +1,105 @@
+// A concurrency slot in Redis for a caller: taken together with the characters of the quota, in place of one that it holds, or
+// when one is free; until then the caller waits in a queue.
+import { Failure } from '../errors.ts';
+import { accountIdOf, chainOf, type Limited, reportStatus, type TakeOptions } from './limiter.ts';
+import { tooManyAtOnce, tooManyCharacters } from './rate-limit-failures.ts';
+import { type AccountReply, ledgerReadsMax, type RedisAccounts, type Slot, toChain } from './redis-account.ts';
+import type { SlotLeases } from './slot-leases.ts';
+import { createSlotPolling } from './slot-polling.ts';
+
+interface Granted {
+  reply: AccountReply;
+  slot: Slot;
+}
+
+/** A slot that is held, and its characters. */
+export interface HeldSlot {
+  slot: Slot;
+  chars: number;
+}
+
+export function createRedisSlots(accounts: RedisAccounts, leases: SlotLeases) {
+  const polling = createSlotPolling<Granted>();
+
+  const waitForSlot = async (
+    caller: Limited,
+    signal: AbortSignal,
+    request: () => Promise<Granted | undefined>,
+  ): Promise<Granted | undefined> => {
+    signal.throwIfAborted();
+    const direct = polling.isEmpty(caller.callerId) ? await request() : undefined;
+    const granted = direct ?? (await polling.wait(caller.callerId, accountIdOf(caller), signal, request));
+    if (!signal.aborted) return granted;
+    if (granted?.reply.outcome === 'taken') await leases.end(toChain(caller), granted.slot, 0);
+    throw signal.reason;
+  };
+  const leaveQueue = (caller: Limited, isRefunded: boolean) =>
+    accounts.leaveQueue(caller, { isRefunded, isLast: polling.isEmptyOf(accountIdOf(caller)) });
+
+  /** Replaces the slot that is held, where Redis has not lost it; otherwise waits for one. */
+  const take = async (
+    caller: Limited,
+    chars: number,
+    { signal, report }: TakeOptions,
+    before: HeldSlot | undefined,
+  ): Promise<Slot> => {
+    const chain = chainOf(caller);
+    let full = 0;
+    const taking = { caller, chars: chars + (before?.chars ?? 0), replaced: before?.slot };
+    const request = () => requestSlot({ accounts, leases }, taking, (decider) => (full = decider));
+    const kept = before && (await request());
+    const granted =
+      kept ??
+      (await waitForSlot(caller, signal, request).catch((error: unknown) => {
+        // Nobody in this replica waits any more.
+        if (signal.aborted && polling.isEmptyOf(accountIdOf(caller))) leaveQueue(caller, false).catch(() => {});
+        throw error;
+      }));
+    if (!granted) {
+      const reply = await leaveQueue(caller, true);
+      const refusal = tooManyAtOnce(chain[full]!.limits, full === 0);
+      await reportStatus(() => accounts.statusOf(caller, reply), report, refusal);
+    }
+    const { reply, slot } = granted!;
+    await reportStatus(() => accounts.statusOf(caller, reply), report, refusalOf(caller, reply, chars));
+    return slot;
+  };
+
+  return {
+    take,
+    /** A slot of the account was given back. */
+    wake: (accountId: string) => polling.wake(accountId),
+  };
+}
+
+/** Why no slot was taken, if none was: too few characters are left in the month of an owner. */
+function refusalOf(caller: Limited, { outcome, decider, owners, month, nowUs }: AccountReply, chars: number) {
+  if (outcome !== 'characters') return undefined;
+  const quota = chainOf(caller)[decider]!.limits.charactersPerMonth!;
+  const left = quota - owners[decider]!.spentChars!;
+  return tooManyCharacters({ chars, quota, left, isOwn: decider === 0 }, month.endsMs - nowUs / 1000);
+}
+
+/** Requests a slot once; undefined where none is free, and `onFull` is told whose. */
+async function requestSlot(
+  { accounts, leases }: { accounts: RedisAccounts; leases: SlotLeases },
+  { caller, chars, replaced }: { caller: Limited; chars: number; replaced: Slot | undefined },
+  onFull: (decider: number) => void,
+): Promise<Granted | undefined> {
+  const chain = toChain(caller);
+  for (let attempt = 0; attempt <= ledgerReadsMax * chain.ownerIds.length; attempt++) {
+    const slot = accounts.newSlot(chars);
+    const reply = await accounts.takeSlot(caller, slot, replaced).catch((error: unknown) => {
+      // Redis may have taken the slot all the same.
+      leases.drop(chain, slot);
+      throw error;
+    });
+    if (reply.outcome === 'full') {
+      onFull(reply.decider);
+      return undefined;
+    }
+    if (reply.outcome === 'unread') await accounts.counted(chain, reply.decider, reply);
+    else if (reply.outcome !== 'late') return { reply, slot };
+  }
+  throw new Failure('storage_unavailable', {}, new Error('the count of the month cannot be determined'));
+}

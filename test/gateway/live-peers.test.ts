@@ -1,0 +1,87 @@
+// Peers of live speech that do not behave: one that sends without end, one that asks and never reads, and many that come and
+// go. test/soak/live-connections.soak.ts has those that are silent or do not read, which takes its time.
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { openTestGateway, type TestGateway } from './open-gateway.ts';
+
+const path = '/api/audio/speech/live';
+const shared = await openTestGateway({}, afterAll);
+/** Longer than any pause of a busy machine. */
+const patient = { timeout: 30_000 };
+const start = { type: 'start', voice_id: 'tone-low' };
+
+async function connect({ url, key }: TestGateway) {
+  const socket = new WebSocket(url.replace('http', 'ws') + path, { headers: { 'X-API-Key': key } });
+  const received: { type: string; error?: string }[] = [];
+  const closed = once(socket, 'close').then(([code]) => code as number);
+  socket.on('error', () => {});
+  socket.on('message', (data: Buffer, isBinary) => {
+    if (!isBinary) received.push(JSON.parse(data.toString()));
+  });
+  await once(socket, 'open');
+  const send = (message: object) => socket.send(JSON.stringify(message));
+  return { socket, received, closed, send };
+}
+
+test('a peer that sends text faster than it is spoken is refused', async () => {
+  const gateway = await openTestGateway({ trouble: { pieceDelayMs: 5 } });
+  const { received, closed, send } = await connect(gateway);
+  send(start);
+  for (let i = 0; i < 16; i++) send({ type: 'text', text: 'word '.repeat(13_000) });
+  expect(await closed).toBe(1008);
+  expect(received.at(-1)).toMatchObject({ type: 'error', error: 'rate_limit_exceeded' });
+  await expect.poll(() => gateway.slots.speaking, patient).toBe(0);
+});
+
+test.each([
+  ['turns', () => ({ type: 'flush' })],
+  ['interrupts', () => ({ type: 'interrupt' })],
+  ['unknown members', (n: number) => ({ type: 'text', text: '', [`${n}${'x'.repeat(20_000)}`]: n })],
+])('a peer that sends %s and does not read is closed', async (_, message) => {
+  const gateway = await openTestGateway();
+  const { socket, send } = await connect(gateway);
+  socket.pause();
+  // Its sound fills what lies between, so that the answers wait.
+  send({ ...start, sample_rate: 48_000 });
+  for (let i = 0; i < 8; i++) send({ type: 'text', text: 'This goes on and on and on and on. '.repeat(150) });
+  const begun = () => gateway.tone.counts.pieces;
+  await expect
+    .poll(async () => {
+      const before = begun();
+      await sleep(500);
+      return before > 0 && begun() === before;
+    }, patient)
+    .toBe(true);
+  const untilMs = performance.now() + patient.timeout;
+  for (let n = 0; gateway.calls.length === 0 && performance.now() < untilMs; n++) {
+    for (let i = 0; i < 200 && socket.readyState === WebSocket.OPEN; i++) send(message(n));
+    await sleep(1);
+  }
+  expect(gateway.calls.at(-1)).toMatchObject({ door: 'websocket' });
+  socket.terminate();
+});
+
+test('many that come and go leave nothing behind', async () => {
+  const resources = () => process.getActiveResourcesInfo().filter((name) => name !== 'FSReqCallback').length;
+  const comeAndGo = async (n: number) => {
+    const { socket, send, closed, received } = await connect(shared);
+    if (n % 4 > 0) send(start);
+    if (n % 4 > 1) send({ type: 'text', text: 'Good morning. How are you' });
+    if (n % 4 > 2) await expect.poll(() => received.length, patient).toBeGreaterThan(0);
+    if (n % 2 === 0) socket.terminate();
+    else socket.close();
+    await closed;
+  };
+  const comeAll = async (count: number) => {
+    for (let n = 0; n < count; n += 20) await Promise.all(Array.from({ length: 20 }, (_, i) => comeAndGo(n + i)));
+    await expect.poll(() => [shared.slots.speaking, shared.tone.counts.running], patient).toEqual([0, 0]);
+  };
+  await comeAll(40);
+  const before = resources();
+  const callsBefore = shared.calls.length;
+  await comeAll(200);
+  await expect.poll(() => shared.calls.length, patient).toBe(callsBefore + 200);
+  await expect.poll(resources, patient).toBeLessThanOrEqual(before + 5);
+});
