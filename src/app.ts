@@ -92,14 +92,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   });
   const runner = openRunner(opening, access);
   opened.defer(() => runner.stop());
-  // What other processes change takes effect at once where the store can notify.
-  const onKeys = () => {
-    access.keyVerifier.forget();
-    runner.checkKeys();
-  };
-  opened.defer(stored.store.listen('keys', onKeys));
-  opened.defer(stored.store.listen('voices', () => void speaking.voiceCache.refresh().catch(onFault)));
-
+  watchChanges(opening, { stored, speaking, access, runner });
   const services = createServices({ runner, ...operations, isStrict: config.isStrict });
   const perAddressMax = config.isBehindProxy ? Infinity : config.connectionsPerAddress;
   const connections = createConnections({ perAddressMax });
@@ -134,6 +127,23 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
       await kept.disposeAsync().catch(onFault);
     },
   };
+}
+
+interface Changing {
+  stored: Awaited<ReturnType<typeof openStored>>;
+  speaking: Awaited<ReturnType<typeof openSpeaking>>;
+  access: Access;
+  runner: Runner;
+}
+
+/** What other processes change takes effect at once where the store can notify. */
+function watchChanges({ opened, onFault }: Opening, { stored, speaking, access, runner }: Changing): void {
+  const onKeys = () => {
+    access.keyVerifier.forget();
+    runner.checkKeys();
+  };
+  opened.defer(stored.store.listen('keys', onKeys));
+  opened.defer(stored.store.listen('voices', () => void speaking.voiceCache.refresh().catch(onFault)));
 }
 
 /** The database, and the store of clips. */

@@ -19,6 +19,7 @@ import type { Caller, SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
 import type { Slots } from './slots.ts';
 import { EventBuffer, type SpeechEvent, type SpeechInfo } from './speech-events.ts';
+import { createTurnPlace } from './turn-place.ts';
 import type { Binding, Voices } from './voice.ts';
 
 export interface Speech {
@@ -223,52 +224,6 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
 }
 
 const nothing = new Uint8Array();
-
-/** How long the place of a turn of which nothing is spoken is kept, however slowly its text goes on. */
-const placeKeptMsMax = 10_000;
-
-/**
- * Holds a slot of the service from the text of a part to the end of its sound; and a place of the caller's, which is kept
- * until the text no longer goes on, so that other requests of the caller do not stop a turn in its middle.
- */
-function createTurnPlace(text: LiveText, place: LivePlace, takeSlot: () => Promise<Release>) {
-  let release: Release | undefined;
-  let taken = 0;
-  let done = 0;
-  let resting: NodeJS.Timeout | undefined;
-  const isCaughtUp = () => done === taken && !text.hasPart(taken);
-  const rest = () => {
-    clearTimeout(resting);
-    if (isCaughtUp()) place.rest();
-  };
-  const giveBack = () => {
-    release?.();
-    release = undefined;
-  };
-  text.onQuiet = rest;
-  return {
-    /** Once for each part, whichever engine speaks it. */
-    async take(index: number, chars: number): Promise<void> {
-      release ??= await takeSlot();
-      if (index < taken) return;
-      taken++;
-      clearTimeout(resting);
-      await place.take(chars);
-    },
-    partDone(): void {
-      done++;
-      if (!isCaughtUp()) return;
-      giveBack();
-      if (text.isQuiet) rest();
-      else resting = setTimeout(rest, placeKeptMsMax).unref();
-    },
-    close(): void {
-      giveBack();
-      clearTimeout(resting);
-      place.rest();
-    },
-  };
-}
 
 function toInfo({ request, voice, binding, ended, chunkCount, chars, warnings }: SpeechPlan): SpeechInfo {
   return {
