@@ -83,10 +83,12 @@ describe.skipIf(!isInstalled('chromium'))('the pages of the console', () => {
     expect((await service.send('GET', '/api/voices/reader')).status).toBe(404);
 
     // A voice of an engine is changed by admins. It cannot be deleted, but changes to it can be discarded.
+    const scopes = ['voices:read', 'voices:write', 'speech:stream', 'keys:read'];
+    await useKey(await service.makeKey(scopes));
     await go('#/voices/nora', 'Nora');
     await untilText('.page', 'It can be changed by its owner, and by keys with the scope admin.');
     expect(await page.run(`${find('.endings')} === null`)).toBe(true);
-    await useKey(await service.makeKey(['admin', 'voices:read', 'voices:write', 'speech:stream', 'keys:read']));
+    await useKey(await service.makeKey(['admin', ...scopes]));
     await go('#/voices/nora', 'Nora');
     await typeText('[name=name]', 'Norah');
     await click('.page form [type=submit]');
