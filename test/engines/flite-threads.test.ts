@@ -87,7 +87,7 @@ test('threads that die each time fail their job, and no other', async () => {
 test('a thread that throws between jobs is replaced', async () => {
   open(1);
   const [before] = await run({ does: 'throw', pieces: ['{thread}'] });
-  await expect.poll(() => run({ does: 'end', pieces: ['{thread}'] })).not.toEqual([before]);
+  await expect.poll(() => run({ does: 'end', pieces: ['{thread}'] }), { timeout: 20_000 }).not.toEqual([before]);
 });
 
 test('a thread that dies after its job was heard fails it: nothing is said twice', async () => {
@@ -114,7 +114,7 @@ test('a job that fails is not tried again, and its thread goes on', async () => 
 });
 
 test('a thread that hangs is a timeout and is ended, and the next job gets another', async () => {
-  open(2, {}, 600);
+  open(2, {}, 4_000);
   const others = [run({ does: 'end', pieces: ['a'] }), run({ does: 'end', pieces: ['b'] })];
   expect(await reasonOf(run({ does: 'hang' }))).toBe('engine_timeout');
   expect(await Promise.all(others)).toEqual([['a'], ['b']]);
