@@ -1,27 +1,36 @@
 // The stages between the samples of an engine and the bytes of a response: gain, tempo, resampling, limiter, encoder. One
-// pipeline serves a whole response and keeps its state between segments: no click, no gap, one valid file.
+// pipeline serves a whole response and keeps its state between segments: no click, no gap, one valid file. The input may
+// change in between, to another rate, gain or tempo, and silence may come between two sounds.
 import type { AudioFormat } from './formats.ts';
 import { join } from './join.ts';
 import { limit, toFloat } from './level.ts';
 import { Resampler } from './resample.ts';
 import { Tempo } from './tempo.ts';
 
-export interface AudioPipelineOptions {
-  format: AudioFormat;
+/** What comes in. */
+export interface AudioInput {
   inRateHz: number;
-  outRateHz: number;
   gainDb: number;
   /** How many times faster the sound becomes, at the same pitch; 1 leaves it as it is. */
   tempo: number;
 }
 
+export interface AudioPipelineOptions extends AudioInput {
+  format: AudioFormat;
+  outRateHz: number;
+}
+
 export type AudioPipeline = Awaited<ReturnType<typeof openAudioPipeline>>;
 
 export async function openAudioPipeline(options: AudioPipelineOptions) {
-  const { format, inRateHz, outRateHz, gainDb, tempo } = options;
-  const stretch = tempo === 1 ? undefined : new Tempo({ sampleRateHz: inRateHz, factor: tempo });
+  const { format, outRateHz } = options;
   const encodedRateHz = format.encodedRateHz?.(outRateHz) ?? outRateHz;
-  const resampler = new Resampler({ inRateHz, outRateHz: encodedRateHz });
+  const openInput = ({ inRateHz, tempo }: AudioInput) => ({
+    stretch: tempo === 1 ? undefined : new Tempo({ sampleRateHz: inRateHz, factor: tempo }),
+    resampler: new Resampler({ inRateHz, outRateHz: encodedRateHz }),
+  });
+  let input: AudioInput = options;
+  let stages = openInput(input);
   const encoder = await format.openEncoder(outRateHz);
   let samplesOut = 0;
 
@@ -29,16 +38,39 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
     samplesOut += samples.length;
     return encoder.encode(limit(samples));
   };
+  /** What the stages before the encoder hold back; they are then as at the beginning. */
+  const endInput = (): Uint8Array => {
+    const { stretch, resampler } = stages;
+    const rest = stretch ? encode(resampler.process(stretch.flush())) : new Uint8Array();
+    const all = join(Uint8Array, [rest, encode(resampler.flush())]);
+    stages = openInput(input);
+    return all;
+  };
   return {
     /** The bytes that are ready; it may return none. */
     push(samples: Int16Array): Uint8Array {
-      const made = toFloat(samples, gainDb);
+      const { stretch, resampler } = stages;
+      const made = toFloat(samples, input.gainDb);
       return encode(resampler.process(stretch ? stretch.process(made) : made));
+    },
+    /** The rest of the sound that came in so far, as if the stream ended. */
+    endInput,
+    /** Further sound is of another kind; `endInput` comes before. */
+    setInput(next: AudioInput): void {
+      input = next;
+      stages = openInput(input);
+    },
+    setGain(gainDb: number): void {
+      input = { ...input, gainDb };
+    },
+    /** Ends the input so far, and adds silence of this length as it is heard. */
+    silence(seconds: number): Uint8Array {
+      const rest = endInput();
+      return join(Uint8Array, [rest, encode(new Float32Array(Math.round(seconds * encodedRateHz)))]);
     },
     /** The last bytes. */
     end(): Uint8Array {
-      const rest = stretch ? encode(resampler.process(stretch.flush())) : new Uint8Array();
-      return join(Uint8Array, [rest, encode(resampler.flush()), encoder.end()]);
+      return join(Uint8Array, [endInput(), encoder.end()]);
     },
     /** After `end`, the first bytes of the whole file, where they differ from those of the stream; otherwise undefined. */
     get head(): Uint8Array | undefined {

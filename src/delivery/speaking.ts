@@ -51,7 +51,7 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
 
   const recordOptions = ({ request }: PlannedSpeech, caller: Caller) => {
     const isLinked = request.returnFormat === 'url';
-    const toCacheKey = (info: SpeechInfo) => cacheKeyOf(request, info.voice, info.speaker);
+    const toCacheKey = (info: SpeechInfo) => cacheKeyOf(request, info);
     return { keepMs, caller, isLinked, toCacheKey };
   };
 

@@ -5,6 +5,7 @@ import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/form
 import { Failure, type FieldViolation } from '../errors.ts';
 import { countChars } from '../text/chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
+import { type MarkupKind, markupKinds } from '../text/read-markup.ts';
 
 export const captionKinds = ['srt', 'vtt'] as const;
 /** The formats in which captions are written. */
@@ -28,6 +29,10 @@ export interface SpeechFields {
   timestamps: boolean;
   /** The captions to store beside the audio of a link. */
   captions: readonly CaptionKind[];
+  /** How the texts are marked; undefined for plain text. */
+  markup: MarkupKind | undefined;
+  /** Whether numbers, signs and abbreviations are spelled out for engines that do not read them. */
+  normalize: boolean;
 }
 
 /** Reports what is wrong with the value of a field. */
@@ -222,6 +227,41 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
     // They are stored beside the sound, in all kinds or not at all.
     changesSound: (kinds) => kinds.length > 0,
   },
+  markup: {
+    json: 'markup',
+    names: { openai: 'markup' },
+    flag: {
+      name: 'markup',
+      value: 'KIND',
+      help: 'pauses: [pause:1.5s] in the text is a pause; ssml: a text that begins with <speak is a document',
+    },
+    schema: {
+      type: 'string',
+      enum: markupKinds,
+      description:
+        '`pauses`: `[pause:1.5s]` or `[pause:300ms]` in the text is a pause. `ssml`: a text or chunk that begins with ' +
+        '`<speak` is an SSML 1.1 document. Without it, both are plain text.',
+    },
+    parse: oneOf(markupKinds, undefined),
+    changesSound: true,
+  },
+  normalize: {
+    json: 'normalize',
+    names: { openai: 'normalize' },
+    flag: { name: 'no-normalize', help: 'leave numbers, signs and abbreviations to the engine' },
+    schema: {
+      type: 'boolean',
+      default: true,
+      description:
+        'Whether numbers, signs and abbreviations are spelled out for an engine that does not read them; `false` leaves ' +
+        'them to the engine.',
+    },
+    parse(given, report) {
+      if (given !== undefined && typeof given !== 'boolean') report('type', 'must be true or false');
+      return given !== false;
+    },
+    changesSound: true,
+  },
 };
 
 export interface TextLimits {
@@ -231,18 +271,30 @@ export interface TextLimits {
   totalCharsMax: number;
 }
 
-/** The limits of the text of one request to the API. */
+/** The limits of the text of one request to the API, in code points that are said. */
 export const textLimits: TextLimits = { charsMax: 5000, chunksMax: 200, chunkCharsMax: 5000, totalCharsMax: 50_000 };
+/** With its markup, a text may be so many times as long. */
+export const markedLengthFactor = 5;
 
-/** The text of a request: one text, or several in streaming mode. */
+const markedLengths = `with markup, ${markedLengthFactor} times as long at most, and 600 seconds of pauses.`;
+
+/** The text of a request: one text, one document, or several in streaming mode. */
 export const textFields = {
   text: {
     json: 'text',
     names: { openai: 'input' },
     schema: {
       type: 'string',
-      maxLength: textLimits.charsMax,
-      description: `Text to speak, for \`method\` \`rest\`: at most ${textLimits.charsMax} Unicode code points, not blank.`,
+      maxLength: textLimits.charsMax * markedLengthFactor,
+      description: `Text to speak, for \`method\` \`rest\`: at most ${textLimits.charsMax} Unicode code points, not blank; ${markedLengths}`,
+    },
+  },
+  ssml: {
+    json: 'ssml',
+    schema: {
+      type: 'string',
+      maxLength: textLimits.charsMax * markedLengthFactor,
+      description: `An SSML 1.1 document to speak, in place of \`text\` or \`text_chunks\`: at most ${textLimits.charsMax} code points that are said; ${markedLengths}`,
     },
   },
   chunks: {
@@ -250,10 +302,10 @@ export const textFields = {
     names: { openai: 'input' },
     schema: {
       type: 'array',
-      items: { type: 'string', maxLength: textLimits.chunkCharsMax },
+      items: { type: 'string', maxLength: textLimits.chunkCharsMax * markedLengthFactor },
       minItems: 1,
       maxItems: textLimits.chunksMax,
-      description: `Texts to speak in order, for \`method\` \`streaming\`: at most ${textLimits.chunksMax}, each at most ${textLimits.chunkCharsMax} code points, together ${textLimits.totalCharsMax}.`,
+      description: `Texts to speak in order, for \`method\` \`streaming\`: at most ${textLimits.chunksMax}, each at most ${textLimits.chunkCharsMax} code points, together ${textLimits.totalCharsMax}; ${markedLengths}`,
     },
   },
 } as const;
@@ -264,6 +316,7 @@ type NamedRow = Pick<FieldRow<unknown>, 'json' | 'names' | 'protoValues' | 'flag
 export const speechFieldRows: readonly NamedRow[] = [
   speechFields.voiceId,
   textFields.text,
+  textFields.ssml,
   textFields.chunks,
   ...Object.values(speechFields as Readonly<Record<string, NamedRow>>).filter((row) => row !== speechFields.voiceId),
 ];

@@ -1,16 +1,19 @@
-// The sound of one request, from the engine's pieces to encoded bytes: seams trimmed to the breath a reader would take,
-// everything through one pipeline, and the time counted, so that chunks and words can be located in it.
+// The sound of one request, from the engines' pieces to encoded bytes: seams trimmed to the breath a reader would take,
+// pauses as long as the markup wants them, everything through one pipeline, and the time counted, so that chunks, words and
+// marks can be located in it.
 import { type AudioPipeline, openAudioPipeline } from '../audio/audio-pipeline.ts';
 import { audioFormats } from '../audio/formats.ts';
 import { isLoud, SeamTrimmer } from '../audio/seam.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { Break } from '../text/segment.ts';
-import type { PlannedCut, SpeechPlan } from './plan.ts';
+import type { SpokenFields } from './plan.ts';
 import type { Begun } from './prefetch.ts';
-import type { SpeechTimestamps } from './speech-events.ts';
+import type { Rendering } from './rendering.ts';
+import type { SpeechMark, SpeechTimestamps } from './speech-events.ts';
+import type { PlannedCut } from './text-cutter.ts';
 import { estimateWords, type Stretch } from './word-estimate.ts';
-import { createWordAt, engineWords, type WordAt } from './word-timing.ts';
+import { createWordAt, engineWords, type TimedWord, type WordAt } from './word-timing.ts';
 
 /** The longest silence left on either side of a cut, at normal speed; after a sentence it is the engine's own. */
 const pauseSecondsMax: Record<Break, number> = { paragraph: Infinity, sentence: Infinity, clause: 0.1, word: 0.02 };
@@ -22,77 +25,108 @@ const pauseSecondsMin = 0.1;
 const silenceSeconds = 0.25;
 
 export class RequestSound {
-  readonly #plan: SpeechPlan;
+  readonly #request: SpokenFields;
   /** Finds words in the chunk that was timed last. */
   #chunk: { index: number; wordAt: WordAt } | undefined;
   #pipeline: AudioPipeline | undefined;
+  /** Of the sound that comes in. */
   #rateHz = 0;
-  /** Samples that went into the pipeline, at the engine's rate. */
+  #tempo = 1;
+  /** When the sound began that came in at this rate and tempo, and how many samples of it there are. */
+  #begunSeconds = 0;
   #sent = 0;
   #segmentStart = 0;
   #droppedSeconds = 0;
+  /** How long it has been quiet at the end of the last segment. */
+  #quietSeconds = 0;
   #times: WordTime[] = [];
-  /** Whether words are wanted whose times the engine does not report. */
-  readonly #isEstimated: boolean;
   /** Where the segment is not quiet, in samples sent, if words are located by that. */
   #sounded: { from: number; to: number }[] = [];
+  #isLocated = false;
 
-  constructor(plan: SpeechPlan) {
-    this.#plan = plan;
-    this.#isEstimated = plan.request.timestamps && !plan.binding.engine.capabilities.timings;
+  constructor(request: SpokenFields) {
+    this.#request = request;
   }
 
   /** How long the sound sent so far lasts for the listener. */
   get seconds(): number {
-    return this.#sent === 0 ? 0 : this.#secondsAt(this.#sent);
+    return this.#sent === 0 ? this.#begunSeconds : this.#secondsAt(this.#sent);
+  }
+
+  /** When the last segment begins for a player of the file. */
+  get segmentSeconds(): number {
+    return this.#segmentStart + this.#delaySeconds;
   }
 
   #secondsAt(sample: number): number {
-    return sample / this.#rateHz / this.#plan.tempo;
+    return this.#begunSeconds + sample / this.#rateHz / this.#tempo;
+  }
+
+  get #delaySeconds(): number {
+    const { format, sampleRateHz } = this.#request;
+    return (audioFormats[format].delaySamples ?? 0) / sampleRateHz;
   }
 
   /** The bytes of one segment, a slice of sound at a time. */
   async *encode({ cut: planned, pieces }: Begun<PlannedCut, SpokenPcm>): AsyncGenerator<Uint8Array> {
-    this.#segmentStart = this.seconds;
     this.#times = [];
     this.#sounded = [];
+    this.#segmentStart = this.seconds;
+    this.#isLocated = isTimed(planned, this.#request) && !planned.rendering?.binding.engine.capabilities.timings;
     let trimmer: SeamTrimmer | undefined;
+    let pauseMs = planned.pauseBeforeMs;
     for await (const piece of pieces) {
-      this.#pipeline ??= await this.#open(piece.sampleRateHz);
+      if (!trimmer) {
+        yield await this.#turnTo(planned.rendering!, piece.sampleRateHz);
+        trimmer = this.#trimmerFor(planned);
+        this.#segmentStart = this.seconds;
+      }
       if (piece.sampleRateHz !== this.#rateHz)
         throw new Failure('engine_error', {}, new Error('the sample rate changed'));
       if (piece.words) this.#times.push(...piece.words);
-      trimmer ??= this.#trimmerFor(planned);
-      yield* this.#push(trimmer.push(piece.samples));
+      const samples = trimmer.push(piece.samples);
+      if (samples.length > 0 && pauseMs > 0) {
+        yield this.#pause(pauseMs, trimmer.leadSamples);
+        pauseMs = 0;
+      }
+      yield* this.#push(samples);
     }
-    if (trimmer) {
-      yield* this.#push(trimmer.end());
+    const rest = trimmer?.end();
+    if (pauseMs > 0) yield await this.#pauseOnly(pauseMs);
+    if (trimmer && rest) {
+      yield* this.#push(rest);
       this.#droppedSeconds = trimmer.droppedLeadSamples / this.#rateHz;
+      this.#quietSeconds = trimmer.trailSamples / this.#rateHz / this.#tempo;
     } else if (planned.endsRequest && !this.#pipeline) {
-      const { sampleRateHz } = this.#plan.request;
-      this.#pipeline = await this.#open(sampleRateHz);
-      yield* this.#push(new Int16Array(Math.round(sampleRateHz * silenceSeconds * this.#plan.tempo)));
+      yield await this.#pauseOnly(silenceSeconds * 1000);
     }
   }
 
-  /** When the words of the segment encoded last are heard by a player of the file. */
-  timeWords({ chunkIndex, chunk, cut }: PlannedCut): SpeechTimestamps | undefined {
-    if (!cut) return undefined;
-    const { tempo } = this.#plan;
+  /** When the words and marks of the segment encoded last are heard by a player of the file. */
+  *tell(planned: PlannedCut): Generator<SpeechTimestamps | SpeechMark> {
+    const { chunkIndex, marks } = planned;
+    const words = isTimed(planned, this.#request) ? this.#timeWords(planned) : [];
+    for (const { name, before } of marks) {
+      const word = before === undefined ? undefined : words[before];
+      const seconds = word?.startSeconds ?? this.seconds + this.#delaySeconds;
+      yield { type: 'mark', chunkIndex, kind: 'mark', name, seconds };
+    }
+    if (!planned.cut || !this.#request.timestamps) return;
+    yield { type: 'timestamps', chunkIndex, words, quality: this.#isLocated ? 'estimated' : 'engine' };
+  }
+
+  #timeWords({ chunkIndex, chunk, cut }: PlannedCut): TimedWord[] {
+    if (!cut) return [];
     if (this.#chunk?.index !== chunkIndex) this.#chunk = { index: chunkIndex, wordAt: createWordAt(chunk) };
     const { wordAt } = this.#chunk;
-    const { format, sampleRateHz } = this.#plan.request;
-    const delay = (audioFormats[format].delaySamples ?? 0) / sampleRateHz;
+    const delay = this.#delaySeconds;
     const segment = { startSeconds: this.#segmentStart + delay, endSeconds: this.seconds + delay };
-    const at = { ...segment, droppedSeconds: this.#droppedSeconds, tempo };
-    if (!this.#isEstimated) {
-      return { type: 'timestamps', chunkIndex, words: engineWords(cut, this.#times, at, wordAt), quality: 'engine' };
-    }
+    const at = { ...segment, droppedSeconds: this.#droppedSeconds, tempo: this.#tempo };
+    if (!this.#isLocated) return engineWords(cut, this.#times, at, wordAt);
     const sounded = this.#sounded.map(({ from, to }): Stretch => {
       return { startSeconds: this.#secondsAt(from) + delay, endSeconds: this.#secondsAt(to) + delay };
     });
-    const words = estimateWords(cut, sounded.length > 0 ? sounded : [segment], wordAt);
-    return { type: 'timestamps', chunkIndex, words, quality: 'estimated' };
+    return estimateWords(cut, sounded.length > 0 ? sounded : [segment], wordAt);
   }
 
   /** The last bytes. */
@@ -118,7 +152,7 @@ export class RequestSound {
     const slice = Math.ceil(this.#rateHz * sliceSeconds);
     for (let from = 0; from < samples.length; from += slice) {
       const part = samples.subarray(from, from + slice);
-      if (this.#isEstimated) this.#noteSounded(part);
+      if (this.#isLocated) this.#noteSounded(part);
       this.#sent += part.length;
       yield this.#pipeline!.push(part);
     }
@@ -135,20 +169,63 @@ export class RequestSound {
     }
   }
 
-  #open(inRateHz: number): Promise<AudioPipeline> {
-    const { request, binding, tempo } = this.#plan;
+  /** Makes the pipeline ready for sound of that rate, spoken so. */
+  async #turnTo({ gainDb, tempo }: Pick<Rendering, 'gainDb' | 'tempo'>, inRateHz: number): Promise<Uint8Array> {
+    const input = { inRateHz, gainDb, tempo };
+    const { format, sampleRateHz: outRateHz } = this.#request;
+    let bytes: Uint8Array = nothing;
+    if (!this.#pipeline) {
+      this.#pipeline = await openAudioPipeline({ format: audioFormats[format], outRateHz, ...input });
+    } else if (inRateHz === this.#rateHz && tempo === this.#tempo) {
+      this.#pipeline.setGain(gainDb);
+      return bytes;
+    } else {
+      if (this.#sent > 0) bytes = this.#pipeline.endInput();
+      this.#pipeline.setInput(input);
+    }
     this.#rateHz = inRateHz;
-    const { format, sampleRateHz: outRateHz } = request;
-    const { gainDb } = binding.speaker;
-    return openAudioPipeline({ format: audioFormats[format], inRateHz, outRateHz, gainDb, tempo });
+    this.#tempo = tempo;
+    this.#beginInput();
+    return bytes;
   }
 
-  #trimmerFor({ breakBefore, cut, endsRequest }: PlannedCut): SeamTrimmer {
-    const seconds = (at: Break | undefined) => (at ? pauseSecondsMax[at] / this.#plan.engineRate : Infinity);
+  #beginInput(): void {
+    this.#begunSeconds = this.#pipeline!.seconds;
+    this.#sent = 0;
+  }
+
+  /** Silence between two sounds, less the quiet that is there already. */
+  #pause(ms: number, leadSamples: number): Uint8Array {
+    const quiet = this.#quietSeconds + leadSamples / this.#rateHz / this.#tempo;
+    const bytes = this.#pipeline!.silence(Math.max(0, ms / 1000 - quiet));
+    this.#beginInput();
+    this.#segmentStart = this.seconds;
+    return bytes;
+  }
+
+  /** Silence after the last sound so far. */
+  async #pauseOnly(ms: number): Promise<Uint8Array> {
+    const { sampleRateHz } = this.#request;
+    if (!this.#pipeline) await this.#turnTo({ gainDb: 0, tempo: 1 }, sampleRateHz);
+    const bytes = this.#pause(ms, 0);
+    this.#quietSeconds = 0;
+    return bytes;
+  }
+
+  #trimmerFor({ breakBefore, cut, endsRequest, pauseBeforeMs, pauseAfterMs, rendering }: PlannedCut): SeamTrimmer {
+    const seconds = (at: Break | undefined) => (at ? pauseSecondsMax[at] / rendering!.engineRate : Infinity);
+    const shortestMs = Math.min(pauseBeforeMs || Infinity, pauseAfterMs || Infinity);
+    const trail = endsRequest ? Infinity : seconds(cut?.breakAfter);
     return new SeamTrimmer({
       sampleRateHz: this.#rateHz,
-      leadSecondsMax: seconds(breakBefore),
-      trailSecondsMax: endsRequest ? Infinity : seconds(cut?.breakAfter),
+      leadSecondsMax: pauseBeforeMs > 0 ? 0 : seconds(breakBefore),
+      trailSecondsMax: pauseAfterMs > 0 ? 0 : trail,
+      // A pause may be shorter than the margins on both sides of it.
+      marginSecondsMax: (shortestMs / 2000) * this.#tempo,
     });
   }
 }
+
+const nothing = new Uint8Array();
+
+const isTimed = ({ marks }: PlannedCut, { timestamps }: SpokenFields): boolean => timestamps || marks.length > 0;

@@ -5,19 +5,22 @@
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
 import type { Release } from '../concurrency/slot-queue.ts';
-import type { SpokenPcm } from '../engines/engine.ts';
+import type { Segment, SpokenPcm } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
-import { countChars } from '../text/chars.ts';
-import { createEngineGuards, type EngineGuard, type EngineGuards } from './engine-guard.ts';
+import type { Casting } from './cast.ts';
+import { createEngineGuards, type EngineGuards } from './engine-guard.ts';
 import { type LiveFields, type LivePlace, type PlannedLive, planLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
-import { type PlannedCut, type PlannedSpeech, planSpeech, type SpeechPlan } from './plan.ts';
+import { openBindings } from './open-bindings.ts';
+import { type PlannedSpeech, planSpeech, type SpeechPlan } from './plan.ts';
 import { prefetch } from './prefetch.ts';
+import type { Rendering } from './rendering.ts';
 import type { Caller, SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
 import type { Slots } from './slots.ts';
 import { EventBuffer, type SpeechEvent, type SpeechInfo } from './speech-events.ts';
+import type { PlannedCut } from './text-cutter.ts';
 import type { Binding, Voices } from './voice.ts';
 
 export interface Speech {
@@ -70,8 +73,9 @@ export function createSpeech({
     let ended = false;
     signal.addEventListener('abort', giveBack, { once: true });
     try {
-      const { kept } = planned.voice;
-      const signals = [signal, leaving.signal, ...(kept ? [kept.ended] : [])];
+      const { main, others } = planned.cast;
+      const ends = [main, ...others].flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
+      const signals = [signal, leaving.signal, ...ends];
       yield* speakPlans(planned, { accountId, signal: AbortSignal.any(signals), waitUntilMs });
       ended = true;
     } finally {
@@ -84,20 +88,27 @@ export function createSpeech({
   const speakTurn = (planned: PlannedLive, text: LiveText, options: SpeakTurnOptions) =>
     speakTurnOf({ slots, speakPlans, waitMsMax }, planned, text, options);
 
-  /** With the best engine that can; with the next one where that fails before any sound. */
-  async function* speakPlans({ bindings, planFor }: Plans, speaking: Omit<Speaking, 'guard'>) {
-    const inTurn = bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)));
-    for (const [i, binding] of inTurn.entries()) {
+  /** With the best engines that can; with the next one for the voice of which that fails before any sound. */
+  async function* speakPlans({ planFor }: Plans, speaking: Omit<Speaking, 'guardOf'>) {
+    const failed = new Set<Binding>();
+    const casting: Casting = ({ bindings }) => {
+      const left = bindings.filter((binding) => !failed.has(binding));
+      return left.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)))[0] ?? bindings[0]!;
+    };
+    for (;;) {
       let isHeard = false;
+      const present: Present = { bindings: [], binding: undefined };
       try {
-        for await (const event of speakPlan(planFor(binding), { ...speaking, guard: guardOf(binding.engine) })) {
+        for await (const event of speakPlan(planFor(casting), { ...speaking, guardOf }, present)) {
           isHeard = true;
           yield event;
         }
         return;
       } catch (error) {
         speaking.signal.throwIfAborted();
-        if (isHeard || i === inTurn.length - 1 || !isOfEngine(error)) throw error;
+        const others = present.bindings.filter((other) => other !== present.binding && !failed.has(other));
+        if (isHeard || others.length === 0 || !isOfEngine(error)) throw error;
+        failed.add(present.binding!);
       }
     }
   }
@@ -116,7 +127,7 @@ export function createSpeech({
 
 interface TurnSpeaker {
   slots: Slots;
-  speakPlans(plans: Plans, speaking: Omit<Speaking, 'guard'>): AsyncIterable<SpeechEvent>;
+  speakPlans(plans: Plans, speaking: Omit<Speaking, 'guardOf'>): AsyncIterable<SpeechEvent>;
   waitMsMax: number | undefined;
 }
 
@@ -134,9 +145,9 @@ async function* speakTurnOf(
   const fail = () => text.fail(until.reason);
   until.addEventListener('abort', fail, { once: true });
   try {
-    const planFor = (binding: Binding) => planned.planTurn(binding, text, turns.take);
+    const planFor = (casting: Casting) => planned.planTurn(casting, text, turns.take);
     const speaking = { accountId, signal: until, waitUntilMs: undefined };
-    for await (const event of speakPlans({ bindings: planned.bindings, planFor }, speaking)) {
+    for await (const event of speakPlans({ planFor }, speaking)) {
       yield event;
       // Its reader has taken note of it: the part is charged as spoken.
       if (event.type === 'chunk_done') turns.partDone();
@@ -148,41 +159,47 @@ async function* speakTurnOf(
   }
 }
 
-type Plans = Pick<PlannedSpeech, 'bindings' | 'planFor'>;
+type Plans = Pick<PlannedSpeech, 'planFor'>;
+
+/** What is being spoken: by which engine, of all that speak this voice. */
+interface Present {
+  bindings: readonly Binding[];
+  binding: Binding | undefined;
+}
 
 const isOfEngine = (error: unknown): boolean => error instanceof Failure && error.reason.startsWith('engine_');
 
-/** By which engine, for whose account, until when. */
+/** For whose account, until when. */
 interface Speaking {
-  guard: EngineGuard;
+  guardOf: EngineGuards;
   accountId: string;
   signal: AbortSignal;
   /** Until when the first segment may wait for its engine. */
   waitUntilMs: number | undefined;
 }
 
-async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<SpeechEvent, void> {
-  const { request, binding } = plan;
+async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present): AsyncGenerator<SpeechEvent, void> {
+  const { request } = plan;
   const { signal } = speaking;
-  const clone = await binding.openClone?.();
-  signal.throwIfAborted();
-  const release = binding.engine.keep?.(binding.speaker, clone);
+  present.bindings = plan.main.bindings;
+  present.binding = plan.binding;
+  const opened = openBindings();
   const events = new EventBuffer(toInfo(plan));
-  const sound = new RequestSound(plan);
-  const { segmentsAtOnce } = binding.engine.capabilities;
+  const sound = new RequestSound(request);
   const speak = (cut: PlannedCut, end: AbortSignal) =>
-    speakCut(plan, cut, clone, { ...speaking, signal: AbortSignal.any([signal, end]) });
-  let chunkAt = -1;
-  let chunkChars = 0;
+    speakCut(cut, request, opened, { ...speaking, signal: AbortSignal.any([signal, end]) });
+  const segmentsAtOnce = Math.max(...plan.bindings.map(({ engine }) => engine.capabilities.segmentsAtOnce));
   let chars = 0;
   let startSeconds = 0;
+  let voiceId = plan.voice.voiceId;
   try {
+    // Before a slot is used, and the engine is asked for anything.
+    await opened.open(plan.binding);
+    signal.throwIfAborted();
     for await (const begun of prefetch(plan.cuts, speak, segmentsAtOnce)) {
-      const { chunkIndex, chunk, cut, endsChunk, endsRequest } = begun.cut;
-      if (chunkIndex !== chunkAt) chunkChars = countChars(chunk);
-      chunkAt = chunkIndex;
-      const last = cut?.spans.at(-1);
-      const at = { chunkIndex, chunkCharsBegun: last ? last.offset + last.length : chunkChars };
+      const { chunkIndex, chunkChars, chunkCharsBegun, charsBegun, rendering, endsChunk, endsRequest } = begun.cut;
+      if (rendering) Object.assign(present, { bindings: rendering.cast.bindings, binding: rendering.binding });
+      const at = { chunkIndex, chunkCharsBegun, charsBegun };
       for await (const bytes of sound.encode(begun)) {
         yield* events.put(bytes, at, false);
         await yieldTurn();
@@ -190,8 +207,11 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
       }
       // All audio of a chunk comes before its end is told: the last chunk ends with what the encoder holds back.
       yield* events.put(endsRequest ? sound.end() : nothing, at, true);
-      const words = request.timestamps && sound.timeWords(begun.cut);
-      if (words) yield* events.pass(words);
+      if (rendering && rendering.voice.voiceId !== voiceId) {
+        voiceId = rendering.voice.voiceId;
+        yield* events.pass({ type: 'mark', chunkIndex, kind: 'voice', name: voiceId, seconds: sound.segmentSeconds });
+      }
+      for (const event of sound.tell(begun.cut)) yield* events.pass(event);
       if (endsChunk) {
         const endSeconds = sound.seconds;
         chars += chunkChars;
@@ -202,7 +222,7 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
     const { encodedSeconds: seconds, head } = sound;
     yield { type: 'done', chars, seconds, byteCount: events.byteCount, head };
   } finally {
-    release?.();
+    opened.close();
     sound.close();
   }
 }
@@ -235,7 +255,7 @@ function createTurnPlace(text: LiveText, place: LivePlace, takeSlot: () => Promi
   };
 }
 
-function toInfo({ request, voice, binding, ended, chunkCount, chars, warnings }: SpeechPlan): SpeechInfo {
+function toInfo({ request, voice, binding, ended, ...plan }: SpeechPlan): SpeechInfo {
   return {
     type: 'info',
     audioId: createId('aud', audioIdBits),
@@ -245,25 +265,46 @@ function toInfo({ request, voice, binding, ended, chunkCount, chars, warnings }:
     format: request.format,
     contentType: audioFormats[request.format].contentType,
     sampleRateHz: request.sampleRateHz,
-    chunkCount,
-    chars,
-    warnings,
+    chunkCount: plan.chunkCount,
+    chars: plan.chars,
+    warnings: plan.warnings,
+    others: plan.others,
   };
 }
 
 function speakCut(
-  { binding, engineRate, request }: SpeechPlan,
-  { cut, breakBefore }: PlannedCut,
-  clone: Uint8Array | undefined,
-  { guard, accountId, signal, waitUntilMs }: Speaking,
+  { cut, breakBefore, rendering, marks }: PlannedCut,
+  { timestamps }: SpeechPlan['request'],
+  opened: ReturnType<typeof openBindings>,
+  speaking: Speaking,
 ): AsyncIterable<SpokenPcm> {
-  if (!cut) return silent();
-  const { languageCode, timestamps } = request;
+  if (!cut || !rendering) return silent();
+  const { binding, languageCode, engineRate: speakingRate, pitch } = rendering;
   const { engine, speaker: voice } = binding;
-  const timings = timestamps && engine.capabilities.timings;
-  const urgent = breakBefore === undefined;
-  const segment = { voice, text: cut.text, languageCode, speakingRate: engineRate, timings, urgent };
-  return guard.speak(clone ? { ...segment, clone } : segment, accountId, signal, waitUntilMs);
+  const isTimed = timestamps || marks.length > 0;
+  const segment: Segment = {
+    voice,
+    text: cut.text,
+    languageCode,
+    speakingRate,
+    timings: isTimed && engine.capabilities.timings,
+    urgent: breakBefore === undefined,
+    ...(pitch !== 1 && { pitch }),
+    ...(cut.phonemes && { phonemes: cut.phonemes }),
+  };
+  return speakSegment(segment, rendering, opened, speaking);
+}
+
+async function* speakSegment(
+  segment: Segment,
+  { binding, ended }: Rendering,
+  opened: ReturnType<typeof openBindings>,
+  { guardOf, accountId, signal, waitUntilMs }: Speaking,
+): AsyncGenerator<SpokenPcm> {
+  const clone = await opened.open(binding);
+  const until = ended ? AbortSignal.any([signal, ended]) : signal;
+  const whole = clone ? { ...segment, clone } : segment;
+  yield* guardOf(binding.engine).speak(whole, accountId, until, waitUntilMs);
 }
 
 async function* silent(): AsyncGenerator<SpokenPcm> {}

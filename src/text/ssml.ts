@@ -14,6 +14,7 @@ import {
 import { MarkupFault } from './markup-fault.ts';
 import { createPauses } from './pause-tags.ts';
 import { checkKnown, type Element, isUnspoken, readBreak, readEmphasis, readSaid, readStyle } from './ssml-elements.ts';
+import { matchAt } from './sticky.ts';
 
 const depthMax = 32;
 const elementsMax = 5_000;
@@ -21,7 +22,9 @@ const elementsMax = 5_000;
 const ignoredMax = 20;
 const ignoredNameCharsMax = 60;
 
-const documentPattern = /^\ufeff?(?:\s*<\?xml[^>]*\?>)?\s*<speak[\s/>]/;
+/** What may come before the document's element. */
+const prologPattern = /\s+|\ufeff|<\?.*?\?>|<!--.*?-->/sy;
+const documentPattern = /<(?:speak[\s/>]|!DOCTYPE\s)/y;
 const xmlFaultPattern = /^\d+:\d+: (.*?)\.?$/s;
 const referencePattern = /&(?:#x([\da-fA-F]+)|#(\d+)|(amp|lt|gt|quot|apos));/g;
 /** An ampersand that begins no reference, with what would be its name. */
@@ -30,7 +33,12 @@ const [cdataStart, cdataEnd] = ['<![CDATA[', ']]>'] as const;
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /** Whether a text begins as a document does. */
-export const isSsml = (text: string): boolean => documentPattern.test(text);
+export function isSsml(text: string): boolean {
+  let at = 0;
+  for (let found = matchAt(prologPattern, text, 0); found; found = matchAt(prologPattern, text, at))
+    at += found[0].length;
+  return matchAt(documentPattern, text, at) !== null;
+}
 
 /** A MarkupFault where it cannot be read. */
 export const readSsml = (document: string): MarkedText => new SsmlReader(document).read();
