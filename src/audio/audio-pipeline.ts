@@ -47,10 +47,11 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
     return all;
   };
   return {
-    /** The bytes that are ready; it may return none. */
-    push(samples: Int16Array): Uint8Array {
+    /** The bytes that are ready; it may return none. Each sample may have a factor of its own besides the gain. */
+    push(samples: Int16Array, factors?: Float32Array): Uint8Array {
       const { stretch, resampler } = stages;
       const made = toFloat(samples, input.gainDb);
+      if (factors) for (let i = 0; i < made.length; i++) made[i]! *= factors[i]!;
       return encode(resampler.process(stretch ? stretch.process(made) : made));
     },
     /** The rest of the sound that came in so far, as if the stream ended. */

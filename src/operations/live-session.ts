@@ -245,7 +245,13 @@ const toInfo = (turn: number, info: Extract<SpeechEvent, { type: 'info' }>): Liv
   return { type: 'info', turn, audioId, voice, format, contentType, sampleRateHz, warnings };
 };
 
-const toMark = (turn: number, { type, kind, name, seconds }: SpeechMark): LiveEvent => ({ type, turn, kind, name, seconds });
+const toMark = (turn: number, { type, kind, name, seconds }: SpeechMark): LiveEvent => ({
+  type,
+  turn,
+  kind,
+  name,
+  seconds,
+});
 
 const invalid = (message: string) => new Failure('invalid_request', { message });
 const invalidText = (message: string) =>

@@ -45,7 +45,9 @@ export function toLiveResponse(event: LiveEvent): Event {
       const { turn, audioId, voice, format, contentType, sampleRateHz, warnings } = event;
       const outputFormat = toEnumValue<OutputFormat>(OutputFormatSchema, format);
       const described = { voiceId: voice.voiceId, voiceName: voice.name, outputFormat, contentType, sampleRateHz };
-      return { event: { case: 'info', value: { turn, audioId, ...described, channelCount: 1, warnings: [...warnings] } } };
+      return {
+        event: { case: 'info', value: { turn, audioId, ...described, channelCount: 1, warnings: [...warnings] } },
+      };
     }
     case 'audio':
       return { event: { case: 'audio', value: { turn: event.turn, audioBytes: event.audio } } };

@@ -72,7 +72,9 @@ export function createRenderer(options: RenderOptions) {
       if (isWhole(item, text.source)) return { run: item, rendering, flat: undefined };
       offsets ??= createOffsets(text.source);
       const resolve = (said: Said, written: string) => toReplacement(said, written, rendering, options);
-      return { run: item, rendering, flat: flatten(item, offsets, resolve) };
+      const flat = flatten(item, offsets, resolve);
+      if (flat.emphasized.length > 0 && !rendering.capabilities.timings) options.ignore('emphasis');
+      return { run: item, rendering, flat };
     });
   };
 }

@@ -7,6 +7,7 @@ import { isLoud, SeamTrimmer } from '../audio/seam.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { Break } from '../text/segment.ts';
+import { EmphasisEnvelope } from './emphasis.ts';
 import type { SpokenFields } from './plan.ts';
 import type { Begun } from './prefetch.ts';
 import type { Rendering } from './rendering.ts';
@@ -35,6 +36,8 @@ export class RequestSound {
   /** When the sound began that came in at this rate and tempo, and how many samples of it there are. */
   #begunSeconds = 0;
   #sent = 0;
+  /** Samples of the segment. */
+  #segmentSent = 0;
   #segmentStart = 0;
   #droppedSeconds = 0;
   /** How long it has been quiet at the end of the last segment. */
@@ -43,6 +46,7 @@ export class RequestSound {
   /** Where the segment is not quiet, in samples sent, if words are located by that. */
   #sounded: { from: number; to: number }[] = [];
   #isLocated = false;
+  #emphasis: EmphasisEnvelope | undefined;
 
   constructor(request: SpokenFields) {
     this.#request = request;
@@ -71,6 +75,8 @@ export class RequestSound {
   async *encode({ cut: planned, pieces }: Begun<PlannedCut, SpokenPcm>): AsyncGenerator<Uint8Array> {
     this.#times = [];
     this.#sounded = [];
+    this.#segmentSent = 0;
+    this.#emphasis = undefined;
     this.#segmentStart = this.seconds;
     this.#isLocated = isTimed(planned, this.#request) && !planned.rendering?.binding.engine.capabilities.timings;
     let trimmer: SeamTrimmer | undefined;
@@ -80,21 +86,26 @@ export class RequestSound {
         yield await this.#turnTo(planned.rendering!, piece.sampleRateHz);
         trimmer = this.#trimmerFor(planned);
         this.#segmentStart = this.seconds;
+        const { emphasized } = planned;
+        this.#emphasis = emphasized.length > 0 ? new EmphasisEnvelope(emphasized, this.#rateHz) : undefined;
       }
       if (piece.sampleRateHz !== this.#rateHz)
         throw new Failure('engine_error', {}, new Error('the sample rate changed'));
-      if (piece.words) this.#times.push(...piece.words);
+      if (piece.words) {
+        this.#times.push(...piece.words);
+        this.#emphasis?.note(piece.words);
+      }
       const samples = trimmer.push(piece.samples);
       if (samples.length > 0 && pauseMs > 0) {
         yield this.#pause(pauseMs, trimmer.leadSamples);
         pauseMs = 0;
       }
-      yield* this.#push(samples);
+      yield* this.#push(samples, trimmer.droppedLeadSamples);
     }
     const rest = trimmer?.end();
     if (pauseMs > 0) yield await this.#pauseOnly(pauseMs);
     if (trimmer && rest) {
-      yield* this.#push(rest);
+      yield* this.#push(rest, trimmer.droppedLeadSamples);
       this.#droppedSeconds = trimmer.droppedLeadSamples / this.#rateHz;
       this.#quietSeconds = trimmer.trailSamples / this.#rateHz / this.#tempo;
     } else if (planned.endsRequest && !this.#pipeline) {
@@ -148,13 +159,15 @@ export class RequestSound {
     this.#pipeline?.close();
   }
 
-  *#push(samples: Int16Array): Generator<Uint8Array> {
+  *#push(samples: Int16Array, dropped: number): Generator<Uint8Array> {
     const slice = Math.ceil(this.#rateHz * sliceSeconds);
     for (let from = 0; from < samples.length; from += slice) {
       const part = samples.subarray(from, from + slice);
       if (this.#isLocated) this.#noteSounded(part);
+      const factors = this.#emphasis?.factorsFor(dropped + this.#segmentSent, part.length);
       this.#sent += part.length;
-      yield this.#pipeline!.push(part);
+      this.#segmentSent += part.length;
+      yield this.#pipeline!.push(part, factors);
     }
   }
 

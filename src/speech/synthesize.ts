@@ -273,7 +273,7 @@ function toInfo({ request, voice, binding, ended, ...plan }: SpeechPlan): Speech
 }
 
 function speakCut(
-  { cut, breakBefore, rendering, marks }: PlannedCut,
+  { cut, breakBefore, rendering, marks, emphasized }: PlannedCut,
   { timestamps }: SpeechPlan['request'],
   opened: ReturnType<typeof openBindings>,
   speaking: Speaking,
@@ -281,7 +281,7 @@ function speakCut(
   if (!cut || !rendering) return silent();
   const { binding, languageCode, engineRate: speakingRate, pitch } = rendering;
   const { engine, speaker: voice } = binding;
-  const isTimed = timestamps || marks.length > 0;
+  const isTimed = timestamps || marks.length > 0 || emphasized.length > 0;
   const segment: Segment = {
     voice,
     text: cut.text,

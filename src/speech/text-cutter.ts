@@ -2,9 +2,11 @@
 // the cut that follows it, or before an empty one at the end of its text. The last cut of a text may be one in which nothing
 // is said.
 import { countChars } from '../text/chars.ts';
+import type { FlatText } from '../text/flat-text.ts';
 import type { MarkedText } from '../text/marked-text.ts';
 import type { ReadingState } from '../text/paragraphs.ts';
 import { type Break, type Cut, type SegmentOptions, segmentText } from '../text/segment.ts';
+import type { EmphasizedText } from './emphasis.ts';
 import type { RenderedItem, RenderedRun, Rendering } from './rendering.ts';
 
 /** A cut, how it is spoken, and where it is. */
@@ -21,6 +23,7 @@ export interface PlannedCut {
   pauseAfterMs: number;
   /** In their order. */
   marks: readonly CutMark[];
+  emphasized: readonly EmphasizedText[];
   /** Code points of the chunk, with its markup, up to the end of this cut. */
   chunkCharsBegun: number;
   /** Code points of the chunk that are said: up to the end of this cut, and in all. */
@@ -58,7 +61,14 @@ export function createTextCutter() {
     chunkIndex++;
     const at = { chunkIndex, chunk: text.source, chunkChars: text.chars, endsChunk: false, endsRequest: false };
     const whole = countChars(text.source);
-    const nothing = { cut: undefined, rendering: undefined, marks: [], charsBegun: text.chars, chunkCharsBegun: whole };
+    const nothing = {
+      cut: undefined,
+      rendering: undefined,
+      marks: [],
+      emphasized: [],
+      charsBegun: text.chars,
+      chunkCharsBegun: whole,
+    };
     let held: PlannedCut | undefined;
     let pauseMs = 0;
     let charsBefore = 0;
@@ -78,7 +88,7 @@ export function createTextCutter() {
       const opens = breakBefore === undefined && !held?.cut;
       for (const cut of cutRun(item, { opens, state })) {
         const chars = { charsBegun: charsBefore + cut.charsBegun, chunkCharsBegun: cut.chunkCharsBegun };
-        const before = next({ cut: cut.cut, rendering: item.rendering, marks: cut.marks, ...chars });
+        const before = next({ ...cut, ...chars, rendering: item.rendering });
         if (before) yield before;
       }
       charsBefore += item.run.chars;
@@ -96,6 +106,7 @@ export function createTextCutter() {
 interface RunCut {
   cut: Cut | undefined;
   marks: readonly CutMark[];
+  emphasized: readonly EmphasizedText[];
   charsBegun: number;
   chunkCharsBegun: number;
 }
@@ -155,8 +166,21 @@ function toRunCut(cut: Cut | undefined, marks: readonly CutMark[], { run, flat }
   // What is said of a marked run is counted by its share of the source.
   const [from, to] = [run.pieces[0]!.from, run.pieces.at(-1)!.to];
   const share = flat && to > from ? Math.min(Math.max((chunkCharsBegun - from) / (to - from), 0), 1) : 1;
-  return { cut, marks, chunkCharsBegun, charsBegun: flat ? Math.round(share * run.chars) : chunkCharsBegun };
+  const emphasized = cut && flat ? emphasizedIn(cut, flat) : [];
+  return {
+    cut,
+    marks,
+    emphasized,
+    chunkCharsBegun,
+    charsBegun: flat ? Math.round(share * run.chars) : chunkCharsBegun,
+  };
 }
+
+const emphasizedIn = ({ spans }: Cut, { emphasized }: FlatText): EmphasizedText[] =>
+  spans.flatMap(({ from, to, offset, length }) => {
+    const found = emphasized.find((each) => offset < each.to && offset + length > each.from);
+    return found ? [{ level: found.level, from, to }] : [];
+  });
 
 /** A text may end anywhere in a sentence, and the next goes on with it: only its own marks and blank lines end it. */
 function breathAtEnd(text: string): Break {

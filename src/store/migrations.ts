@@ -184,6 +184,14 @@ const migrations: readonly Migration[] = [
     name: 'owners of voices',
     statements: voiceOwnerStatements,
   },
+  {
+    name: 'further voices of stored audio',
+    statements: [
+      'alter table clips add column other_voice_ids text',
+      `create index clips_of_other_voices on clips (created_at_ms)
+        where purged_at_ms is null and other_voice_ids is not null`,
+    ],
+  },
 ];
 
 export const schemaSteps = migrations.length;

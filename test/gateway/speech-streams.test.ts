@@ -55,7 +55,7 @@ function openStream(
       requestId: 'req',
     }),
   };
-  const stream = streams.open({ audioId: id, voiceId: 'ada', holders: [key], begun: [soundOf(bytes)], source });
+  const stream = streams.open({ audioId: id, voiceIds: ['ada'], holders: [key], begun: [soundOf(bytes)], source });
   return { stream, done };
 }
 

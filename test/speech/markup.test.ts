@@ -11,8 +11,8 @@ const wordsOf = (events: readonly SpeechEvent[]) =>
   events.flatMap((event) => (event.type === 'timestamps' ? event.words : []));
 const marksOf = (events: readonly SpeechEvent[]) => events.filter((event) => event.type === 'mark');
 const msBetween = (events: readonly SpeechEvent[], rateHz = 24_000) =>
-  findGaps(samplesOf(joined(events)), rateHz, 0.09).map(
-    (gap) => Math.round((gap.endSeconds - gap.startSeconds) * 1000),
+  findGaps(samplesOf(joined(events)), rateHz, 0.09).map((gap) =>
+    Math.round((gap.endSeconds - gap.startSeconds) * 1000),
   );
 
 const pcm = { output_format: 'pcm', sample_rate: 24_000 };
@@ -121,4 +121,39 @@ test('what has no effect is named in warnings', async () => {
   expect(info).toMatchObject({
     warnings: ['ignored:audio', 'ignored:prosody.contour', 'ignored:prosody.pitch', 'ignored:phoneme'],
   });
+});
+
+test('an emphasized word is louder than the others, and a reduced one softer', async () => {
+  const { stream } = openSpeech();
+  const levels = new Map<string, number>();
+  for (const level of ['none', 'reduced', 'moderate', 'strong']) {
+    const ssml = speak(`<prosody rate="medium">one <emphasis level="${level}">seven</emphasis> one</prosody>`);
+    const events = await collect(stream({ ssml, ...pcm, timestamps: 'word' }));
+    const samples = samplesOf(joined(events));
+    const { startSeconds, endSeconds } = wordsOf(events)[1]!;
+    const heard = samples.subarray((startSeconds + 0.03) * 24_000, (endSeconds - 0.03) * 24_000);
+    levels.set(level, Math.sqrt(heard.reduce((sum, sample) => sum + sample * sample, 0) / heard.length));
+  }
+  const dB = (level: string) => Math.round(20 * Math.log10(levels.get(level)! / levels.get('none')!));
+  expect([dB('reduced'), dB('moderate'), dB('strong')]).toEqual([-4, 3, 5]);
+});
+
+test('prosody changes the volume, and the speed on top of that of the request', async () => {
+  const { stream, tone } = openSpeech();
+  const ssml = speak('one <prosody rate="200%" volume="-6dB">one <prosody rate="50%">one</prosody></prosody>');
+  const events = await collect(stream({ ssml, ...pcm, speaking_rate: 1.5, timestamps: 'word' }));
+  expect(tone.segments.map(({ speakingRate }) => speakingRate)).toEqual([1.5, 3, 1.5]);
+  const samples = samplesOf(joined(events));
+  const [first, , last] = wordsOf(events).map(({ startSeconds, endSeconds }) => {
+    const heard = samples.subarray((startSeconds + 0.02) * 24_000, (endSeconds - 0.02) * 24_000);
+    return Math.sqrt(heard.reduce((sum, sample) => sum + sample * sample, 0) / heard.length);
+  });
+  expect(Math.round(20 * Math.log10(last! / first!))).toBe(-6);
+});
+
+test('numbers are left to the engine where the request says so', async () => {
+  const { stream, tone } = openSpeech({ capabilities: { readsNumbers: false } });
+  await collect(stream({ text: 'Room 12.' }));
+  await collect(stream({ text: 'Room 12.', normalize: false }));
+  expect(tone.segments.map(({ text }) => text)).toEqual(['Room twelve.', 'Room 12.']);
 });

@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import { Failure, toFailure } from '../../errors.ts';
 import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
 import { wavPcm } from '../pcm-stream.ts';
+import { toEspeakPhonemes } from './espeak-phonemes.ts';
 import { type EspeakVoice, parseEspeakVoices } from './espeak-voices.ts';
 import { startProgram } from './program-run.ts';
 
@@ -28,6 +29,10 @@ const speakingRates = { min: 0.92, max: 1.08 };
 /** The real speed grows with words per minute to the power of 1.07 (measured with version 1.51). */
 const toWordsPerMinute = (rate: number): number => Math.round(usualWordsPerMinute * rate ** (1 / 1.07));
 
+/** Factors on the pitch: eSpeak NG's measure of 0 to 99 is 50 for 1, and 69 more for an octave (measured with version 1.51). */
+const pitches = { min: 0.61, max: 1.6 };
+const toPitch = (factor: number): string => String(Math.round(50 + 69 * Math.log2(factor)));
+
 /**
  * Removes what eSpeak NG would execute instead of speaking: control characters (\1 starts a command, \0 ends the text)
  * and phonemes in double brackets.
@@ -38,6 +43,17 @@ const toPlainText = (text: string): string =>
     .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
     .replace(/\[(?=\[)/g, '[ ')
     .trim();
+
+/** The text with the phonemes that are stated for parts of it. */
+function toSpokenText({ text, phonemes = [] }: Segment): string {
+  let spoken = '';
+  let at = 0;
+  for (const range of phonemes) {
+    spoken += `${toPlainText(text.slice(at, range.from))} ${range.phonemes}`;
+    at = range.to;
+  }
+  return (spoken + toPlainText(` ${text.slice(at)}`.replace(/^ (?=\p{P})/u, ''))).trim();
+}
 
 /** The whole output of the program for one option. */
 async function outputOf(program: string, option: string): Promise<string> {
@@ -74,15 +90,15 @@ export async function openEspeakNg(options: EspeakNgOptions): Promise<Engine | u
   if (!listed) return undefined;
   const version = await readVersion(program);
   const files = new Map(listed.map(({ voiceId, file }) => [voiceId, file]));
-  const argsFor = ({ voice, speakingRate }: Segment): string[] => {
+  const argsFor = ({ voice, speakingRate, pitch = 1 }: Segment): string[] => {
     const rate = String(toWordsPerMinute(speakingRate));
-    const how = ['-v', files.get(voice.voiceId)!, '-s', rate, '-a', String(amplitude)];
+    const how = ['-v', files.get(voice.voiceId)!, '-s', rate, '-a', String(amplitude), '-p', toPitch(pitch)];
     // -b 1 is UTF-8. Without -m, markup is read out as text.
     return ['--stdin', '--stdout', '-b', '1', ...how];
   };
 
   async function* speak(segment: Segment, signal: AbortSignal): AsyncGenerator<SpokenPcm> {
-    const text = toPlainText(segment.text);
+    const text = toSpokenText(segment);
     if (text === '') return;
     const run = startProgram({ program, args: argsFor(segment), input: text, waitMsMax });
     const kill = () => void run.kill();
@@ -101,12 +117,14 @@ export async function openEspeakNg(options: EspeakNgOptions): Promise<Engine | u
     capabilities: {
       isSynthetic: true,
       speakingRates,
+      pitches,
       timings: false,
       readsNumbers: true,
       segmentCharsMax: 240,
       segmentsAtOnce: 2,
       segmentsSpokenMax: runsAtOnce,
     },
+    toPhonemes: (ipa, _voice, languageCode) => toEspeakPhonemes(ipa, languageCode),
     speak,
     close: async () => {},
   };
