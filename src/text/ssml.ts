@@ -107,7 +107,7 @@ class SsmlReader {
     const bare = badReferencePattern.exec(pending);
     if (bare) return new MarkupFault(this.#document, this.#end + bare.index, `${bare[0]} is no reference; write &amp;`);
     if (what.startsWith('unclosed tag')) return new MarkupFault(this.#document, this.#open.at(-1)?.at ?? 0, what);
-    const isTag = what === 'unexpected close tag' || what.startsWith('unmatched closing tag');
+    const isTag = /^(?:unexpected close tag|unmatched closing tag|duplicate attribute)/.test(what);
     const at = isTag ? this.#document.lastIndexOf('<', noticedAt - 1) : noticedAt - 1;
     return new MarkupFault(this.#document, Math.max(0, at), what);
   }
