@@ -6,6 +6,7 @@ import { Failure, type FieldViolation } from '../errors.ts';
 import { countChars } from '../text/chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { type MarkupKind, markupKinds } from '../text/read-markup.ts';
+import { textFields } from './text-fields.ts';
 
 export const captionKinds = ['srt', 'vtt'] as const;
 /** The formats in which captions are written. */
@@ -239,8 +240,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       type: 'string',
       enum: markupKinds,
       description:
-        '`pauses`: `[pause:1.5s]` or `[pause:300ms]` in the text is a pause. `ssml`: a text or chunk that begins with ' +
-        '`<speak` is an SSML 1.1 document. Without it, both are plain text.',
+        '`pauses`: `[pause:1.5s]` in the text is a pause. `ssml`: a text that begins with `<speak` is an SSML document.',
     },
     parse: oneOf(markupKinds, undefined),
     changesSound: true,
@@ -252,9 +252,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
     schema: {
       type: 'boolean',
       default: true,
-      description:
-        'Whether numbers, signs and abbreviations are spelled out for an engine that does not read them; `false` leaves ' +
-        'them to the engine.',
+      description: 'Whether numbers and signs are spelled out for an engine that does not read them.',
     },
     parse(given, report) {
       if (given !== undefined && typeof given !== 'boolean') report('type', 'must be true or false');
@@ -263,52 +261,6 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
     changesSound: true,
   },
 };
-
-export interface TextLimits {
-  charsMax: number;
-  chunksMax: number;
-  chunkCharsMax: number;
-  totalCharsMax: number;
-}
-
-/** The limits of the text of one request to the API, in code points that are said. */
-export const textLimits: TextLimits = { charsMax: 5000, chunksMax: 200, chunkCharsMax: 5000, totalCharsMax: 50_000 };
-/** With its markup, a text may be so many times as long. */
-export const markedLengthFactor = 5;
-
-const markedLengths = `with markup, ${markedLengthFactor} times as long at most, and 600 seconds of pauses.`;
-
-/** The text of a request: one text, one document, or several in streaming mode. */
-export const textFields = {
-  text: {
-    json: 'text',
-    names: { openai: 'input' },
-    schema: {
-      type: 'string',
-      maxLength: textLimits.charsMax * markedLengthFactor,
-      description: `Text to speak, for \`method\` \`rest\`: at most ${textLimits.charsMax} Unicode code points, not blank; ${markedLengths}`,
-    },
-  },
-  ssml: {
-    json: 'ssml',
-    schema: {
-      type: 'string',
-      maxLength: textLimits.charsMax * markedLengthFactor,
-      description: `An SSML 1.1 document to speak, in place of \`text\` or \`text_chunks\`: at most ${textLimits.charsMax} code points that are said; ${markedLengths}`,
-    },
-  },
-  chunks: {
-    json: 'text_chunks',
-    names: { openai: 'input' },
-    schema: {
-      type: 'array',
-      items: { type: 'string', maxLength: textLimits.chunkCharsMax * markedLengthFactor },
-      minItems: 1,
-      maxItems: textLimits.chunksMax,
-      description: `Texts to speak in order, for \`method\` \`streaming\`: at most ${textLimits.chunksMax}, each at most ${textLimits.chunkCharsMax} code points, together ${textLimits.totalCharsMax}; ${markedLengths}`,
-    },
-  },
-} as const;
 
 type NamedRow = Pick<FieldRow<unknown>, 'json' | 'names' | 'protoValues' | 'flag' | 'schema' | 'isForEvents'>;
 

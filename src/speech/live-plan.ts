@@ -7,7 +7,6 @@ import type { ReadingState } from '../text/paragraphs.ts';
 import { type MarkupKind, readMarkup } from '../text/read-markup.ts';
 import { inspectScripts } from '../text/scripts.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
-import { textLimits } from './fields.ts';
 import type { LivePart, LiveText } from './live-text.ts';
 import {
   checkReady,
@@ -21,6 +20,7 @@ import {
 import { createRenderer } from './rendering.ts';
 import type { Caller } from './request.ts';
 import { createTextCutter, type PlannedCut } from './text-cutter.ts';
+import { textLimits } from './text-fields.ts';
 import { type Binding, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
 
 /** What the whole of live speech is spoken with. */

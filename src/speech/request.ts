@@ -7,16 +7,8 @@ import { MarkupFault } from '../text/markup-fault.ts';
 import { pausesMsMax } from '../text/pause-tags.ts';
 import { type MarkupKind, readMarkup } from '../text/read-markup.ts';
 import { readSsml } from '../text/ssml.ts';
-import {
-  type FieldRow,
-  markedLengthFactor,
-  type ReportViolation,
-  type SpeechFields,
-  speechFields,
-  type TextLimits,
-  textFields,
-  textLimits,
-} from './fields.ts';
+import { type FieldRow, type ReportViolation, type SpeechFields, speechFields } from './fields.ts';
+import { markedLengthFactor, type TextLimits, textFields, textLimits } from './text-fields.ts';
 import type { VoiceUser } from './voice.ts';
 
 export interface SpeechRequest extends SpeechFields {

@@ -5,7 +5,6 @@
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
 import type { Release } from '../concurrency/slot-queue.ts';
-import type { Segment, SpokenPcm } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
 import type { Casting } from './cast.ts';
@@ -15,10 +14,10 @@ import type { LiveText } from './live-text.ts';
 import { openBindings } from './open-bindings.ts';
 import { type PlannedSpeech, planSpeech, type SpeechPlan } from './plan.ts';
 import { prefetch } from './prefetch.ts';
-import type { Rendering } from './rendering.ts';
 import type { Caller, SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
 import type { Slots } from './slots.ts';
+import { type Speaking, speakCut } from './speak-cut.ts';
 import { EventBuffer, type SpeechEvent, type SpeechInfo } from './speech-events.ts';
 import type { PlannedCut } from './text-cutter.ts';
 import type { Binding, Voices } from './voice.ts';
@@ -169,15 +168,6 @@ interface Present {
 
 const isOfEngine = (error: unknown): boolean => error instanceof Failure && error.reason.startsWith('engine_');
 
-/** For whose account, until when. */
-interface Speaking {
-  guardOf: EngineGuards;
-  accountId: string;
-  signal: AbortSignal;
-  /** Until when the first segment may wait for its engine. */
-  waitUntilMs: number | undefined;
-}
-
 async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present): AsyncGenerator<SpeechEvent, void> {
   const { request } = plan;
   const { signal } = speaking;
@@ -271,40 +261,3 @@ function toInfo({ request, voice, binding, ended, ...plan }: SpeechPlan): Speech
     others: plan.others,
   };
 }
-
-function speakCut(
-  { cut, breakBefore, rendering, marks, emphasized }: PlannedCut,
-  { timestamps }: SpeechPlan['request'],
-  opened: ReturnType<typeof openBindings>,
-  speaking: Speaking,
-): AsyncIterable<SpokenPcm> {
-  if (!cut || !rendering) return silent();
-  const { binding, languageCode, engineRate: speakingRate, pitch } = rendering;
-  const { engine, speaker: voice } = binding;
-  const isTimed = timestamps || marks.length > 0 || emphasized.length > 0;
-  const segment: Segment = {
-    voice,
-    text: cut.text,
-    languageCode,
-    speakingRate,
-    timings: isTimed && engine.capabilities.timings,
-    urgent: breakBefore === undefined,
-    ...(pitch !== 1 && { pitch }),
-    ...(cut.phonemes && { phonemes: cut.phonemes }),
-  };
-  return speakSegment(segment, rendering, opened, speaking);
-}
-
-async function* speakSegment(
-  segment: Segment,
-  { binding, ended }: Rendering,
-  opened: ReturnType<typeof openBindings>,
-  { guardOf, accountId, signal, waitUntilMs }: Speaking,
-): AsyncGenerator<SpokenPcm> {
-  const clone = await opened.open(binding);
-  const until = ended ? AbortSignal.any([signal, ended]) : signal;
-  const whole = clone ? { ...segment, clone } : segment;
-  yield* guardOf(binding.engine).speak(whole, accountId, until, waitUntilMs);
-}
-
-async function* silent(): AsyncGenerator<SpokenPcm> {}

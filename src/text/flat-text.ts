@@ -36,7 +36,7 @@ export interface FlatText {
 
 /** Written as a name or as a word. */
 const placeholders = ['Ꜣꜣꜣ', 'ꜣꜣꜣ'] as const;
-export const placeholderPattern = /[Ꜣꜣ]ꜣꜣ/g;
+const placeholderPattern = /[Ꜣꜣ]ꜣꜣ/g;
 
 /** The offset in code points of a UTF-16 index. */
 export type OffsetOf = (index: number) => number;

@@ -1,7 +1,8 @@
 // The OpenAPI documentation of /v1, as far as it differs from OpenAI's own.
 import { formatNames } from '../../audio/formats.ts';
 import { speechOperations, voiceOperations } from '../../operations/operation.ts';
-import { speechFields, textLimits } from '../../speech/fields.ts';
+import { speechFields } from '../../speech/fields.ts';
+import { textLimits } from '../../speech/text-fields.ts';
 import { describeObject, jsonAnswer, objectSchema, type RouteDocs, type Schema, text } from '../http/route-docs.ts';
 import { openAiEventContent } from '../speech/event-schemas.ts';
 import { soundContent, soundHeaders, speakingFailures, streamHeaders } from '../speech/openapi.ts';
