@@ -2,7 +2,7 @@
 // what in place of what is written. What an engine cannot do is spoken plainly, and reported.
 import type { EngineCapabilities, Voice } from '../engines/engine.ts';
 import { createOffsets, type FlatText, flatten, type OffsetOf } from '../text/flat-text.ts';
-import type { MarkedRun, MarkedText, RunStyle, Said } from '../text/marked-text.ts';
+import type { MarkedItem, MarkedRun, MarkedText, RunStyle, Said } from '../text/marked-text.ts';
 import { sayText } from '../text/normalize-text.ts';
 import { sayAs } from '../text/say-as.ts';
 import { type Cast, type Casting, type CastVoice, capabilitiesOf } from './cast.ts';
@@ -59,14 +59,14 @@ export function createRenderer(options: RenderOptions) {
     renderings.set(voice, known);
     const { languageCode = '', isOwnLanguage, rate, gainDb, pitch } = style;
     const key = [languageCode, isOwnLanguage, rate, gainDb, pitch].join(' ');
-    const rendering = known.get(key) ?? render(voice, style, options);
+    const rendering = known.get(key) ?? sameAs(render(voice, style, options), known.values());
     known.set(key, rendering);
     return rendering;
   };
   return (text: MarkedText): RenderedItem[] => {
     for (const what of text.ignored) options.ignore(what);
     let offsets: OffsetOf | undefined;
-    return text.items.map((item): RenderedItem => {
+    return joinRuns(text.items, renderingOf).map((item): RenderedItem => {
       if (item.kind === 'pause') return { pauseMs: item.ms };
       const rendering = renderingOf(item.style);
       if (isWhole(item, text.source)) return { run: item, rendering, flat: undefined };
@@ -77,6 +77,32 @@ export function createRenderer(options: RenderOptions) {
       return { run: item, rendering, flat };
     });
   };
+}
+
+/** One of these that is the same, if there is one. */
+function sameAs(rendering: Rendering, others: Iterable<Rendering>): Rendering {
+  const keys = ['binding', 'languageCode', 'engineRate', 'tempo', 'gainDb', 'pitch'] as const;
+  for (const other of others) if (keys.every((key) => other[key] === rendering[key])) return other;
+  return rendering;
+}
+
+/** What has no effect divides no sentence: runs that are spoken alike are one, unless a sentence ends between them. */
+function joinRuns(items: readonly MarkedItem[], renderingOf: (style: RunStyle) => Rendering): MarkedItem[] {
+  const groups: [MarkedItem, ...MarkedRun[]][] = [];
+  for (const item of items) {
+    const group = groups.at(-1);
+    const last = group?.at(-1);
+    const mayGoOn = last?.kind === 'run' && item.kind === 'run' && last.breakAfter === undefined;
+    if (mayGoOn && renderingOf(last.style) === renderingOf(item.style)) group!.push(item);
+    else groups.push([item]);
+  }
+  return groups.map(([first, ...others]) => {
+    if (first.kind === 'pause' || others.length === 0) return first;
+    const runs = [first, ...others];
+    const pieces = runs.flatMap((run) => run.pieces);
+    const chars = runs.reduce((sum, run) => sum + run.chars, 0);
+    return { ...first, pieces, chars, breakAfter: others.at(-1)!.breakAfter };
+  });
 }
 
 /** Whether the run is the whole of its text, as it is written. */

@@ -121,7 +121,7 @@ function* cutRun(item: RenderedRun, so: { opens: boolean; state: ReadingState | 
     if (held) yield toRunCut(held, takeMarks(marks, held), item);
     held = cut;
   }
-  const breakAfter = run.breakAfter ?? breathAtEnd(text);
+  const breakAfter = run.breakAfter ?? breathAtEnd(run.isLiteral ? text.trimEnd() : text);
   const last = held && { ...held, breakAfter };
   if (last || marks.length > 0) {
     const own = last ? takeMarks(marks, last) : [];

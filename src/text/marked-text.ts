@@ -102,6 +102,8 @@ export class MarkedTextBuilder {
   readonly #items: MarkedItem[] = [];
   #style: RunStyle = plainStyle;
   #pieces: Piece[] = [];
+  /** Those of the last run. */
+  #lastPieces: Piece[] = [];
   #chars = 0;
   #pauseMs = 0;
 
@@ -112,6 +114,7 @@ export class MarkedTextBuilder {
   }
 
   setStyle(style: RunStyle): void {
+    if (style === this.#style) return;
     const isSame = Object.keys({ ...style, ...this.#style }).every(
       (key) => style[key as keyof RunStyle] === this.#style[key as keyof RunStyle],
     );
@@ -148,9 +151,13 @@ export class MarkedTextBuilder {
     this.#pieces = [];
     const last = this.#items.at(-1);
     if (pieces.every(({ text, said, mark }) => mark === undefined && !said && text.trim() === '')) {
-      if (last?.kind === 'run' && last.breakAfter !== 'paragraph') last.breakAfter = breakAfter ?? last.breakAfter;
+      if (last?.kind !== 'run') return;
+      // White space still separates words.
+      this.#lastPieces.push(...pieces);
+      if (last.breakAfter !== 'paragraph') last.breakAfter = breakAfter ?? last.breakAfter;
       return;
     }
+    this.#lastPieces = pieces;
     const chars = countSaid(pieces, this.#isLiteral);
     this.#chars += chars;
     const isLiteral = this.#isLiteral;

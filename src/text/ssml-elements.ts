@@ -73,6 +73,8 @@ export function readSaid({ name, attributes }: Element, report: ReportIgnored): 
 /** The style inside the element. */
 export function readStyle(element: Element, style: RunStyle, report: ReportIgnored): RunStyle {
   const { name, attributes, at } = element;
+  const tag = attributes['xml:lang'];
+  if (name !== 'voice' && name !== 'prosody' && name !== 'lang' && tag === undefined) return style;
   const changed = { ...style };
   if (name === 'voice') {
     const wanted = attributes.name?.trim() ?? '';
@@ -84,7 +86,6 @@ export function readStyle(element: Element, style: RunStyle, report: ReportIgnor
     }
   }
   if (name === 'prosody') Object.assign(changed, readProsody(element, style, report));
-  const tag = attributes['xml:lang'];
   const languageCode = tag === undefined ? undefined : toLanguageCode(tag);
   if (languageCode !== undefined) Object.assign(changed, { languageCode, isOwnLanguage: true });
   else if (tag !== undefined || name === 'lang') report(`${name}.xml:lang`);

@@ -157,3 +157,24 @@ test('numbers are left to the engine where the request says so', async () => {
   await collect(stream({ text: 'Room 12.', normalize: false }));
   expect(tone.segments.map(({ text }) => text)).toEqual(['Room twelve.', 'Room 12.']);
 });
+
+test('what has no effect does not divide a sentence', async () => {
+  const { stream, tone } = openSpeech();
+  const ssml = speak(
+    'Take a <lang xml:lang="fr">ripe</lang> <prosody pitch="high">red</prosody> <voice name="tone-low">apple</voice> now.',
+  );
+  const [info] = await collect(stream({ ssml }));
+  expect(tone.segments.map(({ text }) => text)).toEqual(['Take a ripe red apple now.']);
+  expect(info).toMatchObject({ warnings: ['ignored:lang', 'ignored:prosody.pitch'] });
+});
+
+test('a voice speaks in the language that the markup states, if it can', async () => {
+  const { stream, tone } = openSpeech();
+  const ssml = speak('Good day. <lang xml:lang="de">Guten Tag.</lang> <s xml:lang="de-AT">Servus.</s>');
+  await collect(stream({ ssml }));
+  expect(tone.segments.map(({ text, languageCode }) => [text, languageCode])).toEqual([
+    ['Good day.', 'en-US'],
+    ['Guten Tag.', 'de'],
+    ['Servus.', 'de-AT'],
+  ]);
+});
