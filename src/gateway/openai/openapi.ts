@@ -2,7 +2,7 @@
 import { formatNames } from '../../audio/formats.ts';
 import { speechOperations, voiceOperations } from '../../operations/operation.ts';
 import { speechFields } from '../../speech/fields.ts';
-import { textLimits } from '../../speech/text-fields.ts';
+import { markedLengthFactor, textLimits } from '../../speech/text-fields.ts';
 import { describeObject, jsonAnswer, objectSchema, type RouteDocs, type Schema, text } from '../http/route-docs.ts';
 import { openAiEventContent } from '../speech/event-schemas.ts';
 import { soundContent, soundHeaders, speakingFailures, streamHeaders } from '../speech/openapi.ts';
@@ -14,12 +14,14 @@ const speechSchema: Schema = {
   required: ['input', 'voice'],
   properties: {
     model: text('Ignored: each voice has its own engine.'),
-    input: text('Text to speak.', { maxLength: textLimits.chunkCharsMax }),
+    input: text('Text to speak.', { maxLength: textLimits.chunkCharsMax * markedLengthFactor }),
     voice: {
       oneOf: [string, { type: 'object', required: ['id'], properties: { id: string } }],
       description: 'Id of the voice.',
     },
     response_format: text('Encoding.', { enum: formatNames, default: 'mp3' }),
+    markup: speechFields.markup.schema,
+    normalize: speechFields.normalize.schema,
     speed: { ...speechFields.speakingRate.schema, description: 'Speed of speech.' },
     stream_format: text('Audio, or events with audio.', { enum: ['audio', 'sse'], default: 'audio' }),
     instructions: text('Ignored.'),
