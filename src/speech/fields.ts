@@ -2,7 +2,7 @@
 // documents, and whether it changes the sound. Parsers, OpenAPI, command-line flags, the names in errors and the cache
 // key are read off the rows. A field of `SpeechFields` without a row is a type error.
 import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
-import { Failure, type FieldViolation } from '../errors.ts';
+import type { FieldViolation } from '../errors.ts';
 import { countChars } from '../text/chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { type MarkupKind, markupKinds } from '../text/read-markup.ts';
@@ -282,19 +282,4 @@ export function soundFactsOf(fields: SpeechFields): unknown[] {
     else if (changesSound) facts.push(fields[name]);
   }
   return facts;
-}
-
-/** The same failure with the fields that it names as the other API calls them. */
-export function renameFields(failure: Failure, api: OtherName): Failure {
-  const { details } = failure.facts;
-  if (!details) return failure;
-  const renamed = details.map((violation) => ({ ...violation, field: nameAt(api, violation.field) }));
-  return new Failure(failure.reason, { ...failure.facts, details: renamed }, failure.cause);
-}
-
-/** The name of a field, such as "text_chunks[2]", at another API. */
-export function nameAt(api: OtherName, field: string): string {
-  const json = field.replace(/\[.*/, '');
-  const name = speechFieldRows.find((row) => row.json === json)?.names?.[api];
-  return name === undefined ? field : name;
 }
