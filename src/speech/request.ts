@@ -130,13 +130,6 @@ function parseTexts(
     method !== 'streaming' || (allowsSingleText && isGiven(fields.text, false) && !isGiven(fields.text_chunks));
   const usual = isSingle ? text : chunks;
   const used = isGiven(fields.ssml) ? ssml : usual;
-  for (const other of [text, chunks]) {
-    if (other === used || !isGiven(fields[other.json])) continue;
-    const takes = used === ssml ? 'ssml stands in place of it' : `method ${method} takes ${used.json}`;
-    found.add(other.json, 'conflict', `${takes}; leave out ${other.json}`);
-  }
-  if (used === ssml && markup === 'pauses')
-    found.add('markup', 'conflict', 'is for plain text; leave it out with ssml');
   const value = fields[used.json] ?? undefined;
   const lengthFactor = used === ssml || markup ? markedLengthFactor : 1;
   const check = (field: string, one: unknown, charsMax: number) =>
@@ -147,6 +140,13 @@ function parseTexts(
       found,
     );
   const texts = used === chunks ? parseChunks(value, limits, check, found) : check(used.json, value, limits.charsMax);
+  for (const other of [text, chunks]) {
+    if (other === used || !isGiven(fields[other.json])) continue;
+    const takes = used === ssml ? 'ssml stands in place of it' : `method ${method} takes ${used.json}`;
+    found.add(other.json, 'conflict', `${takes}; leave out ${other.json}`);
+  }
+  if (used === ssml && markup === 'pauses')
+    found.add('markup', 'conflict', 'is for plain text; leave it out with ssml');
   if (sumOf(texts, 'pauseMs') > pausesMsMax)
     found.add(used.json, 'range', `the pauses last at most ${pausesMsMax / 1000} s together`);
   return { field: used.json, texts };
