@@ -83,7 +83,9 @@ export class RequestSound {
     let pauseMs = planned.pauseBeforeMs;
     for await (const piece of pieces) {
       if (!trimmer) {
-        yield await this.#turnTo(planned.rendering!, piece.sampleRateHz);
+        const rest = await this.#turnTo(planned.rendering!, piece.sampleRateHz);
+        // Whatever is yielded costs a turn of the event loop.
+        if (rest.length > 0) yield rest;
         trimmer = this.#trimmerFor(planned);
         this.#segmentStart = this.seconds;
         const { emphasized } = planned;
