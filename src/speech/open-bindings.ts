@@ -4,16 +4,21 @@ import type { Binding } from './voice.ts';
 
 export function openBindings() {
   const opened = new Map<Binding, Promise<Uint8Array | undefined>>();
+  const ready = new Map<Binding, { clone: Uint8Array | undefined }>();
   const releases: (() => void)[] = [];
   let isClosed = false;
-  const openBinding = async ({ engine, speaker, openClone }: Binding) => {
-    const clone = await openClone?.();
+  const openBinding = async (binding: Binding) => {
+    const { engine, speaker } = binding;
+    const clone = await binding.openClone?.();
     const release = engine.keep?.(speaker, clone);
     if (isClosed) release?.();
     else if (release) releases.push(release);
+    ready.set(binding, { clone });
     return clone;
   };
   return {
+    /** What is open already. */
+    ready: (binding: Binding) => ready.get(binding),
     /** The clone, if it is one. */
     open(binding: Binding): Promise<Uint8Array | undefined> {
       const opening = opened.get(binding) ?? openBinding(binding);

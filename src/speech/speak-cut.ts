@@ -3,7 +3,6 @@ import type { Segment, SpokenPcm } from '../engines/engine.ts';
 import type { EngineGuards } from './engine-guard.ts';
 import type { openBindings } from './open-bindings.ts';
 import type { SpokenFields } from './plan.ts';
-import type { Rendering } from './rendering.ts';
 import type { PlannedCut } from './text-cutter.ts';
 
 /** For whose account, until when. */
@@ -22,7 +21,7 @@ export function speakCut(
   speaking: Speaking,
 ): AsyncIterable<SpokenPcm> {
   if (!cut || !rendering) return silent();
-  const { binding, languageCode, engineRate: speakingRate, pitch } = rendering;
+  const { binding, ended, languageCode, engineRate: speakingRate, pitch } = rendering;
   const { engine, speaker: voice } = binding;
   const isTimed = timestamps || marks.length > 0 || emphasized.length > 0;
   const segment: Segment = {
@@ -35,19 +34,18 @@ export function speakCut(
     ...(pitch !== 1 && { pitch }),
     ...(cut.phonemes && { phonemes: cut.phonemes }),
   };
-  return speakSegment(segment, rendering, opened, speaking);
-}
+  const ready = opened.ready(binding);
+  // At once, where it can: the engine is asked before anything else happens.
+  return ready ? speakWith(ready) : speakLater();
 
-async function* speakSegment(
-  segment: Segment,
-  { binding, ended }: Rendering,
-  opened: ReturnType<typeof openBindings>,
-  { guardOf, accountId, signal, waitUntilMs }: Speaking,
-): AsyncGenerator<SpokenPcm> {
-  const clone = await opened.open(binding);
-  const until = ended ? AbortSignal.any([signal, ended]) : signal;
-  const whole = clone ? { ...segment, clone } : segment;
-  yield* guardOf(binding.engine).speak(whole, accountId, until, waitUntilMs);
+  function speakWith({ clone }: { clone: Uint8Array | undefined }): AsyncIterable<SpokenPcm> {
+    const { guardOf, accountId, signal, waitUntilMs } = speaking;
+    const until = ended ? AbortSignal.any([signal, ended]) : signal;
+    return guardOf(engine).speak(clone ? { ...segment, clone } : segment, accountId, until, waitUntilMs);
+  }
+  async function* speakLater(): AsyncGenerator<SpokenPcm> {
+    yield* speakWith({ clone: await opened.open(binding) });
+  }
 }
 
 async function* silent(): AsyncGenerator<SpokenPcm> {}
