@@ -26,6 +26,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   encoders: () => import('./encoders.ts'),
   'speaking-rate': () => import('./speaking-rate.ts'),
   'word-times': () => import('./word-times.ts'),
+  markup: () => import('./markup.ts'),
   intelligibility: () => import('./intelligibility.ts'),
 };
 

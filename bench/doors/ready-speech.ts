@@ -34,18 +34,24 @@ async function* soundPieces() {
 }
 
 /** Finds the voice, and plans nothing: all is spoken already. */
-export const readyPlan: Speech['plan'] = (request) => ({
-  request,
-  voice: voices.find(request.voiceId),
-  bindings: [],
-  planFor() {
-    throw new Error('there is nothing to speak');
-  },
-});
+export const readyPlan: Speech['plan'] = (request) => {
+  const offered = voices.find(request.voiceId);
+  const main = { offered, languageCode: request.languageCode, bindings: [] };
+  return {
+    request,
+    voice: offered,
+    bindings: [],
+    cast: { main, others: [], voiceOf: () => main },
+    planFor() {
+      throw new Error('there is nothing to speak');
+    },
+  };
+};
 
 export const readySpeak: Speech['speak'] = async function* ({ request }) {
-  yield { type: 'info', ...about(request), speaker: voice, contentType: 'audio/wav', chunkCount: 1 };
-  for (let n = 0; n < pieceCount; n++) yield { type: 'audio', chunkIndex: 0, audio: piece, chunkCharsBegun: 1 };
+  yield { type: 'info', ...about(request), speaker: voice, contentType: 'audio/wav', chunkCount: 1, others: [] };
+  for (let n = 0; n < pieceCount; n++)
+    yield { type: 'audio', chunkIndex: 0, audio: piece, chunkCharsBegun: 1, charsBegun: 1 };
   yield { type: 'chunk_done', chunkIndex: 0, chars: request.chars, startSeconds: 0, endSeconds: 2 };
   yield { type: 'done', chars: request.chars, seconds: 2, byteCount: pieceCount * piece.length };
 };

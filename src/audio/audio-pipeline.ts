@@ -1,31 +1,39 @@
 // The stages between the samples of an engine and the bytes of a response: gain, tempo, resampling, limiter, encoder. One
-// pipeline serves a whole response and keeps its state between segments: no click, no gap, one valid file.
+// pipeline serves a whole response and keeps its state between segments: no click, no gap, one valid file. The input may
+// change in between, to another rate, gain or tempo, and silence may come between two sounds.
 import type { AudioFormat } from './formats.ts';
 import { join } from './join.ts';
 import { factorOf, limitBlock, toFloat } from './level.ts';
 import { Resampler } from './resample.ts';
 import { Tempo } from './tempo.ts';
 
-export interface AudioPipelineOptions {
-  format: AudioFormat;
+/** What comes in. */
+export interface AudioInput {
   inRateHz: number;
-  outRateHz: number;
   gainDb: number;
   /** How many times faster the sound becomes, at the same pitch; 1 leaves it as it is. */
   tempo: number;
 }
 
+export interface AudioPipelineOptions extends AudioInput {
+  format: AudioFormat;
+  outRateHz: number;
+}
+
 export type AudioPipeline = Awaited<ReturnType<typeof openAudioPipeline>>;
 
 export async function openAudioPipeline(options: AudioPipelineOptions) {
-  const { format, inRateHz, outRateHz, gainDb, tempo } = options;
-  const stretch = tempo === 1 ? undefined : new Tempo({ sampleRateHz: inRateHz, factor: tempo });
+  const { format, outRateHz } = options;
   const encodedRateHz = format.encodedRateHz?.(outRateHz) ?? outRateHz;
-  const resampler = new Resampler({ inRateHz, outRateHz: encodedRateHz });
+  const openInput = ({ inRateHz, tempo }: AudioInput) => ({
+    stretch: tempo === 1 ? undefined : new Tempo({ sampleRateHz: inRateHz, factor: tempo }),
+    resampler: new Resampler({ inRateHz, outRateHz: encodedRateHz }),
+  });
+  let input: AudioInput = options;
+  let stages = openInput(input);
   const encoder = await format.openEncoder(outRateHz);
   let samplesOut = 0;
 
-  const factor = factorOf(gainDb);
   let ready: Uint8Array[] = [];
   const encode = (samples: Float32Array) => {
     samplesOut += samples.length;
@@ -36,19 +44,46 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
     ready = [];
     return bytes;
   };
+  /** What the stages before the encoder hold back; they are then as at the beginning. */
+  const endInput = (): Uint8Array => {
+    const { stretch, resampler } = stages;
+    if (stretch) resampler.pass(stretch.flush(), 1, encode);
+    resampler.passRest(encode);
+    stages = openInput(input);
+    return take();
+  };
   return {
-    /** The bytes that are ready; it may return none. */
-    push(samples: Int16Array): Uint8Array {
-      if (stretch) resampler.pass(stretch.process(toFloat(samples, gainDb)), 1, encode);
-      else resampler.pass(samples, factor, encode);
+    /** The bytes that are ready; it may return none. Each sample may have a factor of its own besides the gain. */
+    push(samples: Int16Array, factors?: Float32Array): Uint8Array {
+      const { stretch, resampler } = stages;
+      if (!stretch && !factors) {
+        resampler.pass(samples, factorOf(input.gainDb), encode);
+        return take();
+      }
+      const scaled = toFloat(samples, input.gainDb);
+      if (factors) for (let i = 0; i < scaled.length; i++) scaled[i]! *= factors[i]!;
+      resampler.pass(stretch ? stretch.process(scaled) : scaled, 1, encode);
       return take();
+    },
+    /** The rest of the sound that came in so far, as if the stream ended. */
+    endInput,
+    /** Further sound is of another kind; `endInput` comes before. */
+    setInput(next: AudioInput): void {
+      input = next;
+      stages = openInput(input);
+    },
+    setGain(gainDb: number): void {
+      input = { ...input, gainDb };
+    },
+    /** Ends the input so far, and adds silence of this length as it is heard. */
+    silence(seconds: number): Uint8Array {
+      const rest = endInput();
+      encode(new Float32Array(Math.round(seconds * encodedRateHz)));
+      return join(Uint8Array, [rest, take()]);
     },
     /** The last bytes. */
     end(): Uint8Array {
-      if (stretch) resampler.pass(stretch.flush(), 1, encode);
-      resampler.passRest(encode);
-      ready.push(encoder.end());
-      return take();
+      return join(Uint8Array, [endInput(), encoder.end()]);
     },
     /** After `end`, the first bytes of the whole file, where they differ from those of the stream; otherwise undefined. */
     get head(): Uint8Array | undefined {

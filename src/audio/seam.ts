@@ -9,9 +9,17 @@ import { fromDb } from './level.ts';
 // By peak. The hiss between the words of the built-in voices stays below this; the softest consonants, such as a final
 // th, exceed it every few milliseconds, and the margin preserves their onset and decay.
 const quietBelow = 32768 * fromDb(-48);
-const marginSeconds = 0.02;
+const usualMarginSeconds = 0.02;
 
 const nothing = new Int16Array(0);
+
+export interface SeamLimits {
+  sampleRateHz: number;
+  leadSecondsMax: number;
+  trailSecondsMax: number;
+  /** For where less quiet is wanted than the usual margins. */
+  marginSecondsMax?: number;
+}
 
 export class SeamTrimmer {
   /** The length of a segment without any sound. */
@@ -23,10 +31,12 @@ export class SeamTrimmer {
   #held: Int16Array[] = [];
   /** How much of the current quiet has been returned. */
   #trail = 0;
+  #lead = 0;
   #droppedLead = 0;
 
-  constructor(limits: { sampleRateHz: number; leadSecondsMax: number; trailSecondsMax: number }) {
+  constructor(limits: SeamLimits) {
     const toSamples = (seconds: number) => Math.floor(seconds * limits.sampleRateHz);
+    const marginSeconds = Math.min(limits.marginSecondsMax ?? usualMarginSeconds, usualMarginSeconds);
     this.#quietMax = toSamples(limits.leadSecondsMax);
     this.#leadMax = toSamples(Math.max(limits.leadSecondsMax, marginSeconds));
     this.#trailMax = toSamples(Math.max(limits.trailSecondsMax, marginSeconds));
@@ -37,6 +47,16 @@ export class SeamTrimmer {
   /** How many samples were dropped from the start: times within the segment are earlier by that. */
   get droppedLeadSamples(): number {
     return this.#droppedLead;
+  }
+
+  /** The quiet kept before the first sound, where the lead has a limit; known when the first samples are returned. */
+  get leadSamples(): number {
+    return this.#lead;
+  }
+
+  /** The quiet returned after the last sound. */
+  get trailSamples(): number {
+    return this.#trail;
   }
 
   /** The samples that are certainly not trimmed; it may be a view of `samples`. */
@@ -57,6 +77,7 @@ export class SeamTrimmer {
     this.#held = [this.#lastOfLead(lead, this.#leadMax)];
     if (onset < 0) return nothing;
     this.#hasSound = true;
+    this.#lead = this.#held[0]!.length;
     return this.#pushSound(samples.subarray(onset));
   }
 

@@ -9,6 +9,7 @@ import type { SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import { isSpokenBy, type Voices } from '../speech/voice.ts';
 import { toLanguageCode } from '../text/language-code.ts';
+import { markupKinds } from '../text/read-markup.ts';
 import { type AudioSink, openAudioFile, openStandardOutput } from './audio-sink.ts';
 import { type Command, parseCommandArgs, UsageError, withFlagNames, withOpened } from './command.ts';
 import { openPlayer, playerNames } from './player.ts';
@@ -26,6 +27,7 @@ const options = {
   output: { type: 'string', short: 'o' },
   play: { type: 'boolean', short: 'p' },
   input: { type: 'string', short: 'i' },
+  ssml: { type: 'boolean' },
   ...fieldFlags,
   json: { type: 'boolean' },
 } as const;
@@ -48,6 +50,9 @@ interface Flags {
   'sample-rate'?: string;
   'speaking-rate'?: string;
   timestamps?: boolean;
+  markup?: string;
+  'no-normalize'?: boolean;
+  ssml?: boolean;
   json?: boolean;
 }
 
@@ -58,6 +63,7 @@ export const sayCommand: Command = {
   choices: {
     format: formatNames,
     'sample-rate': outputSampleRatesHz.map(String),
+    markup: markupKinds,
   },
   help: () => `Usage: sonant say [TEXT] [-o FILE | --play] [options]
 
@@ -67,6 +73,7 @@ Speaks TEXT, or the file given with -i, or standard input.
   -p, --play               play it while it is made, with the first of these that is installed:
                            ${playerNames.join(', ')}
   -i, --input FILE         read the text from a file; - is standard input
+      --ssml               the text is an SSML document
 ${fieldHelp}
       --json               print a description of the result as JSON
 `,
@@ -85,6 +92,9 @@ ${fieldHelp}
     });
     if (spoken.warnings.includes('nothing_spoken'))
       process.stderr.write('sonant: nothing in the text can be spoken; the sound is a short silence\n');
+    const ignored = spoken.warnings.filter((warning) => warning.startsWith('ignored:'));
+    if (ignored.length > 0)
+      process.stderr.write(`sonant: has no effect here: ${ignored.map((each) => each.slice(8)).join(', ')}\n`);
     if (flags.json) line.print(JSON.stringify({ output: output ?? null, ...spoken }, null, 2));
     return 0;
   },
@@ -142,7 +152,9 @@ function toRequest(flags: Flags, text: string, format: FormatName, voices: Voice
   const toNumber = (given: string | undefined) => (given === undefined ? undefined : Number(given));
   const fields = {
     voice_id: voiceId,
-    text,
+    [flags.ssml ? 'ssml' : 'text']: text,
+    markup: flags.markup,
+    normalize: flags['no-normalize'] ? false : undefined,
     language_code: flags.language ?? own,
     output_format: format,
     sample_rate: toNumber(flags['sample-rate']),
@@ -165,6 +177,7 @@ function chooseVoice(voices: Voices, language: string | undefined): string {
 async function writeSound(events: ReturnType<Speech['streamSpeech']>, { chars }: SpeechRequest, sink: AudioSink) {
   const bar = createProgressBar(process.stderr);
   const timestamps: SpeechTimestamps[] = [];
+  const marks: object[] = [];
   let info: SpeechInfo | undefined;
   let seconds = 0;
   let bytes = 0;
@@ -173,10 +186,11 @@ async function writeSound(events: ReturnType<Speech['streamSpeech']>, { chars }:
     for await (const event of events) {
       if (event.type === 'info') info = event;
       else if (event.type === 'timestamps') timestamps.push(event);
+      else if (event.type === 'mark') marks.push({ kind: event.kind, name: event.name, time: event.seconds });
       else if (event.type === 'done') ({ seconds, byteCount: bytes, head } = event);
       else if (event.type === 'audio') {
         await sink.write(event.audio);
-        bar.show(event.chunkCharsBegun / chars, `${event.chunkCharsBegun} of ${chars} characters`);
+        bar.show(event.charsBegun / chars, `${event.charsBegun} of ${chars} characters`);
       }
     }
     await sink.finish(head);
@@ -196,5 +210,6 @@ async function writeSound(events: ReturnType<Speech['streamSpeech']>, { chars }:
     bytes,
     warnings,
     ...(words.length > 0 && { words }),
+    ...(marks.length > 0 && { marks }),
   };
 }

@@ -1,11 +1,24 @@
 // The cache key: a hash of everything that the sound of a request depends on.
 import { createHash } from 'node:crypto';
-import type { Voice } from '../engines/engine.ts';
+import type { Cast, Casting, CastVoice } from '../speech/cast.ts';
 import { soundFactsOf } from '../speech/fields.ts';
 import type { SpeechRequest } from '../speech/request.ts';
+import type { SpeechInfo } from '../speech/speech-events.ts';
+
+/** Who speaks: the voices that callers know, each with the voice of an engine that speaks it. */
+export type Speakers = Pick<SpeechInfo, 'voice' | 'speaker' | 'others'>;
 
 /** Everything that the sound depends on, and whether there are captions with it. */
-export function cacheKeyOf(request: SpeechRequest, voice: Voice, { engine, voiceId, version }: Voice): string {
-  const facts = [voice.voiceId, voice.version, engine, voiceId, version, request.chunks, ...soundFactsOf(request)];
+export function cacheKeyOf(request: SpeechRequest, speakers: Speakers): string {
+  const versions = [speakers, ...speakers.others].flatMap(({ voice, speaker: { engine, voiceId, version } }) => {
+    return [voice.voiceId, voice.version, engine, voiceId, version];
+  });
+  const facts = [...versions, request.chunks, ...soundFactsOf(request)];
   return createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
 }
+
+/** The speakers of a planned request. */
+export const speakersOf = ({ main, others }: Cast, casting: Casting): Speakers => {
+  const toSpeaker = (cast: CastVoice) => ({ voice: cast.offered.voice, speaker: casting(cast).speaker });
+  return { ...toSpeaker(main), others: others.map(toSpeaker) };
+};

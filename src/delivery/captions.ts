@@ -36,6 +36,8 @@ export interface CaptionedText {
   text: string;
   /** Canonical BCP-47; sentence ends depend on it. */
   languageCode: string;
+  /** Where in the text a word is, by its offset in the text that was sent; absent where they are the same. */
+  locate?(word: TimedWord): TimedWord;
 }
 
 /** A word with its punctuation. */
@@ -55,7 +57,9 @@ interface Token {
 }
 
 /** `words` are those of the text, in order; `seconds` is the duration of the sound. */
-export function toCues(captioned: CaptionedText, words: readonly TimedWord[], seconds: number): Cue[] {
+export function toCues(captioned: CaptionedText, given: readonly TimedWord[], seconds: number): Cue[] {
+  const { locate } = captioned;
+  const words = locate ? given.map(locate) : given;
   const groups: Token[][] = [];
   let group: Token[] = [];
   for (const token of toTokens(captioned, words)) {

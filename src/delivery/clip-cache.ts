@@ -2,10 +2,11 @@
 // removed at once to make room; where the sound itself is the answer, a store that is slow or away is no failure.
 import type { ClipStore } from '../clips/clip-store.ts';
 import { Failure } from '../errors.ts';
-import type { PlannedSpeech } from '../speech/plan.ts';
+import type { Casting } from '../speech/cast.ts';
+import { bestCasting, type PlannedSpeech } from '../speech/plan.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
-import { cacheKeyOf } from './cache-key.ts';
+import { cacheKeyOf, speakersOf } from './cache-key.ts';
 import { keptMsMin } from './clip-remover.ts';
 import type { Spoken } from './speaking.ts';
 import type { StorePatience } from './store-patience.ts';
@@ -36,9 +37,10 @@ export function createClipCache({ speech, clips, index, patience, keepMs }: Clip
   };
 
   /** A clip of the best engine always counts, one of a lesser engine while those before it cannot speak. */
-  const find = async ({ request, voice, bindings }: PlannedSpeech, ownerId: string) => {
+  const find = async ({ request, bindings, cast }: PlannedSpeech, ownerId: string) => {
     for (const binding of bindings) {
-      const cached = await findCached(ownerId, cacheKeyOf(request, voice.voice, binding.speaker));
+      const casting: Casting = (voice) => (voice === cast.main ? binding : bestCasting(voice));
+      const cached = await findCached(ownerId, cacheKeyOf(request, speakersOf(cast, casting)));
       if (cached || speech.restMs(binding) === 0) return cached;
     }
     return undefined;

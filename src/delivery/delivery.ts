@@ -8,12 +8,12 @@ import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { expectedBytesOf } from '../speech/estimate.ts';
 import type { CaptionKind } from '../speech/fields.ts';
-import type { PlannedSpeech } from '../speech/plan.ts';
+import { bestCasting, type PlannedSpeech } from '../speech/plan.ts';
 import type { Caller, SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
-import { cacheKeyOf } from './cache-key.ts';
+import { cacheKeyOf, speakersOf } from './cache-key.ts';
 import { createClipCache } from './clip-cache.ts';
 import type { ClipRoom } from './clip-room.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
@@ -83,7 +83,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
   return {
     async deliver(planned, caller, signal, { fresh, sizeLimit }) {
       const { callerId } = caller;
-      const { request, bindings } = planned;
+      const { request, cast } = planned;
       const { voice } = planned.voice;
       const isLink = request.returnFormat === 'url';
       const make = (until: AbortSignal): Promise<Spoken> =>
@@ -93,7 +93,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       const cached = await find();
       if (cached) return toDelivered(cached, voice, true, request);
       const kind = isLink ? 'link' : `sound ${sizeLimit?.bytesMax ?? ''}`;
-      const flight = `${callerId} ${cacheKeyOf(request, voice, bindings[0]!.speaker)} ${kind}`;
+      const flight = `${callerId} ${cacheKeyOf(request, speakersOf(cast, bestCasting))} ${kind}`;
       const { value: spoken, isMade } = await singleFlight.run(flight, signal, { find, make });
       return toDelivered(spoken, voice, !isMade, request);
     },

@@ -8,9 +8,11 @@ import type { Caller } from '../speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
+import { readMarkup } from '../text/read-markup.ts';
 import { cacheKeyOf } from './cache-key.ts';
 import type { ClipRoom } from './clip-room.ts';
 import { createSoundMemory, type HeldSound } from './held-sound.ts';
+import { toCaptioned } from './marked-captions.ts';
 import type { StorePatience } from './store-patience.ts';
 import { accountOf, type ClipRecord, storeClip, toClipRecord } from './stored-clip.ts';
 
@@ -51,14 +53,14 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
 
   const recordOptions = ({ request }: PlannedSpeech, caller: Caller) => {
     const isLinked = request.returnFormat === 'url';
-    const toCacheKey = (info: SpeechInfo) => cacheKeyOf(request, info.voice, info.speaker);
+    const toCacheKey = (info: SpeechInfo) => cacheKeyOf(request, info);
     return { keepMs, caller, isLinked, toCacheKey };
   };
 
   /** Makes room before the first event is read. */
   const store = async (events: AsyncIterable<SpeechEvent>, planned: PlannedSpeech, caller: Caller, bytes: number) => {
-    const { captions, chunks, languageCode } = planned.request;
-    const captioned = captions.length > 0 ? { text: chunks[0]!, languageCode } : undefined;
+    const { captions, chunks, languageCode, markup } = planned.request;
+    const captioned = captions.length > 0 ? toCaptioned(readMarkup(chunks[0]!, markup), languageCode) : undefined;
     const record = recordOptions(planned, caller);
     const reservation = await room.reserve({ accountId: accountOf(caller), bytes, isLinked: record.isLinked });
     const stored = storeClip(events, { clips, index, reservation, captioned, ...record });

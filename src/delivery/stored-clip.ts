@@ -4,7 +4,7 @@ import type { ClipDraft, ClipStore } from '../clips/clip-store.ts';
 import type { Caller } from '../speech/request.ts';
 import type { SpeechDone, SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { TimedWord } from '../speech/word-timing.ts';
-import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
+import { type ClipRow, type ClipRows, toVoiceList } from '../store/clip-rows.ts';
 import { type CaptionedText, toCues } from './captions.ts';
 import type { Reservation } from './clip-room.ts';
 import { removeClip, storeCaptions } from './stored-captions.ts';
@@ -99,6 +99,7 @@ export function toClipRecord(
     sampleRateHz: info.sampleRateHz,
     voiceId: info.voice.voiceId,
     voiceName: info.voice.name,
+    otherVoiceIds: toVoiceList(info.others.map(({ voice }) => voice.voiceId)),
     warnings: info.warnings.join(' '),
     createdAtMs: now,
     expiresAtMs: now + keepMs,

@@ -6,6 +6,7 @@
 // silence, answers an abort, and answers for a closed engine. test/conformance/engine.ts checks both together.
 import type { Pcm } from '../audio/pcm.ts';
 import type { Settings, SettingValues } from '../setting.ts';
+import type { PhonemeRange } from '../text/flat-text.ts';
 
 export interface Voice {
   /** What callers send: 1 to 128 characters, unique over all engines. */
@@ -35,6 +36,10 @@ export interface Segment {
   languageCode: string;
   /** Speed, within `capabilities.speakingRates`. */
   speakingRate: number;
+  /** A factor on the voice's pitch, within `capabilities.pitches`. Default: 1. */
+  pitch?: number;
+  /** Ranges of the text, in order, that are pronounced as `toPhonemes` states. */
+  phonemes?: readonly PhonemeRange[];
   /** Whether word times are wanted. */
   timings: boolean;
   /** First of its request, whose caller has heard nothing yet: it is begun before segments that are not. */
@@ -61,6 +66,8 @@ export interface SpokenPcm extends Pcm {
 export interface EngineCapabilities {
   /** The speeds that the engine reaches itself, to within 3 %; beyond them the sound is stretched. */
   speakingRates: { min: number; max: number };
+  /** The factors on a voice's pitch that it reaches. Default: none but 1. */
+  pitches?: { min: number; max: number };
   /** Whether the engine times words; where it does not, word times are estimated. */
   timings: boolean;
   /** Whether it reads numbers, dates and abbreviations; where it does not, it is given them spelled out. */
@@ -98,7 +105,10 @@ export interface EngineCapabilities {
 
 /** What one voice of an engine does otherwise than the others. */
 export type SpeakerCapabilities = Partial<
-  Pick<EngineCapabilities, 'speakingRates' | 'segmentCharsMax' | 'segmentCharsLiked' | 'firstSegmentCharsMax'>
+  Pick<
+    EngineCapabilities,
+    'speakingRates' | 'pitches' | 'segmentCharsMax' | 'segmentCharsLiked' | 'firstSegmentCharsMax'
+  >
 >;
 
 /** Recordings of a person to be cloned, checked and brought to the engine's rate. */
@@ -174,6 +184,11 @@ export interface Engine {
    * work on the segment, also after an abort: the next segment may be begun then.
    */
   speak(segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
+  /**
+   * A pronunciation in the International Phonetic Alphabet in the engine's own notation, which comes back in
+   * `Segment.phonemes`; undefined where the voice cannot pronounce it. Absent where none can.
+   */
+  toPhonemes?(ipa: string, voice: Voice, languageCode: string): string | undefined;
   /** The name of what speaks only so many segments at a time (`segmentsPerResource`), such as a loaded model. */
   resourceOf?(segment: Segment): string;
   /**

@@ -5,7 +5,7 @@
 import type { FormatName } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
 import type { LiveStart } from '../speech/live-request.ts';
-import type { SpeechEvent, SpeechTimestamps } from '../speech/speech-events.ts';
+import type { SpeechEvent, SpeechMark, SpeechTimestamps } from '../speech/speech-events.ts';
 import type { TimedWord } from '../speech/word-timing.ts';
 import { countChars } from '../text/chars.ts';
 import type { Call } from './call.ts';
@@ -30,12 +30,15 @@ export interface LiveInfo {
   format: FormatName;
   contentType: string;
   sampleRateHz: number;
+  /** What is known when the audio begins. */
+  warnings: readonly string[];
 }
 
 export type LiveEvent =
   | LiveInfo
   | { type: 'audio'; turn: number; audio: Uint8Array }
   | { type: 'timestamps'; turn: number; words: readonly TimedWord[]; quality: SpeechTimestamps['quality'] }
+  | ({ turn: number } & Omit<SpeechMark, 'chunkIndex'>)
   | { type: 'flushed'; turn: number; chars: number; seconds: number }
   | ({ type: 'interrupted'; turn: number } & Heard)
   | { type: 'done'; chars: number; seconds: number };
@@ -146,7 +149,8 @@ export class LiveSession {
       this.#idle.refresh();
       if (event.type === 'info') yield toInfo(index, event);
       else if (event.type === 'audio') yield { type: 'audio', turn: index, audio: event.audio };
-      else if (event.type === 'chunk_done') this.#waitingChars -= event.chars;
+      else if (event.type === 'chunk_done') this.#waitingChars -= turn.text.partAt(event.chunkIndex).chars;
+      else if (event.type === 'mark') yield toMark(index, event);
       else if (event.type === 'done') yield this.#flushed(turn, event.seconds);
       else if (this.#options.start.timestamps) {
         yield { type: 'timestamps', turn: index, words: turn.locate(event), quality: event.quality };
@@ -155,7 +159,7 @@ export class LiveSession {
   }
 
   #flushed(turn: LiveTurn, seconds: number): LiveEvent {
-    const { chars } = turn.text;
+    const chars = turn.isBlank ? turn.text.chars : turn.spokenChars;
     this.#turns.shift();
     this.#spoken = [...this.#spoken, turn].slice(-heardTurnsMax);
     this.#count(chars, seconds);
@@ -182,7 +186,7 @@ export class LiveSession {
       const facts = { message, limit, actual: waiting, limitReason: 'requests' } as const;
       throw new Failure('rate_limit_exceeded', facts);
     }
-    return new LiveTurn(this.#turnCount++, this.#options.languageCode);
+    return new LiveTurn(this.#turnCount++, this.#options);
   }
 
   #endTurn(): void {
@@ -232,7 +236,7 @@ export class LiveSession {
     const turns = [...played, ...unfinished];
     if (turns.length === 0) turns.push(this.#newTurn());
     for (const [i, turn] of turns.entries()) {
-      if (!spoken.includes(turn)) this.#count(turn.begunChars, turn.sentSeconds);
+      if (!spoken.includes(turn)) this.#count(turn.spokenChars, turn.sentSeconds);
       turn.isInterrupted = true;
       turn.stop.abort(new Error('the turn was interrupted'));
       const isHeard = heard === undefined ? i === 0 : turn.index === heard;
@@ -247,9 +251,17 @@ export class LiveSession {
 }
 
 const toInfo = (turn: number, info: Extract<SpeechEvent, { type: 'info' }>): LiveInfo => {
-  const { audioId, voice, format, contentType, sampleRateHz } = info;
-  return { type: 'info', turn, audioId, voice, format, contentType, sampleRateHz };
+  const { audioId, voice, format, contentType, sampleRateHz, warnings } = info;
+  return { type: 'info', turn, audioId, voice, format, contentType, sampleRateHz, warnings };
 };
+
+const toMark = (turn: number, { type, kind, name, seconds }: SpeechMark): LiveEvent => ({
+  type,
+  turn,
+  kind,
+  name,
+  seconds,
+});
 
 const invalid = (message: string) => new Failure('invalid_request', { message });
 const invalidText = (message: string) =>

@@ -2,6 +2,7 @@
 // to the word that was being heard: by the times of the words, or where these are not known yet, by the pace of those before.
 import { audioFormats } from '../audio/formats.ts';
 import { charsPerSecond } from '../speech/estimate.ts';
+import type { LiveStart } from '../speech/live-request.ts';
 import { LiveText } from '../speech/live-text.ts';
 import type { SpeechAudio, SpeechEvent, SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
 import { createWordAt } from '../speech/word-timing.ts';
@@ -32,15 +33,18 @@ export class LiveTurn {
   #firstAudioMs: number | undefined;
   /** What has been sent of it: characters whose speaking has begun, and sound. */
   begunChars = 0;
+  /** Characters that are said whose speaking has begun: what is charged. */
+  spokenChars = 0;
+  #spokenCharsDone = 0;
   sentSeconds = 0;
   #partsDone = 0;
   #untimed: Untimed | undefined;
   /** The words that have been timed, by their offsets in the turn. */
   readonly #words: { end: number; startSeconds: number; endSeconds: number }[] = [];
 
-  constructor(index: number, languageCode: string) {
+  constructor(index: number, { languageCode, start }: { languageCode: string; start: Pick<LiveStart, 'markup'> }) {
     this.index = index;
-    this.text = new LiveText(languageCode);
+    this.text = new LiveText(languageCode, start.markup);
   }
 
   /** Whether there is nothing to say in it. */
@@ -64,8 +68,10 @@ export class LiveTurn {
     else if (event.type === 'timestamps') this.#noteWords(event);
     else if (event.type === 'chunk_done') {
       this.#partsDone++;
+      this.#spokenCharsDone += event.chars;
+      this.spokenChars = this.#spokenCharsDone;
       this.sentSeconds = event.endSeconds;
-    } else this.sentSeconds = event.seconds;
+    } else if (event.type === 'done') this.sentSeconds = event.seconds;
   }
 
   /** The event with the offsets of its words in the turn. */
@@ -83,7 +89,8 @@ export class LiveTurn {
     return { playedMs: heardMs, textSpoken, textRemaining: received.slice(textSpoken.length) };
   }
 
-  #noteAudio({ chunkIndex, chunkCharsBegun, wordsSoFar, audio }: SpeechAudio): void {
+  #noteAudio({ chunkIndex, chunkCharsBegun, charsBegun, wordsSoFar, audio }: SpeechAudio): void {
+    this.spokenChars = Math.max(this.spokenChars, this.#spokenCharsDone + charsBegun);
     this.#firstAudioMs ??= performance.now();
     const before = this.text.partAt(chunkIndex).offset;
     const begun = before + chunkCharsBegun;

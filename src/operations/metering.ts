@@ -142,7 +142,7 @@ class StreamAccount {
       this.#hasSound = true;
       const { format, sampleRateHz } = this.#info!;
       this.#seconds += event.audio.length / audioFormats[format].bytesPerSecond(sampleRateHz);
-      this.spokenChars = Math.max(this.spokenChars, this.#charsDone + event.chunkCharsBegun);
+      this.spokenChars = Math.max(this.spokenChars, this.#charsDone + event.charsBegun);
     } else if (event.type === 'chunk_done') {
       this.#charsDone += event.chars;
       this.spokenChars = this.#charsDone;

@@ -33,7 +33,11 @@ type TicketUse = Extract<SealUse, 'ticket' | 'live-ticket'>;
 const limits = { ofKey: ticketCharsPerKeyMax, ofAll: ticketCharsMax };
 
 /** A ticket for a single letter takes memory too. */
-const charsHeldBy = ({ chars }: SpeechRequest) => Math.max(chars, ticketCharsMin);
+const charsHeldBy = ({ chunks }: SpeechRequest) =>
+  Math.max(
+    chunks.reduce((sum, { length }) => sum + length, 0),
+    ticketCharsMin,
+  );
 
 export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }): Tickets {
   const issue = async (use: TicketUse, keyId: string, chars: number, about: object) => {

@@ -9,7 +9,7 @@ import {
 import { Failure } from '../errors.ts';
 import type { LiveEvent, LiveInput } from '../operations/live-session.ts';
 import { parseLiveMessage, toEnumValue } from './speech-fields.ts';
-import { toDuration, toQuality } from './speech-messages.ts';
+import { toDuration, toMarkKind, toQuality } from './speech-messages.ts';
 
 type Event = MessageInitShape<typeof LiveSpeechResponseSchema>;
 
@@ -42,16 +42,22 @@ function toLiveInput(request: LiveSpeechRequest['request']): LiveInput {
 export function toLiveResponse(event: LiveEvent): Event {
   switch (event.type) {
     case 'info': {
-      const { turn, audioId, voice, format, contentType, sampleRateHz } = event;
+      const { turn, audioId, voice, format, contentType, sampleRateHz, warnings } = event;
       const outputFormat = toEnumValue<OutputFormat>(OutputFormatSchema, format);
       const described = { voiceId: voice.voiceId, voiceName: voice.name, outputFormat, contentType, sampleRateHz };
-      return { event: { case: 'info', value: { turn, audioId, ...described, channelCount: 1 } } };
+      return {
+        event: { case: 'info', value: { turn, audioId, ...described, channelCount: 1, warnings: [...warnings] } },
+      };
     }
     case 'audio':
       return { event: { case: 'audio', value: { turn: event.turn, audioBytes: event.audio } } };
     case 'timestamps': {
       const { turn, words, quality } = event;
       return { event: { case: 'timestamps', value: { turn, words: [...words], quality: toQuality[quality] } } };
+    }
+    case 'mark': {
+      const { turn, kind, name, seconds: timeSeconds } = event;
+      return { event: { case: 'mark', value: { turn, kind: toMarkKind[kind], name, timeSeconds } } };
     }
     case 'flushed': {
       const { turn, chars, seconds } = event;

@@ -10,7 +10,7 @@ import { callerLeft } from '../operations/call.ts';
 import { type Operation, operationOf } from '../operations/operation.ts';
 import type { Runner } from '../operations/runner.ts';
 import type { RunningCall } from '../operations/running-call.ts';
-import { renameFields } from '../speech/fields.ts';
+import { renameFields } from '../speech/field-names.ts';
 import { addressKey, callKey, connectionKey, runningCallKey } from './call-context.ts';
 import { reasonOfCode, toConnectError } from './status.ts';
 import { ignoredMembersKey, toIgnoredHeader } from './unknown-members.ts';

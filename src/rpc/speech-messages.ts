@@ -5,6 +5,7 @@ import {
   type OutputFormat,
   OutputFormatSchema,
   type SpeechInfoSchema,
+  SpeechMark_Kind,
   SpeechTimestamps_Quality,
   type StreamSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
@@ -22,6 +23,10 @@ export function toEvent(event: SpeechEvent): Event {
     case 'timestamps': {
       const { chunkIndex, words, quality } = event;
       return { event: { case: 'timestamps', value: { chunkIndex, words: [...words], quality: toQuality[quality] } } };
+    }
+    case 'mark': {
+      const { chunkIndex, kind, name, seconds: timeSeconds } = event;
+      return { event: { case: 'mark', value: { chunkIndex, kind: toMarkKind[kind], name, timeSeconds } } };
     }
     case 'chunk_done': {
       const { type: _, ...done } = event;
@@ -54,6 +59,8 @@ export const toQuality = {
   engine: SpeechTimestamps_Quality.ENGINE,
   estimated: SpeechTimestamps_Quality.ESTIMATED,
 } as const;
+
+export const toMarkKind = { mark: SpeechMark_Kind.MARK, voice: SpeechMark_Kind.VOICE } as const;
 
 /** To the microsecond, in whole nanoseconds. */
 export function toDuration(seconds: number) {

@@ -2,7 +2,7 @@
 // loop, with pauses as long between them, so that others are served meanwhile.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
-import type { PlannedSpeech } from './plan.ts';
+import { bestCasting, type PlannedSpeech } from './plan.ts';
 import type { SpeechRequest } from './request.ts';
 
 export interface Estimate {
@@ -20,28 +20,28 @@ const sliceMs = 4;
 const pauseMs = 4;
 
 /** Roughly, without looking at the text. */
-export const expectedBytesOf = ({ chars, format, sampleRateHz, speakingRate }: SpeechRequest): number =>
-  bytesOf(chars / charsPerSecond / speakingRate, format, sampleRateHz);
+export const expectedBytesOf = ({ chars, pauseMs, format, sampleRateHz, speakingRate }: SpeechRequest): number =>
+  bytesOf(chars / charsPerSecond / speakingRate + pauseMs / 1000, format, sampleRateHz);
 
 /** Rejects with the reason of the signal when that aborts. */
-export async function estimateSpeech(
-  { request, bindings, planFor }: PlannedSpeech,
-  signal: AbortSignal,
-): Promise<Estimate> {
-  const { cuts, warnings } = planFor(bindings[0]!);
-  let spokenChars = 0;
+export async function estimateSpeech({ request, planFor }: PlannedSpeech, signal: AbortSignal): Promise<Estimate> {
+  const { cuts, warnings } = planFor(bestCasting);
+  let seconds = 0;
   let segmentCount = 0;
   let sinceMs = performance.now();
   for (let next = await cuts.next(); !next.done; next = await cuts.next()) {
-    spokenChars += next.value.cut?.text.length ?? 0;
-    if (next.value.cut) segmentCount++;
+    const { cut, rendering, pauseBeforeMs } = next.value;
+    seconds += pauseBeforeMs / 1000;
+    if (cut && rendering) {
+      seconds += cut.text.length / charsPerSecond / (rendering.engineRate * rendering.tempo);
+      segmentCount++;
+    }
     if (performance.now() - sinceMs < sliceMs) continue;
     await sleep(pauseMs);
     signal.throwIfAborted();
     sinceMs = performance.now();
   }
-  const { chars, format, sampleRateHz, speakingRate } = request;
-  const seconds = spokenChars / charsPerSecond / speakingRate;
+  const { chars, format, sampleRateHz } = request;
   return { chars, seconds, byteCount: bytesOf(seconds, format, sampleRateHz), segmentCount, warnings };
 }
 

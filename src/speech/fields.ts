@@ -2,9 +2,11 @@
 // documents, and whether it changes the sound. Parsers, OpenAPI, command-line flags, the names in errors and the cache
 // key are read off the rows. A field of `SpeechFields` without a row is a type error.
 import { type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
-import { Failure, type FieldViolation } from '../errors.ts';
+import type { FieldViolation } from '../errors.ts';
 import { countChars } from '../text/chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
+import { type MarkupKind, markupKinds } from '../text/read-markup.ts';
+import { textFields } from './text-fields.ts';
 
 export const captionKinds = ['srt', 'vtt'] as const;
 /** The formats in which captions are written. */
@@ -28,6 +30,10 @@ export interface SpeechFields {
   timestamps: boolean;
   /** The captions to store beside the audio of a link. */
   captions: readonly CaptionKind[];
+  /** How the texts are marked; undefined for plain text. */
+  markup: MarkupKind | undefined;
+  /** Whether numbers, signs and abbreviations are spelled out for engines that do not read them. */
+  normalize: boolean;
 }
 
 /** Reports what is wrong with the value of a field. */
@@ -222,41 +228,39 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
     // They are stored beside the sound, in all kinds or not at all.
     changesSound: (kinds) => kinds.length > 0,
   },
-};
-
-export interface TextLimits {
-  charsMax: number;
-  chunksMax: number;
-  chunkCharsMax: number;
-  totalCharsMax: number;
-}
-
-/** The limits of the text of one request to the API. */
-export const textLimits: TextLimits = { charsMax: 5000, chunksMax: 200, chunkCharsMax: 5000, totalCharsMax: 50_000 };
-
-/** The text of a request: one text, or several in streaming mode. */
-export const textFields = {
-  text: {
-    json: 'text',
-    names: { openai: 'input' },
+  markup: {
+    json: 'markup',
+    names: { openai: 'markup' },
+    flag: {
+      name: 'markup',
+      value: 'KIND',
+      help: 'pauses: [pause:1.5s] in the text is a pause; ssml: a text that begins with <speak is a document',
+    },
     schema: {
       type: 'string',
-      maxLength: textLimits.charsMax,
-      description: `Text to speak, for \`method\` \`rest\`: at most ${textLimits.charsMax} Unicode code points, not blank.`,
+      enum: markupKinds,
+      description:
+        '`pauses`: `[pause:1.5s]` in the text is a pause. `ssml`: a text that begins with `<speak` is an SSML document.',
     },
+    parse: oneOf(markupKinds, undefined),
+    changesSound: true,
   },
-  chunks: {
-    json: 'text_chunks',
-    names: { openai: 'input' },
+  normalize: {
+    json: 'normalize',
+    names: { openai: 'normalize' },
+    flag: { name: 'no-normalize', help: 'leave numbers, signs and abbreviations to the engine' },
     schema: {
-      type: 'array',
-      items: { type: 'string', maxLength: textLimits.chunkCharsMax },
-      minItems: 1,
-      maxItems: textLimits.chunksMax,
-      description: `Texts to speak in order, for \`method\` \`streaming\`: at most ${textLimits.chunksMax}, each at most ${textLimits.chunkCharsMax} code points, together ${textLimits.totalCharsMax}.`,
+      type: 'boolean',
+      default: true,
+      description: 'Whether numbers and signs are spelled out for an engine that does not read them.',
     },
+    parse(given, report) {
+      if (given !== undefined && typeof given !== 'boolean') report('type', 'must be true or false');
+      return given !== false;
+    },
+    changesSound: true,
   },
-} as const;
+};
 
 type NamedRow = Pick<FieldRow<unknown>, 'json' | 'names' | 'protoValues' | 'flag' | 'schema' | 'isForEvents'>;
 
@@ -264,6 +268,7 @@ type NamedRow = Pick<FieldRow<unknown>, 'json' | 'names' | 'protoValues' | 'flag
 export const speechFieldRows: readonly NamedRow[] = [
   speechFields.voiceId,
   textFields.text,
+  textFields.ssml,
   textFields.chunks,
   ...Object.values(speechFields as Readonly<Record<string, NamedRow>>).filter((row) => row !== speechFields.voiceId),
 ];
@@ -277,19 +282,4 @@ export function soundFactsOf(fields: SpeechFields): unknown[] {
     else if (changesSound) facts.push(fields[name]);
   }
   return facts;
-}
-
-/** The same failure with the fields that it names as the other API calls them. */
-export function renameFields(failure: Failure, api: OtherName): Failure {
-  const { details } = failure.facts;
-  if (!details) return failure;
-  const renamed = details.map((violation) => ({ ...violation, field: nameAt(api, violation.field) }));
-  return new Failure(failure.reason, { ...failure.facts, details: renamed }, failure.cause);
-}
-
-/** The name of a field, such as "text_chunks[2]", at another API. */
-export function nameAt(api: OtherName, field: string): string {
-  const json = field.replace(/\[.*/, '');
-  const name = speechFieldRows.find((row) => row.json === json)?.names?.[api];
-  return name === undefined ? field : name;
 }

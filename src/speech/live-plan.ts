@@ -1,18 +1,27 @@
-// Plans live speech: the voice is found once, when it starts; the text of each turn is cut as it arrives.
+// Plans live speech: the voice is found once, when it starts; the text of each turn is cut as it arrives, and the voices
+// that its markup asks for are found then.
+import { Failure } from '../errors.ts';
+import type { MarkedText } from '../text/marked-text.ts';
+import { MarkupFault } from '../text/markup-fault.ts';
 import type { ReadingState } from '../text/paragraphs.ts';
+import { type MarkupKind, readMarkup } from '../text/read-markup.ts';
 import { inspectScripts } from '../text/scripts.ts';
+import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
 import type { LivePart, LiveText } from './live-text.ts';
 import {
-  createChunkCutter,
+  checkReady,
   findVoice,
-  type PlannedCut,
   planFrom,
   type SpeechPlan,
   type SpokenFields,
   unsupportedText,
+  type Warning,
 } from './plan.ts';
+import { createRenderer } from './rendering.ts';
 import type { Caller } from './request.ts';
-import type { Binding, OfferedVoice, Voices } from './voice.ts';
+import { createTextCutter, type PlannedCut } from './text-cutter.ts';
+import { textLimits } from './text-fields.ts';
+import { type Binding, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
 
 /** What the whole of live speech is spoken with. */
 export type LiveFields = Omit<SpokenFields, 'captions'>;
@@ -22,8 +31,9 @@ export interface PlannedLive {
   voice: OfferedVoice;
   /** The best first, at least one. */
   bindings: readonly Binding[];
+  cast: Cast;
   /** Plans a turn; `take` is awaited before a part of its text is spoken. */
-  planTurn(binding: Binding, text: LiveText, take: TakePart): SpeechPlan;
+  planTurn(casting: Casting, text: LiveText, take: TakePart): SpeechPlan;
 }
 
 type TakePart = (index: number, chars: number) => Promise<void>;
@@ -41,35 +51,67 @@ export function planLive(voices: Voices, fields: LiveFields, caller: Caller): Pl
   // Where an interrupted turn was cut off is told by its words.
   const given = { ...fields, timestamps: true, captions: [] };
   const { request, voice, bindings } = findVoice(voices, given, caller);
+  const main: CastVoice = { offered: voice, languageCode: request.languageCode, bindings };
+  const cast = { main, others: [], voiceOf: () => main };
   return {
     request,
     voice,
     bindings,
-    planTurn(binding, text, take) {
-      const cuts = cutTurn(text, { binding, request, take });
-      return { ...planFrom(request, voice, binding), chunkCount: 0, chars: 0, warnings: [], cuts };
+    cast,
+    planTurn(casting, text, take) {
+      const warnings: Warning[] = [];
+      const offered = voicesFor(voices, caller);
+      const cuts = cutTurn(text, { casting, request, take, main, voices: offered, warnings });
+      return { ...planFrom(request, cast, casting), chunkCount: 0, chars: 0, warnings, cuts };
     },
   };
 }
 
 interface Cutting {
-  binding: Binding;
+  casting: Casting;
   request: SpokenFields;
   take: TakePart;
+  main: CastVoice;
+  /** Those of the caller. */
+  voices: Voices;
+  /** Grows with the parts that have any. */
+  warnings: Warning[];
 }
 
 /** The cuts of each part as soon as it is complete and may be spoken. */
-async function* cutTurn(text: LiveText, { binding, request, take }: Cutting): AsyncGenerator<PlannedCut, undefined> {
-  const { languageCode } = request;
-  const cutChunk = createChunkCutter(binding, languageCode);
+async function* cutTurn(text: LiveText, cutting: Cutting): AsyncGenerator<PlannedCut, undefined> {
+  const { request, take, main, voices, warnings, casting } = cutting;
+  const cutText = createTextCutter();
   const state: ReadingState = { fence: '', within: false };
+  const ignore = (what: string) => {
+    if (!warnings.includes(`ignored:${what}`)) warnings.push(`ignored:${what}`);
+  };
   for (let i = 0; ; i++) {
     const part = await text.part(i);
-    checkScripts(text, part, request);
-    await take(i, part.chars);
-    yield* cutChunk(part.text, { endsRequest: part.isLast, state });
+    const marked = readPart(part.text, request.markup);
+    const cast = findCast(main, [marked], { voices, checkReady, field: 'text' });
+    if (request.markup !== 'ssml') checkScripts(text, part, request);
+    await take(i, marked.chars);
+    const items = createRenderer({ cast, casting, request, ignore })(marked);
+    yield* cutText(marked, items, { endsRequest: part.isLast, state });
     if (part.isLast) return;
     state.within = !/\n[^\S\n]*$/.test(part.text);
+  }
+}
+
+/** A Failure where its markup cannot be read, or says too much. */
+function readPart(text: string, markup: MarkupKind | undefined): MarkedText {
+  const refuse = (reason: string, message: string) =>
+    new Failure('invalid_request', { details: [{ field: 'text', reason, message }] });
+  try {
+    const marked = readMarkup(text, markup);
+    const { chunkCharsMax: limit } = textLimits;
+    if (markup === 'ssml' && marked.chars > limit)
+      throw refuse('too_long', `has ${marked.chars} characters, over the limit of ${limit} of a document`);
+    return marked;
+  } catch (error) {
+    if (error instanceof MarkupFault) throw refuse('markup', error.message);
+    throw error;
   }
 }
 

@@ -35,6 +35,16 @@ export const liveFields: { readonly [Name in keyof LiveStart]: FieldRow<LiveStar
   },
   speakingRate: speechFields.speakingRate,
   timestamps: speechFields.timestamps,
+  markup: {
+    ...speechFields.markup,
+    schema: {
+      ...speechFields.markup.schema,
+      description:
+        '`pauses`: `[pause:1.5s]` in the text is a pause. `ssml`: a turn whose text begins with `<speak` is an SSML ' +
+        'document, spoken when the turn ends. Without it, both are plain text.',
+    },
+  },
+  normalize: speechFields.normalize,
   bufferMs: {
     json: 'buffer_ms',
     schema: {

@@ -2,6 +2,8 @@
 // where its writer ends it. It can be read more than once from its beginning, each part as soon as it is complete.
 import { countChars } from '../text/chars.ts';
 import { LiveCutter } from '../text/live-cutter.ts';
+import type { MarkupKind } from '../text/read-markup.ts';
+import { isSsml } from '../text/ssml.ts';
 
 export interface LivePart {
   text: string;
@@ -15,6 +17,9 @@ export interface LivePart {
 
 export class LiveText {
   readonly #cutter: LiveCutter;
+  readonly #mayBeDocument: boolean;
+  /** Text that may be a document, or is one: it is one part. */
+  #held = '';
   readonly #parts: LivePart[] = [];
   #received = '';
   #partChars = 0;
@@ -27,8 +32,9 @@ export class LiveText {
   /** Resolves when there is another part, or the turn has failed. */
   #changed = Promise.withResolvers<void>();
 
-  constructor(languageCode: string) {
+  constructor(languageCode: string, markup?: MarkupKind) {
     this.#cutter = new LiveCutter(languageCode);
+    this.#mayBeDocument = markup === 'ssml';
   }
 
   /** All text that was written so far. */
@@ -54,7 +60,13 @@ export class LiveText {
     this.#isQuiet = false;
     this.#received += text;
     this.#chars += countChars(text);
-    for (const part of this.#cutter.push(text)) this.#add(part, false);
+    if (this.#mayBeDocument && (this.#held !== '' || this.#parts.length === 0) && !this.#cutter.hasText) {
+      this.#held += text;
+      if (isOpeningDocument(this.#held)) return;
+    }
+    const rest = this.#held === '' ? text : this.#held;
+    this.#held = '';
+    for (const part of this.#cutter.push(rest)) this.#add(part, false);
   }
 
   /** Makes a part of what waits, as far as it can be spoken whatever follows. */
@@ -69,7 +81,7 @@ export class LiveText {
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#add(this.#cutter.flush(), true);
+    this.#add(this.#held + this.#cutter.flush(), true);
   }
 
   /** Ends all reading with the reason. */
@@ -105,3 +117,7 @@ export class LiveText {
     if (!this.#failed) this.#changed = Promise.withResolvers();
   }
 }
+
+/** Whether the text so far is the beginning of a document, or may become one. */
+const isOpeningDocument = (text: string): boolean =>
+  isSsml(text) || /^[\s\ufeff]*(?:$|<(?:$|\?|!|s(?:$|p(?:$|e(?:$|a(?:$|k$))))))/.test(text);

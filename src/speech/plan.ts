@@ -1,14 +1,17 @@
-// Plans a request, once, before anything is spoken: finds the voice and the engines that can speak it, and for each of
-// these the segments of every chunk, how the speed is shared between the engine and the tempo stage, and the warnings.
-// Whatever can be refused without an engine is refused here.
-import type { EngineCapabilities, Voice } from '../engines/engine.ts';
+// Plans a request, once, before anything is spoken: finds the voices and the engines that can speak them, and for each
+// choice of these the segments of every chunk, how each is spoken, and the warnings. Whatever can be refused without an
+// engine is refused here.
+import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
-import type { ReadingState } from '../text/paragraphs.ts';
+import type { MarkedText } from '../text/marked-text.ts';
+import { readMarkup } from '../text/read-markup.ts';
 import { inspectScripts } from '../text/scripts.ts';
-import { type Break, type Cut, segmentText } from '../text/segment.ts';
+import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
 import { languageCodeDefault, type SpeechFields } from './fields.ts';
 import type { CutSource } from './prefetch.ts';
-import { type Caller, type SpeechRequest, textFieldOf } from './request.ts';
+import { createRenderer } from './rendering.ts';
+import type { Caller, SpeechRequest } from './request.ts';
+import { createTextCutter, type PlannedCut } from './text-cutter.ts';
 import {
   type Binding,
   blendOf,
@@ -19,24 +22,28 @@ import {
   voicesFor,
 } from './voice.ts';
 
-export type Warning = 'nothing_spoken' | 'transliterated' | 'fallback_engine';
-
-/** A cut and where it is: in which chunk, after which breath, and whether it is the chunk's last. */
-export interface PlannedCut {
-  chunkIndex: number;
-  chunk: string;
-  /** Undefined for a chunk in which nothing can be said. */
-  cut: Cut | undefined;
-  breakBefore: Break | undefined;
-  endsChunk: boolean;
-  endsRequest: boolean;
-}
+/** `ignored:` and the name of markup that has no effect, such as "ignored:phoneme". */
+export type Warning = 'nothing_spoken' | 'transliterated' | 'fallback_engine' | `ignored:${string}`;
 
 /** What of a request decides how its text is spoken. */
 export type SpokenFields = Pick<
   SpeechFields,
-  'voiceId' | 'languageCode' | 'speakingRate' | 'timestamps' | 'captions' | 'format' | 'sampleRateHz'
+  | 'voiceId'
+  | 'languageCode'
+  | 'speakingRate'
+  | 'timestamps'
+  | 'captions'
+  | 'format'
+  | 'sampleRateHz'
+  | 'markup'
+  | 'normalize'
 >;
+
+/** A voice besides that of the request. */
+export interface OtherVoice {
+  voice: Voice;
+  speaker: Voice;
+}
 
 export interface SpeechPlan {
   request: SpokenFields;
@@ -46,48 +53,68 @@ export interface SpeechPlan {
   /** As the caller knows it. */
   voice: Voice;
   binding: Binding;
-  /** Aborts when the voice may not be heard any more. */
+  /** The engines of all voices. */
+  bindings: readonly Binding[];
+  main: CastVoice;
+  /** The other voices, and who of which engine speaks them. */
+  others: readonly OtherVoice[];
+  /** Aborts when one of the voices may not be heard any more. */
   ended: AbortSignal | undefined;
-  /** The speed that the engine is given; the tempo stage does the rest. */
-  engineRate: number;
-  tempo: number;
+  /** Of live speech, it grows until its sound begins. */
   warnings: readonly Warning[];
   /** Cut as they are pulled. */
   cuts: CutSource<PlannedCut>;
 }
 
-/** A request with the voice that was found for it, and a plan for each engine that can speak it. */
+/** A request with the voices that were found for it, and a plan for each choice of the engines that can speak them. */
 export interface PlannedSpeech {
   /** With the id of the voice, and in its language where the request leaves that open. */
   request: SpeechRequest;
   voice: OfferedVoice;
   /** Those that speak the language, the best first, at least one. */
   bindings: readonly Binding[];
-  planFor(binding: Binding): SpeechPlan;
+  cast: Cast;
+  planFor(casting: Casting): SpeechPlan;
 }
 
-/** The first segment is short, to be heard soon. */
-const firstCharsMax = 60;
-/** How much of a chunk's end is looked at to see how it ends. */
-const endCharsMax = 100;
+/** Every voice by its best engine. */
+export const bestCasting: Casting = ({ bindings }) => bindings[0]!;
 
 /** A Failure where the caller has no such voice, or the voice cannot speak the request. */
 export function planSpeech(voices: Voices, given: SpeechRequest, caller: Caller): PlannedSpeech {
   const { request, voice, bindings } = findVoice(voices, given, caller);
-  const { languageCode } = request;
-  const scripts = inspectScripts(request.chunks.join('\n'), languageCode);
-  if (scripts.mostlyForeign) throw unsupportedText(request, textFieldOf(request), scripts.foreign);
-  const planFor = (binding: Binding): SpeechPlan => {
-    const { cuts, isSpoken } = peekSpoken(planCuts(request, binding));
+  const { textField: field, markup, chunks } = request;
+  const texts = chunks.map((chunk) => readMarkup(chunk, markup));
+  const main = { offered: voice, languageCode: request.languageCode, bindings };
+  const cast = findCast(main, texts, { voices: voicesFor(voices, caller), checkReady, field });
+  const scripts = inspectScripts(texts.map(toWritten).join('\n'), request.languageCode);
+  if (scripts.mostlyForeign && !isOfOthers(texts)) throw unsupportedText(request, field, scripts.foreign);
+  const planFor = (casting: Casting): SpeechPlan => {
+    const ignored = new Set<string>();
+    const render = createRenderer({ cast, casting, request, ignore: (what) => ignored.add(what) });
+    // All of it, for what is ignored is told before the first sound.
+    const rendered = texts.map((text) => ({ text, items: render(text) }));
+    const { cuts, isSpoken } = peekSpoken(planCuts(rendered));
     const warnings: Warning[] = [];
     if (!isSpoken) warnings.push('nothing_spoken');
     if (scripts.foreign.length > 0) warnings.push('transliterated');
-    if (binding !== bindings[0]) warnings.push('fallback_engine');
-    const { chars, chunks } = request;
-    return { ...planFrom(request, voice, binding), chunkCount: chunks.length, chars, warnings, cuts };
+    if (isFallback(cast, casting)) warnings.push('fallback_engine');
+    for (const what of ignored) warnings.push(`ignored:${what}`);
+    return { ...planFrom(request, cast, casting), chunkCount: chunks.length, chars: request.chars, warnings, cuts };
   };
-  return { request, voice, bindings, planFor };
+  return { request, voice, bindings, cast, planFor };
 }
+
+/** What is written, without the markup. */
+const toWritten = ({ items }: MarkedText): string =>
+  items.flatMap((item) => (item.kind === 'run' ? item.pieces.map(({ text }) => text) : [' '])).join('');
+
+/** Whether the markup states other languages or voices: what these cannot speak is spoken plainly. */
+const isOfOthers = (texts: readonly MarkedText[]): boolean =>
+  texts.some(({ items }) => items.some((item) => item.kind === 'run' && (item.style.voice || item.style.languageCode)));
+
+const isFallback = ({ main, others }: Cast, casting: Casting): boolean =>
+  [main, ...others].some((voice) => casting(voice) !== voice.bindings[0]);
 
 /** The voice, which is ready, and the engines that can speak the language with it. */
 export function findVoice<Request extends SpokenFields>(voices: Voices, given: Request, caller: Caller) {
@@ -102,12 +129,19 @@ export const unsupportedText = ({ voiceId }: SpokenFields, field: string, foreig
   return new Failure('invalid_request', { details: [{ field, reason: 'unsupported_text', message }] });
 };
 
-/** What of a plan depends on the engine, without the text. */
-export function planFrom(request: SpokenFields, { voice, kept }: OfferedVoice, binding: Binding) {
-  const { speakingRate, languageCode } = request;
-  const { speakingRates } = capabilitiesOf(binding, languageCode);
-  const engineRate = Math.min(Math.max(speakingRate, speakingRates.min), speakingRates.max);
-  return { request, voice, ended: kept?.ended, binding, engineRate, tempo: speakingRate / engineRate };
+/** What of a plan depends on the engines, without the text. */
+export function planFrom(request: SpokenFields, { main, others }: Cast, casting: Casting) {
+  const all: readonly CastVoice[] = [main, ...others];
+  const ended = all.flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
+  return {
+    request,
+    voice: main.offered.voice,
+    binding: casting(main),
+    bindings: all.map(casting),
+    main,
+    others: others.map((each) => ({ voice: each.offered.voice, speaker: casting(each).speaker })),
+    ended: ended.length > 1 ? AbortSignal.any(ended) : ended[0],
+  };
 }
 
 /** BCP-47 for a language that is not known: the voice's own is used. */
@@ -129,7 +163,7 @@ const unreadyMessages: Readonly<Record<Exclude<VoiceStatus, 'ready'>, string>> =
   consent_revoked: 'The person whose voice this is has withdrawn consent.',
 };
 
-function checkReady(offered: OfferedVoice): void {
+export function checkReady(offered: OfferedVoice): void {
   const { status, bindings } = offered;
   if (status !== 'ready') throw new Failure('voice_not_ready', { message: unreadyMessages[status] });
   if (bindings.length > 0) return;
@@ -167,59 +201,10 @@ function peekSpoken(cuts: Generator<PlannedCut, undefined>): { cuts: Iterator<Pl
   return { cuts: all(), isSpoken };
 }
 
-function* planCuts({ chunks, languageCode }: SpeechRequest, binding: Binding): Generator<PlannedCut, undefined> {
-  const cutChunk = createChunkCutter(binding, languageCode);
-  for (const [i, chunk] of chunks.entries()) yield* cutChunk(chunk, { endsRequest: i === chunks.length - 1 });
-}
+type RenderedText = { text: MarkedText; items: ReturnType<ReturnType<typeof createRenderer>> };
 
-/** Those of the engine, with what differs for the voice. */
-const capabilitiesOf = ({ engine, speaker }: Binding, languageCode: string): EngineCapabilities => ({
-  ...engine.capabilities,
-  ...engine.capabilitiesOf?.(speaker, languageCode),
-});
-
-/** Cuts the chunks of a request, one after the other. The last cut of a chunk may be one in which nothing is said. */
-export function createChunkCutter(binding: Binding, languageCode: string) {
-  const capabilities = capabilitiesOf(binding, languageCode);
-  const { readsNumbers, segmentCharsMax, segmentCharsLiked } = capabilities;
-  const { firstSegmentCharsMax = firstCharsMax } = capabilities;
-  let chunkIndex = -1;
-  let breakBefore: Break | undefined;
-  return function* cutChunk(
-    chunk: string,
-    { endsRequest, state }: { endsRequest: boolean; state?: ReadingState },
-  ): Generator<PlannedCut, undefined> {
-    chunkIndex++;
-    const opens = breakBefore === undefined;
-    const options = {
-      languageCode,
-      spellOut: !readsNumbers,
-      segmentCharsMax,
-      state,
-      ...(segmentCharsLiked !== undefined && { segmentCharsLiked }),
-      ...(opens && { firstCharsMax: firstSegmentCharsMax }),
-    };
-    let held: Cut | undefined;
-    for (const cut of segmentText(chunk, options)) {
-      if (held) {
-        yield { chunkIndex, chunk, cut: held, breakBefore, endsChunk: false, endsRequest: false };
-        breakBefore = held.breakAfter;
-      }
-      held = cut;
-    }
-    const cut = held && { ...held, breakAfter: breathAtEnd(chunk) };
-    yield { chunkIndex, chunk, cut, breakBefore, endsChunk: true, endsRequest };
-    breakBefore = cut?.breakAfter ?? breakBefore;
-  };
-}
-
-/** A chunk may end anywhere in a sentence, and the next goes on with it: only its own marks and blank lines end it. */
-function breathAtEnd(chunk: string): Break {
-  if (/\n\s*\n\s*$/.test(chunk.slice(-endCharsMax))) return 'paragraph';
-  const end = chunk
-    .slice(-endCharsMax)
-    .trimEnd()
-    .replace(/[\p{Pe}\p{Pf}"']+$/u, '');
-  if (/\p{Sentence_Terminal}$|…$/u.test(end)) return 'sentence';
-  return /[\p{Pd},;:،、；：]$/u.test(end) ? 'clause' : 'word';
+function* planCuts(texts: readonly RenderedText[]): Generator<PlannedCut, undefined> {
+  const cutText = createTextCutter();
+  for (const [i, { text, items }] of texts.entries())
+    yield* cutText(text, items, { endsRequest: i === texts.length - 1 });
 }

@@ -1,13 +1,18 @@
-// The sound of one request, from the engine's pieces to encoded bytes: seams trimmed to the breath a reader would take,
-// everything through one pipeline, and the time counted, so that chunks and words can be located in it.
+// The sound of one request, from the engines' pieces to encoded bytes: seams trimmed to the breath a reader would take,
+// pauses as long as the markup wants them, everything through one pipeline, and the time counted, so that chunks, words and
+// marks can be located in it.
 import { type AudioPipeline, openAudioPipeline } from '../audio/audio-pipeline.ts';
 import { audioFormats, type FormatName } from '../audio/formats.ts';
 import { isLoud, SeamTrimmer } from '../audio/seam.ts';
 import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { Break } from '../text/segment.ts';
-import type { PlannedCut, SpeechPlan } from './plan.ts';
-import type { SpeechTimestamps } from './speech-events.ts';
+import { EmphasisEnvelope } from './emphasis.ts';
+import type { SpokenFields } from './plan.ts';
+import type { Begun } from './prefetch.ts';
+import type { Rendering } from './rendering.ts';
+import type { SpeechMark, SpeechTimestamps } from './speech-events.ts';
+import type { PlannedCut } from './text-cutter.ts';
 import { estimateWords, type Stretch } from './word-estimate.ts';
 import { createWordAt, engineWords, type Placement, type TimedWord, type WordAt } from './word-timing.ts';
 
@@ -21,86 +26,120 @@ const pauseSecondsMin = 0.1;
 const silenceSeconds = 0.25;
 
 export class RequestSound {
-  readonly #plan: SpeechPlan;
+  readonly #request: SpokenFields;
   /** Finds words in the chunk that was timed last. */
   #chunk: { index: number; wordAt: WordAt } | undefined;
   #pipeline: AudioPipeline | undefined;
+  /** Of the sound that comes in. */
+  #rateHz = 0;
+  #tempo = 1;
+  #sliceSamples = 1;
+  /** When the sound began that came in at this rate and tempo, and how many samples of it there are. */
+  #begunSeconds = 0;
+  #sent = 0;
+  /** Samples of the segment. */
+  #segmentSent = 0;
+  #segmentStart = 0;
   /** Of the segment, from its first piece on. */
   #trimmer: SeamTrimmer | undefined;
-  /** What stands for a request that has no sound. */
-  #silence = new Int16Array(0);
-  #rateHz = 0;
-  #sliceSamples = 1;
-  /** Samples that went into the pipeline, at the engine's rate. */
-  #sent = 0;
-  #segmentStart = 0;
+  /** How long it has been quiet at the end of the last segment. */
+  #quietSeconds = 0;
   #times: WordTime[] = [];
-  /** Whether words are wanted whose times the engine does not report. */
-  readonly #isEstimated: boolean;
   /** Where the segment is not quiet, in samples sent, if words are located by that. */
   #sounded: { from: number; to: number }[] = [];
+  #isLocated = false;
+  #emphasis: EmphasisEnvelope | undefined;
 
-  constructor(plan: SpeechPlan) {
-    this.#plan = plan;
-    this.#isEstimated = plan.request.timestamps && !plan.binding.engine.capabilities.timings;
+  constructor(request: SpokenFields) {
+    this.#request = request;
   }
 
   /** How long the sound sent so far lasts for the listener. */
   get seconds(): number {
-    return this.#sent === 0 ? 0 : this.#secondsAt(this.#sent);
+    return this.#sent === 0 ? this.#begunSeconds : this.#secondsAt(this.#sent);
+  }
+
+  /** When the last segment begins for a player of the file. */
+  get segmentSeconds(): number {
+    return this.#segmentStart + this.#delaySeconds;
   }
 
   #secondsAt(sample: number): number {
-    return sample / this.#rateHz / this.#plan.tempo;
+    return this.#begunSeconds + sample / this.#rateHz / this.#tempo;
   }
 
-  /** Begins a segment. Its pieces follow by `push`, each and then the end prepared before. */
-  begin(): void {
-    this.#segmentStart = this.seconds;
+  get #delaySeconds(): number {
+    const { format, sampleRateHz } = this.#request;
+    return (audioFormats[format].delaySamples ?? 0) / sampleRateHz;
+  }
+
+  /** The bytes of one segment, a slice of sound at a time. */
+  async *encode({ cut: planned, pieces }: Begun<PlannedCut, SpokenPcm>): AsyncGenerator<Uint8Array> {
     this.#times = [];
     this.#sounded = [];
+    this.#segmentSent = 0;
+    this.#emphasis = undefined;
+    this.#segmentStart = this.seconds;
+    this.#isLocated = isTimed(planned, this.#request) && !planned.rendering?.binding.engine.capabilities.timings;
     this.#trimmer = undefined;
+    let pauseMs = planned.pauseBeforeMs;
+    for await (const piece of pieces) {
+      if (!this.#trimmer) {
+        const rest = await this.#turnTo(planned.rendering!, piece.sampleRateHz);
+        // Whatever is yielded costs a turn of the event loop.
+        if (rest.length > 0) yield rest;
+        this.#trimmer = this.#trimmerFor(planned);
+        this.#segmentStart = this.seconds;
+        const { emphasized } = planned;
+        this.#emphasis = emphasized.length > 0 ? new EmphasisEnvelope(emphasized, this.#rateHz) : undefined;
+      }
+      if (piece.sampleRateHz !== this.#rateHz)
+        throw new Failure('engine_error', {}, new Error('the sample rate changed'));
+      if (piece.words) {
+        this.#times.push(...piece.words);
+        this.#emphasis?.note(piece.words);
+      }
+      const samples = this.#trimmer.push(piece.samples);
+      if (samples.length > 0 && pauseMs > 0) {
+        yield this.#pause(pauseMs, this.#trimmer.leadSamples);
+        pauseMs = 0;
+      }
+      yield* this.#push(samples, this.#trimmer.droppedLeadSamples);
+    }
+    const rest = this.#trimmer?.end();
+    if (pauseMs > 0) yield await this.#pauseOnly(pauseMs);
+    if (this.#trimmer && rest) {
+      yield* this.#push(rest, this.#trimmer.droppedLeadSamples);
+      this.#quietSeconds = this.#trimmer.trailSamples / this.#rateHz / this.#tempo;
+    } else if (planned.endsRequest && !this.#pipeline) {
+      yield await this.#pauseOnly(silenceSeconds * 1000);
+    }
   }
 
-  /** Opens the encoder when there is something to encode: the first piece, or silence where the request has no sound. */
-  prepare({ endsRequest }: PlannedCut, piece: SpokenPcm | undefined): Promise<void> | undefined {
-    if (this.#pipeline || (!piece && !endsRequest)) return undefined;
-    const { sampleRateHz } = piece ?? this.#plan.request;
-    if (!piece) this.#silence = new Int16Array(Math.round(sampleRateHz * silenceSeconds * this.#plan.tempo));
-    return this.#open(sampleRateHz);
+  /** When the words and marks of the segment encoded last are heard by a player of the file. */
+  *tell(planned: PlannedCut): Generator<SpeechTimestamps | SpeechMark> {
+    const { chunkIndex, marks } = planned;
+    const words = isTimed(planned, this.#request) ? this.#timeWords(planned) : [];
+    for (const { name, before } of marks) {
+      const word = before === undefined ? undefined : words[before];
+      const seconds = word?.startSeconds ?? this.seconds + this.#delaySeconds;
+      yield { type: 'mark', chunkIndex, kind: 'mark', name, seconds };
+    }
+    if (!planned.cut || !this.#request.timestamps) return;
+    yield { type: 'timestamps', chunkIndex, words, quality: this.#isLocated ? 'estimated' : 'engine' };
   }
 
-  /** The bytes of a piece of the segment, a slice of sound at a time. */
-  push(cut: PlannedCut, piece: SpokenPcm): Iterable<Uint8Array> {
-    if (piece.sampleRateHz !== this.#rateHz)
-      throw new Failure('engine_error', {}, new Error('the sample rate changed'));
-    if (piece.words) this.#times.push(...piece.words);
-    this.#trimmer ??= this.#trimmerFor(cut);
-    return this.#slices(this.#trimmer.push(piece.samples));
-  }
-
-  /** The last bytes of the segment. */
-  endSegment(): Iterable<Uint8Array> {
-    if (!this.#trimmer) return this.#slices(this.#silence);
-    return this.#slices(this.#trimmer.end());
-  }
-
-  /** When the words of the segment encoded last are heard by a player of the file. */
-  timeWords({ chunkIndex, chunk, cut }: PlannedCut): SpeechTimestamps | undefined {
-    if (!cut) return undefined;
+  #timeWords({ chunkIndex, chunk, cut }: PlannedCut): TimedWord[] {
+    if (!cut) return [];
     if (this.#chunk?.index !== chunkIndex) this.#chunk = { index: chunkIndex, wordAt: createWordAt(chunk) };
     const { wordAt } = this.#chunk;
-    if (!this.#isEstimated) {
-      const words = engineWords(cut, this.#times, this.#placement, wordAt);
-      return { type: 'timestamps', chunkIndex, words, quality: 'engine' };
-    }
+    if (!this.#isLocated) return engineWords(cut, this.#times, this.#placement, wordAt);
     const delay = this.#delaySeconds;
     const segment = { startSeconds: this.#segmentStart + delay, endSeconds: this.seconds + delay };
     const sounded = this.#sounded.map(({ from, to }): Stretch => {
       return { startSeconds: this.#secondsAt(from) + delay, endSeconds: this.#secondsAt(to) + delay };
     });
-    const words = estimateWords(cut, sounded.length > 0 ? sounded : [segment], wordAt);
-    return { type: 'timestamps', chunkIndex, words, quality: 'estimated' };
+    return estimateWords(cut, sounded.length > 0 ? sounded : [segment], wordAt);
   }
 
   /** The words of the segment being encoded that the engine has timed already; none where it gives no times. */
@@ -113,17 +152,11 @@ export class RequestSound {
     return engineWords({ ...cut, spans }, this.#times, at, createWordAt(chunk));
   }
 
-  /** How much later a player hears what is encoded. */
-  get #delaySeconds(): number {
-    const { format, sampleRateHz } = this.#plan.request;
-    return (audioFormats[format].delaySamples ?? 0) / sampleRateHz;
-  }
-
   get #placement(): Placement {
     const delay = this.#delaySeconds;
-    const { tempo } = this.#plan;
     const droppedSeconds = this.#trimmer ? this.#trimmer.droppedLeadSamples / this.#rateHz : 0;
-    return { startSeconds: this.#segmentStart + delay, endSeconds: this.seconds + delay, droppedSeconds, tempo };
+    const segment = { startSeconds: this.#segmentStart + delay, endSeconds: this.seconds + delay };
+    return { ...segment, droppedSeconds, tempo: this.#tempo };
   }
 
   /** The last bytes. */
@@ -145,12 +178,14 @@ export class RequestSound {
     this.#pipeline?.close();
   }
 
-  *#slices(samples: Int16Array): Generator<Uint8Array> {
+  *#push(samples: Int16Array, dropped: number): Generator<Uint8Array> {
     for (let from = 0; from < samples.length; from += this.#sliceSamples) {
       const part = samples.subarray(from, from + this.#sliceSamples);
-      if (this.#isEstimated) this.#noteSounded(part);
+      if (this.#isLocated) this.#noteSounded(part);
+      const factors = this.#emphasis?.factorsFor(dropped + this.#segmentSent, part.length);
       this.#sent += part.length;
-      yield this.#pipeline!.push(part);
+      this.#segmentSent += part.length;
+      yield this.#pipeline!.push(part, factors);
     }
   }
 
@@ -165,24 +200,65 @@ export class RequestSound {
     }
   }
 
-  async #open(inRateHz: number): Promise<void> {
-    const { request, binding, tempo } = this.#plan;
+  /** Makes the pipeline ready for sound of that rate, spoken so. */
+  async #turnTo({ gainDb, tempo }: Pick<Rendering, 'gainDb' | 'tempo'>, inRateHz: number): Promise<Uint8Array> {
+    const input = { inRateHz, gainDb, tempo };
+    const { format, sampleRateHz: outRateHz } = this.#request;
+    let bytes: Uint8Array = nothing;
+    if (!this.#pipeline) {
+      this.#pipeline = await openAudioPipeline({ format: audioFormats[format], outRateHz, ...input });
+    } else if (inRateHz === this.#rateHz && tempo === this.#tempo) {
+      this.#pipeline.setGain(gainDb);
+      return bytes;
+    } else {
+      if (this.#sent > 0) bytes = this.#pipeline.endInput();
+      this.#pipeline.setInput(input);
+    }
     this.#rateHz = inRateHz;
-    const { format, sampleRateHz: outRateHz } = request;
-    const { gainDb } = binding.speaker;
+    this.#tempo = tempo;
     this.#sliceSamples = Math.floor(inRateHz * secondsOfSlice(format, outRateHz));
-    this.#pipeline = await openAudioPipeline({ format: audioFormats[format], inRateHz, outRateHz, gainDb, tempo });
+    this.#beginInput();
+    return bytes;
   }
 
-  #trimmerFor({ breakBefore, cut, endsRequest }: PlannedCut): SeamTrimmer {
-    const seconds = (at: Break | undefined) => (at ? pauseSecondsMax[at] / this.#plan.engineRate : Infinity);
+  #beginInput(): void {
+    this.#begunSeconds = this.#pipeline!.seconds;
+    this.#sent = 0;
+  }
+
+  /** Silence between two sounds, less the quiet that is there already. */
+  #pause(ms: number, leadSamples: number): Uint8Array {
+    const quiet = this.#quietSeconds + leadSamples / this.#rateHz / this.#tempo;
+    const bytes = this.#pipeline!.silence(Math.max(0, ms / 1000 - quiet));
+    this.#beginInput();
+    this.#segmentStart = this.seconds;
+    return bytes;
+  }
+
+  /** Silence after the last sound so far. */
+  async #pauseOnly(ms: number): Promise<Uint8Array> {
+    const { sampleRateHz } = this.#request;
+    if (!this.#pipeline) await this.#turnTo({ gainDb: 0, tempo: 1 }, sampleRateHz);
+    const bytes = this.#pause(ms, 0);
+    this.#quietSeconds = 0;
+    return bytes;
+  }
+
+  #trimmerFor({ breakBefore, cut, endsRequest, pauseBeforeMs, pauseAfterMs, rendering }: PlannedCut): SeamTrimmer {
+    const seconds = (at: Break | undefined) => (at ? pauseSecondsMax[at] / rendering!.engineRate : Infinity);
+    const shortestMs = Math.min(pauseBeforeMs || Infinity, pauseAfterMs || Infinity);
+    const trail = endsRequest ? Infinity : seconds(cut?.breakAfter);
     return new SeamTrimmer({
       sampleRateHz: this.#rateHz,
-      leadSecondsMax: seconds(breakBefore),
-      trailSecondsMax: endsRequest ? Infinity : seconds(cut?.breakAfter),
+      leadSecondsMax: pauseBeforeMs > 0 ? 0 : seconds(breakBefore),
+      trailSecondsMax: pauseAfterMs > 0 ? 0 : trail,
+      // A pause may be shorter than the margins on both sides of it.
+      marginSecondsMax: (shortestMs / 2000) * this.#tempo,
     });
   }
 }
+
+const nothing = new Uint8Array();
 
 /** Compressing costs more the longer the sound, and leaves few bytes of it. */
 function secondsOfSlice(format: FormatName, sampleRateHz: number): number {
@@ -190,3 +266,5 @@ function secondsOfSlice(format: FormatName, sampleRateHz: number): number {
   if (isCompressed) return slice.secondsMin;
   return Math.min(Math.max(slice.bytesMax / bytesPerSecond(sampleRateHz), slice.secondsMin), slice.secondsMax);
 }
+
+const isTimed = ({ marks }: PlannedCut, { timestamps }: SpokenFields): boolean => timestamps || marks.length > 0;

@@ -2,25 +2,25 @@
 // at once, and coerces nothing: a number in quotes is a violation. What each field may be is in fields.ts.
 import { Failure, type FieldViolation } from '../errors.ts';
 import { countChars } from '../text/chars.ts';
-import {
-  type FieldRow,
-  type ReportViolation,
-  type SpeechFields,
-  speechFields,
-  type TextLimits,
-  textFields,
-  textLimits,
-} from './fields.ts';
+import type { MarkedText } from '../text/marked-text.ts';
+import { MarkupFault } from '../text/markup-fault.ts';
+import { pausesMsMax } from '../text/pause-tags.ts';
+import { type MarkupKind, readMarkup } from '../text/read-markup.ts';
+import { readSsml } from '../text/ssml.ts';
+import { type FieldRow, type ReportViolation, type SpeechFields, speechFields } from './fields.ts';
+import { markedLengthFactor, type TextLimits, textFields, textLimits } from './text-fields.ts';
 import type { VoiceUser } from './voice.ts';
 
 export interface SpeechRequest extends SpeechFields {
-  /** The texts to speak, one after the other; a `rest` request has one. */
+  /** The texts to speak, one after the other, with their markup; a `rest` request has one. */
   chunks: readonly string[];
-  /** Unicode code points of all chunks: what is counted and charged. */
+  /** Unicode code points of all chunks that are said: what is counted and charged. */
   chars: number;
+  /** Of all pauses that the markup asks for. */
+  pauseMs: number;
   returnFormat: NonNullable<SpeechFields['returnFormat']>;
-  /** Set for a stream whose one chunk was given as `text`. */
-  isSingleText?: true;
+  /** The field that the texts came in. */
+  textField: string;
 }
 
 /** Who was admitted: whose turn it is, who is charged, and with which voices it may speak. */
@@ -49,13 +49,14 @@ export function parseSpeechRequest(
 
   const method = take(speechFields.method);
   const voiceId = take(speechFields.voiceId);
-  const isSingleText = allowsSingleText && isGiven(fields.text, false) && !isGiven(fields.text_chunks);
-  const chunks = parseTexts(fields, { ...textLimits, ...limits }, method === 'streaming' && !isSingleText, found);
+  const markup = take(speechFields.markup);
+  const { field: textField, texts } = parseTexts(fields, { limits, method, markup, allowsSingleText }, found);
   const request: SpeechRequest = {
     voiceId,
     method,
-    chunks,
-    chars: chunks.reduce((sum, chunk) => sum + countChars(chunk), 0),
+    chunks: texts.map(({ source }) => source),
+    chars: sumOf(texts, 'chars'),
+    pauseMs: sumOf(texts, 'pauseMs'),
     sampleRateHz: take(speechFields.sampleRateHz),
     languageCode: take(speechFields.languageCode),
     returnFormat: take(speechFields.returnFormat) ?? (method === 'streaming' ? 'buffer' : 'url'),
@@ -63,7 +64,9 @@ export function parseSpeechRequest(
     speakingRate: take(speechFields.speakingRate),
     timestamps: take(speechFields.timestamps),
     captions: take(speechFields.captions),
-    ...(isSingleText && method === 'streaming' && { isSingleText: true }),
+    markup: textField === textFields.ssml.json ? 'ssml' : markup,
+    normalize: take(speechFields.normalize),
+    textField,
   };
   const isLinked = method === 'rest' && request.returnFormat === 'url';
   if (request.captions.length > 0 && !isLinked)
@@ -72,9 +75,8 @@ export function parseSpeechRequest(
   return request;
 }
 
-/** The field that the texts of the request came in. */
-export const textFieldOf = ({ method, isSingleText }: SpeechRequest): string =>
-  (method === 'rest' || isSingleText ? textFields.text : textFields.chunks).json;
+const sumOf = (texts: readonly MarkedText[], name: 'chars' | 'pauseMs'): number =>
+  texts.reduce((sum, text) => sum + text[name], 0);
 
 const isGiven = (value: unknown, isEmptyAbsent = true): boolean =>
   (value ?? undefined) !== undefined && !(isEmptyAbsent && value === '') && !(Array.isArray(value) && !value.length);
@@ -110,23 +112,52 @@ function remedyFor(field: string): string {
   return `split it into several of ${textFields.chunks.json}`;
 }
 
-function parseTexts(
-  fields: Readonly<Record<string, unknown>>,
-  limits: TextLimits,
-  isList: boolean,
-  found: Violations,
-): string[] {
-  const [used, other] = isList ? [textFields.chunks, textFields.text] : [textFields.text, textFields.chunks];
-  const given = fields[used.json] ?? undefined;
-  const texts = isList ? parseChunks(given, limits, found) : checkText(used.json, given, limits.charsMax, found);
-  if (isGiven(fields[other.json])) {
-    const message = `method ${isList ? 'streaming' : 'rest'} takes ${used.json}; leave out ${other.json}`;
-    found.add(other.json, 'conflict', message);
-  }
-  return texts;
+interface TextOptions {
+  limits: Partial<TextLimits>;
+  method: SpeechFields['method'];
+  markup: MarkupKind | undefined;
+  allowsSingleText: boolean;
 }
 
-function parseChunks(given: unknown, limits: TextLimits, found: Violations): string[] {
+function parseTexts(
+  fields: Readonly<Record<string, unknown>>,
+  { limits: given, method, markup, allowsSingleText }: TextOptions,
+  found: Violations,
+): { field: string; texts: MarkedText[] } {
+  const limits = { ...textLimits, ...given };
+  const { text, ssml, chunks } = textFields;
+  const isSingle =
+    method !== 'streaming' || (allowsSingleText && isGiven(fields.text, false) && !isGiven(fields.text_chunks));
+  const usual = isSingle ? text : chunks;
+  const used = isGiven(fields.ssml) ? ssml : usual;
+  const value = fields[used.json] ?? undefined;
+  const lengthFactor = used === ssml || markup ? markedLengthFactor : 1;
+  const check = (field: string, one: unknown, charsMax: number) =>
+    checkText(
+      field,
+      one,
+      { charsMax, lengthFactor, read: used === ssml ? readSsml : (source) => readMarkup(source, markup) },
+      found,
+    );
+  const texts = used === chunks ? parseChunks(value, limits, check, found) : check(used.json, value, limits.charsMax);
+  for (const other of [text, chunks]) {
+    if (other === used || !isGiven(fields[other.json])) continue;
+    const takes = used === ssml ? 'ssml stands in place of it' : `method ${method} takes ${used.json}`;
+    found.add(other.json, 'conflict', `${takes}; leave out ${other.json}`);
+  }
+  if (used === ssml && markup === 'pauses')
+    found.add('markup', 'conflict', 'is for plain text; leave it out with ssml');
+  if (sumOf(texts, 'pauseMs') > pausesMsMax)
+    found.add(used.json, 'range', `the pauses last at most ${pausesMsMax / 1000} s together`);
+  return { field: used.json, texts };
+}
+
+function parseChunks(
+  given: unknown,
+  limits: TextLimits,
+  check: (field: string, one: unknown, charsMax: number) => MarkedText[],
+  found: Violations,
+): MarkedText[] {
   const field = textFields.chunks.json;
   const report: ReportViolation = (reason, message) => found.add(field, reason, message);
   if (!isGiven(given, false)) {
@@ -142,8 +173,8 @@ function parseChunks(given: unknown, limits: TextLimits, found: Violations): str
     found.addTooLong(field, chunksMax, given.length, `has ${given.length} items, over the limit of ${chunksMax}`);
     return [];
   }
-  const chunks = given.flatMap((chunk, i) => checkText(`${field}[${i}]`, chunk, chunkCharsMax, found));
-  const total = chunks.reduce((sum, chunk) => sum + countChars(chunk), 0);
+  const chunks = given.flatMap((chunk, i) => check(`${field}[${i}]`, chunk, chunkCharsMax));
+  const total = sumOf(chunks, 'chars');
   if (total > totalCharsMax) {
     const message = `have ${total} characters together, over the limit of ${totalCharsMax}`;
     found.addTooLong(field, totalCharsMax, total, message);
@@ -151,8 +182,20 @@ function parseChunks(given: unknown, limits: TextLimits, found: Violations): str
   return chunks;
 }
 
+interface TextRules {
+  charsMax: number;
+  /** How many times as long it may be with its markup. */
+  lengthFactor: number;
+  read(source: string): MarkedText;
+}
+
 /** The value as a list of one text; violations are reported. */
-function checkText(field: string, value: unknown, charsMax: number, found: Violations): string[] {
+function checkText(
+  field: string,
+  value: unknown,
+  { charsMax, lengthFactor, read }: TextRules,
+  found: Violations,
+): MarkedText[] {
   if (typeof value !== 'string') {
     if (value === undefined) found.add(field, 'required', 'give the text to speak');
     else found.add(field, 'type', 'must be a string');
@@ -160,9 +203,24 @@ function checkText(field: string, value: unknown, charsMax: number, found: Viola
   }
   if (!value.isWellFormed()) found.add(field, 'encoding', 'holds half of a surrogate pair; send valid Unicode');
   if (value.includes('\0')) found.add(field, 'encoding', 'holds a NUL character');
-  if (value.trim() === '') found.add(field, 'blank', 'must hold something besides white space');
-  const chars = countChars(value);
-  if (chars > charsMax)
-    found.addTooLong(field, charsMax, chars, `has ${chars} characters, over the limit of ${charsMax}`);
-  return [value];
+  // What is too long is not read.
+  const sourceCharsMax = charsMax * lengthFactor;
+  const sourceChars = countChars(value);
+  const isRead = sourceChars <= sourceCharsMax;
+  const text = isRead ? readText(field, value, read, found) : undefined;
+  if ((text?.chars === 0 && text.pauseMs === 0) || value.trim() === '')
+    found.add(field, 'blank', 'must hold something besides white space');
+  const [limit, chars] = text ? [charsMax, text.chars] : [sourceCharsMax, sourceChars];
+  if (chars > limit) found.addTooLong(field, limit, chars, `has ${chars} characters, over the limit of ${limit}`);
+  return text ? [text] : [];
+}
+
+function readText(field: string, value: string, read: TextRules['read'], found: Violations): MarkedText | undefined {
+  try {
+    return read(value);
+  } catch (error) {
+    if (!(error instanceof MarkupFault)) throw error;
+    found.add(field, 'markup', error.message);
+    return undefined;
+  }
 }

@@ -2,7 +2,7 @@
 // leaves at once, with the info before it; later ones wait for a few kilobytes or the end of a segment.
 import type { FormatName } from '../audio/formats.ts';
 import type { Voice } from '../engines/engine.ts';
-import type { Warning } from './plan.ts';
+import type { OtherVoice, Warning } from './plan.ts';
 import type { TimedWord } from './word-timing.ts';
 
 export interface SpeechInfo {
@@ -19,6 +19,8 @@ export interface SpeechInfo {
   chunkCount: number;
   chars: number;
   warnings: readonly Warning[];
+  /** The voices that its markup asks for, besides its own. */
+  others: readonly OtherVoice[];
   /** Where the sound will be stored, and until when, if it is. */
   audioUrl?: string;
   expiresAt?: Date;
@@ -29,10 +31,12 @@ export interface SpeechAudio {
   chunkIndex: number;
   /** 1 to `pieceBytesMax` bytes. */
   audio: Uint8Array;
-  /** Code points of the chunk whose speaking has begun. */
+  /** Code points of the chunk, with its markup, whose speaking has begun. */
   chunkCharsBegun: number;
   /** The words of the segment of which sound has been made, before they are all there to be told. */
   wordsSoFar?(): readonly TimedWord[];
+  /** Of them those that are said: what is charged. */
+  charsBegun: number;
 }
 
 export interface SpeechTimestamps {
@@ -40,6 +44,17 @@ export interface SpeechTimestamps {
   chunkIndex: number;
   words: readonly TimedWord[];
   quality: 'engine' | 'estimated';
+}
+
+/** A mark of the markup, or a change of voice. */
+export interface SpeechMark {
+  type: 'mark';
+  chunkIndex: number;
+  kind: 'mark' | 'voice';
+  /** Of the mark; for a voice, its id. */
+  name: string;
+  /** From the first sample of the request as it is sent. */
+  seconds: number;
 }
 
 /** All audio of the chunk came before; what its encoder holds back comes with the next chunk. */
@@ -62,7 +77,7 @@ export interface SpeechDone {
   audioUrl?: string;
 }
 
-export type SpeechEvent = SpeechInfo | SpeechAudio | SpeechTimestamps | SpeechChunkDone | SpeechDone;
+export type SpeechEvent = SpeechInfo | SpeechAudio | SpeechTimestamps | SpeechMark | SpeechChunkDone | SpeechDone;
 
 const pieceBytesMax = 32 * 1024;
 const pieceBytesMin = 8 * 1024;
@@ -80,11 +95,7 @@ export class EventBuffer {
   }
 
   /** Takes bytes in and yields what leaves now: all that is held if `flush` is set. */
-  *put(
-    bytes: Uint8Array,
-    at: Pick<SpeechAudio, 'chunkIndex' | 'chunkCharsBegun' | 'wordsSoFar'>,
-    flush: boolean,
-  ): Generator<SpeechEvent> {
+  *put(bytes: Uint8Array, at: Omit<SpeechAudio, 'type' | 'audio'>, flush: boolean): Generator<SpeechEvent> {
     if (bytes.length > 0) this.#held.push(bytes);
     this.#heldBytes += bytes.length;
     if (this.#heldBytes === 0 || (this.#heldBytes < pieceBytesMin && !flush && !this.#info)) return;

@@ -4,21 +4,21 @@
 // spoken; when the caller leaves, the engine stops and the slot is free.
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { audioFormats } from '../audio/formats.ts';
-import { type Begun, relay } from '../concurrency/relay.ts';
-import type { Release } from '../concurrency/slot-queue.ts';
-import type { SpokenPcm } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
-import { countChars } from '../text/chars.ts';
-import { createEngineGuards, type EngineGuard, type EngineGuards } from './engine-guard.ts';
+import type { Casting } from './cast.ts';
+import { createEngineGuards, type EngineGuards } from './engine-guard.ts';
 import { type LiveFields, type LivePlace, type PlannedLive, planLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
-import { type PlannedCut, type PlannedSpeech, planSpeech, type SpeechPlan } from './plan.ts';
+import { openBindings } from './open-bindings.ts';
+import { type PlannedSpeech, planSpeech, type SpeechPlan } from './plan.ts';
 import { prefetch } from './prefetch.ts';
 import type { Caller, SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
 import type { Slots } from './slots.ts';
+import { type Speaking, speakCut } from './speak-cut.ts';
 import { EventBuffer, type SpeechEvent, type SpeechInfo } from './speech-events.ts';
+import type { PlannedCut } from './text-cutter.ts';
 import { createTurnPlace } from './turn-place.ts';
 import type { Binding, Voices } from './voice.ts';
 
@@ -65,40 +65,49 @@ export function createSpeech({
 
   const plan = (request: SpeechRequest, caller: Caller) => planSpeech(voices, request, caller);
 
-  function speak(planned: PlannedSpeech, { callerId, accountId = callerId }: Caller, signal: AbortSignal) {
+  async function* speak(planned: PlannedSpeech, { callerId, accountId = callerId }: Caller, signal: AbortSignal) {
+    const waitUntilMs = waitMsMax === undefined ? undefined : performance.now() + waitMsMax;
+    const giveBack = await slots.take(accountId, signal, waitMsMax);
     const leaving = new AbortController();
-    const { kept } = planned.voice;
-    const until = AbortSignal.any([signal, leaving.signal, ...(kept ? [kept.ended] : [])]);
-    let giveBack: Release = () => {};
-    const begin = async () => {
-      const waitUntilMs = waitMsMax === undefined ? undefined : performance.now() + waitMsMax;
-      giveBack = await slots.take(accountId, signal, waitMsMax);
-      signal.addEventListener('abort', giveBack, { once: true });
-      return beginPlans(planned, { accountId, signal: until, waitUntilMs });
-    };
-    return relay(begin, ({ error, isWhole }) => {
+    let ended = false;
+    signal.addEventListener('abort', giveBack, { once: true });
+    try {
+      const { main, others } = planned.cast;
+      const ends = [main, ...others].flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));
+      const signals = [signal, leaving.signal, ...ends];
+      yield* speakPlans(planned, { accountId, signal: AbortSignal.any(signals), waitUntilMs });
+      ended = true;
+    } finally {
+      if (!ended) leaving.abort(new Error('the reader has left'));
       signal.removeEventListener('abort', giveBack);
       giveBack();
-      const wasAborted = until.aborted;
-      if (!isWhole) leaving.abort(new Error('the reader has left'));
-      if (error !== undefined && wasAborted) throw until.reason;
-    });
+    }
   }
 
   const speakTurn = (planned: PlannedLive, text: LiveText, options: SpeakTurnOptions) =>
-    speakTurnOf({ slots, beginPlans, waitMsMax }, planned, text, options);
+    speakTurnOf({ slots, speakPlans, waitMsMax }, planned, text, options);
 
-  /** With the best engine that can; with the next one where that fails before any sound. */
-  async function beginPlans({ bindings, planFor }: Plans, speaking: Omit<Speaking, 'guard'>) {
-    const inTurn = bindings.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)));
-    for (let i = 0; ; i++) {
-      const binding = inTurn[i]!;
+  /** With the best engines that can; with the next one for the voice of which that fails before any sound. */
+  async function* speakPlans({ planFor }: Plans, speaking: Omit<Speaking, 'guardOf'>) {
+    const failed = new Set<Binding>();
+    const casting: Casting = ({ bindings }) => {
+      const left = bindings.filter((binding) => !failed.has(binding));
+      return left.toSorted((a, b) => Math.sign(restMs(a)) - Math.sign(restMs(b)))[0] ?? bindings[0]!;
+    };
+    for (;;) {
+      let isHeard = false;
+      const present: Present = { bindings: [], binding: undefined };
       try {
-        const source = speakPlan(planFor(binding), { ...speaking, guard: guardOf(binding.engine) });
-        return { first: await source.next(), source };
+        for await (const event of speakPlan(planFor(casting), { ...speaking, guardOf }, present)) {
+          isHeard = true;
+          yield event;
+        }
+        return;
       } catch (error) {
         speaking.signal.throwIfAborted();
-        if (i === inTurn.length - 1 || !isOfEngine(error)) throw error;
+        const others = present.bindings.filter((other) => other !== present.binding && !failed.has(other));
+        if (isHeard || others.length === 0 || !isOfEngine(error)) throw error;
+        failed.add(present.binding!);
       }
     }
   }
@@ -108,23 +117,21 @@ export function createSpeech({
     speak,
     planLive: (fields, caller) => planLive(voices, fields, caller),
     speakTurn,
-    streamSpeech: (request, caller, signal) =>
-      relay(async () => {
-        const source = speak(plan(request, caller), caller, signal);
-        return { first: await source.next(), source };
-      }),
+    async *streamSpeech(request, caller, signal) {
+      yield* speak(plan(request, caller), caller, signal);
+    },
     restMs,
   };
 }
 
 interface TurnSpeaker {
   slots: Slots;
-  beginPlans(plans: Plans, speaking: Omit<Speaking, 'guard'>): Promise<Begun<SpeechEvent>>;
+  speakPlans(plans: Plans, speaking: Omit<Speaking, 'guardOf'>): AsyncIterable<SpeechEvent>;
   waitMsMax: number | undefined;
 }
 
 async function* speakTurnOf(
-  { slots, beginPlans, waitMsMax }: TurnSpeaker,
+  { slots, speakPlans, waitMsMax }: TurnSpeaker,
   planned: PlannedLive,
   text: LiveText,
   { caller, signal, place }: SpeakTurnOptions,
@@ -137,13 +144,9 @@ async function* speakTurnOf(
   const fail = () => text.fail(until.reason);
   until.addEventListener('abort', fail, { once: true });
   try {
-    const planFor = (binding: Binding) => planned.planTurn(binding, text, turns.take);
+    const planFor = (casting: Casting) => planned.planTurn(casting, text, turns.take);
     const speaking = { accountId, signal: until, waitUntilMs: undefined };
-    const begin = () => beginPlans({ bindings: planned.bindings, planFor }, speaking);
-    const events = relay(begin, ({ error }) => {
-      if (error !== undefined) until.throwIfAborted();
-    });
-    for await (const event of events) {
+    for await (const event of speakPlans({ planFor }, speaking)) {
       yield event;
       // Its reader has taken note of it: the part is charged as spoken.
       if (event.type === 'chunk_done') turns.partDone();
@@ -155,59 +158,51 @@ async function* speakTurnOf(
   }
 }
 
-type Plans = Pick<PlannedSpeech, 'bindings' | 'planFor'>;
+type Plans = Pick<PlannedSpeech, 'planFor'>;
+
+/** What is being spoken: by which engine, of all that speak this voice. */
+interface Present {
+  bindings: readonly Binding[];
+  binding: Binding | undefined;
+}
 
 const isOfEngine = (error: unknown): boolean => error instanceof Failure && error.reason.startsWith('engine_');
 
-/** By which engine, for whose account, until when. */
-interface Speaking {
-  guard: EngineGuard;
-  accountId: string;
-  signal: AbortSignal;
-  /** Until when the first segment may wait for its engine. */
-  waitUntilMs: number | undefined;
-}
-
-async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<SpeechEvent, void> {
-  const { request, binding } = plan;
+async function* speakPlan(plan: SpeechPlan, speaking: Speaking, present: Present): AsyncGenerator<SpeechEvent, void> {
+  const { request } = plan;
   const { signal } = speaking;
-  const clone = await binding.openClone?.();
-  signal.throwIfAborted();
-  const release = binding.engine.keep?.(binding.speaker, clone);
+  present.bindings = plan.main.bindings;
+  present.binding = plan.binding;
+  const opened = openBindings();
   const events = new EventBuffer(toInfo(plan));
-  const sound = new RequestSound(plan);
-  const { segmentsAtOnce } = binding.engine.capabilities;
+  const sound = new RequestSound(request);
   const speak = (cut: PlannedCut, end: AbortSignal) =>
-    speakCut(plan, cut, clone, { ...speaking, signal: AbortSignal.any([signal, end]) });
-  let chunkAt = -1;
-  let chunkChars = 0;
+    speakCut(cut, request, opened, { ...speaking, signal: AbortSignal.any([signal, end]) });
+  const segmentsAtOnce = Math.max(...plan.bindings.map(({ engine }) => engine.capabilities.segmentsAtOnce));
   let chars = 0;
   let startSeconds = 0;
+  let voiceId = plan.voice.voiceId;
   try {
+    // Before a slot is used, and the engine is asked for anything.
+    await opened.open(plan.binding);
+    signal.throwIfAborted();
     for await (const begun of prefetch(plan.cuts, speak, segmentsAtOnce)) {
-      const { chunkIndex, chunk, cut, endsChunk, endsRequest } = begun.cut;
-      if (chunkIndex !== chunkAt) chunkChars = countChars(chunk);
-      chunkAt = chunkIndex;
-      const last = cut?.spans.at(-1);
+      const { chunkIndex, chunkChars, chunkCharsBegun, charsBegun, rendering, endsChunk, endsRequest } = begun.cut;
+      if (rendering) Object.assign(present, { bindings: rendering.cast.bindings, binding: rendering.binding });
       const wordsSoFar = () => sound.wordsSoFar(begun.cut);
-      const at = { chunkIndex, chunkCharsBegun: last ? last.offset + last.length : chunkChars, wordsSoFar };
-      const pieces = begun.pieces[Symbol.asyncIterator]();
-      sound.begin();
-      for (let isOver = false; !isOver; ) {
-        const { value: piece, done } = await pieces.next();
-        isOver = done === true;
-        const opening = sound.prepare(begun.cut, piece);
-        if (opening) await opening;
-        for (const bytes of piece ? sound.push(begun.cut, piece) : sound.endSegment()) {
-          for (const event of events.put(bytes, at, false)) yield event;
-          await yieldTurn();
-          signal.throwIfAborted();
-        }
+      const at = { chunkIndex, chunkCharsBegun, charsBegun, wordsSoFar };
+      for await (const bytes of sound.encode(begun)) {
+        yield* events.put(bytes, at, false);
+        await yieldTurn();
+        signal.throwIfAborted();
       }
       // All audio of a chunk comes before its end is told: the last chunk ends with what the encoder holds back.
-      for (const event of events.put(endsRequest ? sound.end() : nothing, at, true)) yield event;
-      const words = request.timestamps && sound.timeWords(begun.cut);
-      if (words) yield* events.pass(words);
+      yield* events.put(endsRequest ? sound.end() : nothing, at, true);
+      if (rendering && rendering.voice.voiceId !== voiceId) {
+        voiceId = rendering.voice.voiceId;
+        yield* events.pass({ type: 'mark', chunkIndex, kind: 'voice', name: voiceId, seconds: sound.segmentSeconds });
+      }
+      for (const event of sound.tell(begun.cut)) yield* events.pass(event);
       if (endsChunk) {
         const endSeconds = sound.seconds;
         chars += chunkChars;
@@ -218,14 +213,14 @@ async function* speakPlan(plan: SpeechPlan, speaking: Speaking): AsyncGenerator<
     const { encodedSeconds: seconds, head } = sound;
     yield { type: 'done', chars, seconds, byteCount: events.byteCount, head };
   } finally {
-    release?.();
+    opened.close();
     sound.close();
   }
 }
 
 const nothing = new Uint8Array();
 
-function toInfo({ request, voice, binding, ended, chunkCount, chars, warnings }: SpeechPlan): SpeechInfo {
+function toInfo({ request, voice, binding, ended, ...plan }: SpeechPlan): SpeechInfo {
   return {
     type: 'info',
     audioId: createId('aud', audioIdBits),
@@ -235,25 +230,9 @@ function toInfo({ request, voice, binding, ended, chunkCount, chars, warnings }:
     format: request.format,
     contentType: audioFormats[request.format].contentType,
     sampleRateHz: request.sampleRateHz,
-    chunkCount,
-    chars,
-    warnings,
+    chunkCount: plan.chunkCount,
+    chars: plan.chars,
+    warnings: plan.warnings,
+    others: plan.others,
   };
 }
-
-function speakCut(
-  { binding, engineRate, request }: SpeechPlan,
-  { cut, breakBefore }: PlannedCut,
-  clone: Uint8Array | undefined,
-  { guard, accountId, signal, waitUntilMs }: Speaking,
-): AsyncIterable<SpokenPcm> {
-  if (!cut) return silent();
-  const { languageCode, timestamps } = request;
-  const { engine, speaker: voice } = binding;
-  const timings = timestamps && engine.capabilities.timings;
-  const urgent = breakBefore === undefined;
-  const segment = { voice, text: cut.text, languageCode, speakingRate: engineRate, timings, urgent };
-  return guard.speak(clone ? { ...segment, clone } : segment, accountId, signal, waitUntilMs);
-}
-
-async function* silent(): AsyncGenerator<SpokenPcm> {}

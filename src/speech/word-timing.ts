@@ -47,12 +47,12 @@ export function engineWords(cut: Cut, times: readonly WordTime[], at: Placement,
 export type WordAt = (offset: number, length: number) => string;
 
 export const timed = (
-  { offset, length }: Span,
+  { offset, length, written }: Span,
   startSeconds: number,
   endSeconds: number,
   wordAt: WordAt,
 ): TimedWord => ({
-  text: wordAt(offset, length),
+  text: written ?? wordAt(offset, length),
   offset,
   length,
   startSeconds: roundToMs(startSeconds),

@@ -21,6 +21,8 @@ export interface ClipRow {
   sampleRateHz: number;
   voiceId: string;
   voiceName: string;
+  /** The voices that speak in it besides that one, as `toVoiceList` writes them; null where there are none. */
+  otherVoiceIds: string | null;
   /** Separated by spaces. */
   warnings: string;
   createdAtMs: number;
@@ -43,6 +45,7 @@ const columns = createColumns<ClipRow>('clips', [
   'sampleRateHz',
   'voiceId',
   'voiceName',
+  'otherVoiceIds',
   'warnings',
   'createdAtMs',
   'expiresAtMs',
@@ -50,12 +53,21 @@ const columns = createColumns<ClipRow>('clips', [
   'usedAtMs',
 ]);
 
+const toItem = (voiceId: string): string => ` ${encodeURIComponent(voiceId)} `;
+
+/** Ids of voices in one text, in which each can be found. */
+export const toVoiceList = (voiceIds: readonly string[]): string | null => voiceIds.map(toItem).join('') || null;
+
+/** A clip that is added. */
+export type NewClipRow = Omit<ClipRow, 'deletedAtMs' | 'otherVoiceIds'> & Partial<Pick<ClipRow, 'otherVoiceIds'>>;
+
 export type ClipRows = ReturnType<typeof createClipRows>;
 
 export function createClipRows(store: RowStore) {
   return {
-    async add(clip: Omit<ClipRow, 'deletedAtMs'>): Promise<void> {
-      await store.query(columns.insert, ...columns.valuesOf({ ...clip, deletedAtMs: null }));
+    async add(clip: NewClipRow): Promise<void> {
+      const row = { ...clip, otherVoiceIds: clip.otherVoiceIds ?? null, deletedAtMs: null };
+      await store.query(columns.insert, ...columns.valuesOf(row));
     },
     /** Finds expired and deleted clips too. */
     async find(clipId: string): Promise<ClipRow | undefined> {
@@ -89,12 +101,16 @@ export function createClipRows(store: RowStore) {
       );
       return clip;
     },
-    /** Expires at most `limit` clips of a voice that were made before then; returns how many. */
+    /** Expires at most `limit` clips in which a voice speaks that were made before then; returns how many. */
     async expireOfVoice(voiceId: string, madeBeforeMs: number, limit: number): Promise<number> {
+      const isAlive = 'purged_at_ms is null and expires_at_ms > $3 and created_at_ms < $2';
       const sql = `update clips set deleted_at_ms = $3, expires_at_ms = $3 where clip_id in
-        (select clip_id from clips where voice_id = $1 and purged_at_ms is null and expires_at_ms > $3
-          and created_at_ms < $2 limit $4) returning clip_id`;
-      return (await store.query(sql, voiceId, madeBeforeMs, Date.now(), limit)).length;
+        (select clip_id from (
+          select clip_id from clips where voice_id = $1 and ${isAlive}
+          union select clip_id from clips where other_voice_ids is not null
+            and replace(other_voice_ids, $5, '') <> other_voice_ids and ${isAlive}
+        ) as found limit $4) returning clip_id`;
+      return (await store.query(sql, voiceId, madeBeforeMs, Date.now(), limit, toItem(voiceId))).length;
     },
     /** Records that a request was answered with a link to the clip; false if it lives no more. */
     async markUsed(clipId: string): Promise<boolean> {

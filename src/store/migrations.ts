@@ -196,6 +196,14 @@ const migrations: readonly Migration[] = [
       'create index voice_aliases_of_voice on voice_aliases (voice_id)',
     ],
   },
+  {
+    name: 'further voices of stored audio',
+    statements: [
+      'alter table clips add column other_voice_ids text',
+      `create index clips_of_other_voices on clips (created_at_ms)
+        where purged_at_ms is null and other_voice_ids is not null`,
+    ],
+  },
 ];
 
 export const schemaSteps = migrations.length;

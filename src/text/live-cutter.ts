@@ -46,6 +46,11 @@ export class LiveCutter {
     this.#languageCode = languageCode;
   }
 
+  /** Whether text waits that is in no part. */
+  get hasText(): boolean {
+    return this.#text !== '';
+  }
+
   /** Takes text in; returns the parts that are complete. */
   push(text: string): string[] {
     this.#text += text;

@@ -4,9 +4,10 @@
 
 import { cleanText } from './clean-text.ts';
 import { readEnglish } from './english/english.ts';
+import { type Replacement, replaceIn } from './flat-text.ts';
 import { markBreaks } from './mark-breaks.ts';
 import { mark, markMarkup } from './markup.ts';
-import { type Paragraph, type ReadingState, readParagraph } from './paragraphs.ts';
+import { type Paragraph, type ReadingState, readLiteral, readParagraph } from './paragraphs.ts';
 import { breakStrength, type SpokenToken } from './spoken-token.ts';
 import { type Token, tokenize } from './tokenize.ts';
 
@@ -23,7 +24,18 @@ export interface NormalizeOptions {
   spellOut: boolean;
   /** Where the text before this one ended, if this one goes on with it; changed to where this one ends. */
   state?: ReadingState | undefined;
+  /** Whether Markdown, HTML and line ends in it mean nothing. */
+  isLiteral?: boolean | undefined;
+  /** What is said for the placeholders in it. */
+  replacements?: readonly Replacement[] | undefined;
 }
+
+/** Text as it is said, in one string. */
+export const sayText = (text: string, options: NormalizeOptions): string =>
+  [...normalizeText(text, options)]
+    .map(({ say, glued }) => (glued ? say : ` ${say}`))
+    .join('')
+    .trim();
 
 const edgePattern = /^[\p{P}\p{Z}]+|[\p{P}\p{Z}]+$/gu;
 
@@ -38,10 +50,10 @@ const readPlain: Reader = (text, tokens) =>
 
 /** The spoken tokens of `chunk` in order; `from` and `to` are indices into it. Reads one window ahead. */
 export function* normalizeText(chunk: string, options: NormalizeOptions): Generator<SpokenToken> {
-  const { languageCode, spellOut, state = { fence: '', within: false } } = options;
+  const { languageCode, spellOut, state = { fence: '', within: false }, isLiteral, replacements = [] } = options;
   const reader = spellOut ? readers[languageCode.toLowerCase().split('-', 1)[0]!] : undefined;
   for (let at = 0; ; ) {
-    const paragraph = readParagraph(chunk, at, state);
+    const paragraph = isLiteral ? readLiteral(chunk, at, state) : readParagraph(chunk, at, state);
     if (!paragraph) return;
     const clean = cleanText(chunk, paragraph.from, paragraph.to, markParagraph(chunk, paragraph), reader !== undefined);
     const tokens = tokenize(clean.text, languageCode);
@@ -59,8 +71,9 @@ export function* normalizeText(chunk: string, options: NormalizeOptions): Genera
     }
     state.within = !paragraph.whole;
     for (const token of mergePunctuation(spoken)) {
-      const say = token.say.normalize('NFC');
-      yield { ...token, say, from: clean.from[token.from]!, to: clean.to[token.to - 1]! };
+      const range = { from: clean.from[token.from]!, to: clean.to[token.to - 1]! };
+      const said = replaceIn(token.say.normalize('NFC'), range, replacements);
+      if (/[\p{L}\p{N}]/u.test(said.say)) yield { ...token, ...range, ...said };
     }
   }
 }

@@ -77,6 +77,16 @@ export function readParagraph(chunk: string, at: number, state: ReadingState): P
   }
 }
 
+/** Text in which nothing is layout, a window at a time. */
+export function readLiteral(chunk: string, at: number, state: ReadingState): Paragraph | undefined {
+  const from = state.within ? at : at + matchAt(blankPattern, chunk, at)![0].length;
+  if (from >= chunk.length) return undefined;
+  const limit = Math.min(chunk.length, from + windowCharsMax);
+  const isSplit = limit < chunk.length && /[\uD800-\uDBFF]/.test(chunk[limit - 1]!);
+  const to = isSplit ? limit - 1 : limit;
+  return { from, to, markers: [], literal: true, table: false, whole: to === chunk.length, next: to };
+}
+
 const isLayout = (text: string): boolean =>
   rulePattern.test(text) || tableRulePattern.test(text) || definitionPattern.test(text);
 

@@ -2,6 +2,7 @@
 // others are as long as sounds natural, and each ends at the best break that fits. Spans map the words of a cut back to
 // the chunk. Lazy and linear: a cut is yielded as soon as enough text has been read, whatever the length of the chunk.
 import { countCharsBetween } from './chars.ts';
+import type { PhonemeRange, SourceMap } from './flat-text.ts';
 import { type NormalizeOptions, normalizeText } from './normalize-text.ts';
 import { breakStrength, type SpokenToken } from './spoken-token.ts';
 
@@ -13,6 +14,8 @@ export interface Span {
   /** Code points in the caller's chunk. */
   offset: number;
   length: number;
+  /** What is written there, where the chunk has markup. */
+  written?: string;
 }
 
 /** The break after a cut. */
@@ -22,6 +25,8 @@ export interface Cut {
   text: string;
   spans: readonly Span[];
   breakAfter: Break;
+  /** Ranges of the text that are pronounced as stated. */
+  phonemes?: readonly PhonemeRange[];
 }
 
 export interface SegmentOptions extends NormalizeOptions {
@@ -30,6 +35,8 @@ export interface SegmentOptions extends NormalizeOptions {
   segmentCharsLiked?: number;
   /** The first cut is at most this long, the second at most twice. */
   firstCharsMax?: number;
+  /** The way from the chunk to the caller's text. Default: it is the caller's text. */
+  source?: SourceMap | undefined;
 }
 
 /** The end of a sentence does not become a cut of its own if it is shorter than this. */
@@ -41,7 +48,7 @@ export function* segmentText(chunk: string, options: SegmentOptions): Generator<
   const limits = [firstCharsMax, firstCharsMax * 2].map((limit) => Math.min(limit, usual));
   /** The first cuts are short in any case. */
   const maxFor = (limit: number) => (limit < usual ? limit : segmentCharsMax);
-  const toCut = createCutter(chunk);
+  const toCut = createCutter(options.source ?? toSourceMap(chunk));
   const pending: SpokenToken[] = [];
   let limit = limits.shift()!;
   let length = 0;
@@ -146,27 +153,40 @@ function splitToken(token: SpokenToken, limit: number): [front: SpokenToken, res
     say: say.slice(0, at).trimEnd(),
     breakAfter: pause > 0 && at === pause + 1 ? breakStrength.clause : breakStrength.word,
   };
-  return [front, { ...token, say: say.slice(at).trimStart() }];
+  return [front, { ...token, say: say.slice(at).trimStart() }].map(({ phonemes: _, ...part }) => part) as [
+    SpokenToken,
+    SpokenToken,
+  ];
 }
 
-/** Converts tokens to cuts. Offsets are counted in code points, from the end of the cut before. */
-function createCutter(chunk: string): (tokens: readonly SpokenToken[]) => Cut {
+/** The caller's own text, in which indices must not decrease. Offsets are counted in code points from the last one. */
+function toSourceMap(chunk: string): SourceMap {
   let index = 0;
   let offset = 0;
-  const toOffset = (at: number): number => {
+  const offsetOf = (at: number): number => {
     offset += countCharsBetween(chunk, index, at);
     index = at;
     return offset;
   };
+  return { startOf: offsetOf, endOf: (at) => offset + countCharsBetween(chunk, index, at + 1) };
+}
+
+/** Converts tokens to cuts. */
+function createCutter(source: SourceMap): (tokens: readonly SpokenToken[]) => Cut {
   return (tokens) => {
     let text = '';
-    const spans = tokens.map(({ say, from, to, glued }) => {
+    const phonemes: PhonemeRange[] = [];
+    const spans = tokens.map(({ say, from, to, glued, phonemes: stated = [] }): Span => {
       if (text !== '' && !glued) text += ' ';
       const start = text.length;
+      for (const each of stated) phonemes.push({ ...each, from: start + each.from, to: start + each.to });
       text += say;
-      return { from: start, to: text.length, offset: toOffset(from), length: countCharsBetween(chunk, from, to) };
+      const offset = source.startOf(from);
+      const span = { from: start, to: text.length, offset, length: source.endOf(to - 1) - offset };
+      return source.written ? { ...span, written: source.written(from, to) } : span;
     });
-    return { text, spans, breakAfter: toBreak(tokens.at(-1)!.breakAfter) };
+    const breakAfter = toBreak(tokens.at(-1)!.breakAfter);
+    return phonemes.length > 0 ? { text, spans, breakAfter, phonemes } : { text, spans, breakAfter };
   };
 }
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createId } from '../../src/id.ts';
 import type { ExpiredQuery } from '../../src/store/clip-removal-rows.ts';
-import { type ClipRow, type ClipRows, createClipRows } from '../../src/store/clip-rows.ts';
+import { type ClipRow, type ClipRows, createClipRows, toVoiceList } from '../../src/store/clip-rows.ts';
 import type { RowStore } from '../../src/store/row-store.ts';
 
 /** `open` opens an empty store each time. */
@@ -95,6 +95,22 @@ export function clipTableConformance(name: string, open: () => Promise<RowStore>
       while (await clips.deletePurged(2 ** 45, 10));
     });
 
+    test('all clips in which a voice speaks expire with it', async () => {
+      const clips = createClipRows(store);
+      const others = (...ids: string[]) => clipRow({ otherVoiceIds: toVoiceList(ids) });
+      const made = [
+        clipRow({ voiceId: 'ann 1%' }),
+        others('x', 'ann 1%'),
+        others('ann 1%', 'y'),
+        others('ann 1'),
+        clipRow(),
+      ];
+      for (const clip of made) await clips.add(clip);
+      expect(await clips.expireOfVoice('ann 1%', 2 ** 45, 10)).toBe(3);
+      const alive = await Promise.all(made.map(({ clipId }) => clips.isAlive(clipId)));
+      expect(alive).toEqual([false, false, false, true, true]);
+    });
+
     test('expired clips are listed on from any of them, and of rows that are purged so many are kept', async () => {
       const clips = createClipRows(store);
       const accountId = createId('key');
@@ -130,6 +146,7 @@ function clipRow(given: Partial<ClipRow> = {}): ClipRow {
     sampleRateHz: 44_100,
     voiceId: 'voice',
     voiceName: 'Voice',
+    otherVoiceIds: null,
     warnings: '',
     createdAtMs: 1_000,
     expiresAtMs: 2 ** 45,

@@ -15,6 +15,7 @@ const soundOf = (bytes: number): SpeechEvent => ({
   chunkIndex: 3,
   audio: new Uint8Array(bytes),
   chunkCharsBegun: 1,
+  charsBegun: 1,
 });
 
 /** A stream of `count` pieces, of which the first is there, and what was done to its source. */
@@ -54,7 +55,7 @@ function openStream(
       requestId: 'req',
     }),
   };
-  const stream = streams.open({ audioId: id, voiceId: 'ada', holders: [key], begun: [soundOf(bytes)], source });
+  const stream = streams.open({ audioId: id, voiceIds: ['ada'], holders: [key], begun: [soundOf(bytes)], source });
   return { stream, done };
 }
 

@@ -75,7 +75,11 @@ async function plannedWords(languageCode: string, whole: string, pauseAt = 0): P
   }
   text.append(whole.slice(pauseAt));
   text.end();
-  const { cuts } = planned.planTurn(planned.bindings[0]!, text, async () => {});
+  const { cuts } = planned.planTurn(
+    ({ bindings }) => bindings[0]!,
+    text,
+    async () => {},
+  );
   const points = [...whole];
   const words = new Set<string>();
   for (let next = await cuts.next(); !next.done; next = await cuts.next()) {

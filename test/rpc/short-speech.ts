@@ -73,7 +73,9 @@ export function openShortSpeech() {
   const plan = (request: SpeechRequest, _caller: Caller): PlannedSpeech => {
     check(request);
     const planFor = () => ({ cuts: [].values(), warnings: [] as const }) as unknown as SpeechPlan;
-    return { request, voice: voices.find(request.voiceId), bindings: [], planFor };
+    const voice = voices.find(request.voiceId);
+    const main = { offered: voice, languageCode: request.languageCode, bindings: [] };
+    return { request, voice, bindings: [], cast: { main, others: [], voiceOf: () => main }, planFor };
   };
 
   async function* stream(
@@ -99,6 +101,7 @@ export function openShortSpeech() {
       chunkCount: request.chunks.length,
       chars,
       warnings: ['transliterated'],
+      others: [],
       ...(request.returnFormat === 'url' && link),
     };
     try {
@@ -107,7 +110,7 @@ export function openShortSpeech() {
           if (info) yield info;
           info = undefined;
           byteCount += audio.length;
-          yield { type: 'audio', chunkIndex, audio, chunkCharsBegun: 1 };
+          yield { type: 'audio', chunkIndex, audio, chunkCharsBegun: 1, charsBegun: 1 };
         }
         if (request.timestamps) {
           const words = [{ text: 'a', offset: 0, length: 1, startSeconds: chunkIndex, endSeconds: chunkIndex + 0.5 }];

@@ -25,6 +25,8 @@ test('defaults are those of the specification', () => {
     method: 'rest',
     chunks: ['Hello.'],
     chars: 6,
+    pauseMs: 0,
+    textField: 'text',
     sampleRateHz: 44100,
     languageCode: 'en-US',
     returnFormat: 'url',
@@ -32,6 +34,8 @@ test('defaults are those of the specification', () => {
     speakingRate: 1,
     timestamps: false,
     captions: [],
+    markup: undefined,
+    normalize: true,
   });
 });
 

@@ -302,7 +302,7 @@ export const protoReference: ProtoReference = {
           "name": "text",
           "number": 2,
           "type": "string",
-          "comment": "Text to speak: required, not blank, at most 5000 Unicode code points."
+          "comment": "Text to speak: required unless there is `ssml`, not blank, at most 5000 Unicode code points that are said. With its markup it may be five times as long."
         },
         {
           "name": "sample_rate_hz",
@@ -345,6 +345,24 @@ export const protoReference: ProtoReference = {
           "number": 9,
           "type": "repeated CaptionFormat",
           "comment": "Captions to store next to the audio, each format once; only with a link. Default none."
+        },
+        {
+          "name": "ssml",
+          "number": 10,
+          "type": "string",
+          "comment": "An SSML 1.1 document to speak, in place of `text`."
+        },
+        {
+          "name": "markup",
+          "number": 11,
+          "type": "Markup",
+          "comment": "How the text is marked. Default: it is plain text."
+        },
+        {
+          "name": "normalize",
+          "number": 12,
+          "type": "bool",
+          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
         }
       ]
     },
@@ -392,7 +410,7 @@ export const protoReference: ProtoReference = {
           "name": "chars",
           "number": 4,
           "type": "int32",
-          "comment": "Unicode code points of the text as received; this number is charged."
+          "comment": "Unicode code points of the text that are said, without markup; this number is charged."
         },
         {
           "name": "output_format",
@@ -422,7 +440,7 @@ export const protoReference: ProtoReference = {
           "name": "warnings",
           "number": 9,
           "type": "repeated string",
-          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\"."
+          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup that has no effect."
         },
         {
           "name": "audio_url",
@@ -466,7 +484,7 @@ export const protoReference: ProtoReference = {
           "name": "text_chunks",
           "number": 2,
           "type": "repeated string",
-          "comment": "Texts to speak in order: 1 to 200, none blank, each at most 5000 Unicode code points, together at most 50000."
+          "comment": "Texts to speak in order: 1 to 200, none blank, each at most 5000 Unicode code points that are said, together at most 50000. Required unless there is `ssml`."
         },
         {
           "name": "sample_rate_hz",
@@ -503,6 +521,24 @@ export const protoReference: ProtoReference = {
           "number": 8,
           "type": "ReturnFormat",
           "comment": "RETURN_FORMAT_URL also stores the audio and returns its link in `info` and `done`. Default: the audio is only streamed."
+        },
+        {
+          "name": "ssml",
+          "number": 9,
+          "type": "string",
+          "comment": "An SSML 1.1 document to speak, in place of `text_chunks`."
+        },
+        {
+          "name": "markup",
+          "number": 10,
+          "type": "Markup",
+          "comment": "How the chunks are marked. Default: they are plain text."
+        },
+        {
+          "name": "normalize",
+          "number": 11,
+          "type": "bool",
+          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
         }
       ]
     },
@@ -543,6 +579,13 @@ export const protoReference: ProtoReference = {
           "number": 5,
           "type": "SpeechDone",
           "comment": "The last event: the audio is complete.",
+          "oneof": "event"
+        },
+        {
+          "name": "mark",
+          "number": 6,
+          "type": "SpeechMark",
+          "comment": "A mark of the markup, or a change of voice.",
           "oneof": "event"
         }
       ]
@@ -603,13 +646,13 @@ export const protoReference: ProtoReference = {
           "name": "chars",
           "number": 9,
           "type": "int32",
-          "comment": "Unicode code points of all chunks as received; this number is charged."
+          "comment": "Unicode code points of all chunks that are said, without markup; this number is charged."
         },
         {
           "name": "warnings",
           "number": 10,
           "type": "repeated string",
-          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\"."
+          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup that has no effect."
         },
         {
           "name": "audio_url",
@@ -706,6 +749,36 @@ export const protoReference: ProtoReference = {
           "number": 5,
           "type": "double",
           "comment": "Its end, in seconds from the first sample of the stream."
+        }
+      ]
+    },
+    {
+      "name": "SpeechMark",
+      "comment": "A mark of the markup is reached, or another voice begins to speak.",
+      "fields": [
+        {
+          "name": "chunk_index",
+          "number": 1,
+          "type": "int32",
+          "comment": "Index of the chunk, from 0."
+        },
+        {
+          "name": "kind",
+          "number": 2,
+          "type": "SpeechMark.Kind",
+          "comment": "What is reached."
+        },
+        {
+          "name": "name",
+          "number": 3,
+          "type": "string",
+          "comment": "Name of the mark; for a voice, its id."
+        },
+        {
+          "name": "time_seconds",
+          "number": 4,
+          "type": "double",
+          "comment": "When it is heard, in seconds from the first sample of the stream."
         }
       ]
     },
@@ -855,6 +928,18 @@ export const protoReference: ProtoReference = {
           "number": 7,
           "type": "int32",
           "comment": "How long a text that does not go on is waited for before what there is of it is spoken, in milliseconds: 0 to 10000. Default 1000."
+        },
+        {
+          "name": "markup",
+          "number": 8,
+          "type": "Markup",
+          "comment": "How the text is marked. A turn whose text begins with \"<speak\" is then an SSML document, spoken when the turn ends. Default: it is plain text."
+        },
+        {
+          "name": "normalize",
+          "number": 9,
+          "type": "bool",
+          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
         }
       ]
     },
@@ -943,6 +1028,13 @@ export const protoReference: ProtoReference = {
           "type": "LiveDone",
           "comment": "The last response.",
           "oneof": "event"
+        },
+        {
+          "name": "mark",
+          "number": 7,
+          "type": "LiveMark",
+          "comment": "A mark of the markup, or a change of voice.",
+          "oneof": "event"
         }
       ]
     },
@@ -997,6 +1089,12 @@ export const protoReference: ProtoReference = {
           "number": 8,
           "type": "int32",
           "comment": "Channels of the audio: always 1."
+        },
+        {
+          "name": "warnings",
+          "number": 9,
+          "type": "repeated string",
+          "comment": "What of the markup has no effect, such as \"ignored:phoneme\", as far as it is known when the audio begins."
         }
       ]
     },
@@ -1039,6 +1137,36 @@ export const protoReference: ProtoReference = {
           "number": 3,
           "type": "SpeechTimestamps.Quality",
           "comment": "Source of the times."
+        }
+      ]
+    },
+    {
+      "name": "LiveMark",
+      "comment": "A mark of the markup is reached in a turn, or another voice begins to speak.",
+      "fields": [
+        {
+          "name": "turn",
+          "number": 1,
+          "type": "int32",
+          "comment": "The turn, from 0."
+        },
+        {
+          "name": "kind",
+          "number": 2,
+          "type": "SpeechMark.Kind",
+          "comment": "What is reached."
+        },
+        {
+          "name": "name",
+          "number": 3,
+          "type": "string",
+          "comment": "Name of the mark; for a voice, its id."
+        },
+        {
+          "name": "time_seconds",
+          "number": 4,
+          "type": "double",
+          "comment": "When it is heard, in seconds from the first sample of the turn."
         }
       ]
     },
@@ -1128,7 +1256,7 @@ export const protoReference: ProtoReference = {
           "name": "text_chunks",
           "number": 2,
           "type": "repeated string",
-          "comment": "Texts to speak: 1 to 200, none blank, each at most 5000 Unicode code points, together at most 50000."
+          "comment": "Texts to speak: 1 to 200, none blank, each at most 5000 Unicode code points that are said, together at most 50000. Required unless there is `ssml`."
         },
         {
           "name": "language_code",
@@ -1153,6 +1281,24 @@ export const protoReference: ProtoReference = {
           "number": 6,
           "type": "OutputFormat",
           "comment": "Encoding of the audio. Default WAV."
+        },
+        {
+          "name": "ssml",
+          "number": 7,
+          "type": "string",
+          "comment": "An SSML 1.1 document, in place of `text_chunks`."
+        },
+        {
+          "name": "markup",
+          "number": 8,
+          "type": "Markup",
+          "comment": "How the chunks are marked. Default: they are plain text."
+        },
+        {
+          "name": "normalize",
+          "number": 9,
+          "type": "bool",
+          "comment": "Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true."
         }
       ]
     },
@@ -1188,7 +1334,7 @@ export const protoReference: ProtoReference = {
           "name": "warnings",
           "number": 5,
           "type": "repeated string",
-          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\"."
+          "comment": "Warnings of a successful request: \"nothing_spoken\", \"transliterated\", \"fallback_engine\", and \"ignored:\" with the name of markup that has no effect."
         }
       ]
     },
@@ -2348,6 +2494,27 @@ export const protoReference: ProtoReference = {
       ]
     },
     {
+      "name": "Markup",
+      "comment": "How text is marked.",
+      "values": [
+        {
+          "name": "MARKUP_UNSPECIFIED",
+          "number": 0,
+          "comment": "Not set: plain text."
+        },
+        {
+          "name": "MARKUP_SSML",
+          "number": 1,
+          "comment": "A text that begins with \"<speak\" is an SSML 1.1 document."
+        },
+        {
+          "name": "MARKUP_PAUSES",
+          "number": 2,
+          "comment": "\"[pause:1.5s]\" or \"[pause:300ms]\" in the text is a pause."
+        }
+      ]
+    },
+    {
       "name": "CaptionFormat",
       "comment": "Format of captions.",
       "values": [
@@ -2558,6 +2725,27 @@ export const protoReference: ProtoReference = {
           "name": "QUALITY_ESTIMATED",
           "number": 2,
           "comment": "The times were estimated from the length of the words."
+        }
+      ]
+    },
+    {
+      "name": "SpeechMark.Kind",
+      "comment": "What is reached.",
+      "values": [
+        {
+          "name": "KIND_UNSPECIFIED",
+          "number": 0,
+          "comment": "Never sent."
+        },
+        {
+          "name": "KIND_MARK",
+          "number": 1,
+          "comment": "A mark element."
+        },
+        {
+          "name": "KIND_VOICE",
+          "number": 2,
+          "comment": "A change of voice."
         }
       ]
     }

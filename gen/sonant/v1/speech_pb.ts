@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/speech.proto.
  */
 export const file_sonant_v1_speech: GenFile = /*@__PURE__*/
-  fileDesc("ChZzb25hbnQvdjEvc3BlZWNoLnByb3RvEglzb25hbnQudjEihQMKF1N5bnRoZXNpemVTcGVlY2hSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEgwKBHRleHQYAiABKAkSGwoOc2FtcGxlX3JhdGVfaHoYAyABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSAGIAQESLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGgoNc3BlYWtpbmdfcmF0ZRgGIAEoAUgCiAEBEi4KDXJldHVybl9mb3JtYXQYByABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0Eh0KEGlubGluZV9ieXRlc19tYXgYCCABKAVIA4gBARIqCghjYXB0aW9ucxgJIAMoDjIYLnNvbmFudC52MS5DYXB0aW9uRm9ybWF0QhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZUITChFfaW5saW5lX2J5dGVzX21heCJECgtDYXB0aW9uTGluaxIoCgZmb3JtYXQYASABKA4yGC5zb25hbnQudjEuQ2FwdGlvbkZvcm1hdBILCgN1cmwYAiABKAkiiAMKGFN5bnRoZXNpemVTcGVlY2hSZXNwb25zZRIQCghhdWRpb19pZBgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRISCgp2b2ljZV9uYW1lGAMgASgJEg0KBWNoYXJzGAQgASgFEi4KDW91dHB1dF9mb3JtYXQYBSABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0EhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEisKCGR1cmF0aW9uGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg4KBmNhY2hlZBgIIAEoCBIQCgh3YXJuaW5ncxgJIAMoCRITCglhdWRpb191cmwYCiABKAlIABIVCgthdWRpb19ieXRlcxgLIAEoDEgAEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCghjYXB0aW9ucxgNIAMoCzIWLnNvbmFudC52MS5DYXB0aW9uTGlua0IHCgVhdWRpbyLWAgoTU3RyZWFtU3BlZWNoUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRITCgt0ZXh0X2NodW5rcxgCIAMoCRIbCg5zYW1wbGVfcmF0ZV9oehgDIAEoBUgAiAEBEhoKDWxhbmd1YWdlX2NvZGUYBCABKAlIAYgBARIuCg1vdXRwdXRfZm9ybWF0GAUgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBIaCg1zcGVha2luZ19yYXRlGAYgASgBSAKIAQESLAoKdGltZXN0YW1wcxgHIAEoDjIYLnNvbmFudC52MS5UaW1lc3RhbXBLaW5kEi4KDXJldHVybl9mb3JtYXQYCCABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0QhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZSL7AQoUU3RyZWFtU3BlZWNoUmVzcG9uc2USJQoEaW5mbxgBIAEoCzIVLnNvbmFudC52MS5TcGVlY2hJbmZvSAASJwoFYXVkaW8YAiABKAsyFi5zb25hbnQudjEuU3BlZWNoQXVkaW9IABIxCgp0aW1lc3RhbXBzGAMgASgLMhsuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHNIABIwCgpjaHVua19kb25lGAQgASgLMhouc29uYW50LnYxLlNwZWVjaENodW5rRG9uZUgAEiUKBGRvbmUYBSABKAsyFS5zb25hbnQudjEuU3BlZWNoRG9uZUgAQgcKBWV2ZW50IsMCCgpTcGVlY2hJbmZvEhAKCGF1ZGlvX2lkGAEgASgJEhAKCHZvaWNlX2lkGAIgASgJEhIKCnZvaWNlX25hbWUYAyABKAkSLgoNb3V0cHV0X2Zvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSFAoMY29udGVudF90eXBlGAUgASgJEhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEhUKDWNoYW5uZWxfY291bnQYByABKAUSEwoLY2h1bmtfY291bnQYCCABKAUSDQoFY2hhcnMYCSABKAUSEAoId2FybmluZ3MYCiADKAkSEQoJYXVkaW9fdXJsGAsgASgJEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZjYWNoZWQYDSABKAgiNwoLU3BlZWNoQXVkaW8SEwoLY2h1bmtfaW5kZXgYASABKAUSEwoLYXVkaW9fYnl0ZXMYAiABKAwi1QEKEFNwZWVjaFRpbWVzdGFtcHMSEwoLY2h1bmtfaW5kZXgYASABKAUSJwoFd29yZHMYAiADKAsyGC5zb25hbnQudjEuV29yZFRpbWVzdGFtcBI0CgdxdWFsaXR5GAMgASgOMiMuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHMuUXVhbGl0eSJNCgdRdWFsaXR5EhcKE1FVQUxJVFlfVU5TUEVDSUZJRUQQABISCg5RVUFMSVRZX0VOR0lORRABEhUKEVFVQUxJVFlfRVNUSU1BVEVEEAIiaQoNV29yZFRpbWVzdGFtcBIMCgR0ZXh0GAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSFQoNc3RhcnRfc2Vjb25kcxgEIAEoARITCgtlbmRfc2Vjb25kcxgFIAEoASJhCg9TcGVlY2hDaHVua0RvbmUSEwoLY2h1bmtfaW5kZXgYASABKAUSDQoFY2hhcnMYAiABKAUSFQoNc3RhcnRfc2Vjb25kcxgDIAEoARITCgtlbmRfc2Vjb25kcxgEIAEoASJvCgpTcGVlY2hEb25lEg0KBWNoYXJzGAEgASgFEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhIKCmJ5dGVfY291bnQYAyABKAMSEQoJYXVkaW9fdXJsGAQgASgJIuMBChFMaXZlU3BlZWNoUmVxdWVzdBIlCgVzdGFydBgBIAEoCzIULnNvbmFudC52MS5MaXZlU3RhcnRIABIjCgR0ZXh0GAIgASgLMhMuc29uYW50LnYxLkxpdmVUZXh0SAASJQoFZmx1c2gYAyABKAsyFC5zb25hbnQudjEuTGl2ZUZsdXNoSAASLQoJaW50ZXJydXB0GAQgASgLMhguc29uYW50LnYxLkxpdmVJbnRlcnJ1cHRIABIhCgNlbmQYBSABKAsyEi5zb25hbnQudjEuTGl2ZUVuZEgAQgkKB3JlcXVlc3QirQIKCUxpdmVTdGFydBIQCgh2b2ljZV9pZBgBIAEoCRIbCg5zYW1wbGVfcmF0ZV9oehgCIAEoBUgAiAEBEhoKDWxhbmd1YWdlX2NvZGUYAyABKAlIAYgBARIuCg1vdXRwdXRfZm9ybWF0GAQgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBIaCg1zcGVha2luZ19yYXRlGAUgASgBSAKIAQESLAoKdGltZXN0YW1wcxgGIAEoDjIYLnNvbmFudC52MS5UaW1lc3RhbXBLaW5kEhYKCWJ1ZmZlcl9tcxgHIAEoBUgDiAEBQhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZUIMCgpfYnVmZmVyX21zIhgKCExpdmVUZXh0EgwKBHRleHQYASABKAkiCwoJTGl2ZUZsdXNoIlEKDUxpdmVJbnRlcnJ1cHQSFgoJcGxheWVkX21zGAEgASgBSACIAQESEQoEdHVybhgCIAEoBUgBiAEBQgwKCl9wbGF5ZWRfbXNCBwoFX3R1cm4iCQoHTGl2ZUVuZCKdAgoSTGl2ZVNwZWVjaFJlc3BvbnNlEiMKBGluZm8YASABKAsyEy5zb25hbnQudjEuTGl2ZUluZm9IABIlCgVhdWRpbxgCIAEoCzIULnNvbmFudC52MS5MaXZlQXVkaW9IABIvCgp0aW1lc3RhbXBzGAMgASgLMhkuc29uYW50LnYxLkxpdmVUaW1lc3RhbXBzSAASKQoHZmx1c2hlZBgEIAEoCzIWLnNvbmFudC52MS5MaXZlRmx1c2hlZEgAEjEKC2ludGVycnVwdGVkGAUgASgLMhouc29uYW50LnYxLkxpdmVJbnRlcnJ1cHRlZEgAEiMKBGRvbmUYBiABKAsyEy5zb25hbnQudjEuTGl2ZURvbmVIAEIHCgVldmVudCLFAQoITGl2ZUluZm8SDAoEdHVybhgBIAEoBRIQCghhdWRpb19pZBgCIAEoCRIQCgh2b2ljZV9pZBgDIAEoCRISCgp2b2ljZV9uYW1lGAQgASgJEi4KDW91dHB1dF9mb3JtYXQYBSABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0EhQKDGNvbnRlbnRfdHlwZRgGIAEoCRIWCg5zYW1wbGVfcmF0ZV9oehgHIAEoBRIVCg1jaGFubmVsX2NvdW50GAggASgFIi4KCUxpdmVBdWRpbxIMCgR0dXJuGAEgASgFEhMKC2F1ZGlvX2J5dGVzGAIgASgMIn0KDkxpdmVUaW1lc3RhbXBzEgwKBHR1cm4YASABKAUSJwoFd29yZHMYAiADKAsyGC5zb25hbnQudjEuV29yZFRpbWVzdGFtcBI0CgdxdWFsaXR5GAMgASgOMiMuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHMuUXVhbGl0eSJXCgtMaXZlRmx1c2hlZBIMCgR0dXJuGAEgASgFEg0KBWNoYXJzGAIgASgFEisKCGR1cmF0aW9uGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIl8KD0xpdmVJbnRlcnJ1cHRlZBIMCgR0dXJuGAEgASgFEhEKCXBsYXllZF9tcxgCIAEoARITCgt0ZXh0X3Nwb2tlbhgDIAEoCRIWCg50ZXh0X3JlbWFpbmluZxgEIAEoCSJGCghMaXZlRG9uZRINCgVjaGFycxgBIAEoBRIrCghkdXJhdGlvbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiL6AQoVRXN0aW1hdGVTcGVlY2hSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEhMKC3RleHRfY2h1bmtzGAIgAygJEhoKDWxhbmd1YWdlX2NvZGUYAyABKAlIAIgBARIaCg1zcGVha2luZ19yYXRlGAQgASgBSAGIAQESGwoOc2FtcGxlX3JhdGVfaHoYBSABKAVIAogBARIuCg1vdXRwdXRfZm9ybWF0GAYgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdEIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZUIRCg9fc2FtcGxlX3JhdGVfaHoikQEKFkVzdGltYXRlU3BlZWNoUmVzcG9uc2USDQoFY2hhcnMYASABKAUSKwoIZHVyYXRpb24YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEgoKYnl0ZV9jb3VudBgDIAEoAxIVCg1zZWdtZW50X2NvdW50GAQgASgFEhAKCHdhcm5pbmdzGAUgAygJIiYKEkRlbGV0ZUF1ZGlvUmVxdWVzdBIQCghhdWRpb19pZBgBIAEoCSIVChNEZWxldGVBdWRpb1Jlc3BvbnNlKtIBCgxPdXRwdXRGb3JtYXQSHQoZT1VUUFVUX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhUKEU9VVFBVVF9GT1JNQVRfV0FWEAESFQoRT1VUUFVUX0ZPUk1BVF9QQ00QAhIVChFPVVRQVVRfRk9STUFUX01QMxADEhYKEk9VVFBVVF9GT1JNQVRfT1BVUxAEEhYKEk9VVFBVVF9GT1JNQVRfRkxBQxAFEhYKEk9VVFBVVF9GT1JNQVRfVUxBVxAGEhYKEk9VVFBVVF9GT1JNQVRfQUxBVxAHKl4KDFJldHVybkZvcm1hdBIdChlSRVRVUk5fRk9STUFUX1VOU1BFQ0lGSUVEEAASFQoRUkVUVVJOX0ZPUk1BVF9VUkwQARIYChRSRVRVUk5fRk9STUFUX0lOTElORRACKl8KDUNhcHRpb25Gb3JtYXQSHgoaQ0FQVElPTl9GT1JNQVRfVU5TUEVDSUZJRUQQABIWChJDQVBUSU9OX0ZPUk1BVF9TUlQQARIWChJDQVBUSU9OX0ZPUk1BVF9WVFQQAipICg1UaW1lc3RhbXBLaW5kEh4KGlRJTUVTVEFNUF9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTVElNRVNUQU1QX0tJTkRfV09SRBABMp4ECg1TcGVlY2hTZXJ2aWNlEnIKEFN5bnRoZXNpemVTcGVlY2gSIi5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlcXVlc3QaIy5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemUSZAoMU3RyZWFtU3BlZWNoEh4uc29uYW50LnYxLlN0cmVhbVNwZWVjaFJlcXVlc3QaHy5zb25hbnQudjEuU3RyZWFtU3BlZWNoUmVzcG9uc2UiEYrOGA1zcGVlY2g6c3RyZWFtMAESYAoKTGl2ZVNwZWVjaBIcLnNvbmFudC52MS5MaXZlU3BlZWNoUmVxdWVzdBodLnNvbmFudC52MS5MaXZlU3BlZWNoUmVzcG9uc2UiEYrOGA1zcGVlY2g6c3RyZWFtKAEwARJsCg5Fc3RpbWF0ZVNwZWVjaBIgLnNvbmFudC52MS5Fc3RpbWF0ZVNwZWVjaFJlcXVlc3QaIS5zb25hbnQudjEuRXN0aW1hdGVTcGVlY2hSZXNwb25zZSIVis4YEXNwZWVjaDpzeW50aGVzaXplEmMKC0RlbGV0ZUF1ZGlvEh0uc29uYW50LnYxLkRlbGV0ZUF1ZGlvUmVxdWVzdBoeLnNvbmFudC52MS5EZWxldGVBdWRpb1Jlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemVCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_sonant_v1_scope]);
+  fileDesc("ChZzb25hbnQvdjEvc3BlZWNoLnByb3RvEglzb25hbnQudjEi3AMKF1N5bnRoZXNpemVTcGVlY2hSZXF1ZXN0EhAKCHZvaWNlX2lkGAEgASgJEgwKBHRleHQYAiABKAkSGwoOc2FtcGxlX3JhdGVfaHoYAyABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAQgASgJSAGIAQESLgoNb3V0cHV0X2Zvcm1hdBgFIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGgoNc3BlYWtpbmdfcmF0ZRgGIAEoAUgCiAEBEi4KDXJldHVybl9mb3JtYXQYByABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0Eh0KEGlubGluZV9ieXRlc19tYXgYCCABKAVIA4gBARIqCghjYXB0aW9ucxgJIAMoDjIYLnNvbmFudC52MS5DYXB0aW9uRm9ybWF0EgwKBHNzbWwYCiABKAkSIQoGbWFya3VwGAsgASgOMhEuc29uYW50LnYxLk1hcmt1cBIWCglub3JtYWxpemUYDCABKAhIBIgBAUIRCg9fc2FtcGxlX3JhdGVfaHpCEAoOX2xhbmd1YWdlX2NvZGVCEAoOX3NwZWFraW5nX3JhdGVCEwoRX2lubGluZV9ieXRlc19tYXhCDAoKX25vcm1hbGl6ZSJECgtDYXB0aW9uTGluaxIoCgZmb3JtYXQYASABKA4yGC5zb25hbnQudjEuQ2FwdGlvbkZvcm1hdBILCgN1cmwYAiABKAkiiAMKGFN5bnRoZXNpemVTcGVlY2hSZXNwb25zZRIQCghhdWRpb19pZBgBIAEoCRIQCgh2b2ljZV9pZBgCIAEoCRISCgp2b2ljZV9uYW1lGAMgASgJEg0KBWNoYXJzGAQgASgFEi4KDW91dHB1dF9mb3JtYXQYBSABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0EhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEisKCGR1cmF0aW9uGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEg4KBmNhY2hlZBgIIAEoCBIQCgh3YXJuaW5ncxgJIAMoCRITCglhdWRpb191cmwYCiABKAlIABIVCgthdWRpb19ieXRlcxgLIAEoDEgAEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCghjYXB0aW9ucxgNIAMoCzIWLnNvbmFudC52MS5DYXB0aW9uTGlua0IHCgVhdWRpbyKtAwoTU3RyZWFtU3BlZWNoUmVxdWVzdBIQCgh2b2ljZV9pZBgBIAEoCRITCgt0ZXh0X2NodW5rcxgCIAMoCRIbCg5zYW1wbGVfcmF0ZV9oehgDIAEoBUgAiAEBEhoKDWxhbmd1YWdlX2NvZGUYBCABKAlIAYgBARIuCg1vdXRwdXRfZm9ybWF0GAUgASgOMhcuc29uYW50LnYxLk91dHB1dEZvcm1hdBIaCg1zcGVha2luZ19yYXRlGAYgASgBSAKIAQESLAoKdGltZXN0YW1wcxgHIAEoDjIYLnNvbmFudC52MS5UaW1lc3RhbXBLaW5kEi4KDXJldHVybl9mb3JtYXQYCCABKA4yFy5zb25hbnQudjEuUmV0dXJuRm9ybWF0EgwKBHNzbWwYCSABKAkSIQoGbWFya3VwGAogASgOMhEuc29uYW50LnYxLk1hcmt1cBIWCglub3JtYWxpemUYCyABKAhIA4gBAUIRCg9fc2FtcGxlX3JhdGVfaHpCEAoOX2xhbmd1YWdlX2NvZGVCEAoOX3NwZWFraW5nX3JhdGVCDAoKX25vcm1hbGl6ZSKiAgoUU3RyZWFtU3BlZWNoUmVzcG9uc2USJQoEaW5mbxgBIAEoCzIVLnNvbmFudC52MS5TcGVlY2hJbmZvSAASJwoFYXVkaW8YAiABKAsyFi5zb25hbnQudjEuU3BlZWNoQXVkaW9IABIxCgp0aW1lc3RhbXBzGAMgASgLMhsuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHNIABIwCgpjaHVua19kb25lGAQgASgLMhouc29uYW50LnYxLlNwZWVjaENodW5rRG9uZUgAEiUKBGRvbmUYBSABKAsyFS5zb25hbnQudjEuU3BlZWNoRG9uZUgAEiUKBG1hcmsYBiABKAsyFS5zb25hbnQudjEuU3BlZWNoTWFya0gAQgcKBWV2ZW50IsMCCgpTcGVlY2hJbmZvEhAKCGF1ZGlvX2lkGAEgASgJEhAKCHZvaWNlX2lkGAIgASgJEhIKCnZvaWNlX25hbWUYAyABKAkSLgoNb3V0cHV0X2Zvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSFAoMY29udGVudF90eXBlGAUgASgJEhYKDnNhbXBsZV9yYXRlX2h6GAYgASgFEhUKDWNoYW5uZWxfY291bnQYByABKAUSEwoLY2h1bmtfY291bnQYCCABKAUSDQoFY2hhcnMYCSABKAUSEAoId2FybmluZ3MYCiADKAkSEQoJYXVkaW9fdXJsGAsgASgJEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZjYWNoZWQYDSABKAgiNwoLU3BlZWNoQXVkaW8SEwoLY2h1bmtfaW5kZXgYASABKAUSEwoLYXVkaW9fYnl0ZXMYAiABKAwi1QEKEFNwZWVjaFRpbWVzdGFtcHMSEwoLY2h1bmtfaW5kZXgYASABKAUSJwoFd29yZHMYAiADKAsyGC5zb25hbnQudjEuV29yZFRpbWVzdGFtcBI0CgdxdWFsaXR5GAMgASgOMiMuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHMuUXVhbGl0eSJNCgdRdWFsaXR5EhcKE1FVQUxJVFlfVU5TUEVDSUZJRUQQABISCg5RVUFMSVRZX0VOR0lORRABEhUKEVFVQUxJVFlfRVNUSU1BVEVEEAIiaQoNV29yZFRpbWVzdGFtcBIMCgR0ZXh0GAEgASgJEg4KBm9mZnNldBgCIAEoBRIOCgZsZW5ndGgYAyABKAUSFQoNc3RhcnRfc2Vjb25kcxgEIAEoARITCgtlbmRfc2Vjb25kcxgFIAEoASKsAQoKU3BlZWNoTWFyaxITCgtjaHVua19pbmRleBgBIAEoBRIoCgRraW5kGAIgASgOMhouc29uYW50LnYxLlNwZWVjaE1hcmsuS2luZBIMCgRuYW1lGAMgASgJEhQKDHRpbWVfc2Vjb25kcxgEIAEoASI7CgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABINCglLSU5EX01BUksQARIOCgpLSU5EX1ZPSUNFEAIiYQoPU3BlZWNoQ2h1bmtEb25lEhMKC2NodW5rX2luZGV4GAEgASgFEg0KBWNoYXJzGAIgASgFEhUKDXN0YXJ0X3NlY29uZHMYAyABKAESEwoLZW5kX3NlY29uZHMYBCABKAEibwoKU3BlZWNoRG9uZRINCgVjaGFycxgBIAEoBRIrCghkdXJhdGlvbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhISCgpieXRlX2NvdW50GAMgASgDEhEKCWF1ZGlvX3VybBgEIAEoCSLjAQoRTGl2ZVNwZWVjaFJlcXVlc3QSJQoFc3RhcnQYASABKAsyFC5zb25hbnQudjEuTGl2ZVN0YXJ0SAASIwoEdGV4dBgCIAEoCzITLnNvbmFudC52MS5MaXZlVGV4dEgAEiUKBWZsdXNoGAMgASgLMhQuc29uYW50LnYxLkxpdmVGbHVzaEgAEi0KCWludGVycnVwdBgEIAEoCzIYLnNvbmFudC52MS5MaXZlSW50ZXJydXB0SAASIQoDZW5kGAUgASgLMhIuc29uYW50LnYxLkxpdmVFbmRIAEIJCgdyZXF1ZXN0IvYCCglMaXZlU3RhcnQSEAoIdm9pY2VfaWQYASABKAkSGwoOc2FtcGxlX3JhdGVfaHoYAiABKAVIAIgBARIaCg1sYW5ndWFnZV9jb2RlGAMgASgJSAGIAQESLgoNb3V0cHV0X2Zvcm1hdBgEIAEoDjIXLnNvbmFudC52MS5PdXRwdXRGb3JtYXQSGgoNc3BlYWtpbmdfcmF0ZRgFIAEoAUgCiAEBEiwKCnRpbWVzdGFtcHMYBiABKA4yGC5zb25hbnQudjEuVGltZXN0YW1wS2luZBIWCglidWZmZXJfbXMYByABKAVIA4gBARIhCgZtYXJrdXAYCCABKA4yES5zb25hbnQudjEuTWFya3VwEhYKCW5vcm1hbGl6ZRgJIAEoCEgEiAEBQhEKD19zYW1wbGVfcmF0ZV9oekIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZUIMCgpfYnVmZmVyX21zQgwKCl9ub3JtYWxpemUiGAoITGl2ZVRleHQSDAoEdGV4dBgBIAEoCSILCglMaXZlRmx1c2giUQoNTGl2ZUludGVycnVwdBIWCglwbGF5ZWRfbXMYASABKAFIAIgBARIRCgR0dXJuGAIgASgFSAGIAQFCDAoKX3BsYXllZF9tc0IHCgVfdHVybiIJCgdMaXZlRW5kIsICChJMaXZlU3BlZWNoUmVzcG9uc2USIwoEaW5mbxgBIAEoCzITLnNvbmFudC52MS5MaXZlSW5mb0gAEiUKBWF1ZGlvGAIgASgLMhQuc29uYW50LnYxLkxpdmVBdWRpb0gAEi8KCnRpbWVzdGFtcHMYAyABKAsyGS5zb25hbnQudjEuTGl2ZVRpbWVzdGFtcHNIABIpCgdmbHVzaGVkGAQgASgLMhYuc29uYW50LnYxLkxpdmVGbHVzaGVkSAASMQoLaW50ZXJydXB0ZWQYBSABKAsyGi5zb25hbnQudjEuTGl2ZUludGVycnVwdGVkSAASIwoEZG9uZRgGIAEoCzITLnNvbmFudC52MS5MaXZlRG9uZUgAEiMKBG1hcmsYByABKAsyEy5zb25hbnQudjEuTGl2ZU1hcmtIAEIHCgVldmVudCLXAQoITGl2ZUluZm8SDAoEdHVybhgBIAEoBRIQCghhdWRpb19pZBgCIAEoCRIQCgh2b2ljZV9pZBgDIAEoCRISCgp2b2ljZV9uYW1lGAQgASgJEi4KDW91dHB1dF9mb3JtYXQYBSABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0EhQKDGNvbnRlbnRfdHlwZRgGIAEoCRIWCg5zYW1wbGVfcmF0ZV9oehgHIAEoBRIVCg1jaGFubmVsX2NvdW50GAggASgFEhAKCHdhcm5pbmdzGAkgAygJIi4KCUxpdmVBdWRpbxIMCgR0dXJuGAEgASgFEhMKC2F1ZGlvX2J5dGVzGAIgASgMIn0KDkxpdmVUaW1lc3RhbXBzEgwKBHR1cm4YASABKAUSJwoFd29yZHMYAiADKAsyGC5zb25hbnQudjEuV29yZFRpbWVzdGFtcBI0CgdxdWFsaXR5GAMgASgOMiMuc29uYW50LnYxLlNwZWVjaFRpbWVzdGFtcHMuUXVhbGl0eSJmCghMaXZlTWFyaxIMCgR0dXJuGAEgASgFEigKBGtpbmQYAiABKA4yGi5zb25hbnQudjEuU3BlZWNoTWFyay5LaW5kEgwKBG5hbWUYAyABKAkSFAoMdGltZV9zZWNvbmRzGAQgASgBIlcKC0xpdmVGbHVzaGVkEgwKBHR1cm4YASABKAUSDQoFY2hhcnMYAiABKAUSKwoIZHVyYXRpb24YAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iXwoPTGl2ZUludGVycnVwdGVkEgwKBHR1cm4YASABKAUSEQoJcGxheWVkX21zGAIgASgBEhMKC3RleHRfc3Bva2VuGAMgASgJEhYKDnRleHRfcmVtYWluaW5nGAQgASgJIkYKCExpdmVEb25lEg0KBWNoYXJzGAEgASgFEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uItECChVFc3RpbWF0ZVNwZWVjaFJlcXVlc3QSEAoIdm9pY2VfaWQYASABKAkSEwoLdGV4dF9jaHVua3MYAiADKAkSGgoNbGFuZ3VhZ2VfY29kZRgDIAEoCUgAiAEBEhoKDXNwZWFraW5nX3JhdGUYBCABKAFIAYgBARIbCg5zYW1wbGVfcmF0ZV9oehgFIAEoBUgCiAEBEi4KDW91dHB1dF9mb3JtYXQYBiABKA4yFy5zb25hbnQudjEuT3V0cHV0Rm9ybWF0EgwKBHNzbWwYByABKAkSIQoGbWFya3VwGAggASgOMhEuc29uYW50LnYxLk1hcmt1cBIWCglub3JtYWxpemUYCSABKAhIA4gBAUIQCg5fbGFuZ3VhZ2VfY29kZUIQCg5fc3BlYWtpbmdfcmF0ZUIRCg9fc2FtcGxlX3JhdGVfaHpCDAoKX25vcm1hbGl6ZSKRAQoWRXN0aW1hdGVTcGVlY2hSZXNwb25zZRINCgVjaGFycxgBIAEoBRIrCghkdXJhdGlvbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhISCgpieXRlX2NvdW50GAMgASgDEhUKDXNlZ21lbnRfY291bnQYBCABKAUSEAoId2FybmluZ3MYBSADKAkiJgoSRGVsZXRlQXVkaW9SZXF1ZXN0EhAKCGF1ZGlvX2lkGAEgASgJIhUKE0RlbGV0ZUF1ZGlvUmVzcG9uc2Uq0gEKDE91dHB1dEZvcm1hdBIdChlPVVRQVVRfRk9STUFUX1VOU1BFQ0lGSUVEEAASFQoRT1VUUFVUX0ZPUk1BVF9XQVYQARIVChFPVVRQVVRfRk9STUFUX1BDTRACEhUKEU9VVFBVVF9GT1JNQVRfTVAzEAMSFgoST1VUUFVUX0ZPUk1BVF9PUFVTEAQSFgoST1VUUFVUX0ZPUk1BVF9GTEFDEAUSFgoST1VUUFVUX0ZPUk1BVF9VTEFXEAYSFgoST1VUUFVUX0ZPUk1BVF9BTEFXEAcqXgoMUmV0dXJuRm9ybWF0Eh0KGVJFVFVSTl9GT1JNQVRfVU5TUEVDSUZJRUQQABIVChFSRVRVUk5fRk9STUFUX1VSTBABEhgKFFJFVFVSTl9GT1JNQVRfSU5MSU5FEAIqRAoGTWFya3VwEhYKEk1BUktVUF9VTlNQRUNJRklFRBAAEg8KC01BUktVUF9TU01MEAESEQoNTUFSS1VQX1BBVVNFUxACKl8KDUNhcHRpb25Gb3JtYXQSHgoaQ0FQVElPTl9GT1JNQVRfVU5TUEVDSUZJRUQQABIWChJDQVBUSU9OX0ZPUk1BVF9TUlQQARIWChJDQVBUSU9OX0ZPUk1BVF9WVFQQAipICg1UaW1lc3RhbXBLaW5kEh4KGlRJTUVTVEFNUF9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTVElNRVNUQU1QX0tJTkRfV09SRBABMp4ECg1TcGVlY2hTZXJ2aWNlEnIKEFN5bnRoZXNpemVTcGVlY2gSIi5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlcXVlc3QaIy5zb25hbnQudjEuU3ludGhlc2l6ZVNwZWVjaFJlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemUSZAoMU3RyZWFtU3BlZWNoEh4uc29uYW50LnYxLlN0cmVhbVNwZWVjaFJlcXVlc3QaHy5zb25hbnQudjEuU3RyZWFtU3BlZWNoUmVzcG9uc2UiEYrOGA1zcGVlY2g6c3RyZWFtMAESYAoKTGl2ZVNwZWVjaBIcLnNvbmFudC52MS5MaXZlU3BlZWNoUmVxdWVzdBodLnNvbmFudC52MS5MaXZlU3BlZWNoUmVzcG9uc2UiEYrOGA1zcGVlY2g6c3RyZWFtKAEwARJsCg5Fc3RpbWF0ZVNwZWVjaBIgLnNvbmFudC52MS5Fc3RpbWF0ZVNwZWVjaFJlcXVlc3QaIS5zb25hbnQudjEuRXN0aW1hdGVTcGVlY2hSZXNwb25zZSIVis4YEXNwZWVjaDpzeW50aGVzaXplEmMKC0RlbGV0ZUF1ZGlvEh0uc29uYW50LnYxLkRlbGV0ZUF1ZGlvUmVxdWVzdBoeLnNvbmFudC52MS5EZWxldGVBdWRpb1Jlc3BvbnNlIhWKzhgRc3BlZWNoOnN5bnRoZXNpemVCFlABWhJzb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_sonant_v1_scope]);
 
 /**
  * Request of SynthesizeSpeech.
@@ -29,7 +29,8 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
   voiceId: string;
 
   /**
-   * Text to speak: required, not blank, at most 5000 Unicode code points.
+   * Text to speak: required unless there is `ssml`, not blank, at most 5000 Unicode code points that are said. With its
+   * markup it may be five times as long.
    *
    * @generated from field: string text = 2;
    */
@@ -84,6 +85,27 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
    * @generated from field: repeated sonant.v1.CaptionFormat captions = 9;
    */
   captions: CaptionFormat[];
+
+  /**
+   * An SSML 1.1 document to speak, in place of `text`.
+   *
+   * @generated from field: string ssml = 10;
+   */
+  ssml: string;
+
+  /**
+   * How the text is marked. Default: it is plain text.
+   *
+   * @generated from field: sonant.v1.Markup markup = 11;
+   */
+  markup: Markup;
+
+  /**
+   * Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true.
+   *
+   * @generated from field: optional bool normalize = 12;
+   */
+  normalize?: boolean | undefined;
 };
 
 /**
@@ -149,7 +171,7 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
   voiceName: string;
 
   /**
-   * Unicode code points of the text as received; this number is charged.
+   * Unicode code points of the text that are said, without markup; this number is charged.
    *
    * @generated from field: int32 chars = 4;
    */
@@ -184,7 +206,8 @@ export type SynthesizeSpeechResponse = Message<"sonant.v1.SynthesizeSpeechRespon
   cached: boolean;
 
   /**
-   * Warnings of a successful request: "nothing_spoken", "transliterated".
+   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the name
+   * of markup that has no effect.
    *
    * @generated from field: repeated string warnings = 9;
    */
@@ -249,7 +272,8 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   voiceId: string;
 
   /**
-   * Texts to speak in order: 1 to 200, none blank, each at most 5000 Unicode code points, together at most 50000.
+   * Texts to speak in order: 1 to 200, none blank, each at most 5000 Unicode code points that are said, together at most
+   * 50000. Required unless there is `ssml`.
    *
    * @generated from field: repeated string text_chunks = 2;
    */
@@ -297,6 +321,27 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
    * @generated from field: sonant.v1.ReturnFormat return_format = 8;
    */
   returnFormat: ReturnFormat;
+
+  /**
+   * An SSML 1.1 document to speak, in place of `text_chunks`.
+   *
+   * @generated from field: string ssml = 9;
+   */
+  ssml: string;
+
+  /**
+   * How the chunks are marked. Default: they are plain text.
+   *
+   * @generated from field: sonant.v1.Markup markup = 10;
+   */
+  markup: Markup;
+
+  /**
+   * Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true.
+   *
+   * @generated from field: optional bool normalize = 11;
+   */
+  normalize?: boolean | undefined;
 };
 
 /**
@@ -357,6 +402,14 @@ export type StreamSpeechResponse = Message<"sonant.v1.StreamSpeechResponse"> & {
      */
     value: SpeechDone;
     case: "done";
+  } | {
+    /**
+     * A mark of the markup, or a change of voice.
+     *
+     * @generated from field: sonant.v1.SpeechMark mark = 6;
+     */
+    value: SpeechMark;
+    case: "mark";
   } | { case: undefined; value?: undefined };
 };
 
@@ -430,14 +483,15 @@ export type SpeechInfo = Message<"sonant.v1.SpeechInfo"> & {
   chunkCount: number;
 
   /**
-   * Unicode code points of all chunks as received; this number is charged.
+   * Unicode code points of all chunks that are said, without markup; this number is charged.
    *
    * @generated from field: int32 chars = 9;
    */
   chars: number;
 
   /**
-   * Warnings of a successful request: "nothing_spoken", "transliterated".
+   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the name
+   * of markup that has no effect.
    *
    * @generated from field: repeated string warnings = 10;
    */
@@ -626,6 +680,89 @@ export const WordTimestampSchema: GenMessage<WordTimestamp> = /*@__PURE__*/
   messageDesc(file_sonant_v1_speech, 8);
 
 /**
+ * A mark of the markup is reached, or another voice begins to speak.
+ *
+ * @generated from message sonant.v1.SpeechMark
+ */
+export type SpeechMark = Message<"sonant.v1.SpeechMark"> & {
+  /**
+   * Index of the chunk, from 0.
+   *
+   * @generated from field: int32 chunk_index = 1;
+   */
+  chunkIndex: number;
+
+  /**
+   * What is reached.
+   *
+   * @generated from field: sonant.v1.SpeechMark.Kind kind = 2;
+   */
+  kind: SpeechMark_Kind;
+
+  /**
+   * Name of the mark; for a voice, its id.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * When it is heard, in seconds from the first sample of the stream.
+   *
+   * @generated from field: double time_seconds = 4;
+   */
+  timeSeconds: number;
+};
+
+/**
+ * Describes the message sonant.v1.SpeechMark.
+ * Use `create(SpeechMarkSchema)` to create a new message.
+ */
+export const SpeechMarkSchema: GenMessage<SpeechMark> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 9);
+
+/**
+ * What is reached.
+ *
+ * @generated from enum sonant.v1.SpeechMark.Kind
+ */
+export const SpeechMark_Kind = {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * A mark element.
+   *
+   * @generated from enum value: KIND_MARK = 1;
+   */
+  MARK: 1,
+
+  /**
+   * A change of voice.
+   *
+   * @generated from enum value: KIND_VOICE = 2;
+   */
+  VOICE: 2,
+} as const;
+
+/**
+ * What is reached.
+ *
+ * @generated from enum sonant.v1.SpeechMark.Kind
+ */
+export type SpeechMark_Kind = (typeof SpeechMark_Kind)[keyof typeof SpeechMark_Kind] | UnknownEnum;
+
+/**
+ * Describes the enum sonant.v1.SpeechMark.Kind.
+ */
+export const SpeechMark_KindSchema: GenEnum<SpeechMark_Kind> = /*@__PURE__*/
+  enumDesc(file_sonant_v1_speech, 9, 0);
+
+/**
  * The end of a chunk, after all of its audio. Audio that an encoder holds back at the end of a chunk, up to about 0.1 s of
  * MP3, comes with the next chunk and has the index of that.
  *
@@ -666,7 +803,7 @@ export type SpeechChunkDone = Message<"sonant.v1.SpeechChunkDone"> & {
  * Use `create(SpeechChunkDoneSchema)` to create a new message.
  */
 export const SpeechChunkDoneSchema: GenMessage<SpeechChunkDone> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 9);
+  messageDesc(file_sonant_v1_speech, 10);
 
 /**
  * The end of a complete stream.
@@ -708,7 +845,7 @@ export type SpeechDone = Message<"sonant.v1.SpeechDone"> & {
  * Use `create(SpeechDoneSchema)` to create a new message.
  */
 export const SpeechDoneSchema: GenMessage<SpeechDone> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 10);
+  messageDesc(file_sonant_v1_speech, 11);
 
 /**
  * One request of LiveSpeech.
@@ -769,7 +906,7 @@ export type LiveSpeechRequest = Message<"sonant.v1.LiveSpeechRequest"> & {
  * Use `create(LiveSpeechRequestSchema)` to create a new message.
  */
 export const LiveSpeechRequestSchema: GenMessage<LiveSpeechRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 11);
+  messageDesc(file_sonant_v1_speech, 12);
 
 /**
  * What live speech is spoken with.
@@ -826,6 +963,21 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
    * @generated from field: optional int32 buffer_ms = 7;
    */
   bufferMs?: number | undefined;
+
+  /**
+   * How the text is marked. A turn whose text begins with "<speak" is then an SSML document, spoken when the turn ends.
+   * Default: it is plain text.
+   *
+   * @generated from field: sonant.v1.Markup markup = 8;
+   */
+  markup: Markup;
+
+  /**
+   * Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true.
+   *
+   * @generated from field: optional bool normalize = 9;
+   */
+  normalize?: boolean | undefined;
 };
 
 /**
@@ -833,7 +985,7 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
  * Use `create(LiveStartSchema)` to create a new message.
  */
 export const LiveStartSchema: GenMessage<LiveStart> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 12);
+  messageDesc(file_sonant_v1_speech, 13);
 
 /**
  * More text of the turn.
@@ -854,7 +1006,7 @@ export type LiveText = Message<"sonant.v1.LiveText"> & {
  * Use `create(LiveTextSchema)` to create a new message.
  */
 export const LiveTextSchema: GenMessage<LiveText> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 13);
+  messageDesc(file_sonant_v1_speech, 14);
 
 /**
  * The end of a turn.
@@ -869,7 +1021,7 @@ export type LiveFlush = Message<"sonant.v1.LiveFlush"> & {
  * Use `create(LiveFlushSchema)` to create a new message.
  */
 export const LiveFlushSchema: GenMessage<LiveFlush> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 14);
+  messageDesc(file_sonant_v1_speech, 15);
 
 /**
  * The user has interrupted.
@@ -898,7 +1050,7 @@ export type LiveInterrupt = Message<"sonant.v1.LiveInterrupt"> & {
  * Use `create(LiveInterruptSchema)` to create a new message.
  */
 export const LiveInterruptSchema: GenMessage<LiveInterrupt> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 15);
+  messageDesc(file_sonant_v1_speech, 16);
 
 /**
  * The end of all text.
@@ -913,7 +1065,7 @@ export type LiveEnd = Message<"sonant.v1.LiveEnd"> & {
  * Use `create(LiveEndSchema)` to create a new message.
  */
 export const LiveEndSchema: GenMessage<LiveEnd> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 16);
+  messageDesc(file_sonant_v1_speech, 17);
 
 /**
  * One response of LiveSpeech.
@@ -974,6 +1126,14 @@ export type LiveSpeechResponse = Message<"sonant.v1.LiveSpeechResponse"> & {
      */
     value: LiveDone;
     case: "done";
+  } | {
+    /**
+     * A mark of the markup, or a change of voice.
+     *
+     * @generated from field: sonant.v1.LiveMark mark = 7;
+     */
+    value: LiveMark;
+    case: "mark";
   } | { case: undefined; value?: undefined };
 };
 
@@ -982,7 +1142,7 @@ export type LiveSpeechResponse = Message<"sonant.v1.LiveSpeechResponse"> & {
  * Use `create(LiveSpeechResponseSchema)` to create a new message.
  */
 export const LiveSpeechResponseSchema: GenMessage<LiveSpeechResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 17);
+  messageDesc(file_sonant_v1_speech, 18);
 
 /**
  * Properties of the audio of a turn.
@@ -1045,6 +1205,13 @@ export type LiveInfo = Message<"sonant.v1.LiveInfo"> & {
    * @generated from field: int32 channel_count = 8;
    */
   channelCount: number;
+
+  /**
+   * What of the markup has no effect, such as "ignored:phoneme", as far as it is known when the audio begins.
+   *
+   * @generated from field: repeated string warnings = 9;
+   */
+  warnings: string[];
 };
 
 /**
@@ -1052,7 +1219,7 @@ export type LiveInfo = Message<"sonant.v1.LiveInfo"> & {
  * Use `create(LiveInfoSchema)` to create a new message.
  */
 export const LiveInfoSchema: GenMessage<LiveInfo> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 18);
+  messageDesc(file_sonant_v1_speech, 19);
 
 /**
  * A piece of audio. All pieces of a turn concatenated are one valid file of its format.
@@ -1080,7 +1247,7 @@ export type LiveAudio = Message<"sonant.v1.LiveAudio"> & {
  * Use `create(LiveAudioSchema)` to create a new message.
  */
 export const LiveAudioSchema: GenMessage<LiveAudio> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 19);
+  messageDesc(file_sonant_v1_speech, 20);
 
 /**
  * Start and end of words of a turn.
@@ -1115,7 +1282,49 @@ export type LiveTimestamps = Message<"sonant.v1.LiveTimestamps"> & {
  * Use `create(LiveTimestampsSchema)` to create a new message.
  */
 export const LiveTimestampsSchema: GenMessage<LiveTimestamps> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 20);
+  messageDesc(file_sonant_v1_speech, 21);
+
+/**
+ * A mark of the markup is reached in a turn, or another voice begins to speak.
+ *
+ * @generated from message sonant.v1.LiveMark
+ */
+export type LiveMark = Message<"sonant.v1.LiveMark"> & {
+  /**
+   * The turn, from 0.
+   *
+   * @generated from field: int32 turn = 1;
+   */
+  turn: number;
+
+  /**
+   * What is reached.
+   *
+   * @generated from field: sonant.v1.SpeechMark.Kind kind = 2;
+   */
+  kind: SpeechMark_Kind;
+
+  /**
+   * Name of the mark; for a voice, its id.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * When it is heard, in seconds from the first sample of the turn.
+   *
+   * @generated from field: double time_seconds = 4;
+   */
+  timeSeconds: number;
+};
+
+/**
+ * Describes the message sonant.v1.LiveMark.
+ * Use `create(LiveMarkSchema)` to create a new message.
+ */
+export const LiveMarkSchema: GenMessage<LiveMark> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_speech, 22);
 
 /**
  * The end of a complete turn.
@@ -1150,7 +1359,7 @@ export type LiveFlushed = Message<"sonant.v1.LiveFlushed"> & {
  * Use `create(LiveFlushedSchema)` to create a new message.
  */
 export const LiveFlushedSchema: GenMessage<LiveFlushed> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 21);
+  messageDesc(file_sonant_v1_speech, 23);
 
 /**
  * The end of an interrupted turn. Turns that were still to be spoken are interrupted too, each with a response of its own.
@@ -1192,7 +1401,7 @@ export type LiveInterrupted = Message<"sonant.v1.LiveInterrupted"> & {
  * Use `create(LiveInterruptedSchema)` to create a new message.
  */
 export const LiveInterruptedSchema: GenMessage<LiveInterrupted> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 22);
+  messageDesc(file_sonant_v1_speech, 24);
 
 /**
  * The end of live speech.
@@ -1220,7 +1429,7 @@ export type LiveDone = Message<"sonant.v1.LiveDone"> & {
  * Use `create(LiveDoneSchema)` to create a new message.
  */
 export const LiveDoneSchema: GenMessage<LiveDone> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 23);
+  messageDesc(file_sonant_v1_speech, 25);
 
 /**
  * Request of EstimateSpeech.
@@ -1236,7 +1445,8 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
   voiceId: string;
 
   /**
-   * Texts to speak: 1 to 200, none blank, each at most 5000 Unicode code points, together at most 50000.
+   * Texts to speak: 1 to 200, none blank, each at most 5000 Unicode code points that are said, together at most 50000.
+   * Required unless there is `ssml`.
    *
    * @generated from field: repeated string text_chunks = 2;
    */
@@ -1269,6 +1479,27 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
    * @generated from field: sonant.v1.OutputFormat output_format = 6;
    */
   outputFormat: OutputFormat;
+
+  /**
+   * An SSML 1.1 document, in place of `text_chunks`.
+   *
+   * @generated from field: string ssml = 7;
+   */
+  ssml: string;
+
+  /**
+   * How the chunks are marked. Default: they are plain text.
+   *
+   * @generated from field: sonant.v1.Markup markup = 8;
+   */
+  markup: Markup;
+
+  /**
+   * Whether numbers, signs and abbreviations are spelled out for an engine that does not read them. Default true.
+   *
+   * @generated from field: optional bool normalize = 9;
+   */
+  normalize?: boolean | undefined;
 };
 
 /**
@@ -1276,7 +1507,7 @@ export type EstimateSpeechRequest = Message<"sonant.v1.EstimateSpeechRequest"> &
  * Use `create(EstimateSpeechRequestSchema)` to create a new message.
  */
 export const EstimateSpeechRequestSchema: GenMessage<EstimateSpeechRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 24);
+  messageDesc(file_sonant_v1_speech, 26);
 
 /**
  * Response of EstimateSpeech.
@@ -1313,7 +1544,8 @@ export type EstimateSpeechResponse = Message<"sonant.v1.EstimateSpeechResponse">
   segmentCount: number;
 
   /**
-   * Warnings of a successful request: "nothing_spoken", "transliterated".
+   * Warnings of a successful request: "nothing_spoken", "transliterated", "fallback_engine", and "ignored:" with the name
+   * of markup that has no effect.
    *
    * @generated from field: repeated string warnings = 5;
    */
@@ -1325,7 +1557,7 @@ export type EstimateSpeechResponse = Message<"sonant.v1.EstimateSpeechResponse">
  * Use `create(EstimateSpeechResponseSchema)` to create a new message.
  */
 export const EstimateSpeechResponseSchema: GenMessage<EstimateSpeechResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 25);
+  messageDesc(file_sonant_v1_speech, 27);
 
 /**
  * Request of DeleteAudio.
@@ -1346,7 +1578,7 @@ export type DeleteAudioRequest = Message<"sonant.v1.DeleteAudioRequest"> & {
  * Use `create(DeleteAudioRequestSchema)` to create a new message.
  */
 export const DeleteAudioRequestSchema: GenMessage<DeleteAudioRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 26);
+  messageDesc(file_sonant_v1_speech, 28);
 
 /**
  * Response of DeleteAudio.
@@ -1361,7 +1593,7 @@ export type DeleteAudioResponse = Message<"sonant.v1.DeleteAudioResponse"> & {
  * Use `create(DeleteAudioResponseSchema)` to create a new message.
  */
 export const DeleteAudioResponseSchema: GenMessage<DeleteAudioResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_speech, 27);
+  messageDesc(file_sonant_v1_speech, 29);
 
 /**
  * How audio is encoded.
@@ -1482,6 +1714,47 @@ export const ReturnFormatSchema: GenEnum<ReturnFormat> = /*@__PURE__*/
   enumDesc(file_sonant_v1_speech, 1);
 
 /**
+ * How text is marked.
+ *
+ * @generated from enum sonant.v1.Markup
+ */
+export const Markup = {
+  /**
+   * Not set: plain text.
+   *
+   * @generated from enum value: MARKUP_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * A text that begins with "<speak" is an SSML 1.1 document.
+   *
+   * @generated from enum value: MARKUP_SSML = 1;
+   */
+  SSML: 1,
+
+  /**
+   * "[pause:1.5s]" or "[pause:300ms]" in the text is a pause.
+   *
+   * @generated from enum value: MARKUP_PAUSES = 2;
+   */
+  PAUSES: 2,
+} as const;
+
+/**
+ * How text is marked.
+ *
+ * @generated from enum sonant.v1.Markup
+ */
+export type Markup = (typeof Markup)[keyof typeof Markup] | UnknownEnum;
+
+/**
+ * Describes the enum sonant.v1.Markup.
+ */
+export const MarkupSchema: GenEnum<Markup> = /*@__PURE__*/
+  enumDesc(file_sonant_v1_speech, 2);
+
+/**
  * Format of captions.
  *
  * @generated from enum sonant.v1.CaptionFormat
@@ -1520,7 +1793,7 @@ export type CaptionFormat = (typeof CaptionFormat)[keyof typeof CaptionFormat] |
  * Describes the enum sonant.v1.CaptionFormat.
  */
 export const CaptionFormatSchema: GenEnum<CaptionFormat> = /*@__PURE__*/
-  enumDesc(file_sonant_v1_speech, 2);
+  enumDesc(file_sonant_v1_speech, 3);
 
 /**
  * Timestamps that a stream contains.
@@ -1554,7 +1827,7 @@ export type TimestampKind = (typeof TimestampKind)[keyof typeof TimestampKind] |
  * Describes the enum sonant.v1.TimestampKind.
  */
 export const TimestampKindSchema: GenEnum<TimestampKind> = /*@__PURE__*/
-  enumDesc(file_sonant_v1_speech, 3);
+  enumDesc(file_sonant_v1_speech, 4);
 
 /**
  * Turns text into speech.

@@ -16,9 +16,9 @@ export async function openLibraryWay(options: LibraryPoolOptions): Promise<Speak
     version,
     voices,
     timings: true,
-    async *speak(request, { text, timings }, signal) {
+    async *speak({ spoken, ...how }, { text, timings }, signal) {
       const process = pool.take();
-      const pieces = process.speak({ ...request, marks: timings }, signal);
+      const pieces = process.speak({ ...how, text: spoken.text, marks: timings }, signal);
       let sampleCount = 0;
       try {
         for (;;) {
@@ -28,7 +28,7 @@ export async function openLibraryWay(options: LibraryPoolOptions): Promise<Speak
             yield { samples: value, sampleRateHz };
           } else {
             if (!timings || sampleCount === 0) return;
-            const words = toWordTimes(text, request.text, { marks: value, sampleRateHz, sampleCount });
+            const words = toWordTimes(text, spoken.sourceIndices(), { marks: value, sampleRateHz, sampleCount });
             return yield { samples: new Int16Array(), sampleRateHz, words };
           }
         }

@@ -59,14 +59,14 @@ export async function openProgramWay({
     voices,
     timings: false,
     async *speak(
-      { text, voice, wordsPerMinute, amplitude },
+      { spoken, voice, wordsPerMinute, amplitude, pitch },
       _: Segment,
       signal: AbortSignal,
     ): AsyncGenerator<SpokenPcm> {
-      const how = ['-v', voice, '-s', String(wordsPerMinute), '-a', String(amplitude)];
+      const how = ['-v', voice, '-s', String(wordsPerMinute), '-a', String(amplitude), '-p', String(pitch)];
       // -b 1 is UTF-8. Without -m, markup is read out as text.
       const args = ['--stdin', '--stdout', '-b', '1', ...how];
-      const run = startProgram({ program, args, input: text, waitMsMax });
+      const run = startProgram({ program, args, input: spoken.text, waitMsMax });
       const kill = () => void run.kill();
       signal.addEventListener('abort', kill, { once: true });
       try {

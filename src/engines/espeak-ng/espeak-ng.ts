@@ -6,8 +6,9 @@ import { toFailure } from '../../errors.ts';
 import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
 import { openLibraryWay } from './by-library.ts';
 import { openProgramWay } from './by-program.ts';
+import { toEspeakPhonemes } from './espeak-phonemes.ts';
 import type { LibraryPoolOptions } from './library-pool.ts';
-import { toPlainText } from './plain-text.ts';
+import { toSpokenText } from './plain-text.ts';
 import type { EspeakRequest, SpeakingWay } from './speaking-way.ts';
 
 export interface EspeakNgOptions extends Omit<LibraryPoolOptions, 'library'> {
@@ -34,6 +35,10 @@ const speakingRates = { min: 0.92, max: 1.08 };
 
 /** The real speed grows with words per minute to the power of 1.07 (measured with version 1.51). */
 const toWordsPerMinute = (rate: number): number => Math.round(usualWordsPerMinute * rate ** (1 / 1.07));
+
+/** Factors on the pitch: eSpeak NG's measure of 0 to 99 is 50 for 1, and 69 more for an octave (measured with version 1.51). */
+const pitches = { min: 0.61, max: 1.6 };
+const toPitch = (factor: number): number => Math.round(50 + 69 * Math.log2(factor));
 
 const messageOf = (error: unknown): string => (toFailure(error).cause as Error).message;
 
@@ -68,10 +73,12 @@ export async function openEspeakNg(options: EspeakNgOptions): Promise<Engine | u
   const files = new Map(voices.map(({ voiceId, file }) => [voiceId, file]));
 
   const speak = (segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm> => {
-    const text = toPlainText(segment.text);
-    if (text === '') return silent();
-    const wordsPerMinute = toWordsPerMinute(segment.speakingRate);
-    const request: EspeakRequest = { text, voice: files.get(segment.voice.voiceId)!, wordsPerMinute, amplitude };
+    const spoken = toSpokenText(segment);
+    if (spoken.text === '') return silent();
+    const { voice, speakingRate, pitch = 1 } = segment;
+    const wordsPerMinute = toWordsPerMinute(speakingRate);
+    const how = { voice: files.get(voice.voiceId)!, wordsPerMinute, amplitude, pitch: toPitch(pitch) };
+    const request: EspeakRequest = { spoken, ...how };
     return way.speak(request, segment, signal);
   };
 
@@ -81,6 +88,7 @@ export async function openEspeakNg(options: EspeakNgOptions): Promise<Engine | u
     capabilities: {
       isSynthetic: true,
       speakingRates,
+      pitches,
       timings,
       readsNumbers: true,
       segmentCharsMax,
@@ -90,6 +98,7 @@ export async function openEspeakNg(options: EspeakNgOptions): Promise<Engine | u
       firstSoundMsMax,
       segmentsSpokenMax: options.runsAtOnce ?? availableParallelism(),
     },
+    toPhonemes: (ipa, _voice, languageCode) => toEspeakPhonemes(ipa, languageCode),
     speak,
     close: () => way.close(),
   };

@@ -19,6 +19,7 @@ export interface LibraryRequest {
   voice: string;
   wordsPerMinute: number;
   amplitude: number;
+  pitch: number;
   marks: boolean;
 }
 

@@ -12,7 +12,7 @@ import { openStaticMemory } from './static-memory.ts';
 const bufferMs = 200;
 /** UTF-8, phonemes in brackets, a pause at the end: the flags with which the program calls it for `-b 1`. */
 const synthFlags = 0x1 | 0x100 | 0x1000;
-const [rateParameter, volumeParameter] = [1, 2];
+const [rateParameter, volumeParameter, pitchParameter] = [1, 2, 3];
 /** espeak_EVENT: its type, the position in the text and the sample, each an i32. */
 const event = { bytes: 40, position: 8, sample: 20 };
 const eventKinds = { none: 0, word: 1, end: 5 };
@@ -42,7 +42,11 @@ export function openLibrary(name: string): EspeakLibrary {
   const memory = openStaticMemory(calls.memory, calls.symbol);
   if (!memory) throw new Error('the memory of the library is not found on this system');
 
-  const speak: EspeakLibrary['speak'] = ({ text, voice, wordsPerMinute, amplitude, marks }, onSound, isStopped) => {
+  const speak: EspeakLibrary['speak'] = (
+    { text, voice, wordsPerMinute, amplitude, pitch, marks },
+    onSound,
+    isStopped,
+  ) => {
     memory.restore();
     calls.srand(firstSeed);
     if (calls.setVoice(voice) !== 0) throw new Error(`the library does not load the voice ${voice}`);
@@ -52,6 +56,7 @@ export function openLibrary(name: string): EspeakLibrary {
     memory.keep();
     calls.setParameter(rateParameter, wordsPerMinute);
     calls.setParameter(volumeParameter, amplitude);
+    calls.setParameter(pitchParameter, pitch);
     const found: SoundMark[] = [];
     listener.listen({ onSound, isStopped, ...(marks && { marks: found }) });
     calls.synth(Buffer.from(`${text}\0`), synthFlags);
@@ -68,7 +73,7 @@ function checkRepeats(speak: EspeakLibrary['speak'], { voiceTable }: LibraryFact
   if (!voice) throw new Error('the library lists no voices');
   const hashOf = (text: string): string => {
     const hash = createHash('sha256');
-    const request = { text, voice: voice.file, wordsPerMinute: 175, amplitude: 80, marks: false };
+    const request = { text, voice: voice.file, wordsPerMinute: 175, amplitude: 80, pitch: 50, marks: false };
     speak(
       request,
       (bytes) => hash.update(bytes),

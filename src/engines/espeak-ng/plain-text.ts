@@ -1,11 +1,12 @@
-// The text that eSpeak NG is given, without what it would execute instead of speaking, and the way back from its positions
-// to those of the segment.
+// The text that eSpeak NG is given: without what it would execute instead of speaking, and with the phonemes that are stated
+// for parts of it; and the way back from its positions to those of the segment.
+import type { Segment } from '../engine.ts';
 
 /**
  * Removes what eSpeak NG would execute: control characters (\1 starts a command, \0 ends the text) and phonemes in double
  * brackets.
  */
-export const toPlainText = (text: string): string =>
+const toPlainText = (text: string): string =>
   text
     .toWellFormed()
     .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
@@ -15,7 +16,7 @@ export const toPlainText = (text: string): string =>
 const isControl = (char: string): boolean => /[\u0000-\u001f\u007f-\u009f]/.test(char);
 
 /** For each code point of the plain text, the index in the text where it comes from. */
-export function toSourceIndices(text: string, plain: string): number[] {
+function toSourceIndices(text: string, plain: string): number[] {
   const source = text.toWellFormed();
   const indices: number[] = [];
   let at = 0;
@@ -27,4 +28,36 @@ export function toSourceIndices(text: string, plain: string): number[] {
     else while (at < source.length && isControl(source[at]!)) at++;
   }
   return indices;
+}
+
+export interface SpokenText {
+  text: string;
+  /** For each code point of it, the index in the segment's text where it comes from. */
+  sourceIndices(): number[];
+}
+
+export function toSpokenText({ text, phonemes = [] }: Pick<Segment, 'text' | 'phonemes'>): SpokenText {
+  const parts: { spoken: string; from: number; source: string | undefined }[] = [];
+  let at = 0;
+  for (const range of phonemes) {
+    const source = text.slice(at, range.from);
+    parts.push({ spoken: toPlainText(source), from: at, source });
+    parts.push({ spoken: ` ${range.phonemes}`, from: range.from, source: undefined });
+    at = range.to;
+  }
+  const rest = text.slice(at);
+  parts.push({ spoken: toPlainText(rest), from: at, source: rest });
+  const all = parts.map(({ spoken }) => spoken).join('');
+  const spoken = all.trim();
+  return {
+    text: spoken,
+    sourceIndices() {
+      const indices = parts.flatMap(({ spoken, from, source }) =>
+        source === undefined
+          ? Array.from(spoken, () => from)
+          : toSourceIndices(source, spoken).map((index) => from + index),
+      );
+      return indices.slice(all.length - all.trimStart().length);
+    },
+  };
 }

@@ -3,7 +3,6 @@
 // the next that is further on in the text is divided between the words there, by their letters.
 import type { WordTime } from '../engine.ts';
 import type { SoundMark } from './library-frames.ts';
-import { toSourceIndices } from './plain-text.ts';
 
 export interface MarkedSound {
   marks: readonly SoundMark[];
@@ -21,12 +20,12 @@ interface Begun {
   beforeUntil: number;
 }
 
+/** `indices` has the index in the text for each code point of what the library was given. */
 export function toWordTimes(
   text: string,
-  plain: string,
+  indices: readonly number[],
   { marks, sampleRateHz, sampleCount }: MarkedSound,
 ): WordTime[] {
-  const indices = toSourceIndices(text, plain);
   const begun: Begun[] = [];
   for (const { position, sample, audibleUntil } of marks) {
     const at = indices[position - 1];

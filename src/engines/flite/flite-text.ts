@@ -2,12 +2,15 @@
 // signs, and breaks a word at every letter that is not ASCII. The result is printable ASCII in tokens of bounded length,
 // each with its range in the original text. Numbers and dates are spelled out before, outside the engine.
 import anyAscii from 'any-ascii';
+import type { Segment } from '../engine.ts';
 
 /** What is spoken for a stretch of the original text without white space: always a letter or a digit in it. */
 export interface SpokenToken {
   from: number;
   to: number;
   spoken: string;
+  /** In flite's phones, where it is not to be pronounced by its letters. */
+  phones?: string;
 }
 
 /** Longer stretches are cut, so that no endless number or word reaches flite. */
@@ -52,6 +55,25 @@ export function toSpokenTokens(text: string): SpokenToken[] {
   }
   return tokens;
 }
+
+/** The tokens with the stated pronunciations: the tokens of a range become one. */
+export function withPhones(tokens: readonly SpokenToken[], ranges: Segment['phonemes'] = []): SpokenToken[] {
+  const stated: SpokenToken[] = [];
+  for (const token of tokens) {
+    const range = ranges.find(({ from, to }) => token.from < to && token.to > from);
+    const before = stated.at(-1);
+    if (!range) stated.push(token);
+    else if (before?.phones !== undefined && before.to > range.from) {
+      const mark = /[.,;:!?]*$/.exec(token.spoken)![0];
+      stated[stated.length - 1] = { ...before, to: token.to, spoken: before.spoken + mark };
+    } else stated.push({ ...token, phones: range.phonemes });
+  }
+  return stated;
+}
+
+/** What flite reads: plain text, or the little of SSML that it knows. */
+export const toFliteText = (tokens: readonly SpokenToken[]): string =>
+  tokens.map(({ spoken, phones }) => (phones ? `<phoneme ph="${phones}">${spoken}</phoneme>` : spoken)).join(' ');
 
 /** The tokens in groups, one for each run of flite. */
 export function toParts(tokens: readonly SpokenToken[]): SpokenToken[][] {

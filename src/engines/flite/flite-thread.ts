@@ -3,8 +3,9 @@
 // instance, unless some of its sound was sent.
 import { secondsOf } from '../../audio/pcm.ts';
 import type { SpokenPcm, WordTime } from '../engine.ts';
+import { toPhoneNames } from './flite-phones.ts';
 import { FliteProgram } from './flite-program.ts';
-import type { SpokenToken } from './flite-text.ts';
+import { type SpokenToken, toFliteText } from './flite-text.ts';
 import type { WasmModule } from './flite-wasm.ts';
 import { type JobControl, serveJobs } from './thread-work.ts';
 import { WordPhones } from './word-phones.ts';
@@ -41,7 +42,8 @@ serveJobs<FliteThreadData, FliteTask, SpokenPcm>(({ module, voiceFiles: files })
     for (const part of parts) {
       const startSeconds = seconds;
       const words = timings ? toExpectedWords(part, wordPhones) : undefined;
-      const run = { args: words ? [...args, '-psdur'] : args, text: part.map(({ spoken }) => spoken).join(' '), files };
+      const own = part.some(({ phones: stated }) => stated) ? ['-ssml'] : [];
+      const run = { args: [...args, ...own, ...(words ? ['-psdur'] : [])], text: toFliteText(part), files };
       const speak = () => {
         let wordsLeft = words ?? [];
         let times: WordTime[] = [];
@@ -82,7 +84,7 @@ const toSegmentTimes = (times: readonly WordTime[], startSeconds: number, length
 
 function toExpectedWords(part: readonly SpokenToken[], wordPhones: WordPhones): ExpectedWord[] {
   const phones = wordPhones.of(part.map(({ spoken }) => spoken));
-  return part.map((token, n) => ({ ...token, phones: phones[n]! }));
+  return part.map((token, n) => ({ ...token, phones: token.phones ? toPhoneNames(token.phones) : phones[n]! }));
 }
 
 function sendPieces({ samples, sampleRateHz, words }: SpokenPcm, control: JobControl<SpokenPcm>): void {

@@ -6,7 +6,8 @@ import { availableParallelism } from 'node:os';
 import { Failure } from '../../errors.ts';
 import { integerSetting } from '../../setting.ts';
 import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
-import { toParts, toSpokenTokens } from './flite-text.ts';
+import { toFlitePhones } from './flite-phones.ts';
+import { toParts, toSpokenTokens, withPhones } from './flite-text.ts';
 import type { FliteTask, FliteThreadData } from './flite-thread.ts';
 import { compileWasm, findWasm, readWasm } from './flite-wasm.ts';
 import { importVoiceFile } from './import-voice-file.ts';
@@ -17,6 +18,8 @@ import { type Speaker, stockSpeakers } from './voices.ts';
 
 /** Above 2, sounds of one frame cannot get shorter, and speech is up to 15 % slower than requested. */
 const speakingRates = { min: 0.25, max: 2 };
+/** Of the models that it moves. */
+const pitches = { min: 0.5, max: 2 };
 const segmentCharsMax = 160;
 const threadsMax = 64;
 /** A busy machine may take a hundred times as long as an idle one. */
@@ -62,6 +65,8 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
       firstSoundMsMax: 20_000,
       stallMsMax: 10_000,
     },
+    capabilitiesOf: ({ voiceId }) => (speakers.get(voiceId)?.isPitched ? { pitches } : {}),
+    toPhonemes: toFlitePhones,
     async *speak(segment, signal) {
       const speaker = speakers.get(segment.voice.voiceId);
       if (!speaker) throw new Failure('engine_error', {}, new Error(`flite has no voice ${segment.voice.voiceId}`));
@@ -76,9 +81,11 @@ function throwUnavailable(error: unknown): never {
   throw error instanceof VoiceFileError ? new Failure('engine_unavailable', { message: error.message }) : error;
 }
 
-function toTask({ text, speakingRate, timings }: Segment, speaker: Speaker): FliteTask {
+function toTask({ text, speakingRate, timings, pitch, phonemes }: Segment, speaker: Speaker): FliteTask {
   const args = [...speaker.args, '--setf', `duration_stretch=${speaker.stretch / speakingRate}`];
-  return { args, sampleRateHz: speaker.sampleRateHz, parts: toParts(toSpokenTokens(text)), timings };
+  if (pitch !== undefined) args.push('--setf', `f0_shift=${pitch}`);
+  const parts = toParts(withPhones(toSpokenTokens(text), phonemes));
+  return { args, sampleRateHz: speaker.sampleRateHz, parts, timings };
 }
 
 async function inspect(dataDir: string): Promise<EngineReport> {

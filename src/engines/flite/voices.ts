@@ -9,6 +9,8 @@ export interface Speaker {
   /** flite's `duration_stretch` at rate 1. */
   stretch: number;
   sampleRateHz: number;
+  /** Whether its pitch can be changed. */
+  isPitched?: boolean;
 }
 
 /** flite's own names. Never `kal`: it speaks at 8 kHz, and flite falls back on it for any name that it does not know. */
@@ -61,6 +63,8 @@ export const stockSpeakers: readonly Speaker[] = stockVoices.map(({ voiceId, cha
     args: ['-voice', model, ...(pitchHz === undefined ? [] : ['--setf', `int_f0_target_mean=${pitchHz}`])],
     stretch,
     sampleRateHz,
+    // Nothing changes that of rms.
+    isPitched: model !== 'rms',
   };
 });
 

@@ -12,7 +12,7 @@ export interface Phone {
 }
 
 /** What is spoken for a stretch of text, and its phones when said alone. */
-export interface ExpectedWord extends SpokenToken {
+export interface ExpectedWord extends Omit<SpokenToken, 'phones'> {
   phones: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 // The messages of live speech over WebSocket, JSON in text frames:
 //     {"type":"start","voice_id",...,"audio":"binary"|"json"}  {"type":"text","text"}  {"type":"flush"}
 //     {"type":"interrupt","played_ms"?,"turn"?}  {"type":"end"}
-// answered by {"type":"info"|"timestamps"|"flushed"|"interrupted"|"done"|"warning"|"error",...}; audio is a binary frame,
+// answered by {"type":"info"|"timestamps"|"mark"|"flushed"|"interrupted"|"done"|"warning"|"error",...}; audio is a binary frame,
 // of the turn whose info came last, or base64 in {"type":"audio"}.
 import { Failure, type FieldViolation } from '../../errors.ts';
 import type { LiveEvent, LiveInput } from '../../operations/live-session.ts';
@@ -74,9 +74,9 @@ export function toFrame(event: LiveEvent, audio: 'binary' | 'json'): string | Ui
 function toMembers(event: Exclude<LiveEvent, { type: 'audio' }>): Fields {
   switch (event.type) {
     case 'info': {
-      const { turn, audioId, voice, format, contentType, sampleRateHz } = event;
+      const { turn, audioId, voice, format, contentType, sampleRateHz, warnings } = event;
       const described = { voice_id: voice.voiceId, voice_name: voice.name, format, content_type: contentType };
-      return { turn, id: audioId, ...described, sample_rate: sampleRateHz, channels: 1 };
+      return { turn, id: audioId, ...described, sample_rate: sampleRateHz, channels: 1, warnings };
     }
     case 'timestamps': {
       const words = event.words.map(({ startSeconds, endSeconds, ...word }) => ({
@@ -85,6 +85,10 @@ function toMembers(event: Exclude<LiveEvent, { type: 'audio' }>): Fields {
         end: endSeconds,
       }));
       return { turn: event.turn, words, quality: event.quality };
+    }
+    case 'mark': {
+      const { turn, kind, name, seconds } = event;
+      return { turn, kind, name, time: roundSeconds(seconds) };
     }
     case 'flushed':
       return { turn: event.turn, chars: event.chars, duration: roundSeconds(event.seconds) };

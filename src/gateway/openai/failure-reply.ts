@@ -1,6 +1,6 @@
 // Renders a Failure as OpenAI's API does: `{"error": {"message", "type", "param", "code"}}`, the same statuses and headers.
 import { type Failure, failureTable } from '../../errors.ts';
-import { renameFields } from '../../speech/fields.ts';
+import { renameFields } from '../../speech/field-names.ts';
 import { type FailureReply, type Recipient, toFailureReply } from '../http/failure-reply.ts';
 
 export function toOpenAiReply(failure: Failure, recipient: Recipient): FailureReply {

@@ -1,7 +1,8 @@
 // The OpenAPI documentation of /v1, as far as it differs from OpenAI's own.
 import { formatNames } from '../../audio/formats.ts';
 import { speechOperations, voiceOperations } from '../../operations/operation.ts';
-import { speechFields, textLimits } from '../../speech/fields.ts';
+import { speechFields } from '../../speech/fields.ts';
+import { markedLengthFactor, textLimits } from '../../speech/text-fields.ts';
 import { describeObject, jsonAnswer, objectSchema, type RouteDocs, type Schema, text } from '../http/route-docs.ts';
 import { openAiEventContent } from '../speech/event-schemas.ts';
 import { soundContent, soundHeaders, speakingFailures, streamHeaders } from '../speech/openapi.ts';
@@ -13,13 +14,15 @@ const speechSchema: Schema = {
   required: ['input'],
   properties: {
     model: text('Ignored: each voice has its own engine.'),
-    input: text('Text to speak.', { maxLength: textLimits.chunkCharsMax }),
+    input: text('Text to speak.', { maxLength: textLimits.chunkCharsMax * markedLengthFactor }),
     voice: {
       oneOf: [string, { type: 'object', required: ['id'], properties: { id: string } }],
       description:
         'Id or alias of the voice. Without one, the default voice speaks; also where there is no such voice, and then `X-Ignored-Fields` names `voice`. `X-Voice-Id` tells which voice has spoken. With `SONANT_STRICT=1`, both are errors.',
     },
     response_format: text('Encoding.', { enum: formatNames, default: 'mp3' }),
+    markup: speechFields.markup.schema,
+    normalize: speechFields.normalize.schema,
     speed: { ...speechFields.speakingRate.schema, description: 'Speed of speech.' },
     stream_format: text('Audio, or events with audio.', { enum: ['audio', 'sse'], default: 'audio' }),
     instructions: text('Ignored.'),

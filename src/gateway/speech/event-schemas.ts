@@ -50,6 +50,17 @@ const timestampsSchema = event(
     quality: text('Whether the times are from the engine.', { enum: ['engine', 'estimated'] }),
   },
 );
+const markSchema = event(
+  'SpeechMarkEvent',
+  'speech.mark',
+  'A mark of the markup is reached, or another voice begins to speak.',
+  {
+    chunk_index: chunkIndex,
+    kind: text('What is reached.', { enum: ['mark', 'voice'] }),
+    name: text('Name of the mark; for a voice, its id.'),
+    time: seconds('When it is heard, in seconds.'),
+  },
+);
 const chunkDoneSchema = event(
   'SpeechChunkDoneEvent',
   'speech.chunk.done',
@@ -90,7 +101,7 @@ export const eventBody = (description: string, data: Schema): Schema => ({
 const eventSchema: Schema = {
   title: 'SpeechEvent',
   description: 'The data of an event.',
-  oneOf: [infoSchema, deltaSchema, timestampsSchema, chunkDoneSchema, doneSchema, errorSchema],
+  oneOf: [infoSchema, deltaSchema, timestampsSchema, markSchema, chunkDoneSchema, doneSchema, errorSchema],
 };
 
 const id = 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H';

@@ -92,7 +92,7 @@ export function createEventSender({ speech, admission, streams, ...more }: Event
       });
       const stream = streams.open({
         audioId: info.audioId,
-        voiceId: info.voice.voiceId,
+        voiceIds: [info, ...info.others].map(({ voice }) => voice.voiceId),
         holders: ticket ? [keyId, ticket.ticketId] : [keyId],
         ticketKeyId: ticket?.keyId,
         begun,

@@ -19,6 +19,7 @@ export interface FieldRules {
 
 const eventFields = speechFieldRows.map(({ json }) => json);
 const speechFields = speechFieldRows.filter(({ isForEvents }) => !isForEvents).map(({ json }) => json);
+const booleans = speechFieldRows.filter(({ schema }) => schema.type === 'boolean').map(({ json }) => json);
 const numbers = speechFieldRows.filter(({ schema }) => schema.type === 'number').map(({ json }) => json);
 
 /** The request in the body of POST /api/audio/speech. */
@@ -42,11 +43,12 @@ export function parseEventFields(given: Fields, isStrict: boolean): ParsedSpeech
   return { request: parseSpeechRequest({ ...fields, method: 'streaming' }, options), ignored };
 }
 
-/** A query as the members of a body: numbers are numbers, and the texts a list however many there are. */
+/** A query as the members of a body: numbers are numbers, truth values likewise, and the texts a list however many there are. */
 export function fromQuery(query: Readonly<Record<string, unknown>>): Fields {
   return Object.fromEntries(
     Object.entries(query).map(([name, value]) => {
       if (name === 'text_chunks') return [name, Array.isArray(value) ? value : [value]];
+      if (booleans.includes(name) && (value === 'true' || value === 'false')) return [name, value === 'true'];
       const isNumber = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value);
       return [name, isNumber && numbers.includes(name) ? Number(value) : value];
     }),

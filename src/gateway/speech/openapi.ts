@@ -49,7 +49,15 @@ const estimate = describeObject('SpeechEstimate', {
   duration: [{ type: 'number', description: 'Approximate duration in seconds.' }, 1.04],
   bytes: [{ type: 'integer', description: 'Approximate size of the audio.' }, 91_772],
   segments: [{ type: 'integer', description: 'Number of segments that the text would be split into.' }, 1],
-  warnings: [{ type: 'array', items: { type: 'string' }, description: '`nothing_spoken`, `transliterated`' }, []],
+  warnings: [
+    {
+      type: 'array',
+      items: { type: 'string' },
+      description:
+        '`nothing_spoken`, `transliterated`, `fallback_engine`, and `ignored:` with the name of markup that has no effect',
+    },
+    [],
+  ],
 });
 
 /** Headers that keep proxies from buffering or caching a stream. */

@@ -13,7 +13,7 @@ export class ResumableStreams {
   readonly #running = new Map<string, ResumableStream>();
   /** Ordered by when they ended. */
   readonly #ended = new Map<string, ResumableStream>();
-  readonly #voices = new WeakMap<ResumableStream, string>();
+  readonly #voices = new WeakMap<ResumableStream, readonly string[]>();
   readonly #forgotten = new WeakSet<ResumableStream>();
   readonly #watch: StreamsWatch | undefined;
   #heldBytes = 0;
@@ -22,7 +22,7 @@ export class ResumableStreams {
     this.#watch = watch;
   }
 
-  open({ voiceId, ...options }: Omit<ResumableStreamOptions, 'watcher'> & { voiceId: string }): ResumableStream {
+  open({ voiceIds, ...options }: Omit<ResumableStreamOptions, 'watcher'> & { voiceIds: readonly string[] }) {
     const { audioId } = options;
     const watcher = {
       resized: (bytes: number) => {
@@ -42,7 +42,7 @@ export class ResumableStreams {
     const stream = new ResumableStream({ ...options, watcher });
     this.#running.set(audioId, stream);
     this.#watch?.opened(audioId);
-    this.#voices.set(stream, voiceId);
+    this.#voices.set(stream, voiceIds);
     for (const other of this.#running.values()) other.shrink(this.#partBytes);
     return stream;
   }
@@ -63,7 +63,7 @@ export class ResumableStreams {
 
   /** Streams of the voice cannot be resumed; the operation ends those that run. */
   forgetVoice(voiceId: string): void {
-    const isOfVoice = (stream: ResumableStream) => this.#voices.get(stream) === voiceId;
+    const isOfVoice = (stream: ResumableStream) => this.#voices.get(stream)?.includes(voiceId);
     for (const stream of [...this.#ended.values()].filter(isOfVoice)) stream.drop(undefined);
     for (const stream of [...this.#running.values()].filter(isOfVoice)) this.#forgotten.add(stream);
   }

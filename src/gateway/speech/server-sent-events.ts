@@ -59,6 +59,10 @@ function toData(audioId: string, event: Exclude<StreamEvent, { type: 'audio' }>)
         })),
         quality: event.quality,
       };
+    case 'mark': {
+      const { chunkIndex, kind, name, seconds } = event;
+      return { type: 'speech.mark', chunk_index: chunkIndex, kind, name, time: roundSeconds(seconds) };
+    }
     case 'chunk_done': {
       const { chunkIndex, chars, startSeconds, endSeconds } = event;
       const [start, end] = [roundSeconds(startSeconds), roundSeconds(endSeconds)];

@@ -1,0 +1,18 @@
+// The names of fields at APIs other than REST, for the faults that are reported there.
+import { Failure } from '../errors.ts';
+import { type OtherName, speechFieldRows } from './fields.ts';
+
+/** The same failure with the fields that it names as the other API calls them. */
+export function renameFields(failure: Failure, api: OtherName): Failure {
+  const { details } = failure.facts;
+  if (!details) return failure;
+  const renamed = details.map((violation) => ({ ...violation, field: nameAt(api, violation.field) }));
+  return new Failure(failure.reason, { ...failure.facts, details: renamed }, failure.cause);
+}
+
+/** The name of a field, such as "text_chunks[2]", at another API. */
+export function nameAt(api: OtherName, field: string): string {
+  const json = field.replace(/\[.*/, '');
+  const name = speechFieldRows.find((row) => row.json === json)?.names?.[api];
+  return name === undefined ? field : name;
+}

@@ -1,0 +1,160 @@
+// How the runs of a text are spoken: by which engine and voice, in which language, at which speed, pitch and volume, with
+// what in place of what is written. What an engine cannot do is spoken plainly, and reported.
+import type { EngineCapabilities, Voice } from '../engines/engine.ts';
+import { createOffsets, type FlatText, flatten, type OffsetOf } from '../text/flat-text.ts';
+import type { MarkedItem, MarkedRun, MarkedText, RunStyle, Said } from '../text/marked-text.ts';
+import { sayText } from '../text/normalize-text.ts';
+import { sayAs } from '../text/say-as.ts';
+import { type Cast, type Casting, type CastVoice, capabilitiesOf } from './cast.ts';
+import { type SpeechFields, speakingRates } from './fields.ts';
+import { type Binding, isSpokenBy } from './voice.ts';
+
+export interface Rendering {
+  /** As the caller knows it. */
+  voice: Voice;
+  cast: CastVoice;
+  /** Aborts when the voice may not be heard any more. */
+  ended: AbortSignal | undefined;
+  binding: Binding;
+  capabilities: EngineCapabilities;
+  languageCode: string;
+  /** The speed that the engine is given; the tempo stage does the rest. */
+  engineRate: number;
+  tempo: number;
+  /** Of the voice and of the markup. */
+  gainDb: number;
+  pitch: number;
+  /** Whether numbers, signs and abbreviations are spelled out for the engine. */
+  spellOut: boolean;
+}
+
+/** A run, ready to be cut. */
+export interface RenderedRun {
+  run: MarkedRun;
+  rendering: Rendering;
+  /** Undefined where the run is the whole of its text, as it is written. */
+  flat: FlatText | undefined;
+}
+
+export type RenderedItem = RenderedRun | { pauseMs: number };
+
+export interface RenderOptions {
+  cast: Cast;
+  casting: Casting;
+  request: Pick<SpeechFields, 'speakingRate' | 'normalize'>;
+  /** Takes the name of markup that has no effect. */
+  ignore(what: string): void;
+}
+
+const gainDbMax = 12;
+/** A longer text is spoken plainly, since it may have to be divided. */
+const phonemeTextCharsMax = 30;
+
+/** The items of texts, ready to be cut. */
+export function createRenderer(options: RenderOptions) {
+  const renderings = new Map<CastVoice, Map<string, Rendering>>();
+  const renderingOf = (style: RunStyle): Rendering => {
+    const voice = options.cast.voiceOf(style);
+    const known = renderings.get(voice) ?? new Map<string, Rendering>();
+    renderings.set(voice, known);
+    const { languageCode = '', isOwnLanguage, rate, gainDb, pitch } = style;
+    const key = [languageCode, isOwnLanguage, rate, gainDb, pitch].join(' ');
+    const rendering = known.get(key) ?? sameAs(render(voice, style, options), known.values());
+    known.set(key, rendering);
+    return rendering;
+  };
+  return (text: MarkedText): RenderedItem[] => {
+    for (const what of text.ignored) options.ignore(what);
+    let offsets: OffsetOf | undefined;
+    return joinRuns(text.items, renderingOf).map((item): RenderedItem => {
+      if (item.kind === 'pause') return { pauseMs: item.ms };
+      const rendering = renderingOf(item.style);
+      if (isWhole(item, text.source)) return { run: item, rendering, flat: undefined };
+      offsets ??= createOffsets(text.source);
+      const resolve = (said: Said, written: string) => toReplacement(said, written, rendering, options);
+      const flat = flatten(item, offsets, resolve);
+      if (flat.emphasized.length > 0 && !rendering.capabilities.timings) options.ignore('emphasis');
+      return { run: item, rendering, flat };
+    });
+  };
+}
+
+/** One of these that is the same, if there is one. */
+function sameAs(rendering: Rendering, others: Iterable<Rendering>): Rendering {
+  const keys = ['binding', 'languageCode', 'engineRate', 'tempo', 'gainDb', 'pitch'] as const;
+  for (const other of others) if (keys.every((key) => other[key] === rendering[key])) return other;
+  return rendering;
+}
+
+/** What has no effect divides no sentence: runs that are spoken alike are one, unless a sentence ends between them. */
+function joinRuns(items: readonly MarkedItem[], renderingOf: (style: RunStyle) => Rendering): MarkedItem[] {
+  const groups: [MarkedItem, ...MarkedRun[]][] = [];
+  for (const item of items) {
+    const group = groups.at(-1);
+    const last = group?.at(-1);
+    const mayGoOn = last?.kind === 'run' && item.kind === 'run' && last.breakAfter === undefined;
+    if (mayGoOn && renderingOf(last.style) === renderingOf(item.style)) group!.push(item);
+    else groups.push([item]);
+  }
+  return groups.map(([first, ...others]) => {
+    if (first.kind === 'pause' || others.length === 0) return first;
+    const runs = [first, ...others];
+    const pieces = runs.flatMap((run) => run.pieces);
+    const chars = runs.reduce((sum, run) => sum + run.chars, 0);
+    return { ...first, pieces, chars, breakAfter: others.at(-1)!.breakAfter };
+  });
+}
+
+/** Whether the run is the whole of its text, as it is written. */
+function isWhole({ pieces: [first, ...others], isLiteral }: MarkedRun, source: string): boolean {
+  return !isLiteral && others.length === 0 && first!.from === 0 && first!.to === source.length;
+}
+
+function render(cast: CastVoice, style: RunStyle, { casting, request, ignore }: RenderOptions): Rendering {
+  const { offered, languageCode: usual } = cast;
+  const binding = casting(cast);
+  const wanted = style.languageCode;
+  const speaks = (code: string) => isSpokenBy(offered.voice, code) && isSpokenBy(binding.speaker, code);
+  if (wanted !== undefined && style.isOwnLanguage && !speaks(wanted)) ignore('lang');
+  const languageCode = wanted !== undefined && speaks(wanted) ? wanted : usual;
+  const capabilities = capabilitiesOf(binding, languageCode);
+  const within = (value: number, { min, max }: { min: number; max: number }, what: string): number => {
+    const possible = Math.min(Math.max(value, min), max);
+    if (possible !== value) ignore(what);
+    return possible;
+  };
+  const rate = within(request.speakingRate * style.rate, speakingRates, 'prosody.rate');
+  const { min, max } = capabilities.speakingRates;
+  const engineRate = Math.min(Math.max(rate, min), max);
+  return {
+    voice: offered.voice,
+    cast,
+    ended: offered.kept?.ended,
+    binding,
+    capabilities,
+    languageCode,
+    engineRate,
+    tempo: rate / engineRate,
+    gainDb: binding.speaker.gainDb + within(style.gainDb, { min: -Infinity, max: gainDbMax }, 'prosody.volume'),
+    pitch: within(style.pitch, capabilities.pitches ?? { min: 1, max: 1 }, 'prosody.pitch'),
+    spellOut: request.normalize && !capabilities.readsNumbers,
+  };
+}
+
+function toReplacement(said: Said, written: string, rendering: Rendering, { ignore }: RenderOptions) {
+  const { languageCode, capabilities, spellOut, binding } = rendering;
+  const options = { languageCode, spellOut };
+  if (said.kind === 'alias') return { say: sayText(said.text, options) };
+  if (said.kind === 'say-as') {
+    const say = sayAs(said, written, { languageCode, readsNumbers: capabilities.readsNumbers });
+    if (say === undefined) ignore('say-as');
+    return say === undefined ? undefined : { say };
+  }
+  const say = sayText(written, options)
+    .replace(/[\s,]+/g, ' ')
+    .trim();
+  const isShort = say !== '' && say.length <= phonemeTextCharsMax;
+  const phonemes = isShort ? binding.engine.toPhonemes?.(said.ipa, binding.speaker, languageCode) : undefined;
+  if (phonemes === undefined) ignore('phoneme');
+  return phonemes === undefined ? undefined : { say, phonemes };
+}

@@ -1,0 +1,194 @@
+// Cuts the texts of a request for their engines, one after the other, lazily. A run is cut by itself; a pause stands before
+// the cut that follows it, or before an empty one at the end of its text. The last cut of a text may be one in which nothing
+// is said.
+import { countChars } from '../text/chars.ts';
+import type { FlatText } from '../text/flat-text.ts';
+import type { MarkedText } from '../text/marked-text.ts';
+import type { ReadingState } from '../text/paragraphs.ts';
+import { type Break, type Cut, type SegmentOptions, segmentText } from '../text/segment.ts';
+import type { EmphasizedText } from './emphasis.ts';
+import type { RenderedItem, RenderedRun, Rendering } from './rendering.ts';
+
+/** A cut, how it is spoken, and where it is. */
+export interface PlannedCut {
+  chunkIndex: number;
+  /** As it was sent. */
+  chunk: string;
+  /** Undefined where nothing is said. */
+  cut: Cut | undefined;
+  rendering: Rendering | undefined;
+  breakBefore: Break | undefined;
+  /** How long the markup wants the silence before and after it; 0 where it wants none. */
+  pauseBeforeMs: number;
+  pauseAfterMs: number;
+  /** In their order. */
+  marks: readonly CutMark[];
+  emphasized: readonly EmphasizedText[];
+  /** Code points of the chunk, with its markup, up to the end of this cut. */
+  chunkCharsBegun: number;
+  /** Code points of the chunk that are said: up to the end of this cut, and in all. */
+  charsBegun: number;
+  chunkChars: number;
+  endsChunk: boolean;
+  endsRequest: boolean;
+}
+
+export interface CutMark {
+  name: string;
+  /** The index of the span that it stands before; undefined for the end of the cut. */
+  before: number | undefined;
+}
+
+export interface CutTextOptions {
+  endsRequest: boolean;
+  /** For a text that goes on with the one before. */
+  state?: ReadingState;
+}
+
+/** The first segment is short, to be heard soon. */
+const firstCharsMax = 60;
+/** How much of a text's end is looked at to see how it ends. */
+const endCharsMax = 100;
+
+export function createTextCutter() {
+  let chunkIndex = -1;
+  let breakBefore: Break | undefined;
+  return function* cutText(
+    text: MarkedText,
+    items: readonly RenderedItem[],
+    { endsRequest, state }: CutTextOptions,
+  ): Generator<PlannedCut, undefined> {
+    chunkIndex++;
+    const at = { chunkIndex, chunk: text.source, chunkChars: text.chars, endsChunk: false, endsRequest: false };
+    const whole = countChars(text.source);
+    const nothing = {
+      cut: undefined,
+      rendering: undefined,
+      marks: [],
+      emphasized: [],
+      charsBegun: text.chars,
+      chunkCharsBegun: whole,
+    };
+    let held: PlannedCut | undefined;
+    let pauseMs = 0;
+    let charsBefore = 0;
+    const next = (cut: Omit<PlannedCut, keyof typeof at | 'breakBefore' | 'pauseBeforeMs' | 'pauseAfterMs'>) => {
+      const before = held;
+      breakBefore = before?.cut?.breakAfter ?? breakBefore;
+      held = { ...at, ...cut, breakBefore, pauseBeforeMs: pauseMs, pauseAfterMs: 0 };
+      pauseMs = 0;
+      return before;
+    };
+    for (const item of items) {
+      if ('pauseMs' in item) {
+        pauseMs += item.pauseMs;
+        if (held) held.pauseAfterMs = pauseMs;
+        continue;
+      }
+      const opens = breakBefore === undefined && !held?.cut;
+      for (const cut of cutRun(item, { opens, state })) {
+        const chars = { charsBegun: charsBefore + cut.charsBegun, chunkCharsBegun: cut.chunkCharsBegun };
+        const before = next({ ...cut, ...chars, rendering: item.rendering });
+        if (before) yield before;
+      }
+      charsBefore += item.run.chars;
+    }
+    if (!held || pauseMs > 0) {
+      const before = next(nothing);
+      if (before) yield before;
+    }
+    const last = { ...held!, charsBegun: text.chars, chunkCharsBegun: whole, endsChunk: true, endsRequest };
+    yield last;
+    breakBefore = last.cut?.breakAfter ?? breakBefore;
+  };
+}
+
+interface RunCut {
+  cut: Cut | undefined;
+  marks: readonly CutMark[];
+  emphasized: readonly EmphasizedText[];
+  charsBegun: number;
+  chunkCharsBegun: number;
+}
+
+/** The cuts of a run; one without words where it has only marks. */
+function* cutRun(item: RenderedRun, so: { opens: boolean; state: ReadingState | undefined }): Generator<RunCut> {
+  const { run, flat } = item;
+  const text = flat?.text ?? run.pieces[0]!.text;
+  const marks = [...(flat?.marks ?? [])];
+  let held: Cut | undefined;
+  for (const cut of segmentText(text, segmentOptions(item, so))) {
+    if (held) yield toRunCut(held, takeMarks(marks, held), item);
+    held = cut;
+  }
+  const breakAfter = run.breakAfter ?? breathAtEnd(run.isLiteral ? text.trimEnd() : text);
+  const last = held && { ...held, breakAfter };
+  if (last || marks.length > 0) {
+    const own = last ? takeMarks(marks, last) : [];
+    const atEnd = marks.map(({ name }) => ({ name, before: undefined }));
+    yield { ...toRunCut(last, [...own, ...atEnd], item), charsBegun: run.chars };
+  }
+}
+
+function segmentOptions({ run, flat, rendering }: RenderedRun, { opens, state }: Parameters<typeof cutRun>[1]) {
+  const { segmentCharsMax, segmentCharsLiked, firstSegmentCharsMax = firstCharsMax } = rendering.capabilities;
+  const { isLiteral } = run;
+  const options: SegmentOptions = {
+    languageCode: rendering.languageCode,
+    spellOut: rendering.spellOut,
+    segmentCharsMax,
+    isLiteral,
+    source: flat?.source,
+    replacements: flat?.replacements,
+    ...(state && !isLiteral && { state }),
+    ...(segmentCharsLiked !== undefined && { segmentCharsLiked }),
+    ...(opens && { firstCharsMax: firstSegmentCharsMax }),
+  };
+  return options;
+}
+
+/** Takes the marks that stand before a word of the cut. */
+function takeMarks(marks: { name: string; offset: number }[], { spans }: Cut): CutMark[] {
+  const taken: CutMark[] = [];
+  while (marks.length > 0) {
+    const { name, offset } = marks[0]!;
+    const before = spans.findIndex((span) => span.offset >= offset);
+    if (before < 0) break;
+    taken.push({ name, before });
+    marks.shift();
+  }
+  return taken;
+}
+
+function toRunCut(cut: Cut | undefined, marks: readonly CutMark[], { run, flat }: RenderedRun): RunCut {
+  const last = cut?.spans.at(-1);
+  const chunkCharsBegun = last ? last.offset + last.length : 0;
+  // What is said of a marked run is counted by its share of the source.
+  const [from, to] = [run.pieces[0]!.from, run.pieces.at(-1)!.to];
+  const share = flat && to > from ? Math.min(Math.max((chunkCharsBegun - from) / (to - from), 0), 1) : 1;
+  const emphasized = cut && flat ? emphasizedIn(cut, flat) : [];
+  return {
+    cut,
+    marks,
+    emphasized,
+    chunkCharsBegun,
+    charsBegun: flat ? Math.round(share * run.chars) : chunkCharsBegun,
+  };
+}
+
+const emphasizedIn = ({ spans }: Cut, { emphasized }: FlatText): EmphasizedText[] =>
+  spans.flatMap(({ from, to, offset, length }) => {
+    const found = emphasized.find((each) => offset < each.to && offset + length > each.from);
+    return found ? [{ level: found.level, from, to }] : [];
+  });
+
+/** A text may end anywhere in a sentence, and the next goes on with it: only its own marks and blank lines end it. */
+function breathAtEnd(text: string): Break {
+  if (/\n\s*\n\s*$/.test(text.slice(-endCharsMax))) return 'paragraph';
+  const end = text
+    .slice(-endCharsMax)
+    .trimEnd()
+    .replace(/[\p{Pe}\p{Pf}"']+$/u, '');
+  if (/\p{Sentence_Terminal}$|…$/u.test(end)) return 'sentence';
+  return /[\p{Pd},;:،、；：]$/u.test(end) ? 'clause' : 'word';
+}

@@ -1,0 +1,171 @@
+// Marked text: a text in runs, each said by one voice in one way, with pauses between them. What reads markup (ssml.ts,
+// pause-tags.ts) produces it and src/speech plans from it; plain text is the special case of one run. Ranges are UTF-16
+// indices into the text as it was sent. No audio, no engine, no voice: a run has the names that its markup gives.
+import { countChars } from './chars.ts';
+
+export interface MarkedText {
+  /** As it was sent. */
+  source: string;
+  items: readonly MarkedItem[];
+  /** Code points that are said, without the markup: what is counted and charged. */
+  chars: number;
+  /** Of all pauses together. */
+  pauseMs: number;
+  /** What of the markup has no effect, by its name, such as "audio" or "break.time". */
+  ignored: readonly string[];
+}
+
+export type MarkedItem = MarkedRun | MarkedPause;
+
+export interface MarkedPause {
+  kind: 'pause';
+  ms: number;
+}
+
+export interface MarkedRun {
+  kind: 'run';
+  style: RunStyle;
+  pieces: readonly Piece[];
+  /** The break at its end, where the markup states one; otherwise its punctuation does. */
+  breakAfter: 'paragraph' | 'sentence' | undefined;
+  /** Whether Markdown, HTML and line ends in it mean nothing. */
+  isLiteral: boolean;
+  /** Code points that are said. */
+  chars: number;
+}
+
+export interface RunStyle {
+  /** Undefined: the voice of the request. */
+  voice?: VoiceName | undefined;
+  /** Canonical BCP-47; undefined: the language of the request. */
+  languageCode?: string | undefined;
+  /** Whether the language was stated for this voice, and not for another around it. */
+  isOwnLanguage: boolean;
+  /** A factor on the speed of the request. */
+  rate: number;
+  /** -Infinity is silent. */
+  gainDb: number;
+  /** A factor on the pitch of the voice. */
+  pitch: number;
+}
+
+/** A voice that the markup asks for: the first of these names that there is. */
+export interface VoiceName {
+  names: readonly string[];
+  /** Where it is asked for, in the source. */
+  at: number;
+}
+
+/** A stretch of a run. */
+export interface Piece {
+  /** What is written, with references resolved; empty for a mark. */
+  text: string;
+  from: number;
+  to: number;
+  /** What is said in its place. */
+  said?: Said;
+  emphasis?: Emphasis;
+  /** The name of a mark at `from`. */
+  mark?: string;
+}
+
+export type Emphasis = 'strong' | 'moderate' | 'reduced';
+
+export type Said =
+  | { kind: 'alias'; text: string }
+  /** Written as the kind of thing that `as` names, such as "date". */
+  | { kind: 'say-as'; as: string; format: string }
+  /** In the International Phonetic Alphabet. */
+  | { kind: 'phonemes'; ipa: string };
+
+export const plainStyle: RunStyle = { isOwnLanguage: false, rate: 1, gainDb: 0, pitch: 1 };
+
+/** Text without markup. */
+export function plainText(source: string): MarkedText {
+  const chars = countChars(source);
+  const piece = { text: source, from: 0, to: source.length };
+  const run: MarkedRun = {
+    kind: 'run',
+    style: plainStyle,
+    pieces: [piece],
+    breakAfter: undefined,
+    isLiteral: false,
+    chars,
+  };
+  return { source, items: [run], chars, pauseMs: 0, ignored: [] };
+}
+
+/** Collects pieces into runs: a run ends where the style changes, at a pause, and where a sentence or paragraph does. */
+export class MarkedTextBuilder {
+  readonly #source: string;
+  readonly #isLiteral: boolean;
+  readonly #items: MarkedItem[] = [];
+  #style: RunStyle = plainStyle;
+  #pieces: Piece[] = [];
+  /** Those of the last run. */
+  #lastPieces: Piece[] = [];
+  #chars = 0;
+  #pauseMs = 0;
+
+  /** In literal text, white space counts once. */
+  constructor(source: string, { isLiteral }: { isLiteral: boolean }) {
+    this.#source = source;
+    this.#isLiteral = isLiteral;
+  }
+
+  setStyle(style: RunStyle): void {
+    if (style === this.#style) return;
+    const isSame = Object.keys({ ...style, ...this.#style }).every(
+      (key) => style[key as keyof RunStyle] === this.#style[key as keyof RunStyle],
+    );
+    if (isSame) return;
+    this.#endRun(undefined);
+    this.#style = style;
+  }
+
+  add(piece: Piece): void {
+    this.#pieces.push(piece);
+  }
+
+  /** Pauses that follow each other add up. */
+  pause(ms: number): void {
+    this.#endRun(undefined);
+    this.#pauseMs += ms;
+    const last = this.#items.at(-1);
+    if (last?.kind === 'pause') last.ms += ms;
+    else this.#items.push({ kind: 'pause', ms });
+  }
+
+  /** A sentence or paragraph ends here. */
+  end(breakAfter: 'paragraph' | 'sentence'): void {
+    this.#endRun(breakAfter);
+  }
+
+  build(ignored: readonly string[]): MarkedText {
+    this.#endRun(undefined);
+    return { source: this.#source, items: this.#items, chars: this.#chars, pauseMs: this.#pauseMs, ignored };
+  }
+
+  #endRun(breakAfter: MarkedRun['breakAfter']): void {
+    const pieces = this.#pieces;
+    this.#pieces = [];
+    const last = this.#items.at(-1);
+    if (pieces.every(({ text, said, mark }) => mark === undefined && !said && text.trim() === '')) {
+      if (last?.kind !== 'run') return;
+      // White space still separates words.
+      this.#lastPieces.push(...pieces);
+      if (last.breakAfter !== 'paragraph') last.breakAfter = breakAfter ?? last.breakAfter;
+      return;
+    }
+    this.#lastPieces = pieces;
+    const chars = countSaid(pieces, this.#isLiteral);
+    this.#chars += chars;
+    const isLiteral = this.#isLiteral;
+    this.#items.push({ kind: 'run', style: this.#style, pieces, breakAfter, isLiteral, chars });
+  }
+}
+
+function countSaid(pieces: readonly Piece[], isLiteral: boolean): number {
+  const said = pieces.map((piece) => (piece.said?.kind === 'alias' ? piece.said.text : piece.text)).join('');
+  return countChars(isLiteral ? said.replace(/\s+/g, ' ').trim() : said);
+}

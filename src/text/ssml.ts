@@ -1,0 +1,217 @@
+// Reads SSML 1.1 (https://www.w3.org/TR/speech-synthesis11/) into marked text. Strict about XML: a document that is not
+// well-formed, has a document type declaration or is nested too deep is a MarkupFault, with line and column. Lenient about
+// SSML: what it does not know is said plainly, and named. No entity is expanded but the five of XML and character
+// references, and nothing is fetched. One pass over a document whose length the caller bounds.
+import { SaxesParser, type SaxesTagPlain } from 'saxes';
+import {
+  type Emphasis,
+  type MarkedText,
+  MarkedTextBuilder,
+  plainStyle,
+  type RunStyle,
+  type Said,
+} from './marked-text.ts';
+import { MarkupFault } from './markup-fault.ts';
+import { createPauses } from './pause-tags.ts';
+import { checkKnown, type Element, isUnspoken, readBreak, readEmphasis, readSaid, readStyle } from './ssml-elements.ts';
+import { matchAt } from './sticky.ts';
+
+const depthMax = 32;
+const elementsMax = 5_000;
+/** How many kinds of ignored markup are named, and how long a name is. */
+const ignoredMax = 20;
+const ignoredNameCharsMax = 60;
+
+/** What may come before the document's element. */
+const prologPattern = /\s+|\ufeff|<\?.*?\?>|<!--.*?-->/sy;
+const documentPattern = /<(?:speak[\s/>]|!DOCTYPE\s)/y;
+const xmlFaultPattern = /^\d+:\d+: (.*?)\.?$/s;
+const referencePattern = /&(?:#x([\da-fA-F]+)|#(\d+)|(amp|lt|gt|quot|apos));/g;
+/** An ampersand that begins no reference, with what would be its name. */
+const badReferencePattern = /&(?!(?:#x[\da-fA-F]{1,8}|#\d{1,8}|amp|lt|gt|quot|apos);)[\w#-]{0,20};?/;
+const [cdataStart, cdataEnd] = ['<![CDATA[', ']]>'] as const;
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** Whether a text begins as a document does. */
+export function isSsml(text: string): boolean {
+  let at = 0;
+  for (let found = matchAt(prologPattern, text, 0); found; found = matchAt(prologPattern, text, at))
+    at += found[0].length;
+  return matchAt(documentPattern, text, at) !== null;
+}
+
+/** A MarkupFault where it cannot be read. */
+export const readSsml = (document: string): MarkedText => new SsmlReader(document).read();
+
+/** An element that has begun. */
+interface Open {
+  name: string;
+  /** Where its tag begins. */
+  at: number;
+  style: RunStyle;
+  emphasis: Emphasis | undefined;
+  isUnspoken: boolean;
+  /** Set inside an element whose text something else is said for. */
+  said: SaidText | undefined;
+}
+
+interface SaidText {
+  said: Said;
+  text: string;
+  /** Of the text; where there is none, of the tag. */
+  from: number;
+  to: number;
+}
+
+class SsmlReader {
+  readonly #document: string;
+  readonly #builder: MarkedTextBuilder;
+  readonly #addPause: (ms: number, at: number) => void;
+  readonly #ignored = new Set<string>();
+  readonly #open: Open[] = [];
+  #elements = 0;
+  /** Where the markup before the present text ends. */
+  #end = 0;
+
+  constructor(document: string) {
+    this.#document = document;
+    this.#builder = new MarkedTextBuilder(document, { isLiteral: true });
+    this.#addPause = createPauses(document, (ms) => this.#builder.pause(ms));
+  }
+
+  read(): MarkedText {
+    const parser = new SaxesParser({ xmlns: false, position: true });
+    parser.on('error', ({ message }) => {
+      throw this.#toFault(xmlFaultPattern.exec(message)?.[1] ?? message, parser.position);
+    });
+    parser.on('doctype', () => {
+      const at = this.#document.indexOf('<!DOCTYPE');
+      throw new MarkupFault(this.#document, at, 'a document type declaration is not allowed');
+    });
+    parser.on('opentag', (tag) => this.#openTag(tag, parser.position));
+    parser.on('closetag', () => this.#closeTag(parser.position));
+    parser.on('text', () => this.#text(this.#end, parser.position - 1));
+    parser.on('cdata', () => this.#cdata(parser.position));
+    const skip = () => {
+      this.#end = this.#document.indexOf('>', parser.position - 1) + 1;
+    };
+    parser.on('comment', skip);
+    parser.on('processinginstruction', skip);
+    parser.write(this.#document).close();
+    return this.#builder.build([...this.#ignored]);
+  }
+
+  /** The fault where it is in the document, and not where the parser noticed it. */
+  #toFault(what: string, noticedAt: number): MarkupFault {
+    const pending = this.#document.slice(this.#end, noticedAt);
+    const bare = badReferencePattern.exec(pending);
+    if (bare) return new MarkupFault(this.#document, this.#end + bare.index, `${bare[0]} is no reference; write &amp;`);
+    if (what.startsWith('unclosed tag')) return new MarkupFault(this.#document, this.#open.at(-1)?.at ?? 0, what);
+    const isTag = /^(?:unexpected close tag|unmatched closing tag|duplicate attribute)/.test(what);
+    const at = isTag ? this.#document.lastIndexOf('<', noticedAt - 1) : noticedAt - 1;
+    return new MarkupFault(this.#document, Math.max(0, at), what);
+  }
+
+  readonly #report = (what: string): void => {
+    const name = what.replace(/[^\w:.-]/g, '?').slice(0, ignoredNameCharsMax);
+    if (this.#ignored.size < ignoredMax) this.#ignored.add(name);
+  };
+
+  #openTag({ name, attributes }: SaxesTagPlain, end: number): void {
+    const at = this.#document.lastIndexOf('<', end - 1);
+    const outer = this.#open.at(-1);
+    const refuse = (what: string): never => {
+      throw new MarkupFault(this.#document, at, what);
+    };
+    if (!outer && name !== 'speak') refuse(`the document must be a speak element, not ${name.slice(0, 40)}`);
+    if (this.#open.length >= depthMax) refuse(`elements are nested deeper than ${depthMax}`);
+    if (++this.#elements > elementsMax) refuse(`more than ${elementsMax} elements`);
+    this.#end = end;
+    const inner: Open = outer
+      ? { ...outer, name, at }
+      : { name, at, style: plainStyle, emphasis: undefined, isUnspoken: false, said: undefined };
+    this.#open.push(inner);
+    const element = { name, attributes, at };
+    if (!inner.isUnspoken) this.#begin(element, inner);
+  }
+
+  #begin(element: Element, inner: Open): void {
+    const { name, at } = element;
+    checkKnown(element, this.#report);
+    inner.isUnspoken = isUnspoken(name);
+    // What something else is said for has no parts.
+    if (inner.said) {
+      if (name !== 'mark') this.#report(name);
+      else this.#mark(element);
+      return;
+    }
+    inner.style = readStyle(element, inner.style, this.#report);
+    this.#builder.setStyle(inner.style);
+    if (name === 'p') this.#builder.end('paragraph');
+    else if (name === 's') this.#builder.end('sentence');
+    else if (name === 'mark') this.#mark(element);
+    else if (name === 'emphasis') inner.emphasis = readEmphasis(element, this.#report);
+    else if (name === 'break') {
+      const ms = readBreak(element, this.#report);
+      if (ms > 0) this.#addPause(ms, at);
+    } else if (name === 'sub' || name === 'say-as' || name === 'phoneme') {
+      const said = readSaid(element, this.#report);
+      if (said) inner.said = { said, text: '', from: at, to: this.#end };
+    }
+  }
+
+  #mark({ attributes: { name }, at }: Element): void {
+    if (!name) this.#report('mark');
+    else this.#builder.add({ text: '', from: at, to: at, mark: name });
+  }
+
+  #closeTag(end: number): void {
+    const { name, said } = this.#open.pop()!;
+    const outer = this.#open.at(-1);
+    this.#end = end;
+    if (said && outer?.said !== said) this.#endSaid(name, said, outer?.emphasis);
+    if (outer?.said || outer?.isUnspoken) return;
+    if (name === 'p') this.#builder.end('paragraph');
+    if (name === 's') this.#builder.end('sentence');
+    this.#builder.setStyle(outer?.style ?? plainStyle);
+  }
+
+  #endSaid(name: string, { said, text, from, to }: SaidText, emphasis: Emphasis | undefined): void {
+    const hasText = text.trim() !== '';
+    if (hasText || said.kind === 'alias') this.#builder.add({ text, from, to, said, ...(emphasis && { emphasis }) });
+    else this.#report(name);
+  }
+
+  /** Text with references, from one tag to the next. */
+  #text(from: number, to: number): void {
+    let at = from;
+    const raw = this.#document.slice(from, to);
+    for (const { 0: reference, 1: hex, 2: decimal, 3: entity, index } of raw.matchAll(referencePattern)) {
+      this.#add(this.#document.slice(at, from + index), at, from + index);
+      at = from + index + reference.length;
+      const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+      this.#add(entity === undefined ? String.fromCodePoint(code) : entities[entity]!, at - reference.length, at);
+    }
+    this.#add(this.#document.slice(at, to), at, to);
+    this.#end = to;
+  }
+
+  #cdata(end: number): void {
+    const from = this.#document.indexOf(cdataStart, this.#end) + cdataStart.length;
+    const to = end - cdataEnd.length;
+    this.#add(this.#document.slice(from, to), from, to);
+    this.#end = end;
+  }
+
+  #add(text: string, from: number, to: number): void {
+    const within = this.#open.at(-1);
+    if (text === '' || !within || within.isUnspoken) return;
+    const { said, emphasis } = within;
+    if (!said) this.#builder.add({ text, from, to, ...(emphasis && { emphasis }) });
+    else {
+      if (said.text === '') said.from = from;
+      said.text += text;
+      said.to = to;
+    }
+  }
+}

@@ -1,0 +1,145 @@
+// Phonetic alphabets: X-SAMPA (https://en.wikipedia.org/wiki/X-SAMPA) to the International Phonetic Alphabet, and the
+// IPA in one form, without what only groups sounds.
+
+/** The longest symbols first, so that "r\`" is not read as "r". Everything else is the same in both. */
+const symbols: readonly (readonly [sampa: string, ipa: string])[] = Object.entries({
+  'J\\_<': 'ʄ',
+  'G\\_<': 'ʛ',
+  'b_<': 'ɓ',
+  'd_<': 'ɗ',
+  'g_<': 'ɠ',
+  'r\\`': 'ɻ',
+  'O\\': 'ʘ',
+  '|\\|\\': 'ǁ',
+  'd`': 'ɖ',
+  'l`': 'ɭ',
+  'n`': 'ɳ',
+  'r`': 'ɽ',
+  's`': 'ʂ',
+  't`': 'ʈ',
+  'z`': 'ʐ',
+  '@`': 'ɚ',
+  '3`': 'ɝ',
+  'B\\': 'ʙ',
+  'G\\': 'ɢ',
+  'h\\': 'ɦ',
+  'H\\': 'ʜ',
+  'I\\': 'ᵻ',
+  'j\\': 'ʝ',
+  'J\\': 'ɟ',
+  'K\\': 'ɮ',
+  'l\\': 'ɺ',
+  'L\\': 'ʟ',
+  'M\\': 'ɰ',
+  'N\\': 'ɴ',
+  'p\\': 'ɸ',
+  'r\\': 'ɹ',
+  'R\\': 'ʀ',
+  's\\': 'ɕ',
+  'U\\': 'ᵿ',
+  'v\\': 'ʋ',
+  'x\\': 'ɧ',
+  'X\\': 'ħ',
+  'z\\': 'ʑ',
+  '@\\': 'ɘ',
+  '3\\': 'ɞ',
+  '?\\': 'ʕ',
+  ':\\': 'ˑ',
+  '!\\': 'ǃ',
+  '|\\': 'ǀ',
+  '=\\': 'ǂ',
+  '<\\': 'ʢ',
+  '>\\': 'ʡ',
+  _d: '̪',
+  _h: 'ʰ',
+  _w: 'ʷ',
+  _j: 'ʲ',
+  _G: 'ˠ',
+  '_?\\': 'ˤ',
+  '_~': '̃',
+  _0: '̥',
+  _v: '̬',
+  '_=': '̩',
+  '_^': '̯',
+  _l: 'ˡ',
+  _n: 'ⁿ',
+  A: 'ɑ',
+  B: 'β',
+  C: 'ç',
+  D: 'ð',
+  E: 'ɛ',
+  F: 'ɱ',
+  G: 'ɣ',
+  H: 'ɥ',
+  I: 'ɪ',
+  J: 'ɲ',
+  K: 'ɬ',
+  L: 'ʎ',
+  M: 'ɯ',
+  N: 'ŋ',
+  O: 'ɔ',
+  P: 'ʋ',
+  Q: 'ɒ',
+  R: 'ʁ',
+  S: 'ʃ',
+  T: 'θ',
+  U: 'ʊ',
+  V: 'ʌ',
+  W: 'ʍ',
+  X: 'χ',
+  Y: 'ʏ',
+  Z: 'ʒ',
+  g: 'ɡ',
+  '?': 'ʔ',
+  '{': 'æ',
+  '}': 'ʉ',
+  '@': 'ə',
+  '&': 'ɶ',
+  1: 'ɨ',
+  2: 'ø',
+  3: 'ɜ',
+  4: 'ɾ',
+  5: 'ɫ',
+  6: 'ɐ',
+  7: 'ɤ',
+  8: 'ɵ',
+  9: 'œ',
+  ':': 'ː',
+  '"': 'ˈ',
+  '%': 'ˌ',
+  '~': '̃',
+  '=': '̩',
+  "'": 'ʲ',
+  '-': '',
+  '.': '.',
+}).sort(([a], [b]) => b.length - a.length);
+const plainPattern = /^[a-z .]$/;
+
+/** Undefined for an alphabet that is not known, or text that is not in it. */
+export function toIpa(written: string, alphabet: string): string | undefined {
+  const name = alphabet.toLowerCase();
+  if (name === 'ipa') return normalizeIpa(written);
+  if (name !== 'x-sampa' && name !== 'xsampa') return undefined;
+  let ipa = '';
+  for (let at = 0; at < written.length; ) {
+    const found = symbols.find(([sampa]) => written.startsWith(sampa, at));
+    const char = written[at]!;
+    if (!found && !plainPattern.test(char)) return undefined;
+    ipa += found ? found[1] : char;
+    at += found ? found[0].length : 1;
+  }
+  return normalizeIpa(ipa);
+}
+
+/** Undefined where there is nothing to say in it. */
+function normalizeIpa(written: string): string | undefined {
+  const ipa = written
+    .normalize('NFD')
+    .replaceAll('g', 'ɡ')
+    .replaceAll("'", 'ˈ')
+    .replaceAll(':', 'ː')
+    .replace(/[͜͡‿|‖/[\]]/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  return /\p{L}/u.test(ipa) ? ipa : undefined;
+}

@@ -1,0 +1,112 @@
+// Several voices in one text, of engines with different sample rates: who may speak, how loud, without a click, and by which
+// engine where one fails.
+import { afterEach, expect, test } from 'vitest';
+import { Failure } from '../../src/errors.ts';
+import { type Caller, parseSpeechRequest } from '../../src/speech/request.ts';
+import { createSlots } from '../../src/speech/slots.ts';
+import { createSpeech } from '../../src/speech/synthesize.ts';
+import { createVoices, type StoredVoice } from '../../src/speech/voice.ts';
+import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
+import { collect, joined, samplesOf } from './open-speech.ts';
+
+const opened: ReturnType<typeof openTone>[] = [];
+afterEach(async () => {
+  for (const tone of opened.splice(0)) await tone.close();
+});
+
+function open(kept: readonly StoredVoice[] = [], other: ToneOptions = {}, first: ToneOptions = {}) {
+  const tone = openTone({ sampleRateHz: 16_000, ...first });
+  const bell = openTone({ name: 'bell', sampleRateHz: 22_050, ...other });
+  opened.push(tone, bell);
+  const voices = createVoices([tone, bell], { listStored: () => kept });
+  const speech = createSpeech({ voices, slots: createSlots({ speakingMax: 9, waitingMax: 0 }) });
+  const stream = (body: string, caller: Caller = { callerId: 'test' }) => {
+    const fields = { voice_id: 'tone-low', sample_rate: 24_000, output_format: 'pcm', ssml: `<speak>${body}</speak>` };
+    return speech.streamSpeech(parseSpeechRequest(fields), caller, new AbortController().signal);
+  };
+  return { tone, bell, stream };
+}
+
+const storedVoice = (more: Partial<StoredVoice>): StoredVoice => ({
+  voiceId: 'choir',
+  name: 'Choir',
+  description: '',
+  kind: 'stock',
+  status: 'ready',
+  languageCodes: ['en'],
+  labels: {},
+  version: '1',
+  bindings: [
+    { engine: 'bell', speakerId: 'bell-high' },
+    { engine: 'tone', speakerId: 'tone-high' },
+  ],
+  consent: undefined,
+  ownerId: undefined,
+  access: 'everyone',
+  createdAt: new Date(0),
+  updatedAt: new Date(0),
+  ended: new AbortController().signal,
+  ...more,
+});
+
+const dialogue = 'One two. <voice name="bell-high">Three four.</voice> Five, <voice name="bell-low">six</voice> seven.';
+
+test('each part is spoken by the engine of its voice', async () => {
+  const { tone, bell, stream } = open();
+  const [info] = await collect(stream(dialogue));
+  expect(tone.segments.map(({ text }) => text)).toEqual(['One two.', 'Five,', 'seven.']);
+  expect(bell.segments.map(({ text, voice }) => `${voice.voiceId} ${text}`)).toEqual([
+    'bell-high Three four.',
+    'bell-low six',
+  ]);
+  expect(info).toMatchObject({ voice: { voiceId: 'tone-low' }, others: [{ voice: { voiceId: 'bell-high' } }, {}] });
+});
+
+test('there is no click where voices change', async () => {
+  const { stream } = open();
+  const stepOf = async (body: string) => {
+    const samples = samplesOf(joined(await collect(stream(body))));
+    return samples.reduce((max, sample, i) => Math.max(max, Math.abs(sample - (samples[i - 1] ?? sample))), 0);
+  };
+  const apart = await Promise.all(
+    ['One two five six seven', '<voice name="bell-high">Three four six</voice>'].map(stepOf),
+  );
+  expect(await stepOf(dialogue)).toBeLessThanOrEqual(Math.max(...apart) * 1.1);
+});
+
+test('a key speaks with the voices that it may use, and with no other', async () => {
+  const { stream } = open();
+  const failure = await collect(stream(dialogue, { callerId: 'x', voiceIds: ['tone-low'] })).catch((error) => error);
+  expect(failure).toMatchObject({ reason: 'voice_not_found' });
+  expect((failure as Failure).facts.details).toMatchObject([{ field: 'ssml' }]);
+  await collect(stream(dialogue, { callerId: 'x', voiceIds: ['tone-low', 'bell-low', 'bell-high'] }));
+});
+
+test('a private voice of another account does not exist, and one that is not ready says so', async () => {
+  const body = '<voice name="choir">One.</voice>';
+  const reasonOf = async (more: Partial<StoredVoice>) => {
+    const failure = await collect(open([storedVoice(more)]).stream(body, { callerId: 'x', accountId: 'mine' })).catch(
+      (e) => e,
+    );
+    return failure instanceof Failure ? failure.reason : 'none';
+  };
+  expect(await reasonOf({ access: 'private', ownerId: 'theirs' })).toBe('voice_not_found');
+  expect(await reasonOf({ access: 'private', ownerId: 'mine' })).toBe('none');
+  expect(await reasonOf({ status: 'disabled' })).toBe('voice_not_ready');
+});
+
+test('where the engine of a second voice fails before any sound, the next one of that voice takes over', async () => {
+  const { tone, bell, stream } = open([storedVoice({})], { trouble: { failsAfterSegments: 0 } });
+  const events = await collect(stream('<voice name="choir">One.</voice> Two.'));
+  expect(events[0]).toMatchObject({ warnings: ['fallback_engine'] });
+  expect(bell.counts.failed).toBeGreaterThan(0);
+  expect(tone.segments.map(({ text, voice }) => `${voice.voiceId} ${text}`)).toContain('tone-high One.');
+});
+
+test('speech ends when one of its voices may not be heard any more', async () => {
+  const ending = new AbortController();
+  const { stream } = open([storedVoice({ ended: ending.signal })], {}, { trouble: { pieceDelayMs: 20 } });
+  const reading = collect(stream('One two three four five six. <voice name="choir">Seven.</voice>'));
+  ending.abort(new Failure('voice_not_ready'));
+  await expect(reading).rejects.toMatchObject({ reason: 'voice_not_ready' });
+});

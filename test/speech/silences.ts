@@ -1,0 +1,24 @@
+// Finds the stretches between sounds in 16-bit samples.
+import { isLoud } from '../../src/audio/seam.ts';
+
+export interface Gap {
+  startSeconds: number;
+  endSeconds: number;
+}
+
+/** Where it is quiet for at least so long between two sounds, before the first and after the last. */
+export function findGaps(samples: Int16Array, sampleRateHz: number, secondsMin: number): Gap[] {
+  const gaps: Gap[] = [];
+  let from = 0;
+  const end = (to: number) => {
+    const gap = { startSeconds: from / sampleRateHz, endSeconds: to / sampleRateHz };
+    if (gap.endSeconds - gap.startSeconds >= secondsMin) gaps.push(gap);
+  };
+  for (let i = 0; i < samples.length; i++) {
+    if (!isLoud(samples[i]!)) continue;
+    end(i);
+    from = i + 1;
+  }
+  end(samples.length);
+  return gaps;
+}
