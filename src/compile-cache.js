@@ -1,8 +1,9 @@
 // Imported before all that is large: keeps compiled code between starts, which halves the time of a start. Plain
 // JavaScript, so that it is loaded before TypeScript is. A folder that cannot be written is left alone.
-import { enableCompileCache } from 'node:module';
+import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 // Threads and child processes find it in their environment.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/sonant', import.meta.url));
-enableCompileCache();
+// Node versions that are refused do not have it.
+module.enableCompileCache?.();

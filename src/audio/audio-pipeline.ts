@@ -7,6 +7,9 @@ import { factorOf, limitBlock, toFloat } from './level.ts';
 import { Resampler } from './resample.ts';
 import { Tempo } from './tempo.ts';
 
+/** How much silence is encoded at a time. */
+const silenceBlock = 4096;
+
 /** What comes in. */
 export interface AudioInput {
   inRateHz: number;
@@ -78,7 +81,9 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
     /** Ends the input so far, and adds silence of this length as it is heard. */
     silence(seconds: number): Uint8Array {
       const rest = endInput();
-      encode(new Float32Array(Math.round(seconds * encodedRateHz)));
+      for (let left = Math.round(seconds * encodedRateHz); left > 0; left -= silenceBlock) {
+        encode(new Float32Array(Math.min(left, silenceBlock)));
+      }
       return join(Uint8Array, [rest, take()]);
     },
     /** The last bytes. */
