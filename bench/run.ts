@@ -15,6 +15,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   parallel: () => import('./parallel.ts'),
   memory: () => import('./memory.ts'),
   doors: () => import('./doors.ts'),
+  stored: () => import('./stored.ts'),
   start: () => import('./start.ts'),
   'service-cost': () => import('./service-cost.ts'),
   live: () => import('./live.ts'),

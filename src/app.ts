@@ -14,6 +14,7 @@ import { createOperations } from './app/operations.ts';
 import { readTls } from './app/read-tls.ts';
 import { createServiceMetrics } from './app/service-metrics.ts';
 import { checkSharedSecrets } from './app/shared-secrets.ts';
+import { openStoredClips } from './app/stored-clips.ts';
 import { openStoredVoices } from './app/stored-voices.ts';
 import { asConfigError, type Config } from './config.ts';
 import { createClipRoom } from './delivery/clip-room.ts';
@@ -30,7 +31,6 @@ import type { Runner } from './operations/runner.ts';
 import { addRpcRoutes } from './rpc/connect-routes.ts';
 import { openRpcServer, type RpcServer } from './rpc/rpc-server.ts';
 import { createServices, type Services } from './rpc/services.ts';
-import { createClipRows } from './store/clip-rows.ts';
 import { createFingerprintRows } from './store/fingerprint-rows.ts';
 import { openStore } from './store/open-store.ts';
 import { createUsageRows } from './store/usage-rows.ts';
@@ -81,7 +81,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     installs: speaking.installs,
     voiceManagement: speaking.voiceManagement,
     store: stored.store,
-    storedClips: stored.storedClips,
+    clips: stored.clips,
     room: stored.room,
     ledger: stored.ledger,
     onFault,
@@ -153,8 +153,9 @@ async function openStored({ config, opened, metrics, onFault }: Opening) {
   if (config.databaseUrl !== '') await checkSharedSecrets(config, createFingerprintRows(store));
   const storedClips = await openClips(config);
   opened.defer(() => storedClips.clips.close());
-  const { clips } = storedClips;
-  const index = createClipRows(store);
+  const shared = openStoredClips(store, storedClips);
+  const { index, memory } = shared;
+  const { clips } = memory;
   const limits = { bytesMax: config.audioMibMax * mib, accountBytesMax: config.audioMibPerKey * mib };
   const room = createClipRoom({ clips, index, limits, onFault });
   metrics.watchRoom(room.state);
@@ -167,19 +168,19 @@ async function openStored({ config, opened, metrics, onFault }: Opening) {
     await ledger.close();
   });
   metrics.watchLedger(ledger);
-  return { store, storedClips, room, sweep, ledger };
+  return { store, clips: shared, room, sweep, ledger };
 }
 
 /** The engines, the voices and speech. */
 async function openSpeaking(
   { config, definitions, log, opened, metrics, onFault }: Opening,
-  { store, sweep }: Awaited<ReturnType<typeof openStored>>,
+  { store, clips, sweep }: Awaited<ReturnType<typeof openStored>>,
 ) {
-  const purgeVoice = createVoicePurge(createClipRows(store), sweep);
+  const purgeVoice = createVoicePurge(clips.index, sweep);
   const gateways: Gateway[] = [];
   const purge = (voiceId: string, madeBeforeMs: number) => {
     for (const gateway of gateways) gateway.forgetVoice(voiceId);
-    return purgeVoice(voiceId, madeBeforeMs);
+    return purgeVoice(voiceId, madeBeforeMs).finally(clips.memory.clear);
   };
   const keeping = await openStoredVoices(config, store, { purge, onFault });
   opened.defer(keeping.close);

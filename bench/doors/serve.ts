@@ -4,6 +4,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
+import { createClipMemory } from '../../src/delivery/clip-memory.ts';
 import { openGateway } from '../../src/gateway/gateway.ts';
 import { createId } from '../../src/id.ts';
 import { operator } from '../../src/keys/actor.ts';
@@ -96,7 +97,7 @@ async function openSonant(): Promise<Addresses> {
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
       findClip: clipRows.find,
-      open: (id, range) => clips.open(id, range),
+      read: createClipMemory(clips).read,
       captionsOf: async () => undefined,
       isRevocable: () => false,
     }),

@@ -1,6 +1,7 @@
 // Wires the operations, and the runner that calls pass, from what the service is built of.
 
 import { createDelivery, type DeliveryOptions } from '../delivery/delivery.ts';
+import { createKnownClips } from '../delivery/known-clips.ts';
 import { readCaptions } from '../delivery/stored-captions.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { GatewayOperations } from '../gateway/gateway.ts';
@@ -22,14 +23,13 @@ import type { Seal } from '../secrets/seal.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { Voices } from '../speech/voice.ts';
 import { createAnswerRows } from '../store/answer-rows.ts';
-import { createClipRows } from '../store/clip-rows.ts';
 import type { RowStore } from '../store/row-store.ts';
 import { createTicketRows } from '../store/ticket-rows.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
 import type { VoiceManagement } from '../voices/voice-management.ts';
 import { createVoicePreview } from '../voices/voice-preview.ts';
-import type { OpenedClips } from './open-clips.ts';
 import type { SharedState } from './shared-state.ts';
+import type { StoredClips } from './stored-clips.ts';
 
 export interface OperationsOptions {
   core: { engines: readonly Engine[]; voices: Voices; speech: Speech };
@@ -37,7 +37,7 @@ export interface OperationsOptions {
   installs: ModelInstalls;
   voiceManagement: VoiceManagement;
   store: RowStore;
-  storedClips: OpenedClips;
+  clips: StoredClips;
   room: DeliveryOptions['room'];
   links: DeliveryOptions['links'];
   ledger: UsageLedger;
@@ -49,13 +49,29 @@ export interface OperationsOptions {
 }
 
 export function createOperations(options: OperationsOptions): GatewayOperations {
-  const { core, keys, voiceManagement, store, storedClips, room, links, ledger, limiter, singleFlight, seal, onFault } =
-    options;
+  const {
+    core,
+    keys,
+    voiceManagement,
+    store,
+    clips: stored,
+    room,
+    links,
+    ledger,
+    limiter,
+    singleFlight,
+    seal,
+    onFault,
+  } = options;
   const { engines, voices, speech } = core;
-  const { clips, linkTo } = storedClips;
-  const index = createClipRows(store);
+  const { memory, linkTo } = stored;
+  const { clips } = memory;
+  const isRevocable = ({ voiceId }: { voiceId: string }) => voices.isCloned(voiceId);
+  const known = createKnownClips({ index: stored.index, isRevocable });
+  stored.onEnded(known.forget);
+  const index = { ...stored.index, ...known };
   const usage = createUsageRows(store);
-  const delivery = createDelivery({ speech, clips, index, room, links, onFault }, singleFlight);
+  const delivery = createDelivery({ speech, clips, memory, index, room, links, onFault }, singleFlight);
   const metering = createMetering({ limiter, ledger, onFault });
   const idempotency = createIdempotency({ rows: createAnswerRows(store), isAlive: index.isAlive });
   const preview = createVoicePreview({ speech, voices, delivery });
@@ -67,10 +83,10 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
     getUsage: createGetUsage(usage),
     audio: createStoredAudio({
       findClip: index.find,
-      open: (key, range) => clips.open(key, range),
+      read: memory.read,
       captionsOf: (clipId) => readCaptions(clips, clipId),
       linkTo,
-      isRevocable: ({ voiceId }) => voices.isCloned(voiceId),
+      isRevocable,
     }),
     idempotency,
     tickets: createTickets({ rows: createTicketRows(store), seal }),

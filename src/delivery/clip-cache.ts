@@ -7,6 +7,7 @@ import { bestCasting, type PlannedSpeech } from '../speech/plan.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
 import { cacheKeyOf, speakersOf } from './cache-key.ts';
+import type { ClipMemory } from './clip-memory.ts';
 import { keptMsMin } from './clip-remover.ts';
 import type { Spoken } from './speaking.ts';
 import type { StorePatience } from './store-patience.ts';
@@ -17,6 +18,7 @@ const cachedLifeMin = 0.5;
 export interface ClipCacheOptions {
   speech: Pick<Speech, 'restMs'>;
   clips: Pick<ClipStore, 'open'>;
+  memory: Pick<ClipMemory, 'isHeld'>;
   index: Pick<ClipRows, 'findCached' | 'markUsed'>;
   patience: StorePatience;
   keepMs: number;
@@ -27,10 +29,10 @@ export interface ClipCache {
   findForSound(planned: PlannedSpeech, ownerId: string): Promise<Spoken | undefined>;
 }
 
-export function createClipCache({ speech, clips, index, patience, keepMs }: ClipCacheOptions): ClipCache {
+export function createClipCache({ speech, clips, memory, index, patience, keepMs }: ClipCacheOptions): ClipCache {
   const findCached = async (ownerId: string, cacheKey: string): Promise<ClipRow | undefined> => {
     const clip = await index.findCached(ownerId, cacheKey, Date.now() + Math.round(keepMs * cachedLifeMin));
-    if (!clip) return undefined;
+    if (!clip || memory.isHeld(clip.clipId)) return clip;
     const stored = await clips.open(clip.clipId, { first: 0, last: 0 });
     stored?.body.destroy();
     return stored && clip;
@@ -47,10 +49,14 @@ export function createClipCache({ speech, clips, index, patience, keepMs }: Clip
   };
 
   /** False where the clip was removed in the meantime. */
-  const use = async ({ clipId, usedAtMs }: ClipRow): Promise<boolean> => {
-    if ((usedAtMs ?? 0) > Date.now() - keptMsMin / 2) return true;
+  const use = async (clip: ClipRow): Promise<boolean> => {
+    const nowMs = Date.now();
+    if ((clip.usedAtMs ?? 0) > nowMs - keptMsMin / 2) return true;
     try {
-      return await index.markUsed(clipId);
+      if (!(await index.markUsed(clip.clipId))) return false;
+      // The row may be one that is in memory.
+      clip.usedAtMs = nowMs;
+      return true;
     } catch (error) {
       // The clip is there, whether the database has room for the mark or not.
       if (error instanceof Failure && error.reason === 'storage_full') return true;

@@ -15,6 +15,7 @@ import type { Speech } from '../speech/synthesize.ts';
 import type { ClipRows } from '../store/clip-rows.ts';
 import { cacheKeyOf, speakersOf } from './cache-key.ts';
 import { createClipCache } from './clip-cache.ts';
+import { type ClipMemory, createClipMemory } from './clip-memory.ts';
 import type { ClipRoom } from './clip-room.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 import { createSpeaking, type SizeLimit, type Spoken } from './speaking.ts';
@@ -63,6 +64,8 @@ export interface Delivered {
 export interface DeliveryOptions {
   speech: Pick<Speech, 'speak' | 'restMs'>;
   clips: ClipStore;
+  /** Default: one of its own. */
+  memory?: Pick<ClipMemory, 'isHeld' | 'read'>;
   index: Pick<ClipRows, 'add' | 'findCached' | 'markDeleted' | 'markPurged' | 'markUsed'>;
   room: Pick<ClipRoom, 'reserve' | 'noteRemoved'>;
   /** Where clips are served, and how long they are kept. */
@@ -73,11 +76,11 @@ export interface DeliveryOptions {
 
 /** `singleFlight` spans the replicas, where there are several. */
 export function createDelivery(options: DeliveryOptions, singleFlight: SingleFlight = createSingleFlight()): Delivery {
-  const { speech, clips, index, room, links, onFault } = options;
-  const { urlOf, toDelivered } = createAnswers(options);
+  const { speech, clips, index, room, links, onFault, memory = createClipMemory(clips) } = options;
+  const { urlOf, toDelivered } = createAnswers({ memory, links });
   const { keepMs } = links;
   const patience = createStorePatience({ onFault });
-  const { findForLink, findForSound } = createClipCache({ speech, clips, index, patience, keepMs });
+  const { findForLink, findForSound } = createClipCache({ speech, clips, memory, index, patience, keepMs });
   const speaking = createSpeaking({ speech, clips, index, room, patience, keepMs, onFault });
 
   return {
@@ -124,7 +127,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
 }
 
 /** A clip as the answer to a request, with the addresses of its files. */
-function createAnswers({ clips, links }: Pick<DeliveryOptions, 'clips' | 'links'>) {
+function createAnswers({ memory, links }: { memory: Pick<ClipMemory, 'read'> } & Pick<DeliveryOptions, 'links'>) {
   const fileUrl = (clipId: string, extension: string) => `${links.baseUrl()}/audio/${clipId}.${extension}`;
   const urlOf = ({ clipId, format }: Pick<ClipRecord, 'clipId' | 'format'>) =>
     fileUrl(clipId, audioFormats[format as FormatName].extension);
@@ -143,14 +146,14 @@ function createAnswers({ clips, links }: Pick<DeliveryOptions, 'clips' | 'links'
       audioUrl: request.returnFormat === 'url' ? urlOf(clip) : '',
       captionUrls: Object.fromEntries(request.captions.map((kind) => [kind, fileUrl(clip.clipId, kind)])),
       expiresAt: new Date(clip.expiresAtMs),
-      open: () => held?.read() ?? readClip(clips, clip.clipId),
+      open: () => held?.read() ?? readClip(memory, clip),
     };
   };
   return { urlOf, toDelivered };
 }
 
-async function* readClip(clips: ClipStore, clipId: string): AsyncGenerator<Uint8Array> {
-  const stored = await clips.open(clipId);
+async function* readClip(memory: Pick<ClipMemory, 'read'>, clip: ClipRecord): AsyncGenerator<Uint8Array> {
+  const stored = await memory.read(clip);
   if (!stored) throw new Failure('audio_expired');
-  yield* stored.body;
+  yield* stored.pieces;
 }

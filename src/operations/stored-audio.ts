@@ -1,15 +1,15 @@
 // Finds stored audio by its file name, which needs no key.
 import { audioFormats, type FormatName } from '../audio/formats.ts';
-import type { ClipStore } from '../clips/clip-store.ts';
 import type { LinkTo } from '../clips/s3-links.ts';
 import type { Cue } from '../delivery/captions.ts';
+import type { ClipMemory } from '../delivery/clip-memory.ts';
 import { Failure } from '../errors.ts';
 import { type CaptionKind, captionKinds } from '../speech/fields.ts';
 import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
 
 export interface StoredAudioOptions {
   findClip: ClipRows['find'];
-  open: ClipStore['open'];
+  read: ClipMemory['read'];
   /** The captions of a clip, if it has any. */
   captionsOf(clipId: string): Promise<readonly Cue[] | undefined>;
   /** Set if the store itself serves audio. */

@@ -1,6 +1,6 @@
 // The removal of clips from the table `clips`: which are expired, which are the oldest of an account, what all of them
 // take, and the end of their rows. A clip is expired first, then its file is purged, and its row is deleted later.
-import type { RowStore } from './row-store.ts';
+import type { RowStore, RowValue } from './row-store.ts';
 
 /** What is to be known of a clip to remove it. */
 export interface StoredClipRow {
@@ -22,7 +22,10 @@ const account = 'coalesce(account_id, owner_id)';
 const toRemove = `clip_id as "clipId", ${account} as "accountId", byte_count as "byteCount",
   expires_at_ms as "expiresAtMs"`;
 
-export function createClipRemovalRows(store: RowStore) {
+/** Runs a statement that ends clips before their time, and makes that known. */
+export type EndClips = <Row extends object>(sql: string, ...values: readonly RowValue[]) => Promise<Row[]>;
+
+export function createClipRemovalRows(store: RowStore, end: EndClips) {
   return {
     /** Expired clips whose files are not purged yet, oldest first. */
     async listExpired({ nowMs, limit, after, accountId }: ExpiredQuery): Promise<StoredClipRow[]> {
@@ -48,7 +51,7 @@ export function createClipRemovalRows(store: RowStore) {
     async expireUnused(clipId: string, beforeMs: number): Promise<boolean> {
       const sql = `update clips set deleted_at_ms = $2, expires_at_ms = $2 where clip_id = $1 and expires_at_ms > $2
         and (used_at_ms is null or used_at_ms < $3) returning clip_id`;
-      return (await store.query(sql, clipId, Date.now(), beforeMs)).length > 0;
+      return (await end(sql, clipId, Date.now(), beforeMs)).length > 0;
     },
     /** The bytes of all files that are not purged, and their number, by account. */
     async sumStored(): Promise<{ accountId: string; bytes: number; clips: number }[]> {

@@ -1,7 +1,7 @@
 // The table `clips`: the index of stored audio. A clip lives until it expires, its owner deletes it, or it makes room for
 // others. Then its file is purged; its row stays for a while, so that its address can report `audio_expired`, and is
 // deleted later.
-import { createClipRemovalRows } from './clip-removal-rows.ts';
+import { createClipRemovalRows, type EndClips } from './clip-removal-rows.ts';
 import { createColumns } from './columns.ts';
 import type { RowStore } from './row-store.ts';
 
@@ -63,7 +63,28 @@ export type NewClipRow = Omit<ClipRow, 'deletedAtMs' | 'otherVoiceIds'> & Partia
 
 export type ClipRows = ReturnType<typeof createClipRows>;
 
-export function createClipRows(store: RowStore) {
+export interface ClipRowsOptions {
+  /** Clips were ended before their time by this process. Other processes are notified of the topic `clips`. */
+  onEnded?(): void;
+}
+
+export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRowsOptions = {}) {
+  /** Runs a statement that returns the clips that it ends. */
+  const end: EndClips = async (sql, ...values) => {
+    try {
+      return await store.transaction(
+        async (rows) => {
+          const ended = await rows.query<never>(sql, ...values);
+          if (ended.length > 0) await rows.notify('clips');
+          return ended;
+        },
+        { blind: true },
+      );
+    } finally {
+      // Also where it is unknown whether the store has made the change.
+      onEnded();
+    }
+  };
   return {
     async add(clip: NewClipRow): Promise<void> {
       const row = { ...clip, otherVoiceIds: clip.otherVoiceIds ?? null, deletedAtMs: null };
@@ -92,7 +113,7 @@ export function createClipRows(store: RowStore) {
     },
     /** Expires the owner's clip now; undefined if the owner has no such live clip. */
     async markDeleted(clipId: string, ownerId: string, nowMs: number): Promise<ClipRow | undefined> {
-      const [clip] = await store.query<ClipRow>(
+      const [clip] = await end<ClipRow>(
         `update clips set deleted_at_ms = $3, expires_at_ms = $3
           where clip_id = $1 and owner_id = $2 and expires_at_ms > $3 returning ${columns.returned}`,
         clipId,
@@ -110,13 +131,13 @@ export function createClipRows(store: RowStore) {
           union select clip_id from clips where other_voice_ids is not null
             and replace(other_voice_ids, $5, '') <> other_voice_ids and ${isAlive}
         ) as found limit $4) returning clip_id`;
-      return (await store.query(sql, voiceId, madeBeforeMs, Date.now(), limit, toItem(voiceId))).length;
+      return (await end(sql, voiceId, madeBeforeMs, Date.now(), limit, toItem(voiceId))).length;
     },
     /** Records that a request was answered with a link to the clip; false if it lives no more. */
     async markUsed(clipId: string): Promise<boolean> {
       const sql = 'update clips set used_at_ms = $2 where clip_id = $1 and expires_at_ms > $2 returning clip_id';
       return (await store.query(sql, clipId, Date.now())).length > 0;
     },
-    ...createClipRemovalRows(store),
+    ...createClipRemovalRows(store, end),
   };
 }

@@ -37,12 +37,21 @@ describe('the commit rule', () => {
 
   test('a clip that goes missing while it is sent does not end cleanly either', async () => {
     const gateway = await openTestGateway();
-    const body = { text: 'word '.repeat(50), return_format: 'buffer' };
+    // Too large to be held in memory: a smaller one would fail before its first byte.
+    const body = { text: 'word '.repeat(200), sample_rate: 48_000, return_format: 'buffer' };
     await (await gateway.speak(body)).arrayBuffer();
     const open = gateway.clips.open.bind(gateway.clips);
     gateway.clips.open = async (key, range) => {
       const clip = await open(key, range);
-      clip?.body.once('data', () => clip.body.destroy(new Error('the disk is gone')));
+      if (!clip) return clip;
+      const { body } = clip;
+      const pieces = body[Symbol.asyncIterator].bind(body);
+      body[Symbol.asyncIterator] = async function* () {
+        yield (await pieces().next()).value;
+        // The first piece is on its way.
+        await sleep(20);
+        throw new Error('the disk is gone');
+      };
       return clip;
     };
     const answer = await gateway.speak(body);

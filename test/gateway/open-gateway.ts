@@ -8,6 +8,7 @@ import { openClips } from '../../src/app/open-clips.ts';
 import { openModels } from '../../src/app/open-models.ts';
 import { createOperations } from '../../src/app/operations.ts';
 import { openSharedState } from '../../src/app/shared-state.ts';
+import { openStoredClips } from '../../src/app/stored-clips.ts';
 import { openStoredVoices } from '../../src/app/stored-voices.ts';
 import type { ClipStore } from '../../src/clips/clip-store.ts';
 import type { LinkTo } from '../../src/clips/s3-links.ts';
@@ -31,7 +32,6 @@ import { createSlots } from '../../src/speech/slots.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { createApiKeyRows } from '../../src/store/api-key-rows.ts';
-import { createClipRows } from '../../src/store/clip-rows.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { createUsageRows } from '../../src/store/usage-rows.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -85,8 +85,10 @@ export async function openTestGateway(
   const env = { ...storage.settings, SONANT_BAD_KEYS_PER_MINUTE: String(badKeysPerMinute) };
   const config = loadConfig({ env, folder, engines: [] });
   const store = await openStore(config);
-  const { clips, linkTo } = options.store ?? (await openClips(config));
-  const rows = createClipRows(store);
+  const opened = options.store ?? (await openClips(config));
+  const storedClips = openStoredClips(store, { linkTo: undefined, ...opened });
+  const { index: rows, memory } = storedClips;
+  const { clips } = memory;
   const tone = openTone({ ...tuning, ...(trouble && { trouble }) });
   const engine: Engine = { ...tone, voices: [...tone.voices, { ...tone.voices[0]!, ...farVoice }] };
   const faults: unknown[] = [];
@@ -94,7 +96,8 @@ export async function openTestGateway(
   const limits = { bytesMax: 0, accountBytesMax: 0, ...options.room };
   const room = createClipRoom({ clips, index: rows, limits, onFault });
   const sweep = openClipSweep({ clips, index: rows, room, onFault });
-  const purge = createVoicePurge(rows, sweep);
+  const purgeVoice = createVoicePurge(rows, sweep);
+  const purge = (...asked: Parameters<typeof purgeVoice>) => purgeVoice(...asked).finally(memory.clear);
   const keeping = await openStoredVoices(config, store, { purge, onFault });
   const engines = [engine];
   const voices = createVoices(engines, { ...keeping.sources, preferred: options.defaultVoice });
@@ -122,7 +125,7 @@ export async function openTestGateway(
     installs,
     voiceManagement: keeping.createManagement({ engines, voices, guards }),
     store,
-    storedClips: { clips, linkTo },
+    clips: storedClips,
     room,
     ledger,
     onFault,
@@ -201,7 +204,8 @@ export async function openTestGateway(
     folder,
     storage,
     store,
-    clips,
+    /** Without the memory in front of them. */
+    clips: opened.clips,
     rows,
     limiter,
     usage,

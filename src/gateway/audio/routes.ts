@@ -50,18 +50,18 @@ export function addAudioRoutes(app: FastifyInstance, audio: StoredAudio): void {
     const { first, last } = range === 'whole' ? { first: 0, last: row.byteCount - 1 } : range;
     const head = { ...common, 'content-type': contentType, 'content-length': last - first + 1 };
     const isHead = request.method === 'HEAD';
-    const clip = await audio.open(row.clipId, isHead ? { first: 0, last: -1 } : range === 'whole' ? undefined : range);
+    const clip = await audio.read(row, isHead ? { first: 0, last: -1 } : range === 'whole' ? undefined : range);
     if (!clip) throw new Failure('not_found');
     if (isHead) {
-      clip.body.destroy();
+      clip.close();
       return reply.headers(head).send('');
     }
-    if (range === 'whole') await sendPieces(reply, head, clip.body);
+    if (range === 'whole') await sendPieces(reply, head, clip.pieces);
     else
       await sendPieces(
         reply.code(206),
         { ...head, 'Content-Range': `bytes ${first}-${last}/${row.byteCount}` },
-        clip.body,
+        clip.pieces,
       );
     return reply;
   };

@@ -1,0 +1,148 @@
+// Stored sound through the whole service: a fetch of a link and a hit of the cache, against nginx with the same file and a
+// bare Fastify with the same bytes and headers. Each contender has a process of its own; the load comes from this one. CPU
+// is the server's alone. SONANT_BENCH_BEFORE names another checkout, whose service is then measured in the same rounds.
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startNginx } from './doors/server-process.ts';
+import type { Bench, Cell, Goal } from './measuring/bench.ts';
+import { type Cost, compare, cpuOf, median, wallOf } from './measuring/rounds.ts';
+import type { StoredAddresses } from './stored/serve.ts';
+import { answerOf, steadyLoad } from './stored/steady-load.ts';
+
+const rounds = 3;
+const connections = 64;
+const root = join(import.meta.dirname, '..');
+const sizes = [
+  { title: '150 KB', chars: 48, count: 800, fileMin: 0.4, hitMin: 0.3 },
+  { title: '2.5 MB', chars: 800, count: 80, fileMin: 0.9, hitMin: 0.9 },
+];
+
+interface Contender {
+  port: number;
+  request: Uint8Array;
+  cpuMs(): Promise<number>;
+}
+
+interface Server {
+  addresses: StoredAddresses;
+  cpuMs(): Promise<number>;
+}
+
+export const bench: Bench = {
+  about: `stored sound and hits of the cache : nginx and Fastify, ${connections} connections`,
+  async run() {
+    await using opened = new AsyncDisposableStack();
+    const sonant = await start(opened, 'sonant', root);
+    const fastify = await start(opened, 'fastify', '');
+    const { SONANT_BENCH_BEFORE: beforeRoot } = process.env;
+    const before = beforeRoot === undefined ? undefined : await start(opened, 'sonant', beforeRoot);
+    const rows: Cell[][] = [];
+    const goals: Goal[] = [];
+    for (const { title, chars, count, fileMin, hitMin } of sizes) {
+      const bytes = (await makeClip(sonant, chars)).length;
+      const nginx = await openNginx(opened, bytes);
+      const contenders: Record<string, Contender> = {
+        ...(nginx && { nginx }),
+        Fastify: { port: fastify.addresses.port, request: get(`/${bytes}`), cpuMs: fastify.cpuMs },
+        'sonant link': await linkOf(sonant, chars),
+        'sonant hit': hitOf(sonant, chars),
+        ...(before && { 'before link': await linkOf(before, chars), 'before hit': hitOf(before, chars) }),
+      };
+      const costs = await compare<string, Contender>(contenders, {
+        ...{ rounds, warmUps: 1 },
+        measure: (contender) => costOfLoad(contender, count),
+      });
+      const base = nginx ? 'nginx' : 'Fastify';
+      const shareOf = (name: string) => costs[base]!.map(({ wallMs }, n) => wallMs / costs[name]![n]!.wallMs);
+      for (const [n, name] of Object.keys(contenders).entries()) {
+        const shares = shareOf(name);
+        const cost = costs[name]!;
+        const figures = [(1000 * count) / wallOf(cost), (1000 * cpuOf(cost)) / count];
+        rows.push([n === 0 ? title : '', name, ...figures, median(shares), Math.min(...shares), Math.max(...shares)]);
+      }
+      if (!nginx) continue;
+      const goal = (name: string, min: number): Goal => ({
+        ...{ name: `${title}: requests/s, ${name} / nginx`, figure: median(shareOf(name)), digits: 2, min },
+      });
+      goals.push(goal('sonant link', fileMin), goal('sonant hit', hitMin));
+    }
+    const columns = [
+      ...[{ name: 'sound' }, { name: 'server' }, { name: 'requests/s' }, { name: 'CPU us/request' }],
+      ...['share of the first', 'least', 'most'].map((name) => ({ name, digits: 3 })),
+    ];
+    return { tables: [{ title: `${connections} connections`, columns, rows }], goals };
+  },
+};
+
+async function start(opened: AsyncDisposableStack, kind: 'sonant' | 'fastify', of: string): Promise<Server> {
+  const child: ChildProcess = fork(join(import.meta.dirname, 'stored/serve.ts'), [kind, of]);
+  opened.defer(async () => {
+    const exited = once(child, 'exit');
+    child.disconnect();
+    await exited;
+  });
+  const failed = once(child, 'exit').then(([code]) => {
+    throw new Error(`${kind} ended with ${code}`);
+  });
+  const [addresses] = await Promise.race([once(child, 'message'), failed]);
+  failed.catch(() => {});
+  return {
+    addresses,
+    async cpuMs() {
+      child.send('cpu');
+      return (await once(child, 'message'))[0];
+    },
+  };
+}
+
+const get = (path: string) => Buffer.from(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+
+const textOf = (chars: number) => 'The train leaves at half past nine, they said. '.repeat(20).slice(0, chars);
+
+function speechRequest({ addresses }: Server, chars: number, returnFormat: 'url' | 'buffer'): Buffer {
+  const spoken = { voice_id: 'ready', text: textOf(chars), sample_rate: 24_000, return_format: returnFormat };
+  const body = JSON.stringify(spoken);
+  const head = ['POST /api/audio/speech HTTP/1.1', 'Host: localhost', `X-API-Key: ${addresses.apiKey}`];
+  head.push('Content-Type: application/json', `Content-Length: ${body.length}`);
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+const bodyOf = (answer: Buffer) => answer.subarray(answer.indexOf('\r\n\r\n') + 4);
+
+const makeClip = async (server: Server, chars: number) =>
+  bodyOf(await answerOf(server.addresses.port, speechRequest(server, chars, 'buffer')));
+
+async function linkOf(server: Server, chars: number): Promise<Contender> {
+  const { port } = server.addresses;
+  const answer = bodyOf(await answerOf(port, speechRequest(server, chars, 'url')));
+  const { pathname } = new URL(JSON.parse(answer.toString()).audio_url);
+  return { port, request: get(pathname), cpuMs: server.cpuMs };
+}
+
+const hitOf = (server: Server, chars: number): Contender => ({
+  port: server.addresses.port,
+  request: speechRequest(server, chars, 'buffer'),
+  cpuMs: server.cpuMs,
+});
+
+async function openNginx(opened: AsyncDisposableStack, bytes: number): Promise<Contender | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), 'sonant-bench-file-'));
+  opened.defer(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'clip.wav');
+  await writeFile(file, Buffer.alloc(bytes, 1));
+  const nginx = await startNginx(file);
+  if (!nginx) return undefined;
+  opened.defer(nginx.close);
+  return { port: nginx.addresses.httpPort!, request: get('/audio/clip.wav'), cpuMs: nginx.cpuMs };
+}
+
+async function costOfLoad({ port, request, cpuMs }: Contender, count: number): Promise<Cost> {
+  const before = await cpuMs();
+  const begunMs = performance.now();
+  await steadyLoad({ port, request, connections, count });
+  const wallMs = performance.now() - begunMs;
+  return { wallMs, cpuMs: (await cpuMs()) - before };
+}

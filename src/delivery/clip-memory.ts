@@ -1,0 +1,211 @@
+// Stored sound in memory: clips that are read again and again are sent from there, without opening a file. A clip enters
+// at its second read, is read anew from the store after half a minute, and leaves when it is removed. All of it together
+// is limited; a clip that a reader is taking counts until that reader is done, so slow readers cannot hold more.
+import type { ByteRange, ClipStore } from '../clips/clip-store.ts';
+
+/** Of all clips in memory, those that a reader still takes included. */
+const heldBytesMaxDefault = 64 << 20;
+/** Larger clips are read from the store. */
+const clipBytesMax = 4 << 20;
+const heldClipsMax = 4_096;
+/** How long a clip that another process or a person has removed from the store may still be found here. */
+const heldMsMaxDefault = 30_000;
+/** The clips that were read once, of which the next read is remembered. */
+const readOnceMax = 4_096;
+/** What a reader who stops is given at most at once. */
+const pieceBytes = 256 * 1024;
+
+export type ClipPieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
+export interface ReadClip {
+  /** To be read to the end, or closed. */
+  pieces: ClipPieces;
+  close(): void;
+}
+
+export interface ClipMemory {
+  /** The same store; what it removes leaves the memory too. */
+  clips: ClipStore;
+  isHeld(clipId: string): boolean;
+  /** The sound of a clip, from memory or from the store; undefined where there is none. */
+  read(clip: { clipId: string; byteCount: number }, range?: ByteRange): Promise<ReadClip | undefined>;
+  /** Forgets every clip. */
+  clear(): void;
+}
+
+interface HeldClip {
+  pieces: readonly Buffer[];
+  byteCount: number;
+  readers: number;
+  isHeld: boolean;
+}
+
+export interface ClipMemoryOptions {
+  heldBytesMax?: number;
+  heldMsMax?: number;
+}
+
+export function createClipMemory(store: ClipStore, options: ClipMemoryOptions = {}): ClipMemory {
+  const { heldBytesMax = heldBytesMaxDefault, heldMsMax = heldMsMaxDefault } = options;
+  const held = createHeldClips(heldBytesMax);
+  const loading = new Map<string, Promise<HeldClip | undefined>>();
+  const readOnce = new Set<string>();
+  const forget = (clipId: string) => {
+    loading.delete(clipId);
+    readOnce.delete(clipId);
+    held.drop(clipId);
+  };
+
+  /** Those who ask for the same clip wait for one load; what is removed meanwhile does not enter. */
+  const load = (clipId: string, byteCount: number): Promise<HeldClip | undefined> => {
+    const release = held.reserve(byteCount);
+    const readAll = async () => {
+      const stored = await store.open(clipId);
+      const pieces = stored && (await readPieces(stored.body, byteCount));
+      return pieces && { pieces, byteCount, readers: 0, isHeld: false };
+    };
+    const mine: Promise<HeldClip | undefined> = readAll()
+      .finally(release)
+      .then((clip) => {
+        if (!clip || loading.get(clipId) !== mine) return clip;
+        held.enter(clipId, clip);
+        setTimeout(() => held.drop(clipId, clip), heldMsMax).unref();
+        return clip;
+      })
+      .finally(() => loading.get(clipId) === mine && loading.delete(clipId));
+    loading.set(clipId, mine);
+    return mine;
+  };
+
+  const findOrLoad = (clipId: string, byteCount: number): HeldClip | Promise<HeldClip | undefined> | undefined => {
+    const found = held.find(clipId) ?? loading.get(clipId);
+    if (found || byteCount > clipBytesMax) return found;
+    if (readOnce.delete(clipId) && held.hasRoom(byteCount)) return load(clipId, byteCount);
+    if (readOnce.size >= readOnceMax) readOnce.delete(readOnce.values().next().value!);
+    readOnce.add(clipId);
+    return undefined;
+  };
+
+  return {
+    clips: withRemoval(store, forget),
+    isHeld: held.has,
+    async read({ clipId, byteCount }, range) {
+      const clip = await findOrLoad(clipId, byteCount);
+      // One that was dropped between its load and this read is counted no more.
+      if (clip?.isHeld) return { pieces: piecesOf(clip, range, held.giveBack), close() {} };
+      const stored = await store.open(clipId, range);
+      return stored && { pieces: stored.body, close: () => void stored.body.destroy() };
+    },
+    clear() {
+      loading.clear();
+      readOnce.clear();
+      held.clear();
+    },
+  };
+}
+
+/** The clips in memory, and what they take together with those that are being loaded and read. */
+function createHeldClips(bytesMax: number) {
+  /** Least recently read first. */
+  const held = new Map<string, HeldClip>();
+  let bytes = 0;
+  const giveBack = (clip: HeldClip) => {
+    if (!clip.isHeld && clip.readers === 0) bytes -= clip.byteCount;
+  };
+  const drop = (clipId: string, clip: HeldClip | undefined = held.get(clipId)) => {
+    if (!clip || held.get(clipId) !== clip) return;
+    held.delete(clipId);
+    clip.isHeld = false;
+    giveBack(clip);
+  };
+  return {
+    has: (clipId: string) => held.has(clipId),
+    find(clipId: string): HeldClip | undefined {
+      const found = held.get(clipId);
+      if (!found) return undefined;
+      held.delete(clipId);
+      held.set(clipId, found);
+      return found;
+    },
+    enter(clipId: string, clip: HeldClip): void {
+      drop(clipId);
+      clip.isHeld = true;
+      bytes += clip.byteCount;
+      held.set(clipId, clip);
+    },
+    /** Counts so many bytes until they are released. */
+    reserve(byteCount: number): () => void {
+      bytes += byteCount;
+      return () => {
+        bytes -= byteCount;
+      };
+    },
+    /** Drops clips to make room. Those that are being read stay: without them no room would be free. */
+    hasRoom(byteCount: number): boolean {
+      const isEnough = () => bytes + byteCount <= bytesMax && held.size < heldClipsMax;
+      for (const [clipId, clip] of held) {
+        if (isEnough()) return true;
+        if (clip.readers === 0) drop(clipId, clip);
+      }
+      return isEnough();
+    },
+    giveBack,
+    drop,
+    clear() {
+      for (const [clipId, clip] of held) drop(clipId, clip);
+    },
+  };
+}
+
+const withRemoval = (store: ClipStore, forget: (key: string) => void): ClipStore => ({
+  create: (...asked) => store.create(...asked),
+  open: (...asked) => store.open(...asked),
+  async remove(key) {
+    forget(key);
+    await store.remove(key);
+    // Whoever read it meanwhile may have brought it back.
+    forget(key);
+  },
+  sweep: (isKnown) => store.sweep(isKnown),
+  disk: () => store.disk(),
+  close: () => store.close(),
+});
+
+/** In pieces of their own, so that a reader keeps no more in memory than the piece that it takes; undefined for another size. */
+async function readPieces(body: AsyncIterable<Uint8Array>, byteCount: number): Promise<Buffer[] | undefined> {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < byteCount; at += pieceBytes)
+    pieces.push(Buffer.allocUnsafeSlow(Math.min(pieceBytes, byteCount - at)));
+  let at = 0;
+  for await (const bytes of body) {
+    if (at + bytes.length > byteCount) return undefined;
+    for (let from = 0; from < bytes.length; ) {
+      const piece = pieces[Math.floor(at / pieceBytes)]!;
+      const rest = bytes.subarray(from, from + piece.length - (at % pieceBytes));
+      piece.set(rest, at % pieceBytes);
+      from += rest.length;
+      at += rest.length;
+    }
+  }
+  return at === byteCount ? pieces : undefined;
+}
+
+function* piecesOf(
+  clip: HeldClip,
+  { first, last }: ByteRange = { first: 0, last: clip.byteCount - 1 },
+  giveBack: (clip: HeldClip) => void,
+): Generator<Uint8Array, undefined> {
+  // One that was dropped before its reader began is no longer counted.
+  const isCounted = clip.isHeld;
+  if (isCounted) clip.readers++;
+  try {
+    const end = Math.min(last + 1, clip.byteCount);
+    for (let at = first - (first % pieceBytes); at < end; at += pieceBytes)
+      yield clip.pieces[at / pieceBytes]!.subarray(Math.max(0, first - at), end - at);
+  } finally {
+    if (isCounted) {
+      clip.readers--;
+      giveBack(clip);
+    }
+  }
+}

@@ -1,0 +1,53 @@
+// Stored audio that is in memory: everything that ends it ends it there too, and every request still counts.
+import { expect, test } from 'vitest';
+import { bytesOf, openTestGateway } from './open-gateway.ts';
+
+const text = 'Hello there, world.';
+
+async function openHeld(options = {}) {
+  const gateway = await openTestGateway(options);
+  const made = await gateway.speak({ text });
+  const url = gateway.here(((await made.json()) as { audio_url: string }).audio_url);
+  const id = made.headers.get('X-Audio-Id')!;
+  const whole = await bytesOf(await fetch(url));
+  for (let n = 0; n < 3; n++) expect((await bytesOf(await fetch(url))).equals(whole)).toBe(true);
+  return { gateway, url, id, whole };
+}
+const statusOf = async (answer: Response) => {
+  await answer.arrayBuffer();
+  return answer.status;
+};
+
+test('ranges, validators and heads are the same from memory', async () => {
+  const { url, id, whole } = await openHeld();
+  const part = await fetch(url, { headers: { Range: 'bytes=43-99' } });
+  expect([part.status, part.headers.get('Content-Range')]).toEqual([206, `bytes 43-99/${whole.length}`]);
+  expect((await bytesOf(part)).equals(whole.subarray(43, 100))).toBe(true);
+  expect(await statusOf(await fetch(url, { headers: { 'If-None-Match': `"${id}"` } }))).toBe(304);
+  const head = await fetch(url, { method: 'HEAD' });
+  expect([head.status, head.headers.get('Content-Length')]).toEqual([200, String(whole.length)]);
+});
+
+test('audio that its owner deletes is gone at once', async () => {
+  const { gateway, url, id } = await openHeld();
+  const path = gateway.here(`http://sonant.test/api/audio/${id}`);
+  expect((await fetch(path, { method: 'DELETE', headers: { 'X-API-Key': gateway.key } })).status).toBe(204);
+  expect(await statusOf(await fetch(url))).toBe(410);
+  const again = await gateway.speak({ text });
+  expect(again.headers.get('X-Cache')).toBe('MISS');
+});
+
+test('audio that expires is gone at once', async () => {
+  const { url } = await openHeld({ retentionMs: 1_500 });
+  while ((await statusOf(await fetch(url))) === 200) await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(await statusOf(await fetch(url))).toBe(410);
+});
+
+test('a hit of the cache in memory has the same sound', async () => {
+  const { gateway, whole } = await openHeld();
+  for (let n = 0; n < 3; n++) {
+    const hit = await gateway.speak({ text, return_format: 'buffer' });
+    expect([hit.status, hit.headers.get('X-Cache')]).toEqual([200, 'HIT']);
+    expect((await bytesOf(hit)).equals(whole)).toBe(true);
+  }
+});
