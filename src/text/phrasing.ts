@@ -96,14 +96,33 @@ const rows: Readonly<Record<string, Phrasing>> = {
   pt: toPhrasing({
     openers: 'e mas ou que porque quando onde como se embora enquanto quem cujo para com sem',
     clinging: 'o a os as um uma uns umas de do da dos das em no na nos nas por para com ao à',
-    inner: 'sr sra srs srta dr dra prof profa eng exmo exma pág págs n art av r tel ex p.ex aprox p cap vol fig d s séc núm cf gen',
+    inner: 'sr sra srs srta dr dra prof profa eng exmo exma pág págs n art av r tel ex p.ex aprox sto sta p cap vol fig d s séc núm cf gen',
     starters: 'O A Os As Um Uma Ele Ela Eles Nós Eu E Mas Em No Na Para Este Esta',
   }),
   nl: toPhrasing({
     openers: 'en maar of want omdat dat die wanneer als toen terwijl hoewel waar wie zodat voor met zonder',
     clinging: 'de het een van in op aan met voor te bij mijn jouw zijn haar ons hun dit dat',
-    inner: 'dhr mevr dr prof mr ir drs nr blz bijv bv d.w.z enz ca o.a m.b.t t.a.v tel st',
+    inner: 'dhr mevr dr prof mr ir drs nr blz bijv bv d.w.z enz ca o.a m.b.t t.a.v tel st jan feb mrt apr jun jul aug sept sep okt nov dec art max hfst p mw mej ing ds afb fig incl excl evt vgl gem v n geb ong vnl zgn jl resp i.v.m n.a.v m.a.w i.p.v t.o.v d.m.v s.v.p a.u.b min sec mln mld',
     starters: 'De Het Een Hij Zij Ze Wij We Ik En Maar Dat Dit In Op Toen',
+  }),
+  sv: toPhrasing({
+    openers: 'och men eller för som att när om eftersom medan innan där vars samt utan med',
+    clinging: 'en ett den det de i på av till från med för om vid min din sin vår er deras hans hennes',
+    inner: `
+      t.ex t ex bl.a d.v.s dvs o.s.v m.m m.fl ca s.k p.g.a f.d fr.o.m t.o.m ev kl tel dr prof nr s sid kap art fig resp
+      inkl exkl max min st jan feb apr jun jul aug sept okt nov dec f.kr e.kr milj obs avd ang tim sek
+    `,
+    starters: 'En Ett Den Det De Han Hon Vi Jag Ni Du Och Men Då När Om I På Av Till Efter Så Detta Denna',
+  }),
+  pl: toPhrasing({
+    openers: 'i a ale lub albo oraz że który która które kiedy gdy bo ponieważ jeśli choć żeby gdzie jak niż bez z',
+    clinging: 'w we z ze na do od po o u za nad pod przed przy dla ten ta to mój twój jego jej ich nasz',
+    inner: `
+      np tzn tzw m.in itp itd dr prof mgr inż ul al pl os p pp godz nr str rys tab art ust pkt tel ok r w wg ww im św ks
+      hab lek gen płk kpt por red zob por ur zm jw tj n.e p.n.e tys mln mld sty lut mar kwi cze lip sie wrz paź lis gru
+      min sek wyd t s rozdz zł gr max
+    `,
+    starters: 'Ten Ta To Te On Ona Oni My Ja W We Na Po Od Do Z Ale I A Gdy Jeśli Potem Teraz Tak Nie Jest',
   }),
 };
 

@@ -7,6 +7,13 @@ import { spoken, toRows } from './spoken.ts';
 
 const codes: Readonly<Record<string, string>> = {
   german: 'de-DE',
+  french: 'fr-FR',
+  spanish: 'es-ES',
+  italian: 'it-IT',
+  portuguese: 'pt-BR',
+  dutch: 'nl-NL',
+  swedish: 'sv-SE',
+  polish: 'pl-PL',
 };
 
 test.each(Object.entries(codes))('%s is said as its table tells', (language, languageCode) => {
