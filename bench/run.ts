@@ -24,6 +24,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   'speaking-rate': () => import('./speaking-rate.ts'),
   'word-times': () => import('./word-times.ts'),
   intelligibility: () => import('./intelligibility.ts'),
+  'spoken-tables': () => import('./spoken-tables.ts'),
 };
 
 async function runHere(name: string): Promise<boolean> {

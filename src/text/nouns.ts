@@ -1,6 +1,7 @@
 // The nouns that numbers count in a language: units, currencies and their parts, with their gender and their plurals. Names
 // come from its table, else from the CLDR (Intl).
 import { type LanguageTable, toRows } from './language-table.ts';
+import { toSource } from './sticky.ts';
 
 export interface Noun {
   /** The form of the numbers before it. */
@@ -33,23 +34,26 @@ const currencySigns = new Map(
   ),
 );
 
-const escape = (text: string): string => text.replace(/[$.*+?^()|[\]{}/\\]/g, String.raw`\$&`);
+/** More decimals do not change a plural. */
+const decimalsMax = 6;
+
 const sourceOf = (keys: Iterable<string>): string =>
   [...keys]
     .sort((a, b) => b.length - a.length)
-    .map(escape)
+    .map(toSource)
     .join('|');
 
 export class Nouns {
   readonly #languageCode: string;
-  readonly #plurals: Intl.PluralRules;
+  /** By the number of decimals, as they are first needed: to make one is slow. */
+  readonly #plurals: Intl.PluralRules[] = [];
+  readonly #formats = new Map<string, Intl.NumberFormat>();
   readonly #units = new Map<string, Noun>();
   readonly #currencies = new Map<string, Currency>();
   readonly #magnitudes: ReadonlyMap<string, Noun>;
 
   constructor({ units, money }: LanguageTable, languageCode: string) {
     this.#languageCode = languageCode;
-    this.#plurals = new Intl.PluralRules(languageCode);
     const genders = [units.feminine ?? '', units.neuter ?? ''].map((list) => new Set(list.split(/\s+/)));
     for (const [symbol, unit] of cldrUnits) {
       const gender = genders[0]!.has(symbol) ? 'f' : genders[1]!.has(symbol) ? 'n' : 'm';
@@ -77,27 +81,31 @@ export class Nouns {
 
   /** The name of a noun after a number, which has a point as its decimal mark. */
   nameFor({ names, unit }: Noun, number: string): string {
-    const decimals = /\.(\d+)/.exec(number)?.[1]!.length ?? 0;
+    const decimals = Math.min(/\.(\d+)/.exec(number)?.[1]?.length ?? 0, decimalsMax);
     const value = number.length > 15 ? 1e15 : Number(number || 0);
-    if (unit !== undefined) {
-      const format = {
-        style: 'unit',
-        unit,
-        unitDisplay: 'long',
-        minimumFractionDigits: Math.min(decimals, 20),
-      } as const;
-      const parts = new Intl.NumberFormat(this.#languageCode, format).formatToParts(value);
-      return parts
-        .filter(({ type }) => type === 'unit' || type === 'percentSign')
-        .map((part) => part.value)
-        .join(' ');
+    if (unit !== undefined) return this.#unitName(unit, value, decimals);
+    let plurals = this.#plurals[decimals];
+    if (!plurals) {
+      plurals = new Intl.PluralRules(this.#languageCode, { minimumFractionDigits: decimals });
+      this.#plurals[decimals] = plurals;
     }
-    const format = new Intl.PluralRules(this.#languageCode, { minimumFractionDigits: Math.min(decimals, 20) });
-    const category = (decimals > 0 ? format : this.#plurals).select(value);
+    const category = plurals.select(value);
     const order =
       names.length > 3 ? ['one', 'few', 'many', 'other'] : names.length > 2 ? ['one', 'few', 'many'] : ['one'];
     const index = order.indexOf(category);
     return names[index < 0 ? names.length - 1 : Math.min(index, names.length - 1)]!;
+  }
+
+  #unitName(unit: string, value: number, decimals: number): string {
+    const key = `${unit} ${decimals}`;
+    let format = this.#formats.get(key);
+    if (!format) {
+      const options = { style: 'unit', unit, unitDisplay: 'long', minimumFractionDigits: decimals } as const;
+      format = new Intl.NumberFormat(this.#languageCode, options);
+      this.#formats.set(key, format);
+    }
+    const parts = format.formatToParts(value).filter(({ type }) => type === 'unit' || type === 'percentSign');
+    return parts.map((part) => part.value).join(' ');
   }
 
   unit = (symbol: string): Noun | undefined => this.#units.get(symbol);

@@ -7,7 +7,7 @@ const groupedSource = String.raw`[1-9]\d{0,2}(?:(?:\.\d{3}){1,6}|(?:[ ']\d{3}){1
 const englishSource = String.raw`\d{1,3}(?:(?:,\d{3}){2,6}(?!\d)(?:\.\d{1,20})?|(?:,\d{3}){1,6}\.\d{1,20})(?![.,]?\d)`;
 /** A written number: 1.234,50 or 1 234,50 or 3,14 or 3.14. */
 const amountSource = String.raw`(?:${englishSource}|(?:${groupedSource}|\d{1,24})(?:,\d{1,20}(?![,.]?\d)|\.\d{1,20}(?!\.?\d))?)`;
-const vulgarPattern = /[½⅓⅔¼¾⅛⅜⅝⅞⅕⅖⅗⅘⅙⅚]/;
+const vulgarPattern = /[¼-¾⅐-⅞↉]/;
 
 /** Rules for numbers beside certain words, in digits or as Roman numerals. */
 export function contextRules(v: Verbalizer, isRoman: boolean): Rule[] {
@@ -86,14 +86,14 @@ function moneyRules(v: Verbalizer): Rule[] {
     if (!names) return undefined;
     if (!noun) return v.money(amount, written);
     const name = v.nouns.nameFor(names.noun, '1000000');
-    return `${v.count(amount, noun)}${/^[Tt](?:sd|ys|aus)|^mil$|^mille|^k$|^duizend|^tusen|^tkr/.test(magnitude!) ? ' ' : v.of(name)}${name}`;
+    return `${v.count(amount, noun)}${v.of(name)}${name}`;
   };
   const last = rule(
     String.raw`(${amountSource})${scale} ?${currency}(?![\p{L}\d]|(?<=[$€£]) ?\d)`,
     ([, amount, magnitude, written]) => say(amount!, magnitude, written!),
   );
   const first = rule(
-    String.raw`${startSource}${currency} ?(-?${amountSource})${scale}`,
+    `${startSource}${currency} ?(-?${amountSource})${scale}`,
     ([, written, amount, magnitude]) => say(amount!, magnitude, written!),
   );
   return [last, first];
@@ -102,7 +102,7 @@ function moneyRules(v: Verbalizer): Rule[] {
 function measureRules(v: Verbalizer): Rule[] {
   const { unitSource, magnitudeSource } = v.nouns;
   const measure = rule(String.raw`(${amountSource}) ?(${unitSource})(?![\p{L}\d²³])`, ([, amount, symbol]) =>
-v.measure(amount!, symbol!),
+    v.measure(amount!, symbol!),
   );
   const scaled = rule(
     magnitudeSource === '' ? '(?!)' : String.raw`(${amountSource}) ?(${magnitudeSource})(?![\p{L}\d])`,
@@ -118,7 +118,7 @@ function ordinalRules(v: Verbalizer): Rule[] {
 }
 
 function fractionRules(v: Verbalizer): Rule[] {
-  const vulgar = rule(String.raw`(\d{1,6})? ?([½⅓⅔¼¾⅛⅜⅝⅞⅕⅖⅗⅘⅙⅚])`, ([, whole, sign]) => sayVulgar(v, sign!, whole));
+  const vulgar = rule(String.raw`(\d{1,6})? ?([¼-¾⅐-⅞↉])`, ([, whole, sign]) => sayVulgar(v, sign!, whole));
   const written = rule(String.raw`(?:(\d{1,3}) )?(\d{1,3})\/(\d{1,3})(?![\d/])`, ([, whole, over, under]) =>
     whole !== undefined && Number(over) >= Number(under) ? undefined : v.fraction(over!, under!, whole),
   );

@@ -78,31 +78,36 @@ const rows: Readonly<Record<string, Phrasing>> = {
   fr: toPhrasing({
     openers: "et mais ou donc car que qui dont où quand lorsque puisque si comme parce pour avec sans qu'il qu'elle",
     clinging: 'le la les un une des de du d à au aux en dans sur par pour avec mon ma mes son sa ses ce cette ces',
-    inner: 'm mm mme mlle dr pr me st ste p pp no art chap cf ex env av bd etc janv févr juil sept oct nov déc vol tél n réf fig al t pl col',
+    inner:
+      'm mm mme mlle dr pr me st ste p pp no art chap cf ex env av bd etc janv févr juil sept oct nov déc vol tél n réf fig al t pl col',
     starters: 'Le La Les Un Une Il Elle Ils Elles On Nous Vous Je Et Mais Ce Cette Ces Dans En Pour Puis',
   }),
   es: toPhrasing({
     openers: 'y e o u pero sino que porque cuando donde como si aunque mientras quien cuyo para con sin',
     clinging: 'el la los las un una unos unas de del a al en por para con mi tu su mis tus sus este esta',
-    inner: 'sr sra srta dr dra d dña ud uds pág págs núm art av avda c cía ee.uu ej p.ej aprox tel st sto sta p vol cap fig n prof ing lic gral dpto apdo máx mín ene feb abr jun jul ago sept oct nov dic',
+    inner:
+      'sr sra srta dr dra d dña ud uds pág págs núm art av avda c cía ee.uu ej p.ej aprox tel st sto sta p vol cap fig n prof ing lic gral dpto apdo máx mín ene feb abr jun jul ago sept oct nov dic',
     starters: 'El La Los Las Un Una Él Ella Ellos Nosotros Yo Y Pero En Por Para Este Esta Es Entonces',
   }),
   it: toPhrasing({
     openers: 'e ed ma o oppure che perché quando dove come se mentre anche cui quale per con senza',
     clinging: 'il lo la i gli le un uno una di del della dei delle a al alla in nel nella da dal su sul per con',
-    inner: 'sig sigg sig.ra dott dott.ssa prof ing avv on pag pagg art cap n ecc es p.es tel p vol fig prof arch rag geom spett egr gent d.c a.c c.a ca gen feb mar apr mag giu lug ago set ott nov dic s san',
+    inner:
+      'sig sigg sig.ra dott dott.ssa prof ing avv on pag pagg art cap n ecc es p.es tel p vol fig prof arch rag geom spett egr gent d.c a.c c.a ca gen feb mar apr mag giu lug ago set ott nov dic s san',
     starters: 'Il Lo La I Gli Le Un Una Egli Lei Loro Noi Io E Ma In Per Questo Questa Poi',
   }),
   pt: toPhrasing({
     openers: 'e mas ou que porque quando onde como se embora enquanto quem cujo para com sem',
     clinging: 'o a os as um uma uns umas de do da dos das em no na nos nas por para com ao à',
-    inner: 'sr sra srs srta dr dra prof profa eng exmo exma pág págs n art av r tel ex p.ex aprox sto sta p cap vol fig d s séc núm cf gen',
+    inner:
+      'sr sra srs srta dr dra prof profa eng exmo exma pág págs n art av r tel ex p.ex aprox sto sta p cap vol fig d s séc núm cf gen',
     starters: 'O A Os As Um Uma Ele Ela Eles Nós Eu E Mas Em No Na Para Este Esta',
   }),
   nl: toPhrasing({
     openers: 'en maar of want omdat dat die wanneer als toen terwijl hoewel waar wie zodat voor met zonder',
     clinging: 'de het een van in op aan met voor te bij mijn jouw zijn haar ons hun dit dat',
-    inner: 'dhr mevr dr prof mr ir drs nr blz bijv bv d.w.z enz ca o.a m.b.t t.a.v tel st jan feb mrt apr jun jul aug sept sep okt nov dec art max hfst p mw mej ing ds afb fig incl excl evt vgl gem v n geb ong vnl zgn jl resp i.v.m n.a.v m.a.w i.p.v t.o.v d.m.v s.v.p a.u.b min sec mln mld',
+    inner:
+      'dhr mevr dr prof mr ir drs nr blz bijv bv d.w.z enz ca o.a m.b.t t.a.v tel st jan feb mrt apr jun jul aug sept sep okt nov dec art max hfst p mw mej ing ds afb fig incl excl evt vgl gem v n geb ong vnl zgn jl resp i.v.m n.a.v m.a.w i.p.v t.o.v d.m.v s.v.p a.u.b min sec mln mld',
     starters: 'De Het Een Hij Zij Ze Wij We Ik En Maar Dat Dit In Op Toen',
   }),
   sv: toPhrasing({

@@ -11,7 +11,7 @@ import { addressRuleFor, letterRulesFor } from './word-rules.ts';
 
 const ruleSets = new WeakMap<Verbalizer, RuleSet>();
 
-/** Verbalizes `text`; its tokens already have their breaks. Undefined if the language has no table. */
+/** Verbalizes `text` of a language that has a table; its tokens already have their breaks. */
 export function readByTable(text: string, tokens: readonly Token[], languageCode: string): SpokenToken[] {
   const v = verbalizerFor(languageCode)!;
   let rules = ruleSets.get(v);
@@ -44,7 +44,9 @@ function easyWordEnd(text: string, { from, to }: Token, abbreviations: ReadonlyS
   const end = /[,;:!?]/.test(text[to - 1]!) ? to - 1 : to;
   const word = text.slice(from, end);
   return easyPattern.test(word) &&
-    !abbreviations.has(word) && latinPattern.test(word) && !/\d ?$/.test(text.slice(Math.max(0, from - 2), from))
+    !abbreviations.has(word) &&
+    latinPattern.test(word) &&
+    !/\d ?$/.test(text.slice(Math.max(0, from - 2), from))
     ? end
     : 0;
 }

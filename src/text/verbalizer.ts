@@ -63,7 +63,9 @@ export class Verbalizer {
     if (written.length > namedDigitsMax) return this.digits(`${digits}`);
     const rule = this.table.forms[form]!;
     if (typeof rule !== 'string' && BigInt(written) > rule.to) return this.number(written, rule.then);
-    return this.#correct(this.#format.format(BigInt(written), `%spellout-${typeof rule === 'string' ? rule : rule.rules}`));
+    return this.#correct(
+      this.#format.format(BigInt(written), `%spellout-${typeof rule === 'string' ? rule : rule.rules}`),
+    );
   }
 
   #correct(said: string): string {

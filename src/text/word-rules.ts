@@ -4,11 +4,9 @@ import anyAscii from 'any-ascii';
 import { toRows } from './language-table.ts';
 import { contextRules, signedMoneyRuleFor } from './number-rules.ts';
 import { endSource, type Rule, rule, startSource, textAfter, textBefore } from './rule.ts';
-import { matchAt, sticky } from './sticky.ts';
+import { matchAt, sticky, toSource } from './sticky.ts';
 import type { Verbalizer } from './verbalizer.ts';
 import { wordSet } from './word-table.ts';
-
-const escape = (text: string): string => text.replace(/[.*+?^$()|[\]{}/\\]/g, String.raw`\$&`);
 
 /** A rule for the rows of a table, which are abbreviations as they are written; a space in one may be left out. */
 function abbreviationRule(rows: string, isThere: (before: string, after: string) => boolean): Rule {
@@ -20,7 +18,7 @@ function abbreviationRule(rows: string, isThere: (before: string, after: string)
   }
   const source = [...says.keys()]
     .sort((a, b) => b.length - a.length)
-    .map((key) => escape(key).replace(/\\\.(?=.)/g, '\\. ?'));
+    .map((key) => toSource(key).replace(/\\\.(?=.)/g, '\\. ?'));
   const known = sticky(`${startSource}(?:${source.join('|') || '(?!)'})(?![\\p{L}\\d])`);
   return (place) => {
     const match = matchAt(known, place.text, place.at);
