@@ -25,6 +25,8 @@ export interface LanguageTable {
     point: string;
     minus: string;
     range: string;
+    /** Between the numbers of a result or a ratio, 3:1, if it is not that of a range. */
+    ratio?: string;
     /** Between the two numbers of a fraction that has no name. */
     over: string;
     per: string;

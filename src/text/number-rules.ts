@@ -89,11 +89,11 @@ function moneyRules(v: Verbalizer): Rule[] {
     return `${v.count(amount, noun)}${v.of(name)}${name}`;
   };
   const last = rule(
-    String.raw`(${amountSource})${scale} ?${currency}(?![\p{L}\d]|(?<=[$€£]) ?\d)`,
+    String.raw`(${amountSource})(?:,[-–—]{1,2})?${scale} ?${currency}(?![\p{L}\d]|(?<=[$€£]) ?\d)`,
     ([, amount, magnitude, written]) => say(amount!, magnitude, written!),
   );
   const first = rule(
-    `${startSource}${currency} ?(-?${amountSource})${scale}`,
+    `${startSource}${currency} ?(-?${amountSource})(?:,[-–—]{1,2})?${scale}`,
     ([, written, amount, magnitude]) => say(amount!, magnitude, written!),
   );
   return [last, first];
@@ -165,7 +165,12 @@ function plainRules(v: Verbalizer): Rule[] {
     const form = isFeminine.test(after) ? 'f' : isCounting.test(after) ? 'm' : 'cardinal';
     return v.numeral(written!, form);
   });
-  return [dotted, year, number];
+  const { range, ratio = range } = v.table.numbers;
+  const result = rule(
+    String.raw`(\d{1,3}):(\d{1,3})(?![\d:])`,
+    ([, first, second]) => `${v.numeral(first!)} ${ratio} ${v.numeral(second!)}`,
+  );
+  return [dotted, result, year, number];
 }
 
 export const digitRulesFor = (v: Verbalizer): Rule[] => [
