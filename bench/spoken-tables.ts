@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { editDistance } from '../test/recognizer.ts';
 import { spoken, toRows } from '../test/text/spoken.ts';
 import type { Bench } from './measuring/bench.ts';
 
@@ -18,37 +19,50 @@ const languages = {
   polish: 'pl',
 } as const;
 
-/** Without stress, length of pauses and gaps between words, which depend on how the words are written. */
+/** Without stress, length, pauses and gaps between words, which depend on how the words are written. */
 const phonemesOf = (text: string, code: string): string =>
-  execFileSync('espeak-ng', ['-v', code, '-q', '-x', '--', text], { encoding: 'utf8' }).replace(/[',_|%=\s-]/g, '');
+  execFileSync('espeak-ng', ['-v', code, '-q', '-x', '--', text], { encoding: 'utf8' }).replace(/[',_|%=?;:!\s-]/g, '');
+
+const likenessOf = (a: string, b: string): number => 1 - editDistance([...a], [...b]) / Math.max(a.length, b.length, 1);
 
 export const bench: Bench = {
   about: 'numbers and abbreviations as Sonant says them, and as espeak-ng reads them by itself',
   async run() {
-    const subjects: (readonly [string, string, number, number])[] = [];
+    const subjects: (readonly [string, string, number, number, number])[] = [];
     const differences: (readonly [string, string, string])[] = [];
     let rightCount = 0;
     let rowCount = 0;
     for (const [language, code] of Object.entries(languages)) {
-      const counts = new Map<string, { rows: number; agree: number }>();
+      const counts = new Map<string, { rows: number; agree: number; alike: number }>();
       for (const { subject, written, said } of toRows(readFileSync(join(folder, `${language}.txt`), 'utf8'))) {
-        const count = counts.get(subject) ?? { rows: 0, agree: 0 };
+        const count = counts.get(subject) ?? { rows: 0, agree: 0, alike: 0 };
         counts.set(subject, count);
         const ours = spoken(written, code);
         rowCount++;
         if (ours === said) rightCount++;
         count.rows++;
-        if (phonemesOf(written, code) === phonemesOf(ours, code)) count.agree++;
+        const [theirs, own] = [phonemesOf(written, code), phonemesOf(ours, code)];
+        count.alike += likenessOf(theirs, own);
+        if (theirs === own) count.agree++;
         else differences.push([language, written, ours]);
       }
-      for (const [subject, { rows, agree }] of counts) subjects.push([language, subject, rows, (100 * agree) / rows]);
-      const all = [...counts.values()];
-      const total = all.reduce((sum, { rows }) => sum + rows, 0);
-      subjects.push([language, 'all', total, (100 * all.reduce((sum, { agree }) => sum + agree, 0)) / total]);
+      const all = { rows: 0, agree: 0, alike: 0 };
+      for (const count of counts.values()) {
+        for (const key of ['rows', 'agree', 'alike'] as const) all[key] += count[key];
+      }
+      for (const [subject, { rows, agree, alike }] of [...counts, ['all', all] as const]) {
+        subjects.push([language, subject, rows, (100 * agree) / rows, (100 * alike) / rows]);
+      }
     }
     const agreement = {
       title: 'Cases where espeak-ng says the same by itself, in %',
-      columns: [{ name: 'language' }, { name: 'subject' }, { name: 'cases' }, { name: 'same', digits: 0 }],
+      columns: [
+        { name: 'language' },
+        { name: 'subject' },
+        { name: 'cases' },
+        { name: 'same', digits: 0 },
+        { name: 'phonemes in common', digits: 0 },
+      ],
       rows: subjects,
     };
     const differing = {
