@@ -29,6 +29,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   'word-times': () => import('./word-times.ts'),
   markup: () => import('./markup.ts'),
   intelligibility: () => import('./intelligibility.ts'),
+  'spoken-tables': () => import('./spoken-tables.ts'),
 };
 
 async function runHere(name: string): Promise<boolean> {

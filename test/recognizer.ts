@@ -137,7 +137,7 @@ export function wordErrorRate(said: readonly string[], heard: readonly (readonly
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /** The least number of words changed, dropped or added to get from one to the other (Levenshtein). */
-function editDistance(from: readonly string[], to: readonly string[]): number {
+export function editDistance(from: readonly string[], to: readonly string[]): number {
   let row = [0, ...to.map((_, j) => j + 1)];
   for (const [i, word] of from.entries()) {
     const next = [i + 1];

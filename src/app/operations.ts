@@ -23,6 +23,7 @@ import type { Seal } from '../secrets/seal.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { Voices } from '../speech/voice.ts';
 import { createAnswerRows } from '../store/answer-rows.ts';
+import { type ClipRow, voiceIdsOf } from '../store/clip-rows.ts';
 import type { RowStore } from '../store/row-store.ts';
 import { createTicketRows } from '../store/ticket-rows.ts';
 import { createUsageRows } from '../store/usage-rows.ts';
@@ -66,7 +67,7 @@ export function createOperations(options: OperationsOptions): GatewayOperations 
   const { engines, voices, speech } = core;
   const { memory, linkTo } = stored;
   const { clips } = memory;
-  const isRevocable = ({ voiceId }: { voiceId: string }) => voices.isCloned(voiceId);
+  const isRevocable = (clip: Pick<ClipRow, 'voiceId' | 'otherVoiceIds'>) => voiceIdsOf(clip).some(voices.isCloned);
   const known = createKnownClips({ index: stored.index, isRevocable });
   stored.onEnded(known.forget);
   const index = { ...stored.index, ...known };

@@ -10,7 +10,7 @@ const clipsMax = 4_096;
 export interface KnownClipsOptions {
   index: ClipRows;
   /** Whether it may be deleted because a person withdraws consent. */
-  isRevocable(clip: Pick<ClipRow, 'voiceId'>): boolean;
+  isRevocable(clip: Pick<ClipRow, 'voiceId' | 'otherVoiceIds'>): boolean;
   knownMs?: number;
 }
 

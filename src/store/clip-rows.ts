@@ -59,6 +59,12 @@ const toItem = (voiceId: string): string => ` ${encodeURIComponent(voiceId)} `;
 export const toVoiceList = (voiceIds: readonly string[]): string | null => voiceIds.map(toItem).join('') || null;
 
 /** A clip that is added. */
+/** The ids of all voices that speak in the clip. */
+export const voiceIdsOf = ({ voiceId, otherVoiceIds }: Pick<ClipRow, 'voiceId' | 'otherVoiceIds'>): string[] => [
+  voiceId,
+  ...(otherVoiceIds?.split(' ').filter(Boolean).map(decodeURIComponent) ?? []),
+];
+
 export type NewClipRow = Omit<ClipRow, 'deletedAtMs' | 'otherVoiceIds'> & Partial<Pick<ClipRow, 'otherVoiceIds'>>;
 
 export type ClipRows = ReturnType<typeof createClipRows>;

@@ -122,7 +122,7 @@ function foldByKind(char: string): string {
   if (/\p{Nd}/u.test(char)) return anyAscii(char);
   // Numerals of other scripts, ፴ or 𐄍.
   if (/[\p{Nl}\p{No}]/u.test(char) && char.normalize('NFKC') === char) return ` ${anyAscii(char) || 'number'} `;
-  if (/[\p{L}\p{N}\p{So}\p{Sc}\p{P}\p{Sm}]/u.test(char) && !/[¹²³⁰-⁻ⁿ½-¾⅐-⅟↉©®™℠]/u.test(char)) {
+  if (/[\p{L}\p{N}\p{So}\p{Sc}\p{P}\p{Sm}]/u.test(char) && !/[¹²³⁰-⁻ⁿ¼-¾⅐-⅟↉©®™℠]/u.test(char)) {
     const plain = char.normalize('NFKC');
     // A circled number is a word of its own.
     return plain.startsWith(' ') ? char : /\p{No}/u.test(char) ? `${plain} ` : plain;

@@ -1,22 +1,24 @@
 // Text normalization: converts a chunk of text to spoken tokens, lazily and paragraph by paragraph. Markup and noise are
 // removed; for engines that need it, numbers, symbols and abbreviations become words. Every letter and digit that is not
-// markup is in some token. To add a language, add a file like english.ts and a row to `readers`.
+// markup is in some token. To add a language, add a table (language-table.ts).
 
 import { cleanText } from './clean-text.ts';
 import { readEnglish } from './english/english.ts';
 import { type Replacement, replaceIn } from './flat-text.ts';
+import { hasTable } from './language-table.ts';
 import { markBreaks } from './mark-breaks.ts';
 import { mark, markMarkup } from './markup.ts';
 import { type Paragraph, type ReadingState, readLiteral, readParagraph } from './paragraphs.ts';
+import { readByTable } from './read-table.ts';
 import { breakStrength, type SpokenToken } from './spoken-token.ts';
 import { type Token, tokenize } from './tokenize.ts';
 
 /** Verbalizes clean text of one language. */
 type Reader = (text: string, tokens: readonly Token[], languageCode: string) => SpokenToken[];
 
-const readers: Readonly<Record<string, Reader>> = {
-  en: readEnglish,
-};
+/** The reader of a language; undefined if none is known. */
+const readerOf = (language: string): Reader | undefined =>
+  language === 'en' ? readEnglish : hasTable(language) ? readByTable : undefined;
 
 export interface NormalizeOptions {
   languageCode: string;
@@ -51,7 +53,7 @@ const readPlain: Reader = (text, tokens) =>
 /** The spoken tokens of `chunk` in order; `from` and `to` are indices into it. Reads one window ahead. */
 export function* normalizeText(chunk: string, options: NormalizeOptions): Generator<SpokenToken> {
   const { languageCode, spellOut, state = { fence: '', within: false }, isLiteral, replacements = [] } = options;
-  const reader = spellOut ? readers[languageCode.toLowerCase().split('-', 1)[0]!] : undefined;
+  const reader = spellOut ? readerOf(languageCode.toLowerCase().split('-', 1)[0]!) : undefined;
   for (let at = 0; ; ) {
     const paragraph = isLiteral ? readLiteral(chunk, at, state) : readParagraph(chunk, at, state);
     if (!paragraph) return;

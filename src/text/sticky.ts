@@ -7,3 +7,6 @@ export function matchAt(pattern: RegExp, text: string, at: number): RegExpExecAr
   pattern.lastIndex = at;
   return pattern.exec(text);
 }
+
+/** The source of a pattern that matches a text as it is. */
+export const toSource = (text: string): string => text.replace(/[.*+?^$()|[\]{}/\\]/g, String.raw`\$&`);

@@ -60,6 +60,8 @@ call 911 => call nine one one
 020 7946 0958 => zero two zero, seven nine four six, zero nine five eight
 ## fractions and ratios
 ½ => one half
+¼ => one quarter
+3¼ hours => three and a quarter hours
 3½ hours => three and a half hours
 2 1/2 cups => two and a half cups
 1/2 => one half

@@ -44,6 +44,14 @@ function findFaults(text: string, languageCode: string, spellOut: boolean, limit
 
 test.each([
   ['en-US', true],
+  ['de-DE', true],
+  ['fr-FR', true],
+  ['es-MX', true],
+  ['it-IT', true],
+  ['pt-PT', true],
+  ['nl-NL', true],
+  ['sv-SE', true],
+  ['pl-PL', true],
   ['en-GB', false],
   ['ja-JP', false],
   ['th', false],
@@ -101,8 +109,13 @@ const adversaries = [
 
 test.each(adversaries)('10,000 characters of %j keep to the limits', (fragment) => {
   const text = fragment.repeat(10_000 / fragment.length);
-  for (const spellOut of [true, false]) {
-    for (const cut of segmentText(text, { languageCode: 'en', spellOut, segmentCharsMax: 240, firstCharsMax: 60 })) {
+  for (const [languageCode, spellOut] of [
+    ['en', true],
+    ['en', false],
+    ['de', true],
+    ['fr', true],
+  ] as const) {
+    for (const cut of segmentText(text, { languageCode, spellOut, segmentCharsMax: 240, firstCharsMax: 60 })) {
       if (cut.text.length > 240) expect.fail(`a cut of ${cut.text.length} characters`);
     }
   }

@@ -1,5 +1,5 @@
 // Numbers in English words, as plain functions of strings of ASCII digits: cardinals to the quintillions (beyond, digit
-// by digit), ordinals, decimals, years, digits in groups, Roman numerals. Words are separated by spaces, never hyphens.
+// by digit), ordinals, decimals, years, digits in groups. Words are separated by spaces, never hyphens.
 
 import { wordTable } from '../word-table.ts';
 
@@ -108,16 +108,3 @@ export function toNoun(words: string): Noun {
 /** "1 foot" as "one foot", "6 feet" as "six feet". */
 export const countNoun = (digits: string, { one, many }: Noun): string =>
   `${sayNumber(digits)} ${digits === '1' ? one : many}`;
-
-/** The value of a Roman numeral in its canonical form below 4000, or undefined. */
-export function parseRoman(numeral: string): number | undefined {
-  const match = /^(M{0,3})(CM|CD|D?C{0,3})(XC|XL|L?X{0,3})(IX|IV|V?I{0,3})$/.exec(numeral);
-  if (!match || numeral === '') return undefined;
-  const values: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 100, D: 500, M: 1000 };
-  let sum = 0;
-  for (let i = 0; i < numeral.length; i++) {
-    const value = values[numeral[i]!]!;
-    sum += value < (values[numeral[i + 1] ?? ''] ?? 0) ? -value : value;
-  }
-  return sum;
-}

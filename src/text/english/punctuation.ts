@@ -2,8 +2,8 @@
 // Punctuation that shapes intonation is kept, in its plainest form; other symbols are those of symbols.ts.
 
 import { isAlgebra, type Place, resultSource, textAfter, textBefore, wordAfter, wordBefore } from '../rule.ts';
+import { isLetterOrDigit, joins, marked, opens, type Sign, type SignReading, said, signAt, silent } from '../signs.ts';
 import { isCalendarName } from './dates.ts';
-import { isLetterOrDigit, joins, marked, opens, type Sign, type SignReading, said, signAt, silent } from './signs.ts';
 import { readSymbol } from './symbols.ts';
 
 const emoticonPattern = /^[:;=][-']?[)(/\\|*\]]{1,3}(?=$|[ \n.,!?])/;

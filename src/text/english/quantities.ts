@@ -28,7 +28,7 @@ const percent = rule(
 );
 
 /** ½, 3½. */
-export const vulgarRule: Rule = rule(String.raw`(\d{1,9}(?:,\d{3}){0,6})?\s?([½-¾⅐-⅞↉])`, ([, whole, sign]) => {
+export const vulgarRule: Rule = rule(String.raw`(\d{1,9}(?:,\d{3}){0,6})?\s?([¼-¾⅐-⅞↉])`, ([, whole, sign]) => {
   const [over, under] = sign!.normalize('NFKD').split('⁄').map(Number) as [number, number];
   const part = over === 1 && whole !== undefined ? sayFraction(1, under).replace('one', 'a') : sayFraction(over, under);
   const spoken = part === 'a eighth' ? 'an eighth' : part;

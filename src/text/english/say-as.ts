@@ -1,6 +1,8 @@
 // English for SSML's say-as: what is written is a number, a date or a code, whatever it looks like. Words, by the same rules
 // as everywhere; undefined where it is not of that kind.
-import { parseRoman, sayCardinal, sayDigits, sayNumber, sayOrdinal, sayYear } from './numbers.ts';
+
+import { parseRoman } from '../roman.ts';
+import { sayCardinal, sayDigits, sayNumber, sayOrdinal, sayYear } from './numbers.ts';
 
 const numberPattern = /^([-−])?((?:\d{1,24}|\d{1,3}(?:[, ]\d{3}){1,8})(?:\.\d{1,40})?)$/;
 const symbolNames: Readonly<Record<string, string>> = {

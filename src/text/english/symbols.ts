@@ -1,9 +1,9 @@
 // Symbols that are read as words, and where: "2*3" but *note*, "a < b" but <name>, C# but # alone. A symbol that is not
 // listed here is silent, and so is decoration: three or more of one symbol, or two that are not an operator.
 import { textAfter, textBefore } from '../rule.ts';
+import { isLetterOrDigit, marked, type Sign, type SignReading, said, silent } from '../signs.ts';
 import { wordTable } from '../word-table.ts';
 import { currencyName } from './money.ts';
-import { isLetterOrDigit, marked, type Sign, type SignReading, said, silent } from './signs.ts';
 
 /** Read everywhere. */
 const names = wordTable(`

@@ -2,9 +2,10 @@
 // before them (Henry VIII, Chapter IV), names of Greek letters, and words of other scripts, which are transliterated
 // rather than dropped.
 import anyAscii from 'any-ascii';
+import { parseRoman } from '../roman.ts';
 import { charBefore, type Place, rule, startSource, textBefore, wordAfter, wordBefore } from '../rule.ts';
 import { wordSet, wordTable } from '../word-table.ts';
-import { parseRoman, sayCardinal, sayDigits, sayOrdinal } from './numbers.ts';
+import { sayCardinal, sayDigits, sayOrdinal } from './numbers.ts';
 
 /** Words that are read otherwise than they are written. */
 const special = wordTable(`

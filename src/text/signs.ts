@@ -1,6 +1,6 @@
-// A sign: a character of English text that is neither a letter nor a digit, with its context, and how it is read: as a
+// A sign: a character of text that is neither a letter nor a digit, with its context, and how it is read: as a
 // word, as punctuation after the word before, as punctuation before the word after, or as a separator of the two.
-import { charBefore, type Place } from '../rule.ts';
+import { charBefore, type Place } from './rule.ts';
 
 export interface Sign extends Place {
   char: string;

@@ -1,0 +1,135 @@
+// The nouns that numbers count in a language: units, currencies and their parts, with their gender and their plurals. Names
+// come from its table, else from the CLDR (Intl).
+import { type LanguageTable, toRows } from './language-table.ts';
+import { toSource } from './sticky.ts';
+
+export interface Noun {
+  /** The form of the numbers before it. */
+  gender: string;
+  /** By the category of the number; undefined for a name that Intl makes. */
+  names: readonly string[];
+  /** Of the CLDR. */
+  unit?: string;
+}
+
+interface Currency {
+  noun: Noun;
+  cent: Noun | undefined;
+}
+
+/** Units of the CLDR by their symbols, which are the same in every language. */
+const cldrUnits = new Map(
+  toRows(`
+    km = kilometer; m = meter; cm = centimeter; mm = millimeter; kg = kilogram; g = gram; l = liter; L = liter
+    ml = milliliter; mL = milliliter; ha = hectare; ms = millisecond; s = second; min = minute; h = hour; GB = gigabyte
+    MB = megabyte; KB = kilobyte; kB = kilobyte; TB = terabyte; Mbit = megabit; Gbit = gigabit; °C = celsius
+    ℃ = celsius; °F = fahrenheit; ° = degree; % = percent; km/h = kilometer-per-hour; m/s = meter-per-second
+    Mbit/s = megabit-per-second; ft = foot; mi = mile; lb = pound; oz = ounce; MB/s = megabyte-per-second
+  `),
+);
+/** Currencies by their signs. */
+const currencySigns = new Map(
+  toRows(
+    '€ = EUR; $ = USD; US$ = USD; £ = GBP; ¥ = JPY; ₽ = RUB; ₹ = INR; R$ = BRL; zł = PLN; kr = SEK; ₺ = TRY; ₴ = UAH; ₩ = KRW',
+  ),
+);
+
+/** More decimals do not change a plural. */
+const decimalsMax = 6;
+
+const sourceOf = (keys: Iterable<string>): string =>
+  [...keys]
+    .sort((a, b) => b.length - a.length)
+    .map(toSource)
+    .join('|');
+
+export class Nouns {
+  readonly #languageCode: string;
+  /** By the number of decimals, as they are first needed: to make one is slow. */
+  readonly #plurals: Intl.PluralRules[] = [];
+  readonly #formats = new Map<string, Intl.NumberFormat>();
+  readonly #units = new Map<string, Noun>();
+  readonly #currencies = new Map<string, Currency>();
+  readonly #magnitudes: ReadonlyMap<string, Noun>;
+
+  constructor({ units, money }: LanguageTable, languageCode: string) {
+    this.#languageCode = languageCode;
+    const genders = [units.feminine ?? '', units.neuter ?? ''].map((list) => new Set(list.split(/\s+/)));
+    for (const [symbol, unit] of cldrUnits) {
+      const gender = genders[0]!.has(symbol) ? 'f' : genders[1]!.has(symbol) ? 'n' : 'm';
+      this.#units.set(symbol, { gender, names: [], unit });
+    }
+    for (const [symbols, noun] of toRows(units.names)) {
+      for (const symbol of symbols.split(' ')) this.#units.set(symbol, this.toNoun(noun));
+    }
+    for (const [codes, words] of toRows(money.currencies)) {
+      const [noun, cent] = words.split(' + ').map((name) => this.toNoun(name));
+      for (const code of codes.split(' ')) this.#currencies.set(code, { noun: noun!, cent });
+    }
+    this.#magnitudes = new Map(
+      toRows(money.magnitudes).flatMap(([keys, noun]) =>
+        keys.split(' ').map((key) => [key, this.toNoun(noun)] as const),
+      ),
+    );
+  }
+
+  /** A noun from "f Stunde, Stunden": its gender (c: the number stands alone) and its names, the last of them for all further categories. */
+  toNoun(row: string): Noun {
+    const [letter = 'm'] = /^[cmfn](?= )/.exec(row) ?? [];
+    return { gender: letter === 'c' ? 'cardinal' : letter, names: row.replace(/^[cmfn] /, '').split(', ') };
+  }
+
+  /** The name of a noun after a number, which has a point as its decimal mark. */
+  nameFor({ names, unit }: Noun, number: string): string {
+    const decimals = Math.min(/\.(\d+)/.exec(number)?.[1]?.length ?? 0, decimalsMax);
+    const value = number.length > 15 ? 1e15 : Number(number || 0);
+    if (unit !== undefined) return this.#unitName(unit, value, decimals);
+    let plurals = this.#plurals[decimals];
+    if (!plurals) {
+      plurals = new Intl.PluralRules(this.#languageCode, { minimumFractionDigits: decimals });
+      this.#plurals[decimals] = plurals;
+    }
+    const category = plurals.select(value);
+    const order =
+      names.length > 3 ? ['one', 'few', 'many', 'other'] : names.length > 2 ? ['one', 'few', 'many'] : ['one'];
+    const index = order.indexOf(category);
+    return names[index < 0 ? names.length - 1 : Math.min(index, names.length - 1)]!;
+  }
+
+  #unitName(unit: string, value: number, decimals: number): string {
+    const key = `${unit} ${decimals}`;
+    let format = this.#formats.get(key);
+    if (!format) {
+      const options = { style: 'unit', unit, unitDisplay: 'long', minimumFractionDigits: decimals } as const;
+      format = new Intl.NumberFormat(this.#languageCode, options);
+      this.#formats.set(key, format);
+    }
+    const parts = format.formatToParts(value).filter(({ type }) => type === 'unit' || type === 'percentSign');
+    return parts.map((part) => part.value).join(' ');
+  }
+
+  unit = (symbol: string): Noun | undefined => this.#units.get(symbol);
+
+  magnitude = (written: string): Noun | undefined => this.#magnitudes.get(written);
+
+  currency(written: string): Currency | undefined {
+    const code = currencySigns.get(written) ?? written;
+    return this.#currencies.get(written) ?? this.#currencies.get(code);
+  }
+
+  get unitSource(): string {
+    return sourceOf(this.#units.keys());
+  }
+
+  get signSource(): string {
+    return sourceOf([...currencySigns.keys(), ...this.#currencies.keys()].filter((key) => !/^[A-Z]{3}$/.test(key)));
+  }
+
+  get codeSource(): string {
+    return sourceOf([...this.#currencies.keys()].filter((key) => /^[A-Z]{3}$/.test(key)));
+  }
+
+  get magnitudeSource(): string {
+    return sourceOf(this.#magnitudes.keys());
+  }
+}

@@ -1,0 +1,186 @@
+// The rules for what begins with a digit, in the languages that have a table: dates, times, telephone numbers, sums of
+// money, measures, ordinals, fractions and numbers, by what is beside them.
+import { endSource, type Rule, rule, startSource, textAfter, textBefore, wordBefore } from './rule.ts';
+import { fill, type Verbalizer } from './verbalizer.ts';
+
+const groupedSource = String.raw`[1-9]\d{0,2}(?:(?:\.\d{3}){1,6}|(?:[ ']\d{3}){1,6})(?!\d|[ .']\d)`;
+const englishSource = String.raw`\d{1,3}(?:(?:,\d{3}){2,6}(?!\d)(?:\.\d{1,20})?|(?:,\d{3}){1,6}\.\d{1,20})(?![.,]?\d)`;
+/** A written number: 1.234,50 or 1 234,50 or 3,14 or 3.14. */
+const amountSource = String.raw`(?:${englishSource}|(?:${groupedSource}|\d{1,24})(?:,\d{1,20}(?![,.]?\d)|\.\d{1,20}(?!\.?\d))?)`;
+const vulgarPattern = /[¼-¾⅐-⅞↉]/;
+
+/** Rules for numbers beside certain words, in digits or as Roman numerals. */
+export function contextRules(v: Verbalizer, isRoman: boolean): Rule[] {
+  return (v.table.numbers.contexts ?? [])
+    .filter(({ written = '' }) => /\[IVX/.test(written) === isRoman)
+    .map(({ before, written = String.raw`(\d{1,4})(?![\d,.:/-]?\d)`, after, form, say = '{n}' }) => {
+      const isBefore = before === undefined ? undefined : new RegExp(`(?:${before})$`, 'u');
+      return rule(`${startSource}${written}${after === undefined ? '' : `(?=${after})`}`, (match, place) => {
+        if (isBefore && !isBefore.test(textBefore(place, 40))) return undefined;
+        const value = v.valueOf(match[1]!);
+        return value === undefined ? undefined : fill(say, { n: v.number(value, form) });
+      });
+    });
+}
+
+function dateRules(v: Verbalizer): Rule[] {
+  const isMonthFirst = v.table.date.month_first === true;
+  const iso = rule(String.raw`(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2}))?Z?)?(?![\d-])`, (match, place) => {
+    const [, y, m, d, hour, minute] = match;
+    const date = v.date(Number(d), Number(m), y, wordBefore(place));
+    const time = hour === undefined ? undefined : v.time(Number(hour), Number(minute));
+    return date === undefined || time === undefined ? date : `${date}, ${time}`;
+  });
+  const numeric = rule(
+    String.raw`(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/-]|\.\d)`,
+    ([, first, , second, y], place) => {
+      const [d, m] = isMonthFirst ? [second, first] : [first, second];
+      return v.date(Number(d), Number(m), y, wordBefore(place));
+    },
+  );
+  /** 3.5. without a year. */
+  const short = rule(String.raw`(\d{1,2})\.(\d{1,2})\.(?!\d)`, ([, d, m], place) =>
+    v.date(Number(d), Number(m), undefined, wordBefore(place)),
+  );
+  const months = v.table.date.months;
+  const day = rule(
+    String.raw`([0-3]?\d)(?:\.|er|º|°|ª|:[ae]|e|ste|de)?(?= ${v.table.date.link}(?:${months})(?!\p{L}))`,
+    ([, d], place) => (Number(d) < 1 || Number(d) > 31 ? undefined : v.number(d!, v.dayForm(wordBefore(place)))),
+  );
+  const yearForm = 'date_year' in v.table.forms ? 'date_year' : 'year';
+  const afterMonth = new RegExp(String.raw`(?:^|[^\p{L}])(?:${months})\.?,? (?:de )?$`, 'iu');
+  const year = rule(String.raw`(\d{4})(?![\d:]|[.,/-]\d)`, ([, y], place) =>
+    afterMonth.test(textBefore(place, 24)) ? v.year(y!, yearForm) : undefined,
+  );
+  return [iso, numeric, short, day, year];
+}
+
+function timeRules(v: Verbalizer): Rule[] {
+  const { suffix = '(?!)', before = '(?!)', letter } = v.table.time;
+  const isBefore = new RegExp(`(?:^|[^\\p{L}])(?:${before}) ?$`, 'iu');
+  const after = `(?: ?(?:${suffix})${endSource})`;
+  const say = (hour: string, minute: string, second: string | undefined, word: string) =>
+    v.time(Number(hour), Number(minute), second === undefined ? undefined : Number(second), word);
+  const colon = rule(
+    String.raw`([01]?\d|2[0-4]):([0-5]\d)(?::([0-5]\d))?(?![\d:]|,\d)${after}?`,
+    ([, hour, minute, second], place) => say(hour!, minute!, second, wordBefore(place)),
+  );
+  const point = rule(String.raw`([01]?\d|2[0-4])\.([0-5]\d)(?!\d|[.,]\d)(${after})?`, ([, hour, minute, end], place) =>
+    end !== undefined || isBefore.test(textBefore(place, 24))
+      ? say(hour!, minute!, undefined, wordBefore(place))
+      : undefined,
+  );
+  const lettered = rule(String.raw`([01]?\d|2[0-4]) ?[hH] ?([0-5]\d)(?:min)?(?![\d\p{L}])`, ([, hour, minute], place) =>
+    say(hour!, minute!, undefined, wordBefore(place)),
+  );
+  return letter ? [lettered, colon, point] : [colon, point];
+}
+
+function moneyRules(v: Verbalizer): Rule[] {
+  const { signSource, codeSource, magnitudeSource } = v.nouns;
+  const currency = `(${signSource}|${codeSource})`;
+  const scale = magnitudeSource === '' ? '' : `(?: ?(${magnitudeSource})${endSource})?`;
+  const say = (amount: string, magnitude: string | undefined, written: string) => {
+    const noun = magnitude === undefined ? undefined : v.nouns.magnitude(magnitude);
+    const names = v.nouns.currency(written);
+    if (!names) return undefined;
+    if (!noun) return v.money(amount, written);
+    const name = v.nouns.nameFor(names.noun, '1000000');
+    return `${v.count(amount, noun)}${v.of(name)}${name}`;
+  };
+  const last = rule(
+    String.raw`(${amountSource})(?:,[-–—]{1,2})?${scale} ?${currency}(?![\p{L}\d]|(?<=[$€£]) ?\d)`,
+    ([, amount, magnitude, written]) => say(amount!, magnitude, written!),
+  );
+  const first = rule(
+    `${startSource}${currency} ?(-?${amountSource})(?:,[-–—]{1,2})?${scale}`,
+    ([, written, amount, magnitude]) => say(amount!, magnitude, written!),
+  );
+  return [last, first];
+}
+
+function measureRules(v: Verbalizer): Rule[] {
+  const { unitSource, magnitudeSource } = v.nouns;
+  const measure = rule(String.raw`(${amountSource}) ?(${unitSource})(?![\p{L}\d²³])`, ([, amount, symbol]) =>
+    v.measure(amount!, symbol!),
+  );
+  const scaled = rule(
+    magnitudeSource === '' ? '(?!)' : String.raw`(${amountSource}) ?(${magnitudeSource})(?![\p{L}\d])`,
+    ([, amount, magnitude]) => v.count(amount!, v.nouns.magnitude(magnitude!)!),
+  );
+  return [measure, scaled];
+}
+
+function ordinalRules(v: Verbalizer): Rule[] {
+  return (v.table.ordinals ?? []).map(({ written, form }) =>
+    rule(`${startSource}(\\d{1,6})${written}${endSource}`, ([, digits]) => v.number(digits!, form)),
+  );
+}
+
+function fractionRules(v: Verbalizer): Rule[] {
+  const vulgar = rule(String.raw`(\d{1,6})? ?([¼-¾⅐-⅞↉])`, ([, whole, sign]) => sayVulgar(v, sign!, whole));
+  const written = rule(String.raw`(?:(\d{1,3}) )?(\d{1,3})\/(\d{1,3})(?![\d/])`, ([, whole, over, under]) =>
+    whole !== undefined && Number(over) >= Number(under) ? undefined : v.fraction(over!, under!, whole),
+  );
+  return [vulgar, written];
+}
+
+function sayVulgar(v: Verbalizer, sign: string, whole: string | undefined): string | undefined {
+  const [over = '', under = ''] = sign.normalize('NFKC').split(/[⁄/]/);
+  return v.fraction(over, under, whole);
+}
+
+/** A vulgar fraction without a whole number. */
+export const vulgarRuleFor = (v: Verbalizer): Rule =>
+  rule(vulgarPattern.source, ([sign]) => sayVulgar(v, sign, undefined));
+
+/** The currency first. */
+export const signedMoneyRuleFor = (v: Verbalizer): Rule => moneyRules(v)[1]!;
+
+/** +49 30 123456, and a number that begins with 0 and has at least six digits. */
+export const phoneRuleFor = (v: Verbalizer): Rule =>
+  rule(
+    String.raw`(?<![\p{L}\d.,])(?:\+[1-9]\d{0,3}(?: ?\(0\))?(?:[ ./-]?\(?\d{1,12}\)?){1,6}|0\d(?:\.\d\d){4}|\(?0\d{1,6}\)?(?:[ /-]{1,3}\d{1,12}){1,6})(?![\d\p{L}]|[.,:]\d)`,
+    ([written]) => (written.replace(/\D/g, '').length < 6 ? undefined : v.telephone(written)),
+  );
+
+function plainRules(v: Verbalizer): Rule[] {
+  const point = v.table.signs.names.match(/(?:^|[;\n])\s*\. = ([^;\n]+)/)?.[1] ?? v.table.numbers.point;
+  const dotted = rule(
+    String.raw`(?!\d{1,3}(?:\.\d{3}){2,6}(?!\d|\.\d))(\d{1,6}(?:\.\d{1,6}){2,6})(?!\d)`,
+    ([, written]) =>
+      written!
+        .split('.')
+        .map((part) => v.numeral(part))
+        .join(` ${point} `),
+  );
+  const year = rule(String.raw`(1[1-9]\d\d)(?![\d]|[.,:]\d|[ '.]\d{3}(?!\d))`, ([, written]) =>
+    v.table.numbers.year === undefined ? undefined : v.number(written!, v.table.numbers.year),
+  );
+  const { feminine = '(?!)', alone = '(?!)' } = v.table.numbers;
+  const isFeminine = new RegExp(`^ (?:${feminine})(?!\\p{L})`, 'u');
+  const isCounting = new RegExp(`^ (?!(?:${alone})(?!\\p{L}))\\p{L}`, 'u');
+  const number = rule(`(${amountSource})`, ([, written], place) => {
+    const after = textAfter(place, written!.length, 40);
+    const form = isFeminine.test(after) ? 'f' : isCounting.test(after) ? 'm' : 'cardinal';
+    return v.numeral(written!, form);
+  });
+  const { range, ratio = range } = v.table.numbers;
+  const result = rule(
+    String.raw`(\d{1,3}):(\d{1,3})(?![\d:])`,
+    ([, first, second]) => `${v.numeral(first!)} ${ratio} ${v.numeral(second!)}`,
+  );
+  return [dotted, result, year, number];
+}
+
+export const digitRulesFor = (v: Verbalizer): Rule[] => [
+  ...dateRules(v),
+  phoneRuleFor(v),
+  ...timeRules(v),
+  ...contextRules(v, false),
+  ...fractionRules(v),
+  ...moneyRules(v).slice(0, 1),
+  ...measureRules(v),
+  ...ordinalRules(v),
+  ...plainRules(v),
+];

@@ -1,0 +1,111 @@
+// Numbers as words by the rules of the Unicode CLDR (rule-based number formats, https://unicode.org/reports/tr35/tr35-numbers.html,
+// section 8; package cldr-rbnf). The rules of a language are read from its file when they are first used. Soft hyphens of
+// the data are left out.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+/** The longest number that has a name in every language. */
+export const namedDigitsMax = 15;
+
+type Written = readonly (readonly [base: string, body: string])[];
+
+interface Rule {
+  base: bigint;
+  divisor: bigint;
+  parts: readonly Part[];
+  /** Whether it says both the quotient and the remainder. */
+  hasBoth: boolean;
+}
+
+type Part =
+  | { kind: 'text' | 'open' | 'else' | 'close'; text: string }
+  | { kind: 'quotient' | 'remainder' | 'same' | 'remainderBefore'; set: string }
+  | { kind: 'plural'; words: ReadonlyMap<string, string> };
+
+const partPattern =
+  /→→→|([→←=])(%[^→←=]*)?\1|(\[)|(\|)|(\])|\$\(cardinal,((?:\w+\{[^}]*\}){1,6})\)\$|[^→←=[\]|$]+|[→←=$][^→←=[\]|$]*/gu;
+const kinds = { '→': 'remainder', '←': 'quotient', '=': 'same' } as const;
+
+/** The rules of one language. */
+export class NumberFormat {
+  readonly #written: Readonly<Record<string, Written>>;
+  readonly #plurals: Intl.PluralRules;
+  readonly #sets = new Map<string, readonly Rule[]>();
+
+  constructor(languageCode: string) {
+    const { resolve } = createRequire(import.meta.url);
+    const data = JSON.parse(readFileSync(resolve(`cldr-rbnf/rbnf/${languageCode}.json`), 'utf8'));
+    this.#written = data.rbnf.rbnf.SpelloutRules;
+    this.#plurals = new Intl.PluralRules(languageCode);
+  }
+
+  /** The number, which has at most `namedDigitsMax` digits, by the rules of a set such as "%spellout-cardinal". */
+  format(number: bigint, set: string): string {
+    return this.#say(number, set).replaceAll('\u00ad', '').trim();
+  }
+
+  #say(number: bigint, set: string): string {
+    const rules = this.#rulesOf(set);
+    let i = rules.findLastIndex(({ base }) => base <= number);
+    const { base, divisor, hasBoth } = rules[i]!;
+    // An even multiple has no remainder to say: the rule before says it as a whole.
+    if (hasBoth && number % divisor === 0n && base % divisor !== 0n) i--;
+    return this.#apply(rules, i, number, set);
+  }
+
+  #apply(rules: readonly Rule[], i: number, number: bigint, set: string): string {
+    const { divisor, parts } = rules[i]!;
+    const quotient = number / divisor;
+    const remainder = number % divisor;
+    let said = '';
+    let isOmitted = false;
+    for (const part of parts) {
+      if (part.kind === 'open') isOmitted = remainder === 0n;
+      else if (part.kind === 'else') isOmitted = remainder !== 0n;
+      else if (part.kind === 'close') isOmitted = false;
+      else if (isOmitted) continue;
+      else if (part.kind === 'text') said += part.text;
+      else if (part.kind === 'plural') {
+        said += part.words.get(this.#plurals.select(Number(quotient))) ?? part.words.get('other') ?? '';
+      } else if (part.kind === 'same') said += this.#say(number, part.set);
+      else if (part.kind === 'quotient') said += this.#say(quotient, part.set || set);
+      else if (part.kind === 'remainder') said += this.#say(remainder, part.set || set);
+      else said += this.#apply(rules, i - 1, remainder, set);
+    }
+    return said;
+  }
+
+  #rulesOf(set: string): readonly Rule[] {
+    let rules = this.#sets.get(set);
+    if (!rules) {
+      rules = this.#written[set]!.filter(([base]) => /^\d/.test(base)).map(toRule);
+      this.#sets.set(set, rules);
+    }
+    return rules;
+  }
+}
+
+/** A rule from "1100/100" (its base and its radix) and "←←hundert[→→];". */
+function toRule([head, body]: Written[number]): Rule {
+  const [written = '0', radix = '10'] = head.split('/');
+  const base = BigInt(written.replace(/>+$/, ''));
+  let divisor = 1n;
+  while (divisor * BigInt(radix) <= base) divisor *= BigInt(radix);
+  // Each ">" lowers the power of the radix by one.
+  for (const _ of written.match(/>/g) ?? []) divisor /= BigInt(radix);
+  // An apostrophe guards the space behind it.
+  const parts = [...body.replace(/;$/, '').replace(/^'/, '').matchAll(partPattern)].map(toPart);
+  const has = (kind: Part['kind']) => parts.some((part) => part.kind === kind);
+  return { base, divisor, parts, hasBoth: has('quotient') && (has('remainder') || has('remainderBefore')) };
+}
+
+function toPart([text, sign, set = '', open, otherwise, close, plurals]: RegExpExecArray): Part {
+  if (open) return { kind: 'open', text };
+  if (otherwise) return { kind: 'else', text };
+  if (close) return { kind: 'close', text };
+  if (text === '→→→') return { kind: 'remainderBefore', set: '' };
+  if (sign) return { kind: kinds[sign as keyof typeof kinds], set };
+  if (!plurals) return { kind: 'text', text };
+  const words = plurals.matchAll(/(\w+)\{([^}]*)\}/g);
+  return { kind: 'plural', words: new Map(words.map(([, category, word]) => [category!, word!])) };
+}

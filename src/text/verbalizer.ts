@@ -1,0 +1,222 @@
+// Says numbers, dates, times, sums and measures in a language, from its table (language-table.ts) and the data of the CLDR.
+// Every method takes what is written and returns words; it declines by returning undefined where that is not of its kind.
+import { hasTable, type LanguageTable, readTable, toRows } from './language-table.ts';
+import { type Noun, Nouns } from './nouns.ts';
+import { NumberFormat, namedDigitsMax } from './rbnf.ts';
+import { parseRoman } from './roman.ts';
+
+/** A written number, without its separators. */
+interface Amount {
+  minus: boolean;
+  whole: string;
+  fraction: string;
+}
+
+/** CLDR data of a region whose numbers have other names. */
+const regions = new Set(['pt-PT', 'fr-CH', 'fr-BE', 'de-CH']);
+
+const verbalizers = new Map<string, Verbalizer>();
+
+/** The verbalizer of a language; undefined if it has no table. */
+export function verbalizerFor(languageCode: string): Verbalizer | undefined {
+  const [language = '', ...rest] = languageCode.split('-');
+  const key = language.toLowerCase();
+  if (!hasTable(key)) return undefined;
+  const region = `${key}-${rest.at(-1)?.toUpperCase()}`;
+  const name = regions.has(region) ? region : key;
+  let verbalizer = verbalizers.get(name);
+  if (!verbalizer) {
+    verbalizer = new Verbalizer(readTable(key), name);
+    verbalizers.set(name, verbalizer);
+  }
+  return verbalizer;
+}
+
+export class Verbalizer {
+  readonly table: LanguageTable;
+  readonly nouns: Nouns;
+  readonly #format: NumberFormat;
+  readonly #corrections: readonly (readonly [wrong: string, right: string])[];
+  readonly #months: readonly string[];
+  readonly #fractions: ReadonlyMap<string, readonly string[]>;
+  readonly #hours: Noun | undefined;
+  readonly #plus: string;
+
+  constructor(table: LanguageTable, languageCode: string) {
+    this.table = table;
+    this.nouns = new Nouns(table, languageCode);
+    this.#format = new NumberFormat(languageCode);
+    this.#corrections = Object.entries(table.numbers.corrections ?? {});
+    const format = new Intl.DateTimeFormat(languageCode, { day: 'numeric', month: 'long' });
+    this.#months = Array.from(
+      { length: 12 },
+      (_, month) => format.formatToParts(new Date(2024, month, 15)).find(({ type }) => type === 'month')!.value,
+    );
+    this.#fractions = new Map(toRows(table.signs.fractions).map(([key, words]) => [key, words.split(' | ')]));
+    this.#plus = new Map(toRows(table.signs.names)).get('+')!;
+    this.#hours = table.time.noun === undefined ? undefined : this.nouns.toNoun(table.time.noun);
+  }
+
+  /** A whole number, in a form of the table. */
+  number(digits: string | bigint | number, form = 'cardinal'): string {
+    const written = `${digits}`.replace(/^0+(?=\d)/, '');
+    if (written.length > namedDigitsMax) return this.digits(`${digits}`);
+    const rule = this.table.forms[form]!;
+    if (typeof rule !== 'string' && BigInt(written) > rule.to) return this.number(written, rule.then);
+    return this.#correct(
+      this.#format.format(BigInt(written), `%spellout-${typeof rule === 'string' ? rule : rule.rules}`),
+    );
+  }
+
+  #correct(said: string): string {
+    for (const [wrong, right] of this.#corrections) said = said.replaceAll(wrong, right);
+    return said;
+  }
+
+  ordinal(digits: string | number): string {
+    return this.number(digits, 'ordinal');
+  }
+
+  year(digits: string, form = 'year'): string {
+    return this.number(digits, digits.length <= 4 ? form : 'cardinal');
+  }
+
+  /** Digit by digit; long runs in groups of three, with pauses between. */
+  digits(digits: string): string {
+    const names = [...digits].map((digit) => this.number(digit));
+    if (names.length <= 5) return names.join(' ');
+    const groups: string[] = [];
+    for (let at = 0; at < names.length; ) {
+      const left = names.length - at;
+      const size = left <= 4 ? left : left === 5 ? 2 : 3;
+      groups.push(names.slice(at, at + size).join(' '));
+      at += size;
+    }
+    return groups.join(', ');
+  }
+
+  /** A number as it is written: 1.234,5 or -3 or 007. */
+  numeral(written: string, form = 'cardinal'): string {
+    const { minus, whole, fraction } = toAmount(written);
+    const { point, decimals_max } = this.table.numbers;
+    const head = minus ? `${this.table.numbers.minus} ` : '';
+    const isCode = fraction === '' && (whole.length > namedDigitsMax || /^0\d/.test(whole));
+    const said = isCode ? this.digits(whole) : this.number(whole || '0', fraction === '' ? form : 'cardinal');
+    if (fraction === '') return head + said;
+    const zeros = /^0*(?=\d)/.exec(fraction)![0];
+    const rest = fraction.slice(zeros.length);
+    const isNumber = rest.length <= decimals_max && zeros.length < 3;
+    const decimals = isNumber ? [...[...zeros].map(() => this.number(0)), this.number(rest)] : [this.digits(fraction)];
+    return `${head}${said} ${point} ${decimals.join(' ')}`;
+  }
+
+  /** A number and what it counts. */
+  count(written: string, noun: Noun): string {
+    const amount = toAmount(written);
+    const value = Number(`${amount.whole || 0}.${amount.fraction || 0}`);
+    const name = this.nouns.nameFor(noun, amount.fraction === '' ? amount.whole : `${amount.whole}.${amount.fraction}`);
+    const isMillions = value > 0 && amount.fraction === '' && /0{6}$/.test(amount.whole);
+    const of = isMillions ? this.of(name) : ' ';
+    return this.#correct(`${this.numeral(written, noun.gender)}${of}${name}`);
+  }
+
+  /** What is between "million" and a noun, with its spaces. */
+  of(name: string): string {
+    const { of, of_vowel } = this.table.numbers;
+    if (of_vowel !== undefined && /^[aeiouéèêh]/i.test(name)) return ` ${of_vowel}`;
+    return of === undefined ? ' ' : ` ${of} `;
+  }
+
+  monthName = (month: number): string | undefined => this.#months[month - 1];
+
+  /** The form of the day after a word. */
+  dayForm(wordBefore: string): string {
+    const entries = Object.entries(this.table.date.after ?? {});
+    return entries.find(([words]) => new RegExp(`^(?:${words})$`, 'iu').test(wordBefore))?.[1] ?? 'day';
+  }
+
+  date(day: number, month: number, year?: string, wordBefore = ''): string | undefined {
+    const name = this.monthName(month);
+    if (!name || day < 1 || day > 31) return undefined;
+    const d = this.number(day, this.dayForm(wordBefore));
+    const full = year?.length === 2 ? `${Number(year) < 50 ? 20 : 19}${year}` : year;
+    const y = full === undefined ? '' : this.year(full, 'date_year' in this.table.forms ? 'date_year' : 'year');
+    const template = y === '' ? this.table.date.say.replace(/\{month\}.*/, '{month}') : this.table.date.say;
+    return fill(template, { d, month: name, y });
+  }
+
+  time(hour: number, minute: number, second?: number, wordBefore = ''): string | undefined {
+    const { time } = this.table;
+    if (hour > 24 || minute > 59 || (second ?? 0) > 59) return undefined;
+    const after = Object.entries(time.after ?? {}).find(([words]) =>
+      new RegExp(`^(?:${words})$`, 'iu').test(wordBefore),
+    );
+    const h = this.number(hour, after?.[1].form ?? time.form);
+    const hours = this.#hours === undefined ? '' : this.nouns.nameFor(this.#hours, `${hour}`);
+    const zero = time.zero && minute > 0 && minute < 10 ? `${this.number(0)} ` : '';
+    const full = minute === 0 && second === undefined;
+    const template = full ? (after?.[1].full ?? time.full) : time.say;
+    const said = fill(template, { h, hours, m: `${zero}${this.number(minute)}` });
+    return second === undefined ? said : said + fill(time.seconds, { s: this.number(second) });
+  }
+
+  /** A sum: its cents are named after the currency. */
+  money(written: string, currency: string): string | undefined {
+    const names = this.nouns.currency(currency);
+    if (!names) return undefined;
+    const { minus, whole, fraction } = toAmount(written);
+    if (!names.cent || fraction.length !== 2) return this.count(written, names.noun);
+    const cents = this.number(fraction, names.cent.gender);
+    const named = `${cents} ${this.nouns.nameFor(names.cent, `${Number(fraction)}`)}`;
+    const head = minus ? `${this.table.numbers.minus} ` : '';
+    if (Number(fraction) === 0) return head + this.count(whole, names.noun);
+    if (Number(whole) === 0) return head + named;
+    return (
+      head + fill(this.table.money.say, { sum: this.count(whole, names.noun), c: this.number(fraction), cents: named })
+    );
+  }
+
+  measure(written: string, symbol: string): string | undefined {
+    const unit = this.nouns.unit(symbol);
+    return unit && this.count(written, unit);
+  }
+
+  /** A fraction, with the whole number before it. */
+  fraction(over: string, under: string, whole?: string): string | undefined {
+    if (Number(under) === 0) return undefined;
+    const [alone, mixed] = this.#fractions.get(`${over}/${under}`) ?? [];
+    const said = alone ?? `${this.number(over)} ${this.table.numbers.over} ${this.number(under)}`;
+    if (whole === undefined) return said;
+    return fill(mixed ?? `{n} ${said}`, { n: this.number(whole) });
+  }
+
+  /** Digit by digit or, where that is usual, by pairs; a breath between the groups. */
+  telephone(written: string): string {
+    const groups = written.match(/\d+/g) ?? [];
+    const said = groups.map((group) => {
+      if (!this.table.numbers.phone_pairs || group.length !== 2) return this.digits(group);
+      return group.startsWith('0') ? this.digits(group) : this.number(group);
+    });
+    return `${written.trimStart().startsWith('+') ? `${this.#plus} ` : ''}${said.join(', ')}`;
+  }
+
+  /** A number in digits or Roman numerals; undefined if it is neither. */
+  valueOf(written: string): number | string | undefined {
+    return /^\d+$/.test(written) ? written : parseRoman(written);
+  }
+}
+
+/** Fills the places of a template. */
+export const fill = (template: string, words: Readonly<Record<string, string>>): string =>
+  template.replace(/\{(\w+)\}/g, (_, name: string) => words[name] ?? '').trimEnd();
+
+/** A written number in its parts. The last separator is a decimal point unless three digits follow a point or a space. */
+function toAmount(written: string): Amount {
+  const minus = /^[-−]/.test(written);
+  const plain = written.replace(/[^\d.,]/g, '');
+  const isEnglish = /^\d{1,3}(?:,\d{3})+\.\d+$|^\d{1,3}(?:,\d{3}){2,}$/.test(plain);
+  const isGrouped = /^[1-9]\d{0,2}(?:\.\d{3})+(?:,\d*)?$/.test(plain);
+  const clean = isEnglish ? plain.replaceAll(',', '') : isGrouped ? plain.replaceAll('.', '') : plain;
+  const [whole = '', fraction = ''] = clean.split(/[.,]/);
+  return { minus, whole, fraction };
+}

@@ -1,0 +1,112 @@
+// The rules for what begins with a letter, in the languages that have a table: abbreviations, Roman numerals, months after
+// a day, sums with the currency first, addresses, and capitals that are spelled. Words of other scripts are transliterated.
+import anyAscii from 'any-ascii';
+import { toRows } from './language-table.ts';
+import { contextRules, signedMoneyRuleFor } from './number-rules.ts';
+import { endSource, type Rule, rule, startSource, textAfter, textBefore } from './rule.ts';
+import { matchAt, sticky, toSource } from './sticky.ts';
+import type { Verbalizer } from './verbalizer.ts';
+import { wordSet } from './word-table.ts';
+
+/** A rule for the rows of a table, which are abbreviations as they are written; a space in one may be left out. */
+function abbreviationRule(rows: string, isThere: (before: string, after: string) => boolean): Rule {
+  const says = new Map<string, string>();
+  for (const [key, say] of toRows(rows)) {
+    says.set(key.replaceAll(' ', ''), say);
+    const capital = key[0]!.toUpperCase() + key.slice(1).replaceAll(' ', '');
+    if (!says.has(capital)) says.set(capital, say);
+  }
+  const source = [...says.keys()]
+    .sort((a, b) => b.length - a.length)
+    .map((key) => toSource(key).replace(/\\\.(?=.)/g, '\\. ?'));
+  const known = sticky(`${startSource}(?:${source.join('|') || '(?!)'})(?![\\p{L}\\d])`);
+  return (place) => {
+    const match = matchAt(known, place.text, place.at);
+    if (!match || !isThere(textBefore(place, 12), textAfter(place, match[0].length, 12))) return undefined;
+    return { say: says.get(match[0].replaceAll(' ', ''))!, length: match[0].length };
+  };
+}
+
+function abbreviationRules(v: Verbalizer): Rule[] {
+  const { always, before_number = '', after_number = '', before_name = '' } = v.table.abbreviations;
+  return [
+    abbreviationRule(after_number, (before) => /\d ?$/.test(before)),
+    abbreviationRule(always, () => true),
+    abbreviationRule(before_number, (_, after) => /^ ?(?:\d|[IVXLC]{2,}\b)/.test(after)),
+    abbreviationRule(before_name, (_, after) => /^ ?["']?\p{Lu}/u.test(after)),
+  ];
+}
+
+/** An abbreviation of a month after a day or before a year: 3. Okt. */
+function monthRule(v: Verbalizer): Rule {
+  const names = new Map<string, string>();
+  for (let month = 1; month <= 12; month++) {
+    const name = v.monthName(month)!;
+    names.set(name.slice(0, 3).toLowerCase(), name);
+    names.set(name.slice(0, 4).toLowerCase(), name);
+  }
+  return rule(`${startSource}(\\p{L}{3,5})\\.?${endSource}`, ([written, stem], place) => {
+    const key = stem!.toLowerCase();
+    const name = names.get(key) ?? (key === 'sept' ? v.monthName(9) : key === 'mrt' ? v.monthName(3) : undefined);
+    if (name === undefined || name.toLowerCase() === key) return undefined;
+    const isDate = /\d(?:\.|er|º|:[ae])? (?:de )?$/.test(textBefore(place, 8));
+    return isDate && (written.endsWith('.') || /^ (?:de )?\d{4}/.test(textAfter(place, written.length, 8)))
+      ? name
+      : undefined;
+  });
+}
+
+/** URLs, domains and mail addresses: each sign in them is said by its name. */
+function addressRule(v: Verbalizer): Rule {
+  const names = new Map(toRows(v.table.signs.address));
+  const pattern = sticky(
+    String.raw`(?<![\p{L}\d@._-])(?:(?:https?|ftp):\/\/[^\s<>"]{1,500}|(?:www\.|[A-Za-z0-9._%+-]{1,64}@)(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?:/[^\s<>"]{0,500})?|(?:[A-Za-z0-9-]{1,63}\.){1,8}(?:com|org|net|eu|de|fr|es|it|pt|br|nl|be|ch|at|se|pl|io|info)(?![\p{L}\d-])(?:/[^\s<>"]{0,500})?)`,
+  );
+  return (place) => {
+    const written = (matchAt(pattern, place.text, place.at)?.[0] ?? '').replace(/[.,;:!?'")\]}*_]{1,9}$/, '');
+    if (written === '') return undefined;
+    const parts = written.replace(/^(?:https?|ftp):\/\//, '').match(/\d+|[\p{L}\p{M}]+|[^\p{L}\p{M}\d]/gu) ?? [];
+    const words = parts.map((part) => {
+      if (/^\d+$/.test(part)) return part.length <= 2 ? v.number(part) : v.digits(part);
+      if (/^[\p{L}\p{M}]/u.test(part)) return part === 'www' ? 'W W W' : toLatin(part);
+      return names.get(part) ?? '';
+    });
+    return { say: words.filter(Boolean).join(' '), length: written.length };
+  };
+}
+
+/** Capitals that are spelled: those of the table, and those without a vowel. */
+function capitalsRule(v: Verbalizer): Rule {
+  const spelled = wordSet(v.table.words.spelled);
+  const said = new Map(toRows(v.table.words.said ?? ''));
+  return rule(`${startSource}(\\p{Lu}{2,6})(s)?(?![\\p{L}\\p{M}])`, ([, capitals, plural = '']) => {
+    const known = said.get(capitals!);
+    if (known !== undefined) return known + plural;
+    const isSpelled = spelled.has(capitals!) || !/[AEIOUYÄÖÜÅÉÈÓÁÍÚ]/.test(capitals!);
+    return isSpelled ? `${[...capitals!].join(' ')}${plural && ` ${plural}`}` : undefined;
+  });
+}
+
+function toLatin(word: string): string {
+  if (/^[\p{Script=Latin}']*$/u.test(word)) return word;
+  const composed = word.normalize('NFC').replace(/\p{M}/gu, '');
+  if (/^[\p{Script=Latin}']*$/u.test(composed)) return composed;
+  const ascii = anyAscii(composed)
+    .replace(/[^A-Za-z' ]+/g, '')
+    .trim();
+  return ascii === '' ? 'x' : ascii;
+}
+
+const wordRule = rule(String.raw`[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*(?:'(?=\d))?`, ([word]) => toLatin(word));
+
+export const letterRulesFor = (v: Verbalizer): Rule[] => [
+  addressRule(v),
+  signedMoneyRuleFor(v),
+  monthRule(v),
+  ...abbreviationRules(v),
+  ...contextRules(v, true),
+  capitalsRule(v),
+  wordRule,
+];
+
+export const addressRuleFor = addressRule;
