@@ -1,0 +1,20 @@
+// SSML's say-as in the languages that have a table; English is tested with the documents (markup tests).
+import { expect, test } from 'vitest';
+import { sayAs } from '../../src/text/say-as.ts';
+
+test.each([
+  ['de-DE', 'cardinal', '1234', 'eintausendzweihundertvierunddreißig'],
+  ['de-DE', 'cardinal', '1.234,5', 'eintausendzweihundertvierunddreißig Komma fünf'],
+  ['de', 'ordinal', '3.', 'dritte'],
+  ['de', 'telephone', '030 123456', 'null drei null, eins zwei drei, vier fünf sechs'],
+  ['fr', 'fraction', '3/4', 'trois quarts'],
+  ['es', 'date', '3/5/2024', 'tres de mayo de dos mil veinticuatro'],
+  ['it', 'time', '14:30', 'quattordici e trenta'],
+  ['pl', 'currency', '12,50 zł', 'dwanaście złotych pięćdziesiąt groszy'],
+  ['nl', 'unit', '5 kg', 'vijf kilogram'],
+  ['sv', 'digits', '123', '1 2 3'],
+  ['pt-BR', 'ordinal', 'abc', undefined],
+  ['fi', 'cardinal', '5', undefined],
+])('%s: %s of %s', (languageCode, as, text, said) => {
+  expect(sayAs({ as, format: '' }, text, { languageCode, readsNumbers: false })).toBe(said);
+});
