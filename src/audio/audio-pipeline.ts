@@ -25,15 +25,23 @@ export interface AudioPipelineOptions extends AudioInput {
 
 export type AudioPipeline = Awaited<ReturnType<typeof openAudioPipeline>>;
 
+const openStages = ({ inRateHz, tempo }: AudioInput, outRateHz: number) => ({
+  stretch: tempo === 1 ? undefined : new Tempo({ sampleRateHz: inRateHz, factor: tempo }),
+  resampler: new Resampler({ inRateHz, outRateHz }),
+});
+
+/** The samples times the gain, and each times its own factor. */
+function scale(samples: Int16Array, gainDb: number, factors: Float32Array | undefined): Float32Array {
+  const scaled = toFloat(samples, gainDb);
+  if (factors) for (let i = 0; i < scaled.length; i++) scaled[i]! *= factors[i]!;
+  return scaled;
+}
+
 export async function openAudioPipeline(options: AudioPipelineOptions) {
   const { format, outRateHz } = options;
   const encodedRateHz = format.encodedRateHz?.(outRateHz) ?? outRateHz;
-  const openInput = ({ inRateHz, tempo }: AudioInput) => ({
-    stretch: tempo === 1 ? undefined : new Tempo({ sampleRateHz: inRateHz, factor: tempo }),
-    resampler: new Resampler({ inRateHz, outRateHz: encodedRateHz }),
-  });
   let input: AudioInput = options;
-  let stages = openInput(input);
+  let stages = openStages(input, encodedRateHz);
   const encoder = await format.openEncoder(outRateHz);
   let samplesOut = 0;
 
@@ -52,20 +60,16 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
     const { stretch, resampler } = stages;
     if (stretch) resampler.pass(stretch.flush(), 1, encode);
     resampler.passRest(encode);
-    stages = openInput(input);
+    stages = openStages(input, encodedRateHz);
     return take();
   };
   return {
     /** The bytes that are ready; it may return none. Each sample may have a factor of its own besides the gain. */
     push(samples: Int16Array, factors?: Float32Array): Uint8Array {
       const { stretch, resampler } = stages;
-      if (!stretch && !factors) {
-        resampler.pass(samples, factorOf(input.gainDb), encode);
-        return take();
-      }
-      const scaled = toFloat(samples, input.gainDb);
-      if (factors) for (let i = 0; i < scaled.length; i++) scaled[i]! *= factors[i]!;
-      resampler.pass(stretch ? stretch.process(scaled) : scaled, 1, encode);
+      if (stretch) resampler.pass(stretch.process(scale(samples, input.gainDb, factors)), 1, encode);
+      else if (factors) resampler.pass(scale(samples, input.gainDb, factors), 1, encode);
+      else resampler.pass(samples, factorOf(input.gainDb), encode);
       return take();
     },
     /** The rest of the sound that came in so far, as if the stream ended. */
@@ -73,7 +77,7 @@ export async function openAudioPipeline(options: AudioPipelineOptions) {
     /** Further sound is of another kind; `endInput` comes before. */
     setInput(next: AudioInput): void {
       input = next;
-      stages = openInput(input);
+      stages = openStages(input, encodedRateHz);
     },
     setGain(gainDb: number): void {
       input = { ...input, gainDb };

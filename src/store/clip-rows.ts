@@ -74,6 +74,14 @@ export interface ClipRowsOptions {
   onEnded?(): void;
 }
 
+const isHeard = 'purged_at_ms is null and expires_at_ms > $3 and created_at_ms < $2';
+const expireOfVoice = `update clips set deleted_at_ms = $3, expires_at_ms = $3 where clip_id in
+  (select clip_id from (
+    select clip_id from clips where voice_id = $1 and ${isHeard}
+    union select clip_id from clips where other_voice_ids is not null
+      and replace(other_voice_ids, $5, '') <> other_voice_ids and ${isHeard}
+  ) as found limit $4) returning clip_id`;
+
 export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRowsOptions = {}) {
   /** Runs a statement that returns the clips that it ends. */
   const end: EndClips = async (sql, ...values) => {
@@ -130,14 +138,7 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
     },
     /** Expires at most `limit` clips in which a voice speaks that were made before then; returns how many. */
     async expireOfVoice(voiceId: string, madeBeforeMs: number, limit: number): Promise<number> {
-      const isAlive = 'purged_at_ms is null and expires_at_ms > $3 and created_at_ms < $2';
-      const sql = `update clips set deleted_at_ms = $3, expires_at_ms = $3 where clip_id in
-        (select clip_id from (
-          select clip_id from clips where voice_id = $1 and ${isAlive}
-          union select clip_id from clips where other_voice_ids is not null
-            and replace(other_voice_ids, $5, '') <> other_voice_ids and ${isAlive}
-        ) as found limit $4) returning clip_id`;
-      return (await end(sql, voiceId, madeBeforeMs, Date.now(), limit, toItem(voiceId))).length;
+      return (await end(expireOfVoice, voiceId, madeBeforeMs, Date.now(), limit, toItem(voiceId))).length;
     },
     /** Records that a request was answered with a link to the clip; false if it lives no more. */
     async markUsed(clipId: string): Promise<boolean> {

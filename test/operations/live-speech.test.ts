@@ -177,7 +177,7 @@ test('what an interrupted turn did not speak is given back, whatever was taken o
   await expect.poll(kept).toBeGreaterThan(0);
   inputs.push({ type: 'interrupt' }, { type: 'end' });
   await until('done');
-  expect(charged.at(-1)!.spoken).toBeLessThanOrEqual(24);
+  expect(charged.at(-1)!.spoken).toBeLessThanOrEqual(25);
 });
 
 test('text that is not spoken is bounded', async () => {
