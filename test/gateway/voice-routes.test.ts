@@ -18,6 +18,7 @@ describe('voices', () => {
     expect(far).toEqual({
       voice_id: 'far',
       aliases: [],
+      blend: null,
       name: farVoice.name,
       description: 'Says each word as a tone.',
       kind: 'stock',
