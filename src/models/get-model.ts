@@ -79,7 +79,7 @@ const unknown: Omit<ModelRow, 'name' | 'title' | 'url'> = {
 };
 
 export async function getModel({ row, engine }: OfferedModel, options: GetOptions): Promise<GotModel> {
-  const { dataDir, signal, print, name = row.name, onStage = () => {} } = options;
+  const { dataDir, isOffline = false, signal, print, name = row.name, onStage = () => {} } = options;
   const folder = engine.models.folder(dataDir);
   if (!nameForm.test(name)) {
     const message = `${JSON.stringify(name)} can be no name of a model: letters, digits, ".", "_" and "-" can; give another with --name`;
@@ -89,7 +89,7 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
   return withModelLock(folder, name, { signal, print, onWait }, async () => {
     if (existsSync(join(folder, name))) return { name, voiceIds: undefined };
     if (!engine.models.library.isHere(dataDir)) onStage('preparing');
-    await engine.models.prepare({ dataDir, signal, print });
+    await engine.models.prepare({ dataDir, isOffline, signal, print });
     onStage('downloading');
     const downloads = downloadsOf(folder, name);
     makeFolder(downloads);

@@ -1,5 +1,6 @@
 // What installations tell of themselves, with an engine that only copies files: what runs the models is installed first, a
 // source that is away, a disk without room, and the end of the service.
+import { writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -121,6 +122,20 @@ test('no room on the disk is a failure, also where the size is known only from t
   expect((await ended('amy')).failure).toMatchObject({ reason: 'storage_full' });
   expect(looks).toBe(2);
   expect(mirror.requests).toHaveLength(2);
+});
+
+test('an installation that begins while the model is removed is not lost', async () => {
+  const { installs, ended } = open();
+  await installs.install('amy', 'a test');
+  await ended('amy');
+  // So many that their removal takes a while.
+  for (let i = 0; i < 2_000; i++) writeFileSync(join(dataDir, 'models/amy', `file-${i}`), '');
+  const removed = installs.remove('amy', 'a test', new AbortController().signal);
+  while ((await installs.find('amy')).isInstalled) await sleep(0);
+  await installs.install('amy', 'a test');
+  await removed;
+  expect((await installs.find('amy')).install).toMatchObject({ state: expect.not.stringMatching('elsewhere') });
+  expect(await ended('amy')).toMatchObject({ state: 'done', isInstalled: true });
 });
 
 test('the end of the service ends what is under way and what waits, and nothing begins any more', async () => {
