@@ -5,7 +5,7 @@
 // its caller left, are given back.
 import { audioFormats } from '../audio/formats.ts';
 import type { Delivered } from '../delivery/delivery.ts';
-import type { Limiter, Synthesis } from '../limits/limiter.ts';
+import type { Limiter, Synthesis, TakeOptions } from '../limits/limiter.ts';
 import type { UsageLedger } from '../limits/usage-ledger.ts';
 import { dayOf } from '../limits/usage-period.ts';
 import type { LivePlace } from '../speech/live-plan.ts';
@@ -42,10 +42,10 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
   const take = (
     { caller, signal, reportLimits }: Call,
     { chars }: Pick<SpeechRequest, 'chars'>,
-    replaces?: Synthesis,
+    options: Pick<TakeOptions, 'replaces' | 'refundsRequest'> = {},
   ) => {
     ledger.checkRoom();
-    return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits, replaces });
+    return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits, ...options });
   };
   const noteFor =
     ({ caller }: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>): Note =>
@@ -97,7 +97,9 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
 
     async *chargeTurn(call, voiceId, events) {
       const account = new StreamAccount(noteFor(call, { voiceId }));
-      const charges = new TurnCharges(account, (chars, replaces) => take(call, { chars }, replaces));
+      const takeSlot = (chars: number, replaces: Synthesis | undefined) =>
+        take(call, { chars }, { replaces, refundsRequest: false });
+      const charges = new TurnCharges(account, takeSlot);
       try {
         yield* account.follow(events(charges));
       } finally {
