@@ -10,7 +10,7 @@ import { isLocked, takeLock } from '../file-lock.ts';
 import { makeFolder } from '../folder.ts';
 import { findStatedBuild } from './checksum-file.ts';
 import { download, type Patience, patienceDefault } from './download.ts';
-import type { ModelRow, RemoteFile } from './model-row.ts';
+import { fileNameOf, type ModelRow, type RemoteFile } from './model-row.ts';
 import type { ModelEngine, OfferedModel } from './model-table.ts';
 
 export interface Progress {
@@ -93,7 +93,8 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
     onStage('downloading');
     const downloads = downloadsOf(folder, name);
     makeFolder(downloads);
-    checkRoom(downloads, bytesNeeded(row), options);
+    const fetched = await fetchedBytes(engine, name, dataDir);
+    checkRoom(downloads, Math.max(0, bytesNeeded(row) - fetched), options);
     const path = await obtain(row, downloads, options);
     const parts: { path: string; as: string }[] = [];
     for (const part of row.parts) parts.push({ path: await obtain(part, downloads, options), as: part.as });
@@ -174,7 +175,7 @@ function createRoomWatch(folder: string, options: GetOptions) {
 /** The path of the file, fetched and checked; what a process before has fetched is not fetched again. */
 async function obtain(file: RemoteFile, downloads: string, options: GetOptions): Promise<string> {
   const { modelsUrl, files = [], isOffline = false, signal, print, onProgress, patience = patienceDefault } = options;
-  const name = basename(new URL(file.url).pathname);
+  const name = fileNameOf(file.url);
   const to = join(downloads, name);
   const own = files.find((path) => basename(path) === name);
   if (own !== undefined) {

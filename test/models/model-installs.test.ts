@@ -1,7 +1,9 @@
 // What installations tell of themselves, with an engine that only copies files: what runs the models is installed first, a
 // source that is away, a disk without room, and the end of the service.
-import { writeFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { statfsSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -136,6 +138,43 @@ test('an installation that begins while the model is removed is not lost', async
   await removed;
   expect((await installs.find('amy')).install).toMatchObject({ state: expect.not.stringMatching('elsewhere') });
   expect(await ended('amy')).toMatchObject({ state: 'done', isInstalled: true });
+});
+
+test('what was fetched before needs no room again', async () => {
+  const { bavail, bsize } = statfsSync(dataDir);
+  const pinned = parseRows({
+    models: [{ ...{ name: 'amy', url: rows[0]!.url }, bytes: 4e9, sha256: '0'.repeat(64) }],
+  });
+  const engine = engineOf(async () => {});
+  const left = { leaveFree: () => bavail * bsize - 5e9 };
+  const { installs, ended } = open({ ...left, offered: pinned.map((row) => ({ row, engine })) });
+  await installs.install('amy', 'a test');
+  expect((await ended('amy')).failure).toMatchObject({ reason: 'storage_full' });
+  // As many bytes as ten GB, which take no room.
+  const downloads = join(dataDir, 'models/.downloads/amy');
+  await writeFile(join(downloads, 'fetched'), '');
+  await truncate(join(downloads, 'fetched'), 9.9e9);
+  await installs.install('amy', 'a test');
+  expect((await ended('amy')).failure!.message).toMatch(/has 50000 bytes/);
+});
+
+test('a row whose files would overwrite each other is refused', () => {
+  const parts = [{ url: 'https://models.invalid/other/amy.tar.gz', as: 'other' }];
+  const models = [{ name: 'amy', url: rows[0]!.url, parts }];
+  expect(() => parseRows({ models })).toThrow('amy has two files of one name');
+});
+
+test('a lock that cannot be opened hides no model', async () => {
+  await mkdir(join(dataDir, 'models/.locks'), { recursive: true });
+  // Nobody can open a socket as a file, not even root.
+  const socket = createServer().listen(join(dataDir, 'models/.locks/amy'));
+  await once(socket, 'listening');
+  onTestFinished(() => void socket.close());
+  const { installs } = open();
+  expect((await installs.list()).map(({ row, install }) => [row.name, install])).toEqual([
+    ['amy', undefined],
+    ['two', undefined],
+  ]);
 });
 
 test('the end of the service ends what is under way and what waits, and nothing begins any more', async () => {
