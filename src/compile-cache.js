@@ -3,6 +3,6 @@
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-// Threads and child processes find it in their environment.
+// Threads find it in their environment; those who start processes pass it on.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/sonant', import.meta.url));
 enableCompileCache();

@@ -38,12 +38,10 @@ export interface Metering {
   ): AsyncIterable<SpeechEvent>;
 }
 
+type TurnOptions = Pick<TakeOptions, 'replaces' | 'refundsRequest'>;
+
 export function createMetering({ limiter, ledger, onFault }: MeteringOptions): Metering {
-  const take = (
-    { caller, signal, reportLimits }: Call,
-    { chars }: Pick<SpeechRequest, 'chars'>,
-    options: Pick<TakeOptions, 'replaces' | 'refundsRequest'> = {},
-  ) => {
+  const take = ({ caller, signal, reportLimits }: Call, chars: number, options: TurnOptions = {}) => {
     ledger.checkRoom();
     return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits, ...options });
   };
@@ -70,7 +68,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
     },
 
     async charge(call, request, work) {
-      const synthesis = await take(call, request);
+      const synthesis = await take(call, request.chars);
       let spokenChars = 0;
       try {
         const delivered = await work();
@@ -83,7 +81,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
     },
 
     async *chargeStream(call, request, events) {
-      const synthesis = await take(call, request);
+      const synthesis = await take(call, request.chars);
       const account = new StreamAccount(noteFor(call, request));
       try {
         yield* account.follow(events());
@@ -98,7 +96,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
     async *chargeTurn(call, voiceId, events) {
       const account = new StreamAccount(noteFor(call, { voiceId }));
       const takeSlot = (chars: number, replaces: Synthesis | undefined) =>
-        take(call, { chars }, { replaces, refundsRequest: false });
+        take(call, chars, { replaces, refundsRequest: false });
       const charges = new TurnCharges(account, takeSlot);
       try {
         yield* account.follow(events(charges));
