@@ -3,7 +3,7 @@
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-// Threads and child processes find it in their environment.
+// Threads find it in their environment; those who start processes pass it on.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/sonant', import.meta.url));
 // Node versions that are refused do not have it.
 module.enableCompileCache?.();

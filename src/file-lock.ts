@@ -23,18 +23,24 @@ export function tryLock(path: string): FileLock | undefined {
   return { release: () => void database.close() };
 }
 
-/** Whether anybody holds it. Takes nothing, and writes nothing. */
+/**
+ * Whether anybody holds it; nobody whom this process can see, where the file cannot be opened. Writes nothing, and holds a
+ * shared lock while it looks, so that `tryLock` at that moment may fail.
+ */
 export function isLocked(path: string): boolean {
   if (!existsSync(path)) return false;
-  const database = new Database(path, { readonly: true, timeout: 0 });
+  let database: Database.Database | undefined;
   try {
+    database = new Database(path, { readonly: true, timeout: 0 });
     database.prepare('SELECT count(*) FROM sqlite_master').get();
     return false;
   } catch (error) {
-    if ((error as { code?: unknown }).code === 'SQLITE_BUSY') return true;
+    const code = String((error as { code?: unknown }).code);
+    if (code === 'SQLITE_BUSY') return true;
+    if (code.startsWith('SQLITE_CANTOPEN')) return false;
     throw error;
   } finally {
-    database.close();
+    database?.close();
   }
 }
 

@@ -50,7 +50,7 @@ export async function openServer(options: ServerOptions) {
     const twiml = `<Response><Connect><Stream url="wss://${publicHost}/stream"/></Connect></Response>`;
     return response.writeHead(200, { 'Content-Type': 'text/xml' }).end(twiml);
   };
-  const server = createServer((request, response) => void answer(request, response));
+  const server = createServer((request, response) => void answer(request, response).catch(() => response.destroy()));
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 64 * 1024 });
   server.on('upgrade', (request, socket, head) => {
     if (request.url !== '/stream' || !isOfTwilio(request, `wss://${publicHost}/stream`))

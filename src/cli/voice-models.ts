@@ -118,12 +118,14 @@ const assetOf = ({ url }: ModelRow): string => basename(new URL(url).pathname).r
 async function getFile(
   line: CommandLine,
   printResult: (text: string) => void,
-  { name, json, isDefault }: GetFlags,
+  flags: GetFlags,
   path: string,
 ): Promise<void> {
-  const { dataDir } = line.loadConfig();
+  const { name, json, isDefault } = flags;
+  const { dataDir, modelsOffline } = line.loadConfig();
+  const isOffline = flags.isOffline || modelsOffline;
   const { signal, print } = line;
-  for (const { models } of engines) await models.prepare({ dataDir, signal, print });
+  for (const { models } of engines) await models.prepare({ dataDir, isOffline, signal, print });
   const voiceIds = await importVoice({
     path: resolve(path),
     dataDir,

@@ -37,7 +37,7 @@ export function relay<Item>(begin: () => Promise<Begun<Item>>, end?: End): Async
     const wasBegun = beginning !== undefined;
     beginning ??= Promise.resolve(nothing);
     try {
-      // What is still sought is found first, so that it can be told to end.
+      // What is still sought is found first, so that it can be ended.
       if (wasBegun && !source) await beginning.catch(() => {});
       if (!isOver) await source?.return?.();
     } finally {

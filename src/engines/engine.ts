@@ -234,7 +234,7 @@ export interface EngineModels {
   folder(dataDir: string): string;
   /** What the engine needs to speak with any model, and comes separately. */
   library: EngineLibrary;
-  /** Adds the library where it is missing. */
+  /** Adds the library where it is missing; `engine_unavailable` where it cannot. */
   prepare(options: PrepareOptions): Promise<void>;
 }
 
@@ -247,6 +247,8 @@ export interface EngineLibrary {
 
 export interface PrepareOptions {
   dataDir: string;
+  /** Whether nothing is fetched: a library that is missing is then refused. Default: false. */
+  isOffline?: boolean;
   signal: AbortSignal;
   print(line: string): void;
 }

@@ -38,7 +38,7 @@ export interface Limiter {
   takeRequest(caller: Limited, report: ReportLimitStatus): Promise<void>;
   /** Reports the status and charges nothing. */
   reportStatus(caller: Limited, report: ReportLimitStatus): Promise<void>;
-  /** Charges characters and takes a slot, waiting `slotWaitMs` at most; on failure it refunds the request too. */
+  /** Charges characters and takes a slot, waiting `slotWaitMs` at most; where a limit refuses it, the request is refunded too. */
   takeSynthesis(caller: Limited, chars: number, options: TakeOptions): Promise<Synthesis>;
   /** The number of running syntheses of an owner and of all that descend from it. */
   running(callerId: string, accountId?: string): Promise<number>;
@@ -62,6 +62,8 @@ export interface TakeOptions {
    * characters are this one's too. Where this fails, it still runs.
    */
   replaces?: Synthesis | undefined;
+  /** Whether a refusal refunds the request: false where one request takes many times. Default: true. */
+  refundsRequest?: boolean | undefined;
 }
 
 export interface LimiterOptions {
@@ -142,7 +144,7 @@ async function takeSynthesis(
   { chain, statusOf }: { chain: readonly Member[]; statusOf(chain: readonly Member[]): Promise<LimitStatus> },
   { callerId: owner }: Limited,
   chars: number,
-  { signal, report, replaces }: TakeOptions,
+  { signal, report, replaces, refundsRequest = true }: TakeOptions,
 ): Promise<Synthesis> {
   const charges: QuotaCharge[] = [];
   const releases: Release[] = [];
@@ -157,7 +159,7 @@ async function takeSynthesis(
     endHolding({ parts: [{ chars, charges }], releases }, 0);
     // The request is refunded where a limit rejects it, but not where its caller aborts it.
     if (!(error instanceof Failure && error.reason === 'rate_limit_exceeded')) throw error;
-    for (const { account, limits } of chain) account.fullAtUs -= intervalOf(rateOf(limits));
+    if (refundsRequest) for (const { account, limits } of chain) account.fullAtUs -= intervalOf(rateOf(limits));
     await reportStatus(() => statusOf(chain), report, error);
   }
   const before = replaces && takeHolding(replaces);

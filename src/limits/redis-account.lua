@@ -116,8 +116,8 @@ function operations.set_spent()
   return reply('read')
 end
 
--- 7 slot, 8 duration of the lease, 9 replica, then of each owner: interval of requests, characters per month or nothing,
--- concurrency; then the slot that it replaces, or nothing: the new one has its characters too, and no other is needed. "taken"; "characters" if too few are left in the month of an owner; "full" if an owner has no slot free, or other
+-- 7 slot, 8 duration of the lease, 9 replica, then of each owner: interval of the request that a refusal refunds, or 0,
+-- characters per month or nothing, concurrency; then the slot that it replaces, or nothing: the new one has its characters too, and no other is needed. "taken"; "characters" if too few are left in the month of an owner; "full" if an owner has no slot free, or other
 -- replicas wait for those that are; "unread" if the ledger must be read first; "late" if it is another month.
 function operations.take_slot()
   if not is_month then return { 'late', now, 1 } end

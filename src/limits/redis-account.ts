@@ -43,6 +43,13 @@ export interface Slot {
   name: string;
 }
 
+export interface SlotOptions {
+  /** The slot that it is in place of, whose characters it has besides its own. */
+  replaced: Slot | undefined;
+  /** Whether a request is refunded where too few characters are left. */
+  refundsRequest: boolean;
+}
+
 export interface RedisAccountsOptions {
   redis: Pick<Redis, 'run'>;
   prefix: string;
@@ -84,10 +91,9 @@ export function createRedisAccounts(options: RedisAccountsOptions) {
     takeNamed: (name: string, rate: Rate) =>
       run('take_request', { accountId: name, ownerIds: [name] }, { args: ratesOf(rate) }),
     read: (caller: Limited) => run('read', toChain(caller), { args: [] }),
-    /** In place of another, whose characters it has besides its own, where one is given. */
-    takeSlot(caller: Limited, slot: Slot, replaced?: Slot) {
+    takeSlot(caller: Limited, slot: Slot, { replaced, refundsRequest }: SlotOptions) {
       const limits = chainOf(caller).flatMap(({ limits: { charactersPerMonth = '', concurrency, ...rest } }) => [
-        intervalOf(rateOf(rest)),
+        refundsRequest ? intervalOf(rateOf(rest)) : 0,
         charactersPerMonth,
         concurrency,
       ]);

@@ -3,7 +3,7 @@
 import { Failure } from '../errors.ts';
 import { accountIdOf, chainOf, type Limited, reportStatus, type TakeOptions } from './limiter.ts';
 import { tooManyAtOnce, tooManyCharacters } from './rate-limit-failures.ts';
-import { type AccountReply, ledgerReadsMax, type RedisAccounts, type Slot, toChain } from './redis-account.ts';
+import { type AccountReply, ledgerReadsMax, type RedisAccounts, type Slot, type SlotOptions, toChain } from './redis-account.ts';
 import type { SlotLeases } from './slot-leases.ts';
 import { createSlotPolling } from './slot-polling.ts';
 
@@ -40,12 +40,12 @@ export function createRedisSlots(accounts: RedisAccounts, leases: SlotLeases) {
   const take = async (
     caller: Limited,
     chars: number,
-    { signal, report }: TakeOptions,
+    { signal, report, refundsRequest = true }: TakeOptions,
     before: HeldSlot | undefined,
   ): Promise<Slot> => {
     const chain = chainOf(caller);
     let full = 0;
-    const taking = { caller, chars: chars + (before?.chars ?? 0), replaced: before?.slot };
+    const taking = { caller, chars: chars + (before?.chars ?? 0), replaced: before?.slot, refundsRequest };
     const request = () => requestSlot({ accounts, leases }, taking, (decider) => (full = decider));
     const kept = before && (await request());
     const granted =
@@ -56,7 +56,7 @@ export function createRedisSlots(accounts: RedisAccounts, leases: SlotLeases) {
         throw error;
       }));
     if (!granted) {
-      const reply = await leaveQueue(caller, true);
+      const reply = await leaveQueue(caller, refundsRequest);
       const refusal = tooManyAtOnce(chain[full]!.limits, full === 0);
       await reportStatus(() => accounts.statusOf(caller, reply), report, refusal);
     }
@@ -80,16 +80,16 @@ function refusalOf(caller: Limited, { outcome, decider, owners, month, nowUs }: 
   return tooManyCharacters({ chars, quota, left, isOwn: decider === 0 }, month.endsMs - nowUs / 1000);
 }
 
-/** Requests a slot once; undefined where none is free, and `onFull` is told whose. */
+/** Requests a slot once; undefined where none is free, and `onFull` is called with whose it lacks. */
 async function requestSlot(
   { accounts, leases }: { accounts: RedisAccounts; leases: SlotLeases },
-  { caller, chars, replaced }: { caller: Limited; chars: number; replaced: Slot | undefined },
+  { caller, chars, ...options }: { caller: Limited; chars: number } & SlotOptions,
   onFull: (decider: number) => void,
 ): Promise<Granted | undefined> {
   const chain = toChain(caller);
   for (let attempt = 0; attempt <= ledgerReadsMax * chain.ownerIds.length; attempt++) {
     const slot = accounts.newSlot(chars);
-    const reply = await accounts.takeSlot(caller, slot, replaced).catch((error: unknown) => {
+    const reply = await accounts.takeSlot(caller, slot, options).catch((error: unknown) => {
       // Redis may have taken the slot all the same.
       leases.drop(chain, slot);
       throw error;

@@ -10,7 +10,7 @@ import { isLocked, takeLock } from '../file-lock.ts';
 import { makeFolder } from '../folder.ts';
 import { findStatedBuild } from './checksum-file.ts';
 import { download, type Patience, patienceDefault } from './download.ts';
-import type { ModelRow, RemoteFile } from './model-row.ts';
+import { fileNameOf, type ModelRow, type RemoteFile } from './model-row.ts';
 import type { ModelEngine, OfferedModel } from './model-table.ts';
 
 export interface Progress {
@@ -79,7 +79,7 @@ const unknown: Omit<ModelRow, 'name' | 'title' | 'url'> = {
 };
 
 export async function getModel({ row, engine }: OfferedModel, options: GetOptions): Promise<GotModel> {
-  const { dataDir, signal, print, name = row.name, onStage = () => {} } = options;
+  const { dataDir, isOffline = false, signal, print, name = row.name, onStage = () => {} } = options;
   const folder = engine.models.folder(dataDir);
   if (!nameForm.test(name)) {
     const message = `${JSON.stringify(name)} can be no name of a model: letters, digits, ".", "_" and "-" can; give another with --name`;
@@ -89,11 +89,12 @@ export async function getModel({ row, engine }: OfferedModel, options: GetOption
   return withModelLock(folder, name, { signal, print, onWait }, async () => {
     if (existsSync(join(folder, name))) return { name, voiceIds: undefined };
     if (!engine.models.library.isHere(dataDir)) onStage('preparing');
-    await engine.models.prepare({ dataDir, signal, print });
+    await engine.models.prepare({ dataDir, isOffline, signal, print });
     onStage('downloading');
     const downloads = downloadsOf(folder, name);
     makeFolder(downloads);
-    checkRoom(downloads, bytesNeeded(row), options);
+    const fetched = await fetchedBytes(engine, name, dataDir);
+    checkRoom(downloads, Math.max(0, bytesNeeded(row) - fetched), options);
     const path = await obtain(row, downloads, options);
     const parts: { path: string; as: string }[] = [];
     for (const part of row.parts) parts.push({ path: await obtain(part, downloads, options), as: part.as });
@@ -174,7 +175,7 @@ function createRoomWatch(folder: string, options: GetOptions) {
 /** The path of the file, fetched and checked; what a process before has fetched is not fetched again. */
 async function obtain(file: RemoteFile, downloads: string, options: GetOptions): Promise<string> {
   const { modelsUrl, files = [], isOffline = false, signal, print, onProgress, patience = patienceDefault } = options;
-  const name = basename(new URL(file.url).pathname);
+  const name = fileNameOf(file.url);
   const to = join(downloads, name);
   const own = files.find((path) => basename(path) === name);
   if (own !== undefined) {

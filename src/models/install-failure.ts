@@ -23,7 +23,7 @@ export function toInstallFailure(error: unknown, dataDir: string): Failure {
 /** A URL may carry a password, and what is needed of a path is its name. */
 const withoutPlaces = (message: string, dataDir: string): string =>
   message
-    .replace(/(https?:\/\/)[^\s/@]*@/g, '$1')
+    .replace(/(https?:\/\/)[^\s/]*@/g, '$1')
     .replaceAll(`${dataDir}/`, '')
     .replaceAll(dataDir, 'the data folder')
     .replace(/models\/\.(?:downloads\/[^/\s]+|import-[^/\s]+)\//g, '');

@@ -90,7 +90,8 @@ export function createModelInstalls(options: ModelInstallsOptions): ModelInstall
         signal.throwIfAborted();
         throw toInstallFailure(error, dataDir);
       });
-      jobs.delete(name);
+      // Another installation may have begun meanwhile.
+      if (jobs.get(name) === job) jobs.delete(name);
       if (!isRemoved) throw new Failure('not_found', { message: 'This model is not installed.' });
       onEvent('a model was removed', { model: name, by });
     },

@@ -7,6 +7,7 @@
 //       "parts": [{"url": "https://.../vocos.onnx", "bytes": 53, "sha256": "...", "as": "vocos.onnx", "licence": "MIT"}] }
 // `bytes` and `sha256` are the archive's, `files` the SHA-256 of files in it. One that is `"recommended": true` is offered to
 // those who have no natural voice so far. Only name and url are required.
+import { basename } from 'node:path';
 
 /** A file as it must be. */
 export interface Build {
@@ -87,8 +88,14 @@ function parseRow(given: unknown, place: string): ModelRow {
     parts: row.list('parts').map(readPart),
   };
   row.end();
+  const urls = new Set([parsed, ...parsed.parts].map(({ url: each }) => each));
+  if (new Set([...urls].map(fileNameOf)).size < urls.size)
+    throw new TableFault(`${name} has two files of one name, at different URLs`);
   return parsed;
 }
+
+/** What a file that is fetched is called. */
+export const fileNameOf = (url: string): string => basename(new URL(url).pathname);
 
 const urlForm = /^https?:\/\/[^/\s]+\/\S+$/;
 const sha256Form = /^[0-9a-f]{64}$/;

@@ -5,7 +5,7 @@
 // its caller left, are given back.
 import { audioFormats } from '../audio/formats.ts';
 import type { Delivered } from '../delivery/delivery.ts';
-import type { Limiter, Synthesis } from '../limits/limiter.ts';
+import type { Limiter, Synthesis, TakeOptions } from '../limits/limiter.ts';
 import type { UsageLedger } from '../limits/usage-ledger.ts';
 import { dayOf } from '../limits/usage-period.ts';
 import type { LivePlace } from '../speech/live-plan.ts';
@@ -38,14 +38,12 @@ export interface Metering {
   ): AsyncIterable<SpeechEvent>;
 }
 
+type TurnOptions = Pick<TakeOptions, 'replaces' | 'refundsRequest'>;
+
 export function createMetering({ limiter, ledger, onFault }: MeteringOptions): Metering {
-  const take = (
-    { caller, signal, reportLimits }: Call,
-    { chars }: Pick<SpeechRequest, 'chars'>,
-    replaces?: Synthesis,
-  ) => {
+  const take = ({ caller, signal, reportLimits }: Call, chars: number, options: TurnOptions = {}) => {
     ledger.checkRoom();
-    return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits, replaces });
+    return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits, ...options });
   };
   const noteFor =
     ({ caller }: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>): Note =>
@@ -70,7 +68,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
     },
 
     async charge(call, request, work) {
-      const synthesis = await take(call, request);
+      const synthesis = await take(call, request.chars);
       let spokenChars = 0;
       try {
         const delivered = await work();
@@ -83,7 +81,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
     },
 
     async *chargeStream(call, request, events) {
-      const synthesis = await take(call, request);
+      const synthesis = await take(call, request.chars);
       const account = new StreamAccount(noteFor(call, request));
       try {
         yield* account.follow(events());
@@ -97,7 +95,9 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
 
     async *chargeTurn(call, voiceId, events) {
       const account = new StreamAccount(noteFor(call, { voiceId }));
-      const charges = new TurnCharges(account, (chars, replaces) => take(call, { chars }, replaces));
+      const takeSlot = (chars: number, replaces: Synthesis | undefined) =>
+        take(call, chars, { replaces, refundsRequest: false });
+      const charges = new TurnCharges(account, takeSlot);
       try {
         yield* account.follow(events(charges));
       } finally {

@@ -10,10 +10,12 @@ const placeKeptMsMax = 10_000;
 
 export function createTurnPlace(text: LiveText, place: LivePlace, takeSlot: () => Promise<Release>) {
   let release: Release | undefined;
-  let taken = 0;
+  let isClosed = false;
+  /** Of each part, whichever engines speak it. */
+  const parts: Promise<void>[] = [];
   let done = 0;
   let resting: NodeJS.Timeout | undefined;
-  const isCaughtUp = () => done === taken && !text.hasPart(taken);
+  const isCaughtUp = () => done === parts.length && !text.hasPart(parts.length);
   const rest = () => {
     clearTimeout(resting);
     if (isCaughtUp()) place.rest();
@@ -22,15 +24,21 @@ export function createTurnPlace(text: LiveText, place: LivePlace, takeSlot: () =
     release?.();
     release = undefined;
   };
+  const takePart = async (chars: number) => {
+    clearTimeout(resting);
+    release ??= await takeSlot();
+    if (isClosed) {
+      giveBack();
+      throw new Error('the turn is over');
+    }
+    await place.take(chars);
+  };
   text.onQuiet = rest;
   return {
-    /** Once for each part, whichever engine speaks it. */
-    async take(index: number, chars: number): Promise<void> {
-      release ??= await takeSlot();
-      if (index < taken) return;
-      taken++;
-      clearTimeout(resting);
-      await place.take(chars);
+    /** Admits a part, once; each engine that speaks it waits for that. */
+    take(index: number, chars: number): Promise<void> {
+      parts[index] ??= takePart(chars);
+      return parts[index];
     },
     partDone(): void {
       done++;
@@ -40,6 +48,7 @@ export function createTurnPlace(text: LiveText, place: LivePlace, takeSlot: () =
       else resting = setTimeout(rest, placeKeptMsMax).unref();
     },
     close(): void {
+      isClosed = true;
       giveBack();
       clearTimeout(resting);
       place.rest();

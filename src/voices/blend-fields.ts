@@ -23,17 +23,21 @@ interface FoundPart {
 export const blendParts = { min: 2, max: 8 } as const;
 export const blendWeightMax = 1_000;
 
-/** The bindings that the fields ask for; undefined where they ask for none. The clones of the voice must all stay. */
+/** The bindings that the fields ask for; undefined where they ask for none. The clones of the voice must all stay, and it is no part of itself. */
 export function checkSpeakers(
   { bindings, blend }: VoiceFields,
-  before: readonly BindingRecord[],
+  before: { voiceId: string | undefined; bindings: readonly BindingRecord[] },
   { bindable, voices, actor }: SpeakerChecks,
   faults: FieldViolation[],
 ): readonly BindingRecord[] | undefined {
-  if (!blend) return bindings && checkBindings(bindings, before, bindable, faults);
+  if (!blend) return bindings && checkBindings(bindings, before.bindings, bindable, faults);
   const fault = faultTo(faults);
   if (bindings?.length) fault('blend', 'conflict', 'and bindings exclude each other');
-  if (before.some((bound) => 'cloneId' in bound)) fault('blend', 'conflict', 'would take the place of a clone');
+  if (before.bindings.some((bound) => 'cloneId' in bound))
+    fault('blend', 'conflict', 'would take the place of a clone');
+  for (const [i, { voiceId }] of blend.entries())
+    if (voiceId === before.voiceId)
+      fault(`blend[${i}].voice_id`, 'conflict', 'must be another voice than the blend itself');
   return checkBlend(blend, voices, actor, faults);
 }
 

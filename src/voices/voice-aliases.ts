@@ -1,5 +1,5 @@
-// Aliases of a voice, as they are changed: each must be free, which is no id of a voice and no alias of another one. Who
-// has it is told to those who may use that voice. An alias of a voice that is not there is free.
+// Aliases of a voice, as they are changed: each must be free, which is no id of a voice and no alias of another one. Only
+// those who may use that voice learn who has it. An alias of a voice that is not there is free.
 import { Failure, type FieldViolation } from '../errors.ts';
 import type { Actor } from '../keys/actor.ts';
 import { type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';

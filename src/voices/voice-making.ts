@@ -129,7 +129,8 @@ function checkNewVoice(
   if (!fields.bindings?.length && !fields.blend)
     fault('bindings', 'required', 'tell who speaks it: {"engine", "voice_id"}, or a blend of voices');
   const { access } = checkVoiceFields({ ...fields, name: fields.name || undefined }, fault);
-  const bindings = checkSpeakers(fields, [], { bindable, voices, actor }, faults) ?? [];
+  const bindings =
+    checkSpeakers(fields, { voiceId: requestedId, bindings: [] }, { bindable, voices, actor }, faults) ?? [];
   const languageCodes = checkLanguages(fields.languageCodes ?? languagesOf(bindings, bindable), fault);
   checkSpoken(languageCodes, bindings, bindable, faults);
   if (requestedId !== undefined && changes.isTaken(requestedId)) faults.push(takenFault);

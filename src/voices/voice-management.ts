@@ -103,6 +103,8 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
 const createDefaultChoice =
   ({ rows, voiceCache, voices }: VoiceManagementOptions): VoiceManagement['chooseDefault'] =>
   async (asked, actor) => {
+    if (actor.voiceIds)
+      throw new Failure('access_denied', { message: 'A key that is limited to some voices chooses no default voice.' });
     const offered = asked === undefined ? undefined : voicesFor(voices, actor).find(asked);
     if (offered?.kept?.access === 'private') throw notPossible('is private; the default voice is everyone’s');
     const voiceId = offered?.voice.voiceId ?? '';
@@ -171,7 +173,7 @@ function toChangedRow(
   const fault = faultTo(faults);
   const { access } = checkVoiceFields(fields, fault);
   const oldBindings = bindingsOf(before);
-  const bindings = checkSpeakers(fields, oldBindings, checks, faults);
+  const bindings = checkSpeakers(fields, { voiceId: before.voiceId, bindings: oldBindings }, checks, faults);
   const languageCodes = fields.languageCodes && checkLanguages(fields.languageCodes, fault);
   if (languageCodes) checkSpoken(languageCodes, bindings ?? oldBindings, engines, faults);
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });

@@ -180,6 +180,22 @@ export function limiterConformance(
       expect(await limiter.running('key')).toBe(0);
     });
 
+    test('a synthesis that is asked for again and again refunds no requests', async () => {
+      const { limiter, speak, limitStatus } = await openLimiter();
+      const limits = { requestsPerMinute: 60, concurrency: 1, charactersPerMonth: 1_000 };
+      const holder = await speak(10, limits);
+      for (let i = 0; i < 9; i++) await limitStatus(limits);
+      const key = { callerId: 'key', keyId: 'key', limits: { ...usual, ...limits } };
+      const again = (chars: number, replaces?: Synthesis) =>
+        limiter.takeSynthesis(key, chars, { signal, report: silent, refundsRequest: false, replaces });
+      for (let i = 0; i < 3; i++) {
+        expect((await refusalOf(again(1)))?.facts.limitReason).toBe('concurrency');
+        expect((await refusalOf(again(995, holder)))?.facts.limitReason).toBe('characters');
+      }
+      expect((await limitStatus(limits)).requests.remaining).toBe(50);
+      holder.end(10);
+    });
+
     test('a caller that leaves while waiting takes no slot', async () => {
       const { speak, limiter } = await openLimiter();
       const holder = await speak(1, { concurrency: 1 });

@@ -155,6 +155,11 @@ describe('a blend', () => {
     expect(both.body.details).toMatchObject([{ field: 'blend', reason: 'conflict' }]);
     const onClone = await send('PATCH', `/api/voices/${clone}`, { blend: parts([low, 1], [high, 1]) });
     expect(onClone.body.details).toMatchObject([{ field: 'blend', reason: 'conflict' }]);
+    const onItself = await send('PATCH', `/api/voices/${low}`, { blend: parts([high, 1], [low, 1]) });
+    expect([onItself.status, onItself.body.details]).toMatchObject([
+      400,
+      [{ field: 'blend[1].voice_id', reason: 'conflict' }],
+    ]);
     const limited = await send('POST', '/api/auth/api-keys', { voice_ids: [low], scopes: ['voices:write'] });
     const refused = await fetch(`${url}/api/voices`, {
       method: 'POST',

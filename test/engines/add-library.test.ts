@@ -1,10 +1,10 @@
 // The library of neural voices is added where it is missing, by npm, whole or not at all.
 
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { addLibrary } from '../../src/engines/sherpa-onnx/add-library.ts';
 
 let root: string;
@@ -63,4 +63,29 @@ test('an interruption ends npm', async () => {
   setTimeout(() => interrupted.abort(new Error('enough')), 300);
   await expect(added).rejects.toThrow('enough');
   expect(isInstalled(dataDir)).toBe(false);
+});
+
+test('npm gets no secret of the service, and what it needs to reach a registry', async () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const secrets = ['SONANT_MASTER_KEY', 'SONANT_DATABASE_URL', 'AWS_SECRET_ACCESS_KEY'];
+  for (const name of secrets) vi.stubEnv(name, 'secret');
+  const wanted = ['https_proxy', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS', 'npm_config_registry', 'TMPDIR', 'LANG'];
+  for (const name of wanted) vi.stubEnv(name, 'wanted');
+  await add(await writeNpm(`env > "$0.env"; ${installs}`));
+  const names = (await readFile(join(dataDir, '../npm.env'), 'utf8')).split('\n').map((line) => line.split('=')[0]);
+  expect(names).toEqual(expect.arrayContaining([...wanted, 'PATH', 'HOME']));
+  expect(names.filter((name) => name!.startsWith('SONANT_') || secrets.includes(name!))).toEqual([]);
+});
+
+test('offline, npm is not run, and a library that is missing is refused with what to do', async () => {
+  const { signal } = new AbortController();
+  const added = addLibrary(
+    { dataDir, isOffline: true, signal, print() {} },
+    { isInstalled, npm: await writeNpm(installs) },
+  );
+  await expect(added).rejects.toMatchObject({
+    reason: 'engine_unavailable',
+    message: expect.stringMatching(/run npm install --prefix .*data\/libraries sherpa-onnx-node@/),
+  });
+  expect(existsSync(dataDir)).toBe(false);
 });

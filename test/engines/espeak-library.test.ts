@@ -1,14 +1,15 @@
 // eSpeak NG by its library, in child processes: the contract of engines, the same sound as by its program, word times, and
 // what becomes of a segment whose process crashes, hangs or is missing.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { join as joinPieces } from '../../src/audio/join.ts';
-import type { Engine, Segment, WordTime } from '../../src/engines/engine.ts';
+import type { Engine, EngineLog, Segment, WordTime } from '../../src/engines/engine.ts';
 import { type EspeakNgOptions, espeakNg, openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
+import { createFrameParser, frameKinds } from '../../src/engines/espeak-ng/library-frames.ts';
 import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { isAlive } from './is-alive.ts';
@@ -85,6 +86,26 @@ describe('eSpeak NG by its library', { timeout: 60_000 }, () => {
       if (voice.voiceId !== 'espeak-ar')
         expect(bytesOf(one).equals(bytesOf(other)), `${voice.voiceId} ${text}`).toBe(true);
     }
+  });
+
+  test('a segment is stopped also by what its process reads along with it', async () => {
+    const file = join(sources, 'engines/espeak-ng/library-child.ts');
+    const soundOf = async (...more: string[]) => {
+      const child = spawn(process.execPath, [file, library], { stdio: ['pipe', 'pipe', 'inherit'] });
+      const { promise, resolve } = Promise.withResolvers<void>();
+      let sampleCount = 0;
+      const parse = createFrameParser({
+        onSound: (samples) => (sampleCount += samples.length),
+        onFrame: (kind) => kind === frameKinds.done && resolve(),
+      });
+      child.stdout.on('data', parse);
+      const request = { text: longText, voice: 'gmw/en-US', wordsPerMinute: 175, amplitude: 80, marks: false };
+      child.stdin.write([JSON.stringify(request), ...more, ''].join('\n'));
+      await promise;
+      child.stdin.end();
+      return sampleCount;
+    };
+    expect(await soundOf('stop')).toBeLessThan((await soundOf()) / 2);
   });
 
   test('times each word where it is heard', async () => {
@@ -254,7 +275,11 @@ describe('eSpeak NG by its library', { timeout: 60_000 }, () => {
       state: 'ready',
       message: expect.stringMatching(/by its program$/),
     });
-    const engine = (await openEspeakNg({ program, library: 'libnone-such.so' }))!;
+    const logged: unknown[] = [];
+    const log: EngineLog = (...line) => logged.push(line);
+    const engine = (await openEspeakNg({ program, library: 'libnone-such.so' }, log))!;
+    const fault = expect.stringContaining('libnone-such.so');
+    expect(logged).toEqual([['warn', 'eSpeak NG speaks by its program, not by its library', { fault }]]);
     expect(engine.capabilities.timings).toBe(false);
     expect((await hear(engine, longText)).samples.length).toBeGreaterThan(22_050);
     await rm(folder, { recursive: true });

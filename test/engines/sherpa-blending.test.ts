@@ -1,13 +1,18 @@
 // Blended voices, spoken by the real library: a blend sounds as its weights say, in each kind of model that has styles, and
 // blends come and go while others speak.
-import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, type TestContext, test, vi } from 'vitest';
 import { join as joinSamples } from '../../src/audio/join.ts';
 import type { Blend, Engine, Segment, Voice } from '../../src/engines/engine.ts';
+import { BlendedVoices, type BlendPage } from '../../src/engines/sherpa-onnx/blended-voices.ts';
+import { readGains } from '../../src/engines/sherpa-onnx/gains.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/library.ts';
+import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
 import { ModelProcess } from '../../src/engines/sherpa-onnx/model-process.ts';
+import { speakersOf } from '../../src/engines/sherpa-onnx/model-voices.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { createEngineGuards } from '../../src/speech/engine-guard.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
@@ -206,6 +211,49 @@ describe('blended voices', { timeout: 120_000 }, () => {
     });
     onTestFinished(() => again.close());
     await expect.poll(() => blendAll(again, blend)[0]?.gainDb, patience).toBe(voice!.gainDb);
+  });
+
+  test('all speakers and blends are heard, where what is heard cannot be stored', async () => {
+    const makeUnwritable = async (path: string) => {
+      // Nobody can write a file in its place, not even root.
+      await mkdir(join(path, 'sonant-gain.json'), { recursive: true });
+      return makeTinySupertonic(path, { speakers: 6 });
+    };
+    const { engine } = await open(makeUnwritable, { hearAfterMs: 0 });
+    const blend = engine.voices.slice(0, 2).map(({ voiceId }) => ({ voiceId, weight: 0.5 }));
+    const unheard = () =>
+      [...engine.voices, ...blendAll(engine, blend)].filter(({ version }) => version.endsWith('dB'));
+    await expect.poll(unheard, patience).toEqual([]);
+  });
+
+  test('a blend that was heard stays so when another is added, where nothing can be stored', async () => {
+    const heard = vi.fn();
+    const pages: BlendPage['model'][] = [];
+    const blends = new BlendedVoices({
+      readGains(model) {
+        pages.push(model as BlendPage['model']);
+        return readGains(model);
+      },
+      onChange: heard,
+    });
+    const { model: path } = await open(makeSupertonic);
+    const { model } = await readModel(path);
+    blends.setModels([{ model: model!, gains: [], speakers: speakersOf(model!, () => 0) }]);
+    const one = blendOf(['F1', 0.25], ['F3', 0.75]);
+    blends.blending!.blend([one]);
+    blends.setGains(
+      pages[0]!,
+      blends.pages[0]!.gains.map((gain) => gain ?? -3),
+    );
+    const [before] = blends.blending!.blend([one]);
+    const count = heard.mock.calls.length;
+    const [after] = blends.blending!.blend([one, blendOf(['F1', 0.5], ['F3', 0.5])]);
+    await sleep(200);
+    expect(pages).toHaveLength(2);
+    const [later] = blends.blending!.blend([one, blendOf(['F1', 0.5], ['F3', 0.5])]);
+    expect([after!.version, later!.version, later!.gainDb]).toEqual([before!.version, before!.version, -3]);
+    // One change, by the page itself: nothing new was read.
+    expect(heard.mock.calls.length).toBe(count + 1);
   });
 
   test('a blend goes and comes back with its model', async () => {

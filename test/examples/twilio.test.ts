@@ -1,6 +1,7 @@
 // The example of a telephone call: Twilio's side is played by one that speaks its protocol, Sonant is real.
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Conversation } from '../../examples/twilio/phone-call.ts';
@@ -182,4 +183,19 @@ test('a signature is that of Twilio’s documentation', () => {
   expect(isSigned('L/OH5YylLD5NRKLltdqwSvS0BnU=', '12345', url, fields)).toBe(true);
   expect(isSigned('L/OH5YylLD5NRKLltdqwSvS0BnA=', '12345', url, fields)).toBe(false);
   expect(isSigned(undefined, '12345', url, fields)).toBe(false);
+});
+
+test('a webhook that breaks off in its body ends nothing but itself', async () => {
+  const { port } = await openBridge({ greet: () => inWords('Hello.'), answer: () => inWords('Yes.') });
+  const lost: unknown[] = [];
+  const note = (error: unknown) => lost.push(error);
+  process.on('unhandledRejection', note);
+  onTestFinished(() => void process.off('unhandledRejection', note));
+  const socket = connect(port, '127.0.0.1');
+  socket.write('POST /voice HTTP/1.1\r\nHost: agent\r\nContent-Length: 100\r\n\r\nhalf', () =>
+    socket.resetAndDestroy(),
+  );
+  await once(socket, 'close');
+  expect((await fetch(`http://127.0.0.1:${port}/elsewhere`, { method: 'POST' })).status).toBe(404);
+  expect(lost).toEqual([]);
 });

@@ -62,6 +62,16 @@ describe('the default voice', () => {
     expect((await send('GET', url)).body.source).toBe('order');
   });
 
+  test('is not chosen by an admin that is limited to some voices', async () => {
+    const { key: limited } = await gateway.keyVerifier.create({ scopes, voiceIds: ['tone-low'] });
+    for (const voice_id of ['tone-low', null])
+      expect(await send('PUT', url, { voice_id }, limited)).toMatchObject({
+        status: 403,
+        body: { error: 'access_denied' },
+      });
+    expect((await send('GET', url)).body.source).toBe('order');
+  });
+
   test('of a key that may not use it, or while it is disabled, is the next one', async () => {
     await send('PUT', url, { voice_id: 'tone-high' });
     const { key: limited } = await gateway.keyVerifier.create({ scopes, voiceIds: ['tone-low', 'far'] });

@@ -23,6 +23,10 @@ test('credentials in a URL are left out', () => {
   );
 });
 
+test('a password is left out whole, also where it contains what ends it', () => {
+  expect(of('https://user:se@cr@et@mirror.example/a answers 403')).toBe('https://mirror.example/a answers 403');
+});
+
 test.each([
   ['EROFS', 'storage_unavailable', /may not write to the folder of its models/],
   ['EACCES', 'storage_unavailable', /may not write to the folder of its models/],

@@ -1,6 +1,9 @@
 // What installations tell of themselves, with an engine that only copies files: what runs the models is installed first, a
 // source that is away, a disk without room, and the end of the service.
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { statfsSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -121,6 +124,57 @@ test('no room on the disk is a failure, also where the size is known only from t
   expect((await ended('amy')).failure).toMatchObject({ reason: 'storage_full' });
   expect(looks).toBe(2);
   expect(mirror.requests).toHaveLength(2);
+});
+
+test('an installation that begins while the model is removed is not lost', async () => {
+  const { installs, ended } = open();
+  await installs.install('amy', 'a test');
+  await ended('amy');
+  // So many that their removal takes a while.
+  for (let i = 0; i < 2_000; i++) writeFileSync(join(dataDir, 'models/amy', `file-${i}`), '');
+  const removed = installs.remove('amy', 'a test', new AbortController().signal);
+  while ((await installs.find('amy')).isInstalled) await sleep(0);
+  await installs.install('amy', 'a test');
+  await removed;
+  expect((await installs.find('amy')).install).toMatchObject({ state: expect.not.stringMatching('elsewhere') });
+  expect(await ended('amy')).toMatchObject({ state: 'done', isInstalled: true });
+});
+
+test('what was fetched before needs no room again', async () => {
+  const { bavail, bsize } = statfsSync(dataDir);
+  const pinned = parseRows({
+    models: [{ ...{ name: 'amy', url: rows[0]!.url }, bytes: 4e9, sha256: '0'.repeat(64) }],
+  });
+  const engine = engineOf(async () => {});
+  const left = { leaveFree: () => bavail * bsize - 5e9 };
+  const { installs, ended } = open({ ...left, offered: pinned.map((row) => ({ row, engine })) });
+  await installs.install('amy', 'a test');
+  expect((await ended('amy')).failure).toMatchObject({ reason: 'storage_full' });
+  // As many bytes as ten GB, which take no room.
+  const downloads = join(dataDir, 'models/.downloads/amy');
+  await writeFile(join(downloads, 'fetched'), '');
+  await truncate(join(downloads, 'fetched'), 9.9e9);
+  await installs.install('amy', 'a test');
+  expect((await ended('amy')).failure!.message).toMatch(/has 50000 bytes/);
+});
+
+test('a row whose files would overwrite each other is refused', () => {
+  const parts = [{ url: 'https://models.invalid/other/amy.tar.gz', as: 'other' }];
+  const models = [{ name: 'amy', url: rows[0]!.url, parts }];
+  expect(() => parseRows({ models })).toThrow('amy has two files of one name');
+});
+
+test('a lock that cannot be opened hides no model', async () => {
+  await mkdir(join(dataDir, 'models/.locks'), { recursive: true });
+  // Nobody can open a socket as a file, not even root.
+  const socket = createServer().listen(join(dataDir, 'models/.locks/amy'));
+  await once(socket, 'listening');
+  onTestFinished(() => void socket.close());
+  const { installs } = open();
+  expect((await installs.list()).map(({ row, install }) => [row.name, install])).toEqual([
+    ['amy', undefined],
+    ['two', undefined],
+  ]);
 });
 
 test('the end of the service ends what is under way and what waits, and nothing begins any more', async () => {

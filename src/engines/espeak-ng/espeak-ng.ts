@@ -3,7 +3,14 @@
 // cores; where that does not work, each segment is one run of its program. Both sound alike.
 import { availableParallelism } from 'node:os';
 import { toFailure } from '../../errors.ts';
-import { defineEngine, type Engine, type EngineReport, type Segment, type SpokenPcm } from '../engine.ts';
+import {
+  defineEngine,
+  type Engine,
+  type EngineLog,
+  type EngineReport,
+  type Segment,
+  type SpokenPcm,
+} from '../engine.ts';
 import { openLibraryWay } from './by-library.ts';
 import { openProgramWay } from './by-program.ts';
 import { toEspeakPhonemes } from './espeak-phonemes.ts';
@@ -66,9 +73,10 @@ async function openWay(options: EspeakNgOptions): Promise<OpenedWay> {
 }
 
 /** Opens eSpeak NG; undefined where it is not installed. */
-export async function openEspeakNg(options: EspeakNgOptions): Promise<Engine | undefined> {
-  const { way } = await openWay(options);
+export async function openEspeakNg(options: EspeakNgOptions, log?: EngineLog): Promise<Engine | undefined> {
+  const { way, fault } = await openWay(options);
   if (!way) return undefined;
+  if (fault) log?.('warn', 'eSpeak NG speaks by its program, not by its library', { fault });
   const { version, voices, timings } = way;
   const files = new Map(voices.map(({ voiceId, file }) => [voiceId, file]));
 
@@ -143,5 +151,5 @@ export const espeakNg = defineEngine({
     },
   },
   inspect: ({ program, library }) => inspect({ program, library }),
-  open: async ({ program, library }) => (program === '' ? undefined : openEspeakNg({ program, library })),
+  open: async ({ program, library }, _, log) => (program === '' ? undefined : openEspeakNg({ program, library }, log)),
 });

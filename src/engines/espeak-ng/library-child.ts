@@ -104,7 +104,9 @@ function serve(name: string): void {
     // What was to be stopped has ended meanwhile.
     while (line === 'stop') line = readLine();
     if (line === undefined) return;
-    const marks = library.speak(JSON.parse(line) as LibraryRequest, sound.add, () => library.isReadable(input));
+    // "stop" may have been read along with the request.
+    const isStopped = () => read.length > 0 || library.isReadable(input);
+    const marks = library.speak(JSON.parse(line) as LibraryRequest, sound.add, isStopped);
     sound.end();
     if (marks.length > 0) writeMarks(marks);
     if (count % segmentsPerLook === 0) isWorn ||= process.memoryUsage.rss() > memoryBytes + growthBytesMax;

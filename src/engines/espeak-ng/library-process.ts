@@ -54,14 +54,14 @@ export class LibraryProcess {
   #job: Job | undefined;
 
   constructor({ library, stopMsMax = stopMsUsual }: LibraryProcessOptions) {
-    const { HOME, ESPEAK_DATA_PATH, LD_LIBRARY_PATH } = process.env;
+    const { HOME, ESPEAK_DATA_PATH, LD_LIBRARY_PATH, NODE_COMPILE_CACHE } = process.env;
     this.#library = library;
     this.#stopMsMax = stopMsMax;
     const file = fileURLToPath(new URL('./library-child.ts', import.meta.url));
     this.#child = spawn(process.execPath, [...childFlags, file, library], {
       // A signal from a terminal to all of its processes is for the service, which stops when its requests have ended.
       detached: true,
-      env: { HOME, ESPEAK_DATA_PATH, LD_LIBRARY_PATH },
+      env: { HOME, ESPEAK_DATA_PATH, LD_LIBRARY_PATH, NODE_COMPILE_CACHE },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     this.#ready.promise.catch(() => {});

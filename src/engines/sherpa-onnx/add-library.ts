@@ -1,5 +1,6 @@
 // Adds the library where it is missing: npm installs it into `libraries/` of the data folder, with the operator's registry and
-// proxy. It is installed beside and then moved there, so that a process that is killed leaves no half of it.
+// proxy. It is installed beside and then moved there, so that a process that is killed leaves no half of it. npm gets none of
+// the service's settings, which hold secrets.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
@@ -9,7 +10,7 @@ import { Failure } from '../../errors.ts';
 import { takeLock } from '../../file-lock.ts';
 import { makeFolder } from '../../folder.ts';
 import type { PrepareOptions } from '../engine.ts';
-import { findLibrary, librarySpec } from './library.ts';
+import { explainMissingLibrary, findLibrary, librarySpec } from './library.ts';
 
 const stageName = '.libraries-';
 
@@ -22,10 +23,11 @@ export interface LibraryTools {
 const tools: LibraryTools = { isInstalled: (dataDir) => findLibrary(dataDir) !== undefined, npm: 'npm' };
 
 export async function addLibrary(
-  { dataDir, signal, print }: PrepareOptions,
+  { dataDir, isOffline = false, signal, print }: PrepareOptions,
   { isInstalled, npm }: LibraryTools = tools,
 ): Promise<void> {
   if (isInstalled(dataDir)) return;
+  if (isOffline) throw refuse(explainMissingLibrary(dataDir));
   makeFolder(dataDir);
   const lock = await takeLock(join(dataDir, '.libraries.lock'), signal, () =>
     print('another process adds the library'),
@@ -48,10 +50,17 @@ export async function addLibrary(
 
 const refuse = (message: string, cause?: unknown) => new Failure('engine_unavailable', { message }, cause);
 
+/** What npm needs: to be found, and to reach the operator's registry. */
+const npmVariables =
+  /^(PATH|HOME|TMPDIR|LANG|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|(https?_|no_|all_)?proxy|npm_config_.+)$/i;
+
+const npmEnvironment = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => npmVariables.test(name)));
+
 async function install(npm: string, folder: string, signal: AbortSignal): Promise<void> {
   const args = ['install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts', librarySpec];
   const byHand = `npm install --prefix DATA/libraries ${librarySpec}`;
-  const child: ChildProcess = spawn(npm, args, { stdio: ['ignore', 'ignore', 'pipe'], signal });
+  const child: ChildProcess = spawn(npm, args, { env: npmEnvironment(), stdio: ['ignore', 'ignore', 'pipe'], signal });
   const { promise, resolve, reject } = Promise.withResolvers<number | null>();
   child.once('error', reject);
   child.once('close', resolve);

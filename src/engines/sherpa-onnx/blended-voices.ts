@@ -133,8 +133,11 @@ export class BlendedVoices {
 
   /** Those that were measured before, by this process or another. */
   async #readGains({ model }: BlendPage): Promise<void> {
-    const gains = await this.#options.readGains(model);
-    if (gains.every((gain) => gain === undefined)) return;
+    const stored = await this.#options.readGains(model);
+    const page = this.#pages.find((each) => each.model === model);
+    // Where the folder cannot be written to, more is known here than there.
+    const gains = stored.map((gain, place) => gain ?? page?.gains[place]);
+    if (!page || gains.every((gain, place) => gain === page.gains[place])) return;
     this.setGains(model, gains);
     this.#options.onChange();
   }

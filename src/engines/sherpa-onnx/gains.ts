@@ -48,7 +48,7 @@ export async function readGains(model: Model): Promise<Gains> {
   return model.blended?.styles.map((style) => (style ? blends.get(style.key) : 0)) ?? speakers;
 }
 
-/** Stores the gains with those that are stored already. Where the folder is not writable, they are heard again. */
+/** Stores the gains with those that are stored already. Where the folder is not writable, none are, and each process hears them. */
 export async function keepGains(model: Model, gains: Gains): Promise<void> {
   const stored = await readStored(model);
   const { blended } = model;

@@ -29,6 +29,8 @@ const idleMs = 10_000;
 
 interface Task {
   model: Model;
+  /** What is known; more than is stored, where the folder cannot be written to. */
+  gains: Gains;
   /** The speaker that somebody asked for. */
   wanted: number;
   /** Not before this time. */
@@ -58,7 +60,7 @@ export class Hearing {
     const known = new Map(this.#tasks.map((task) => [task.model, task]));
     this.#tasks = models
       .filter(({ model, gains }) => this.#positionsLeft(model, gains).length > 0)
-      .map(({ model }) => known.get(model) ?? { model, wanted: 0, fromMs: this.#readyAtMs });
+      .map(({ model, gains }) => known.get(model) ?? { model, gains, wanted: 0, fromMs: this.#readyAtMs });
     this.#pool.setModels(models.map(({ model }) => model));
     this.#plan();
   }
@@ -119,7 +121,8 @@ export class Hearing {
   async #hearSome(task: Task): Promise<void> {
     const { signal } = this.#closing;
     const { model, wanted } = task;
-    const gains = [...(await readGains(model))];
+    const stored = await readGains(model);
+    const gains = stored.map((gain, position) => gain ?? task.gains[position]);
     const speakers = speakersOf(model, () => 0);
     const left = this.#positionsLeft(model, gains);
     const inTurn = left.includes(wanted) ? [wanted, ...left.filter((position) => position !== wanted)] : left;
@@ -133,6 +136,7 @@ export class Hearing {
         this.#failed.set(model, (this.#failed.get(model) ?? new Set()).add(position));
       }
     }
+    task.gains = gains;
     await keepGains(model, gains);
     signal.throwIfAborted();
     const others = this.#tasks.filter((each) => each !== task);

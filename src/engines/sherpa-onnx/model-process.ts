@@ -47,11 +47,11 @@ export class ModelProcess {
   #job: Job | undefined;
 
   constructor({ library, config, stopMsMax = stopMsUsual, isBackground = false }: ModelProcessOptions) {
-    const { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH } = process.env;
+    const { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH, NODE_COMPILE_CACHE } = process.env;
     this.#stopMsMax = stopMsMax;
     this.#child = fork(new URL('./model-child.ts', import.meta.url), {
       execArgv: [],
-      env: { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH },
+      env: { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH, NODE_COMPILE_CACHE },
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });

@@ -34,7 +34,7 @@ const states = {
   cancelled: 'it was ended; what was fetched is kept',
   failed: '`failure` says why',
 } satisfies Record<(typeof installStates)[number], string>;
-const toldStates = Object.entries(states).map(([name, meaning]) => `\`${name}\`: ${meaning}`);
+const stateTexts = Object.entries(states).map(([name, meaning]) => `\`${name}\`: ${meaning}`);
 
 const failure = objectSchema(
   'InstallFailure',
@@ -47,7 +47,7 @@ const failure = objectSchema(
 const install = describeObject(
   'ModelInstall',
   {
-    state: [text(`What it is at. ${toldStates.join('; ')}.`, { enum: [...installStates] }), 'downloading'],
+    state: [text(`What it is at. ${stateTexts.join('; ')}.`, { enum: [...installStates] }), 'downloading'],
     bytes_done: [whole('Bytes of its files that are fetched.'), 104_857_600],
     bytes_total: [orNull(whole('Bytes of all its files; null while that is not known.')), 349_418_188],
     bytes_per_second: [orNull(whole('The rate of the last seconds.')), 12_400_000],
@@ -64,7 +64,7 @@ const library = describeObject(
   'ModelLibrary',
   {
     name: [text('The package that runs the model, with its version.'), 'acme-speech@1.2.3'],
-    licence: [text('Its licence.'), 'GPL-3.0'],
+    licence: [text('Its licence. POST installs the library under it, where it is missing.'), 'GPL-3.0'],
     installed: [flag('Whether it is there. Otherwise it is installed with the first model.'), true],
   },
   'What runs the model, and is not a part of Sonant.',
