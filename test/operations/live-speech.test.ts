@@ -253,6 +253,16 @@ test('while the service stops, a turn is finished and the session ends', async (
   await expect(events.next()).rejects.toMatchObject({ reason: 'overloaded' });
 });
 
+test('inputs are not kept after one that is refused, whether or not the events are read', async () => {
+  const { begin } = open();
+  const { inputs, say, until, events } = begin();
+  say('This waits for its reader.');
+  await until('audio');
+  say(...Array.from({ length: 60 }, () => 'word '.repeat(1_000)));
+  await expect.poll(() => inputs.isEnded).toBe(true);
+  await expect(Array.fromAsync(events)).rejects.toMatchObject({ reason: 'rate_limit_exceeded' });
+});
+
 test('a failure of the engine ends the session, and one that passes does not', async () => {
   const { begin } = open({ trouble: { failsAfterPieces: 2 } });
   const { say, events } = begin();

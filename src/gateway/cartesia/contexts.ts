@@ -45,6 +45,7 @@ export function createCartesiaProtocol(
       if (transcript !== '' || flush === true) void send({ ...endedMessage(contextId), context_id: contextId });
       return;
     }
+    if (known?.isOver) return;
     const { writer, inputs } = known ?? open(contextId, parseGeneration(message));
     if (typeof transcript !== 'string') throw violation('transcript', 'type', 'must be a string');
     if (transcript !== '') {
@@ -90,14 +91,14 @@ const violation = (field: string, reason: string, message: string) =>
   new Failure('invalid_request', { details: [{ field, reason, message }] });
 
 function createWriter(contextId: string, generation: Generation, requestId: string): CartesiaWriter {
-  const flushed = new Set<number>();
+  const asked = new Set<number>();
   let turn = 0;
-  const events = createEventWriter(generation, (asked) => flushed.has(asked));
+  const events = createEventWriter(generation, (ended) => asked.delete(ended));
   return {
     takesPhrases: generation.start.bufferMs === 0,
     addText: (text) => events.addText(turn, text),
     isEnded: false,
-    flush: () => void flushed.add(turn++),
+    flush: () => void asked.add(turn++),
     async *write(event) {
       for await (const message of events.write(event)) yield { ...message, context_id: contextId };
     },

@@ -85,8 +85,9 @@ export class ElevenLabsProtocol implements ContextProtocol {
     return context;
   }
 
-  #speak({ writer, inputs }: Context, given: string, flush: boolean): void {
+  #speak({ writer, inputs, isOver }: Context, given: string, flush: boolean): void {
     if (given !== '' && writer.isClosing) throw invalid('context_id', 'names a context that is closed');
+    if (isOver) return;
     if (given.trim() !== '' || (given !== '' && writer.hasText)) {
       // Clients send phrases without the space that stands between them. Half of a surrogate pair goes on in the next.
       const text = this.#options.settings.isAuto && !/[\s\uD800-\uDBFF]$/.test(given) ? `${given} ` : given;

@@ -12,6 +12,12 @@ import { type Fields, isObject } from './known-fields.ts';
 import { socketPingMs, socketSilentMsMax, socketUnreadBytesMax, socketWaitMsMin } from './limits.ts';
 import { parseStrictJson } from './strict-json.ts';
 
+interface PeerLimits {
+  messageBytesMax: number;
+  /** How long a message may wait to be read, whatever the peer sends meanwhile. */
+  readerStallMs: number;
+}
+
 export interface WebSocketPeer {
   /** The messages as they arrive: text as a string. Ends when the connection does. */
   messages: AsyncIterable<string | Buffer>;
@@ -64,7 +70,7 @@ export function checkUpgrade({ raw, host }: FastifyRequest, allowedOrigins: read
 export async function acceptWebSocket(
   { raw: request }: FastifyRequest,
   reply: FastifyReply,
-  { messageBytesMax }: { messageBytesMax: number },
+  { messageBytesMax, readerStallMs }: PeerLimits,
 ): Promise<WebSocketPeer> {
   const { socket, head } = upgrades.get(request)!;
   const { WebSocketServer } = await import('ws');
@@ -82,11 +88,11 @@ export async function acceptWebSocket(
   socket.once('close', () => raw.emit('close'));
   return new Promise((resolve, reject) => {
     socket.once('close', () => reject(callerLeft));
-    server.handleUpgrade(request, socket, head, (peer) => resolve(toPeer(peer)));
+    server.handleUpgrade(request, socket, head, (peer) => resolve(toPeer(peer, readerStallMs)));
   });
 }
 
-function toPeer(peer: import('ws').WebSocket): WebSocketPeer {
+function toPeer(peer: import('ws').WebSocket, readerStallMs: number): WebSocketPeer {
   const queue = new PushQueue<string | Buffer>();
   let heardMs = performance.now();
   const hear = () => {
@@ -129,7 +135,9 @@ function toPeer(peer: import('ws').WebSocket): WebSocketPeer {
     send: (message) =>
       new Promise((resolve) => {
         const sentMs = performance.now();
+        const stalled = setTimeout(() => peer.terminate(), readerStallMs).unref();
         peer.send(message, () => {
+          clearTimeout(stalled);
           // A peer that reads as fast as it plays gets a ping long after what was sent before it.
           if (performance.now() - sentMs > socketWaitMsMin) hear();
           resolve();

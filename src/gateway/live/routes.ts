@@ -23,6 +23,7 @@ export interface LiveRoutesOptions {
   admission: Pick<Admission, 'admitTo' | 'admitWith'>;
   allowedOrigins: readonly string[];
   isStrict: boolean;
+  readerStallMs: number;
   baseUrl(): string;
 }
 
@@ -30,7 +31,7 @@ const { liveSpeech } = speechOperations;
 const url = '/api/audio/speech/live';
 
 export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions): void {
-  const { live, tickets, admission, allowedOrigins, isStrict, baseUrl } = options;
+  const { live, tickets, admission, allowedOrigins, isStrict, readerStallMs, baseUrl } = options;
   const admitWithKey = admission.admitTo(liveSpeech);
 
   const admit = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -45,7 +46,7 @@ export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions):
   };
 
   const speak = async (request: FastifyRequest, reply: FastifyReply) => {
-    const peer = await acceptWebSocket(request, reply, { messageBytesMax: liveMessageBytesMax });
+    const peer = await acceptWebSocket(request, reply, { messageBytesMax: liveMessageBytesMax, readerStallMs });
     request.call!.door = 'websocket';
     let audio: NonNullable<LiveMessage['audio']> = 'binary';
     const inputs = readInputs(peer, isStrict, (chosen) => {
