@@ -202,6 +202,12 @@ test('voices are listed page by page', async () => {
   for await (const { id } of client.voices.list({ limit: 1 })) ids.push(id);
   expect(ids).toContain('tone-low');
   expect(new Set(ids).size).toBe(ids.length);
+  const headers = { 'X-API-Key': shared.key };
+  const unknown = await fetch(`${shared.url}/voices?starting_after=zzz`, { headers });
+  const refusal = { error_code: 'invalid_request', message: expect.stringContaining('starting_after') };
+  expect([unknown.status, await unknown.json()]).toMatchObject([400, refusal]);
+  const named = await fetch(`${shared.url}/voices?limit=1&gender=feminine`, { headers });
+  expect([named.status, named.headers.get('x-ignored-fields')]).toEqual([200, 'gender']);
 });
 
 test('failures have the form of Cartesia’s', async () => {
