@@ -110,6 +110,28 @@ test('an error of a context is a string with a status that clients heed, and the
   socket.close();
 });
 
+test('a context whose first message is refused is told its error, and done as the last', async () => {
+  const { socket } = await openSocket();
+  const seen: Message[] = [];
+  socket.on('event', (message: unknown) => void seen.push(message as Message));
+  const refused: [string, object][] = [
+    ['format', { output_format: { ...raw, encoding: 'pcm_u8' } }],
+    ['voice', { voice: undefined }],
+    ['delay', { max_buffer_delay_ms: 'soon' }],
+  ];
+  for (const [context_id, more] of refused) {
+    await socket.send({ ...options, transcript: 'Hello.', context_id, ...more } as never);
+    const of = () => seen.filter((message) => message.context_id === context_id);
+    await expect
+      .poll(() => of().map(({ type, done }) => [type, done]), patient)
+      .toEqual([
+        ['error', false],
+        ['done', true],
+      ]);
+  }
+  socket.close();
+});
+
 test('a text for a context that has had its last is refused with 400, and the context is spoken to its end', async () => {
   const { socket } = await openSocket();
   const seen: Message[] = [];

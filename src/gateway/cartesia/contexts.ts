@@ -62,6 +62,13 @@ export function createCartesiaProtocol(
     inputs.end();
   };
 
+  /** Tells that a context is not opened, which is its end. */
+  const refuse = (contextId: unknown, error: unknown) => {
+    const context_id = String(contextId ?? '');
+    void send({ ...toError(fromThrown(error)), context_id });
+    if (context_id !== '') void send({ ...doneMessage, context_id });
+  };
+
   /** It goes on speaking, so that the status is one which clients do not take for its end. */
   const endedMessage = (contextId: string) => {
     const message = `The context ${contextId} has had its last text, and is still spoken; use another one.`;
@@ -81,7 +88,7 @@ export function createCartesiaProtocol(
       } catch (error) {
         const context = typeof contextId === 'string' ? contexts.get(contextId) : undefined;
         if (context) context.inputs.fail(error);
-        else void send({ ...toError(fromThrown(error)), context_id: String(contextId ?? '') });
+        else refuse(contextId, error);
       }
     },
   };

@@ -107,8 +107,10 @@ export class ElevenLabsProtocol implements ContextProtocol {
       context.writer.isClosing = true;
       context.inputs.fail(error);
     } else {
-      void this.#socket.send(toErrorMessage(fromThrown(error), this.#nameOf(id)));
+      const contextId = this.#nameOf(id);
+      void this.#socket.send(toErrorMessage(fromThrown(error), contextId));
       if (!this.#options.isMulti) this.#socket.close(1008);
+      else if (!context) void this.#socket.send({ isFinal: true, contextId });
     }
   }
 
