@@ -232,6 +232,47 @@ test('voices are listed page by page', async () => {
   expect([named.status, named.headers.get('x-ignored-fields')]).toEqual([200, 'gender']);
 });
 
+const postBytes = (more: object) =>
+  fetch(`${shared.url}/tts/bytes`, {
+    method: 'POST',
+    headers: { 'X-API-Key': shared.key, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ ...options, transcript: 'Hello.', ...more }),
+  });
+
+test.each([
+  ['output_format.encoding', { output_format: { ...raw, container: 'wav', encoding: 'pcm_f32le' } }],
+  ['output_format.encoding', { output_format: { ...raw, container: 'wav', encoding: 'pcm_mulaw' } }],
+  ['output_format', { output_format: 'mp3' }],
+  ['speed', { speed: 'quick' }],
+  ['speed', { speed: [1] }],
+  ['generation_config.speed', { generation_config: { speed: 'fast' } }],
+  ['generation_config', { generation_config: 'fast' }],
+  ['add_timestamps', { add_timestamps: 'yes' }],
+])('%s is refused rather than replaced in %j', async (field, more) => {
+  const answer = await postBytes(more);
+  const message = expect.stringMatching(new RegExp(`^${field.replace('.', '\\.')} must `));
+  expect([answer.status, await answer.json()]).toMatchObject([400, { error_code: 'invalid_request', message }]);
+});
+
+test('what of a request means nothing over HTTP is named', async () => {
+  const answer = await postBytes({
+    context_id: 'c',
+    continue: false,
+    output_format: { container: 'mp3', sample_rate: 44_100, bit_rate: 128_000 },
+    generation_config: { speed: 1.1, volume: 2, emotion: 'calm' },
+    voice: { mode: 'id', id: 'tone-low' },
+  });
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'audio/mpeg']);
+  expect(answer.headers.get('x-ignored-fields')?.split(', ').toSorted()).toEqual([
+    'context_id',
+    'continue',
+    'generation_config.emotion',
+    'generation_config.volume',
+    'model_id',
+    'output_format.bit_rate',
+  ]);
+});
+
 test('failures have the form of Cartesia’s', async () => {
   const refused = await clientOf({ ...shared, key: 'snt_wrong' })
     .voices.list()

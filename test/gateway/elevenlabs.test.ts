@@ -25,7 +25,7 @@ test('over HTTP: the audio, the same as a stream, and the same with the times of
   const text = 'Überall “gleich”. And again.';
   const whole = await post('?output_format=pcm_16000', { text, voice_settings: { stability: 1 } });
   expect([whole.status, whole.headers.get('content-type')]).toEqual([200, 'audio/pcm']);
-  expect(whole.headers.get('x-ignored-fields')).toBe('voice_settings.stability');
+  expect(whole.headers.get('x-ignored-fields')).toBe('model_id, voice_settings.stability');
   const sound = await bytesOf(whole);
   expect(sound.length).toBeGreaterThan(16_000);
   expect((await bytesOf(await post('/stream?output_format=pcm_16000', { text }))).equals(sound)).toBe(true);
