@@ -223,6 +223,11 @@ export class LiveSession {
   }
 
   #interrupt({ playedMs, turn: heard }: { playedMs?: number | undefined; turn?: number | undefined }): void {
+    const known = [...this.#spoken, ...this.#turns];
+    if (heard !== undefined && !known.some(({ index }) => index === heard)) {
+      const details = [{ field: 'turn', reason: 'unknown', message: 'must be a turn that may still be heard' }];
+      throw new Failure('invalid_request', { details });
+    }
     clearTimeout(this.#pause);
     this.#half = '';
     const unfinished = this.#turns.splice(0);

@@ -87,7 +87,7 @@ function addSockets(app: FastifyInstance, options: VendorRoutesOptions): void {
   ] as const) {
     const onRequest = admission.admitAnyTo(liveSpeech);
     app.get(`${root}/${name}`, { onRequest }, async (request, reply) => {
-      checkUpgrade(request, allowedOrigins);
+      checkUpgrade(request, reply, allowedOrigins);
       const settings = parseSocketSettings(voiceOf(request), request.query as Fields);
       const start = settings.startWith(undefined);
       // Speaking nothing finds what would be refused.
