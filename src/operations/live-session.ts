@@ -9,7 +9,7 @@ import type { SpeechEvent, SpeechTimestamps } from '../speech/speech-events.ts';
 import type { TimedWord } from '../speech/word-timing.ts';
 import { countChars } from '../text/chars.ts';
 import type { Call } from './call.ts';
-import { heardTurnsMax, liveIdleMs, liveWaitingCharsMax, liveWaitingTurnsMax } from './limits.ts';
+import { catchUpCheckMs, heardTurnsMax, liveIdleMs, liveWaitingCharsMax, liveWaitingTurnsMax } from './limits.ts';
 import { type Heard, LiveTurn } from './live-turn.ts';
 
 export type LiveInput =
@@ -213,13 +213,12 @@ export class LiveSession {
   }
 
   /** Speaks what there is of a text that does not go on, once all before it is spoken. */
-  #pauseLater(turn: LiveTurn): void {
-    const { bufferMs } = this.#options.start;
+  #pauseLater(turn: LiveTurn, inMs = this.#options.start.bufferMs): void {
     this.#pause = setTimeout(() => {
-      if (!turn.isCaughtUp) return this.#pauseLater(turn);
+      if (!turn.isCaughtUp) return this.#pauseLater(turn, Math.max(inMs, catchUpCheckMs));
       turn.text.pause();
       this.#wake();
-    }, bufferMs).unref();
+    }, inMs).unref();
   }
 
   #interrupt({ playedMs, turn: heard }: { playedMs?: number | undefined; turn?: number | undefined }): void {

@@ -263,6 +263,18 @@ test('inputs are not kept after one that is refused, whether or not the events a
   await expect(Array.fromAsync(events)).rejects.toMatchObject({ reason: 'rate_limit_exceeded' });
 });
 
+test('a turn that is spoken is not looked at all the time, though nothing is to wait for more text', async () => {
+  const { begin } = open();
+  const { say, until } = begin({ buffer_ms: 0 });
+  say('This waits for its reader. And this too. ');
+  await until('audio');
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  onTestFinished(() => void timers.mockRestore());
+  say('So it goes on. ');
+  await sleep(300);
+  expect(timers.mock.calls.filter(([, delayMs]) => delayMs === 0)).toHaveLength(1);
+});
+
 test('a failure of the engine ends the session, and one that passes does not', async () => {
   const { begin } = open({ trouble: { failsAfterPieces: 2 } });
   const { say, events } = begin();
