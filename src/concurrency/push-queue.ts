@@ -1,10 +1,15 @@
 // A queue from one pusher to one puller. Items are pulled in the order they were pushed, each as soon as it is there; then
-// the queue ends, or the error is thrown that it ended with. Nothing that is pushed after the end is pulled.
+// the queue ends, or the error is thrown that it ended with. Nothing that is pushed after the end is pulled or kept; a puller
+// that leaves ends the queue.
 
 export class PushQueue<Item> {
   readonly #items: Item[] = [];
   #ended: { error?: unknown } | undefined;
   #wake = () => {};
+
+  get isEnded(): boolean {
+    return this.#ended !== undefined;
+  }
 
   push(...items: Item[]): void {
     if (!this.#ended) this.#items.push(...items);
@@ -29,6 +34,12 @@ export class PushQueue<Item> {
     this.#wake();
   }
 
+  /** Ends the queue at once: nothing more of it is pulled. */
+  discard(): void {
+    this.#items.length = 0;
+    this.end();
+  }
+
   /** Yields the items. When the signal aborts, its reason is thrown at once. */
   async *pull(signal?: AbortSignal): AsyncGenerator<Item> {
     const abort = () => this.abort(signal?.reason);
@@ -43,6 +54,7 @@ export class PushQueue<Item> {
       }
     } finally {
       signal?.removeEventListener('abort', abort);
+      this.discard();
     }
   }
 }

@@ -8,7 +8,7 @@ import type { FastifyInstance } from 'fastify';
 import { addConsolePage } from '../console/routes.ts';
 import type { FailedAttempts } from '../limits/failed-attempts.ts';
 import { type Connections, createConnections } from '../net/connections.ts';
-import { farewellMs } from '../net/limits.ts';
+import { farewellMs, readerStallMs as usualReaderStallMs } from '../net/limits.ts';
 import { type ListenAddress, type Listener, openListener, type Tls } from '../net/listen.ts';
 import type { Admit } from '../operations/admit.ts';
 import { callerLeft } from '../operations/call.ts';
@@ -61,6 +61,8 @@ export interface GatewaySettings {
   isStrict: boolean;
   /** Origins whose pages may read replies, such as "https://example.com". */
   allowedOrigins: readonly string[];
+  /** How long a message of a WebSocket may wait to be read. */
+  readerStallMs?: number;
 }
 
 export interface GatewayOptions {
@@ -220,21 +222,21 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): EventSender {
   const { runner, operations, admit, signing, relay, settings, watch } = options;
   const { speech, live, voices, models, keys, getUsage, audio, idempotency, tickets } = operations;
-  const { baseUrl, isStrict, allowedOrigins } = settings;
+  const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
   const admission = createAdmission(runner);
   const { admitTo, admitBearerTo } = admission;
   const eventSender = createEventSender({ speech, admission, streams, admit, relay, onFault: watch.onFault });
   app.addHook('preHandler', createQueryCheck(isStrict));
   const readOpenApi = addOpenApi(app, baseUrl);
   addSpeechRoutes(app, { speech, admitTo, eventSender, idempotency, isStrict });
-  addLiveRoutes(app, { live, tickets, admission, allowedOrigins, isStrict, baseUrl });
+  addLiveRoutes(app, { live, tickets, admission, allowedOrigins, isStrict, readerStallMs, baseUrl });
   addSseRoutes(app, { speech, admitTo, eventSender, tickets, isStrict, baseUrl });
   addAudioRoutes(app, audio);
   addVoiceRoutes(app, { voices, admitTo, isStrict, baseUrl });
   addModelRoutes(app, { models, admitTo, isStrict, baseUrl });
   addKeyRoutes(app, { keys, admitTo, isStrict, baseUrl });
   addOpenAiRoutes(app, { speech, voices, admitTo: admitBearerTo, isStrict });
-  const ofVendors = { live, voices, admission, allowedOrigins, leaving: runner.leaving };
+  const ofVendors = { live, voices, admission, allowedOrigins, leaving: runner.leaving, readerStallMs };
   addCartesiaRoutes(app, ofVendors);
   addElevenLabsRoutes(app, ofVendors);
   addOauthRoutes(app, { ...signing, baseUrl });

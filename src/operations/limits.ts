@@ -29,6 +29,8 @@ export const liveStartMs = 30_000;
 export const liveWaitingCharsMax = 50_000;
 /** Turns that wait to be spoken, and notices of interrupts that wait to be read: a turn may be empty. */
 export const liveWaitingTurnsMax = 1000;
+/** How often it is looked, at most, whether a turn has been spoken as far as its text has come. */
+export const catchUpCheckMs = 50;
 /** How many turns that were spoken to their end may still be named by an interrupt. */
 export const heardTurnsMax = 8;
 /** How long a turn that has begun, and has rested, waits for a slot of its key. */

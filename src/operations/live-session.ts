@@ -9,7 +9,7 @@ import type { SpeechEvent, SpeechMark, SpeechTimestamps } from '../speech/speech
 import type { TimedWord } from '../speech/word-timing.ts';
 import { countChars } from '../text/chars.ts';
 import type { Call } from './call.ts';
-import { heardTurnsMax, liveIdleMs, liveWaitingCharsMax, liveWaitingTurnsMax } from './limits.ts';
+import { catchUpCheckMs, heardTurnsMax, liveIdleMs, liveWaitingCharsMax, liveWaitingTurnsMax } from './limits.ts';
 import { type Heard, LiveTurn } from './live-turn.ts';
 
 export type LiveInput =
@@ -217,16 +217,20 @@ export class LiveSession {
   }
 
   /** Speaks what there is of a text that does not go on, once all before it is spoken. */
-  #pauseLater(turn: LiveTurn): void {
-    const { bufferMs } = this.#options.start;
+  #pauseLater(turn: LiveTurn, inMs = this.#options.start.bufferMs): void {
     this.#pause = setTimeout(() => {
-      if (!turn.isCaughtUp) return this.#pauseLater(turn);
+      if (!turn.isCaughtUp) return this.#pauseLater(turn, Math.max(inMs, catchUpCheckMs));
       turn.text.pause();
       this.#wake();
-    }, bufferMs).unref();
+    }, inMs).unref();
   }
 
   #interrupt({ playedMs, turn: heard }: { playedMs?: number | undefined; turn?: number | undefined }): void {
+    const known = [...this.#spoken, ...this.#turns];
+    if (heard !== undefined && !known.some(({ index }) => index === heard)) {
+      const details = [{ field: 'turn', reason: 'unknown', message: 'must be a turn that may still be heard' }];
+      throw new Failure('invalid_request', { details });
+    }
     clearTimeout(this.#pause);
     this.#half = '';
     const unfinished = this.#turns.splice(0);

@@ -55,6 +55,11 @@ async function readStart(inputs: AsyncIterator<LiveInput>): Promise<LiveStart> {
 
 /** The end of the inputs is the end of the text. */
 async function readInputs(session: LiveSession, inputs: AsyncIterator<LiveInput>): Promise<void> {
-  for (let next = await inputs.next(); !next.done; next = await inputs.next()) session.handle(next.value);
-  session.end();
+  try {
+    for (let next = await inputs.next(); !next.done; next = await inputs.next()) session.handle(next.value);
+    session.end();
+  } finally {
+    // At once: the events before the failure may wait for their reader for long.
+    inputs.return?.()?.catch(() => {});
+  }
 }

@@ -25,10 +25,10 @@ function toLiveInput(request: LiveSpeechRequest['request']): LiveInput {
       return { type: 'text', text: request.value.text };
     case 'interrupt': {
       const { playedMs, turn } = request.value;
-      if (playedMs !== undefined && !(playedMs >= 0)) {
-        const details = [{ field: 'interrupt.played_ms', reason: 'range', message: 'must be 0 or more' }];
-        throw new Failure('invalid_request', { details });
-      }
+      const details = Object.entries({ played_ms: playedMs, turn })
+        .filter(([, value]) => value !== undefined && !(value >= 0))
+        .map(([name]) => ({ field: `interrupt.${name}`, reason: 'range', message: 'must be 0 or more' }));
+      if (details.length > 0) throw new Failure('invalid_request', { details });
       return { type: 'interrupt', playedMs, turn };
     }
     case 'flush':

@@ -22,6 +22,15 @@ test('items are pulled in order, as they come, until the end', async () => {
   expect([await end, items]).toEqual(['end', [1, 2, 3]]);
 });
 
+test('nothing is kept for a puller that has left', async () => {
+  const queue = new PushQueue<number>();
+  queue.push(1, 2, 3);
+  for await (const _ of queue.pull()) break;
+  expect(queue.isEnded).toBe(true);
+  queue.push(4);
+  expect(await Array.fromAsync(queue.pull())).toEqual([]);
+});
+
 test('a failure comes after what was pushed before it, an abort in place of it', async () => {
   const failed = new PushQueue<number>();
   failed.push(1, 2);

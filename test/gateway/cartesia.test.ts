@@ -110,6 +110,28 @@ test('an error of a context is a string with a status that clients heed, and the
   socket.close();
 });
 
+test('a context whose first message is refused is told its error, and done as the last', async () => {
+  const { socket } = await openSocket();
+  const seen: Message[] = [];
+  socket.on('event', (message: unknown) => void seen.push(message as Message));
+  const refused: [string, object][] = [
+    ['format', { output_format: { ...raw, encoding: 'pcm_u8' } }],
+    ['voice', { voice: undefined }],
+    ['delay', { max_buffer_delay_ms: 'soon' }],
+  ];
+  for (const [context_id, more] of refused) {
+    await socket.send({ ...options, transcript: 'Hello.', context_id, ...more } as never);
+    const of = () => seen.filter((message) => message.context_id === context_id);
+    await expect
+      .poll(() => of().map(({ type, done }) => [type, done]), patient)
+      .toEqual([
+        ['error', false],
+        ['done', true],
+      ]);
+  }
+  socket.close();
+});
+
 test('a text for a context that has had its last is refused with 400, and the context is spoken to its end', async () => {
   const { socket } = await openSocket();
   const seen: Message[] = [];
@@ -202,6 +224,53 @@ test('voices are listed page by page', async () => {
   for await (const { id } of client.voices.list({ limit: 1 })) ids.push(id);
   expect(ids).toContain('tone-low');
   expect(new Set(ids).size).toBe(ids.length);
+  const headers = { 'X-API-Key': shared.key };
+  const unknown = await fetch(`${shared.url}/voices?starting_after=zzz`, { headers });
+  const refusal = { error_code: 'invalid_request', message: expect.stringContaining('starting_after') };
+  expect([unknown.status, await unknown.json()]).toMatchObject([400, refusal]);
+  const named = await fetch(`${shared.url}/voices?limit=1&gender=feminine`, { headers });
+  expect([named.status, named.headers.get('x-ignored-fields')]).toEqual([200, 'gender']);
+});
+
+const postBytes = (more: object) =>
+  fetch(`${shared.url}/tts/bytes`, {
+    method: 'POST',
+    headers: { 'X-API-Key': shared.key, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ ...options, transcript: 'Hello.', ...more }),
+  });
+
+test.each([
+  ['output_format.encoding', { output_format: { ...raw, container: 'wav', encoding: 'pcm_f32le' } }],
+  ['output_format.encoding', { output_format: { ...raw, container: 'wav', encoding: 'pcm_mulaw' } }],
+  ['output_format', { output_format: 'mp3' }],
+  ['speed', { speed: 'quick' }],
+  ['speed', { speed: [1] }],
+  ['generation_config.speed', { generation_config: { speed: 'fast' } }],
+  ['generation_config', { generation_config: 'fast' }],
+  ['add_timestamps', { add_timestamps: 'yes' }],
+])('%s is refused rather than replaced in %j', async (field, more) => {
+  const answer = await postBytes(more);
+  const message = expect.stringMatching(new RegExp(`^${field.replace('.', '\\.')} must `));
+  expect([answer.status, await answer.json()]).toMatchObject([400, { error_code: 'invalid_request', message }]);
+});
+
+test('what of a request means nothing over HTTP is named', async () => {
+  const answer = await postBytes({
+    context_id: 'c',
+    continue: false,
+    output_format: { container: 'mp3', sample_rate: 44_100, bit_rate: 128_000 },
+    generation_config: { speed: 1.1, volume: 2, emotion: 'calm' },
+    voice: { mode: 'id', id: 'tone-low' },
+  });
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'audio/mpeg']);
+  expect(answer.headers.get('x-ignored-fields')?.split(', ').toSorted()).toEqual([
+    'context_id',
+    'continue',
+    'generation_config.emotion',
+    'generation_config.volume',
+    'model_id',
+    'output_format.bit_rate',
+  ]);
 });
 
 test('failures have the form of Cartesia’s', async () => {

@@ -25,7 +25,7 @@ test('over HTTP: the audio, the same as a stream, and the same with the times of
   const text = 'Überall “gleich”. And again.';
   const whole = await post('?output_format=pcm_16000', { text, voice_settings: { stability: 1 } });
   expect([whole.status, whole.headers.get('content-type')]).toEqual([200, 'audio/pcm']);
-  expect(whole.headers.get('x-ignored-fields')).toBe('voice_settings.stability');
+  expect(whole.headers.get('x-ignored-fields')).toBe('model_id, voice_settings.stability');
   const sound = await bytesOf(whole);
   expect(sound.length).toBeGreaterThan(16_000);
   expect((await bytesOf(await post('/stream?output_format=pcm_16000', { text }))).equals(sound)).toBe(true);
@@ -96,6 +96,13 @@ test('voices and models are listed; without the header of ElevenLabs, models are
   expect(await list('/v1/models', { Authorization: 'Bearer snt_wrong' })).toMatchObject(theirs);
 });
 
+test('parameters of the lists of voices that mean nothing are named', async () => {
+  for (const path of ['/v1/voices?show_legacy=true', '/v2/voices?page_size=1&show_legacy=true']) {
+    const answer = await fetch(shared.url + path, { headers: headersOf() });
+    expect([answer.status, answer.headers.get('x-ignored-fields')]).toEqual([200, 'show_legacy']);
+  }
+});
+
 test('voices are searched, page by page', async () => {
   const search = async (query: string) => {
     const response = await fetch(`${shared.url}/v2/voices${query}`, { headers: headersOf() });
@@ -118,7 +125,12 @@ test('voices are searched, page by page', async () => {
   }
   expect(ids).toEqual(all.voices.map((voice) => voice.voice_id));
   expect((await search('?search=TONE-HIGH')).voices.map((voice) => voice.voice_id)).toEqual(['tone-high']);
-  expect((await search('?next_page_token=nobody')).voices).toEqual([]);
+  const unknown = await fetch(`${shared.url}/v2/voices?next_page_token=nobody`, { headers: headersOf() });
+  const message = expect.stringContaining('next_page_token');
+  expect([unknown.status, await unknown.json()]).toMatchObject([
+    400,
+    { detail: { status: 'invalid_request', message } },
+  ]);
   const refused = await fetch(`${shared.url}/v2/voices`, { headers: headersOf('snt_wrong') });
   expect([refused.status, await refused.json()]).toMatchObject([401, { detail: { status: 'invalid_api_key' } }]);
 });

@@ -12,8 +12,8 @@ const shared = await openTestGateway({}, afterAll);
 const patient = { timeout: 30_000 };
 const start = { type: 'start', voice_id: 'tone-low' };
 
-async function connect({ url, key }: TestGateway) {
-  const socket = new WebSocket(url.replace('http', 'ws') + path, { headers: { 'X-API-Key': key } });
+async function connect({ url, key }: TestGateway, to = path) {
+  const socket = new WebSocket(url.replace('http', 'ws') + to, { headers: { 'X-API-Key': key } });
   const received: { type: string; error?: string }[] = [];
   const closed = once(socket, 'close').then(([code]) => code as number);
   socket.on('error', () => {});
@@ -62,6 +62,39 @@ test.each([
   expect(gateway.calls.at(-1)).toMatchObject({ door: 'websocket' });
   socket.terminate();
 });
+
+const ofCartesia = {
+  context_id: 'c',
+  continue: true,
+  model_id: 'sonic-3',
+  voice: { mode: 'id', id: 'tone-low' },
+  output_format: { container: 'raw', encoding: 'pcm_s16le', sample_rate: 48_000 },
+};
+const elevenLabsPath = '/v1/text-to-speech/tone-low/multi-stream-input?output_format=pcm_48000';
+
+test.each([
+  [path, { ...start, sample_rate: 48_000 }, (text: string) => ({ type: 'text', text })],
+  ['/tts/websocket', undefined, (transcript: string) => ({ ...ofCartesia, transcript })],
+  [elevenLabsPath, undefined, (text: string) => ({ context_id: 'c', text })],
+])(
+  'a peer of %s that sends text and never reads is closed after a while',
+  async (to, first, toMessage) => {
+    const gateway = await openTestGateway({ settings: { readerStallMs: 2_000 } });
+    const { socket, send } = await connect(gateway, to);
+    const callsBefore = gateway.calls.length;
+    socket.pause();
+    if (first) send(first);
+    const untilMs = performance.now() + patient.timeout;
+    while (gateway.calls.length === callsBefore && performance.now() < untilMs) {
+      if (socket.readyState === WebSocket.OPEN) send(toMessage('This goes on and on and on and on. '.repeat(20)));
+      await sleep(10);
+    }
+    expect(gateway.calls).toHaveLength(callsBefore + 1);
+    await expect.poll(() => gateway.slots.speaking, patient).toBe(0);
+    socket.terminate();
+  },
+  60_000,
+);
 
 test('many that come and go leave nothing behind', async () => {
   const resources = () => process.getActiveResourcesInfo().filter((name) => name !== 'FSReqCallback').length;

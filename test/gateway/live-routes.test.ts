@@ -122,6 +122,17 @@ test.each([
   expect(await closed).toBe(code);
 });
 
+test.each([99, 0])('an interrupt of turn %i, which is not heard, is refused', async (turn) => {
+  const { opened, send, until, closed } = openLive();
+  await opened;
+  send(start, { type: 'text', text: 'Stopped.' }, { type: 'interrupt', turn: 0, played_ms: 0 });
+  await until('interrupted');
+  send({ type: 'text', text: 'The next is not spoilt.' }, { type: 'interrupt', turn });
+  const error = (await until('error')).at(-1);
+  expect(error).toMatchObject({ error: 'invalid_request', details: [{ field: 'turn', reason: 'unknown' }] });
+  expect(await closed).toBe(1008);
+});
+
 test('a failure of the engine closes with 1011', async () => {
   const gateway = await openTestGateway({ trouble: { failsAfterPieces: 0 } });
   const { opened, send, until, closed } = openLive(gateway);
@@ -157,6 +168,17 @@ test('a refused upgrade is an ordinary HTTP error', async () => {
   expect(await upgrade({})).toMatch(/^HTTP\/1.1 401 [\s\S]*X-Request-Id: [\s\S]*"error":"invalid_api_key"/i);
   const foreign = await upgrade({ 'X-API-Key': shared.key, Origin: 'https://evil.example' });
   expect(foreign).toMatch(/^HTTP\/1.1 403 [\s\S]*"error":"access_denied"/);
+  const version = await upgrade({ 'X-API-Key': shared.key, 'Sec-WebSocket-Version': '12' });
+  expect(version).toMatch(/^HTTP\/1.1 400 [\s\S]*Sec-WebSocket-Version: 13/i);
+  for (const [name, value] of [
+    ['Sec-WebSocket-Version', '12'],
+    ['Sec-WebSocket-Key', 'short'],
+    ['Sec-WebSocket-Protocol', 'one, one'],
+  ] as const) {
+    const malformed = await upgrade({ 'X-API-Key': shared.key, [name]: value });
+    expect(malformed).toMatch(/^HTTP\/1.1 400 [\s\S]*X-Request-Id: [\s\S]*"error":"invalid_request"/i);
+    expect(malformed).toContain(`"field":"${name}"`);
+  }
   const plain = await shared.send(path);
   expect([plain.status, ((await plain.json()) as { error: string }).error]).toEqual([400, 'invalid_request']);
   const allowed = openLive(shared, { Origin: 'https://app.example' });

@@ -5,7 +5,8 @@ import { openTestGateway } from './open-gateway.ts';
 
 const shared = await openTestGateway({}, afterAll);
 const path = '/api/audio/speech/live';
-const toSocketUrl = (address: string) => shared.url.replace('http', 'ws') + address.slice('ws://sonant.test'.length);
+const toSocketUrl = (address: string, url = shared.url) =>
+  url.replace('http', 'ws') + address.slice('ws://sonant.test'.length);
 
 interface LiveTicket {
   id: string;
@@ -20,9 +21,9 @@ async function ticketOf(key = shared.key): Promise<LiveTicket> {
 }
 
 /** The status and reason with which the upgrade is refused, or what the session answers. */
-async function connect(address: string, headers: Record<string, string> = {}): Promise<unknown[]> {
+async function connect(address: string, headers: Record<string, string> = {}, url?: string): Promise<unknown[]> {
   const { WebSocket } = await import('ws');
-  const socket = new WebSocket(toSocketUrl(address), { headers });
+  const socket = new WebSocket(toSocketUrl(address, url), { headers });
   const types: string[] = [];
   socket.on('message', (data, isBinary) => types.push(isBinary ? 'sound' : JSON.parse(String(data)).type));
   socket.on('open', () => {
@@ -54,6 +55,15 @@ test('a live ticket opens one connection, without a key', async () => {
   expect(shared.calls.filter(({ door, status }) => door === 'websocket' && status === 'OK')).toHaveLength(1);
   expect(await connect(`ws://sonant.test${path}?ticket=tkt_NONE`)).toEqual(refused);
   expect(await connect(`ws://sonant.test${path}?ticket=a&ticket=b`)).toEqual(refused);
+});
+
+test('an unknown parameter refuses the upgrade where the gateway is strict, and leaves the ticket', async () => {
+  const strict = await openTestGateway({ settings: { isStrict: true } });
+  const answer = await strict.send(`${path}/tickets`, { method: 'POST' });
+  const { live_url } = (await answer.json()) as LiveTicket;
+  const toStrict = (address: string) => connect(address, {}, strict.url);
+  expect(await toStrict(`${live_url}&colour=red`)).toEqual([400, 'invalid_request']);
+  expect(await toStrict(live_url)).toEqual(spoken);
 });
 
 test('a live ticket is not used up by a request that is no upgrade, or from a page of another origin', async () => {

@@ -165,6 +165,22 @@ describe('an alias', () => {
     expect(usage.body.groups.map(({ group }: { group: string }) => group)).toEqual(['tone-high']);
   });
 
+  test('is paged and searched as an id is where voices of ElevenLabs are listed', async () => {
+    await name('tone-high', foreign);
+    const list = async (query: string) => (await send('GET', `/v2/voices?${query}`)).body;
+    const all = (await list('page_size=100')).voices.map((voice: { voice_id: string }) => voice.voice_id);
+    const ids: string[] = [];
+    for (let token: string | null = ''; token !== null; ) {
+      const page = await list(`page_size=1${token && `&next_page_token=${encodeURIComponent(token)}`}`);
+      expect([page.voices.length, page.total_count]).toEqual([1, all.length]);
+      ids.push(page.voices[0].voice_id);
+      token = page.next_page_token;
+    }
+    expect(ids).toEqual(all);
+    expect(ids).toEqual(expect.arrayContaining(foreign));
+    expect((await list('search=21m00t')).voices).toMatchObject([{ voice_id: '21m00Tcm4TlvDq8ikWAM' }]);
+  });
+
   test('leaves a voice of an engine as it is, and is in the lists that clients look voices up in', async () => {
     const before = (await send('GET', '/api/voices/tone-high')).body;
     const named = await name('tone-high', foreign);

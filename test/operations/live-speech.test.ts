@@ -253,6 +253,28 @@ test('while the service stops, a turn is finished and the session ends', async (
   await expect(events.next()).rejects.toMatchObject({ reason: 'overloaded' });
 });
 
+test('inputs are not kept after one that is refused, whether or not the events are read', async () => {
+  const { begin } = open();
+  const { inputs, say, until, events } = begin();
+  say('This waits for its reader.');
+  await until('audio');
+  say(...Array.from({ length: 60 }, () => 'word '.repeat(1_000)));
+  await expect.poll(() => inputs.isEnded).toBe(true);
+  await expect(Array.fromAsync(events)).rejects.toMatchObject({ reason: 'rate_limit_exceeded' });
+});
+
+test('a turn that is spoken is not looked at all the time, though nothing is to wait for more text', async () => {
+  const { begin } = open();
+  const { say, until } = begin({ buffer_ms: 0 });
+  say('This waits for its reader. And this too. ');
+  await until('audio');
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  onTestFinished(() => void timers.mockRestore());
+  say('So it goes on. ');
+  await sleep(300);
+  expect(timers.mock.calls.filter(([, delayMs]) => delayMs === 0)).toHaveLength(1);
+});
+
 test('a failure of the engine ends the session, and one that passes does not', async () => {
   const { begin } = open({ trouble: { failsAfterPieces: 2 } });
   const { say, events } = begin();

@@ -43,6 +43,21 @@ const patient = { timeout: 20_000 };
 const soundOf = (events: { case: string; value: Record<string, unknown> }[]) =>
   Buffer.concat(events.flatMap((event) => (event.case === 'audio' ? [event.value.audioBytes as Uint8Array] : [])));
 
+test.each([
+  [-1, 'interrupt.turn'],
+  [99, 'turn'],
+])('an interrupt of turn %i is refused', async (turn, field) => {
+  const { begin } = await openLive();
+  const { stream, send, until } = begin();
+  const failed = new Promise<Error>((resolve) => void stream.once('error', resolve));
+  until('done').catch(() => {});
+  send({ case: 'text', value: { text: 'Hello.' } });
+  send({ case: 'interrupt', value: { turn } });
+  const failure = explain((await failed) as never);
+  expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  expect(JSON.stringify(failure)).toContain(`"${field}"`);
+});
+
 test('text goes in and sound comes out, turn by turn, at the rate of telephones', async () => {
   const { begin } = await openLive();
   const { send, until } = begin({

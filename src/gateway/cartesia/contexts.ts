@@ -45,6 +45,7 @@ export function createCartesiaProtocol(
       if (transcript !== '' || flush === true) void send({ ...endedMessage(contextId), context_id: contextId });
       return;
     }
+    if (known?.isOver) return;
     const { writer, inputs } = known ?? open(contextId, parseGeneration(message));
     if (typeof transcript !== 'string') throw violation('transcript', 'type', 'must be a string');
     if (transcript !== '') {
@@ -59,6 +60,13 @@ export function createCartesiaProtocol(
     if (isContinued === true) return;
     writer.isEnded = true;
     inputs.end();
+  };
+
+  /** Tells that a context is not opened, which is its end. */
+  const refuse = (contextId: unknown, error: unknown) => {
+    const context_id = String(contextId ?? '');
+    void send({ ...toError(fromThrown(error)), context_id });
+    if (context_id !== '') void send({ ...doneMessage, context_id });
   };
 
   /** It goes on speaking, so that the status is one which clients do not take for its end. */
@@ -80,7 +88,7 @@ export function createCartesiaProtocol(
       } catch (error) {
         const context = typeof contextId === 'string' ? contexts.get(contextId) : undefined;
         if (context) context.inputs.fail(error);
-        else void send({ ...toError(fromThrown(error)), context_id: String(contextId ?? '') });
+        else refuse(contextId, error);
       }
     },
   };
@@ -90,14 +98,14 @@ const violation = (field: string, reason: string, message: string) =>
   new Failure('invalid_request', { details: [{ field, reason, message }] });
 
 function createWriter(contextId: string, generation: Generation, requestId: string): CartesiaWriter {
-  const flushed = new Set<number>();
+  const asked = new Set<number>();
   let turn = 0;
-  const events = createEventWriter(generation, (asked) => flushed.has(asked));
+  const events = createEventWriter(generation, (ended) => asked.delete(ended));
   return {
     takesPhrases: generation.start.bufferMs === 0,
     addText: (text) => events.addText(turn, text),
     isEnded: false,
-    flush: () => void flushed.add(turn++),
+    flush: () => void asked.add(turn++),
     async *write(event) {
       for await (const message of events.write(event)) yield { ...message, context_id: contextId };
     },

@@ -11,7 +11,7 @@ export type CartesiaMessage = Readonly<Record<string, unknown>> & { type: string
 const statusOk = 200;
 const statusPartial = 206;
 
-/** `wasFlushed` tells whether a client has asked for the end of a turn. */
+/** `wasFlushed` tells, once a turn is over, whether a client has asked for its end. */
 export function createEventWriter(
   { start, encoding }: Generation,
   wasFlushed: (turn: number) => boolean = () => false,

@@ -2,7 +2,8 @@
 //     {"context_id","model_id","transcript","continue","voice":{"mode":"id","id"},"flush","max_buffer_delay_ms",
 //      "output_format":{"container","encoding","sample_rate"},"language","add_timestamps","generation_config":{"speed"}}
 //     {"context_id","cancel":true}
-// What has no meaning here (a model, an emotion, a volume) is ignored, as Cartesia tolerates it.
+// What has no meaning here (a model, an emotion, a volume) is ignored and named, as Cartesia tolerates it; what has a meaning
+// is never replaced by something else.
 import type { FormatName } from '../../audio/formats.ts';
 import type { FieldViolation } from '../../errors.ts';
 import type { LiveStart } from '../../speech/live-request.ts';
@@ -26,10 +27,16 @@ const rawFormats: Readonly<Record<Encoding, FormatName>> = {
   pcm_mulaw: 'ulaw',
   pcm_alaw: 'alaw',
 };
-const known = (
-  'transcript voice output_format language locale add_timestamps max_buffer_delay_ms speed generation_config ' +
-  'context_id continue flush cancel model_id'
-).split(' ');
+const known =
+  'transcript voice output_format language locale add_timestamps max_buffer_delay_ms speed generation_config'.split(
+    ' ',
+  );
+/** The members of objects in it, by the name of the object. */
+const knownWithin: Readonly<Record<string, readonly string[]>> = {
+  voice: ['mode', 'id', '__experimental_controls'],
+  output_format: ['container', 'encoding', 'sample_rate'],
+  generation_config: ['speed'],
+};
 const namedSpeeds: Readonly<Record<string, number>> = { slow: 0.8, normal: 1, fast: 1.2 };
 const bufferMsDefault = 3000;
 const bufferMsMax = 5000;
@@ -48,37 +55,63 @@ export function parseGeneration(given: Fields): Generation {
   const { fields, ignored } = sortFields(given, known, false);
   const { voice, language, locale, add_timestamps: timestamps, transcript = '' } = fields;
   const faults: FieldViolation[] = [];
-  if (typeof transcript !== 'string') faults.push({ field: 'transcript', reason: 'type', message: 'must be a string' });
+  const check = (field: string, isValid: boolean, message: string) => {
+    if (!isValid) faults.push({ field, reason: 'type', message });
+  };
+  check('transcript', typeof transcript === 'string', 'must be a string');
+  check('add_timestamps', typeof (timestamps ?? false) === 'boolean', 'must be true or false');
+  for (const name of ['output_format', 'generation_config'])
+    check(name, isObject(fields[name] ?? {}), 'must be an object');
   const { format, encoding, sampleRate } = readOutputFormat(fields.output_format, faults);
   const start = {
     voice_id: isObject(voice) ? voice.id : voice,
     output_format: format,
     sample_rate: sampleRate,
     language_code: locale ?? language ?? ownLanguage,
-    speaking_rate: speedOf(fields),
+    speaking_rate: speedOf(fields, faults),
     timestamps: timestamps === true ? 'word' : undefined,
     buffer_ms: bufferMsOf(fields),
   };
-  return { start: parseStartOf(start, theirs, faults), encoding, transcript: String(transcript), ignored };
+  const parsed = parseStartOf(start, theirs, faults);
+  return { start: parsed, encoding, transcript: String(transcript), ignored: [...ignored, ...ignoredWithin(fields)] };
 }
+
+const ignoredWithin = (fields: Fields): UnknownField[] =>
+  Object.entries(knownWithin).flatMap(([name, members]) => {
+    const value = fields[name];
+    return isObject(value) ? sortFields(value, members, false, `${name}.`).ignored : [];
+  });
 
 function readOutputFormat(given: unknown, faults: FieldViolation[]) {
   const { container = 'raw', encoding = 'pcm_s16le', sample_rate: sampleRate } = isObject(given) ? given : {};
+  const refuse = (field: string, allowed: readonly string[]) => {
+    const message = `must be ${allowed.length > 1 ? 'one of ' : ''}${allowed.join(', ')}`;
+    faults.push({ field: `output_format.${field}`, reason: 'enum', message });
+    return { format: 'pcm', encoding: undefined, sampleRate };
+  };
+  // What MP3 is encoded from is not heard.
   if (container === 'mp3') return { format: 'mp3', encoding: undefined, sampleRate };
-  if (container === 'wav') return { format: 'wav', encoding: undefined, sampleRate };
-  const allowed = Object.keys(rawFormats).join(', ');
-  if (container !== 'raw')
-    faults.push({ field: 'output_format.container', reason: 'enum', message: 'must be one of raw, wav, mp3' });
-  else if (!Object.hasOwn(rawFormats, String(encoding)))
-    faults.push({ field: 'output_format.encoding', reason: 'enum', message: `must be one of ${allowed}` });
-  const known = Object.hasOwn(rawFormats, String(encoding)) ? (encoding as Encoding) : 'pcm_s16le';
-  return { format: rawFormats[known], encoding: known, sampleRate };
+  if (container === 'wav') {
+    if (encoding !== 'pcm_s16le') return refuse('encoding', ['pcm_s16le in wav']);
+    return { format: 'wav', encoding: undefined, sampleRate };
+  }
+  if (container !== 'raw') return refuse('container', ['raw', 'wav', 'mp3']);
+  if (!Object.hasOwn(rawFormats, String(encoding))) return refuse('encoding', Object.keys(rawFormats));
+  return { format: rawFormats[encoding as Encoding], encoding: encoding as Encoding, sampleRate };
 }
 
-function speedOf({ generation_config: config, speed, voice }: Fields): unknown {
+/** The first that is given: the others are older names of it. */
+function speedOf({ generation_config: config, speed, voice }: Fields, faults: FieldViolation[]): unknown {
   const controls = isObject(voice) && isObject(voice.__experimental_controls) ? voice.__experimental_controls : {};
-  const given = (isObject(config) ? config.speed : undefined) ?? speed ?? controls.speed ?? undefined;
-  return typeof given === 'string' ? (namedSpeeds[given] ?? 1) : given;
+  const exact = isObject(config) ? (config.speed ?? undefined) : undefined;
+  const given = exact ?? speed ?? controls.speed ?? undefined;
+  if (given === undefined || typeof given === 'number') return given;
+  if (exact === undefined && Object.hasOwn(namedSpeeds, String(given))) return namedSpeeds[String(given)];
+  const field =
+    exact !== undefined ? 'generation_config.speed' : speed != null ? 'speed' : 'voice.__experimental_controls.speed';
+  const orNamed = exact === undefined ? `, or one of ${Object.keys(namedSpeeds).join(', ')}` : '';
+  faults.push({ field, reason: 'type', message: `must be a number${orNamed}` });
+  return undefined;
 }
 
 function bufferMsOf({ max_buffer_delay_ms: given }: Fields): unknown {

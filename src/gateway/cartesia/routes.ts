@@ -10,9 +10,9 @@ import { sendPieces } from '../http/body-writer.ts';
 import { fromThrown } from '../http/failure-reply.ts';
 import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
-import type { Fields } from '../http/known-fields.ts';
+import { type Fields, sortFields } from '../http/known-fields.ts';
 import { checkTextFits } from '../http/live-start.ts';
-import { toNamedVoices } from '../http/named-voices.ts';
+import { pageOfVoices, toNamedVoices } from '../http/named-voices.ts';
 import { serveContexts, type VendorRoutesOptions } from '../http/speech-contexts.ts';
 import { checkUpgrade } from '../http/web-socket.ts';
 import { eventHeaders } from '../speech/server-sent-events.ts';
@@ -29,7 +29,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
   const { admitAnyTo } = admission;
 
   app.get('/tts/websocket', { onRequest: admitAnyTo(liveSpeech) }, async (request, reply) => {
-    checkUpgrade(request, options.allowedOrigins);
+    checkUpgrade(request, reply, options.allowedOrigins);
     await serveContexts<CartesiaWriter>({ ...options, door: 'cartesia' }, [request, reply], (contexts, socket) =>
       createCartesiaProtocol(contexts, socket, request.id),
     );
@@ -67,12 +67,12 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
   });
 
   app.get('/voices', { onRequest: admitAnyTo(listVoices) }, async (request, reply) => {
-    const { limit, starting_after: after } = request.query as Fields;
+    const { fields, ignored } = sortFields(request.query as Fields, voicesQuery, false);
     const ready = await run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
-    const named = ready.flatMap(toNamedVoices);
-    const from = after === undefined ? 0 : named.findIndex(({ id }) => id === after) + 1;
-    const size = Math.min(Math.max(1, Number(limit) || pageSize), pageSize);
-    const page = after !== undefined && from === 0 ? [] : named.slice(from, from + size);
+    const size = Math.min(Math.max(1, Number(fields.limit) || pageSize), pageSize);
+    const after = ['starting_after', fields.starting_after] as const;
+    const { page, hasMore, next } = pageOfVoices(ready.flatMap(toNamedVoices), { after, size });
+    reply.headers(ignoredHeaders(request, ignored));
     const data = page.map(({ id, voice }) => ({
       id,
       name: voice.name,
@@ -82,12 +82,12 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
       is_public: true,
       created_at: '1970-01-01T00:00:00Z',
     }));
-    const has_more = from + size < named.length;
-    return { data, has_more, next_page: has_more ? data.at(-1)!.id : null };
+    return { data, has_more: hasMore, next_page: next };
   });
 }
 
 const pageSize = 100;
+const voicesQuery = ['limit', 'starting_after', 'api_key'];
 
 /** LiveKit's plugin for Node does not tell the type of its body. */
 async function takeAsJson({ headers }: FastifyRequest): Promise<void> {

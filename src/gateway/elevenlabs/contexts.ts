@@ -85,8 +85,9 @@ export class ElevenLabsProtocol implements ContextProtocol {
     return context;
   }
 
-  #speak({ writer, inputs }: Context, given: string, flush: boolean): void {
+  #speak({ writer, inputs, isOver }: Context, given: string, flush: boolean): void {
     if (given !== '' && writer.isClosing) throw invalid('context_id', 'names a context that is closed');
+    if (isOver) return;
     if (given.trim() !== '' || (given !== '' && writer.hasText)) {
       // Clients send phrases without the space that stands between them. Half of a surrogate pair goes on in the next.
       const text = this.#options.settings.isAuto && !/[\s\uD800-\uDBFF]$/.test(given) ? `${given} ` : given;
@@ -106,8 +107,10 @@ export class ElevenLabsProtocol implements ContextProtocol {
       context.writer.isClosing = true;
       context.inputs.fail(error);
     } else {
-      void this.#socket.send(toErrorMessage(fromThrown(error), this.#nameOf(id)));
+      const contextId = this.#nameOf(id);
+      void this.#socket.send(toErrorMessage(fromThrown(error), contextId));
       if (!this.#options.isMulti) this.#socket.close(1008);
+      else if (!context) void this.#socket.send({ isFinal: true, contextId });
     }
   }
 

@@ -31,8 +31,8 @@ export interface SocketSettings {
 
 const formatDefault = 'mp3_44100_128';
 const bufferMsDefault = 1000;
-/** Tolerated without being reported: they change nothing that is heard. */
-const meaningless = ['model_id', 'enable_logging', 'optimize_streaming_latency', 'xi-api-key', 'api_key'];
+/** Where a client may put its key. */
+const keyNames = ['xi-api-key', 'api_key'];
 const queryNames = ['output_format', 'language_code', 'auto_mode', 'inactivity_timeout', 'sync_alignment'];
 const bodyNames = ['text', 'language_code', 'voice_settings', 'output_format'];
 const settingNames = ['speed'];
@@ -45,8 +45,8 @@ const theirs: Readonly<Record<string, string>> = {
 
 /** The body of a request over HTTP, whose query is sorted with it. */
 export function parseGeneration(voiceId: string, query: Fields, body: Fields): Generation {
-  const asked = sortFields(query, [...queryNames, ...meaningless], false);
-  const given = sortFields(body, [...bodyNames, ...meaningless], false);
+  const asked = sortFields(query, [...queryNames, ...keyNames], false);
+  const given = sortFields(body, [...bodyNames, ...keyNames], false);
   const { text, voice_settings: settings } = given.fields;
   const faults = textFaults(text);
   const start = toStart(voiceId, { ...given.fields, ...asked.fields }, settings, faults);
@@ -56,7 +56,7 @@ export function parseGeneration(voiceId: string, query: Fields, body: Fields): G
 
 /** The query of a WebSocket. */
 export function parseSocketSettings(voiceId: string, query: Fields): SocketSettings {
-  const { fields, ignored } = sortFields(query, [...queryNames, ...meaningless], false);
+  const { fields, ignored } = sortFields(query, [...queryNames, ...keyNames], false);
   const { auto_mode: auto, sync_alignment: sync, inactivity_timeout: timeout } = fields;
   const isAuto = isTrue(auto);
   return {

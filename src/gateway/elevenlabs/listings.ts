@@ -1,14 +1,16 @@
 // Voices and models as ElevenLabs's API lists them.
 import type { OfferedVoice } from '../../speech/voice.ts';
 import type { Fields } from '../http/known-fields.ts';
-import { toNamedVoices } from '../http/named-voices.ts';
+import { type NamedVoice, pageOfVoices, toNamedVoices } from '../http/named-voices.ts';
 
 /** Model names that clients expect to find; any other name is accepted too, since each voice has its own engine. */
 const modelIds = ['sonant', 'eleven_multilingual_v2', 'eleven_turbo_v2_5', 'eleven_flash_v2_5'];
 const languageNames = new Intl.DisplayNames('en', { type: 'language' });
 
-export const toVoices = (ready: readonly OfferedVoice[]): Fields => ({
-  voices: ready.flatMap(toNamedVoices).map(({ id, voice }) => ({
+export const toVoices = (ready: readonly OfferedVoice[]): Fields => listOf(ready.flatMap(toNamedVoices));
+
+const listOf = (named: readonly NamedVoice[]): Fields => ({
+  voices: named.map(({ id, voice }) => ({
     voice_id: id,
     name: voice.name,
     category: 'premade',
@@ -24,22 +26,18 @@ export const toVoices = (ready: readonly OfferedVoice[]): Fields => ({
 
 const pageSizeDefault = 10;
 const pageSizeMax = 100;
+export const voicePageQuery = ['search', 'page_size', 'next_page_token'];
 
 /** Those whose name or id has `search` in it; the token of a page is the last voice of the one before. */
 export function toVoicePage(ready: readonly OfferedVoice[], query: Fields): Fields {
   const { search = '', page_size: size, next_page_token: token } = query;
   const wanted = String(search).toLowerCase();
-  const found = ready.filter(({ voice }) => `${voice.name}\n${voice.voiceId}`.toLowerCase().includes(wanted));
-  const after = token === undefined ? -1 : found.findIndex(({ voice }) => voice.voiceId === token);
-  const from = token !== undefined && after < 0 ? found.length : after + 1;
-  const page = found.slice(from, from + Math.min(Math.max(1, Number(size) || pageSizeDefault), pageSizeMax));
-  const hasMore = from + page.length < found.length;
-  return {
-    ...toVoices(page),
-    has_more: hasMore,
-    total_count: found.length,
-    next_page_token: hasMore ? page.at(-1)!.voice.voiceId : null,
-  };
+  const named = ready.flatMap(toNamedVoices);
+  const found = named.filter(({ id, voice }) => `${voice.name}\n${id}`.toLowerCase().includes(wanted));
+  const after = ['next_page_token', token] as const;
+  const pageSize = Math.min(Math.max(1, Number(size) || pageSizeDefault), pageSizeMax);
+  const { page, hasMore, next } = pageOfVoices(found, { after, size: pageSize });
+  return { ...listOf(page), has_more: hasMore, total_count: found.length, next_page_token: next };
 }
 
 export function toModels(ready: readonly OfferedVoice[], textCharsMax: number): Fields[] {

@@ -11,7 +11,7 @@ import { run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
 import { ignoredHeaders } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
-import type { Fields } from '../http/known-fields.ts';
+import { type Fields, sortFields } from '../http/known-fields.ts';
 import {
   type ContextSocket,
   type SpeechContexts,
@@ -23,7 +23,7 @@ import { ElevenLabsProtocol } from './contexts.ts';
 import type { ElevenLabsWriter } from './events.ts';
 import { elevenLabsHeader } from './failure-reply.ts';
 import { parseGeneration, parseSocketSettings } from './generation.ts';
-import { toModels, toVoicePage, toVoices } from './listings.ts';
+import { toModels, toVoicePage, toVoices, voicePageQuery } from './listings.ts';
 import { linesOf, objectOf, soundOf } from './sound.ts';
 
 const { liveSpeech } = speechOperations;
@@ -56,11 +56,20 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
   const listed = { onRequest: admitAnyTo(listVoices) };
   const listReady = (request: FastifyRequest, reply: FastifyReply) =>
     run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
-  app.get('/v1/voices', listed, async (request, reply) => toVoices(await listReady(request, reply)));
+  const nameIgnored = (request: FastifyRequest, reply: FastifyReply, known: readonly string[]) => {
+    const { ignored } = sortFields(request.query as Fields, [...known, 'api_key'], false);
+    reply.headers(ignoredHeaders(request, ignored));
+  };
+  app.get('/v1/voices', listed, async (request, reply) => {
+    nameIgnored(request, reply, []);
+    return toVoices(await listReady(request, reply));
+  });
 
-  app.get('/v2/voices', listed, async (request, reply) =>
-    toVoicePage(await listReady(request, reply), request.query as Fields),
-  );
+  app.get('/v2/voices', listed, async (request, reply) => {
+    const page = toVoicePage(await listReady(request, reply), request.query as Fields);
+    nameIgnored(request, reply, voicePageQuery);
+    return page;
+  });
 
   // OpenAI's clients find another list at this path.
   app.addConstraintStrategy(ofElevenLabs);
@@ -78,7 +87,7 @@ function addSockets(app: FastifyInstance, options: VendorRoutesOptions): void {
   ] as const) {
     const onRequest = admission.admitAnyTo(liveSpeech);
     app.get(`${root}/${name}`, { onRequest }, async (request, reply) => {
-      checkUpgrade(request, allowedOrigins);
+      checkUpgrade(request, reply, allowedOrigins);
       const settings = parseSocketSettings(voiceOf(request), request.query as Fields);
       const start = settings.startWith(undefined);
       // Speaking nothing finds what would be refused.

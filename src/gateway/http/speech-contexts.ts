@@ -29,6 +29,7 @@ export interface ContextsOptions {
   admission: Pick<Admission, 'beginCall'>;
   /** Aborts when the service begins to stop. */
   leaving: AbortSignal;
+  readerStallMs: number;
 }
 
 /** What the routes of a vendor's API are made of. */
@@ -63,6 +64,11 @@ export class SpeechContext<Writer extends ContextWriter> {
 
   constructor(writer: Writer) {
     this.writer = writer;
+  }
+
+  /** Whether its call takes no text anymore: it was cancelled, or has failed. */
+  get isOver(): boolean {
+    return this.inputs.isEnded;
   }
 
   /** Stops its sound at once. */
@@ -131,6 +137,7 @@ export class SpeechContexts<Writer extends ContextWriter> {
         for await (const message of writer.write(event)) if (!context.isCancelled) await send(message);
       }
     } catch (error) {
+      inputs.discard();
       if (!context.isCancelled && error !== callerLeft) {
         for (const message of writer.fail(fromThrown(error))) await send(message);
       }
@@ -143,11 +150,11 @@ export class SpeechContexts<Writer extends ContextWriter> {
 
 /** Serves a WebSocket whose upgrade has been checked, until it is closed. */
 export async function serveContexts<Writer extends ContextWriter>(
-  { live, admission, leaving, door }: ContextsOptions & { door: string },
+  { live, admission, leaving, readerStallMs, door }: ContextsOptions & { door: string },
   [request, reply]: [FastifyRequest, FastifyReply],
   open: (contexts: SpeechContexts<Writer>, socket: ContextSocket) => ContextProtocol,
 ): Promise<void> {
-  const peer = await acceptWebSocket(request, reply, { messageBytesMax: liveMessageBytesMax });
+  const peer = await acceptWebSocket(request, reply, { messageBytesMax: liveMessageBytesMax, readerStallMs });
   const send = (message: object) => peer.send(JSON.stringify(message));
   const contexts = new SpeechContexts<Writer>({
     live,

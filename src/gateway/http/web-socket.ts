@@ -5,12 +5,18 @@ import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PushQueue } from '../../concurrency/push-queue.ts';
-import { Failure } from '../../errors.ts';
+import { Failure, type FieldViolation } from '../../errors.ts';
 import { HttpResponse } from '../../net/http-response.ts';
 import { callerLeft } from '../../operations/call.ts';
 import { type Fields, isObject } from './known-fields.ts';
 import { socketPingMs, socketSilentMsMax, socketUnreadBytesMax, socketWaitMsMin } from './limits.ts';
 import { parseStrictJson } from './strict-json.ts';
+
+interface PeerLimits {
+  messageBytesMax: number;
+  /** How long a message may wait to be read, whatever the peer sends meanwhile. */
+  readerStallMs: number;
+}
 
 export interface WebSocketPeer {
   /** The messages as they arrive: text as a string. Ends when the connection does. */
@@ -50,9 +56,18 @@ export function takeUpgrades(server: Server, listener: RequestListener): void {
 }
 
 /** A Failure unless the request asks for a WebSocket, from a page that may: one of this service or of an allowed origin. */
-export function checkUpgrade({ raw, host }: FastifyRequest, allowedOrigins: readonly string[]): void {
+export function checkUpgrade(
+  { raw, host }: FastifyRequest,
+  reply: FastifyReply,
+  allowedOrigins: readonly string[],
+): void {
   if (!upgrades.has(raw)) {
     throw new Failure('invalid_request', { message: 'This address is for WebSocket: send an upgrade (RFC 6455).' });
+  }
+  const details = handshakeFaults(raw);
+  if (details.length > 0) {
+    reply.header('Sec-WebSocket-Version', socketVersion);
+    throw new Failure('invalid_request', { details });
   }
   const { origin } = raw.headers;
   if (origin === undefined || allowedOrigins.includes(origin)) return;
@@ -60,11 +75,29 @@ export function checkUpgrade({ raw, host }: FastifyRequest, allowedOrigins: read
   throw new Failure('access_denied', { message: 'Pages of this origin may not connect here.' });
 }
 
+const socketVersion = '13';
+const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+const protocols = new RegExp(`^${token}([ \\t]*,[ \\t]*${token})*$`);
+
+/** What the library would answer in a form of its own. */
+function handshakeFaults({ headers }: IncomingMessage): FieldViolation[] {
+  const { 'sec-websocket-version': version, 'sec-websocket-key': key, 'sec-websocket-protocol': protocol } = headers;
+  const faults: FieldViolation[] = [];
+  if (version !== socketVersion)
+    faults.push({ field: 'Sec-WebSocket-Version', reason: 'enum', message: `must be ${socketVersion}` });
+  if (!/^[+/0-9A-Za-z]{22}==$/.test(key ?? ''))
+    faults.push({ field: 'Sec-WebSocket-Key', reason: 'format', message: 'must be 16 bytes in base64' });
+  const names = protocol?.split(',').map((name) => name.trim()) ?? [];
+  if (protocol !== undefined && !(protocols.test(protocol) && new Set(names).size === names.length))
+    faults.push({ field: 'Sec-WebSocket-Protocol', reason: 'format', message: 'must be different tokens' });
+  return faults;
+}
+
 /** Completes the handshake; the reply is the connection's from here on. */
 export async function acceptWebSocket(
   { raw: request }: FastifyRequest,
   reply: FastifyReply,
-  { messageBytesMax }: { messageBytesMax: number },
+  { messageBytesMax, readerStallMs }: PeerLimits,
 ): Promise<WebSocketPeer> {
   const { socket, head } = upgrades.get(request)!;
   const { WebSocketServer } = await import('ws');
@@ -78,15 +111,14 @@ export async function acceptWebSocket(
       if (name !== 'connection') headers.push(`${name}: ${value}`);
     }
   });
-  // A handshake that is malformed is answered by the library, and no peer connects.
   socket.once('close', () => raw.emit('close'));
   return new Promise((resolve, reject) => {
     socket.once('close', () => reject(callerLeft));
-    server.handleUpgrade(request, socket, head, (peer) => resolve(toPeer(peer)));
+    server.handleUpgrade(request, socket, head, (peer) => resolve(toPeer(peer, readerStallMs)));
   });
 }
 
-function toPeer(peer: import('ws').WebSocket): WebSocketPeer {
+function toPeer(peer: import('ws').WebSocket, readerStallMs: number): WebSocketPeer {
   const queue = new PushQueue<string | Buffer>();
   let heardMs = performance.now();
   const hear = () => {
@@ -129,7 +161,9 @@ function toPeer(peer: import('ws').WebSocket): WebSocketPeer {
     send: (message) =>
       new Promise((resolve) => {
         const sentMs = performance.now();
+        const stalled = setTimeout(() => peer.terminate(), readerStallMs).unref();
         peer.send(message, () => {
+          clearTimeout(stalled);
           // A peer that reads as fast as it plays gets a ping long after what was sent before it.
           if (performance.now() - sentMs > socketWaitMsMin) hear();
           resolve();

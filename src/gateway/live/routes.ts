@@ -10,6 +10,7 @@ import { speechOperations } from '../../operations/operation.ts';
 import type { Tickets } from '../../operations/stream-tickets.ts';
 import { type Admission, stream } from '../http/admission.ts';
 import { fromThrown, toFailureBody } from '../http/failure-reply.ts';
+import { sortQuery } from '../http/known-fields.ts';
 import { liveMessageBytesMax } from '../http/limits.ts';
 import { addWithoutBody } from '../http/no-body.ts';
 import { documented } from '../http/route-docs.ts';
@@ -23,6 +24,7 @@ export interface LiveRoutesOptions {
   admission: Pick<Admission, 'admitTo' | 'admitWith'>;
   allowedOrigins: readonly string[];
   isStrict: boolean;
+  readerStallMs: number;
   baseUrl(): string;
 }
 
@@ -30,14 +32,20 @@ const { liveSpeech } = speechOperations;
 const url = '/api/audio/speech/live';
 
 export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions): void {
-  const { live, tickets, admission, allowedOrigins, isStrict, baseUrl } = options;
+  const { live, tickets, admission, allowedOrigins, isStrict, readerStallMs, baseUrl } = options;
   const admitWithKey = admission.admitTo(liveSpeech);
+
+  const check = (request: FastifyRequest, reply: FastifyReply) => {
+    checkUpgrade(request, reply, allowedOrigins);
+    const { faults } = sortQuery(request, isStrict);
+    if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+  };
 
   const admit = async (request: FastifyRequest, reply: FastifyReply) => {
     const { ticket } = request.query as Readonly<Record<string, unknown>>;
     if (ticket === undefined) return admitWithKey(request, reply);
     // A request that could not be served must not use up the ticket.
-    checkUpgrade(request, allowedOrigins);
+    check(request, reply);
     const taken = await tickets.useLive(String(ticket));
     if (!taken)
       throw new Failure('stream_expired', { message: 'This ticket is unknown, used or expired; ask for another.' });
@@ -45,7 +53,7 @@ export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions):
   };
 
   const speak = async (request: FastifyRequest, reply: FastifyReply) => {
-    const peer = await acceptWebSocket(request, reply, { messageBytesMax: liveMessageBytesMax });
+    const peer = await acceptWebSocket(request, reply, { messageBytesMax: liveMessageBytesMax, readerStallMs });
     request.call!.door = 'websocket';
     let audio: NonNullable<LiveMessage['audio']> = 'binary';
     const inputs = readInputs(peer, isStrict, (chosen) => {
@@ -61,7 +69,7 @@ export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions):
   };
 
   app.get(url, documented(liveDocs, admit), async (request, reply) => {
-    checkUpgrade(request, allowedOrigins);
+    check(request, reply);
     await speak(request, reply);
     return reply;
   });
