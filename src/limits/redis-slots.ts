@@ -3,7 +3,14 @@
 import { Failure } from '../errors.ts';
 import { accountIdOf, chainOf, type Limited, reportStatus, type TakeOptions } from './limiter.ts';
 import { tooManyAtOnce, tooManyCharacters } from './rate-limit-failures.ts';
-import { type AccountReply, ledgerReadsMax, type RedisAccounts, type Slot, type SlotOptions, toChain } from './redis-account.ts';
+import {
+  type AccountReply,
+  ledgerReadsMax,
+  type RedisAccounts,
+  type Slot,
+  type SlotOptions,
+  toChain,
+} from './redis-account.ts';
 import type { SlotLeases } from './slot-leases.ts';
 import { createSlotPolling } from './slot-polling.ts';
 

@@ -226,11 +226,13 @@ export class LiveSession {
   }
 
   #interrupt({ playedMs, turn: heard }: { playedMs?: number | undefined; turn?: number | undefined }): void {
-    const known = [...this.#spoken, ...this.#turns];
-    if (heard !== undefined && !known.some(({ index }) => index === heard)) {
-      const details = [{ field: 'turn', reason: 'unknown', message: 'must be a turn that may still be heard' }];
+    if (heard !== undefined && heard >= this.#turnCount) {
+      const details = [{ field: 'turn', reason: 'unknown', message: 'must be a turn that has begun' }];
       throw new Failure('invalid_request', { details });
     }
+    const known = [...this.#spoken, ...this.#turns];
+    // It was interrupted before, or another one is heard since: a client may say so twice.
+    if (heard !== undefined && !known.some(({ index }) => index === heard)) return;
     clearTimeout(this.#pause);
     this.#half = '';
     const unfinished = this.#turns.splice(0);

@@ -35,7 +35,9 @@ const toHere = (command: string) =>
   gateway
     .here(command)
     .replace(/(voice_id=|"voice(?:_id)?":")clara/g, '$1tone-low')
-    .replace('"engine":"acme","voice_id":"joan"', '"engine":"tone","voice_id":"tone-low"');
+    .replace('"engine":"acme","voice_id":"joan"', '"engine":"tone","voice_id":"tone-low"')
+    .replace('kokoro-af_heart', 'tone-low')
+    .replace('kokoro-af_bella', 'tone-high');
 
 test('each is understood', async () => {
   for (const name of ['reference.wav', 'consent.wav']) writeFileSync(join(folder, name), 'no sound');

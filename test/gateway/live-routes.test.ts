@@ -122,12 +122,14 @@ test.each([
   expect(await closed).toBe(code);
 });
 
-test.each([99, 0])('an interrupt of turn %i, which is not heard, is refused', async (turn) => {
+test('an interrupt of a turn that was interrupted changes nothing, and one of a turn that never began is refused', async () => {
   const { opened, send, until, closed } = openLive();
   await opened;
   send(start, { type: 'text', text: 'Stopped.' }, { type: 'interrupt', turn: 0, played_ms: 0 });
   await until('interrupted');
-  send({ type: 'text', text: 'The next is not spoilt.' }, { type: 'interrupt', turn });
+  send({ type: 'text', text: 'The next is not spoilt.' }, { type: 'interrupt', turn: 0 }, { type: 'flush' });
+  expect((await until('flushed')).at(-1)).toMatchObject({ turn: 1 });
+  send({ type: 'interrupt', turn: 99 });
   const error = (await until('error')).at(-1);
   expect(error).toMatchObject({ error: 'invalid_request', details: [{ field: 'turn', reason: 'unknown' }] });
   expect(await closed).toBe(1008);

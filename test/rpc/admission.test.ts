@@ -62,6 +62,8 @@ test('every method of ours names its scopes', () => {
     LiveSpeech: ['speech:stream'],
     EstimateSpeech: ['speech:synthesize'],
     DeleteAudio: ['speech:synthesize'],
+    GetDefaultVoice: ['voices:read'],
+    SetDefaultVoice: ['admin'],
     CreateApiKey: ['keys:write'],
     ListApiKeys: ['keys:read'],
     GetApiKey: ['keys:read'],
