@@ -11,7 +11,7 @@ import { groupsOf } from '../../src/gateway/docs/reference-model.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 const run = promisify(execFile);
-const gateway = await openTestGateway({}, afterAll);
+const gateway = await openTestGateway({ engine: { blends: true } }, afterAll);
 const folder = mkdtempSync(join(tmpdir(), 'sonant-curl-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as OpenApi;
