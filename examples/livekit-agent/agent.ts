@@ -23,5 +23,4 @@ export default defineAgent({
   },
 });
 
-if (process.argv[1] === import.meta.filename)
-  cli.runApp(new ServerOptions({ agent: fileURLToPath(import.meta.url) }));
+if (process.argv[1] === import.meta.filename) cli.runApp(new ServerOptions({ agent: fileURLToPath(import.meta.url) }));

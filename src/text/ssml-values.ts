@@ -39,9 +39,9 @@ const pitches: Readonly<Record<string, number>> = {
 
 const numberSource = String.raw`(\d{1,6}(?:\.\d{0,6})?|\.\d{1,6})`;
 const timePattern = new RegExp(String.raw`^\+?${numberSource}(ms|s)$`);
-const ratePattern = new RegExp(String.raw`^([+-]?)${numberSource}(%?)$`);
-const volumePattern = new RegExp(String.raw`^([+-]?)${numberSource}dB$`, 'i');
-const pitchPattern = new RegExp(String.raw`^([+-])${numberSource}(%|st)$`);
+const ratePattern = new RegExp(`^([+-]?)${numberSource}(%?)$`);
+const volumePattern = new RegExp(`^([+-]?)${numberSource}dB$`, 'i');
+const pitchPattern = new RegExp(`^([+-])${numberSource}(%|st)$`);
 
 const own = (table: Readonly<Record<string, number>>, label: string): number | undefined =>
   Object.hasOwn(table, label) ? table[label] : undefined;
