@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { join as joinPieces } from '../../src/audio/join.ts';
 import type { Engine, EngineLog, Segment, WordTime } from '../../src/engines/engine.ts';
 import { type EspeakNgOptions, espeakNg, openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
-import { createFrameParser, frameKinds } from '../../src/engines/espeak-ng/library-frames.ts';
+import { createFrameParser, frameKinds, type LibraryRequest } from '../../src/engines/espeak-ng/library-frames.ts';
 import { createEngineGuard, type EngineGuard } from '../../src/speech/engine-guard.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { isAlive } from './is-alive.ts';
@@ -99,7 +99,8 @@ describe('eSpeak NG by its library', { timeout: 60_000 }, () => {
         onFrame: (kind) => kind === frameKinds.done && resolve(),
       });
       child.stdout.on('data', parse);
-      const request = { text: longText, voice: 'gmw/en-US', wordsPerMinute: 175, amplitude: 80, marks: false };
+      const how = { voice: 'gmw/en-US', wordsPerMinute: 175, amplitude: 80, pitch: 50, marks: false };
+      const request: LibraryRequest = { text: longText, ...how };
       child.stdin.write([JSON.stringify(request), ...more, ''].join('\n'));
       await promise;
       child.stdin.end();
