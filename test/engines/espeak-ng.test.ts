@@ -138,7 +138,7 @@ describe('a program in place of eSpeak NG', { timeout: 20_000 }, () => {
     const engine = await openWith('cat > input; echo "$@" > arguments; env > environment; cat good.wav');
     expect(await hear(engine, 'Say \u0001 40P [[[h@loU]] \0 now')).toBe(11_025);
     expect(await textOf('input')).toBe('Say   40P [ [ [h@loU]]   now');
-    expect(await textOf('arguments')).toBe('--stdin --stdout -b 1 -v gmw/en-US -s 175 -a 80');
+    expect(await textOf('arguments')).toBe('--stdin --stdout -b 1 -v gmw/en-US -s 175 -a 80 -p 50');
     expect(await textOf('environment')).not.toContain('SONANT');
     delete process.env.SONANT_SECRET_OF_THE_HOUSE;
   });
