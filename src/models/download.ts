@@ -114,7 +114,9 @@ async function fetchWhole(wanted: Download): Promise<boolean> {
     fruitless = part.length > before ? 0 : fruitless + 1;
     // A source that breaks off after a byte or two is a slow one.
     if (fruitless > 0 || pauseMs !== undefined) rate.rest();
-    if (fruitless >= patience.attemptsMax) throw unreachable(`${url} cannot be fetched: ${explain(cause)}`, cause);
+    if (fruitless >= patience.attemptsMax) {
+      throw unreachable(`${url} cannot be fetched: ${explain(cause)}. SONANT_MODELS_URL may name a mirror.`, cause);
+    }
     const doubled = Math.min(patience.pauseMsMax, patience.pauseMs * 2 ** Math.max(0, fruitless - 1));
     await sleep(pauseMs ?? doubled, undefined, { signal });
     rate.add(0);
