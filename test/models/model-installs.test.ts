@@ -114,7 +114,7 @@ test('a source that is away is a failure in words, after a few attempts', async 
   const { state, failure } = await ended('amy');
   expect({ state, reason: failure!.reason }).toEqual({ state: 'failed', reason: 'engine_unavailable' });
   expect(failure!.message).toMatch(/amy.tar.gz cannot be fetched: it answers 503/);
-  expect(events.join('\n')).toMatch(/could not be installed.*"fault":".*503".* engine_unavailable/);
+  expect(events.join('\n')).toMatch(/could not be installed.*"fault":".*503.* engine_unavailable/);
 });
 
 test('no room on the disk is a failure, also where the size is known only from the source', async () => {
