@@ -106,7 +106,8 @@ test('a bootstrap key that takes the place of another revokes that, and no other
   for (const key of [child, namesake, ofOperator]) await keyVerifier.verify(key);
   const successor = await keyVerifier.verify(second);
   const own = await keyVerifier.management.list({ ...actor, grant: successor.grant }, { size: 10 });
-  expect([successor.callerId, own.length]).toEqual([boss.callerId, 2]);
+  expect(successor.callerId).toBe(boss.callerId);
+  expect(own.map(({ keyId }) => keyId)).toContain((await keyVerifier.verify(child)).keyId);
   expect((await listAudit(store, boss.keyId)).map(({ action }) => action)).toEqual(['create', 'revoke']);
 
   // The former key in the settings again changes nothing; a key that already has a row takes the place too.
