@@ -4,7 +4,7 @@ import { basename, resolve } from 'node:path';
 import { archiveEnding } from '../archives/archive-file.ts';
 import { registry } from '../engines/registry.ts';
 import { getModel, listInstalled, type Progress, removeModel, rowOfUrl } from '../models/get-model.ts';
-import type { ModelRow } from '../models/model-row.ts';
+import { bytesOfRow, type ModelRow, modelOfVoice } from '../models/model-row.ts';
 import { loadModels, modelEngines, type OfferedModel } from '../models/model-table.ts';
 import { createRecentRate } from '../models/recent-rate.ts';
 import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError, withOpened } from './command.ts';
@@ -77,11 +77,10 @@ async function makeBestDefault(line: CommandLine, isOwn: (voiceId: string) => bo
   });
 }
 
-/** Whether a voice is of that model, of those that are here: the names of two may begin alike. */
+/** Whether a voice is of that model, of those that are here. */
 async function createIsOfModel({ engine }: OfferedModel, model: string, dataDir: string) {
-  const others = (await listInstalled(engine, dataDir)).filter((name) => name.startsWith(`${model}-`));
-  const isOf = (voiceId: string, name: string) => voiceId === name || voiceId.startsWith(`${name}-`);
-  return (voiceId: string) => isOf(voiceId, model) && !others.some((name) => isOf(voiceId, name));
+  const installed = await listInstalled(engine, dataDir);
+  return (voiceId: string) => modelOfVoice(voiceId, installed) === model;
 }
 
 const licenceOf = ({ licence, licenceSource, commercial }: ModelRow) => ({
@@ -233,7 +232,7 @@ function toCells(row: ModelRow, isHere: boolean): string[] {
     isHere ? 'ready' : 'absent',
     shown === undefined ? notKnown : `${shown}${more}`,
     voices === 0 ? 'clones' : tell(voices),
-    sizeOf(row),
+    tellSize(row),
     builds.length > 0 ? 'SHA-256' : Object.keys(files).length > 0 ? 'SHA-256 of the weights' : 'not pinned',
     commercial === null ? notKnown : commercial ? 'yes' : 'no',
     tell(licence),
@@ -241,10 +240,9 @@ function toCells(row: ModelRow, isHere: boolean): string[] {
   ];
 }
 
-function sizeOf({ builds, parts }: ModelRow): string {
-  const bytes = [builds, ...parts.map((part) => part.builds)].map(([build]) => build?.bytes ?? null);
-  if (bytes.includes(null)) return notKnown;
-  return `${Math.round(bytes.reduce<number>((sum, each) => sum + each!, 0) / 1e6)} MB`;
+function tellSize(row: ModelRow): string {
+  const bytes = bytesOfRow(row);
+  return bytes === undefined ? notKnown : `${Math.round(bytes / 1e6)} MB`;
 }
 
 const toJson = (row: ModelRow) => ({

@@ -1,7 +1,7 @@
 // How far one installation of a model is: what it is at, the bytes of all its files together, their rate, and how it ended.
 import type { Failure } from '../errors.ts';
 import type { GetStage, Progress } from './get-model.ts';
-import type { ModelRow } from './model-row.ts';
+import { bytesOfRow, type ModelRow } from './model-row.ts';
 import { createRecentRate } from './recent-rate.ts';
 
 /** `elsewhere`: another process of the service, or the command line, has it under way. */
@@ -36,12 +36,6 @@ export interface InstallStatus {
 }
 
 export const isUnderWay = ({ state }: InstallStatus): boolean => !endStates.includes(state);
-
-/** The size of all its files; undefined where that of one is not known. */
-export function bytesOfRow({ builds, parts }: Pick<ModelRow, 'builds' | 'parts'>): number | undefined {
-  const sizes = [{ builds }, ...parts].map((file) => file.builds[0]?.bytes ?? undefined);
-  return sizes.reduce((sum, bytes) => (sum === undefined || bytes === undefined ? undefined : sum + bytes), 0);
-}
 
 export interface InstallProgress {
   readonly isUnderWay: boolean;

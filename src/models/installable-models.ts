@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { EngineLibrary } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { fetchedBytes, isBusy, listInstalled, rowOfInstalled } from './get-model.ts';
-import { bytesOfRow, type InstallStatus, isUnderWay } from './install-progress.ts';
-import type { ModelRow } from './model-row.ts';
+import { type InstallStatus, isUnderWay } from './install-progress.ts';
+import { bytesOfRow, type ModelRow } from './model-row.ts';
 import type { ModelEngine, OfferedModel } from './model-table.ts';
 
 export interface InstallableModel {

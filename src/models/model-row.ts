@@ -94,6 +94,21 @@ function parseRow(given: unknown, place: string): ModelRow {
   return parsed;
 }
 
+/** The size of all its files; undefined where that of one is not known. */
+export function bytesOfRow({ builds, parts }: Pick<ModelRow, 'builds' | 'parts'>): number | undefined {
+  const sizes = [{ builds }, ...parts].map((file) => file.builds[0]?.bytes ?? undefined);
+  return sizes.reduce((sum, bytes) => (sum === undefined || bytes === undefined ? undefined : sum + bytes), 0);
+}
+
+/** Of these models, the one whose voice this is: `amy`, or `kokoro-af_bella`. The longest name is meant. */
+export function modelOfVoice(voiceId: string, names: readonly string[]): string | undefined {
+  const fitting = names.filter((name) => voiceId === name || voiceId.startsWith(`${name}-`));
+  return fitting.reduce<string | undefined>(
+    (best, name) => (name.length > (best?.length ?? 0) ? name : best),
+    undefined,
+  );
+}
+
 /** What a file that is fetched is called. */
 export const fileNameOf = (url: string): string => basename(new URL(url).pathname);
 

@@ -7,7 +7,8 @@ import { Failure } from '../errors.ts';
 import { isUnderWay } from '../models/install-progress.ts';
 import type { InstallableModel } from '../models/installable-models.ts';
 import type { ModelInstalls } from '../models/model-installs.ts';
-import { type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
+import { modelOfVoice } from '../models/model-row.ts';
+import { isNatural, type OfferedVoice, type Voices, voicesFor } from '../speech/voice.ts';
 import type { Call } from './call.ts';
 import { modelWatchMs } from './limits.ts';
 
@@ -38,7 +39,7 @@ export function createModelOperations({ installs, engines, voices }: ModelOperat
     const own = new Set(voicesOf(call).map(({ voice }) => voice.voiceId));
     const engine = engines.find(({ name }) => name === model.engine);
     const isOwn = ({ voiceId }: { voiceId: string }) =>
-      own.has(voiceId) && modelOf(voiceId, installed) === model.row.name;
+      own.has(voiceId) && modelOfVoice(voiceId, installed) === model.row.name;
     return { ...model, voiceIds: engine?.voices.filter(isOwn).map(({ voiceId }) => voiceId) ?? [] };
   };
   const describe = async (model: InstallableModel, call: Call): Promise<ListedModel> => {
@@ -50,7 +51,7 @@ export function createModelOperations({ installs, engines, voices }: ModelOperat
       const all = await installs.list();
       const installed = namesOf(all);
       const suggested = all.find(({ row, isInstalled }) => row.recommended && !isInstalled);
-      const hasNatural = voicesOf(call).some(isNatural);
+      const hasNatural = voicesOf(call).some((voice) => voice.status === 'ready' && isNatural(voice));
       return {
         models: all.map((model) => toListed(model, installed, call)),
         suggested: hasNatural || installs.isOffline ? undefined : suggested?.row.name,
@@ -91,15 +92,3 @@ function checkIsUnlimited({ caller }: Call): void {
 
 const namesOf = (models: readonly InstallableModel[]): string[] =>
   models.flatMap(({ row, isInstalled }) => (isInstalled ? row.name : []));
-
-/** A voice is named after its model: `amy`, or `kokoro-af_bella`. The longest name of a model is meant. */
-function modelOf(voiceId: string, names: readonly string[]): string | undefined {
-  const fitting = names.filter((name) => voiceId === name || voiceId.startsWith(`${name}-`));
-  return fitting.reduce<string | undefined>(
-    (best, name) => (name.length > (best?.length ?? 0) ? name : best),
-    undefined,
-  );
-}
-
-const isNatural = ({ status, bindings: [first] }: OfferedVoice): boolean =>
-  status === 'ready' && first !== undefined && !first.engine.capabilities.isSynthetic;

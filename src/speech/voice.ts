@@ -209,7 +209,7 @@ const firstVoiceIdOf = (engines: readonly Engine[]): string | undefined =>
   engines.find(({ voices }) => voices.length > 0)?.voices[0]?.voiceId;
 
 /** A voice without an engine here counts as synthetic: it cannot be heard. */
-const isNatural = ({ bindings: [first] }: Unordered): boolean =>
+export const isNatural = ({ bindings: [first] }: Pick<OfferedVoice, 'bindings'>): boolean =>
   first !== undefined && !first.engine.capabilities.isSynthetic;
 
 /** The engines' voices of all blends that are stored. */

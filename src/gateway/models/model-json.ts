@@ -1,6 +1,6 @@
 // Renders a model that can be installed, and how far that is, as JSON.
-import { bytesOfRow, type InstallStatus } from '../../models/install-progress.ts';
-import type { ModelRow } from '../../models/model-row.ts';
+import type { InstallStatus } from '../../models/install-progress.ts';
+import { bytesOfRow, type ModelRow } from '../../models/model-row.ts';
 import type { ListedModel, ListedModels } from '../../operations/models.ts';
 
 export const toModelJson = ({ row, engine, library, isInstalled, fetchedBytes, voiceIds, install }: ListedModel) => ({
