@@ -8,6 +8,7 @@ import { type Access, openAccess, openRunner } from './app/open-access.ts';
 import { openClips } from './app/open-clips.ts';
 import { openModels } from './app/open-models.ts';
 import { openSpeech } from './app/open-speech.ts';
+import { openTracing, traceClips, traceEngine, traceFlights, traceStore } from './app/open-tracing.ts';
 import { openWyoming } from './app/open-wyoming.ts';
 import type { Opening } from './app/opening.ts';
 import { createOperations } from './app/operations.ts';
@@ -68,7 +69,10 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
   checkPorts(config, isSinglePort);
   await using opened = new AsyncDisposableStack();
   const onFault = (fault: unknown) => log.error('a fault that no caller was told of', { fault });
-  const opening: Opening = { config, definitions, log, opened, metrics: createServiceMetrics(), onFault };
+  const metrics = createServiceMetrics();
+  opened.defer(metrics.close);
+  const tracing = openTracing({ config, definitions, log, opened, metrics, onFault });
+  const opening: Opening = { config, definitions, log, opened, metrics, tracing, onFault };
   const stored = await openStored(opening);
   const speaking = await openSpeaking(opening, stored);
   const access = await openAccess(opening, stored.store);
@@ -87,7 +91,7 @@ export async function openService({ config, definitions, log, isSinglePort }: Se
     onFault,
     links: { baseUrl, keepMs: config.audioKeepHours * 3_600_000 },
     limiter: access.sharing.limiter,
-    singleFlight: access.sharing.singleFlight,
+    singleFlight: tracing ? traceFlights(access.sharing.singleFlight) : access.sharing.singleFlight,
     seal: access.signing.seal,
   });
   const runner = openRunner(opening, access);
@@ -147,13 +151,17 @@ function watchChanges({ opened, onFault }: Opening, { stored, speaking, access, 
 }
 
 /** The database, and the store of clips. */
-async function openStored({ config, opened, metrics, onFault }: Opening) {
-  const store = await openStore(config);
-  opened.defer(() => store.close());
+async function openStored({ config, opened, metrics, tracing, onFault }: Opening) {
+  const openedStore = await openStore(config);
+  opened.defer(() => openedStore.close());
+  const store = tracing ? traceStore(openedStore, config.databaseUrl === '' ? 'sqlite' : 'postgresql') : openedStore;
   if (config.databaseUrl !== '') await checkSharedSecrets(config, createFingerprintRows(store));
   const storedClips = await openClips(config);
   opened.defer(() => storedClips.clips.close());
-  const shared = openStoredClips(store, storedClips);
+  const clipStore = tracing
+    ? traceClips(storedClips.clips, config.s3Bucket === '' ? 'files' : 's3')
+    : storedClips.clips;
+  const shared = openStoredClips(store, { ...storedClips, clips: clipStore });
   const { index, memory } = shared;
   const { clips } = memory;
   const limits = { bytesMax: config.audioMibMax * mib, accountBytesMax: config.audioMibPerKey * mib };
@@ -173,7 +181,7 @@ async function openStored({ config, opened, metrics, onFault }: Opening) {
 
 /** The engines, the voices and speech. */
 async function openSpeaking(
-  { config, definitions, log, opened, metrics, onFault }: Opening,
+  { config, definitions, log, opened, metrics, tracing, onFault }: Opening,
   { store, clips, sweep }: Awaited<ReturnType<typeof openStored>>,
 ) {
   const purgeVoice = createVoicePurge(clips.index, sweep);
@@ -190,6 +198,7 @@ async function openSpeaking(
     definitions,
     ...keeping.sources,
     watch: metrics.engineWatch,
+    ...(tracing && { wrap: traceEngine }),
     log: (level, message, facts) => log[level](message, facts),
   });
   opened.defer(core.close);

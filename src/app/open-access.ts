@@ -45,12 +45,13 @@ export async function openAccess({ config, log, opened, metrics }: Opening, stor
 
 export type Access = Awaited<ReturnType<typeof openAccess>>;
 
-export function openRunner({ log, metrics, opened }: Opening, { admit, keyVerifier }: Access): Runner {
+export function openRunner({ log, metrics, tracing, opened }: Opening, { admit, keyVerifier }: Access): Runner {
   const callLog = openCallLog(log);
   opened.defer(() => callLog.close());
   return createRunner({
     admit,
     isInForce: keyVerifier.isInForce,
+    tracing,
     onCallEnd(ended) {
       metrics.onCallEnd(ended);
       callLog.write(ended);

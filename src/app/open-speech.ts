@@ -1,6 +1,6 @@
 // Opens speech: the engines that are available, their voices and the stored ones, and synthesis.
 import type { Config } from '../config.ts';
-import type { EngineDefinition, EngineLog } from '../engines/engine.ts';
+import type { Engine, EngineDefinition, EngineLog } from '../engines/engine.ts';
 import { createEngineGuards, type EngineWatch } from '../speech/engine-guard.ts';
 import { createSlots } from '../speech/slots.ts';
 import { createSpeech } from '../speech/synthesize.ts';
@@ -15,15 +15,18 @@ export interface OpenSpeechOptions {
   listStored?: ListStored | undefined;
   readNames?: ReadNames | undefined;
   watch?: EngineWatch;
+  /** Measures an engine from outside. */
+  wrap?: (engine: Engine) => Engine;
   log?: EngineLog;
 }
 
-export async function openSpeech({ config, definitions, listStored, readNames, watch, log }: OpenSpeechOptions) {
+export async function openSpeech({ config, definitions, listStored, readNames, watch, wrap, log }: OpenSpeechOptions) {
   const guards = createEngineGuards(watch);
   await using opened = new AsyncDisposableStack();
   const results = await Promise.allSettled(
     definitions.map(async (definition) => {
-      const engine = await openEngine(config, definition, log);
+      const bare = await openEngine(config, definition, log);
+      const engine = bare && wrap ? wrap(bare) : bare;
       if (engine) opened.defer(() => guards(engine).close());
       return engine;
     }),

@@ -2,6 +2,7 @@
 import type { Config } from '../config.ts';
 import type { EngineDefinition } from '../engines/engine.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { Tracing } from '../telemetry/trace.ts';
 import type { ServiceMetrics } from './service-metrics.ts';
 
 export interface Opening {
@@ -10,5 +11,7 @@ export interface Opening {
   log: Log;
   opened: AsyncDisposableStack;
   metrics: ServiceMetrics;
+  /** Undefined where nothing is traced. */
+  tracing: Tracing | undefined;
   onFault(fault: unknown): void;
 }

@@ -1,13 +1,15 @@
-// The metrics of the service and their sources: calls, HTTP requests, segments, retries, circuit breakers and queues of
-// every engine, and outages of Redis.
-
+// The metrics of the service and their sources: calls, what they spoke, HTTP requests, segments, retries, circuit breakers
+// and queues of every engine, stored audio, outages of Redis, and the process. Those that the semantic conventions of
+// OpenTelemetry know have their names, labels and units.
 import type { RoomState } from '../delivery/clip-room.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { EndedRequest } from '../gateway/http/ended-request.ts';
-import type { EndedCall } from '../operations/running-call.ts';
+import type { EndedCall } from '../operations/ended-call.ts';
 import type { EngineGuards, EngineWatch } from '../speech/engine-guard.ts';
 import type { Slots } from '../speech/slots.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { watchProcess } from './process-metrics.ts';
+import { createSpeechMetrics } from './speech-metrics.ts';
 
 const states = ['closed', 'half_open', 'open'] as const;
 
@@ -16,18 +18,16 @@ export type ServiceMetrics = ReturnType<typeof createServiceMetrics>;
 export function createServiceMetrics() {
   const metrics = createMetrics();
   const calls = metrics.counter('sonant_calls_total', 'Finished calls, by method, transport ("door") and status.');
-  const callSeconds = metrics.durations('sonant_call_seconds', 'Duration of calls.');
+  const callSeconds = metrics.distribution('sonant_call_seconds', 'Duration of calls.');
+  const observeRpc = createRpcMetrics(metrics);
+  const observeHttp = createHttpMetrics(metrics);
+  const speech = createSpeechMetrics(metrics);
   const requests = metrics.counter('sonant_http_requests_total', 'Finished HTTP requests, by route and status.');
   const segments = metrics.counter('sonant_engine_segments_total', 'Segments sent to an engine, by outcome.');
-  const firstSound = metrics.durations('sonant_engine_first_sound_seconds', 'Time to the first sound of a segment.');
+  const firstSoundHelp = 'Time to the first sound of a segment.';
+  const firstSound = metrics.distribution('sonant_engine_first_sound_seconds', firstSoundHelp);
   const retries = metrics.counter('sonant_engine_retries_total', 'Segments retried before any sound.');
-  metrics.gauge('sonant_process_resident_bytes', 'Resident memory of the process.', () => [
-    [{}, process.memoryUsage.rss()],
-  ]);
-  metrics.total('sonant_process_cpu_seconds_total', 'CPU time of the process, user and system.', () => {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1e6;
-  });
+  const closeProcess = watchProcess(metrics);
   const engineWatch: EngineWatch = {
     onSegment(engine, { outcome, firstSoundMs }) {
       segments({ engine, outcome });
@@ -38,12 +38,18 @@ export function createServiceMetrics() {
 
   return {
     engineWatch,
-    onCallEnd({ method, door, status, durationMs }: EndedCall): void {
+    onCallEnd(call: EndedCall): void {
+      const { method, door, status, durationMs } = call;
       calls({ method, door, status });
       callSeconds({ method }, durationMs / 1000);
+      observeRpc(call);
+      speech(call);
     },
-    onRequestEnd: ({ method, route, status }: EndedRequest): void =>
-      requests({ method, route, status: String(status) }),
+    onRequestEnd(request: EndedRequest): void {
+      const { method, route, status } = request;
+      requests({ method, route, status: String(status) });
+      observeHttp(request);
+    },
     watchSpeech({ engines, guards, slots }: { engines: readonly Engine[]; guards: EngineGuards; slots: Slots }): void {
       metrics.gauge('sonant_speaking', 'Requests that hold a synthesis slot.', () => [[{}, slots.speaking]]);
       metrics.gauge('sonant_waiting', 'Requests that wait for a synthesis slot.', () => [[{}, slots.waiting]]);
@@ -68,7 +74,35 @@ export function createServiceMetrics() {
       metrics.total('sonant_redis_outages_total', 'Outages of Redis.', () => state().outages);
       metrics.total('sonant_limits_alone_total', 'Limit checks made without Redis.', () => state().decidedAlone);
     },
+    watchSpans: (dropped: () => number): void =>
+      metrics.total('sonant_spans_dropped_total', 'Spans that the collector did not get.', dropped),
+    families: metrics.families,
     text: metrics.text,
+    close: closeProcess,
+  };
+}
+
+/** Calls of RPCs, which the semantic conventions of OpenTelemetry count apart from HTTP. */
+function createRpcMetrics(metrics: Metrics) {
+  const observe = metrics.distribution('rpc_server_call_duration_seconds', 'Duration of RPCs.', {
+    otelName: 'rpc.server.call.duration',
+  });
+  const systems: Readonly<Record<string, string>> = { grpc: 'grpc', 'grpc-web': 'grpc', connect: 'connectrpc' };
+  return ({ method, door, status, durationMs }: EndedCall): void => {
+    const system = systems[door];
+    if (system === undefined) return;
+    const labels = { 'rpc.system.name': system, 'rpc.method': method, 'rpc.response.status_code': status };
+    observe(labels, durationMs / 1000);
+  };
+}
+
+function createHttpMetrics(metrics: Metrics) {
+  const observe = metrics.distribution('http_server_request_duration_seconds', 'Duration of HTTP requests.', {
+    otelName: 'http.server.request.duration',
+  });
+  return ({ method, route, status, durationMs }: EndedRequest): void => {
+    const labels = { 'http.request.method': method, 'http.route': route, 'http.response.status_code': String(status) };
+    observe(labels, durationMs / 1000);
   };
 }
 

@@ -17,6 +17,7 @@ import {
 import { oauthSettings } from '../sign-in/oauth-settings.ts';
 import { databaseSettings } from '../store/database-settings.ts';
 import { type LogLevel, logLevels } from '../telemetry/log.ts';
+import { otlpSettings } from '../telemetry/otlp-settings.ts';
 import { wyomingSettings } from '../wyoming/wyoming-settings.ts';
 
 export const serviceSettings = {
@@ -181,4 +182,5 @@ export const serviceSettings = {
     max: 3600,
     fallback: 5,
   }),
+  ...otlpSettings,
 };

@@ -13,8 +13,25 @@ export interface Call {
   signal: AbortSignal;
   /** Aborts with a Failure when the service begins to stop: what can end soon should, and what is begun may finish. */
   leaving: AbortSignal;
+  /** When it began, on the clock of `performance.now`. */
+  begunMs: number;
   /** Reports the state of the caller's limits, for the headers of the answer. */
   reportLimits(status: LimitStatus): void;
+  /** Reports what it speaks, for the log, the metrics and the trace; later facts add to earlier ones. */
+  reportSpeech(facts: SpeechFacts): void;
+}
+
+/** What is known of the speech of a call; never its text. */
+export interface SpeechFacts {
+  voiceId?: string;
+  engine?: string;
+  format?: string;
+  characters?: number;
+  /** Whether it came out of the cache. */
+  isCached?: boolean;
+  audioSeconds?: number;
+  /** From the beginning of the call to its first sound. */
+  firstSoundMs?: number;
 }
 
 /** The caller of an operation that is open to all. */

@@ -26,7 +26,7 @@ export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions
       const start = await readStart(given);
       const planned = speech.planLive(start, caller);
       const speakTurn = (turn: LiveTurn, signal: AbortSignal) =>
-        metering.chargeTurn({ ...call, signal }, planned.request.voiceId, (place) =>
+        metering.chargeTurn({ ...call, signal }, planned, (place) =>
           speech.speakTurn(planned, turn.text, { caller, signal, place }),
         );
       const { languageCode } = planned.request;

@@ -5,10 +5,12 @@
 // its caller left, are given back.
 import { audioFormats } from '../audio/formats.ts';
 import type { Delivered } from '../delivery/delivery.ts';
+import type { Voice } from '../engines/engine.ts';
 import type { Limiter, Synthesis, TakeOptions } from '../limits/limiter.ts';
 import type { UsageLedger } from '../limits/usage-ledger.ts';
 import { dayOf } from '../limits/usage-period.ts';
-import type { LivePlace } from '../speech/live-plan.ts';
+import type { LivePlace, PlannedLive } from '../speech/live-plan.ts';
+import type { PlannedSpeech } from '../speech/plan.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { Call } from './call.ts';
@@ -24,16 +26,16 @@ export interface MeteringOptions {
 export interface Metering {
   /** For work that is not speech: takes a concurrency slot while it runs, and charges no characters. */
   occupy<T>(call: Call, work: () => Promise<T>): Promise<T>;
-  charge(call: Call, request: SpeechRequest, work: () => Promise<Delivered>): Promise<Delivered>;
+  charge(call: Call, planned: PlannedSpeech, work: () => Promise<Delivered>): Promise<Delivered>;
   chargeStream(
     call: Call,
-    request: SpeechRequest,
+    planned: PlannedSpeech,
     events: () => AsyncIterable<SpeechEvent>,
   ): AsyncIterable<SpeechEvent>;
   /** Charges a turn of live speech by the part, as the parts are taken; it holds a slot while something is spoken. */
   chargeTurn(
     call: Call,
-    voiceId: string,
+    planned: Pick<PlannedLive, 'request' | 'voice'>,
     events: (place: LivePlace) => AsyncIterable<SpeechEvent>,
   ): AsyncIterable<SpeechEvent>;
 }
@@ -67,22 +69,25 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
       }
     },
 
-    async charge(call, request, work) {
+    async charge(call, { request, voice: { voice } }, work) {
+      reportVoice(call, request, voice);
       const synthesis = await take(call, request.chars);
       let spokenChars = 0;
       try {
         const delivered = await work();
         await noteFor(call, request)(1, request.chars, delivered.seconds);
         spokenChars = request.chars;
+        call.reportSpeech({ isCached: delivered.cached, audioSeconds: delivered.seconds });
         return delivered;
       } finally {
         synthesis.end(spokenChars);
       }
     },
 
-    async *chargeStream(call, request, events) {
+    async *chargeStream(call, { request, voice: { voice } }, events) {
+      reportVoice(call, request, voice);
       const synthesis = await take(call, request.chars);
-      const account = new StreamAccount(noteFor(call, request));
+      const account = new StreamAccount(call, noteFor(call, request));
       try {
         yield* account.follow(events());
       } finally {
@@ -93,8 +98,9 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
       }
     },
 
-    async *chargeTurn(call, voiceId, events) {
-      const account = new StreamAccount(noteFor(call, { voiceId }));
+    async *chargeTurn(call, { request, voice: { voice } }, events) {
+      reportVoice(call, request, voice);
+      const account = new StreamAccount(call, noteFor(call, request));
       const takeSlot = (chars: number, replaces: Synthesis | undefined) =>
         take(call, chars, { replaces, refundsRequest: false });
       const charges = new TurnCharges(account, takeSlot);
@@ -109,11 +115,15 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
   };
 }
 
+const reportVoice = (call: Call, { format, chars }: { format: string; chars?: number }, voice: Voice): void =>
+  call.reportSpeech({ voiceId: voice.voiceId, engine: voice.engine, format, ...(chars && { characters: chars }) });
+
 /** Stores usage. */
 type Note = (requests: number, characters: number, seconds: number) => Promise<void>;
 
 /** Counts what a stream has spoken, and how much of it is recorded as usage. */
 class StreamAccount {
+  readonly #call: Call;
   readonly #note: Note;
   /** Characters of the chunks that are done. */
   #charsDone = 0;
@@ -123,7 +133,8 @@ class StreamAccount {
   #seconds = 0;
   spokenChars = 0;
 
-  constructor(note: Note) {
+  constructor(call: Call, note: Note) {
+    this.#call = call;
     this.#note = note;
   }
 
@@ -139,6 +150,7 @@ class StreamAccount {
   #count(event: SpeechEvent): void {
     if (event.type === 'info') this.#info = event;
     else if (event.type === 'audio') {
+      if (!this.#hasSound) this.#call.reportSpeech({ firstSoundMs: performance.now() - this.#call.begunMs });
       this.#hasSound = true;
       const { format, sampleRateHz } = this.#info!;
       this.#seconds += event.audio.length / audioFormats[format].bytesPerSecond(sampleRateHz);
@@ -157,6 +169,7 @@ class StreamAccount {
     const before = this.#noted;
     const requests = this.#hasSound ? 1 : 0;
     this.#noted = { requests, chars: this.spokenChars, seconds: this.#seconds };
+    this.#call.reportSpeech({ characters: this.spokenChars, audioSeconds: this.#seconds });
     const chars = this.spokenChars - before.chars;
     const seconds = Math.max(0, this.#seconds - before.seconds);
     if (requests === before.requests && chars === 0 && seconds === 0) return;

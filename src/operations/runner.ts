@@ -4,17 +4,21 @@
 // watches the signal.
 import { Failure } from '../errors.ts';
 import { readerStallMs } from '../net/limits.ts';
+import type { Tracing } from '../telemetry/trace.ts';
 import type { Admit } from './admit.ts';
+import type { EndedCall } from './ended-call.ts';
 import { type IsInForce, openKeyWatch } from './key-watch.ts';
 import { openCallLimits, streamCallMs, unaryCallMs } from './limits.ts';
 import { type OpenCallLimits, OpenCalls } from './open-calls.ts';
-import { type EndedCall, type Incoming, RunningCall, type Shared, type TimeLimits } from './running-call.ts';
+import { type Incoming, RunningCall, type Shared, type TimeLimits } from './running-call.ts';
 
 export interface RunnerOptions {
   admit: Admit;
   isInForce: IsInForce;
   /** Called once for every call. Must not throw. */
   onCallEnd(call: EndedCall): void;
+  /** Default: calls are not traced. */
+  tracing?: Tracing | undefined;
   timeLimits?: TimeLimits | undefined;
   /** Of calls that need no key. */
   openLimits?: OpenCallLimits | undefined;
@@ -37,13 +41,13 @@ export interface Runner {
 }
 
 export function createRunner(options: RunnerOptions): Runner {
-  const { admit, isInForce, onCallEnd, timeLimits = usualLimits, openLimits = openCallLimits } = options;
+  const { admit, isInForce, onCallEnd, tracing, timeLimits = usualLimits, openLimits = openCallLimits } = options;
   const keyWatch = openKeyWatch(isInForce);
   const running = new Set<RunningCall>();
   const leaving = new AbortController();
   const stopped = new AbortController();
   const openCalls = new OpenCalls(openLimits);
-  const shared: Shared = { admit, onCallEnd, timeLimits, openCalls, keyWatch, running, leaving, stopped };
+  const shared: Shared = { admit, onCallEnd, tracing, timeLimits, openCalls, keyWatch, running, leaving, stopped };
   return {
     begin: (incoming) => new RunningCall(incoming, shared),
     isBarred: (address) => openCalls.isBarred(address),

@@ -3,26 +3,14 @@
 import { Failure, failureTable, toFailure } from '../errors.ts';
 import type { KeyCaller } from '../keys/key-verifier.ts';
 import type { LimitStatus } from '../limits/limit-status.ts';
+import { type Span, type TraceHeaders, type Tracing, within } from '../telemetry/trace.ts';
 import { type Admit, checkScopes, type Presented } from './admit.ts';
-import { anonymous, type Call, callerLeft } from './call.ts';
+import { anonymous, type Call, callerLeft, type SpeechFacts } from './call.ts';
+import { endCallSpan } from './call-span.ts';
+import type { EndedCall } from './ended-call.ts';
 import type { KeyWatch } from './key-watch.ts';
 import type { OpenCalls } from './open-calls.ts';
 import type { Operation } from './operation.ts';
-
-export interface EndedCall {
-  requestId: string;
-  /** The name of the operation. */
-  method: string;
-  /** The API or protocol, such as "grpc", "connect", "rest", "sse". */
-  door: string;
-  callerId: string | undefined;
-  /** The name of the gRPC status: "OK", "CANCELLED" where the caller left, or that of the failure. */
-  status: string;
-  /** Its cause is for the log only. */
-  failure: Failure | undefined;
-  durationMs: number;
-  messageCount: number;
-}
 
 export interface TimeLimits {
   unaryCallMs: number;
@@ -37,6 +25,8 @@ export interface Incoming {
   address: string;
   /** Stands for the connection that it came on, where that is known. */
   connection?: object | undefined;
+  /** The trace that the caller has begun. */
+  trace?: TraceHeaders | undefined;
   reportLimits(status: LimitStatus): void;
   /** For an API whose library has errors of its own: how they are read, and how a failure is thrown to it. */
   errors?: { read(error: unknown): unknown; write(failure: Failure | typeof callerLeft): unknown };
@@ -46,6 +36,8 @@ export interface Incoming {
 export interface Shared {
   admit: Admit;
   onCallEnd(call: EndedCall): void;
+  /** Undefined where calls are not traced. */
+  tracing: Tracing | undefined;
   timeLimits: TimeLimits;
   openCalls: OpenCalls;
   keyWatch: KeyWatch;
@@ -63,6 +55,8 @@ export class RunningCall {
   readonly #shared: Shared;
   readonly #begunMs = performance.now();
   readonly #ending = new AbortController();
+  readonly #span: Span | undefined;
+  #speech: SpeechFacts = {};
   #caller: KeyCaller | undefined;
   /** Those that it was admitted to: one of them is run. */
   #admittedTo: readonly Operation[] = [];
@@ -80,6 +74,7 @@ export class RunningCall {
   constructor(incoming: Incoming, shared: Shared) {
     this.#incoming = incoming;
     this.#shared = shared;
+    this.#span = shared.tracing?.begin(incoming.trace ?? {}, { name: incoming.door, kind: 'server' });
   }
 
   get caller(): KeyCaller {
@@ -100,7 +95,8 @@ export class RunningCall {
   async admit(presented: Omit<Presented, 'address' | 'reportLimits'>, ...operations: Operation[]): Promise<void> {
     const { address, reportLimits } = this.#incoming;
     const scopes = operations.map((operation) => operation.scopes);
-    this.#caller = await this.#shared.admit({ ...presented, address, reportLimits }, ...scopes);
+    const admit = () => this.#shared.admit({ ...presented, address, reportLimits }, ...scopes);
+    this.#caller = await (this.#span ? within(this.#span, admit) : admit());
     this.#admittedTo = operations;
   }
 
@@ -124,7 +120,8 @@ export class RunningCall {
   /** Runs an operation that has one result. */
   async run<T>(operation: Operation, work: (call: Call) => Promise<T>): Promise<T> {
     try {
-      const result = await this.#orAbort(work(this.#start(operation, this.#shared.timeLimits.unaryCallMs)));
+      const { unaryCallMs } = this.#shared.timeLimits;
+      const result = await this.#orAbort(() => work(this.#start(operation, unaryCallMs)));
       this.#messageCount = 1;
       this.#end('OK');
       return result;
@@ -151,7 +148,8 @@ export class RunningCall {
       this.#waitingSinceMs = undefined;
       try {
         source ??= open()[Symbol.asyncIterator]();
-        const result = await this.#orAbort(source.next());
+        const reading = source;
+        const result = await this.#orAbort(() => reading.next());
         if (result.done) {
           stall.close();
           this.#end('OK');
@@ -224,7 +222,11 @@ export class RunningCall {
     running.add(this);
     this.#release = () => running.delete(this);
     if (!operation.isOpen) this.#limit(operation, timeoutMs);
-    return { caller, requestId, address, reportLimits, signal, leaving: leaving.signal };
+    const reportSpeech = (facts: SpeechFacts) => {
+      this.#speech = { ...this.#speech, ...facts };
+    };
+    const begunMs = this.#begunMs;
+    return { caller, requestId, address, begunMs, reportLimits, reportSpeech, signal, leaving: leaving.signal };
   }
 
   #limit({ managesKeys }: Operation, timeoutMs: number): void {
@@ -258,12 +260,14 @@ export class RunningCall {
     };
   }
 
-  #orAbort<T>(work: Promise<T>): Promise<T> {
+  /** What the work starts belongs to the trace of the call. */
+  #orAbort<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const { signal } = this.#ending;
       if (signal.aborted) reject(signal.reason);
       this.#refuse = reject;
-      work.then(resolve, reject);
+      const result = this.#span ? within(this.#span, work) : work();
+      result.then(resolve, reject);
     });
   }
 
@@ -273,16 +277,21 @@ export class RunningCall {
     this.#release();
     this.#leaveOpen();
     const { requestId, door } = this.#incoming;
-    this.#shared.onCallEnd({
+    const ended: EndedCall = {
       requestId,
       method: this.#operation?.name ?? '',
       door,
       callerId: this.callerId,
+      keyId: this.#caller?.keyId,
+      traceId: this.#span?.traceId,
+      speech: this.#speech,
       status,
       failure,
       durationMs: performance.now() - this.#begunMs,
       messageCount: this.#messageCount,
-    });
+    };
+    if (this.#span) endCallSpan(this.#span, ended);
+    this.#shared.onCallEnd(ended);
   }
 }
 

@@ -53,7 +53,7 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
       const planned = speech.plan(request, caller);
       const sizeLimit = request.returnFormat === 'url' ? undefined : toSizeLimit(inlineBytesMax);
       if (sizeLimit) await checkEstimate(planned, sizeLimit, signal);
-      return metering.charge(call, planned.request, async () => {
+      return metering.charge(call, planned, async () => {
         const delivered = await delivery.deliver(planned, caller, signal, { fresh, sizeLimit });
         const { byteCount } = delivered;
         if (sizeLimit && byteCount > sizeLimit.bytesMax) throw sizeLimit.refuse(byteCount);
@@ -65,7 +65,7 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
       const { caller, signal } = call;
       const planned = speech.plan(request, caller);
       const speak = request.returnFormat === 'url' ? delivery.storeStream : speech.speak;
-      return metering.chargeStream(call, planned.request, () => speak(planned, caller, signal));
+      return metering.chargeStream(call, planned, () => speak(planned, caller, signal));
     },
 
     estimateSpeech(call, request) {

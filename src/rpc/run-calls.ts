@@ -37,6 +37,10 @@ export function createCallRunner(runner: Runner, openServices: readonly DescServ
       requestId,
       address: values.get(addressKey),
       connection: values.get(connectionKey),
+      trace: {
+        traceparent: requestHeader.get('traceparent') ?? undefined,
+        tracestate: requestHeader.get('tracestate') ?? undefined,
+      },
       reportLimits(status) {
         for (const [name, value] of Object.entries(toRateLimitHeaders(status))) responseHeader.set(name, value);
       },

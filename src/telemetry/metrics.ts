@@ -6,70 +6,119 @@
 //
 // Labels are few and their values bounded: names of engines, methods and failures, never callers, keys or texts.
 
+/** A dot in the name of a label is an underscore for Prometheus. */
 export type Labels = Readonly<Record<string, string>>;
+
+/** A family of metrics as it is at the moment. */
+export type MetricFamily = Described &
+  (
+    | { type: 'counter' | 'gauge'; points: readonly (readonly [Labels, number])[] }
+    | { type: 'histogram'; bounds: readonly number[]; points: readonly Distribution[] }
+  );
+
+interface Described {
+  name: string;
+  help: string;
+  /** Its name by the semantic conventions of OpenTelemetry, where they have it. */
+  otelName?: string | undefined;
+  /** In the notation of OpenTelemetry. */
+  unit?: string | undefined;
+}
+
+/** How many values were up to each bound and above the bound before; the last are above all. */
+interface Distribution {
+  labels: Labels;
+  counts: number[];
+  sum: number;
+}
+
+export interface DistributionOptions {
+  /** Upper bounds of the buckets. Default: of durations. */
+  bounds?: readonly number[];
+  otelName?: string;
+  /** Default: "s". */
+  unit?: string;
+}
 
 export interface Metrics {
   /** A counter; the function that it returns increments it. */
   counter(name: string, help: string): (labels?: Labels, by?: number) => void;
-  /** A histogram of durations in seconds; the function that it returns observes one. */
-  durations(name: string, help: string): (labels: Labels, seconds: number) => void;
+  /** A histogram, of durations in seconds where no bounds are given; the function that it returns observes one. */
+  distribution(name: string, help: string, options?: DistributionOptions): (labels: Labels, value: number) => void;
   /** A counter whose value is read from elsewhere. */
   total(name: string, help: string, read: () => number): void;
   /** A gauge, read when the metrics are. */
   gauge(name: string, help: string, read: () => Iterable<readonly [Labels, number]>): void;
+  families(): MetricFamily[];
   text(): string;
 }
 
 const secondsMax = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 export function createMetrics(): Metrics {
-  const families: (() => string)[] = [];
-  const add = (name: string, help: string, type: string, lines: () => readonly string[]) => {
-    families.push(() => [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines()].join('\n'));
-  };
+  const reads: (() => MetricFamily)[] = [];
+  const families = () => reads.map((read) => read());
   return {
     counter(name, help) {
-      const counts = new Map<string, number>();
-      add(name, help, 'counter', () => [...counts].map(([labels, count]) => `${name}${labels} ${count}`));
+      const series = new Map<string, [labels: Labels, value: number]>();
+      reads.push(() => ({ name, help, type: 'counter', points: [...series.values()] }));
       return (labels = {}, by = 1) => {
-        const key = toText(labels);
-        counts.set(key, (counts.get(key) ?? 0) + by);
+        const point = findOrAdd(series, labels, (): [Labels, number] => [labels, 0]);
+        point[1] += by;
       };
     },
-    durations(name, help) {
-      const series = new Map<string, { labels: Labels; counts: number[]; sum: number }>();
-      add(name, help, 'histogram', () =>
-        [...series.values()].flatMap(({ labels, counts, sum }) => {
-          let below = 0;
-          const buckets = [...secondsMax, Infinity].map((max, i) => {
-            below += counts[i]!;
-            return `${name}_bucket${toText({ ...labels, le: max === Infinity ? '+Inf' : String(max) })} ${below}`;
-          });
-          return [...buckets, `${name}_sum${toText(labels)} ${sum}`, `${name}_count${toText(labels)} ${below}`];
-        }),
-      );
-      return (labels, seconds) => {
-        const key = toText(labels);
-        const one = series.get(key) ?? { labels, counts: Array<number>(secondsMax.length + 1).fill(0), sum: 0 };
-        const at = secondsMax.findIndex((max) => seconds <= max);
-        one.counts[at < 0 ? secondsMax.length : at]!++;
-        one.sum += seconds;
-        series.set(key, one);
+    distribution(name, help, { bounds = secondsMax, otelName, unit = 's' } = {}) {
+      const series = new Map<string, Distribution>();
+      reads.push(() => ({ name, help, otelName, unit, type: 'histogram', bounds, points: [...series.values()] }));
+      return (labels, value) => {
+        const none = () => ({ labels, counts: Array<number>(bounds.length + 1).fill(0), sum: 0 });
+        const one = findOrAdd(series, labels, none);
+        const at = bounds.findIndex((max) => value <= max);
+        one.counts[at < 0 ? bounds.length : at]!++;
+        one.sum += value;
       };
     },
-    total: (name, help, read) => add(name, help, 'counter', () => [`${name} ${read()}`]),
+    total: (name, help, read) => {
+      reads.push(() => ({ name, help, type: 'counter', points: [[{}, read()]] }));
+    },
     gauge(name, help, read) {
-      add(name, help, 'gauge', () => [...read()].map(([labels, value]) => `${name}${toText(labels)} ${value}`));
+      reads.push(() => ({ name, help, type: 'gauge', points: [...read()] }));
     },
-    text: () => `${families.map((family) => family()).join('\n')}\n`,
+    families,
+    text: () => `${families().map(toFamilyText).join('\n')}\n`,
   };
+}
+
+function findOrAdd<Point>(series: Map<string, Point>, labels: Labels, none: () => Point): Point {
+  const key = toText(labels);
+  const point = series.get(key) ?? none();
+  series.set(key, point);
+  return point;
+}
+
+function toFamilyText(family: MetricFamily): string {
+  const { name, help, type } = family;
+  const lines =
+    family.type === 'histogram'
+      ? family.points.flatMap((point) => toBucketLines(name, family.bounds, point))
+      : family.points.map(([labels, value]) => `${name}${toText(labels)} ${value}`);
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines].join('\n');
+}
+
+function toBucketLines(name: string, bounds: readonly number[], { labels, counts, sum }: Distribution): string[] {
+  let below = 0;
+  const buckets = [...bounds, Infinity].map((max, i) => {
+    below += counts[i]!;
+    return `${name}_bucket${toText({ ...labels, le: max === Infinity ? '+Inf' : String(max) })} ${below}`;
+  });
+  return [...buckets, `${name}_sum${toText(labels)} ${sum}`, `${name}_count${toText(labels)} ${below}`];
 }
 
 const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '"': '\\"', '\n': '\\n' };
 
 function toText(labels: Labels): string {
   const pairs = Object.entries(labels).map(
-    ([name, value]) => `${name}="${value.replace(/[\\"\n]/g, (char) => escapes[char]!)}"`,
+    ([name, value]) => `${name.replaceAll('.', '_')}="${value.replace(/[\\"\n]/g, (char) => escapes[char]!)}"`,
   );
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }

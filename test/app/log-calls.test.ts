@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { openCallLog } from '../../src/app/log-calls.ts';
 import { Failure, type Reason } from '../../src/errors.ts';
-import type { EndedCall } from '../../src/operations/running-call.ts';
+import type { EndedCall } from '../../src/operations/ended-call.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
 const ended = (reason?: Reason, callerId?: string): EndedCall => ({
@@ -14,6 +14,9 @@ const ended = (reason?: Reason, callerId?: string): EndedCall => ({
   failure: reason && new Failure(reason),
   durationMs: 1,
   messageCount: 0,
+  keyId: callerId,
+  traceId: undefined,
+  speech: {},
 });
 
 test('a flood of calls without a key is a few lines and their number; calls of known callers have a line each', () => {

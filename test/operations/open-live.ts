@@ -22,7 +22,7 @@ export function openLive(engine: Engine) {
     onFault: (fault) => console.error(fault),
   });
   const live = createLiveOperations({ speech, metering });
-  const call = { caller, signal: never, leaving: never, reportLimits() {} } as unknown as Call;
+  const call = { caller, signal: never, leaving: never, reportLimits() {}, reportSpeech() {} } as unknown as Call;
   return {
     slots,
     begin(fields: object) {

@@ -43,7 +43,8 @@ export function openMeteredLive({
   });
   const live = createLiveOperations({ speech, metering });
   const never = new AbortController().signal;
-  const call = (signal = never, leaving = never) => ({ caller, signal, leaving, reportLimits() {} }) as unknown as Call;
+  const call = (signal = never, leaving = never) =>
+    ({ caller, signal, leaving, reportLimits() {}, reportSpeech() {} }) as unknown as Call;
   const begin = (fields: object = {}) => {
     const inputs = new PushQueue<LiveInput>();
     const ending = new AbortController();

@@ -5,7 +5,7 @@ import { createMetrics } from '../../src/telemetry/metrics.ts';
 test('counters, gauges and durations are written in the exposition format', () => {
   const metrics = createMetrics();
   const calls = metrics.counter('calls_total', 'Calls.');
-  const took = metrics.durations('call_seconds', 'How long.');
+  const took = metrics.distribution('call_seconds', 'How long.');
   metrics.gauge('speaking', 'Now.', () => [[{ engine: 'a' }, 2]]);
   calls({ method: 'A', note: 'with "quotes", \\ and\nlines' });
   calls({ method: 'B' }, 3);

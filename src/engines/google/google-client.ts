@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import type { TextToSpeechClient } from '@google-cloud/text-to-speech';
 import { Failure } from '../../errors.ts';
+import { traceHeaders } from '../../telemetry/trace.ts';
 import { googleFailure } from './google-failure.ts';
 import type { ListedVoice } from './google-voices.ts';
 
@@ -35,6 +36,8 @@ const usualPort = 443;
 /** Longer than any segment takes; segments are ended by their signals. */
 const timeout = 15 * 60_000;
 const calling = { timeout, retry: null };
+/** Metadata that continues the trace of the call. */
+const traced = <Options extends object>(options: Options) => ({ ...options, otherArgs: { headers: traceHeaders() } });
 
 const load = async () => {
   try {
@@ -82,7 +85,10 @@ export async function openGoogleClient({ credentials, endpoint }: GoogleLogin) {
       // The sample rate is the voice's own, and the WAV states it.
       const audioConfig = { audioEncoding: 'LINEAR16' as const, speakingRate };
       const options = { input: { text }, voice: toSelection(voice), audioConfig };
-      const [{ audioContent }] = await answered(client.synthesizeSpeech(options, { ...calling, signal }), signal);
+      const [{ audioContent }] = await answered(
+        client.synthesizeSpeech(options, { ...traced(calling), signal }),
+        signal,
+      );
       return Buffer.from((audioContent as Uint8Array | null) ?? []);
     },
     /** The bytes of bare samples as they are made, of all the texts in one call. */
@@ -137,7 +143,7 @@ async function* streamSpeech(
   { voice, texts, speakingRate }: StreamOptions,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  const call = client.streamingSynthesize(calling);
+  const call = client.streamingSynthesize(traced(calling));
   let isLeft = false;
   const leave = () => {
     // Once: what is cancelled while the client closes cannot be cancelled again.

@@ -3,6 +3,7 @@
 // no sound, with an error in JSON, or with an MP3 where raw samples were requested. Every request is made once; a failure
 // states whether the same request may succeed later.
 import { Failure } from '../../errors.ts';
+import { traceHeaders } from '../../telemetry/trace.ts';
 
 export interface SpeechServerOptions {
   /** Such as "http://localhost:8880/v1", without a slash at its end. */
@@ -37,7 +38,7 @@ export function createSpeechServer({ url, apiKey, model }: SpeechServerOptions):
   return {
     async *speak({ voice, text }, signal) {
       const body = JSON.stringify({ model, input: text, voice, response_format: 'pcm', stream: true });
-      const all = { ...headers, 'Content-Type': 'application/json' };
+      const all = { ...headers, ...traceHeaders(), 'Content-Type': 'application/json' };
       const answer = await reach(`${url}/audio/speech`, { method: 'POST', headers: all, body, signal }, signal);
       const type = answer.headers.get('content-type') ?? '';
       if (!answer.ok || otherTypes.test(type))

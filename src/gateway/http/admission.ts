@@ -7,6 +7,7 @@ import { type Call, callerLeft } from '../../operations/call.ts';
 import type { Operation } from '../../operations/operation.ts';
 import type { Runner } from '../../operations/runner.ts';
 import type { RunningCall } from '../../operations/running-call.ts';
+import type { TraceHeaders } from '../../telemetry/trace.ts';
 import { cookieOf, sessionCookie } from './cookies.ts';
 
 declare module 'fastify' {
@@ -36,7 +37,8 @@ export interface Admission {
 export function createAdmission(runner: Runner): Admission {
   const admit = (request: FastifyRequest, reply: FastifyReply, credentials: Credentials, operations: Operation[]) => {
     const { id: requestId, ip: address } = request;
-    request.call = runner.begin({ door: 'rest', requestId, address, reportLimits: limitReporter(reply) });
+    const trace = traceOf(request);
+    request.call = runner.begin({ door: 'rest', requestId, address, trace, reportLimits: limitReporter(reply) });
     return request.call.admit(credentials, ...operations);
   };
   return {
@@ -54,7 +56,7 @@ export function createAdmission(runner: Runner): Admission {
         admit(request, reply, { key: anyKeyOf(request) }, operations),
     async beginCall(request, door, operation) {
       const { id: requestId, ip: address } = request;
-      const call = runner.begin({ door, requestId, address, reportLimits() {} });
+      const call = runner.begin({ door, requestId, address, trace: traceOf(request), reportLimits() {} });
       await call.admit({ key: anyKeyOf(request) }, operation);
       return call;
     },
@@ -62,6 +64,12 @@ export function createAdmission(runner: Runner): Admission {
       admit(request, reply, { key: undefined, ticketKeyId }, [operation]),
   };
 }
+
+/** A header that comes twice names no trace. */
+const traceOf = ({ headers: { traceparent, tracestate } }: FastifyRequest): TraceHeaders =>
+  typeof traceparent === 'string'
+    ? { traceparent, tracestate: typeof tracestate === 'string' ? tracestate : undefined }
+    : {};
 
 /** Runs an operation with one result for the request, until its client leaves. */
 export function run<T>(

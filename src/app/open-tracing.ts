@@ -1,0 +1,128 @@
+// Opens the sending of traces and metrics to a collector, and measures what a call waits for: engines, the clip store, the
+// database and the speech of others, each as a span in the trace of the call. Without a collector nothing is wrapped.
+import { hostname } from 'node:os';
+import type { ClipStore } from '../clips/clip-store.ts';
+import type { SingleFlight } from '../delivery/single-flight.ts';
+import type { Engine } from '../engines/engine.ts';
+import { createId } from '../id.ts';
+import { apiVersion } from '../net/request-id.ts';
+import type { RowStore } from '../store/row-store.ts';
+import { openOtlpExport } from '../telemetry/otlp-export.ts';
+import { parsePairs } from '../telemetry/otlp-settings.ts';
+import { activeSpan, createTracing, faultOf, measured, type Tracing, within } from '../telemetry/trace.ts';
+import type { Opening } from './opening.ts';
+
+/** Undefined where no collector is set. */
+export function openTracing({ config, metrics, log, opened }: Omit<Opening, 'tracing'>): Tracing | undefined {
+  const { otlpEndpoint: endpoint, otlpHeaders, otlpAttributes, otlpMetricsSeconds, tracePercent } = config;
+  if (endpoint === '') return undefined;
+  const resource = {
+    'service.name': 'sonant',
+    'service.version': apiVersion,
+    'service.instance.id': createId('instance'),
+    'host.name': hostname(),
+    'process.pid': process.pid,
+    ...parsePairs(otlpAttributes),
+  };
+  const otlp = openOtlpExport({
+    endpoint,
+    headers: parsePairs(otlpHeaders) ?? {},
+    resource,
+    metricsEveryMs: otlpMetricsSeconds * 1000,
+    readMetrics: metrics.families,
+    onFault: (fault) => log.warn('traces and metrics are not sent', { fault }),
+  });
+  opened.defer(() => otlp.close());
+  metrics.watchSpans(() => otlp.dropped);
+  return createTracing(tracePercent / 100, otlp.add);
+}
+
+/** An engine each of whose segments is a span, which ends with its last sound. */
+export function traceEngine(engine: Engine): Engine {
+  const speak: Engine['speak'] = (segment, signal) => {
+    const span = activeSpan()?.child({
+      name: `speak ${engine.name}`,
+      kind: 'client',
+      attributes: {
+        'gen_ai.operation.name': 'generate_content',
+        'gen_ai.output.type': 'speech',
+        'gen_ai.provider.name': engine.name,
+        'sonant.voice_id': segment.voice.voiceId,
+        'sonant.characters': segment.text.length,
+        'sonant.urgent': segment.urgent,
+      },
+    });
+    if (!span) return engine.speak(segment, signal);
+    return (async function* () {
+      const pieces = within(span, () => engine.speak(segment, signal))[Symbol.asyncIterator]();
+      const beganMs = performance.now();
+      let isHeard = false;
+      try {
+        for (;;) {
+          const { done, value } = await within(span, () => pieces.next());
+          if (done) return;
+          if (!isHeard) span.set({ 'sonant.first_sound_seconds': (performance.now() - beganMs) / 1000 });
+          isHeard = true;
+          yield value;
+        }
+      } catch (error) {
+        span.end(signal.aborted ? undefined : faultOf(error));
+        throw error;
+      } finally {
+        await pieces.return?.();
+        span.end();
+      }
+    })();
+  };
+  // Its other members may change, and are read where they are.
+  return Object.create(engine, { speak: { value: speak } }) as Engine;
+}
+
+/** A clip store whose calls are spans. */
+export function traceClips(clips: ClipStore, system: string): ClipStore {
+  const span = (operation: string, key?: string) => ({
+    name: `${system} ${operation}`,
+    kind: 'client' as const,
+    attributes: { 'rpc.system.name': system, 'sonant.clip_id': key },
+  });
+  return {
+    create: (key, contentType) =>
+      measured(span('create', key), async () => {
+        const draft = await clips.create(key, contentType);
+        const commit = (head?: Uint8Array) => measured(span('commit', key), () => draft.commit(head));
+        return { write: (bytes) => draft.write(bytes), commit, discard: () => draft.discard() };
+      }),
+    open: (key, range) => measured(span('open', key), () => clips.open(key, range)),
+    remove: (key) => measured(span('remove', key), () => clips.remove(key)),
+    sweep: (isKnown) => clips.sweep(isKnown),
+    disk: () => clips.disk(),
+    close: () => clips.close(),
+  };
+}
+
+/** A row store whose statements and transactions are spans. */
+export function traceStore(store: RowStore, system: string): RowStore {
+  const span = (name: string, statement?: string) => ({
+    name: `${system} ${name}`,
+    kind: 'client' as const,
+    // Values are parameters, so that the text of a statement holds none.
+    attributes: { 'db.system.name': system, 'db.query.text': statement },
+  });
+  return {
+    query: (sql, ...values) =>
+      measured(span(sql.trimStart().split(/\s/, 1)[0]!, sql), () => store.query(sql, ...values)),
+    transaction: (work, options) => measured(span('transaction'), () => store.transaction(work, options)),
+    listen: (topic, onChange) => store.listen(topic, onChange),
+    close: () => store.close(),
+  };
+}
+
+/** Speech that a call waits for because another call, here or at another replica, makes the same. */
+export const traceFlights = (flights: SingleFlight): SingleFlight => ({
+  run: (key, signal, work) =>
+    measured({ name: 'make or join the speech', kind: 'internal' }, async (span) => {
+      const result = await flights.run(key, signal, work);
+      span?.set({ 'sonant.joined': !result.isMade });
+      return result;
+    }),
+});

@@ -1,0 +1,29 @@
+// Metrics of the process: memory, CPU time, and how late its event loop runs.
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Metrics } from '../telemetry/metrics.ts';
+
+const delayQuantiles = [0.5, 0.99, 1];
+const delayResolutionMs = 20;
+
+/** Returns what ends the measuring. */
+export function watchProcess(metrics: Metrics): () => void {
+  metrics.gauge('sonant_process_resident_bytes', 'Resident memory of the process.', () => [
+    [{}, process.memoryUsage.rss()],
+  ]);
+  metrics.total('sonant_process_cpu_seconds_total', 'CPU time of the process, user and system.', () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  });
+  const delay = monitorEventLoopDelay({ resolution: delayResolutionMs });
+  delay.enable();
+  const help = 'How late timers of the event loop run, since the metrics were last read.';
+  metrics.gauge('sonant_event_loop_delay_seconds', help, () => {
+    const late = delayQuantiles.map((share) => {
+      const nanos = delay.count === 0 ? 0 : delay.percentile(share * 100);
+      return [{ quantile: String(share) }, Math.max(0, nanos / 1e9 - delayResolutionMs / 1000)] as const;
+    });
+    delay.reset();
+    return late;
+  });
+  return () => void delay.disable();
+}

@@ -1,0 +1,128 @@
+// Sends spans and metrics to a collector by OTLP over HTTP, in JSON. It promises that the service never waits for it: spans
+// wait in a bounded queue and are dropped, and counted, when that is full or the collector is away for too long.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { MetricFamily } from './metrics.ts';
+import { toMetrics, toTraces } from './otlp-json.ts';
+import type { Attributes, EndedSpan } from './trace.ts';
+
+const queuedSpansMax = 4096;
+const batchSpansMax = 512;
+const sendEveryMs = 5000;
+const answerMsMax = 10_000;
+const attemptsMax = 4;
+const retryMsFirst = 1000;
+/** How long the last of them may take when the service stops. */
+const closeMsMax = 3000;
+
+export interface OtlpOptions {
+  /** The base URL of the collector, without /v1/traces. */
+  endpoint: string;
+  headers: Readonly<Record<string, string>>;
+  /** What tells this process from others. */
+  resource: Attributes;
+  metricsEveryMs: number;
+  readMetrics(): readonly MetricFamily[];
+  /** Called with why nothing can be sent, and again only after something was sent. */
+  onFault(fault: Error): void;
+}
+
+export interface OtlpExport {
+  add(span: EndedSpan): void;
+  /** Spans that were never sent. */
+  readonly dropped: number;
+  /** Sends what is left, for a short time. */
+  close(): Promise<void>;
+}
+
+export function openOtlpExport(options: OtlpOptions): OtlpExport {
+  const { endpoint, headers, resource, metricsEveryMs, readMetrics, onFault } = options;
+  const startMs = performance.timeOrigin;
+  const queue: EndedSpan[] = [];
+  const closing = new AbortController();
+  let dropped = 0;
+  let isFaulty = false;
+
+  const post = async (path: string, message: object, signal: AbortSignal): Promise<'sent' | 'refused' | 'away'> => {
+    try {
+      const { ok, status } = await postJson(`${endpoint}${path}`, headers, message, signal);
+      if (ok) isFaulty = false;
+      else tell(new Error(`the collector of SONANT_OTLP_ENDPOINT answers ${status}`));
+      return ok ? 'sent' : mayPass.has(status) ? 'away' : 'refused';
+    } catch (error) {
+      tell(new Error('the collector of SONANT_OTLP_ENDPOINT cannot be reached', { cause: error }));
+      return 'away';
+    }
+  };
+  const tell = (fault: Error) => {
+    if (!isFaulty) onFault(fault);
+    isFaulty = true;
+  };
+  const send = async (path: string, message: object): Promise<boolean> => {
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await post(path, message, AbortSignal.timeout(answerMsMax));
+      if (outcome !== 'away' || attempt === attemptsMax || closing.signal.aborted) return outcome === 'sent';
+      await sleep(retryMsFirst * 2 ** (attempt - 1), undefined, { signal: closing.signal }).catch(() => {});
+    }
+  };
+  const sendSpans = async () => {
+    while (queue.length > 0) {
+      const batch = queue.splice(0, batchSpansMax);
+      if (!(await send('/v1/traces', toTraces(resource, batch)))) dropped += batch.length;
+    }
+  };
+  const sendMetrics = () => send('/v1/metrics', toMetrics(resource, readMetrics(), startMs, Date.now()));
+  const spans = repeat(sendSpans, sendEveryMs);
+  const metrics = repeat(sendMetrics, metricsEveryMs);
+
+  return {
+    add(span) {
+      if (queue.length >= queuedSpansMax) dropped++;
+      else queue.push(span);
+    },
+    get dropped() {
+      return dropped;
+    },
+    async close() {
+      closing.abort();
+      const last = Promise.all([spans.stop(), metrics.stop()]);
+      await Promise.race([last, sleep(closeMsMax, undefined, { ref: false })]);
+    },
+  };
+}
+
+/** Statuses after which the same message may be taken later. */
+const mayPass = new Set([429, 502, 503, 504]);
+
+async function postJson(url: string, headers: Readonly<Record<string, string>>, message: object, signal: AbortSignal) {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { ...headers, 'Content-Type': 'application/json' },
+    body: JSON.stringify(message),
+    redirect: 'error',
+    signal,
+  });
+  await answer.body?.cancel();
+  return answer;
+}
+
+/** Does the work again and again, never twice at once, and once more when it is stopped. */
+function repeat(work: () => Promise<unknown>, everyMs: number) {
+  let running = Promise.resolve<unknown>(undefined);
+  let isRunning = false;
+  const start = () => {
+    isRunning = true;
+    running = work().finally(() => {
+      isRunning = false;
+    });
+  };
+  const timer = setInterval(() => {
+    if (!isRunning) start();
+  }, everyMs).unref();
+  return {
+    async stop(): Promise<void> {
+      clearInterval(timer);
+      await running;
+      await work();
+    },
+  };
+}

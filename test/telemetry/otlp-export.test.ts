@@ -1,0 +1,98 @@
+// Spans and metrics at a collector: a real HTTP server that can be slow, broken or away.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, expect, test } from 'vitest';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { openOtlpExport } from '../../src/telemetry/otlp-export.ts';
+import { createTracing } from '../../src/telemetry/trace.ts';
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+interface Received {
+  path: string;
+  authorization: string | undefined;
+  // biome-ignore lint/suspicious/noExplicitAny: any message
+  message: any;
+}
+
+async function openCollector(statusOf: (count: number) => number = () => 200) {
+  const received: Received[] = [];
+  const server = createServer(async (request, response) => {
+    const message = JSON.parse(await text(request));
+    received.push({ path: request.url!, authorization: request.headers.authorization, message });
+    response.writeHead(statusOf(received.length), { 'Content-Type': 'application/json' }).end('{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => server.close());
+  return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
+}
+
+function open(endpoint: string) {
+  const faults: Error[] = [];
+  const metrics = createMetrics();
+  metrics.counter('calls_total', 'Calls.')({ method: 'A' }, 2);
+  metrics.distribution('took_seconds', 'How long.', { otelName: 'took', bounds: [1, 2] })({ 'rpc.method': 'A' }, 1.5);
+  metrics.gauge('speaking', 'At the moment.', () => [[{}, 0.5]]);
+  const otlp = openOtlpExport({
+    endpoint,
+    headers: { Authorization: 'Bearer x' },
+    resource: { 'service.name': 'sonant' },
+    metricsEveryMs: 60_000,
+    readMetrics: metrics.families,
+    onFault: (fault) => faults.push(fault),
+  });
+  return { otlp, faults, tracing: createTracing(1, otlp.add) };
+}
+
+test('spans and metrics arrive in OTLP, with the headers of the operator', async () => {
+  const { endpoint, received } = await openCollector();
+  const { otlp, tracing, faults } = open(endpoint);
+  const span = tracing.begin(
+    {},
+    { name: 'call', kind: 'server', attributes: { n: 1, share: 0.5, is: true, not: undefined } },
+  );
+  span.child({ name: 'speak', kind: 'client' }).end('engine_error');
+  span.end();
+  await otlp.close();
+  const traces = received.find(({ path }) => path === '/v1/traces')!;
+  expect(traces.authorization).toBe('Bearer x');
+  const [{ resource, scopeSpans }] = traces.message.resourceSpans;
+  expect(resource.attributes).toEqual([{ key: 'service.name', value: { stringValue: 'sonant' } }]);
+  const [child, call] = scopeSpans[0].spans;
+  expect(call).toMatchObject({
+    traceId: span.traceId,
+    name: 'call',
+    kind: 2,
+    attributes: [
+      { key: 'n', value: { intValue: '1' } },
+      { key: 'share', value: { doubleValue: 0.5 } },
+      { key: 'is', value: { boolValue: true } },
+    ],
+    status: {},
+  });
+  expect(child).toMatchObject({ parentSpanId: call.spanId, kind: 3, status: { code: 2, message: 'engine_error' } });
+  expect(Math.abs(Number(BigInt(call.startTimeUnixNano) / 1_000_000n) - Date.now())).toBeLessThan(60_000);
+  const [{ scopeMetrics }] = received.find(({ path }) => path === '/v1/metrics')!.message.resourceMetrics;
+  const [calls, took, speaking] = scopeMetrics[0].metrics;
+  expect(calls).toMatchObject({ name: 'calls_total', sum: { isMonotonic: true, dataPoints: [{ asDouble: 2 }] } });
+  const buckets = { count: '1', sum: 1.5, bucketCounts: ['0', '1', '0'], explicitBounds: [1, 2] };
+  expect(took).toMatchObject({ name: 'took', unit: 's', histogram: { dataPoints: [buckets] } });
+  expect(took.histogram.dataPoints[0].attributes[0].key).toBe('rpc.method');
+  expect(speaking).toMatchObject({ gauge: { dataPoints: [{ asDouble: 0.5 }] } });
+  expect(faults).toEqual([]);
+});
+
+test('a collector that is away costs spans, which are counted, and is told of once', async () => {
+  const { endpoint, received } = await openCollector(() => 503);
+  const { otlp, tracing, faults } = open(endpoint);
+  for (let i = 0; i < 5000; i++) tracing.begin({}, { name: 'call', kind: 'server' }).end();
+  expect(otlp.dropped).toBe(5000 - 4096);
+  await otlp.close();
+  expect(otlp.dropped).toBe(5000);
+  expect(received.length).toBeGreaterThan(0);
+  expect(faults.map(({ message }) => message)).toEqual(['the collector of SONANT_OTLP_ENDPOINT answers 503']);
+});
