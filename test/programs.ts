@@ -32,6 +32,7 @@ const packages = {
   pgbouncer: 'pgbouncer',
   pocketsphinx_batch: 'pocketsphinx pocketsphinx-en-us',
   postgres: 'postgresql',
+  promtool: 'prometheus',
   protoc: 'protobuf-compiler',
   'protoc-gen-go': 'protoc-gen-go',
   'protoc-gen-go-grpc': 'protoc-gen-go-grpc',

@@ -48,16 +48,11 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
     return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits, ...options });
   };
   const noteFor =
-    ({ caller }: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>): Note =>
-    (requests, characters, seconds) =>
-      ledger.add({
-        keyId: caller.keyId,
-        voiceId,
-        day: dayOf(Date.now()),
-        requests,
-        characters,
-        audioMs: Math.round(seconds * 1000),
-      });
+    ({ caller: { keyId } }: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>): Note =>
+    (requests, characters, seconds) => {
+      const audioMs = Math.round(seconds * 1000);
+      return ledger.add({ keyId, voiceId, day: dayOf(Date.now()), requests, characters, audioMs });
+    };
 
   return {
     async occupy({ caller, signal, reportLimits }, work) {

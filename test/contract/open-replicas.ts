@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { openKeys } from '../../src/app/command-line.ts';
 import { openService, type Service } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
+import type { EngineDefinition } from '../../src/engines/engine.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
 import { operator } from '../../src/keys/actor.ts';
 import { firstKeyScopes } from '../../src/keys/scopes.ts';
@@ -22,7 +23,17 @@ export interface Replica {
   tone: ToneEngine;
 }
 
-export async function openReplicas(count: number, onClose: (close: () => Promise<void>) => void) {
+export interface ReplicaOptions {
+  settings?: Readonly<Record<string, string>>;
+  /** In place of the tone engine and flite. */
+  engines?: readonly EngineDefinition[];
+}
+
+export async function openReplicas(
+  count: number,
+  onClose: (close: () => Promise<void>) => void,
+  { settings = {}, engines }: ReplicaOptions = {},
+) {
   const postgres = hasRedis ? await startPostgres() : undefined;
   if (!postgres) return undefined;
   const redis = await openRedisServer();
@@ -33,6 +44,7 @@ export async function openReplicas(count: number, onClose: (close: () => Promise
     ...{ SONANT_SECRET: 'a secret of thirty-two characters', SONANT_MASTER_KEY: 'a master key of thirty-two chars.' },
     ...{ SONANT_HTTP_ADDR: '127.0.0.1:0', SONANT_GRPC_ADDR: '127.0.0.1:0', SONANT_DRAIN_SECONDS: '1' },
     ...(isDistributed && (await createStorage(folder)).settings),
+    ...settings,
   };
   const open = async (): Promise<Replica> => {
     let tone: ToneEngine | undefined;
@@ -41,7 +53,7 @@ export async function openReplicas(count: number, onClose: (close: () => Promise
       ...cloner,
       open: async (...asked: Parameters<typeof cloner.open>) => (tone = (await cloner.open(...asked)) as ToneEngine),
     };
-    const definitions = [watched, flite];
+    const definitions = engines ?? [watched, flite];
     const config = loadConfig({ env, folder, engines: definitions });
     const service = await openService({ config, definitions, log: createLog('silent'), isSinglePort: false });
     const url = `http://127.0.0.1:${service.httpPort}`;
@@ -56,12 +68,12 @@ export async function openReplicas(count: number, onClose: (close: () => Promise
     rmSync(folder, { recursive: true });
   });
   // One that is in nobody's way.
-  const keys = await openKeys(loadConfig({ env, folder, engines: [] }));
+  const keys = await openKeys(loadConfig({ env, folder, engines: engines ?? [] }));
   const limits = { requestsPerMinute: 1_000_000, concurrency: 1_000 };
   const { key } = await keys.management.create({ scopes: firstKeyScopes, limits }, operator);
   await keys.close();
   const makeKey = async (scopes: readonly string[]) => {
-    const opened = await openKeys(loadConfig({ env, folder, engines: [] }));
+    const opened = await openKeys(loadConfig({ env, folder, engines: engines ?? [] }));
     const made = await opened.management.create({ scopes }, operator);
     await opened.close();
     return made.key;

@@ -28,12 +28,19 @@ export interface ServerTrouble {
   voices?: unknown;
 }
 
+interface SpeechRequest {
+  path: string;
+  authorization: string | undefined;
+  traceparent: string | string[] | undefined;
+  body: Record<string, unknown>;
+}
+
 export async function openOpenAiServer(
   trouble: ServerTrouble = {},
   onClose: (close: () => Promise<void>) => void = onTestFinished,
 ) {
   const tone = openTone({ sampleRateHz: 24_000 });
-  const requests: { path: string; authorization: string | undefined; body: Record<string, unknown> }[] = [];
+  const requests: SpeechRequest[] = [];
   const state = {
     trouble: { voices: { voices: ['tone-low', { id: 'tone-high', name: 'High' }] }, ...trouble },
     left: 0,
@@ -67,7 +74,8 @@ export async function openOpenAiServer(
       return void response.writeHead(200).end(JSON.stringify(state.trouble.voices));
     }
     const body = (await readJson(request)) as { voice: string; input: string };
-    requests.push({ path: request.url!, authorization: request.headers.authorization, body: { ...body } });
+    const { authorization, traceparent } = request.headers;
+    requests.push({ path: request.url!, authorization, traceparent, body: { ...body } });
     const { failures, instead, wavRateHz, isMute } = state.trouble;
     if (isMute) return;
     if (failures && failures.count-- > 0) {

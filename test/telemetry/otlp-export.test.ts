@@ -1,35 +1,9 @@
 // Spans and metrics at a collector: a real HTTP server that can be slow, broken or away.
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { openOtlpExport } from '../../src/telemetry/otlp-export.ts';
 import { createTracing } from '../../src/telemetry/trace.ts';
-
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
-
-interface Received {
-  path: string;
-  authorization: string | undefined;
-  // biome-ignore lint/suspicious/noExplicitAny: any message
-  message: any;
-}
-
-async function openCollector(statusOf: (count: number) => number = () => 200) {
-  const received: Received[] = [];
-  const server = createServer(async (request, response) => {
-    const message = JSON.parse(await text(request));
-    received.push({ path: request.url!, authorization: request.headers.authorization, message });
-    response.writeHead(statusOf(received.length), { 'Content-Type': 'application/json' }).end('{}');
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closing.push(() => server.close());
-  return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
-}
+import { openCollector } from './collector.ts';
 
 function open(endpoint: string) {
   const faults: Error[] = [];

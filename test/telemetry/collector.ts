@@ -1,0 +1,49 @@
+// An OpenTelemetry collector on loopback: a real HTTP server that keeps what it is sent, and answers as it is told.
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+
+interface Received {
+  path: string;
+  authorization: string | undefined;
+  // biome-ignore lint/suspicious/noExplicitAny: any message
+  message: any;
+}
+
+/** A span as it arrived. */
+export interface ReceivedSpan {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  startTimeUnixNano: string;
+  endTimeUnixNano: string;
+  attributes: { key: string; value: Record<string, unknown> }[];
+}
+
+export async function openCollector(
+  statusOf: (count: number) => number = () => 200,
+  onClose: (close: () => Promise<void>) => void = onTestFinished,
+) {
+  const received: Received[] = [];
+  const server = createServer(async (request, response) => {
+    const message = await json(request);
+    received.push({ path: request.url!, authorization: request.headers.authorization, message });
+    response.writeHead(statusOf(received.length), { 'Content-Type': 'application/json' }).end('{}');
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onClose(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const spans = (): (ReceivedSpan & { process: string })[] =>
+    received.flatMap(({ path, message }) => {
+      if (path !== '/v1/traces') return [];
+      const [{ resource, scopeSpans }] = message.resourceSpans;
+      const id = resource.attributes.find(({ key }: { key: string }) => key === 'service.instance.id');
+      return scopeSpans[0].spans.map((span: ReceivedSpan) => ({ ...span, process: id.value.stringValue }));
+    });
+  return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received, spans };
+}
