@@ -68,7 +68,7 @@ function parseRow(given: unknown, place: string): ModelRow {
   const row = new Fields(asObject(given, place), place);
   const name = row.needText('name', /^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/, 'letters, digits, ".", "_" and "-"');
   row.place = name;
-  const url = row.needText('url', urlForm, 'an http or https URL');
+  const url = row.needUrl('url');
   const parsed: ModelRow = {
     name,
     url,
@@ -112,7 +112,7 @@ export function modelOfVoice(voiceId: string, names: readonly string[]): string 
 /** What a file that is fetched is called. */
 export const fileNameOf = (url: string): string => basename(new URL(url).pathname);
 
-const urlForm = /^https?:\/\/[^/\s]+\/\S+$/;
+const urlWords = 'an http or https URL';
 const sha256Form = /^[0-9a-f]{64}$/;
 const sha256Words = '64 hexadecimal digits in lower case';
 const fileForm = /^(?!\.)(?!sonant-)[\w.-]{1,120}$/;
@@ -125,7 +125,7 @@ function readBuild(fields: Fields): Build[] {
 }
 
 function readPart(fields: Fields): ModelPart {
-  const url = fields.needText('url', urlForm, 'an http or https URL');
+  const url = fields.needUrl('url');
   const as = fields.needText('as', fileForm, 'a name of a file');
   const licence = fields.text('licence');
   fields.isNested = false;
@@ -180,6 +180,12 @@ class Fields {
   needText(name: string, form: RegExp, words: string): string {
     const value = this.text(name, form, words);
     if (value === null) throw this.#fault(name, words);
+    return value;
+  }
+
+  needUrl(name: string): string {
+    const value = this.needText(name, /^https?:\/\/[^/\s]+\/\S+$/, urlWords);
+    if (!URL.canParse(value)) throw this.#fault(name, urlWords);
     return value;
   }
 

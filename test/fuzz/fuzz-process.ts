@@ -1,0 +1,31 @@
+// One process of `npm run fuzz`: feeds one target with inputs until its time is over. It tells each input before it is run,
+// so that the parent knows which one has killed the process or keeps it busy.
+import { doorTargets } from './door-targets.ts';
+import { createDice, mutate } from './mutate.ts';
+import { parserTargets } from './parser-targets.ts';
+
+export type FuzzNews =
+  | { is: 'input'; input: string }
+  | { is: 'fault'; input: string; fault: string }
+  | { is: 'done'; name: string; inputs: number };
+
+/** Resolves when the parent has it: a parser gives the event loop no turn by itself. */
+const tell = (news: FuzzNews) => new Promise<void>((resolve) => process.send!(news, () => resolve()));
+const [, , index, seconds, seed] = process.argv;
+const target = await [...parserTargets, ...doorTargets][Number(index)]!();
+const dice = createDice(Number(seed));
+const until = Date.now() + Number(seconds) * 1000;
+let inputs = 0;
+while (Date.now() < until) {
+  const input = mutate(target.seeds, target.words, dice);
+  await tell({ is: 'input', input: input.toString('base64') });
+  try {
+    await target.run(input);
+  } catch (error) {
+    await tell({ is: 'fault', input: input.toString('base64'), fault: String((error as Error).stack) });
+  }
+  inputs++;
+}
+await tell({ is: 'done', name: target.name, inputs });
+await target.close?.();
+process.disconnect();

@@ -1,0 +1,202 @@
+// The parsers of what strangers send: texts, markup, recordings, archives, models and frames, without a door before them.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { ArchiveFault } from '../../src/archives/archive-fault.ts';
+import { openArchive } from '../../src/archives/archive-file.ts';
+import { EntryRules } from '../../src/archives/entry-rules.ts';
+import { decodeRecording } from '../../src/audio/recording/recording.ts';
+import { RecordingFault } from '../../src/audio/recording/track.ts';
+import { parseRows, TableFault } from '../../src/models/model-row.ts';
+import { MarkupFault } from '../../src/text/markup-fault.ts';
+import { readMarkup } from '../../src/text/read-markup.ts';
+import { segmentText } from '../../src/text/segment.ts';
+import { toIpa } from '../../src/text/x-sampa.ts';
+import { FrameReader, toFrame } from '../../src/wyoming/frames.ts';
+import { bzip2, writeTar, writeZip } from '../archives/archive-writer.ts';
+import { tone } from '../audio/measure-tone.ts';
+import { flacFile, mp3File, oggFlacFile, wavFile } from '../audio/recording-files.ts';
+import { writeDocument } from '../text/malformed-ssml.ts';
+import { createRandom, createText } from '../text/random-text.ts';
+import { expectRefusal, type OpenTarget } from './target.ts';
+
+const random = createRandom(1);
+const some = <T>(make: () => T): T[] => Array.from({ length: 20 }, make);
+const texts = some(() => Buffer.from(createText(random)));
+
+const ssmlWords = [
+  ...[
+    '<break time="1s"/>',
+    '<break strength="weak"/>',
+    '<!DOCTYPE speak [<!ENTITY a "b">]>',
+    '&a;',
+    '&amp;',
+    '<![CDATA[',
+    ']]>',
+  ],
+  ...[
+    '<voice name="a">',
+    '</voice>',
+    '<phoneme alphabet="ipa" ph="a">',
+    '<sub alias="b">',
+    '<mark name="m"/>',
+    '<speak',
+  ],
+  ...[
+    '<say-as interpret-as="date" format="dmy">',
+    '<prosody rate="200%" pitch="+2st" volume="-6dB">',
+    'xml:lang="de"',
+    '\u0000',
+    '\ud83d',
+  ],
+];
+const markup = (kind: 'ssml' | 'pauses', seeds: Buffer[], words: string[]): OpenTarget => {
+  return () => ({
+    name: kind === 'ssml' ? 'SSML' : 'pause tags',
+    seeds,
+    words,
+    run: (input) =>
+      expectRefusal(
+        () => readMarkup(input.toString('utf8'), kind),
+        (error) => error instanceof MarkupFault,
+      ),
+  });
+};
+
+const languages = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'sv', 'pl', 'ja'];
+const normalization: OpenTarget = () => ({
+  name: 'texts',
+  seeds: texts,
+  words: ['1/2', '3:45pm', '$1.2M', '12.04.2024', '1e9', '٣', '😀', '\u0301', '://', '²', 'MCMXC', '<b>', '**', '\n\n'],
+  run(input) {
+    const chunk = input.toString('utf8');
+    for (const languageCode of languages) {
+      let length = 0;
+      for (const { text } of segmentText(chunk, { languageCode, spellOut: true, segmentCharsMax: 400 })) {
+        if (text.length > 400) throw new Error(`a segment of ${text.length} characters`);
+        length += text.length;
+      }
+      if (length > 4000 + 200 * chunk.length) throw new Error(`${chunk.length} characters became ${length}`);
+    }
+  },
+});
+
+const phonemes: OpenTarget = () => ({
+  name: 'phonemes',
+  seeds: ['h@"l@U', 'həˈləʊ', '"bVt@`', 'p_h_w'].map((each) => Buffer.from(each)),
+  words: ['_', '\\', '"', '%', 'ː', '\u0361', '{', '}', '@', '😀'],
+  run: (input) => expectRefusal(() => [toIpa(input.toString('utf8'), 'x-sampa'), toIpa(input.toString('utf8'), 'ipa')]),
+});
+
+const recordings: OpenTarget = async () => {
+  const channel = tone({ frequencyHz: 440, sampleRateHz: 16_000, seconds: 0.2 });
+  return {
+    name: 'recordings',
+    seeds: [
+      wavFile([channel], { sampleRateHz: 16_000 }),
+      wavFile([channel, channel], { sampleRateHz: 48_000, bits: 24, isExtensible: true }),
+      wavFile([channel], { sampleRateHz: 8_000, bits: 32, isFloat: true, isLarge: true }),
+      flacFile([channel], 16_000),
+      oggFlacFile([channel], 16_000),
+      await mp3File(channel, 16_000),
+    ],
+    words: ['RIFF', 'WAVE', 'fmt ', 'data', 'ds64', 'fLaC', 'OggS', 'OpusHead', 'ID3\u0004', '\u00ff\u00fb'],
+    run: (input) =>
+      expectRefusal(
+        () => decodeRecording(input, { secondsMax: 60 }),
+        (error) => error instanceof RecordingFault,
+      ),
+  };
+};
+
+/** What the decompressors of Node say of damaged data. */
+const isDamaged = (error: unknown): boolean =>
+  error instanceof ArchiveFault || /^(Z_|ENAMETOOLONG)/.test((error as NodeJS.ErrnoException).code ?? '');
+
+const archives: OpenTarget = () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sonant-fuzz-'));
+  const files = [
+    { name: 'model/a.txt', content: 'text '.repeat(50) },
+    { name: 'model/b.bin', content: Buffer.alloc(2000, 7) },
+  ];
+  const tar = writeTar(files);
+  return {
+    name: 'archives',
+    seeds: [tar, gzipSync(tar), bzip2(tar), writeZip(files)],
+    words: ['PK\u0001\u0002', 'PK\u0005\u0006', 'ustar', 'BZh9', '../', '/etc/', '\u001f\u008b', '\u0000'],
+    async run(input) {
+      const path = join(folder, input.subarray(0, 2).toString('latin1') === 'PK' ? 'a.zip' : 'a.tar.bz2');
+      writeFileSync(path, input);
+      await expectRefusal(async () => {
+        await using opened = await openArchive(path, () => {});
+        const rules = new EntryRules(opened.packedBytes);
+        for await (const { name, kind, bytes, content } of opened.entries) {
+          const inside = rules.accept(name, kind, bytes);
+          if (inside === undefined || kind === 'folder') continue;
+          if (/(^|\/)\.\.(\/|$)|^\//.test(inside)) throw new Error(`the path ${inside} leads out`);
+          for await (const piece of content) rules.count(piece.length);
+        }
+      }, isDamaged);
+    },
+    close: async () => rmSync(folder, { recursive: true }),
+  };
+};
+
+const modelTables: OpenTarget = () => ({
+  name: 'tables of models',
+  seeds: [
+    Buffer.from(
+      JSON.stringify({
+        models: [
+          {
+            name: 'a',
+            url: 'https://x.test/a.zip',
+            sha256: 'a'.repeat(64),
+            bytes: 5,
+            languages: ['en'],
+            commercial: true,
+          },
+          { name: 'b', url: 'https://x.test/b.zip', parts: [{ url: 'https://x.test/c', as: 'c.onnx' }], files: {} },
+        ],
+      }),
+    ),
+  ],
+  words: ['null', '[]', '{}', '"__proto__":', '1e999', '-1', '"\\u0000"', 'true', '"url":"http://"'],
+  run: (input) =>
+    expectRefusal(
+      () => parseRows(JSON.parse(input.toString('utf8'))),
+      (error) => error instanceof TableFault || error instanceof SyntaxError,
+    ),
+});
+
+const wyomingFrames: OpenTarget = () => ({
+  name: 'Wyoming frames',
+  seeds: [
+    toFrame('describe'),
+    toFrame('synthesize', { text: 'Hello.', voice: { name: 'arthur' } }),
+    toFrame('synthesize-chunk', { text: 'x'.repeat(300) }, Buffer.alloc(20)),
+  ],
+  words: ['\n', '"data_length":', '"payload_length":99999999999', '{"type":"synthesize"}\n', 'null', '-1'],
+  run(input) {
+    const reader = new FrameReader();
+    return expectRefusal(() => {
+      for (let at = 0; at < input.length; at += 100) for (const _ of reader.push(input.subarray(at, at + 100)));
+    });
+  },
+});
+
+export const parserTargets: readonly OpenTarget[] = [
+  markup(
+    'ssml',
+    some(() => Buffer.from(writeDocument(random, 6))),
+    ssmlWords,
+  ),
+  markup('pauses', texts, ['[pause:1s]', '[pause:250ms]', '[pause:', ']', '[pause:1e9s]', '[pause:-1s]']),
+  normalization,
+  phonemes,
+  recordings,
+  archives,
+  modelTables,
+  wyomingFrames,
+];
