@@ -99,7 +99,8 @@ function createLanguageField(onchange) {
       fill(
         select,
         codes.map((code) => element('option', { value: code }, toLanguageName(code))),
-        element('option', { value: automatic }, toName(automatic)),
+        new Set(codes.map((code) => code.split('-', 1)[0])).size > 1 &&
+          element('option', { value: automatic }, toName(automatic)),
       );
       root.hidden = codes.length < 2;
     },
