@@ -1,5 +1,5 @@
 // Divides the runs of a marked text by its sentences. A sentence may run through several runs and pauses; it ends with one
-// that states so, and where the style changes in more than how it is said.
+// that states so, and where another voice begins, or a language that the markup states.
 import { countSaid, type MarkedItem, type MarkedRun, type Piece } from './marked-text.ts';
 import { normalizeText } from './normalize-text.ts';
 import { breakStrength } from './spoken-token.ts';
@@ -27,15 +27,15 @@ interface Passage {
   isLast: boolean;
 }
 
-/** Makes runs of the sentences: `toStyle` is asked for each sentence, in order, and runs are divided where it differs. */
 export interface RunSplitting {
   languageCode: string;
   /** Whether the run is taken as it is. */
   isFixed(run: MarkedRun): boolean;
-  /** The language code that is put into the style of the sentence; undefined for none. */
+  /** What the style of the sentence has as its language; undefined for none. */
   toLanguage(sentence: Sentence, run: MarkedRun): string | undefined;
 }
 
+/** Asks for the language of each sentence, in order, and divides runs where it changes. */
 export function splitRuns(items: readonly MarkedItem[], splitting: RunSplitting): MarkedItem[] {
   return passagesOf(items, splitting).flatMap((passage) => {
     const first = passage.items.find((item) => item.kind === 'run');

@@ -22,7 +22,7 @@ const contentKinds = /** @type {const} */ ({
  * @param {string} text
  * @returns {Stretch[]}
  */
-export function findMarks(text) {
+function findMarks(text) {
   const markup = markupOf(text);
   if (markup === undefined) return [];
   const pattern = markup === 'ssml' ? tagPattern : pausePattern;

@@ -42,11 +42,7 @@ function showSpeakForm(context, voices) {
   textField.text = readItem(textItem) ?? defaultText;
   const preview = createPreview(context);
   const settings = createSpeechSettings({ voices, voiceId: pathSegments[0], preview, onChange: () => code.show() });
-  const getSpeech = () => ({
-    ...settings.values,
-    markup: markupOf(textField.text),
-    chunks: toChunks(textField.text),
-  });
+  const getSpeech = () => toSpeech(settings.values, textField.text);
   const code = createCodePanel(() => ({ speech: getSpeech(), format: 'wav' }), context);
   const panel = createPlaybackPanel({ context, textField, getSpeech, voices, onStateChange: () => controls.show() });
   const onSpeak = () => {
@@ -103,6 +99,12 @@ function showSpeakForm(context, voices) {
   settings.start();
   controls.show();
 }
+
+/**
+ * @param {ReturnType<typeof createSpeechSettings>['values']} values
+ * @param {string} text
+ */
+const toSpeech = (values, text) => ({ ...values, markup: markupOf(text), chunks: toChunks(text) });
 
 /**
  * Offers a natural voice to who may install one.
