@@ -30,6 +30,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   markup: () => import('./markup.ts'),
   intelligibility: () => import('./intelligibility.ts'),
   'spoken-tables': () => import('./spoken-tables.ts'),
+  languages: () => import('./languages.ts'),
 };
 
 async function runHere(name: string): Promise<boolean> {

@@ -3,7 +3,7 @@
 import { extname } from 'node:path';
 import { audioFormats, type FormatName, formatNames, outputSampleRatesHz } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
-import { speechFieldRows } from '../speech/fields.ts';
+import { autoLanguage, speechFieldRows } from '../speech/fields.ts';
 import { parseSpeechRequest, type SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo, SpeechTimestamps } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
@@ -166,7 +166,7 @@ function toRequest(flags: Flags, text: string, format: FormatName, voices: Voice
 
 /** The first voice; if a language is given, the first one that speaks it. */
 function chooseVoice(voices: Voices, language: string | undefined): string {
-  const code = language === undefined ? undefined : toLanguageCode(language);
+  const code = language === undefined || language === autoLanguage ? undefined : toLanguageCode(language);
   const able = voices.list().filter(({ status, bindings }) => status === 'ready' && bindings.length > 0);
   const chosen = able.find(({ voice }) => code === undefined || isSpokenBy(voice, code));
   if (!chosen) throw new UsageError(`no voice here speaks ${language}; sonant voice list prints the languages`);
@@ -199,7 +199,9 @@ async function writeSound(events: ReturnType<Speech['streamSpeech']>, { chars }:
   }
   const { voice, format, sampleRateHz, warnings } = info!;
   const words = timestamps.flatMap((event) =>
-    event.words.map(({ startSeconds: start, endSeconds: end, ...word }) => ({ ...word, start, end })),
+    event.words.map(({ startSeconds: start, endSeconds: end, ...word }) => {
+      return { ...word, start, end, language_code: event.languageCode };
+    }),
   );
   return {
     voice_id: voice.voiceId,

@@ -59,7 +59,8 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
 
   /** Makes room before the first event is read. */
   const store = async (events: AsyncIterable<SpeechEvent>, planned: PlannedSpeech, caller: Caller, bytes: number) => {
-    const { captions, chunks, languageCode, markup } = planned.request;
+    const { captions, chunks, markup } = planned.request;
+    const { languageCode } = planned.cast.main;
     const captioned = captions.length > 0 ? toCaptioned(readMarkup(chunks[0]!, markup), languageCode) : undefined;
     const record = recordOptions(planned, caller);
     const reservation = await room.reserve({ accountId: accountOf(caller), bytes, isLinked: record.isLinked });

@@ -6,7 +6,6 @@ import type { FormatName } from '../audio/formats.ts';
 import { Failure } from '../errors.ts';
 import type { LiveStart } from '../speech/live-request.ts';
 import type { SpeechEvent, SpeechMark, SpeechTimestamps } from '../speech/speech-events.ts';
-import type { TimedWord } from '../speech/word-timing.ts';
 import { countChars } from '../text/chars.ts';
 import type { Call } from './call.ts';
 import { catchUpCheckMs, heardTurnsMax, liveIdleMs, liveWaitingCharsMax, liveWaitingTurnsMax } from './limits.ts';
@@ -37,7 +36,7 @@ export interface LiveInfo {
 export type LiveEvent =
   | LiveInfo
   | { type: 'audio'; turn: number; audio: Uint8Array }
-  | { type: 'timestamps'; turn: number; words: readonly TimedWord[]; quality: SpeechTimestamps['quality'] }
+  | ({ type: 'timestamps'; turn: number } & Pick<SpeechTimestamps, 'words' | 'quality' | 'languageCode'>)
   | ({ turn: number } & Omit<SpeechMark, 'chunkIndex'>)
   | { type: 'flushed'; turn: number; chars: number; seconds: number }
   | ({ type: 'interrupted'; turn: number } & Heard)
@@ -153,7 +152,8 @@ export class LiveSession {
       else if (event.type === 'mark') yield toMark(index, event);
       else if (event.type === 'done') yield this.#flushed(turn, event.seconds);
       else if (this.#options.start.timestamps) {
-        yield { type: 'timestamps', turn: index, words: turn.locate(event), quality: event.quality };
+        const { quality, languageCode } = event;
+        yield { type: 'timestamps', turn: index, words: turn.locate(event), quality, languageCode };
       }
     }
   }

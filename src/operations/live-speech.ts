@@ -29,7 +29,7 @@ export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions
         metering.chargeTurn({ ...call, signal }, planned, (place) =>
           speech.speakTurn(planned, turn.text, { caller, signal, place }),
         );
-      const { languageCode } = planned.request;
+      const { languageCode } = planned.cast.main;
       const session = new LiveSession({ call, start, languageCode, speakTurn });
       readInputs(session, given).catch((error: unknown) => session.fail(error));
       yield* session.events();

@@ -52,8 +52,9 @@ export function toLiveResponse(event: LiveEvent): Event {
     case 'audio':
       return { event: { case: 'audio', value: { turn: event.turn, audioBytes: event.audio } } };
     case 'timestamps': {
-      const { turn, words, quality } = event;
-      return { event: { case: 'timestamps', value: { turn, words: [...words], quality: toQuality[quality] } } };
+      const { turn, words, quality, languageCode } = event;
+      const value = { turn, words: [...words], quality: toQuality[quality], ...(languageCode && { languageCode }) };
+      return { event: { case: 'timestamps', value } };
     }
     case 'mark': {
       const { turn, kind, name, seconds: timeSeconds } = event;

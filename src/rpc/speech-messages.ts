@@ -21,8 +21,14 @@ export function toEvent(event: SpeechEvent): Event {
     case 'audio':
       return { event: { case: 'audio', value: { chunkIndex: event.chunkIndex, audioBytes: event.audio } } };
     case 'timestamps': {
-      const { chunkIndex, words, quality } = event;
-      return { event: { case: 'timestamps', value: { chunkIndex, words: [...words], quality: toQuality[quality] } } };
+      const { chunkIndex, words, quality, languageCode } = event;
+      const value = {
+        chunkIndex,
+        words: [...words],
+        quality: toQuality[quality],
+        ...(languageCode && { languageCode }),
+      };
+      return { event: { case: 'timestamps', value } };
     }
     case 'mark': {
       const { chunkIndex, kind, name, seconds: timeSeconds } = event;

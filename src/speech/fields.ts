@@ -60,6 +60,8 @@ export interface FieldRow<Value> {
 }
 
 export const languageCodeDefault = 'en-US';
+/** Leaves the language of each sentence to Sonant. */
+export const autoLanguage = 'auto';
 export const voiceIdCharsMax = 128;
 export const speakingRates = { min: 0.25, max: 4 };
 
@@ -117,18 +119,20 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
       name: 'language',
       short: 'l',
       value: 'CODE',
-      help: 'language of the text, such as en-GB; default: that of the voice',
+      help: 'language of the text, such as en-GB; auto: found for each sentence; default: that of the voice',
     },
     schema: {
       type: 'string',
       default: languageCodeDefault,
-      description: 'Language of the text, BCP-47; one that the voice speaks.',
+      description:
+        'Language of the text, BCP-47; one that the voice speaks. `auto`: found for each sentence, among those.',
     },
     parse(given, report) {
       if (given === undefined) return languageCodeDefault;
+      if (given === autoLanguage) return autoLanguage;
       const code = typeof given === 'string' ? toLanguageCode(given) : undefined;
       if (typeof given !== 'string') report('type', 'must be a string');
-      else if (code === undefined) report('format', 'must be a BCP-47 language code such as en-US');
+      else if (code === undefined) report('format', 'must be a BCP-47 language code such as en-US, or auto');
       return code ?? '';
     },
     changesSound: true,

@@ -11,6 +11,7 @@ import type { LivePart, LiveText } from './live-text.ts';
 import {
   checkReady,
   findVoice,
+  languagesOf,
   planFrom,
   type SpeechPlan,
   type SpokenFields,
@@ -19,6 +20,7 @@ import {
 } from './plan.ts';
 import { createRenderer } from './rendering.ts';
 import type { Caller } from './request.ts';
+import { createLanguageMarker } from './spoken-languages.ts';
 import { createTextCutter, type PlannedCut } from './text-cutter.ts';
 import { textLimits } from './text-fields.ts';
 import { type Binding, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
@@ -50,13 +52,12 @@ export interface LivePlace {
 export function planLive(voices: Voices, fields: LiveFields, caller: Caller): PlannedLive {
   // Where an interrupted turn was cut off is told by its words.
   const given = { ...fields, timestamps: true, captions: [] };
-  const { request, voice, bindings } = findVoice(voices, given, caller);
-  const main: CastVoice = { offered: voice, languageCode: request.languageCode, bindings };
+  const { request, main } = findVoice(voices, given, caller);
   const cast = { main, others: [], voiceOf: () => main };
   return {
     request,
-    voice,
-    bindings,
+    voice: main.offered,
+    bindings: main.bindings,
     cast,
     planTurn(casting, text, take) {
       const warnings: Warning[] = [];
@@ -83,6 +84,7 @@ async function* cutTurn(text: LiveText, cutting: Cutting): AsyncGenerator<Planne
   const { request, take, main, voices, warnings, casting } = cutting;
   const cutText = createTextCutter();
   const state: ReadingState = { fence: '', within: false };
+  const markLanguages = createLanguageMarker(request);
   const ignore = (what: string) => {
     if (!warnings.includes(`ignored:${what}`)) warnings.push(`ignored:${what}`);
   };
@@ -90,9 +92,9 @@ async function* cutTurn(text: LiveText, cutting: Cutting): AsyncGenerator<Planne
     const part = await text.part(i);
     const marked = readPart(part.text, request.markup);
     const cast = findCast(main, [marked], { voices, checkReady, field: 'text' });
-    if (request.markup !== 'ssml') checkScripts(text, part, request);
+    if (request.markup !== 'ssml') checkScripts(text, part, request, main);
     await take(i, marked.chars);
-    const items = createRenderer({ cast, casting, request, ignore })(marked);
+    const items = createRenderer({ cast, casting, request, ignore })(markLanguages(marked, cast));
     yield* cutText(marked, items, { endsRequest: part.isLast, state });
     if (part.isLast) return;
     state.within = !/\n[^\S\n]*$/.test(part.text);
@@ -116,8 +118,9 @@ function readPart(text: string, markup: MarkupKind | undefined): MarkedText {
 }
 
 /** A foreign phrase is spoken as well as the voice can; a turn that is mostly foreign is refused. */
-function checkScripts(text: LiveText, part: LivePart, request: SpokenFields): void {
-  if (!inspectScripts(part.text, request.languageCode).mostlyForeign) return;
-  const { mostlyForeign, foreign } = inspectScripts(text.received.slice(0, part.end), request.languageCode);
+function checkScripts(text: LiveText, part: LivePart, request: SpokenFields, main: CastVoice): void {
+  const languages = languagesOf(request, main);
+  if (!inspectScripts(part.text, ...languages).mostlyForeign) return;
+  const { mostlyForeign, foreign } = inspectScripts(text.received.slice(0, part.end), ...languages);
   if (mostlyForeign) throw unsupportedText(request, 'text', foreign);
 }

@@ -7,10 +7,11 @@ import type { MarkedText } from '../text/marked-text.ts';
 import { readMarkup } from '../text/read-markup.ts';
 import { inspectScripts } from '../text/scripts.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
-import { languageCodeDefault, type SpeechFields } from './fields.ts';
+import { autoLanguage, languageCodeDefault, type SpeechFields } from './fields.ts';
 import type { CutSource } from './prefetch.ts';
-import { createRenderer } from './rendering.ts';
+import { createRenderer, type RenderedItem } from './rendering.ts';
 import type { Caller, SpeechRequest } from './request.ts';
+import { createLanguageMarker } from './spoken-languages.ts';
 import { createTextCutter, type PlannedCut } from './text-cutter.ts';
 import {
   type Binding,
@@ -82,18 +83,24 @@ export const bestCasting: Casting = ({ bindings }) => bindings[0]!;
 
 /** A Failure where the caller has no such voice, or the voice cannot speak the request. */
 export function planSpeech(voices: Voices, given: SpeechRequest, caller: Caller): PlannedSpeech {
-  const { request, voice, bindings } = findVoice(voices, given, caller);
+  const { request, main } = findVoice(voices, given, caller);
   const { textField: field, markup, chunks } = request;
   const texts = chunks.map((chunk) => readMarkup(chunk, markup));
-  const main = { offered: voice, languageCode: request.languageCode, bindings };
   const cast = findCast(main, texts, { voices: voicesFor(voices, caller), checkReady, field });
-  const scripts = inspectScripts(texts.map(toWritten).join('\n'), request.languageCode);
+  const scripts = inspectScripts(texts.map(toWritten).join('\n'), ...languagesOf(request, main));
   if (scripts.mostlyForeign && !isOfOthers(texts)) throw unsupportedText(request, field, scripts.foreign);
   const planFor = (casting: Casting): SpeechPlan => {
     const ignored = new Set<string>();
     const render = createRenderer({ cast, casting, request, ignore: (what) => ignored.add(what) });
-    // All of it, for what is ignored is told before the first sound.
-    const rendered = texts.map((text) => ({ text, items: render(text) }));
+    // All of it, for what is ignored is told before the first sound. Finding languages takes long, and waits if it can.
+    const isLater = request.languageCode === autoLanguage && !texts.some(hasMarkup);
+    const markLanguages = createLanguageMarker(request);
+    const rendered = texts.map((text) => {
+      const items = () => render(markLanguages(text, cast));
+      if (!isLater) return { text, items: items() };
+      render(text);
+      return { text, items: later(items) };
+    });
     const { cuts, isSpoken } = peekSpoken(planCuts(rendered));
     const warnings: Warning[] = [];
     if (!isSpoken) warnings.push('nothing_spoken');
@@ -102,7 +109,7 @@ export function planSpeech(voices: Voices, given: SpeechRequest, caller: Caller)
     for (const what of ignored) warnings.push(`ignored:${what}`);
     return { ...planFrom(request, cast, casting), chunkCount: chunks.length, chars: request.chars, warnings, cuts };
   };
-  return { request, voice, bindings, cast, planFor };
+  return { request, voice: main.offered, bindings: main.bindings, cast, planFor };
 }
 
 /** What is written, without the markup. */
@@ -116,13 +123,23 @@ const isOfOthers = (texts: readonly MarkedText[]): boolean =>
 const isFallback = ({ main, others }: Cast, casting: Casting): boolean =>
   [main, ...others].some((voice) => casting(voice) !== voice.bindings[0]);
 
-/** The voice, which is ready, and the engines that can speak the language with it. */
-export function findVoice<Request extends SpokenFields>(voices: Voices, given: Request, caller: Caller) {
+/** The voice, which is ready, with the engines that can speak the language with it, and the request for it. */
+export function findVoice<Request extends SpokenFields>(
+  voices: Voices,
+  given: Request,
+  caller: Caller,
+): { request: Request; main: CastVoice } {
   const voice = voicesFor(voices, caller).find(given.voiceId);
   checkReady(voice);
   const request = completed(given, voice);
-  return { request, voice, bindings: bindingsFor(voice, request.languageCode) };
+  const isAuto = request.languageCode === autoLanguage;
+  const languageCode = isAuto ? voice.voice.languageCodes[0]! : request.languageCode;
+  return { request, main: { offered: voice, languageCode, bindings: bindingsFor(voice, languageCode) } };
 }
+
+/** Those that the text may be in. */
+export const languagesOf = ({ languageCode }: SpokenFields, { offered }: CastVoice): readonly string[] =>
+  languageCode === autoLanguage ? offered.voice.languageCodes : [languageCode];
 
 export const unsupportedText = ({ voiceId }: SpokenFields, field: string, foreign: readonly string[]) => {
   const message = `voice ${voiceId} cannot speak text written in ${foreign.join(', ')}`;
@@ -201,7 +218,14 @@ function peekSpoken(cuts: Generator<PlannedCut, undefined>): { cuts: Iterator<Pl
   return { cuts: all(), isSpoken };
 }
 
-type RenderedText = { text: MarkedText; items: ReturnType<ReturnType<typeof createRenderer>> };
+const hasMarkup = ({ items }: MarkedText): boolean =>
+  items.some((item) => item.kind === 'pause' || item.isLiteral || item.pieces.some(({ said }) => said));
+
+function* later<T>(make: () => Iterable<T>): Generator<T> {
+  yield* make();
+}
+
+type RenderedText = { text: MarkedText; items: Iterable<RenderedItem> };
 
 function* planCuts(texts: readonly RenderedText[]): Generator<PlannedCut, undefined> {
   const cutText = createTextCutter();

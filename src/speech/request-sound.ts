@@ -8,6 +8,7 @@ import type { SpokenPcm, WordTime } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import type { Break } from '../text/segment.ts';
 import { EmphasisEnvelope } from './emphasis.ts';
+import { autoLanguage } from './fields.ts';
 import type { SpokenFields } from './plan.ts';
 import type { Begun } from './prefetch.ts';
 import type { Rendering } from './rendering.ts';
@@ -126,7 +127,9 @@ export class RequestSound {
       yield { type: 'mark', chunkIndex, kind: 'mark', name, seconds };
     }
     if (!planned.cut || !this.#request.timestamps) return;
-    yield { type: 'timestamps', chunkIndex, words, quality: this.#isLocated ? 'estimated' : 'engine' };
+    const told = { chunkIndex, words, quality: this.#isLocated ? 'estimated' : 'engine' } as const;
+    const isAuto = this.#request.languageCode === autoLanguage;
+    yield { type: 'timestamps', ...told, ...(isAuto && { languageCode: planned.rendering?.languageCode }) };
   }
 
   #timeWords({ chunkIndex, chunk, cut }: PlannedCut): TimedWord[] {

@@ -44,6 +44,8 @@ export interface SpeechTimestamps {
   chunkIndex: number;
   words: readonly TimedWord[];
   quality: 'engine' | 'estimated';
+  /** What they are spoken in, where the request leaves that open. */
+  languageCode?: string | undefined;
 }
 
 /** A mark of the markup, or a change of voice. */

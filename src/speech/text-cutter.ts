@@ -55,7 +55,7 @@ export function createTextCutter() {
   let breakBefore: Break | undefined;
   return function* cutText(
     text: MarkedText,
-    items: readonly RenderedItem[],
+    items: Iterable<RenderedItem>,
     { endsRequest, state }: CutTextOptions,
   ): Generator<PlannedCut, undefined> {
     chunkIndex++;

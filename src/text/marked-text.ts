@@ -165,7 +165,8 @@ export class MarkedTextBuilder {
   }
 }
 
-function countSaid(pieces: readonly Piece[], isLiteral: boolean): number {
+/** Code points of pieces that are said. */
+export function countSaid(pieces: readonly Piece[], isLiteral: boolean): number {
   const said = pieces.map((piece) => (piece.said?.kind === 'alias' ? piece.said.text : piece.text)).join('');
   return countChars(isLiteral ? said.replace(/\s+/g, ' ').trim() : said);
 }

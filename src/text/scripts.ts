@@ -43,8 +43,35 @@ const neutralPattern = /[\p{Script=Common}\p{Script=Inherited}]/u;
 const other = codes.length;
 const none = other + 1;
 
-/** Counts the letters of `text` by script. */
-export function inspectScripts(text: string, languageCode: string): ScriptReport {
+/** Counts the letters of `text` by script. What any of the languages is written in is not foreign. */
+export function inspectScripts(text: string, ...languageCodes: readonly string[]): ScriptReport {
+  const { counts, letters } = countScripts(text);
+  const own = new Set(languageCodes.flatMap((code) => [...scriptsOf(code)]));
+  const foreign = [...counts.keys()]
+    .filter((script) => script !== none && counts[script]! > 0 && !own.has(codes[script]!))
+    .sort((a, b) => counts[b]! - counts[a]!);
+  return {
+    speakable: letters > 0 || speakablePattern.test(text),
+    foreign: foreign.map((script) => names[script]?.replaceAll('_', ' ') ?? 'Other'),
+    mostlyForeign: lettersOf(foreign, counts) * 2 > letters,
+  };
+}
+
+/** Whether the text is mostly in scripts of each of the languages. */
+export function fitScripts(text: string, languageCodes: readonly string[]): boolean[] {
+  const { counts, letters } = countScripts(text);
+  const used = [...counts.keys()].filter((script) => script !== none && counts[script]! > 0);
+  return languageCodes.map((languageCode) => {
+    const own = scriptsOf(languageCode);
+    const foreign = used.filter((script) => !own.has(codes[script]!));
+    return lettersOf(foreign, counts) * 2 <= letters;
+  });
+}
+
+const lettersOf = (of: readonly number[], counts: Uint32Array): number =>
+  of.reduce((sum, script) => sum + counts[script]!, 0);
+
+function countScripts(text: string): { counts: Uint32Array; letters: number } {
   const counts = new Uint32Array(none + 1);
   let letters = 0;
   for (let i = 0; i < text.length; i++) {
@@ -54,16 +81,7 @@ export function inspectScripts(text: string, languageCode: string): ScriptReport
     counts[script]!++;
     if (script !== none) letters++;
   }
-  const own = scriptsOf(languageCode);
-  const foreign = [...counts.keys()]
-    .filter((script) => script !== none && counts[script]! > 0 && !own.has(codes[script]!))
-    .sort((a, b) => counts[b]! - counts[a]!);
-  const foreignLetters = foreign.reduce((sum, script) => sum + counts[script]!, 0);
-  return {
-    speakable: letters > 0 || speakablePattern.test(text),
-    foreign: foreign.map((script) => names[script]?.replaceAll('_', ' ') ?? 'Other'),
-    mostlyForeign: foreignLetters * 2 > letters,
-  };
+  return { counts, letters };
 }
 
 /** Cache: the script of each character of the basic plane, plus one. */
@@ -85,7 +103,16 @@ function findScript(codePoint: number): number {
   return script < 0 ? other : script;
 }
 
+/** Cache: languages are few, and finding the script of one takes longer than counting a sentence. */
+const knownScripts = new Map<string, ReadonlySet<string>>();
+const knownScriptsMax = 256;
+
 function scriptsOf(languageCode: string): ReadonlySet<string> {
+  const known = knownScripts.get(languageCode);
+  if (known) return known;
   const code = new Intl.Locale(languageCode).maximize().script ?? 'Latn';
-  return new Set(['Latn', ...(compoundScripts[code] ?? [code])]);
+  const found = new Set(['Latn', ...(compoundScripts[code] ?? [code])]);
+  if (knownScripts.size === knownScriptsMax) knownScripts.clear();
+  knownScripts.set(languageCode, found);
+  return found;
 }

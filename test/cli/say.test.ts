@@ -195,6 +195,17 @@ test('a language chooses its voice', async () => {
   expect(german).toMatchObject({ code: 2, err: expect.stringContaining('no voice here speaks de') });
 });
 
+test('a language that is found for each sentence chooses no voice', async () => {
+  const spoken = await sonant(['say', 'Hi there.', '-o', 'auto.wav', '-l', 'auto', '--json', '--timestamps']);
+  const voices = JSON.parse((await sonant(['voice', 'list', '--json'])).out);
+  const { voice_id, words } = JSON.parse(spoken.out);
+  expect(voice_id).toBe(voices[0].voice_id);
+  expect(words).toMatchObject([
+    { text: 'Hi', language_code: voices[0].language_codes[0] },
+    { text: 'there', language_code: voices[0].language_codes[0] },
+  ]);
+});
+
 test('a reader that closes the pipe ends it quietly', async () => {
   for (const command of ['say', 'voice list --json']) {
     const script = `"${process.execPath}" "${main}" ${command} | head -c 10 >/dev/null; exit \${PIPESTATUS[0]}`;

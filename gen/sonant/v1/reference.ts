@@ -314,7 +314,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 4,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those. Default \"en-US\"."
         },
         {
           "name": "output_format",
@@ -496,7 +496,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 4,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those. Default \"en-US\"."
         },
         {
           "name": "output_format",
@@ -713,6 +713,12 @@ export const protoReference: ProtoReference = {
           "number": 3,
           "type": "SpeechTimestamps.Quality",
           "comment": "Source of the times."
+        },
+        {
+          "name": "language_code",
+          "number": 4,
+          "type": "string",
+          "comment": "What they are spoken in, as a BCP-47 tag; empty unless the request has language_code \"auto\"."
         }
       ]
     },
@@ -903,7 +909,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 3,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those. Default \"en-US\"."
         },
         {
           "name": "output_format",
@@ -1137,6 +1143,12 @@ export const protoReference: ProtoReference = {
           "number": 3,
           "type": "SpeechTimestamps.Quality",
           "comment": "Source of the times."
+        },
+        {
+          "name": "language_code",
+          "number": 4,
+          "type": "string",
+          "comment": "What they are spoken in, as a BCP-47 tag; empty unless `start` has language_code \"auto\"."
         }
       ]
     },
@@ -1262,7 +1274,7 @@ export const protoReference: ProtoReference = {
           "name": "language_code",
           "number": 3,
           "type": "string",
-          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks. Default \"en-US\"."
+          "comment": "Language of the text as a BCP-47 tag, one that the voice speaks, or \"auto\": found for each sentence, among those. Default \"en-US\"."
         },
         {
           "name": "speaking_rate",

@@ -29,6 +29,8 @@ export function createHighlightedText(attributes) {
   return {
     root,
     field,
+    /** The copy of the text. */
+    letters,
     get text() {
       return field.value;
     },

@@ -1,11 +1,13 @@
 // The Speak page: a text field, the voice settings, a Speak button, and the playback of the speech while it is streamed.
 /** @import { PageContext, Page } from './page.d.ts' */
+/** @import { HighlightedText } from './highlighted-text.js' */
 /** @import { PlaybackPanel } from './playback-panel.js' */
 /** @import { Voice } from './wire.d.ts' */
 import { readItem, storeItem } from './browser-storage.js';
 import { element, fill } from './element.js';
 import { createHighlightedText } from './highlighted-text.js';
 import { icon } from './icon.js';
+import { markupOf } from './markup-kind.js';
 import { createPlaybackPanel } from './playback-panel.js';
 import { showWithVoices } from './ready-voices.js';
 import { createCodePanel } from './speech-export.js';
@@ -40,7 +42,7 @@ function showSpeakForm(context, voices) {
   textField.text = readItem(textItem) ?? defaultText;
   const preview = createPreview(context);
   const settings = createSpeechSettings({ voices, voiceId: pathSegments[0], preview, onChange: () => code.show() });
-  const getSpeech = () => ({ ...settings.values, chunks: toChunks(textField.text) });
+  const getSpeech = () => toSpeech(settings.values, textField.text);
   const code = createCodePanel(() => ({ speech: getSpeech(), format: 'wav' }), context);
   const panel = createPlaybackPanel({ context, textField, getSpeech, voices, onStateChange: () => controls.show() });
   const onSpeak = () => {
@@ -75,6 +77,7 @@ function showSpeakForm(context, voices) {
     'div',
     { class: 'card writing' },
     element('label', { for: 'text' }, 'Text'),
+    createMarks({ context, textField, voices }),
     textField.root,
     controls.root,
   );
@@ -98,6 +101,12 @@ function showSpeakForm(context, voices) {
 }
 
 /**
+ * @param {ReturnType<typeof createSpeechSettings>['values']} values
+ * @param {string} text
+ */
+const toSpeech = (values, text) => ({ ...values, markup: markupOf(text), chunks: toChunks(text) });
+
+/**
  * Offers a natural voice to who may install one.
  * @param {HTMLElement} root
  * @param {PageContext} context
@@ -111,6 +120,31 @@ async function offerModel(root, context, options) {
   } catch (error) {
     context.showError(error);
   }
+}
+
+/**
+ * The button Marks, which opens a toolbar; a text that has marks opens it at once.
+ * @param {{ context: PageContext, textField: HighlightedText, voices: readonly Voice[] }} options
+ */
+function createMarks({ context, textField, voices }) {
+  const slot = element('div', {});
+  const open = async () => {
+    button.disabled = true;
+    try {
+      const { createMarkupToolbar } = await import('./markup-toolbar.js');
+      const { root } = createMarkupToolbar({ textField, voices });
+      const hadFocus = document.activeElement === button;
+      slot.replaceChildren(root);
+      if (hadFocus) root.querySelector('button')?.focus();
+    } catch (error) {
+      button.disabled = false;
+      context.showError(error);
+    }
+  };
+  const button = element('button', { type: 'button', class: 'quiet marks-button', onclick: open }, 'Marks…');
+  slot.append(button);
+  if (markupOf(textField.text)) void open();
+  return slot;
 }
 
 /**

@@ -23,7 +23,7 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
   let voice = voices.find(({ voice_id }) => voice_id === initialId) ?? /** @type {Voice} */ (voices[0]);
   const update = () => {
     const label = speed.show(voice);
-    fill(summary, element('strong', {}, voice.name), ` · ${toLanguageName(language.code())} · ${label}`);
+    fill(summary, element('strong', {}, voice.name), ` · ${toName(language.code())} · ${label}`);
     onChange();
   };
   const summary = element('summary', {});
@@ -78,6 +78,12 @@ export function createSpeechSettings({ voices, voiceId, preview, onChange }) {
   };
 }
 
+/** Leaves the language of each sentence to the service. */
+const automatic = 'auto';
+
+/** @param {string} code */
+const toName = (code) => (code === automatic ? 'Each sentence in its own' : toLanguageName(code));
+
 /**
  * Visible only for voices with several languages.
  * @param {() => void} onchange
@@ -93,6 +99,8 @@ function createLanguageField(onchange) {
       fill(
         select,
         codes.map((code) => element('option', { value: code }, toLanguageName(code))),
+        new Set(codes.map((code) => code.split('-', 1)[0])).size > 1 &&
+          element('option', { value: automatic }, toName(automatic)),
       );
       root.hidden = codes.length < 2;
     },

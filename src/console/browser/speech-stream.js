@@ -16,6 +16,7 @@ import { createIndexOf } from './text-chunks.js';
  * @property {readonly Chunk[]} chunks
  * @property {number} sampleRateHz
  * @property {number} speakingRate
+ * @property {'ssml' | 'pauses' | undefined} [markup]
  *
  * @typedef {object} StreamOptions
  * @property {Api} api
@@ -41,11 +42,12 @@ export const performanceMarks = {
  * The settings as members of a request body.
  * @param {Speech} speech
  */
-export const toRequestFields = ({ voiceId, languageCode, sampleRateHz, speakingRate }) => ({
+export const toRequestFields = ({ voiceId, languageCode, sampleRateHz, speakingRate, markup }) => ({
   voice_id: voiceId,
   language_code: languageCode,
   sample_rate: sampleRateHz,
   ...(speakingRate !== 1 && { speaking_rate: speakingRate }),
+  ...(markup && { markup }),
 });
 
 /**

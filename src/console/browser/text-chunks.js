@@ -1,6 +1,8 @@
 // Splits a text into chunks that fit the limit of the API: at paragraphs if possible, else at sentences, at spaces, or at the
 // limit. Lengths are in Unicode code points, offsets are string indices (UTF-16).
 
+import { markupOf } from './markup-kind.js';
+
 /** Limits of the API: for one chunk, and for all chunks together. */
 const chunkCharsMax = 5_000;
 export const textCharsMax = 50_000;
@@ -31,7 +33,9 @@ const isSurrogatePair = (text, at) => {
  * @returns {Chunk[]}
  */
 export function toChunks(text) {
-  if (countChars(text) <= chunkCharsMax) return text.trim() === '' ? [] : [{ text, from: 0 }];
+  // A document is not divided.
+  if (countChars(text) <= chunkCharsMax || markupOf(text) === 'ssml')
+    return text.trim() === '' ? [] : [{ text, from: 0 }];
   const pieces = cut(text, [/\n\s*\n/g, sentenceEnd, /\s+/g]);
   /** @type {Chunk[]} */
   const chunks = [];

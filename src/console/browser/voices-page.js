@@ -1,7 +1,6 @@
 // The Voices page: the list, at `#/voices/+search/<words>` with a search, one voice at `#/voices/<id>`, the models to get, and
 // the forms that create and clone voices.
 /** @import { PageContext, Page } from './page.d.ts' */
-import { showCloneForm } from './clone-form.js';
 import { showVoice } from './voice-details.js';
 import { showVoiceForm } from './voice-form.js';
 import { showVoiceList } from './voice-list.js';
@@ -9,7 +8,7 @@ import { showVoiceList } from './voice-list.js';
 /** Subpages. Voice ids cannot start with a plus sign. */
 const subpages = /** @type {ReadonlyMap<string, (pageContext: PageContext) => Promise<void>>} */ (
   new Map([
-    ['+clone', showCloneForm],
+    ['+clone', async (pageContext) => (await import('./clone-form.js')).showCloneForm(pageContext)],
     ['+models', async (pageContext) => (await import('./model-list.js')).showModelList(pageContext)],
     ['+new', showVoiceForm],
     ['+search', showVoiceList],

@@ -4,6 +4,7 @@
 // One voice a language, the first of the table. Left out are rows that are not of this shape, voices that need MBROLA,
 // and languages that BCP-47 has no tag for ("piqd").
 import type { Voice } from '../engine.ts';
+import { espeakGainDb } from './espeak-gains.ts';
 
 /** A voice of the table, which does not state the version of the program. */
 export interface EspeakVoice extends Omit<Voice, 'version'> {
@@ -12,10 +13,6 @@ export interface EspeakVoice extends Omit<Voice, 'version'> {
 }
 
 const voicesMax = 1_000;
-/** Brings most voices to -21 LUFS within 2.5 LU, at the amplitude they are spoken with. */
-const usualGainDb = 1;
-/** The exceptions, measured with version 1.51. */
-const gainsDb: Readonly<Record<string, number>> = { 'chr-us-qaaa-x-west': 6, haw: -3, mi: -8.5, 'ru-lv': 4 };
 
 const languageNames = new Intl.DisplayNames('en', { type: 'language', languageDisplay: 'standard', fallback: 'none' });
 
@@ -62,7 +59,7 @@ function parseRow(row: string): EspeakVoice | undefined {
     engine: 'espeak-ng',
     languageCodes: [...new Set([languageCode, new Intl.Locale(languageCode).language, ...others])],
     labels: { gender: ageAndGender.endsWith('F') ? 'female' : 'male' },
-    gainDb: gainsDb[code!.toLowerCase()] ?? usualGainDb,
+    gainDb: espeakGainDb(code!),
     file,
   };
 }

@@ -84,7 +84,7 @@ function toMembers(event: Exclude<LiveEvent, { type: 'audio' }>): Fields {
         start: startSeconds,
         end: endSeconds,
       }));
-      return { turn: event.turn, words, quality: event.quality };
+      return { turn: event.turn, words, quality: event.quality, language_code: event.languageCode };
     }
     case 'mark': {
       const { turn, kind, name, seconds } = event;

@@ -15,7 +15,11 @@ const event = (
   type: string,
   description: string,
   properties: Readonly<Record<string, Schema>>,
-): Schema => objectSchema(title, { type: { type: 'string', const: type }, ...properties }, description);
+  optional: Readonly<Record<string, Schema>> = {},
+): Schema => {
+  const schema = objectSchema(title, { type: { type: 'string', const: type }, ...properties }, description);
+  return { ...schema, properties: { ...(schema.properties as object), ...optional } };
+};
 
 const infoSchema = event('SpeechInfoEvent', 'speech.audio.info', 'The first event: the properties of the audio.', {
   id: audioId,
@@ -49,6 +53,7 @@ const timestampsSchema = event(
     words: { type: 'array', description: 'In the order in which they are spoken.', items: wordSchema },
     quality: text('Whether the times are from the engine.', { enum: ['engine', 'estimated'] }),
   },
+  { language_code: text('What they are spoken in, BCP-47; only if the request has `language_code` `auto`.') },
 );
 const markSchema = event(
   'SpeechMarkEvent',

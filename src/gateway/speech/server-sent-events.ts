@@ -58,6 +58,7 @@ function toData(audioId: string, event: Exclude<StreamEvent, { type: 'audio' }>)
           end: roundSeconds(endSeconds),
         })),
         quality: event.quality,
+        language_code: event.languageCode,
       };
     case 'mark': {
       const { chunkIndex, kind, name, seconds } = event;

@@ -1,0 +1,13 @@
+// How a text is marked, as the service reads it: an SSML document, a text with pause tags, or neither.
+
+/** White space, a byte order mark, the XML declaration and comments may come before the document. */
+const documentPattern = /^[\s\ufeff]*(?:<\?xml[^>]*\?>\s*|<!--[\s\S]*?-->\s*)*<speak[\s/>]/;
+const pausePattern = /\[pause:\d{1,9}(?:\.\d{1,9})?m?s\]/i;
+
+/**
+ * The value of the request's `markup`.
+ * @param {string} text
+ * @returns {'ssml' | 'pauses' | undefined}
+ */
+export const markupOf = (text) =>
+  documentPattern.test(text) ? 'ssml' : pausePattern.test(text) ? 'pauses' : undefined;

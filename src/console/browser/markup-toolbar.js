@@ -1,0 +1,206 @@
+// A toolbar that writes marks into a text: pause tags in plain text, elements in an SSML document. What is selected becomes
+// the content of the mark, and the value that the user may want to change is selected. Each insertion can be undone.
+/** @import { HighlightedText } from './highlighted-text.js' */
+/** @import { Voice } from './wire.d.ts' */
+import { element, fill } from './element.js';
+import { createPainter } from './markup-colours.js';
+import { markupOf } from './markup-kind.js';
+
+/**
+ * @typedef {object} Mark
+ * @property {string} label
+ * @property {string} title What it does.
+ * @property {string} tag The tag that opens it. Its last attribute value is selected once it is written.
+ * @property {string} [close] The tag that closes it; absent for what has no content.
+ *
+ * @typedef {object} ToolbarOptions
+ * @property {HighlightedText} textField
+ * @property {readonly Voice[]} voices
+ */
+
+/** @type {Mark} */
+const pauseTag = { label: 'Pause', title: 'A pause, such as 500ms or 1.5s', tag: '[pause:500ms]' };
+
+/**
+ * @param {readonly Voice[]} voices
+ * @returns {Mark[]}
+ */
+const toMarks = (voices) => [
+  { label: 'Pause', title: 'A pause, such as 500ms or 1.5s', tag: '<break time="500ms"/>' },
+  {
+    label: 'Emphasis',
+    title: 'Louder or softer words: strong, moderate, reduced',
+    tag: '<emphasis level="strong">',
+    close: '</emphasis>',
+  },
+  {
+    label: 'Say as',
+    title: 'Said as characters, digits, date, time, telephone, currency, ordinal, cardinal, fraction, unit',
+    tag: '<say-as interpret-as="characters">',
+    close: '</say-as>',
+  },
+  { label: 'Substitute', title: 'Something else is said', tag: '<sub alias="what is said">', close: '</sub>' },
+  {
+    label: 'Phonemes',
+    title: 'Pronounced so, in the International Phonetic Alphabet',
+    tag: '<phoneme alphabet="ipa" ph="təˈmɑːtəʊ">',
+    close: '</phoneme>',
+  },
+  {
+    label: 'Voice',
+    title: 'Another voice, by its id',
+    tag: `<voice name="${escapeXml(voices.at(-1)?.voice_id ?? '')}">`,
+    close: '</voice>',
+  },
+  {
+    label: 'Language',
+    title: 'Another language that the voice speaks, such as de',
+    tag: '<lang xml:lang="de">',
+    close: '</lang>',
+  },
+  { label: 'Mark', title: 'Its time is told in the events', tag: '<mark name="here"/>' },
+];
+
+/** @param {string} text */
+function escapeXml(text) {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+}
+
+/** @param {ToolbarOptions} options */
+export function createMarkupToolbar({ textField, voices }) {
+  const { field } = textField;
+  const paint = createPainter(textField.letters);
+  const marks = toMarks(voices);
+  const root = element('div', {
+    role: 'toolbar',
+    class: 'markup-toolbar',
+    'aria-label': 'Marks',
+    'aria-controls': 'text',
+  });
+  let isDocument = markupOf(field.value) === 'ssml';
+
+  /** @param {Mark} mark */
+  const toButton = (mark) =>
+    element('button', { type: 'button', title: mark.title, onclick: () => write(field, mark) }, mark.label);
+  const show = () => {
+    const hadFocus = root.contains(document.activeElement);
+    const convert = isDocument
+      ? element('button', { type: 'button', title: 'Takes all marks out', onclick: () => toPlain(field) }, 'Plain text')
+      : element(
+          'button',
+          { type: 'button', title: 'Makes an SSML document of it', onclick: () => toDocument(field) },
+          'SSML',
+        );
+    fill(root, (isDocument ? marks : [pauseTag]).map(toButton), convert);
+    letFocus(root, 0);
+    if (hadFocus) field.focus();
+  };
+  const update = () => {
+    paint(field.value);
+    const wasDocument = isDocument;
+    isDocument = markupOf(field.value) === 'ssml';
+    if (wasDocument === isDocument) return;
+    show();
+  };
+  field.addEventListener('input', update);
+  root.addEventListener('keydown', (event) => moveFocus(root, event));
+  show();
+  update();
+  return { root };
+}
+
+/**
+ * One button is reached with Tab, the others with arrow keys.
+ * @param {HTMLElement} root
+ * @param {number} index
+ */
+function letFocus(root, index) {
+  for (const [i, button] of [...root.children].entries()) button.setAttribute('tabindex', i === index ? '0' : '-1');
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {KeyboardEvent} event
+ */
+function moveFocus(root, event) {
+  const buttons = /** @type {HTMLElement[]} */ ([...root.children]);
+  const at = buttons.indexOf(/** @type {HTMLElement} */ (document.activeElement));
+  const count = buttons.length;
+  const targets = { ArrowRight: (at + 1) % count, ArrowLeft: (at - 1 + count) % count, Home: 0, End: count - 1 };
+  const target = targets[/** @type {keyof typeof targets} */ (event.key)];
+  if (target === undefined || at < 0) return;
+  event.preventDefault();
+  letFocus(root, target);
+  buttons[target]?.focus();
+}
+
+/**
+ * @param {HTMLTextAreaElement} field
+ * @param {Mark} mark
+ */
+function write(field, { tag, close = '' }) {
+  const { selectionStart, selectionEnd, value } = field;
+  const [from, to] = withinDocument(value, selectionStart, selectionEnd, close !== '' || tag.startsWith('<'));
+  const content = value.slice(from, to);
+  // What has no content stands before what is selected.
+  replace(field, from, to, close === '' ? tag + content : `${tag}${content}${close}`);
+  const quoted = /^.*[":]([^":]*)["\]]/s.exec(tag);
+  const start = from + (quoted ? quoted[0].length - 1 - (quoted[1]?.length ?? 0) : tag.length);
+  field.setSelectionRange(start, start + (quoted?.[1]?.length ?? 0));
+}
+
+/**
+ * A mark stands inside the document and never in a tag.
+ * @param {string} value
+ * @param {number} from
+ * @param {number} to
+ * @param {boolean} isElement
+ * @returns {[from: number, to: number]}
+ */
+function withinDocument(value, from, to, isElement) {
+  if (!isElement) return [from, to];
+  const first = /<speak(?:"[^"]*"|'[^']*'|[^>"'])*>/.exec(value);
+  const begin = first ? first.index + first[0].length : 0;
+  const close = value.lastIndexOf('</speak');
+  const end = close < begin ? value.length : close;
+  /** @param {number} at */
+  const outOfTag = (at) => {
+    const tag = [...value.matchAll(/<[^>]*>/g)].find(({ index, 0: found }) => at > index && at < index + found.length);
+    return Math.min(Math.max(tag ? tag.index + tag[0].length : at, begin), end);
+  };
+  return [outOfTag(from), outOfTag(to)];
+}
+
+/** @param {HTMLTextAreaElement} field */
+function toDocument(field) {
+  const text = field.value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const tagged = text.replace(/\[pause:(\d+(?:\.\d+)?(?:ms|s))\]/gi, '<break time="$1"/>');
+  replace(field, 0, field.value.length, `<speak>${tagged}</speak>`);
+  const at = '<speak>'.length + tagged.length;
+  field.setSelectionRange(at, at);
+}
+
+/** @param {HTMLTextAreaElement} field */
+function toPlain(field) {
+  const paused = field.value.replace(/<break\b[^>]*\btime=["']([^"']*)["'][^>]*>/g, '[pause:$1]');
+  const text = new DOMParser().parseFromString(paused, 'text/xml');
+  const isFaulty = text.querySelector('parsererror') !== null;
+  // A document that cannot be read loses what looks like a tag.
+  const plain = isFaulty ? paused.replace(/<[^>]*>/g, '') : (text.documentElement.textContent ?? '');
+  replace(field, 0, field.value.length, plain.trim());
+}
+
+/**
+ * @param {HTMLTextAreaElement} field
+ * @param {number} from
+ * @param {number} to
+ * @param {string} text
+ */
+function replace(field, from, to, text) {
+  field.focus();
+  field.setSelectionRange(from, to);
+  // The one way to insert that browsers let users undo; it is deprecated, and without a successor.
+  if (document.execCommand('insertText', false, text)) return;
+  field.setRangeText(text, from, to, 'end');
+  field.dispatchEvent(new Event('input', { bubbles: true }));
+}

@@ -1,0 +1,111 @@
+// `language_code` `auto` through every transport: the same bytes, and the language of each sentence with its words. What is
+// kept of it is not taken for the same text in a stated language.
+import { on } from 'node:events';
+import { afterAll, expect, test } from 'vitest';
+import WebSocket from 'ws';
+import { OutputFormat, ReturnFormat, SpeechService, TimestampKind } from '../../gen/sonant/v1/speech_pb.ts';
+import { openRpcServer } from '../../src/rpc/rpc-server.ts';
+import { readEvents, soundIn } from '../gateway/event-reader.ts';
+import { bytesOf, openTestGateway } from '../gateway/open-gateway.ts';
+import { openGrpcClient } from '../rpc/grpc-client.ts';
+
+const gateway = await openTestGateway({}, afterAll);
+const core = await openRpcServer({
+  services: gateway.services,
+  address: { host: '127.0.0.1', port: 0 },
+  onFault: () => {},
+});
+const grpc = openGrpcClient(SpeechService, `127.0.0.1:${core.port}`);
+afterAll(async () => {
+  grpc.close();
+  await core.drain(0);
+});
+const metadata = { 'x-api-key': gateway.key, 'cache-control': 'no-cache' };
+
+const text = 'Der Zug fährt heute leider nicht. The next one leaves from platform four.';
+const fields = { voice_id: 'tone-low', output_format: 'pcm', sample_rate: 24_000, language_code: 'auto' };
+const message = {
+  ...{ voiceId: 'tone-low', outputFormat: OutputFormat.PCM, sampleRateHz: 24_000, languageCode: 'auto' },
+};
+const languages = ['de', 'en'];
+
+const whole = async (body: object) => {
+  const reply = await gateway.speak({ ...fields, text, return_format: 'buffer', ...body });
+  expect(reply.status).toBe(200);
+  return { cache: reply.headers.get('X-Cache'), bytes: await bytesOf(reply) };
+};
+
+test('every door speaks it alike, and tells the language of the words', async () => {
+  const { bytes } = await whole({});
+  const body = { ...fields, text, timestamps: 'word' };
+  const events = await readEvents(await gateway.send('/api/audio/speech/sse', { body }));
+  expect(soundIn(events).equals(bytes)).toBe(true);
+  const told = events.filter(({ event }) => event === 'speech.audio.timestamps');
+  expect(told.map(({ data }) => data.language_code)).toEqual(languages);
+
+  const streamed = await gateway.speak({ ...fields, text_chunks: [text], method: 'streaming' });
+  expect((await bytesOf(streamed)).equals(bytes)).toBe(true);
+
+  const inline = { ...message, text, returnFormat: ReturnFormat.INLINE };
+  const unary = await grpc.unary('synthesizeSpeech', inline, { metadata });
+  expect(bytes.equals(unary.audio.value as Uint8Array)).toBe(true);
+
+  const pieces: Uint8Array[] = [];
+  const codes: string[] = [];
+  const request = { ...message, textChunks: [text], timestamps: TimestampKind.WORD };
+  for await (const { event } of grpc.stream('streamSpeech', request, { metadata })) {
+    if (event.case === 'audio') pieces.push(event.value.audioBytes);
+    if (event.case === 'timestamps') codes.push(event.value.languageCode);
+  }
+  expect(Buffer.concat(pieces).equals(bytes)).toBe(true);
+  expect(codes).toEqual(languages);
+});
+
+test('live speech finds the language of each sentence as it arrives, in pieces of any size', async () => {
+  const pieces = text.match(/.{1,5}/gsu)!;
+  const stream = grpc.bidi('liveSpeech', { metadata });
+  const received = on(stream, 'data', { close: ['end'] });
+  const write = (request: object) => stream.write({ request } as never);
+  write({ case: 'start', value: { ...message, timestamps: TimestampKind.WORD } });
+  for (const piece of pieces) write({ case: 'text', value: { text: piece } });
+  stream.end();
+  const codes: string[] = [];
+  for await (const [{ event }] of received) if (event.case === 'timestamps') codes.push(event.value.languageCode);
+  expect([...new Set(codes)]).toEqual(languages);
+
+  const url = `${gateway.url.replace('http', 'ws')}/api/audio/speech/live`;
+  const socket = new WebSocket(url, { headers: { 'X-API-Key': gateway.key } });
+  socket.on('open', () => {
+    const start = { type: 'start', ...fields, timestamps: 'word' };
+    for (const each of [start, ...pieces.map((piece) => ({ type: 'text', text: piece })), { type: 'end' }])
+      socket.send(JSON.stringify(each));
+  });
+  const told: [string, string][] = [];
+  socket.on('message', (data: Buffer, isBinary) => {
+    const frame = isBinary ? {} : JSON.parse(String(data));
+    for (const word of frame.words ?? []) told.push([word.text, frame.language_code]);
+  });
+  await new Promise((resolve) => socket.once('close', resolve));
+  expect(told.filter(([, code]) => code === 'de').map(([word]) => word)).toEqual(
+    'Der Zug fährt heute leider nicht'.split(' '),
+  );
+  expect(told).toHaveLength(text.split(' ').length);
+});
+
+test('what is kept is found again for `auto` alone', async () => {
+  const own = { text: `${text} Kept.` };
+  const stated = await whole({ ...own, language_code: 'de' });
+  const found = await whole(own);
+  expect([stated.cache, found.cache]).toEqual(['MISS', 'MISS']);
+  const again = await whole(own);
+  expect(again.cache).toBe('HIT');
+  expect(again.bytes.equals(found.bytes)).toBe(true);
+});
+
+test('captions and an estimate are made of it', async () => {
+  const reply = await gateway.speak({ ...fields, text, captions: ['srt'] });
+  const srt = await (await fetch(gateway.here(reply.headers.get('X-Captions-Srt')!))).text();
+  expect(srt).toContain('Der Zug fährt heute leider nicht.');
+  const estimate = await gateway.send('/api/audio/estimate', { body: { ...fields, text } });
+  expect(await estimate.json()).toMatchObject({ chars: text.length, segments: 2 });
+});
