@@ -14,6 +14,8 @@ export interface Place {
 export interface Reading {
   say: string;
   length: number;
+  /** What it is: a word unless stated, else a method of Verbalization: punctuation after or before a word, or between two. */
+  kind?: 'mark' | 'open' | 'join' | undefined;
 }
 
 export type Rule = (place: Place) => Reading | undefined;
