@@ -36,7 +36,7 @@ export interface WrittenRule {
 }
 
 /** Rules in their order; one that cannot be a pattern is named. */
-export type RuleRow = WrittenRule | { code: string };
+export type RuleRow = WrittenRule | { first?: string; code: string };
 
 /** Abbreviations with a stop: "key = words; key = words", keys in lower case and without the last stop. */
 export interface AbbreviationRows {

@@ -36,6 +36,7 @@ const currencySigns = new Map(
 
 /** More decimals do not change a plural. */
 const decimalsMax = 6;
+const smallMax = 1000;
 
 export const sourceOf = (keys: Iterable<string>): string =>
   [...keys]
@@ -47,6 +48,8 @@ export class Nouns {
   readonly #languageCode: string;
   /** By the number of decimals, as they are first needed: to make one is slow. */
   readonly #plurals: Intl.PluralRules[] = [];
+  /** Of whole numbers below `smallMax`. */
+  readonly #smallCategories: string[] = [];
   /** Of the CLDR, by the unit and the category of the number. */
   readonly #unitNames = new Map<string, string>();
   readonly #units = new Map<string, Noun>();
@@ -87,17 +90,26 @@ export class Nouns {
   nameFor({ names, unit }: Noun, number: string): string {
     const decimals = Math.min(/\.(\d+)/.exec(number)?.[1]?.length ?? 0, decimalsMax);
     const value = number.length > 15 ? 1e15 : Number(number || 0);
+    const category = this.#categoryOf(value, decimals);
+    if (unit !== undefined) return this.#unitName(unit, category, value, decimals);
+    const order =
+      names.length > 3 ? ['one', 'few', 'many', 'other'] : names.length > 2 ? ['one', 'few', 'many'] : ['one'];
+    const index = order.indexOf(category);
+    return names[index < 0 ? names.length - 1 : Math.min(index, names.length - 1)]!;
+  }
+
+  #categoryOf(value: number, decimals: number): string {
+    const isSmall = decimals === 0 && value < smallMax;
+    const known = isSmall ? this.#smallCategories[value] : undefined;
+    if (known !== undefined) return known;
     let plurals = this.#plurals[decimals];
     if (!plurals) {
       plurals = new Intl.PluralRules(this.#languageCode, { minimumFractionDigits: decimals });
       this.#plurals[decimals] = plurals;
     }
     const category = plurals.select(value);
-    if (unit !== undefined) return this.#unitName(unit, category, value, decimals);
-    const order =
-      names.length > 3 ? ['one', 'few', 'many', 'other'] : names.length > 2 ? ['one', 'few', 'many'] : ['one'];
-    const index = order.indexOf(category);
-    return names[index < 0 ? names.length - 1 : Math.min(index, names.length - 1)]!;
+    if (isSmall) this.#smallCategories[value] = category;
+    return category;
   }
 
   #unitName(unit: string, category: string, value: number, decimals: number): string {

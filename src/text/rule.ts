@@ -9,6 +9,8 @@ export interface Place {
   at: number;
   /** Whether dates have the day first, as everywhere but in the United States. */
   dayFirst: boolean;
+  /** The word before, once it was asked for. */
+  wordBefore?: string;
 }
 
 export interface Reading {
@@ -48,6 +50,11 @@ const neighbourCharsMax = 40;
 
 /** The word before `at`, without the punctuation between, or ''. */
 export function wordBefore(place: Place): string {
+  place.wordBefore ??= findWordBefore(place);
+  return place.wordBefore;
+}
+
+function findWordBefore(place: Place): string {
   const head = textBefore(place, neighbourCharsMax);
   return /[\p{L}\p{M}\d.']*[\p{L}\p{M}\d](?=[^\p{L}\d]*$)/u.exec(head.slice(head.lastIndexOf('\n') + 1))?.[0] ?? '';
 }

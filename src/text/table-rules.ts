@@ -43,7 +43,7 @@ export function tableRulesOf(v: Verbalizer): TableRules | undefined {
     word: [rule(String.raw`[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*`, ([word], place) => words.say(word, place))],
   };
   const toListed = (row: RuleRow): ListedRule[] => {
-    if ('code' in row) return codes[row.code]!.map((known) => ({ first: undefined, rule: known }));
+    if ('code' in row) return codes[row.code]!.map((known) => ({ first: row.first, rule: known }));
     const written = toRule(row, v.table, formOf);
     return [{ first: row.first, rule: row.measured ? measures.measured(written) : written }];
   };
