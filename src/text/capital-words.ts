@@ -28,7 +28,9 @@ export class CapitalWords {
 
   constructor({ words, signs }: LanguageTable) {
     const sound = words.sound!;
-    this.special = new Map(toRows(words.said ?? ''));
+    this.special = new Map(
+      toRows(words.said ?? '').flatMap(([keys, say]) => keys.split(' ').map((key) => [key, say] as const)),
+    );
     this.#spelled = wordSet(words.spelled);
     this.#spoken = wordSet(sound.spoken);
     this.#common = wordSet(sound.common);

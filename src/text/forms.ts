@@ -11,7 +11,7 @@ const normal: Readonly<Record<string, Form>> = {
   letters: (written) => [...written].join(' '),
   compose: (written) => written.normalize('NFKC'),
   decompose: (written) => written.normalize('NFKD'),
-  ungrouped: (written) => written.replace(/[., ]/g, ''),
+  ungrouped: (written) => written.replace(/[., ']/g, ''),
   roman: (written) => parseRoman(written)?.toString(),
   silent: () => '',
 };
@@ -41,7 +41,7 @@ export function formsOf(v: Verbalizer, added: Readonly<Record<string, Form>> = {
 function toForm(v: Verbalizer, name: string, formOf: (name: string) => Form): Form | undefined {
   const stated = v.table.forms[name];
   if (Array.isArray(stated)) return toCases(stated as readonly FormCase[], formOf);
-  if (stated !== undefined) return (written) => v.number(written, name);
+  if (stated !== undefined) return (written) => (/^\d+$/.test(written) ? v.number(written, name) : undefined);
   const rows = v.table.maps?.[name];
   if (rows === undefined) return undefined;
   const map = new Map(toRows(rows).flatMap(([keys, words]) => keys.split(' ').map((key) => [key, words] as const)));

@@ -30,8 +30,8 @@ export interface WrittenRule {
   day_first?: boolean;
   say: string;
   say_day_first?: string;
-  /** Whether a unit may follow. */
-  measured?: boolean;
+  /** A unit may follow: in the singular, or in the plural. */
+  measured?: 'one' | 'many';
   kind?: 'mark' | 'open' | 'join';
 }
 
@@ -147,7 +147,12 @@ export interface LanguageTable {
     names: string;
     per?: string;
     /** How units are joined to others (measures.ts). */
-    joined?: Readonly<Record<'square' | 'cubic' | 'squared' | 'cubed' | 'only_attached' | 'not_units', string>>;
+    joined?: Readonly<
+      Record<
+        'square' | 'cubic' | 'squared' | 'cubed' | 'only_attached' | 'not_units' | 'attributive' | 'not_described',
+        string
+      >
+    >;
   };
   abbreviations?: { always: string; before_number: string; after_number?: string; before_name?: string };
   signs: {

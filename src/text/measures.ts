@@ -1,6 +1,15 @@
 // Numbers with a unit, in the languages whose table says how units are joined: 10GB, 5 km/h, 20 m², 5-10 kg, 9.8 m/s². A
 // unit is one only right after its number or after a space, where it is not more likely a word or a name.
-import { dashSource, endSource, numberSource, type Place, type Reading, type Rule } from './rule.ts';
+import {
+  dashSource,
+  endSource,
+  numberSource,
+  type Place,
+  type Reading,
+  type Rule,
+  textAfter,
+  wordBefore,
+} from './rule.ts';
 import { matchAt, sticky } from './sticky.ts';
 import type { Verbalizer } from './verbalizer.ts';
 import { wordSet } from './word-table.ts';
@@ -16,6 +25,8 @@ export class Measures {
   readonly #v: Verbalizer;
   readonly #onlyAttached: ReadonlySet<string>;
   readonly #notUnits: ReadonlySet<string>;
+  readonly #attributive: RegExp;
+  readonly #noun: RegExp;
   readonly #square: string;
   readonly #cubic: string;
   readonly #squared: string;
@@ -23,7 +34,10 @@ export class Measures {
 
   constructor(v: Verbalizer) {
     this.#v = v;
-    const { square, cubic, squared, cubed, only_attached, not_units } = v.table.units.joined!;
+    const { square, cubic, squared, cubed, only_attached, not_units, attributive, not_described } =
+      v.table.units.joined!;
+    this.#attributive = new RegExp(`^(?:${attributive})$`, 'iu');
+    this.#noun = new RegExp(`^ (?!(?:${not_described})(?!\\p{L}))\\p{Ll}{3}`, 'u');
     this.#onlyAttached = wordSet(only_attached);
     this.#notUnits = wordSet(not_units);
     this.#square = square;
@@ -40,19 +54,20 @@ export class Measures {
     const unit = this.#unitAt(place, place.at + length, to ?? from!);
     if (!unit) return undefined;
     const v = this.#v;
+    const isDescribing =
+      this.#attributive.test(wordBefore(place)) && this.#noun.test(textAfter(place, length + unit.length, 16));
+    const { say } = isDescribing ? this.#unitAt(place, place.at + length, '1')! : unit;
     const said = to === undefined ? v.numeral(from!) : `${v.numeral(from!)} ${v.table.numbers.range} ${v.numeral(to)}`;
-    return { say: `${said} ${unit.say}`, length: length + unit.length };
+    return { say: `${said} ${say}`, length: length + unit.length };
   };
 
   /** The same with a fraction: 1/2 tsp, 3½ km. */
   measured =
-    (amount: Rule): Rule =>
+    (amount: Rule, number: 'one' | 'many'): Rule =>
     (place) => {
       const reading = amount(place);
       if (!reading) return undefined;
-      const { and, over } = this.#v.table.numbers;
-      const isMany = reading.say.includes(` ${and} `) || reading.say.includes(` ${over} `);
-      const unit = this.#unitAt(place, place.at + reading.length, isMany ? several : '1');
+      const unit = this.#unitAt(place, place.at + reading.length, number === 'many' ? several : '1');
       return unit ? { say: `${reading.say} ${unit.say}`, length: reading.length + unit.length } : reading;
     };
 
@@ -71,7 +86,11 @@ export class Measures {
     if (!match) return undefined;
     const [written, gap, area, symbol, power, perSymbol, perPower] = match;
     const unit = this.#unitOf(symbol!.replace(/\s/, ''));
-    if (!unit || (gap && this.#onlyAttached.has(symbol!) && !perSymbol && !power) || this.#notUnits.has(amount + symbol))
+    if (
+      !unit ||
+      (gap && this.#onlyAttached.has(symbol!) && !perSymbol && !power) ||
+      this.#notUnits.has(amount + symbol)
+    )
       return undefined;
     const { nouns, table } = this.#v;
     const raised = this.#raise(power ?? area ?? '');

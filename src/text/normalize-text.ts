@@ -16,8 +16,7 @@ import { type Token, tokenize } from './tokenize.ts';
 type Reader = (text: string, tokens: readonly Token[], languageCode: string) => SpokenToken[];
 
 /** The reader of a language; undefined if none is known. */
-const readerOf = (language: string): Reader | undefined =>
-  hasTable(language) ? readByTable : undefined;
+const readerOf = (language: string): Reader | undefined => (hasTable(language) ? readByTable : undefined);
 
 export interface NormalizeOptions {
   languageCode: string;

@@ -26,7 +26,8 @@ function toParts(source: string, formOf: (name: string) => Form): Part[] {
       return (groupOf) => sayRuns(groupOf(group), joiner, say);
     }
     const chain = forms!.split(':').slice(1).map(formOf);
-    return (groupOf) => chain.reduce<string | undefined>((said, say) => (said === undefined ? said : say(said)), groupOf(group));
+    return (groupOf) =>
+      chain.reduce<string | undefined>((said, say) => (said === undefined ? said : say(said)), groupOf(group));
   });
 }
 

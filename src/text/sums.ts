@@ -26,6 +26,10 @@ function saySum(v: Verbalizer, { from, to, magnitude, currency, isOne = false }:
   return to === undefined ? said : `${v.numeral(from)} ${range} ${said}`;
 }
 
+/** A sign as the table has it: us$ is US$. */
+const nameOf = (v: Verbalizer, sign: string | undefined): string | undefined =>
+  sign === undefined || v.nouns.currency(sign) ? sign : sign.toUpperCase();
+
 /** The rules for sums with the currency first and last. */
 export function sumRulesFor(v: Verbalizer): Record<'sum_first' | 'sum_last', Rule> {
   const keys = v.nouns.currencyKeys;
@@ -37,7 +41,7 @@ export function sumRulesFor(v: Verbalizer): Record<'sum_first' | 'sum_last', Rul
     `(?i:(?:(${signs})|(${codes})(?=\\s?\\d))\\s?([-−])?(${numberSource})(?:${dashSource}(?:\\1)?(${numberSource})${sumEndSource})?${magnitudes})`,
     ([written, sign, code, minus, from, to, magnitude], place) => {
       const isOne = attributive.test(wordBefore(place)) && /^[ -]\p{Ll}/u.test(textAfter(place, written.length, 2));
-      const said = saySum(v, { from: from!, to, magnitude, currency: sign?.toUpperCase() ?? code!, isOne });
+      const said = saySum(v, { from: from!, to, magnitude, currency: nameOf(v, sign) ?? code!, isOne });
       return said && minus ? `${v.table.numbers.minus} ${said}` : said;
     },
   );

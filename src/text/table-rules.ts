@@ -31,7 +31,11 @@ export function tableRulesOf(v: Verbalizer): TableRules | undefined {
   const sayWord = (word: string) => words.say(word, { text: word, at: 0, dayFirst: false });
   const signNames = new Map(toRows(v.table.signs.address));
   const name: Form = (written) => sayName(written, v, signNames, sayWord);
-  const formOf = formsOf(v, { name, tag: (written) => name(written.replaceAll('_', ' ')) });
+  const tag: Form = (written) => name(written.replaceAll('_', ' '));
+  // #100DaysOfCode, #2024goals
+  const topic: Form = (written) => tag(written.replace(/(?<!\d)\d{3,4}(?!\d)/g, (digits) => ` ${numberIn(digits)} `));
+  const formOf = formsOf(v, { name, tag, topic });
+  const numberIn = formOf('topic_number');
   const measures = new Measures(v);
   const sums = sumRulesFor(v);
   const codes: Readonly<Record<string, readonly Rule[]>> = {
@@ -45,7 +49,7 @@ export function tableRulesOf(v: Verbalizer): TableRules | undefined {
   const toListed = (row: RuleRow): ListedRule[] => {
     if ('code' in row) return codes[row.code]!.map((known) => ({ first: row.first, rule: known }));
     const written = toRule(row, v.table, formOf);
-    return [{ first: row.first, rule: row.measured ? measures.measured(written) : written }];
+    return [{ first: row.first, rule: row.measured ? measures.measured(written, row.measured) : written }];
   };
   const listOf = (rows: readonly RuleRow[]) => byFirst(rows.flatMap(toListed));
   const { digit, point, letter, sign } = rules;

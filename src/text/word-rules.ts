@@ -29,7 +29,12 @@ function abbreviationRule(rows: string, isThere: (before: string, after: string)
 }
 
 function abbreviationRules(v: Verbalizer): Rule[] {
-  const { always, before_number = '', after_number = '', before_name = '' } = v.table.abbreviations ?? { always: '', before_number: '' };
+  const {
+    always,
+    before_number = '',
+    after_number = '',
+    before_name = '',
+  } = v.table.abbreviations ?? { always: '', before_number: '' };
   return [
     abbreviationRule(after_number, (before) => /\d ?$/.test(before)),
     abbreviationRule(always, () => true),

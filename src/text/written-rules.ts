@@ -68,10 +68,10 @@ function toConditions(row: WrittenRule, named: Readonly<Record<string, string>>)
 /** A condition such as "1 < 2" (of the first and the second group) or "1 >= 1100". */
 function toComparison(source: string): Condition {
   const [, left = '', sign, right = ''] = /^(\w+) ([<>]=?) (\w+)$/.exec(source)!;
-  const valueOf = (match: RegExpExecArray, name: string) =>
+  const sizeOf = (match: RegExpExecArray, name: string) =>
     Number(/^\d{2,}$/.test(name) ? name : /^\d$/.test(name) ? match[Number(name)] : match.groups?.[name]);
   return (match) => {
-    const [a, b] = [valueOf(match, left), valueOf(match, right)];
+    const [a, b] = [sizeOf(match, left), sizeOf(match, right)];
     return sign === '<' ? a < b : sign === '<=' ? a <= b : sign === '>' ? a > b : a >= b;
   };
 }
