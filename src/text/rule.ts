@@ -71,10 +71,6 @@ export const textBefore = ({ text, at }: Place, chars: number): string => text.s
 export const textAfter = ({ text, at }: Place, length: number, chars: number): string =>
   text.slice(at + length, at + length + chars);
 
-/** Whether the place is inside a formula. */
-export const isAlgebra = (place: Place, length: number): boolean =>
-  /[=^+*×÷²³]/.test(textBefore(place, 6)) || /[=^+*×÷²³]/.test(textAfter(place, length, 6));
-
 /** The character before the place; a space where there is none. */
 export function charBefore({ text, at }: Place): string {
   const char = text[at - 1];

@@ -23,7 +23,9 @@ function saySum(v: Verbalizer, { from, to, magnitude, currency, isOne = false }:
   const scale = magnitude === undefined ? undefined : v.nouns.magnitude(magnitude.toLowerCase());
   if (scale) return `${number} ${v.nouns.nameFor(scale, '2')} ${v.nouns.nameFor(noun, isOne ? '1' : '2')}`;
   const said = v.money(to ?? from, currency, isOne);
-  return to === undefined ? said : `${v.numeral(from)} ${range} ${said}`;
+  if (to === undefined) return said;
+  // Cents have names: both sums are said whole.
+  return `${/\.\d\d$/.test(from) ? v.money(from, currency) : v.numeral(from)} ${range} ${said}`;
 }
 
 /** A sign as the table has it: us$ is US$. */
