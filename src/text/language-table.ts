@@ -1,5 +1,5 @@
-// What is said in a language, as its table in <language>/<language>.toml states it: the forms of its numbers, its units,
-// currencies, abbreviations, signs, dates and times. A table is read when its language is first spoken.
+// What is said in a language, as the tables in its folder state it: the forms of its numbers, its units, currencies,
+// abbreviations, signs, dates and times, and the rules of what it reads. They are read when the language is first spoken.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
