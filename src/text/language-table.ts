@@ -1,10 +1,54 @@
-// What is said in a language, as its table in <language>/<language>.toml states it: the forms of its numbers, its units,
-// currencies, abbreviations, signs, dates and times. A table is read when its language is first spoken.
-import { readFileSync } from 'node:fs';
+// What is said in a language, as the tables in its folder state it: the forms of its numbers, its units, currencies,
+// abbreviations, signs, dates and times, and the rules of what it reads. They are read when the language is first spoken.
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parse } from 'smol-toml';
 
-/** Says a number: by rules of the CLDR; up to a number by some, from there on as another form. */
-export type NumberForm = string | { rules: string; to: number; then: string };
+/**
+ * Says a number: by rules of the CLDR, which are private where they are written with "%%"; up to a number by some, from
+ * there on as another form; or by the first of several patterns that what is written matches as a whole.
+ */
+export type NumberForm = string | { rules: string; to: number; then: string } | readonly FormCase[];
+
+export interface FormCase {
+  written?: string;
+  /** With places for its groups (say-template.ts). */
+  say: string;
+}
+
+/** A rule for what is written at a place (written-rules.ts). */
+export interface WrittenRule {
+  /** The characters that it may begin with, if they are few. */
+  first?: string;
+  written: string;
+  /** Patterns of the whole word before and after; of none, the word is empty. */
+  word_before?: string;
+  word_after?: string;
+  /** Comparisons of groups, each with another or with a number of two digits or more. */
+  where?: readonly string[];
+  /** Whether it is for dates with the day first only, or for the others only. */
+  day_first?: boolean;
+  say: string;
+  say_day_first?: string;
+  /** A unit may follow: in the singular, or in the plural. */
+  measured?: 'one' | 'many';
+  kind?: 'mark' | 'open' | 'join';
+}
+
+/** Rules in their order; one that cannot be a pattern is named. */
+export type RuleRow = WrittenRule | { first?: string; code: string };
+
+/** Abbreviations with a stop: "key = words; key = words", keys in lower case and without the last stop. */
+export interface AbbreviationRows {
+  rows: string;
+  /** What the stop may mean. */
+  means: 'title' | 'numbered' | 'inner' | 'final';
+  /** Whether each is also a word at the end of a sentence: "Come in." */
+  plain?: boolean;
+  /** Patterns of the word before, and of what follows. */
+  word_before?: string;
+  after?: string;
+}
 
 /** A number beside certain words: sources of patterns, the first against what is before it. */
 export interface NumberContext {
@@ -20,8 +64,20 @@ export interface NumberContext {
 export interface LanguageTable {
   /** Of the CLDR data where the request states no other region of the language. */
   code: string;
+  /** A pattern of the language codes whose dates have the month first. */
+  month_first?: string;
   forms: Readonly<Record<string, NumberForm>>;
+  /** Patterns that rules name, and words by what is written. */
+  patterns?: Readonly<Record<string, string>>;
+  maps?: Readonly<Record<string, string>>;
+  /** Rules by what they begin with; with them, the rules that every language has are not used. */
+  rules?: Readonly<Record<'digit' | 'point' | 'letter' | 'sign', readonly RuleRow[]>>;
+  stopped?: readonly AbbreviationRows[];
   numbers: {
+    /** The decimal mark where commas and spaces only separate thousands. */
+    mark?: '.';
+    /** The name of 10 to the power of 18, where the CLDR has none. */
+    quintillion?: string;
     point: string;
     minus: string;
     range: string;
@@ -29,6 +85,8 @@ export interface LanguageTable {
     ratio?: string;
     /** Between the two numbers of a fraction that has no name. */
     over: string;
+    /** Between a whole number and its fraction. */
+    and?: string;
     per: string;
     /** Decimals of at most this many digits are said as one number. */
     decimals_max: number;
@@ -52,6 +110,9 @@ export interface LanguageTable {
   date: {
     /** With "{d}", "{month}" and "{y}". */
     say: string;
+    /** The same without a year, if it is not what comes before the year; and what is between a month and a year. */
+    short?: string;
+    before_year?: string;
     month_first?: boolean;
     /** Between the day and the name of its month, as a pattern. */
     link: string;
@@ -77,15 +138,48 @@ export interface LanguageTable {
     zero?: boolean;
   };
   /** A sum with its cents: with "{sum}", and "{c}" or, with their name, "{cents}". */
-  money: { say: string; currencies: string; magnitudes: string };
-  units: { feminine?: string; neuter?: string; names: string; per?: string };
-  abbreviations: { always: string; before_number: string; after_number?: string; before_name?: string };
-  signs: { names: string; fractions: string; address: string };
-  words: { spelled: string; said?: string };
+  money: { say: string; currencies: string; magnitudes: string; attributive?: string };
+  units: {
+    feminine?: string;
+    neuter?: string;
+    /** Names that are those of the CLDR, and the others. */
+    cldr?: string;
+    names: string;
+    per?: string;
+    /** How units are joined to others (measures.ts). */
+    joined?: Readonly<
+      Record<
+        'square' | 'cubic' | 'squared' | 'cubed' | 'only_attached' | 'not_units' | 'attributive' | 'not_described',
+        string
+      >
+    >;
+  };
+  abbreviations?: { always: string; before_number: string; after_number?: string; before_name?: string };
+  signs: {
+    names: string;
+    fractions?: string;
+    address: string;
+    /** Where characters are spelled one by one; without it only letters and digits are, and digits as they are written. */
+    spelled?: string;
+    /** Top-level domains that make a name an address, and those that are spelled. */
+    domains?: string;
+    spelled_domains?: string;
+  };
+  words: {
+    spelled: string;
+    said?: string;
+    /** A pattern of what is read as it is written, wherever it is. */
+    easy?: string;
+    /** Which capitals can be said as a word (capital-words.ts). */
+    sound?: Readonly<
+      Record<'spoken' | 'common' | 'initials' | 'interjections' | 'greek' | 'onset' | 'coda' | 'vowelless', string>
+    >;
+  };
 }
 
 /** Languages by their code, as the names of their folders. */
 const folders: Readonly<Record<string, string>> = {
+  en: 'english',
   de: 'german',
   fr: 'french',
   es: 'spanish',
@@ -98,10 +192,19 @@ const folders: Readonly<Record<string, string>> = {
 
 export const hasTable = (language: string): boolean => Object.hasOwn(folders, language);
 
+const isTable = (value: unknown): value is object => typeof value === 'object' && !Array.isArray(value);
+
+/** The files of the folder of a language, whose tables are put together. */
 export function readTable(language: string): LanguageTable {
-  const folder = folders[language]!;
-  const written = readFileSync(new URL(`./${folder}/${folder}.toml`, import.meta.url), 'utf8');
-  return parse(written) as unknown as LanguageTable;
+  const folder = join(import.meta.dirname, folders[language]!);
+  const tables = globSync('*.toml', { cwd: folder }).map((file) => parse(readFileSync(join(folder, file), 'utf8')));
+  const merged: Record<string, unknown> = {};
+  for (const table of tables) {
+    for (const [key, value] of Object.entries(table)) {
+      merged[key] = isTable(value) && isTable(merged[key]) ? { ...merged[key], ...value } : value;
+    }
+  }
+  return merged as unknown as LanguageTable;
 }
 
 /** The rows of "key = words; key = words", or one on a line. */

@@ -3,7 +3,6 @@
 // markup is in some token. To add a language, add a table (language-table.ts).
 
 import { cleanText } from './clean-text.ts';
-import { readEnglish } from './english/english.ts';
 import { type Replacement, replaceIn } from './flat-text.ts';
 import { hasTable } from './language-table.ts';
 import { markBreaks } from './mark-breaks.ts';
@@ -17,8 +16,7 @@ import { type Token, tokenize } from './tokenize.ts';
 type Reader = (text: string, tokens: readonly Token[], languageCode: string) => SpokenToken[];
 
 /** The reader of a language; undefined if none is known. */
-const readerOf = (language: string): Reader | undefined =>
-  language === 'en' ? readEnglish : hasTable(language) ? readByTable : undefined;
+const readerOf = (language: string): Reader | undefined => (hasTable(language) ? readByTable : undefined);
 
 export interface NormalizeOptions {
   languageCode: string;

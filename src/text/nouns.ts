@@ -36,8 +36,9 @@ const currencySigns = new Map(
 
 /** More decimals do not change a plural. */
 const decimalsMax = 6;
+const smallMax = 1000;
 
-const sourceOf = (keys: Iterable<string>): string =>
+export const sourceOf = (keys: Iterable<string>): string =>
   [...keys]
     .sort((a, b) => b.length - a.length)
     .map(toSource)
@@ -47,7 +48,10 @@ export class Nouns {
   readonly #languageCode: string;
   /** By the number of decimals, as they are first needed: to make one is slow. */
   readonly #plurals: Intl.PluralRules[] = [];
-  readonly #formats = new Map<string, Intl.NumberFormat>();
+  /** Of whole numbers below `smallMax`. */
+  readonly #smallCategories: string[] = [];
+  /** Of the CLDR, by the unit and the category of the number. */
+  readonly #unitNames = new Map<string, string>();
   readonly #units = new Map<string, Noun>();
   readonly #currencies = new Map<string, Currency>();
   readonly #magnitudes: ReadonlyMap<string, Noun>;
@@ -58,6 +62,9 @@ export class Nouns {
     for (const [symbol, unit] of cldrUnits) {
       const gender = genders[0]!.has(symbol) ? 'f' : genders[1]!.has(symbol) ? 'n' : 'm';
       this.#units.set(symbol, { gender, names: [], unit });
+    }
+    for (const [symbols, unit] of toRows(units.cldr ?? '')) {
+      for (const symbol of symbols.split(' ')) this.#units.set(symbol, { gender: 'm', names: [], unit });
     }
     for (const [symbols, noun] of toRows(units.names)) {
       for (const symbol of symbols.split(' ')) this.#units.set(symbol, this.toNoun(noun));
@@ -83,29 +90,41 @@ export class Nouns {
   nameFor({ names, unit }: Noun, number: string): string {
     const decimals = Math.min(/\.(\d+)/.exec(number)?.[1]?.length ?? 0, decimalsMax);
     const value = number.length > 15 ? 1e15 : Number(number || 0);
-    if (unit !== undefined) return this.#unitName(unit, value, decimals);
-    let plurals = this.#plurals[decimals];
-    if (!plurals) {
-      plurals = new Intl.PluralRules(this.#languageCode, { minimumFractionDigits: decimals });
-      this.#plurals[decimals] = plurals;
-    }
-    const category = plurals.select(value);
+    const category = this.#categoryOf(value, decimals);
+    if (unit !== undefined) return this.#unitName(unit, category, value, decimals);
     const order =
       names.length > 3 ? ['one', 'few', 'many', 'other'] : names.length > 2 ? ['one', 'few', 'many'] : ['one'];
     const index = order.indexOf(category);
     return names[index < 0 ? names.length - 1 : Math.min(index, names.length - 1)]!;
   }
 
-  #unitName(unit: string, value: number, decimals: number): string {
-    const key = `${unit} ${decimals}`;
-    let format = this.#formats.get(key);
-    if (!format) {
-      const options = { style: 'unit', unit, unitDisplay: 'long', minimumFractionDigits: decimals } as const;
-      format = new Intl.NumberFormat(this.#languageCode, options);
-      this.#formats.set(key, format);
+  #categoryOf(value: number, decimals: number): string {
+    const isSmall = decimals === 0 && value < smallMax;
+    const known = isSmall ? this.#smallCategories[value] : undefined;
+    if (known !== undefined) return known;
+    let plurals = this.#plurals[decimals];
+    if (!plurals) {
+      plurals = new Intl.PluralRules(this.#languageCode, { minimumFractionDigits: decimals });
+      this.#plurals[decimals] = plurals;
     }
-    const parts = format.formatToParts(value).filter(({ type }) => type === 'unit' || type === 'percentSign');
-    return parts.map((part) => part.value).join(' ');
+    const category = plurals.select(value);
+    if (isSmall) this.#smallCategories[value] = category;
+    return category;
+  }
+
+  #unitName(unit: string, category: string, value: number, decimals: number): string {
+    const key = `${unit} ${category}`;
+    let name = this.#unitNames.get(key);
+    if (name === undefined) {
+      const options = { style: 'unit', unit, unitDisplay: 'long', minimumFractionDigits: decimals } as const;
+      const parts = new Intl.NumberFormat(this.#languageCode, options).formatToParts(value);
+      name = parts
+        .filter(({ type }) => type === 'unit' || type === 'percentSign')
+        .map((part) => part.value)
+        .join(' ');
+      this.#unitNames.set(key, name);
+    }
+    return name;
   }
 
   unit = (symbol: string): Noun | undefined => this.#units.get(symbol);
@@ -119,6 +138,11 @@ export class Nouns {
 
   get unitSource(): string {
     return sourceOf(this.#units.keys());
+  }
+
+  /** The signs and codes that the table states. */
+  get currencyKeys(): readonly string[] {
+    return [...this.#currencies.keys()];
   }
 
   get signSource(): string {

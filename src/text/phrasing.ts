@@ -1,7 +1,8 @@
 // Phrase breaks by language, as tables: words that open a phrase, words that cling to the next word, abbreviations whose
 // full stop does not end a sentence, and words that begin sentences. A language without a row is split at punctuation
 // only. To add a language, add a row.
-import { type AbbreviationKind, abbreviations, plainWords } from './english/abbreviations.ts';
+import { type AbbreviationRows, readTable } from './language-table.ts';
+import { stopMeanings } from './stopped-words.ts';
 import { wordSet } from './word-table.ts';
 
 export interface Phrasing {
@@ -10,14 +11,14 @@ export interface Phrasing {
   /** Articles and prepositions: no break comes after them. */
   clinging: ReadonlySet<string>;
   /** Abbreviations without their last stop, in lower case except names, and what the stop may mean. */
-  abbreviations: ReadonlyMap<string, AbbreviationKind>;
+  abbreviations: ReadonlyMap<string, AbbreviationRows['means']>;
   /** Capitalised words that begin a sentence rather than continue a name. */
   starters: ReadonlySet<string>;
   /** Whether the full stop after a number makes it an ordinal: "der 3. Mai". */
   hasOrdinalStops?: boolean;
 }
 
-const toAbbreviations = (list: string, kind: AbbreviationKind): Phrasing['abbreviations'] =>
+const toAbbreviations = (list: string, kind: AbbreviationRows['means']): Phrasing['abbreviations'] =>
   new Map([...wordSet(list)].map((word) => [word, kind]));
 
 /** Phrasing from lists of words. */
@@ -42,9 +43,7 @@ const english: Phrasing = {
     very more most mr mrs ms dr prof is are was were be been not and or but
   `),
   abbreviations: new Map([
-    ...[...abbreviations]
-      .filter(([key, { kind }]) => kind !== 'final' || !plainWords.has(key))
-      .map(([key, { kind }]) => [key, kind] as const),
+    ...stopMeanings(readTable('en')),
     ['Ft', 'title'],
     ...toAbbreviations('Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec', 'final'),
     ...toAbbreviations('Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun', 'final'),

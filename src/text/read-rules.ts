@@ -7,12 +7,14 @@ import { breakStrength, type SpokenToken } from './spoken-token.ts';
 import type { Token } from './tokenize.ts';
 import { Verbalization } from './verbalization.ts';
 
+type RulesFor = (char: string) => readonly Rule[];
+
 /** Rules by the first character of the text. The order matters: more specific rules come first. */
 export interface RuleSet {
-  digitStart: readonly Rule[];
-  pointStart: readonly Rule[];
-  letterStart: readonly Rule[];
-  signStart: readonly Rule[];
+  digitStart: RulesFor;
+  pointStart: RulesFor;
+  letterStart: RulesFor;
+  signStart: RulesFor;
   readSign(place: Place): SignReading;
   /** Fast path for most tokens: the end of a plain word, without a comma or the like after it; 0 for anything else. */
   easyWordEnd(text: string, token: Token): number;
@@ -58,13 +60,13 @@ function readAt(place: Place, spoken: Verbalization, token: Token, rules: RuleSe
       spoken.word(text.slice(at, easy), at, easy);
       return easy - at;
     }
-    return readRules(rules.letterStart, place, spoken) ?? 1;
+    return readRules(rules.letterStart(char), place, spoken) ?? 1;
   }
-  if (char >= '0' && char <= '9') return readRules(rules.digitStart, place, spoken) ?? 1;
+  if (char >= '0' && char <= '9') return readRules(rules.digitStart(char), place, spoken) ?? 1;
   if (char === '.' && /[0-9]/.test(text[at + 1] ?? '') && !/[\p{L}\d]/u.test(text[at - 1] ?? ' ')) {
-    return readRules(rules.pointStart, place, spoken) ?? 1;
+    return readRules(rules.pointStart(char), place, spoken) ?? 1;
   }
-  const length = readRules(rules.signStart, place, spoken);
+  const length = readRules(rules.signStart(char), place, spoken);
   if (length !== undefined) return length;
   const sign = rules.readSign(place);
   spoken[sign.kind](sign.say, at, at + sign.length);
@@ -75,7 +77,7 @@ function readRules(rules: readonly Rule[], place: Place, spoken: Verbalization):
   for (const rule of rules) {
     const reading = rule(place);
     if (!reading) continue;
-    spoken.word(reading.say, place.at, place.at + reading.length);
+    spoken[reading.kind ?? 'word'](reading.say, place.at, place.at + reading.length);
     return reading.length;
   }
   return undefined;

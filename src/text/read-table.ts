@@ -5,34 +5,60 @@ import { type RuleSet, readByRules } from './read-rules.ts';
 import { endSource, type Place, type Rule, rule, textBefore } from './rule.ts';
 import { isLetterOrDigit, joins, marked, opens, type Sign, type SignReading, said, signAt, silent } from './signs.ts';
 import type { SpokenToken } from './spoken-token.ts';
+import { tableRulesOf } from './table-rules.ts';
 import type { Token } from './tokenize.ts';
 import { type Verbalizer, verbalizerFor } from './verbalizer.ts';
 import { addressRuleFor, letterRulesFor } from './word-rules.ts';
 
-const ruleSets = new WeakMap<Verbalizer, RuleSet>();
+interface Reader {
+  rules: RuleSet;
+  monthFirst: RegExp;
+}
+
+const readers = new WeakMap<Verbalizer, Reader>();
 
 /** Verbalizes `text` of a language that has a table; its tokens already have their breaks. */
 export function readByTable(text: string, tokens: readonly Token[], languageCode: string): SpokenToken[] {
   const v = verbalizerFor(languageCode)!;
-  let rules = ruleSets.get(v);
-  if (!rules) {
-    rules = toRules(v);
-    ruleSets.set(v, rules);
+  let reader = readers.get(v);
+  if (!reader) {
+    reader = { rules: toRules(v), monthFirst: new RegExp(`^(?:${v.table.month_first ?? '(?!)'})$`, 'i') };
+    readers.set(v, reader);
   }
-  return readByRules(text, tokens, rules, true);
+  return readByRules(text, tokens, reader.rules, !reader.monthFirst.test(languageCode));
 }
 
 function toRules(v: Verbalizer): RuleSet {
-  const digitStart = [addressRuleFor(v), ...digitRulesFor(v)];
   const signs = new Map(toRows(v.table.signs.names));
-  const { always, before_number } = v.table.abbreviations;
+  const readSignAt = (place: Place) => readSign(place, v, signs);
+  const stated = tableRulesOf(v);
+  if (stated) {
+    const { digit, point, letter, sign } = stated.rulesFor;
+    const easy = new RegExp(`^(?:${v.table.words.easy ?? '(?!)'})$`, 'u');
+    return {
+      digitStart: digit,
+      pointStart: point,
+      letterStart: letter,
+      signStart: sign,
+      readSign: readSignAt,
+      easyWordEnd: (text, { from, to }) => {
+        const end = /[,;:!?]/.test(text[to - 1]!) ? to - 1 : to;
+        const word = text.slice(from, end);
+        return easy.test(word) && !stated.words.special.has(word) ? end : 0;
+      },
+    };
+  }
+  const digitRules = [...addressRuleFor(v), ...digitRulesFor(v)];
+  const letterRules = letterRulesFor(v);
+  const signRules = [phoneRuleFor(v), signedMoneyRuleFor(v), vulgarRuleFor(v), perRule(v)];
+  const { always = '', before_number = '' } = v.table.abbreviations ?? {};
   const abbreviations = new Set(toRows(`${always}\n${before_number}`).map(([key]) => key));
   return {
-    digitStart,
-    pointStart: [],
-    letterStart: letterRulesFor(v),
-    signStart: [phoneRuleFor(v), signedMoneyRuleFor(v), vulgarRuleFor(v), perRule(v)],
-    readSign: (place) => readSign(place, v, signs),
+    digitStart: () => digitRules,
+    pointStart: () => [],
+    letterStart: () => letterRules,
+    signStart: () => signRules,
+    readSign: readSignAt,
     easyWordEnd: (text, token) => easyWordEnd(text, token, abbreviations),
   };
 }

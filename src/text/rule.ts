@@ -9,11 +9,15 @@ export interface Place {
   at: number;
   /** Whether dates have the day first, as everywhere but in the United States. */
   dayFirst: boolean;
+  /** The word before, once it was asked for. */
+  wordBefore?: string;
 }
 
 export interface Reading {
   say: string;
   length: number;
+  /** What it is: a word unless stated, else a method of Verbalization: punctuation after or before a word, or between two. */
+  kind?: 'mark' | 'open' | 'join' | undefined;
 }
 
 export type Rule = (place: Place) => Reading | undefined;
@@ -46,6 +50,11 @@ const neighbourCharsMax = 40;
 
 /** The word before `at`, without the punctuation between, or ''. */
 export function wordBefore(place: Place): string {
+  place.wordBefore ??= findWordBefore(place);
+  return place.wordBefore;
+}
+
+function findWordBefore(place: Place): string {
   const head = textBefore(place, neighbourCharsMax);
   return /[\p{L}\p{M}\d.']*[\p{L}\p{M}\d](?=[^\p{L}\d]*$)/u.exec(head.slice(head.lastIndexOf('\n') + 1))?.[0] ?? '';
 }
@@ -61,10 +70,6 @@ export const textBefore = ({ text, at }: Place, chars: number): string => text.s
 /** At most `chars` characters of the text after `length` characters at the place. */
 export const textAfter = ({ text, at }: Place, length: number, chars: number): string =>
   text.slice(at + length, at + length + chars);
-
-/** Whether the place is inside a formula. */
-export const isAlgebra = (place: Place, length: number): boolean =>
-  /[=^+*×÷²³]/.test(textBefore(place, 6)) || /[=^+*×÷²³]/.test(textAfter(place, length, 6));
 
 /** The character before the place; a space where there is none. */
 export function charBefore({ text, at }: Place): string {

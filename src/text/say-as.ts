@@ -1,13 +1,20 @@
-// SSML's say-as: what is said for text of a stated kind. Characters, digits and telephone numbers are said in any language,
-// one by one; the other kinds in English and in languages with a table (verbalizer.ts).
-import { sayAsEnglish } from './english/say-as.ts';
+// SSML's say-as: what is said for text of a stated kind, whatever it looks like. Characters, digits and telephone numbers are
+// said in any language, one by one; the other kinds in languages with a table (verbalizer.ts). Undefined where the text is
+// not of that kind.
+import { formsOf } from './forms.ts';
+import { toRows } from './language-table.ts';
 import { sayText } from './normalize-text.ts';
+import { parseRoman } from './roman.ts';
 import { type Verbalizer, verbalizerFor } from './verbalizer.ts';
 
 /** Said by engines that read numbers as it is written. */
 const plainKinds = new Set(['cardinal', 'number']);
+const spelledKinds = new Set(['characters', 'spell-out', 'verbatim']);
 /** What is said in place of what is not to be heard. */
 const bleep = 'beep';
+
+/** Reads text by the rules for all text. */
+type Read = (text: string) => string;
 
 /** Undefined where the text cannot be said so in that language. */
 export function sayAs(
@@ -18,32 +25,33 @@ export function sayAs(
   const written = text.replace(/\s+/g, ' ').trim();
   if (as === 'expletive' || as === 'bleep') return bleep;
   const read = (given: string) => sayText(given, { languageCode, spellOut: true });
-  if (/^en(-|$)/i.test(languageCode)) return sayAsEnglish(as, format, written, read) || undefined;
   const verbalizer = verbalizerFor(languageCode);
-  const byTable = verbalizer && sayByTable(as, written, verbalizer, read);
+  const byTable = verbalizer && sayByTable(as, format, written, verbalizer, read);
   if (byTable) return byTable;
   const said = sayOneByOne(as, written);
   return said ?? (readsNumbers && plainKinds.has(as) ? written : undefined);
 }
 
-/** Undefined where the text is not of that kind. */
-function sayByTable(as: string, written: string, verbalizer: Verbalizer, read: (text: string) => string) {
-  const isNumber = /^[-−]?\d{1,24}$/.test(written);
+function sayByTable(as: string, format: string, written: string, v: Verbalizer, read: Read): string | undefined {
+  const { spelled } = v.table.signs;
+  if (spelled !== undefined && spelledKinds.has(as)) return spell(written, spelled, v);
   switch (as) {
     case 'cardinal':
     case 'number':
-      return isNumber ? verbalizer.numeral(written) : readWritten(written, read);
+      return sayNumeral(written, v) ?? readWritten(written, read);
     case 'ordinal': {
-      const [, digits] = /^(\d{1,21})\D{0,3}$/.exec(written) ?? [];
-      return digits === undefined ? undefined : verbalizer.ordinal(digits);
+      const plain = v.table.numbers.mark === '.' ? written.replace(/[, ]/g, '') : written;
+      const value = /^(\d{1,21})\D{0,3}$/.exec(plain)?.[1] ?? parseRoman(plain);
+      return value === undefined ? undefined : v.ordinal(value);
     }
+    case 'digits':
+      return spelled === undefined ? undefined : spell(written.replace(/\D/g, ''), '', v);
     case 'telephone':
-      return /\d/.test(written) ? verbalizer.telephone(written) : undefined;
-    case 'fraction': {
-      const [, whole, over, under] = /^(?:(\d{1,9})[ +]+)?(\d{1,9})\s?[/⁄]\s?(\d{1,9})$/.exec(written) ?? [];
-      return over === undefined ? undefined : verbalizer.fraction(over, under!, whole);
-    }
+      return /\d/.test(written) ? v.telephone(written) : undefined;
+    case 'fraction':
+      return sayFraction(written, v);
     case 'date':
+      return sayDate(written, format, v) ?? (isDateFormat(format) ? undefined : readWritten(written, read));
     case 'time':
     case 'currency':
     case 'unit':
@@ -54,12 +62,56 @@ function sayByTable(as: string, written: string, verbalizer: Verbalizer, read: (
 }
 
 /** By the rules for all text. */
-const readWritten = (written: string, read: (text: string) => string) =>
-  /\d/.test(written) ? read(written) : undefined;
+const readWritten = (written: string, read: Read) => (/\d/.test(written) ? read(written) : undefined);
+
+function spell(written: string, spelled: string, v: Verbalizer): string {
+  const names = new Map(toRows(spelled));
+  const say = (char: string) =>
+    /\d/.test(char) ? v.number(char) : (names.get(char) ?? (/\p{L}/u.test(char) ? char.toUpperCase() : ''));
+  return [...written].map(say).filter(Boolean).join(' ');
+}
+
+function sayNumeral(written: string, v: Verbalizer): string | undefined {
+  const isGrouped = v.table.numbers.mark === '.' && /^[-−]?\d{1,3}(?:[, ]\d{3}){1,8}(?:\.\d{1,40})?$/.test(written);
+  if (isGrouped || /^[-−]?\d{1,24}$/.test(written)) return v.numeral(written);
+  const roman = parseRoman(written);
+  return roman === undefined ? undefined : v.number(roman);
+}
+
+function sayFraction(written: string, v: Verbalizer): string | undefined {
+  const [, whole, over, under] = /^(?:(\d{1,9})[ +]+)?(\d{1,9})\s?[/⁄]\s?(\d{1,9})$/.exec(written) ?? [];
+  if (over === undefined || Number(under) === 0) return undefined;
+  const { forms, numbers } = v.table;
+  if (forms.fraction === undefined) return v.fraction(over, under!, whole);
+  const said = formsOf(v)('fraction')(`${over}/${under}`);
+  return whole === undefined ? said : `${v.number(whole)} ${numbers.and} ${said}`;
+}
+
+const isDateFormat = (format: string): boolean => /^[ymd]{1,3}$/.test(format);
+
+/** The order of the parts is that of the letters of the format, such as "dmy". */
+function sayDate(written: string, format: string, v: Verbalizer): string | undefined {
+  const parts = written.split(/[^\p{L}\d]+/u).filter(Boolean);
+  if (!isDateFormat(format) || parts.length !== format.length || new Set(format).size < format.length) return undefined;
+  const { y, m, d } = Object.fromEntries([...format].map((letter, i) => [letter, parts[i]!]));
+  const month = m === undefined ? undefined : monthOf(m, v);
+  const isWrong = (m !== undefined && !month) || !/^(?:[1-9]|[012]\d|3[01])?$/.test(d ?? '') || !/^\d*$/.test(y ?? '');
+  if (isWrong) return undefined;
+  if (d !== undefined && month !== undefined) return v.date(Number(d), month, y);
+  const year = y === undefined ? '' : v.year(y.length === 2 ? `${Number(y) < 50 ? 20 : 19}${y}` : y);
+  const head = month === undefined ? (d === undefined ? '' : v.ordinal(d)) : v.monthName(month)!;
+  return [head, year].filter(Boolean).join(v.table.date.before_year ?? ' ');
+}
+
+function monthOf(written: string, v: Verbalizer): number | undefined {
+  if (/^\d{1,2}$/.test(written)) return v.monthName(Number(written)) === undefined ? undefined : Number(written);
+  const starts = (month: number) => v.monthName(month)!.toLowerCase().startsWith(written.toLowerCase());
+  return written.length < 3 ? undefined : Array.from({ length: 12 }, (_, i) => i + 1).find(starts);
+}
 
 function sayOneByOne(as: string, written: string): string | undefined {
   const spaced = (pattern: RegExp) => (written.match(pattern) ?? []).join(' ').toUpperCase() || undefined;
-  if (as === 'characters' || as === 'spell-out' || as === 'verbatim') return spaced(/[\p{L}\p{N}]\p{M}*/gu);
+  if (spelledKinds.has(as)) return spaced(/[\p{L}\p{N}]\p{M}*/gu);
   if (as === 'digits') return spaced(/\p{Nd}/gu);
   if (as !== 'telephone') return undefined;
   const groups = written.match(/\p{Nd}+/gu);

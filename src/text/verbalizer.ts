@@ -1,6 +1,6 @@
 // Says numbers, dates, times, sums and measures in a language, from its table (language-table.ts) and the data of the CLDR.
 // Every method takes what is written and returns words; it declines by returning undefined where that is not of its kind.
-import { hasTable, type LanguageTable, readTable, toRows } from './language-table.ts';
+import { hasTable, type LanguageTable, type NumberForm, readTable, toRows } from './language-table.ts';
 import { type Noun, Nouns } from './nouns.ts';
 import { NumberFormat, namedDigitsMax } from './rbnf.ts';
 import { parseRoman } from './roman.ts';
@@ -11,6 +11,10 @@ interface Amount {
   whole: string;
   fraction: string;
 }
+
+/** Numbers up to this length are kept as they are said; there are at most a thousand of each form. */
+const smallDigitsMax = 3;
+const quintillionZeros = 18;
 
 /** CLDR data of a region whose numbers have other names. */
 const regions = new Set(['pt-PT', 'fr-CH', 'fr-BE', 'de-CH']);
@@ -40,6 +44,8 @@ export class Verbalizer {
   readonly #months: readonly string[];
   readonly #fractions: ReadonlyMap<string, readonly string[]>;
   readonly #hours: Noun | undefined;
+  /** Numbers below a thousand, by their form. */
+  readonly #small = new Map<string, string>();
   readonly #plus: string;
 
   constructor(table: LanguageTable, languageCode: string) {
@@ -52,7 +58,7 @@ export class Verbalizer {
       { length: 12 },
       (_, month) => format.formatToParts(new Date(2024, month, 15)).find(({ type }) => type === 'month')!.value,
     );
-    this.#fractions = new Map(toRows(table.signs.fractions).map(([key, words]) => [key, words.split(' | ')]));
+    this.#fractions = new Map(toRows(table.signs.fractions ?? '').map(([key, words]) => [key, words.split(' | ')]));
     this.#plus = new Map(toRows(table.signs.names)).get('+')!;
     this.#hours = table.time.noun === undefined ? undefined : this.nouns.toNoun(table.time.noun);
   }
@@ -60,12 +66,28 @@ export class Verbalizer {
   /** A whole number, in a form of the table. */
   number(digits: string | bigint | number, form = 'cardinal'): string {
     const written = `${digits}`.replace(/^0+(?=\d)/, '');
-    if (written.length > namedDigitsMax) return this.digits(`${digits}`);
-    const rule = this.table.forms[form]!;
+    if (written.length > smallDigitsMax) return this.#number(`${digits}`, written, form);
+    const key = `${form} ${written}`;
+    let said = this.#small.get(key);
+    if (said === undefined) {
+      said = this.#number(`${digits}`, written, form);
+      this.#small.set(key, said);
+    }
+    return said;
+  }
+
+  #number(digits: string, written: string, form: string): string {
+    const { quintillion } = this.table.numbers;
+    if (quintillion !== undefined && written.length > quintillionZeros && written.length <= quintillionZeros + 3) {
+      const rest = written.slice(-quintillionZeros);
+      const head = `${this.number(written.slice(0, -quintillionZeros))} ${quintillion}`;
+      return Number(rest) === 0 ? head : `${head} ${this.number(rest, form)}`;
+    }
+    if (written.length > (quintillion === undefined ? namedDigitsMax : quintillionZeros)) return this.digits(digits);
+    const rule = this.table.forms[form] as Exclude<NumberForm, readonly unknown[]>;
     if (typeof rule !== 'string' && BigInt(written) > rule.to) return this.number(written, rule.then);
-    return this.#correct(
-      this.#format.format(BigInt(written), `%spellout-${typeof rule === 'string' ? rule : rule.rules}`),
-    );
+    const rules = typeof rule === 'string' ? rule : rule.rules;
+    return this.#correct(this.#format.format(BigInt(written), rules.startsWith('%') ? rules : `%spellout-${rules}`));
   }
 
   #correct(said: string): string {
@@ -97,22 +119,31 @@ export class Verbalizer {
 
   /** A number as it is written: 1.234,5 or -3 or 007. */
   numeral(written: string, form = 'cardinal'): string {
-    const { minus, whole, fraction } = toAmount(written);
-    const { point, decimals_max } = this.table.numbers;
+    const { minus, whole, fraction } = this.#amountOf(written);
+    const { point, decimals_max, mark } = this.table.numbers;
     const head = minus ? `${this.table.numbers.minus} ` : '';
-    const isCode = fraction === '' && (whole.length > namedDigitsMax || /^0\d/.test(whole));
-    const said = isCode ? this.digits(whole) : this.number(whole || '0', fraction === '' ? form : 'cardinal');
+    const isCode = (fraction === '' || mark === '.') && /^0\d/.test(whole);
+    const isBare = whole === '' && mark === '.';
+    const said = isBare
+      ? ''
+      : isCode
+        ? this.digits(whole)
+        : this.number(whole || '0', fraction === '' ? form : 'cardinal');
     if (fraction === '') return head + said;
     const zeros = /^0*(?=\d)/.exec(fraction)![0];
     const rest = fraction.slice(zeros.length);
     const isNumber = rest.length <= decimals_max && zeros.length < 3;
-    const decimals = isNumber ? [...[...zeros].map(() => this.number(0)), this.number(rest)] : [this.digits(fraction)];
-    return `${head}${said} ${point} ${decimals.join(' ')}`;
+    const single = (digits: string) => [...digits].map((digit) => this.number(digit));
+    const decimals = isNumber ? [...single(zeros), this.number(rest)] : single(fraction);
+    return `${head}${isBare ? '' : `${said} `}${point} ${isNumber || mark === '.' ? decimals.join(' ') : this.digits(fraction)}`;
   }
+
+  #amountOf = (written: string): Amount =>
+    this.table.numbers.mark === '.' ? toEnglishAmount(written) : toAmount(written);
 
   /** A number and what it counts. */
   count(written: string, noun: Noun): string {
-    const amount = toAmount(written);
+    const amount = this.#amountOf(written);
     const value = Number(`${amount.whole || 0}.${amount.fraction || 0}`);
     const name = this.nouns.nameFor(noun, amount.fraction === '' ? amount.whole : `${amount.whole}.${amount.fraction}`);
     const isMillions = value > 0 && amount.fraction === '' && /0{6}$/.test(amount.whole);
@@ -141,8 +172,8 @@ export class Verbalizer {
     const d = this.number(day, this.dayForm(wordBefore));
     const full = year?.length === 2 ? `${Number(year) < 50 ? 20 : 19}${year}` : year;
     const y = full === undefined ? '' : this.year(full, 'date_year' in this.table.forms ? 'date_year' : 'year');
-    const template = y === '' ? this.table.date.say.replace(/\{month\}.*/, '{month}') : this.table.date.say;
-    return fill(template, { d, month: name, y });
+    const { say, short = say.replace(/\{month\}.*/, '{month}') } = this.table.date;
+    return fill(y === '' ? short : say, { d, month: name, y });
   }
 
   time(hour: number, minute: number, second?: number, wordBefore = ''): string | undefined {
@@ -160,20 +191,20 @@ export class Verbalizer {
     return second === undefined ? said : said + fill(time.seconds, { s: this.number(second) });
   }
 
-  /** A sum: its cents are named after the currency. */
-  money(written: string, currency: string): string | undefined {
+  /** A sum: its cents are named after the currency. Its name is in the singular if it describes a noun. */
+  money(written: string, currency: string, isOne = false): string | undefined {
     const names = this.nouns.currency(currency);
     if (!names) return undefined;
-    const { minus, whole, fraction } = toAmount(written);
-    if (!names.cent || fraction.length !== 2) return this.count(written, names.noun);
+    const { minus, whole, fraction } = this.#amountOf(written);
+    const count = (amount: string) =>
+      isOne ? `${this.numeral(amount)} ${this.nouns.nameFor(names.noun, '1')}` : this.count(amount, names.noun);
+    const head = minus ? `${this.table.numbers.minus} ` : '';
+    if (fraction !== '' && Number(fraction) === 0) return head + count(whole || '0');
+    if (!names.cent || fraction.length !== 2) return count(written);
     const cents = this.number(fraction, names.cent.gender);
     const named = `${cents} ${this.nouns.nameFor(names.cent, `${Number(fraction)}`)}`;
-    const head = minus ? `${this.table.numbers.minus} ` : '';
-    if (Number(fraction) === 0) return head + this.count(whole, names.noun);
     if (Number(whole) === 0) return head + named;
-    return (
-      head + fill(this.table.money.say, { sum: this.count(whole, names.noun), c: this.number(fraction), cents: named })
-    );
+    return head + fill(this.table.money.say, { sum: count(whole), c: this.number(fraction), cents: named });
   }
 
   measure(written: string, symbol: string): string | undefined {
@@ -209,6 +240,12 @@ export class Verbalizer {
 /** Fills the places of a template. */
 export const fill = (template: string, words: Readonly<Record<string, string>>): string =>
   template.replace(/\{(\w+)\}/g, (_, name: string) => words[name] ?? '').trimEnd();
+
+/** Commas and spaces only separate thousands. */
+function toEnglishAmount(written: string): Amount {
+  const [whole = '', fraction = ''] = written.replace(/[^\d.]/g, '').split('.');
+  return { minus: /^[-−]/.test(written), whole, fraction };
+}
 
 /** A written number in its parts. The last separator is a decimal point unless three digits follow a point or a space. */
 function toAmount(written: string): Amount {

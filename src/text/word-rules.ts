@@ -1,6 +1,7 @@
 // The rules for what begins with a letter, in the languages that have a table: abbreviations, Roman numerals, months after
 // a day, sums with the currency first, addresses, and capitals that are spelled. Words of other scripts are transliterated.
 import anyAscii from 'any-ascii';
+import { addressRulesFor } from './addresses.ts';
 import { toRows } from './language-table.ts';
 import { contextRules, signedMoneyRuleFor } from './number-rules.ts';
 import { endSource, type Rule, rule, startSource, textAfter, textBefore } from './rule.ts';
@@ -28,7 +29,12 @@ function abbreviationRule(rows: string, isThere: (before: string, after: string)
 }
 
 function abbreviationRules(v: Verbalizer): Rule[] {
-  const { always, before_number = '', after_number = '', before_name = '' } = v.table.abbreviations;
+  const {
+    always,
+    before_number = '',
+    after_number = '',
+    before_name = '',
+  } = v.table.abbreviations ?? { always: '', before_number: '' };
   return [
     abbreviationRule(after_number, (before) => /\d ?$/.test(before)),
     abbreviationRule(always, () => true),
@@ -56,25 +62,6 @@ function monthRule(v: Verbalizer): Rule {
   });
 }
 
-/** URLs, domains and mail addresses: each sign in them is said by its name. */
-function addressRule(v: Verbalizer): Rule {
-  const names = new Map(toRows(v.table.signs.address));
-  const pattern = sticky(
-    String.raw`(?<![\p{L}\d@._-])(?:(?:https?|ftp):\/\/[^\s<>"]{1,500}|(?:www\.|[A-Za-z0-9._%+-]{1,64}@)(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?:/[^\s<>"]{0,500})?|(?:[A-Za-z0-9-]{1,63}\.){1,8}(?:com|org|net|eu|de|fr|es|it|pt|br|nl|be|ch|at|se|pl|io|info)(?![\p{L}\d-])(?:/[^\s<>"]{0,500})?)`,
-  );
-  return (place) => {
-    const written = (matchAt(pattern, place.text, place.at)?.[0] ?? '').replace(/[.,;:!?'")\]}*_]{1,9}$/, '');
-    if (written === '') return undefined;
-    const parts = written.replace(/^(?:https?|ftp):\/\//, '').match(/\d+|[\p{L}\p{M}]+|[^\p{L}\p{M}\d]/gu) ?? [];
-    const words = parts.map((part) => {
-      if (/^\d+$/.test(part)) return part.length <= 2 ? v.number(part) : v.digits(part);
-      if (/^[\p{L}\p{M}]/u.test(part)) return part === 'www' ? 'W W W' : toLatin(part);
-      return names.get(part) ?? '';
-    });
-    return { say: words.filter(Boolean).join(' '), length: written.length };
-  };
-}
-
 /** Capitals that are spelled: those of the table, and those without a vowel. */
 function capitalsRule(v: Verbalizer): Rule {
   const spelled = wordSet(v.table.words.spelled);
@@ -100,7 +87,7 @@ function toLatin(word: string): string {
 const wordRule = rule(String.raw`[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*(?:'(?=\d))?`, ([word]) => toLatin(word));
 
 export const letterRulesFor = (v: Verbalizer): Rule[] => [
-  addressRule(v),
+  ...addressRuleFor(v),
   signedMoneyRuleFor(v),
   monthRule(v),
   ...abbreviationRules(v),
@@ -109,4 +96,4 @@ export const letterRulesFor = (v: Verbalizer): Rule[] => [
   wordRule,
 ];
 
-export const addressRuleFor = addressRule;
+export const addressRuleFor = (v: Verbalizer): Rule[] => addressRulesFor(v, toLatin);

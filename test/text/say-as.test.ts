@@ -1,4 +1,4 @@
-// SSML's say-as in the languages that have a table; English is tested with the documents (markup tests).
+// SSML's say-as in the languages that have a table; English is tested with the documents too (ssml tests).
 import { expect, test } from 'vitest';
 import { sayAs } from '../../src/text/say-as.ts';
 
@@ -14,6 +14,10 @@ test.each([
   ['nl', 'unit', '5 kg', 'vijf kilogram'],
   ['sv', 'digits', '123', '1 2 3'],
   ['pt-BR', 'ordinal', 'abc', undefined],
+  ['en-US', 'cardinal', 'XIV', 'fourteen'],
+  ['en-US', 'fraction', '2 3/4', 'two and three quarters'],
+  ['en-US', 'characters', 'a-1', 'A dash one'],
+  ['en-GB', 'telephone', '+44 20', 'plus four four, two zero'],
   ['fi', 'cardinal', '5', undefined],
 ])('%s: %s of %s', (languageCode, as, text, said) => {
   expect(sayAs({ as, format: '' }, text, { languageCode, readsNumbers: false })).toBe(said);

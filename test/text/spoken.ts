@@ -5,12 +5,22 @@ import { segmentText } from '../../src/text/segment.ts';
 export const spoken = (text: string, languageCode = 'en-US', spellOut = true): string =>
   [...segmentText(text, { languageCode, spellOut, segmentCharsMax: 100_000 })].map((cut) => cut.text).join(' / ');
 
-/** Lines of "written => spoken" under their "## subject". */
-export function toRows(table: string): { subject: string; written: string; said: string }[] {
+export interface SpokenRow {
+  subject: string;
+  written: string;
+  /** What is right, and what is said. */
+  said: string;
+  saidNow: string;
+}
+
+/** Lines of "written => spoken" under their "## subject"; where something else is said, "written => right ≠ spoken". */
+export function toRows(table: string): SpokenRow[] {
   let subject = '';
   return table.split('\n').flatMap((line) => {
     if (line.startsWith('## ')) subject = line.slice(3);
     const [written, said] = line.split(/ => ?/);
-    return written === undefined || said === undefined ? [] : [{ subject, written, said }];
+    if (written === undefined || said === undefined) return [];
+    const [right = '', saidNow = right] = said.split(/ ≠ ?/);
+    return [{ subject, written, said: right, saidNow }];
   });
 }

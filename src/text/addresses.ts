@@ -1,0 +1,67 @@
+// Addresses: URLs, domains and e-mail. Each sign in them is said by its name; the scheme of a URL is not said. The parts
+// between are said as words; of digits, up to two as a number, more one by one.
+import { toRows } from './language-table.ts';
+import type { Rule } from './rule.ts';
+import { matchAt, sticky } from './sticky.ts';
+import type { Verbalizer } from './verbalizer.ts';
+import { wordSet } from './word-table.ts';
+
+const schemePattern = /^[a-z0-9]+:\/+|^mailto:/i;
+/** Where a table states none. */
+const usualDomains = 'com org net eu de fr es it pt br nl be ch at se pl io info';
+
+const startSource = String.raw`(?<![\p{L}\d@._-])`;
+const urlSource = String.raw`(?i:(?:https?|ftps?|wss?|file|ssh|git|s3|redis|postgres(?:ql)?):\/\/|www\.)[^\s<>"]{1,2000}`;
+const mailSource = String.raw`(?:mailto:)?[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\p{L}\d@])`;
+const domainSource = (domains: string): string =>
+  String.raw`(?:[A-Za-z0-9-]{1,63}\.){1,8}(?:${domains})(?![\p{L}\d-]|\.[\p{L}\d])(?:[/?#:](?=[\w~%.])[^\s<>",;]{1,2000}|/)?`;
+
+/** Removes punctuation that belongs to the sentence, and a closing bracket that the address did not open. */
+function trimAddress(written: string): string {
+  let end = written.length;
+  for (; end > 0; end--) {
+    const last = written[end - 1]!;
+    const unopened = last === ')' && !written.slice(0, end).includes('(');
+    if (!unopened && !/[.,;:!?'"\]}*_]/.test(last)) break;
+  }
+  return written.slice(0, end);
+}
+
+/** A part of an address or of a file name, without signs. */
+export function sayNamePart(part: string, v: Verbalizer, sayWord: (word: string) => string): string {
+  const plain = part.replace(/[^\P{N}\d]/gu, (number) => number.normalize('NFKC'));
+  const said = plain.match(/\d+|[\p{L}\p{M}]+/gu)?.map((run) => {
+    if (!/\d/.test(run)) return sayWord(run);
+    return run.length <= 2 && !run.startsWith('0') ? v.number(run) : v.digits(run);
+  });
+  return said?.join(' ') ?? '';
+}
+
+export function addressRulesFor(v: Verbalizer, sayWord: (word: string) => string): Rule[] {
+  const { address, domains = usualDomains, spelled_domains = '' } = v.table.signs;
+  const names = new Map(toRows(address));
+  const spelled = wordSet(spelled_domains);
+  const say = (written: string): string => {
+    const words: string[] = [];
+    for (const part of written.match(/[\p{L}\p{M}\d]+|[^\p{L}\p{M}\d]/gu) ?? []) {
+      const name = names.get(part);
+      if (name !== undefined) {
+        if (words.at(-1) !== name) words.push(name);
+      } else if (/[\p{L}\p{N}]/u.test(part)) {
+        if (/^www$/i.test(part)) words.push('W W W');
+        else if (spelled.has(part.toLowerCase()) && words.at(-1) === names.get('.'))
+          words.push([...part.toUpperCase()].join(' '));
+        else words.push(sayNamePart(part, v, sayWord));
+      }
+    }
+    return words.join(' ');
+  };
+  return [urlSource, mailSource, domainSource(domains.trim().split(/\s+/).join('|'))].map((source): Rule => {
+    const pattern = sticky(`${startSource}${source}`);
+    return (place) => {
+      const written = trimAddress(matchAt(pattern, place.text, place.at)?.[0] ?? '');
+      const said = say(written.replace(schemePattern, ''));
+      return said === '' ? undefined : { say: said, length: written.length };
+    };
+  });
+}

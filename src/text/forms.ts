@@ -1,0 +1,63 @@
+// The forms in which a table's rules say what they match: those that the table states, by CLDR rules or by patterns; its
+// maps; and those that every language has, such as "digits", "month" or "roman".
+import { type FormCase, toRows } from './language-table.ts';
+import { parseRoman } from './roman.ts';
+import { type Form, toTemplate } from './say-template.ts';
+import type { Verbalizer } from './verbalizer.ts';
+
+const normal: Readonly<Record<string, Form>> = {
+  upper: (written) => written.toUpperCase(),
+  lower: (written) => written.toLowerCase(),
+  letters: (written) => [...written].join(' '),
+  compose: (written) => written.normalize('NFKC'),
+  decompose: (written) => written.normalize('NFKD'),
+  ungrouped: (written) => written.replace(/[., ']/g, ''),
+  roman: (written) => parseRoman(written)?.toString(),
+  silent: () => '',
+};
+
+/** Forms by their names, each made when it is first asked for. `added` are those of the rules for words. */
+export function formsOf(v: Verbalizer, added: Readonly<Record<string, Form>> = {}): (name: string) => Form {
+  const own: Readonly<Record<string, Form>> = {
+    digits: (written) => v.digits(written),
+    number: (written) => v.numeral(written),
+    month: (written) => v.monthName(Number(written)),
+    ...normal,
+    ...added,
+  };
+  const made = new Map<string, Form>();
+  const formOf = (name: string): Form => {
+    let form = made.get(name);
+    if (!form) {
+      form = toForm(v, name, formOf) ?? own[name];
+      if (!form) throw new Error(`a rule names the form "${name}", which nobody states`);
+      made.set(name, form);
+    }
+    return form;
+  };
+  return formOf;
+}
+
+function toForm(v: Verbalizer, name: string, formOf: (name: string) => Form): Form | undefined {
+  const stated = v.table.forms[name];
+  if (Array.isArray(stated)) return toCases(stated as readonly FormCase[], formOf);
+  if (stated !== undefined) return (written) => (/^\d+$/.test(written) ? v.number(written, name) : undefined);
+  const rows = v.table.maps?.[name];
+  if (rows === undefined) return undefined;
+  const map = new Map(toRows(rows).flatMap(([keys, words]) => keys.split(' ').map((key) => [key, words] as const)));
+  return (written) => map.get(written);
+}
+
+function toCases(cases: readonly FormCase[], formOf: (name: string) => Form): Form {
+  const rows = cases.map(({ written = '.*', say }) => ({
+    pattern: new RegExp(`^(?:${written})$`, 'su'),
+    say: toTemplate(say, formOf),
+  }));
+  return (written) => {
+    for (const { pattern, say } of rows) {
+      const match = pattern.exec(written);
+      if (match) return say(match);
+    }
+    return undefined;
+  };
+}

@@ -1,0 +1,77 @@
+// Rules that a table states: the pattern of what is written, the words beside it, and what is said for it. Patterns may name
+// others: "${number}" is any written number, "${end}" the end of a word, and a table adds its own.
+import type { LanguageTable, WrittenRule } from './language-table.ts';
+import {
+  dashSource,
+  endSource,
+  numberSource,
+  type Place,
+  type Rule,
+  resultSource,
+  startSource,
+  wordAfter,
+  wordBefore,
+} from './rule.ts';
+import { type Form, type Template, toTemplate } from './say-template.ts';
+import { matchAt, sticky } from './sticky.ts';
+
+const patterns: Readonly<Record<string, string>> = {
+  number: numberSource,
+  dash: dashSource,
+  start: startSource,
+  end: endSource,
+  result: resultSource,
+};
+
+/** The source of a pattern, with the patterns that it names. */
+export function expandPattern(source: string, named: Readonly<Record<string, string>>): string {
+  return source.replace(/\$\{(\w+)\}/g, (_, name: string) => {
+    const found = patterns[name] ?? named[name];
+    if (found === undefined) throw new Error(`a rule names the pattern "${name}", which nobody states`);
+    return expandPattern(found, named);
+  });
+}
+
+type Condition = (match: RegExpExecArray, place: Place) => boolean;
+
+/** A rule from a row of a table. */
+export function toRule(row: WrittenRule, table: LanguageTable, formOf: (name: string) => Form): Rule {
+  const named = table.patterns ?? {};
+  const pattern = sticky(expandPattern(row.written, named));
+  const say = toTemplate(row.say, formOf);
+  const sayDayFirst = row.say_day_first === undefined ? say : toTemplate(row.say_day_first, formOf);
+  const conditions = toConditions(row, named);
+  return (place) => {
+    if (row.day_first !== undefined && row.day_first !== place.dayFirst) return undefined;
+    const match = matchAt(pattern, place.text, place.at);
+    if (!match || !conditions.every((isMet) => isMet(match, place))) return undefined;
+    const template: Template = place.dayFirst ? sayDayFirst : say;
+    const said = template(match);
+    return said === undefined ? undefined : { say: said, length: match[0].length, kind: row.kind };
+  };
+}
+
+function toConditions(row: WrittenRule, named: Readonly<Record<string, string>>): Condition[] {
+  const conditions: Condition[] = (row.where ?? []).map(toComparison);
+  const whole = (source: string) => new RegExp(`^(?:${expandPattern(source, named)})$`, 'su');
+  if (row.word_before !== undefined) {
+    const before = whole(row.word_before);
+    conditions.push((_, place) => before.test(wordBefore(place)));
+  }
+  if (row.word_after !== undefined) {
+    const after = whole(row.word_after);
+    conditions.push((match, { text, at }) => after.test(wordAfter(text, at + match[0].length)));
+  }
+  return conditions;
+}
+
+/** A condition such as "1 < 2" (of the first and the second group) or "1 >= 1100". */
+function toComparison(source: string): Condition {
+  const [, left = '', sign, right = ''] = /^(\w+) ([<>]=?) (\w+)$/.exec(source)!;
+  const sizeOf = (match: RegExpExecArray, name: string) =>
+    Number(/^\d{2,}$/.test(name) ? name : /^\d$/.test(name) ? match[Number(name)] : match.groups?.[name]);
+  return (match) => {
+    const [a, b] = [sizeOf(match, left), sizeOf(match, right)];
+    return sign === '<' ? a < b : sign === '<=' ? a <= b : sign === '>' ? a > b : a >= b;
+  };
+}
