@@ -42,7 +42,7 @@ import { createUsageRows } from '../../src/store/usage-rows.ts';
 import type { VoiceManagement } from '../../src/voices/voice-management.ts';
 import { ownCpuMs } from '../measuring/machine.ts';
 import { openGrpcJs, openRawHttp, openRawHttp2 } from './raw-servers.ts';
-import { readyDelivery, readyPlan, readySpeak, sound, voice, voices } from './ready-speech.ts';
+import { readyCast, readyDelivery, readyPlan, readySpeak, sound, voice, voices } from './ready-speech.ts';
 
 export interface Addresses {
   httpPort?: number;
@@ -86,7 +86,7 @@ async function openSonant(): Promise<Addresses> {
   const management = {} as VoiceManagement;
   const operations = {
     speech: createSpeechOperations({
-      speech: { plan: readyPlan, speak: readySpeak },
+      speech: { cast: readyCast, plan: readyPlan, speak: readySpeak },
       delivery: readyDelivery,
       metering,
       idempotency,
