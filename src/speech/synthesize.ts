@@ -65,8 +65,7 @@ export function createSpeech({
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
-  const cast = (request: SpeechRequest, caller: Caller) => castSpeech(voices, request, caller);
-  const plan = (request: SpeechRequest, caller: Caller) => cast(request, caller).plan();
+  const plan = (request: SpeechRequest, caller: Caller) => castSpeech(voices, request, caller).plan();
 
   async function* speak(planned: PlannedSpeech, { callerId, accountId = callerId }: Caller, signal: AbortSignal) {
     const waitUntilMs = waitMsMax === undefined ? undefined : performance.now() + waitMsMax;
@@ -116,7 +115,7 @@ export function createSpeech({
   }
 
   return {
-    cast,
+    cast: (request, caller) => castSpeech(voices, request, caller),
     plan,
     speak,
     planLive: (fields, caller) => planLive(voices, fields, caller),
