@@ -5,7 +5,7 @@
 //     DATA      1 byte flags, 4 bytes length, the message, in both directions
 //     HEADERS   grpc-status, grpc-message, grpc-status-details-bin              -> trailers
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import { create, type DescMethod, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { type DescMethod, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError, createContextValues, type HandlerContext } from '@connectrpc/connect';
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
 import { Failure } from '../errors.ts';
@@ -18,6 +18,7 @@ import { type Operation, operationOf } from '../operations/operation.ts';
 import type { Runner } from '../operations/runner.ts';
 import type { RunningCall } from '../operations/running-call.ts';
 import { callKey } from './call-context.ts';
+import { type Serialized, serialize } from './large-answers.ts';
 import { deadlineMsMax, messageBytesMax } from './limits.ts';
 import { fromCallError, toStatus } from './run-calls.ts';
 import { toTrailers } from './trailers.ts';
@@ -32,7 +33,7 @@ export interface DirectMethod {
 const protocol = 'grpc';
 const envelopeBytes = 5;
 const bodyLimits = { bytesMax: requestBytesMax, slackBytes: 1024, arrivalMs: bodyArrivalMs };
-/** A smaller message is copied behind its head, so that both are one write. */
+/** Less sound is copied behind its head, so that both are one write. */
 const copiedBytesMax = 16 * 1024;
 const timeoutShape = /^(\d{1,8})([HMSmun])$/;
 const msOf: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
@@ -118,9 +119,9 @@ class GrpcCall {
     const work = (call: Call) => this.#direct.handle(message, this.#contextOf(call)) as Promise<Answer>;
     const answer = await this.#running.run(this.#operation, work);
     if (this.#isOver) return;
-    const bytes = this.#serialize(answer);
+    const serialized = this.#serialize(answer);
     this.#begin(okTrailers);
-    this.#write(bytes);
+    this.#write(serialized);
     this.#end();
   }
 
@@ -142,11 +143,11 @@ class GrpcCall {
     return { values, method: this.#direct.method, requestHeader: { get } } as unknown as HandlerContext;
   }
 
-  #serialize(answer: Answer): Uint8Array {
-    const { output } = this.#direct.method;
-    const bytes = toBinary(output, create(output, answer));
-    if (bytes.length <= messageBytesMax) return bytes;
-    const message = `message size ${bytes.length} is larger than configured writeMaxBytes ${messageBytesMax}`;
+  #serialize(answer: Answer): Serialized {
+    const serialized = serialize(this.#direct.method.output, answer);
+    const length = lengthOf(serialized);
+    if (length <= messageBytesMax) return serialized;
+    const message = `message size ${length} is larger than configured writeMaxBytes ${messageBytesMax}`;
     throw new ConnectError(message, Code.ResourceExhausted);
   }
 
@@ -164,18 +165,21 @@ class GrpcCall {
     });
   }
   /** False where the next is to wait. */
-  #write(message: Uint8Array): boolean {
-    const isCopied = message.length <= copiedBytesMax;
-    const head = Buffer.allocUnsafe(envelopeBytes + (isCopied ? message.length : 0));
+  #write(message: Serialized): boolean {
+    const [first, sound] = message;
+    const isWhole = sound === undefined || sound.length <= copiedBytesMax;
+    const ownBytes = envelopeBytes + first.length;
+    const head = Buffer.allocUnsafe(isWhole ? ownBytes + (sound?.length ?? 0) : ownBytes);
     head[0] = 0;
-    head.writeUInt32BE(message.length, 1);
-    if (isCopied) {
-      head.set(message, envelopeBytes);
+    head.writeUInt32BE(lengthOf(message), 1);
+    head.set(first, envelopeBytes);
+    if (isWhole) {
+      if (sound) head.set(sound, ownBytes);
       return this.#stream.write(head);
     }
     this.#stream.cork();
     this.#stream.write(head);
-    const hasRoom = this.#stream.write(message);
+    const hasRoom = this.#stream.write(sound);
     this.#stream.uncork();
     return hasRoom;
   }
@@ -218,6 +222,8 @@ class GrpcCall {
     this.#deadline = setTimeout(end, Math.min(deadlineMsMax, Number(count) * msOf[unit]!));
   }
 }
+
+const lengthOf = ([first, sound]: Serialized): number => first.length + (sound?.length ?? 0);
 
 const nothing = Buffer.alloc(0);
 const okTrailers = { 'grpc-status': '0' };
