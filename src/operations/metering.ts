@@ -45,17 +45,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
     ledger.checkRoom();
     return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits, ...options });
   };
-  const noteFor =
-    ({ caller }: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>): Note =>
-    (requests, characters, seconds) =>
-      ledger.add({
-        keyId: caller.keyId,
-        voiceId,
-        day: dayOf(Date.now()),
-        requests,
-        characters,
-        audioMs: Math.round(seconds * 1000),
-      });
+  const noteFor = (call: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>) => createNote(ledger, call, voiceId);
 
   return {
     async occupy({ caller, signal, reportLimits }, work) {
@@ -84,7 +74,10 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
       const synthesis = await take(call, request.chars);
       const account = new StreamAccount(noteFor(call, request));
       try {
-        yield* account.follow(events());
+        for await (const event of events()) {
+          if (account.isToSettle(event)) await account.settle();
+          yield event;
+        }
       } finally {
         // The caller left or the stream failed: the part of the last chunk that was sent counts.
         const settled = account.settle().catch(onFault);
@@ -99,7 +92,10 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
         take(call, chars, { replaces, refundsRequest: false });
       const charges = new TurnCharges(account, takeSlot);
       try {
-        yield* account.follow(events(charges));
+        for await (const event of events(charges)) {
+          if (account.isToSettle(event)) await account.settle();
+          yield event;
+        }
       } finally {
         const settled = account.settle().catch(onFault);
         charges.close();
@@ -111,6 +107,13 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
 
 /** Stores usage. */
 type Note = (requests: number, characters: number, seconds: number) => Promise<void>;
+
+const createNote =
+  (ledger: MeteringOptions['ledger'], { caller: { keyId } }: Call, voiceId: string): Note =>
+  (requests, characters, seconds) => {
+    const audioMs = Math.round(seconds * 1000);
+    return ledger.add({ keyId, voiceId, day: dayOf(Date.now()), requests, characters, audioMs });
+  };
 
 /** Counts what a stream has spoken, and how much of it is recorded as usage. */
 class StreamAccount {
@@ -127,13 +130,10 @@ class StreamAccount {
     this.#note = note;
   }
 
-  /** Counts the events, and stores the usage of a chunk before its end is reported. */
-  async *follow(events: AsyncIterable<SpeechEvent>): AsyncGenerator<SpeechEvent> {
-    for await (const event of events) {
-      this.#count(event);
-      if (event.type === 'chunk_done' || event.type === 'done') await this.settle();
-      yield event;
-    }
+  /** Counts the event. True for the end of a chunk: its usage is stored before that is reported. */
+  isToSettle(event: SpeechEvent): boolean {
+    this.#count(event);
+    return event.type === 'chunk_done' || event.type === 'done';
   }
 
   #count(event: SpeechEvent): void {
