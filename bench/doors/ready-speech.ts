@@ -48,6 +48,11 @@ export const readyPlan: Speech['plan'] = (request) => {
   };
 };
 
+export const readyCast: Speech['cast'] = (request, caller) => {
+  const planned = readyPlan(request, caller);
+  return { ...planned, plan: () => planned };
+};
+
 export const readySpeak: Speech['speak'] = async function* ({ request }) {
   yield { type: 'info', ...about(request), speaker: voice, contentType: 'audio/wav', chunkCount: 1, others: [] };
   for (let n = 0; n < pieceCount; n++)
@@ -57,6 +62,7 @@ export const readySpeak: Speech['speak'] = async function* ({ request }) {
 };
 
 export const readyDelivery: Delivery = {
+  findHeld: () => undefined,
   async deliver({ request }) {
     const known = {
       seconds: 2,

@@ -42,7 +42,8 @@ import { createUsageRows } from '../../src/store/usage-rows.ts';
 import type { VoiceManagement } from '../../src/voices/voice-management.ts';
 import { ownCpuMs } from '../measuring/machine.ts';
 import { openGrpcJs, openRawHttp, openRawHttp2 } from './raw-servers.ts';
-import { readyDelivery, readyPlan, readySpeak, sound, voice, voices } from './ready-speech.ts';
+import { readyCast, readyDelivery, readyPlan, readySpeak, sound, voice, voices } from './ready-speech.ts';
+import { openSameHandler } from './same-handler.ts';
 
 export interface Addresses {
   httpPort?: number;
@@ -53,7 +54,8 @@ export interface Addresses {
 }
 
 const contenders = {
-  sonant: openSonant,
+  sonant: () => openSonant(),
+  'grpc-js, same handler': () => openSonant(openSameHandler),
   'node:http': async () => ({ httpPort: await openRawHttp() }),
   'node:http2': async () => ({ grpcPort: await openRawHttp2() }),
   'grpc-js': async () => ({ grpcPort: await openGrpcJs() }),
@@ -61,7 +63,7 @@ const contenders = {
 export type ContenderName = keyof typeof contenders;
 
 /** Everything as it is served, keys and rows and files included, but for the pipeline. */
-async function openSonant(): Promise<Addresses> {
+async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sonant-bench-doors-'));
   const store = await openSqlite(join(dataDir, 'sonant.db'));
   const clips = await openLocalClips({ dir: join(dataDir, 'audio') });
@@ -86,7 +88,7 @@ async function openSonant(): Promise<Addresses> {
   const management = {} as VoiceManagement;
   const operations = {
     speech: createSpeechOperations({
-      speech: { plan: readyPlan, speak: readySpeak },
+      speech: { cast: readyCast, plan: readyPlan, speak: readySpeak },
       delivery: readyDelivery,
       metering,
       idempotency,
@@ -141,7 +143,7 @@ async function openSonant(): Promise<Addresses> {
   });
   const file = join(dataDir, 'audio', clipId.slice(-2), clipId);
   const clip = { path: `/audio/${clipId}.wav`, file };
-  return { httpPort: gateway.port, grpcPort: rpc.port, apiKey: key, clip };
+  return { httpPort: gateway.port, grpcPort: (await openOther?.(services)) ?? rpc.port, apiKey: key, clip };
 }
 
 const name = process.argv[2] as ContenderName;

@@ -1,7 +1,9 @@
-// The cache key: a hash of everything that the sound of a request depends on.
-import { createHash } from 'node:crypto';
+// The cache key: a hash of everything that the sound of a request depends on. It is made of the fields of the request and
+// of the voices that were found for it, so that no text is planned, nor cut into segments, before the cache is looked at.
+import { hash } from 'node:crypto';
 import type { Cast, Casting, CastVoice } from '../speech/cast.ts';
 import { soundFactsOf } from '../speech/fields.ts';
+import { bestCasting, type CastSpeech } from '../speech/plan.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechInfo } from '../speech/speech-events.ts';
 
@@ -14,11 +16,28 @@ export function cacheKeyOf(request: SpeechRequest, speakers: Speakers): string {
     return [voice.voiceId, voice.version, engine, voiceId, version];
   });
   const facts = [...versions, request.chunks, ...soundFactsOf(request)];
-  return createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
+  return hash('sha256', JSON.stringify(facts), 'base64url');
 }
 
 /** The speakers of a planned request. */
-export const speakersOf = ({ main, others }: Cast, casting: Casting): Speakers => {
+const speakersOf = ({ main, others }: Cast, casting: Casting): Speakers => {
   const toSpeaker = (cast: CastVoice) => ({ voice: cast.offered.voice, speaker: casting(cast).speaker });
   return { ...toSpeaker(main), others: others.map(toSpeaker) };
 };
+
+type Found = Pick<CastSpeech, 'request' | 'cast'>;
+
+/** Of the request as that choice of engines speaks it. */
+export const keyOfCasting = ({ request, cast }: Found, casting: Casting): string =>
+  cacheKeyOf(request, speakersOf(cast, casting));
+
+const bestKeys = new WeakMap<Cast, string>();
+
+/** Of the request as the best engines speak it: computed once. */
+export function bestKeyOf(found: Found): string {
+  const known = bestKeys.get(found.cast);
+  if (known !== undefined) return known;
+  const key = keyOfCasting(found, bestCasting);
+  bestKeys.set(found.cast, key);
+  return key;
+}

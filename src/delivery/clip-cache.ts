@@ -3,12 +3,13 @@
 import type { ClipStore } from '../clips/clip-store.ts';
 import { Failure } from '../errors.ts';
 import type { Casting } from '../speech/cast.ts';
-import { bestCasting, type PlannedSpeech } from '../speech/plan.ts';
+import { bestCasting, type CastSpeech, type PlannedSpeech } from '../speech/plan.ts';
 import type { Speech } from '../speech/synthesize.ts';
 import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
-import { cacheKeyOf, speakersOf } from './cache-key.ts';
+import { bestKeyOf, keyOfCasting } from './cache-key.ts';
 import type { ClipMemory } from './clip-memory.ts';
 import { keptMsMin } from './clip-remover.ts';
+import type { KnownClips } from './known-clips.ts';
 import type { Spoken } from './speaking.ts';
 import type { StorePatience } from './store-patience.ts';
 
@@ -19,7 +20,7 @@ export interface ClipCacheOptions {
   speech: Pick<Speech, 'restMs'>;
   clips: Pick<ClipStore, 'open'>;
   memory: Pick<ClipMemory, 'isHeld'>;
-  index: Pick<ClipRows, 'findCached' | 'markUsed'>;
+  index: Pick<ClipRows, 'findCached' | 'markUsed'> & Partial<Pick<KnownClips, 'cachedNow'>>;
   patience: StorePatience;
   keepMs: number;
 }
@@ -27,11 +28,14 @@ export interface ClipCacheOptions {
 export interface ClipCache {
   findForLink(planned: PlannedSpeech, ownerId: string): Promise<Spoken | undefined>;
   findForSound(planned: PlannedSpeech, ownerId: string): Promise<Spoken | undefined>;
+  /** The clip by the best engines, where its row and its sound are in memory, and a link to it needs no mark. */
+  findHeld(found: CastSpeech, ownerId: string): ClipRow | undefined;
 }
 
 export function createClipCache({ speech, clips, memory, index, patience, keepMs }: ClipCacheOptions): ClipCache {
+  const lastsUntilMs = () => Date.now() + Math.round(keepMs * cachedLifeMin);
   const findCached = async (ownerId: string, cacheKey: string): Promise<ClipRow | undefined> => {
-    const clip = await index.findCached(ownerId, cacheKey, Date.now() + Math.round(keepMs * cachedLifeMin));
+    const clip = await index.findCached(ownerId, cacheKey, lastsUntilMs());
     if (!clip || memory.isHeld(clip.clipId)) return clip;
     const stored = await clips.open(clip.clipId, { first: 0, last: 0 });
     stored?.body.destroy();
@@ -39,10 +43,12 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
   };
 
   /** A clip of the best engine always counts, one of a lesser engine while those before it cannot speak. */
-  const find = async ({ request, bindings, cast }: PlannedSpeech, ownerId: string) => {
+  const find = async (planned: PlannedSpeech, ownerId: string) => {
+    const { bindings, cast } = planned;
     for (const binding of bindings) {
       const casting: Casting = (voice) => (voice === cast.main ? binding : bestCasting(voice));
-      const cached = await findCached(ownerId, cacheKeyOf(request, speakersOf(cast, casting)));
+      const isBest = binding === bindings[0];
+      const cached = await findCached(ownerId, isBest ? bestKeyOf(planned) : keyOfCasting(planned, casting));
       if (cached || speech.restMs(binding) === 0) return cached;
     }
     return undefined;
@@ -51,7 +57,7 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
   /** False where the clip was removed in the meantime. */
   const use = async (clip: ClipRow): Promise<boolean> => {
     const nowMs = Date.now();
-    if ((clip.usedAtMs ?? 0) > nowMs - keptMsMin / 2) return true;
+    if (isMarked(clip, nowMs)) return true;
     try {
       if (!(await index.markUsed(clip.clipId))) return false;
       // The row may be one that is in memory.
@@ -73,5 +79,13 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
       const clip = await patience.run(() => find(planned, ownerId));
       return clip && { clip };
     },
+    findHeld(found, ownerId) {
+      const clip = index.cachedNow?.(ownerId, bestKeyOf(found), lastsUntilMs());
+      if (!clip || !memory.isHeld(clip.clipId)) return undefined;
+      return found.request.returnFormat !== 'url' || isMarked(clip, Date.now()) ? clip : undefined;
+    },
   };
 }
+
+/** Whether it was marked as used a short while ago. */
+const isMarked = ({ usedAtMs }: ClipRow, nowMs: number): boolean => (usedAtMs ?? 0) > nowMs - keptMsMin / 2;

@@ -8,15 +8,16 @@ import type { Voice } from '../engines/engine.ts';
 import { Failure } from '../errors.ts';
 import { expectedBytesOf } from '../speech/estimate.ts';
 import type { CaptionKind } from '../speech/fields.ts';
-import { bestCasting, type PlannedSpeech } from '../speech/plan.ts';
+import type { CastSpeech, PlannedSpeech } from '../speech/plan.ts';
 import type { Caller, SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent } from '../speech/speech-events.ts';
 import type { Speech } from '../speech/synthesize.ts';
-import type { ClipRows } from '../store/clip-rows.ts';
-import { cacheKeyOf, speakersOf } from './cache-key.ts';
+import type { ClipRow, ClipRows } from '../store/clip-rows.ts';
+import { bestKeyOf } from './cache-key.ts';
 import { createClipCache } from './clip-cache.ts';
-import { type ClipMemory, createClipMemory } from './clip-memory.ts';
+import { type ClipMemory, type ClipPieces, createClipMemory } from './clip-memory.ts';
 import type { ClipRoom } from './clip-room.ts';
+import type { KnownClips } from './known-clips.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 import { createSpeaking, type SizeLimit, type Spoken } from './speaking.ts';
 import { createStorePatience } from './store-patience.ts';
@@ -24,6 +25,8 @@ import { removeClip } from './stored-captions.ts';
 import { accountOf, type ClipRecord, storeClip } from './stored-clip.ts';
 
 export interface Delivery {
+  /** The answer of the cache where all of it is in memory: at once, and before the text is planned. */
+  findHeld(found: CastSpeech, caller: Caller): Delivered | undefined;
   /**
    * Speaks the text, or takes it from the cache unless it must be `fresh`. A link resolves when all of it is stored;
    * anything else does not depend on the store.
@@ -58,15 +61,17 @@ export interface Delivered {
   captionUrls: Partial<Record<CaptionKind, string>>;
   expiresAt: Date;
   /** The file, from its beginning. */
-  open(): AsyncIterable<Uint8Array>;
+  open(): ClipPieces;
 }
 
 export interface DeliveryOptions {
   speech: Pick<Speech, 'speak' | 'restMs'>;
   clips: ClipStore;
   /** Default: one of its own. */
-  memory?: Pick<ClipMemory, 'isHeld' | 'read'>;
-  index: Pick<ClipRows, 'add' | 'findCached' | 'markDeleted' | 'markPurged' | 'markUsed'>;
+  memory?: Pick<ClipMemory, 'isHeld' | 'read' | 'readHeld'>;
+  /** Knows clips at once where it is one of known clips. */
+  index: Pick<ClipRows, 'add' | 'findCached' | 'markDeleted' | 'markPurged' | 'markUsed'> &
+    Partial<Pick<KnownClips, 'cachedNow'>>;
   room: Pick<ClipRoom, 'reserve' | 'noteRemoved'>;
   /** Where clips are served, and how long they are kept. */
   links: { baseUrl(): string; keepMs: number };
@@ -77,16 +82,21 @@ export interface DeliveryOptions {
 /** `singleFlight` spans the replicas, where there are several. */
 export function createDelivery(options: DeliveryOptions, singleFlight: SingleFlight = createSingleFlight()): Delivery {
   const { speech, clips, index, room, links, onFault, memory = createClipMemory(clips) } = options;
-  const { urlOf, toDelivered } = createAnswers({ memory, links });
+  const { urlOf, toDelivered, toHeldAnswer } = createAnswers({ memory, links });
   const { keepMs } = links;
   const patience = createStorePatience({ onFault });
-  const { findForLink, findForSound } = createClipCache({ speech, clips, memory, index, patience, keepMs });
+  const { findForLink, findForSound, findHeld } = createClipCache({ speech, clips, memory, index, patience, keepMs });
   const speaking = createSpeaking({ speech, clips, index, room, patience, keepMs, onFault });
 
   return {
+    findHeld(found, { callerId }) {
+      const clip = findHeld(found, callerId);
+      return clip && toHeldAnswer(clip, found);
+    },
+
     async deliver(planned, caller, signal, { fresh, sizeLimit }) {
       const { callerId } = caller;
-      const { request, cast } = planned;
+      const { request } = planned;
       const { voice } = planned.voice;
       const isLink = request.returnFormat === 'url';
       const make = (until: AbortSignal): Promise<Spoken> =>
@@ -96,7 +106,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       const cached = await find();
       if (cached) return toDelivered(cached, voice, true, request);
       const kind = isLink ? 'link' : `sound ${sizeLimit?.bytesMax ?? ''}`;
-      const flight = `${callerId} ${cacheKeyOf(request, speakersOf(cast, bestCasting))} ${kind}`;
+      const flight = `${callerId} ${bestKeyOf(planned)} ${kind}`;
       const { value: spoken, isMade } = await singleFlight.run(flight, signal, { find, make });
       return toDelivered(spoken, voice, !isMade, request);
     },
@@ -127,7 +137,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
 }
 
 /** A clip as the answer to a request, with the addresses of its files. */
-function createAnswers({ memory, links }: { memory: Pick<ClipMemory, 'read'> } & Pick<DeliveryOptions, 'links'>) {
+function createAnswers({ memory, links }: { memory: ReadsClips } & Pick<DeliveryOptions, 'links'>) {
   const fileUrl = (clipId: string, extension: string) => `${links.baseUrl()}/audio/${clipId}.${extension}`;
   const urlOf = ({ clipId, format }: Pick<ClipRecord, 'clipId' | 'format'>) =>
     fileUrl(clipId, audioFormats[format as FormatName].extension);
@@ -146,13 +156,24 @@ function createAnswers({ memory, links }: { memory: Pick<ClipMemory, 'read'> } &
       audioUrl: request.returnFormat === 'url' ? urlOf(clip) : '',
       captionUrls: Object.fromEntries(request.captions.map((kind) => [kind, fileUrl(clip.clipId, kind)])),
       expiresAt: new Date(clip.expiresAtMs),
-      open: () => held?.read() ?? readClip(memory, clip),
+      open: () => held?.read() ?? memory.readHeld(clip.clipId) ?? readClip(memory, clip),
     };
   };
-  return { urlOf, toDelivered };
+  const heldAnswers = new WeakMap<ClipRow, Delivered>();
+  /** The same object again and again, so that what is made of it needs to be made once. */
+  const toHeldAnswer = (clip: ClipRow, { request, voice: { voice } }: CastSpeech): Delivered => {
+    const known = heldAnswers.get(clip);
+    if (known?.voice === voice && request.returnFormat !== 'url') return known;
+    const delivered = toDelivered({ clip }, voice, true, request);
+    if (request.returnFormat !== 'url') heldAnswers.set(clip, delivered);
+    return delivered;
+  };
+  return { urlOf, toDelivered, toHeldAnswer };
 }
 
-async function* readClip(memory: Pick<ClipMemory, 'read'>, clip: ClipRecord): AsyncGenerator<Uint8Array> {
+type ReadsClips = Pick<ClipMemory, 'read' | 'readHeld'>;
+
+async function* readClip(memory: ReadsClips, clip: ClipRecord): AsyncGenerator<Uint8Array> {
   const stored = await memory.read(clip);
   if (!stored) throw new Failure('audio_expired');
   yield* stored.pieces;

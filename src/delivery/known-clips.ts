@@ -15,6 +15,8 @@ export interface KnownClipsOptions {
 }
 
 export type KnownClips = Pick<ClipRows, 'find' | 'findCached' | 'add'> & {
+  /** The same as `findCached`, of what is known at present. */
+  cachedNow(ownerId: string, cacheKey: string, untilMs: number): ClipRow | undefined;
   /** Reads every row anew. */
   forget(): void;
 };
@@ -24,15 +26,19 @@ export function createKnownClips({ index, isRevocable, knownMs = knownMsDefault 
   /** Another one where a row that is being read may be out of date. */
   let version = 0;
 
+  const look = (name: string, nowMs: number, lastsUntilMs: number): ClipRow | undefined => {
+    const found = known.get(name);
+    const isCurrent = found && nowMs < found.untilMs && found.clip.expiresAtMs > lastsUntilMs;
+    return isCurrent && !isRevocable(found.clip) ? found.clip : undefined;
+  };
   const find = async (
     name: string,
     read: () => Promise<ClipRow | undefined>,
     lastsUntilMs = 0,
   ): Promise<ClipRow | undefined> => {
     const nowMs = Date.now();
-    const found = known.get(name);
-    if (found && nowMs < found.untilMs && found.clip.expiresAtMs > lastsUntilMs && !isRevocable(found.clip))
-      return found.clip;
+    const found = look(name, nowMs, lastsUntilMs);
+    if (found) return found;
     const before = version;
     const clip = await read();
     known.delete(name);
@@ -47,6 +53,7 @@ export function createKnownClips({ index, isRevocable, knownMs = knownMsDefault 
     find: (clipId) => find(clipId, () => index.find(clipId)),
     findCached: (ownerId, cacheKey, untilMs) =>
       find(cachedName(ownerId, cacheKey), () => index.findCached(ownerId, cacheKey, untilMs), untilMs),
+    cachedNow: (ownerId, cacheKey, untilMs) => look(cachedName(ownerId, cacheKey), Date.now(), untilMs),
     async add(clip) {
       await index.add(clip);
       // The newest clip of a request answers for it.

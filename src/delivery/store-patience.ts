@@ -1,7 +1,6 @@
 // Lets work that is good to have use the store of clips, while nobody depends on it: work that fails because the store is
 // full or away, or that takes too long, is given up. While the store is slow or away, one attempt at a time finds out
 // whether it is back, and nobody waits for it.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../errors.ts';
 
 const waitMsMaxDefault = 2_000;
@@ -51,10 +50,8 @@ export function createStorePatience({ waitMsMax = waitMsMaxDefault, onFault }: S
       const wasAway = isAway;
       const result = attempt(work);
       if (!wasAway) {
-        const waiting = new AbortController();
-        const tooLate = sleep(waitMsMax, slow, { signal: waiting.signal, ref: false }).catch(() => slow);
-        const first = await Promise.race([result, tooLate]).finally(() => waiting.abort());
-        if (first !== slow) return first as Awaited<typeof result>;
+        const first = await within(waitMsMax, result);
+        if (first !== slow) return first;
         noteAway(new Error(`the store of audio took longer than ${waitMsMax} ms`));
       }
       result.catch(onFault);
@@ -64,3 +61,10 @@ export function createStorePatience({ waitMsMax = waitMsMaxDefault, onFault }: S
 }
 
 const slow = Symbol('slow');
+
+function within<Result>(waitMsMax: number, work: Promise<Result>): Promise<Result | typeof slow> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => resolve(slow), waitMsMax).unref();
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

@@ -7,7 +7,7 @@
 //
 // in base 62, 0-9 A-Z a-z. With the check, mistyped keys are rejected and leaked ones recognised without a look-up. The stored
 // hash is a fast one: 256 random bits cannot be guessed at any speed, and a slow hash would invite denial of service.
-import { createHash, createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, hash, type KeyObject, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 export interface ParsedApiKey {
@@ -40,7 +40,7 @@ export const createPepper = (secret: string): Pepper => createSecretKey(Buffer.f
 
 /** The stored hash, 32 bytes: SHA-256, or HMAC-SHA-256 with a pepper. */
 export function hashApiKey(key: string, pepper?: Pepper): Buffer {
-  return (pepper ? createHmac('sha256', pepper) : createHash('sha256')).update(key).digest();
+  return pepper ? createHmac('sha256', pepper).update(key).digest() : hash('sha256', key, 'buffer');
 }
 
 /** How a key is shown in lists: identifiable, without its secret. */

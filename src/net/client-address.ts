@@ -3,7 +3,9 @@
 import { isIPv6 } from 'node:net';
 import type { NodeRequest } from './request-body.ts';
 
-export function clientAddressOf({ headers, socket }: NodeRequest, isBehindProxy: boolean): string {
+type Addressed = Pick<NodeRequest, 'headers'> & { socket: { remoteAddress?: string | undefined } | null | undefined };
+
+export function clientAddressOf({ headers, socket }: Addressed, isBehindProxy: boolean): string {
   const forwarded = isBehindProxy ? String(headers['x-forwarded-for'] ?? '') : '';
   return forwarded.split(',').at(-1)!.trim() || (socket?.remoteAddress ?? '');
 }

@@ -1,7 +1,7 @@
 // Reads the whole body of a request that holds one message, with limits of size and time. It is collected in one buffer:
 // parsing many chunks takes quadratic time, and a caller may send single bytes.
 import type { IncomingMessage } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
+import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2';
 import { Failure } from '../errors.ts';
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -15,20 +15,23 @@ export interface BodyLimits {
   takeSlot?: () => () => void;
 }
 
-const firstBytes = 4 * 1024;
-
 /** Nothing is read before the first pull, so the body of a request that is not admitted is never read. */
 export async function* readBody(request: NodeRequest, limits: BodyLimits): AsyncGenerator<Uint8Array> {
   const release = limits.takeSlot?.();
   try {
-    yield await collect(request, limits);
+    yield await collectBody(request, limits);
   } finally {
     release?.();
   }
 }
 
-function collect(request: NodeRequest, { bytesMax, slackBytes = 0, arrivalMs }: BodyLimits): Promise<Buffer> {
-  let bytes = Buffer.allocUnsafeSlow(firstBytes);
+/** The same at once. */
+export function collectBody(
+  request: NodeRequest | ServerHttp2Stream,
+  { bytesMax, slackBytes = 0, arrivalMs }: Omit<BodyLimits, 'takeSlot'>,
+): Promise<Buffer> {
+  /** Most bodies come in one piece, which is not copied. */
+  let bytes: Buffer = nothing;
   let length = 0;
   return new Promise((resolve, reject) => {
     const settle = (failure?: Failure) => {
@@ -40,6 +43,11 @@ function collect(request: NodeRequest, { bytesMax, slackBytes = 0, arrivalMs }: 
     const take = (piece: Buffer) => {
       const needed = length + piece.length;
       if (needed > bytesMax + slackBytes) return settle(new Failure('payload_too_large', { limit: bytesMax }));
+      if (length === 0) {
+        bytes = piece;
+        length = needed;
+        return;
+      }
       if (needed > bytes.length) {
         const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * bytes.length));
         bytes.copy(larger, 0, 0, length);
@@ -59,6 +67,8 @@ function collect(request: NodeRequest, { bytesMax, slackBytes = 0, arrivalMs }: 
   });
 }
 
+const nothing = Buffer.alloc(0);
+
 /** Whether its caller has disconnected: it will emit no more events. */
-const isGone = (request: NodeRequest): boolean =>
+const isGone = (request: NodeRequest | ServerHttp2Stream): boolean =>
   request.destroyed || ('stream' in request && request.stream.destroyed);

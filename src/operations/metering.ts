@@ -10,7 +10,7 @@ import type { Limiter, Synthesis, TakeOptions } from '../limits/limiter.ts';
 import type { UsageLedger } from '../limits/usage-ledger.ts';
 import { dayOf } from '../limits/usage-period.ts';
 import type { LivePlace, PlannedLive } from '../speech/live-plan.ts';
-import type { PlannedSpeech } from '../speech/plan.ts';
+import type { CastSpeech } from '../speech/plan.ts';
 import type { SpeechRequest } from '../speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../speech/speech-events.ts';
 import type { Call } from './call.ts';
@@ -23,15 +23,14 @@ export interface MeteringOptions {
   onFault(fault: unknown): void;
 }
 
+/** The request that is charged, and its voice. */
+type SpeechCharged = Pick<CastSpeech, 'request' | 'voice'>;
+
 export interface Metering {
   /** For work that is not speech: takes a concurrency slot while it runs, and charges no characters. */
   occupy<T>(call: Call, work: () => Promise<T>): Promise<T>;
-  charge(call: Call, planned: PlannedSpeech, work: () => Promise<Delivered>): Promise<Delivered>;
-  chargeStream(
-    call: Call,
-    planned: PlannedSpeech,
-    events: () => AsyncIterable<SpeechEvent>,
-  ): AsyncIterable<SpeechEvent>;
+  charge(call: Call, found: SpeechCharged, work: () => Promise<Delivered>): Promise<Delivered>;
+  chargeStream(call: Call, found: SpeechCharged, events: () => AsyncIterable<SpeechEvent>): AsyncIterable<SpeechEvent>;
   /** Charges a turn of live speech by the part, as the parts are taken; it holds a slot while something is spoken. */
   chargeTurn(
     call: Call,
@@ -47,12 +46,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
     ledger.checkRoom();
     return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits, ...options });
   };
-  const noteFor =
-    ({ caller: { keyId } }: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>): Note =>
-    (requests, characters, seconds) => {
-      const audioMs = Math.round(seconds * 1000);
-      return ledger.add({ keyId, voiceId, day: dayOf(Date.now()), requests, characters, audioMs });
-    };
+  const noteFor = (call: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>) => createNote(ledger, call, voiceId);
 
   return {
     async occupy({ caller, signal, reportLimits }, work) {
@@ -84,7 +78,10 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
       const synthesis = await take(call, request.chars);
       const account = new StreamAccount(call, noteFor(call, request));
       try {
-        yield* account.follow(events());
+        for await (const event of events()) {
+          if (account.isToSettle(event)) await account.settle();
+          yield event;
+        }
       } finally {
         // The caller left or the stream failed: the part of the last chunk that was sent counts.
         const settled = account.settle().catch(onFault);
@@ -100,7 +97,10 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions): M
         take(call, chars, { replaces, refundsRequest: false });
       const charges = new TurnCharges(account, takeSlot);
       try {
-        yield* account.follow(events(charges));
+        for await (const event of events(charges)) {
+          if (account.isToSettle(event)) await account.settle();
+          yield event;
+        }
       } finally {
         const settled = account.settle().catch(onFault);
         charges.close();
@@ -115,6 +115,13 @@ const reportVoice = (call: Call, { format, chars }: { format: string; chars?: nu
 
 /** Stores usage. */
 type Note = (requests: number, characters: number, seconds: number) => Promise<void>;
+
+const createNote =
+  (ledger: MeteringOptions['ledger'], { caller: { keyId } }: Call, voiceId: string): Note =>
+  (requests, characters, seconds) => {
+    const audioMs = Math.round(seconds * 1000);
+    return ledger.add({ keyId, voiceId, day: dayOf(Date.now()), requests, characters, audioMs });
+  };
 
 /** Counts what a stream has spoken, and how much of it is recorded as usage. */
 class StreamAccount {
@@ -133,13 +140,10 @@ class StreamAccount {
     this.#note = note;
   }
 
-  /** Counts the events, and stores the usage of a chunk before its end is reported. */
-  async *follow(events: AsyncIterable<SpeechEvent>): AsyncGenerator<SpeechEvent> {
-    for await (const event of events) {
-      this.#count(event);
-      if (event.type === 'chunk_done' || event.type === 'done') await this.settle();
-      yield event;
-    }
+  /** Counts the event. True for the end of a chunk: its usage is stored before that is reported. */
+  isToSettle(event: SpeechEvent): boolean {
+    this.#count(event);
+    return event.type === 'chunk_done' || event.type === 'done';
   }
 
   #count(event: SpeechEvent): void {

@@ -34,7 +34,7 @@ export interface SynthesizeOptions {
 }
 
 export interface SpeechOperationsOptions {
-  speech: Pick<Speech, 'plan' | 'speak'>;
+  speech: Pick<Speech, 'cast' | 'plan' | 'speak'>;
   delivery: Delivery;
   metering: Metering;
   idempotency: Pick<Idempotency, 'forgetAbout'>;
@@ -50,11 +50,18 @@ export function createSpeechOperations(options: SpeechOperationsOptions): Speech
 
     async synthesizeSpeech(call, request, { fresh, inlineBytesMax }) {
       const { caller, signal } = call;
-      const planned = speech.plan(request, caller);
+      const found = speech.cast(request, caller);
       const sizeLimit = request.returnFormat === 'url' ? undefined : toSizeLimit(inlineBytesMax);
-      if (sizeLimit) await checkEstimate(planned, sizeLimit, signal);
-      return metering.charge(call, planned, async () => {
-        const delivered = await delivery.deliver(planned, caller, signal, { fresh, sizeLimit });
+      const findHeld = () =>
+        fresh || (sizeLimit && mayBeTooMuch(found.request, sizeLimit)) ? undefined : delivery.findHeld(found, caller);
+      // What was spoken once can be spoken: it is not planned again.
+      const planned = findHeld() ? undefined : found.plan();
+      if (planned && sizeLimit) await checkEstimate(planned, sizeLimit, signal);
+      return metering.charge(call, found, async () => {
+        // It may have been removed meanwhile.
+        const delivered =
+          (planned ? undefined : findHeld()) ??
+          (await delivery.deliver(planned ?? found.plan(), caller, signal, { fresh, sizeLimit }));
         const { byteCount } = delivered;
         if (sizeLimit && byteCount > sizeLimit.bytesMax) throw sizeLimit.refuse(byteCount);
         return delivered;
@@ -101,10 +108,13 @@ function toSizeLimit(bytesMax: number | undefined): SizeLimit | undefined {
   return { bytesMax, refuse };
 }
 
+const isTooMuch = (byteCount: number, { bytesMax }: SizeLimit): boolean => estimateShare * byteCount > bytesMax;
+
+/** Most are clearly small enough without a look at their text. */
+const mayBeTooMuch = (request: SpeechRequest, limit: SizeLimit): boolean => isTooMuch(expectedBytesOf(request), limit);
+
 async function checkEstimate(planned: PlannedSpeech, limit: SizeLimit, signal: AbortSignal): Promise<void> {
-  const isTooMuch = (byteCount: number) => estimateShare * byteCount > limit.bytesMax;
-  // Most are clearly small enough without a look at their text.
-  if (!isTooMuch(expectedBytesOf(planned.request))) return;
+  if (!mayBeTooMuch(planned.request, limit)) return;
   const { byteCount } = await estimateSpeech(planned, signal);
-  if (isTooMuch(byteCount)) throw limit.refuse(byteCount);
+  if (isTooMuch(byteCount, limit)) throw limit.refuse(byteCount);
 }

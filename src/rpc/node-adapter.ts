@@ -2,14 +2,22 @@
 // client that leaves while its response waits to be read. Here a client that leaves only ends its call, and audio is
 // produced as fast as it is read.
 import type { ServerResponse } from 'node:http';
-import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import {
+  constants,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { UniversalServerRequest, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { universalRequestFromNodeRequest } from '@connectrpc/connect-node';
 import { clientAddressOf } from '../net/client-address.ts';
 import type { Turns } from '../net/turns.ts';
 import { type Handler, toContextValues } from './bounded-handler.ts';
+import { answerCall, type DirectMethod, isDirect } from './grpc-call.ts';
 import type { Services } from './services.ts';
+import { toTrailers } from './trailers.ts';
 
 export type NodeAdapter = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
@@ -61,6 +69,39 @@ export function createNodeAdapter(options: NodeAdapterOptions): NodeAdapter {
   };
 }
 
+/** Answers a stream, or is false where its call is none that is answered directly. */
+export type DirectAdapter = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => boolean;
+
+export interface DirectAdapterOptions extends Pick<NodeAdapterOptions, 'turns' | 'isBehindProxy' | 'onFault'> {
+  direct: Pick<Services, 'directMethods' | 'runner'>;
+}
+
+export function createDirectAdapter({ direct, turns, isBehindProxy, onFault }: DirectAdapterOptions): DirectAdapter {
+  const { directMethods, runner } = direct;
+  const byPath = new Map<string, DirectMethod>(
+    directMethods.map((each) => [`/${each.method.parent.typeName}/${each.method.name}`, each]),
+  );
+  return (stream, headers) => {
+    const method = byPath.get(headers[':path'] ?? '');
+    if (!method || !isDirect(headers)) return false;
+    // An error also closes the stream, which ends its call.
+    stream.on('error', ignore);
+    const { socket } = stream.session ?? {};
+    const address = clientAddressOf({ headers, socket }, isBehindProxy);
+    // A call that is cancelled in the same packet costs no more than this.
+    const isTaken = turns.take(address, () => {
+      if (stream.destroyed) return;
+      answerCall({ direct: method, runner, address }, stream, headers).catch((fault) => {
+        onFault(fault);
+        stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      });
+    });
+    // Clients may send such a call again.
+    if (!isTaken) stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    return true;
+  };
+}
+
 const ignore = () => {};
 
 async function answer(
@@ -106,18 +147,6 @@ async function send(
   } finally {
     pieces?.return?.()?.catch(ignore);
   }
-}
-
-/** Connect escapes more of a message than gRPC does, and some clients unescape only what gRPC escapes. */
-function toTrailers(trailer: Headers): Record<string, string> {
-  const trailers = Object.fromEntries(trailer);
-  const message = trailers['grpc-message'];
-  if (message) {
-    const bytes = Buffer.from(decodeURIComponent(message)).toString('latin1');
-    const escaped = (byte: string) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
-    trailers['grpc-message'] = bytes.replace(/[^ -$&-~]/g, escaped);
-  }
-  return trailers;
 }
 
 async function end(request: Http2ServerRequest, response: Http2ServerResponse, status: number): Promise<void> {

@@ -14,7 +14,7 @@ import {
   resetsPerSecond,
   streamsPerConnectionMax,
 } from './limits.ts';
-import { createNodeAdapter, type NodeAdapter } from './node-adapter.ts';
+import { createDirectAdapter, createNodeAdapter, type DirectAdapter, type NodeAdapter } from './node-adapter.ts';
 import type { Services } from './services.ts';
 
 export interface RpcServerOptions {
@@ -45,8 +45,9 @@ export async function openRpcServer(options: RpcServerOptions): Promise<RpcServe
   const { services, address, tls, isBehindProxy = false, onFault } = options;
   const { connections = createConnections({ perAddressMax: Infinity }) } = options;
   const handlers = services.createHandlers({ grpc: true });
-  const adapter = createNodeAdapter({ handlers, callsOf: services, turns: connections.turns, isBehindProxy, onFault });
-  const server = createHttp2Server(tls, adapter);
+  const common = { turns: connections.turns, isBehindProxy, onFault };
+  const adapter = createNodeAdapter({ handlers, callsOf: services, ...common });
+  const server = createHttp2Server(tls, { direct: createDirectAdapter({ direct: services, ...common }), adapter });
   const sockets = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
   const streams = new Set<ServerHttp2Stream>();
@@ -87,7 +88,10 @@ export async function openRpcServer(options: RpcServerOptions): Promise<RpcServe
   };
 }
 
-function createHttp2Server(tls: RpcServerOptions['tls'], answer: NodeAdapter): Server {
+function createHttp2Server(
+  tls: RpcServerOptions['tls'],
+  { direct, adapter }: { direct: DirectAdapter; adapter: NodeAdapter },
+): Server {
   const options = {
     maxHeaderListPairs: headersMax,
     maxSessionMemory: connectionMemoryMiB,
@@ -95,9 +99,15 @@ function createHttp2Server(tls: RpcServerOptions['tls'], answer: NodeAdapter): S
     streamResetRate: resetsPerSecond,
     settings: { maxConcurrentStreams: streamsPerConnectionMax, maxHeaderListSize: headerBytesMax },
   };
-  return tls
-    ? createSecureServer({ ...options, ...tls, handshakeTimeout: handshakeMs }, answer)
-    : createServer(options, answer);
+  const server = tls
+    ? createSecureServer({ ...options, ...tls, handshakeTimeout: handshakeMs })
+    : createServer(options);
+  // Never listens: it makes of a stream what the adapter takes, as a server of Node's with a listener of requests does.
+  const compatible = createServer(adapter);
+  server.on('stream', (stream, headers, ...more) => {
+    if (!direct(stream, headers)) compatible.emit('stream', stream, headers, ...more);
+  });
+  return server;
 }
 
 type Closing = Socket | ServerHttp2Session | ServerHttp2Stream;

@@ -126,7 +126,8 @@ function abort(
   for (const [name, value] of status.metadata) reason.metadata.set(name, value);
 }
 
-function toStatus(failure: Failure | typeof callerLeft, protocolName: string, requestId: string): ConnectError {
+/** The status that a failure of a call is sent as. */
+export function toStatus(failure: Failure | typeof callerLeft, protocolName: string, requestId: string): ConnectError {
   const status = failure instanceof Failure ? toOwnStatus(failure) : new ConnectError(failure.message, Code.Canceled);
   // gRPC clients read the trailers of a failed call; other protocols have the id in the headers.
   if (protocolName.startsWith('grpc')) status.metadata.set(requestIdHeader, requestId);
@@ -152,7 +153,7 @@ const ownCodes = new Set([
 const malformedRequest = /^(parse |received |decompression )/;
 
 /** The Failure for an error of Connect, or `callerLeft`; other errors are returned unchanged. */
-function fromCallError(error: unknown): unknown {
+export function fromCallError(error: unknown): unknown {
   if (!(error instanceof ConnectError)) return error;
   if (error.cause instanceof Failure) return error.cause;
   switch (error.code) {

@@ -16,11 +16,12 @@ import type { SpeechOperations } from '../operations/speech.ts';
 import type { VoiceOperations } from '../operations/voices.ts';
 import { createApiKeyService } from './api-key-service.ts';
 import { boundHandler, type Handler } from './bounded-handler.ts';
+import type { DirectMethod } from './grpc-call.ts';
 import { type Health, openHealth } from './health.ts';
 import { messageBytesMax, openRequestBytesMax } from './limits.ts';
 import { createReflection, reflectionServices } from './reflection.ts';
 import { createCallRunner } from './run-calls.ts';
-import { serve } from './served-service.ts';
+import { type ServedService, serve } from './served-service.ts';
 import { createSpeechService } from './speech-service.ts';
 import { createVoiceService } from './voice-service.ts';
 
@@ -39,6 +40,9 @@ export interface ServicesOptions {
 export interface Services {
   /** The handlers of gRPC-Web and Connect, and of gRPC where there is HTTP/2. */
   createHandlers(options: { grpc: boolean }): Handler[];
+  /** What gRPC calls besides these handlers: those with one message in the request. */
+  directMethods: readonly DirectMethod[];
+  runner: Runner;
   /** Whether it needs no key. */
   isOpen(handler: Handler): boolean;
   /** Whether calls from that address that have no key are to be dropped unanswered. */
@@ -84,12 +88,19 @@ export function createServices(options: ServicesOptions): Services {
         return boundHandler(handler, { limitsOf, isStrict: isStrictHere });
       });
     },
+    directMethods: guarded.flatMap(toDirect),
+    runner,
     isOpen: ({ service }) => openServices.includes(service),
     isBarred: runner.isBarred,
     health,
     stop: runner.stop,
   };
 }
+
+const toDirect = ({ service, implementation }: ServedService): DirectMethod[] =>
+  service.methods
+    .filter((method) => ['unary', 'server_streaming'].includes(method.methodKind) && !isUpload(method))
+    .map((method) => ({ method, handle: implementation[method.localName] as unknown as DirectMethod['handle'] }));
 
 /** The only method with recordings in its request. */
 const isUpload = (method: DescMethod): boolean => method === VoiceService.method.cloneVoice;

@@ -28,12 +28,12 @@ import { toDuration, toEvent } from './speech-messages.ts';
 type Service = ServiceImpl<typeof SpeechService>;
 
 export function createSpeechService(speech: SpeechOperations, live: LiveOperations): Service {
-  async function* streamSpeech(
-    ...[message, context]: Parameters<Service['streamSpeech']>
-  ): AsyncGenerator<ReturnType<typeof toEvent>> {
-    const request = parseSpeechMessage(StreamSpeechRequestSchema, message, 'streaming');
-    for await (const event of speech.streamSpeech(callOf(context), request)) yield toEvent(event);
-  }
+  const streamSpeech: Service['streamSpeech'] = (message, context) => ({
+    [Symbol.asyncIterator]() {
+      const request = parseSpeechMessage(StreamSpeechRequestSchema, message, 'streaming');
+      return mapEach(speech.streamSpeech(callOf(context), request)[Symbol.asyncIterator](), toEvent);
+    },
+  });
 
   return {
     async synthesizeSpeech(message, context) {
@@ -63,6 +63,19 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
     },
   };
 }
+
+/** Without a generator, which would hold every item up three times. */
+const mapEach = <From, To>(source: AsyncIterator<From>, map: (item: From) => To): AsyncIterator<To> => {
+  const toResult = ({ done, value }: IteratorResult<From>): IteratorResult<To> =>
+    done ? { done, value: undefined } : { done: false, value: map(value) };
+  return {
+    next: () => source.next().then(toResult),
+    async return() {
+      await source.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+};
 
 function readInlineBytesMax(bytesMax = inlineBytesMax): { bytesMax: number; violations: FieldViolation[] } {
   const isValid = bytesMax >= 1 && bytesMax <= inlineBytesMax;

@@ -67,28 +67,41 @@ export interface SpeechPlan {
   cuts: CutSource<PlannedCut>;
 }
 
-/** A request with the voices that were found for it, and a plan for each choice of the engines that can speak them. */
-export interface PlannedSpeech {
+/** A request with the voices that were found for it: enough to know its sound by. */
+export interface CastSpeech {
   /** With the id of the voice, and in its language where the request leaves that open. */
   request: SpeechRequest;
   voice: OfferedVoice;
   /** Those that speak the language, the best first, at least one. */
   bindings: readonly Binding[];
   cast: Cast;
+  /** A Failure where the voice cannot speak the text. */
+  plan(): PlannedSpeech;
+}
+
+/** The same with a plan for each choice of the engines that can speak the voices. */
+export interface PlannedSpeech extends Omit<CastSpeech, 'plan'> {
   planFor(casting: Casting): SpeechPlan;
 }
 
 /** Every voice by its best engine. */
 export const bestCasting: Casting = ({ bindings }) => bindings[0]!;
 
-/** A Failure where the caller has no such voice, or the voice cannot speak the request. */
-export function planSpeech(voices: Voices, given: SpeechRequest, caller: Caller): PlannedSpeech {
+/** A Failure where the caller has no such voice, or the voice does not speak the language. */
+export function castSpeech(voices: Voices, given: SpeechRequest, caller: Caller): CastSpeech {
   const { request, main } = findVoice(voices, given, caller);
   const { textField: field, markup, chunks } = request;
   const texts = chunks.map((chunk) => readMarkup(chunk, markup));
   const cast = findCast(main, texts, { voices: voicesFor(voices, caller), checkReady, field });
-  const scripts = inspectScripts(texts.map(toWritten).join('\n'), ...languagesOf(request, main));
-  if (scripts.mostlyForeign && !isOfOthers(texts)) throw unsupportedText(request, field, scripts.foreign);
+  const found = { request, voice: main.offered, bindings: main.bindings, cast };
+  return { ...found, plan: () => planCast(found, texts) };
+}
+
+function planCast(found: Omit<CastSpeech, 'plan'>, texts: readonly MarkedText[]): PlannedSpeech {
+  const { request, cast } = found;
+  const { textField, chunks } = request;
+  const scripts = inspectScripts(texts.map(toWritten).join('\n'), ...languagesOf(request, cast.main));
+  if (scripts.mostlyForeign && !isOfOthers(texts)) throw unsupportedText(request, textField, scripts.foreign);
   const planFor = (casting: Casting): SpeechPlan => {
     const ignored = new Set<string>();
     const render = createRenderer({ cast, casting, request, ignore: (what) => ignored.add(what) });
@@ -109,7 +122,7 @@ export function planSpeech(voices: Voices, given: SpeechRequest, caller: Caller)
     for (const what of ignored) warnings.push(`ignored:${what}`);
     return { ...planFrom(request, cast, casting), chunkCount: chunks.length, chars: request.chars, warnings, cuts };
   };
-  return { request, voice: main.offered, bindings: main.bindings, cast, planFor };
+  return { ...found, planFor };
 }
 
 /** What is written, without the markup. */

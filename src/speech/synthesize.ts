@@ -11,7 +11,7 @@ import { createEngineGuards, type EngineGuards } from './engine-guard.ts';
 import { type LiveFields, type LivePlace, type PlannedLive, planLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
 import { openBindings } from './open-bindings.ts';
-import { type PlannedSpeech, planSpeech, type SpeechPlan } from './plan.ts';
+import { type CastSpeech, castSpeech, type PlannedSpeech, type SpeechPlan } from './plan.ts';
 import { prefetch } from './prefetch.ts';
 import type { Caller, SpeechRequest } from './request.ts';
 import { RequestSound } from './request-sound.ts';
@@ -23,7 +23,9 @@ import { createTurnPlace } from './turn-place.ts';
 import type { Binding, Voices } from './voice.ts';
 
 export interface Speech {
-  /** Finds the voice and plans the request: see `planSpeech` for what is refused. */
+  /** Finds the voices of the request: see `castSpeech` for what is refused. */
+  cast(request: SpeechRequest, caller: Caller): CastSpeech;
+  /** The same, and plans it: what the voice cannot speak is refused too. */
   plan(request: SpeechRequest, caller: Caller): PlannedSpeech;
   /** Speaks what was planned for the caller. */
   speak(planned: PlannedSpeech, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
@@ -63,7 +65,7 @@ export function createSpeech({
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
-  const plan = (request: SpeechRequest, caller: Caller) => planSpeech(voices, request, caller);
+  const plan = (request: SpeechRequest, caller: Caller) => castSpeech(voices, request, caller).plan();
 
   async function* speak(planned: PlannedSpeech, { callerId, accountId = callerId }: Caller, signal: AbortSignal) {
     const waitUntilMs = waitMsMax === undefined ? undefined : performance.now() + waitMsMax;
@@ -113,6 +115,7 @@ export function createSpeech({
   }
 
   return {
+    cast: (request, caller) => castSpeech(voices, request, caller),
     plan,
     speak,
     planLive: (fields, caller) => planLive(voices, fields, caller),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openLocalClips } from '../../src/clips/local-clips.ts';
 import { createClipRoom } from '../../src/delivery/clip-room.ts';
-import { createDelivery, type Delivery } from '../../src/delivery/delivery.ts';
+import { createDelivery, type Delivered, type Delivery } from '../../src/delivery/delivery.ts';
 import { estimateSpeech } from '../../src/speech/estimate.ts';
 import { type Caller, parseSpeechRequest } from '../../src/speech/request.ts';
 import { createSlots } from '../../src/speech/slots.ts';
@@ -60,8 +60,7 @@ const request = (fields: object = {}) =>
 const plan = (fields: object = {}, caller: Caller = ada) => speech.plan(request(fields), caller);
 const deliver = async (fields: object = {}, caller = ada, options = {}) =>
   delivery.deliver(plan(fields, caller), caller, never, { fresh: false, ...options });
-const read = async (delivered: { open(): AsyncIterable<Uint8Array> }) =>
-  Buffer.concat(await Array.fromAsync(delivered.open()));
+const read = async (delivered: Pick<Delivered, 'open'>) => Buffer.concat(await Array.fromAsync(delivered.open()));
 const storedFiles = () =>
   readdirSync(join(folder, 'audio'), { recursive: true }).filter((name) => /aud_/.test(String(name)));
 

@@ -1,5 +1,7 @@
 // Stored audio that is in memory: everything that ends it ends it there too, and every request still counts.
 import { expect, test } from 'vitest';
+import { expectedBytesOf } from '../../src/speech/estimate.ts';
+import { parseSpeechRequest } from '../../src/speech/request.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 
 const text = 'Hello there, world.';
@@ -50,4 +52,56 @@ test('a hit of the cache in memory has the same sound', async () => {
     expect([hit.status, hit.headers.get('X-Cache')]).toEqual([200, 'HIT']);
     expect((await bytesOf(hit)).equals(whole)).toBe(true);
   }
+});
+
+test('a hit of the cache in memory is charged like any other, and is the answer to the same request only', async () => {
+  const { gateway } = await openHeld();
+  const speak = async (fields: object = {}) => {
+    const answer = await gateway.speak({ text, return_format: 'buffer', ...fields });
+    await answer.arrayBuffer();
+    return answer.headers.get('X-Cache');
+  };
+  const usedRequests = async () => {
+    const [{ n }] = (await gateway.store.query('select sum(requests) as n from usage')) as [{ n: number }];
+    return Number(n);
+  };
+  for (let n = 0; n < 3; n++) await speak();
+  const before = await usedRequests();
+  for (let n = 0; n < 5; n++) expect(await speak()).toBe('HIT');
+  expect(await usedRequests()).toBe(before + 5);
+  for (const other of [
+    { text: `${text} ` },
+    { output_format: 'pcm' },
+    { speaking_rate: 1.5 },
+    { sample_rate: 24_000 },
+    { voice_id: 'tone-high' },
+    { normalize: false },
+    { text: '<speak>Hello there, world.</speak>', markup: 'ssml' },
+  ])
+    expect([other, await speak(other)]).toEqual([other, 'MISS']);
+  const others = await gateway.makeKey();
+  const answer = await gateway.speak({ text, return_format: 'buffer' }, { headers: { 'X-API-Key': others } });
+  await answer.arrayBuffer();
+  expect(answer.headers.get('X-Cache')).toBe('MISS');
+});
+
+test('audio that makes room for others is served no more', async () => {
+  const bytes = expectedBytesOf(parseSpeechRequest({ voice_id: 'tone-low', text }));
+  const { gateway, url, id } = await openHeld({ room: { accountBytesMax: 7 * bytes } });
+  const hear = async () => {
+    const answer = await gateway.speak({ text, return_format: 'buffer' });
+    await answer.arrayBuffer();
+    return answer.headers.get('X-Audio-Id');
+  };
+  for (let n = 0; n < 3; n++) expect(await hear()).toBe(id);
+  let made = 0;
+  while ((await statusOf(await fetch(url))) === 200 && made < 40) {
+    // All that is stored by now was stored and used long ago.
+    await gateway.store.query(
+      'update clips set created_at_ms = created_at_ms - 120000, used_at_ms = used_at_ms - 120000',
+    );
+    await (await gateway.speak({ text: `${text} And number ${made++}.` })).arrayBuffer();
+  }
+  expect(await statusOf(await fetch(url))).toBe(410);
+  expect(await hear()).not.toBe(id);
 });

@@ -74,12 +74,12 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
   const calls: EndedCall[] = [];
   const faults: unknown[] = [];
   const onFault = (fault: unknown) => void faults.push(fault);
-  const { delivery, voices, plan, speak, estimateSpeech } = fakeSpeech;
+  const { delivery, voices, cast, plan, speak, estimateSpeech } = fakeSpeech;
   const onCallEnd = (call: EndedCall) => void calls.push(call);
   const runner = createRunner({ admit, isInForce, onCallEnd, timeLimits, openLimits });
   const idempotency = { forgetAbout: async () => {} };
   const metering = createMetering({ ...unlimited, onFault });
-  const speechOperations = createSpeechOperations({ speech: { plan, speak }, delivery, metering, idempotency });
+  const speechOperations = createSpeechOperations({ speech: { cast, plan, speak }, delivery, metering, idempotency });
   const preview = async () => Promise.reject(new Error('unused'));
   const services = createServices({
     runner,

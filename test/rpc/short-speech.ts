@@ -10,6 +10,7 @@ import type { SpeechOperations } from '../../src/operations/speech.ts';
 import type { PlannedSpeech, SpeechPlan } from '../../src/speech/plan.ts';
 import type { Caller, SpeechRequest } from '../../src/speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../../src/speech/speech-events.ts';
+import type { Speech } from '../../src/speech/synthesize.ts';
 import { createVoices, isSpokenBy } from '../../src/speech/voice.ts';
 
 export interface SpeechCounts {
@@ -160,7 +161,13 @@ export function openShortSpeech() {
     return delivered;
   };
 
+  const cast: Speech['cast'] = (request, caller) => {
+    const planned = plan(request, caller);
+    return { ...planned, plan: () => planned };
+  };
+
   const delivery: Delivery = {
+    findHeld: () => undefined,
     deliver,
     storeStream: stream,
     async remove(audioId, caller) {
@@ -174,5 +181,5 @@ export function openShortSpeech() {
     const segmentCount = request.chunks.length;
     return { chars: request.chars, seconds: 0.5, byteCount: 2 ** 33, segmentCount, warnings: [] };
   };
-  return { counts, trouble, voices, delivery, plan, speak: stream, estimateSpeech };
+  return { counts, trouble, voices, delivery, cast, plan, speak: stream, estimateSpeech };
 }

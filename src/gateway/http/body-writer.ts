@@ -44,10 +44,22 @@ const iterate = (source: Pieces): AsyncIterator<Piece> | Iterator<Piece> =>
 /** Takes the reply over from Fastify, with the headers set so far. */
 function begin(reply: FastifyReply, headers: Headers): void {
   reply.hijack();
-  // Fastify has the names in lower case; with another case beside them, Node would send both.
-  const own = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
-  const others = Object.entries(reply.getHeaders() as Headers).filter(([name]) => !own.has(name));
-  reply.raw.writeHead(reply.statusCode, { ...Object.fromEntries(others), ...headers });
+  const own = namesOf(headers);
+  const all: Record<string, string | number> = {};
+  const others = reply.getHeaders() as Headers;
+  for (const name in others) if (!own.has(name)) all[name] = others[name]!;
+  reply.raw.writeHead(reply.statusCode, Object.assign(all, headers));
+}
+
+const knownNames = new WeakMap<Headers, ReadonlySet<string>>();
+
+/** Fastify has the names in lower case; with another case beside them, Node would send both. */
+function namesOf(headers: Headers): ReadonlySet<string> {
+  const known = knownNames.get(headers);
+  if (known) return known;
+  const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  knownNames.set(headers, names);
+  return names;
 }
 
 /** Ends the body with its last piece, and waits until it is sent or the client has left. */

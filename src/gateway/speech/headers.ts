@@ -37,6 +37,20 @@ export const resultHeaders = (result: SpeechInfo | Delivered): SpeechHeaders => 
   ...('seconds' in result && { 'X-Audio-Duration': String(roundSeconds(result.seconds)) }),
 });
 
+type WholeHeaders = SpeechHeaders & Readonly<Record<'content-type' | 'content-length', string>>;
+
+const knownHeaders = new WeakMap<Delivered, WholeHeaders>();
+
+/** Of a whole sound in the body: composed once for a clip that is answered from memory. */
+export function wholeHeaders(delivered: Delivered): WholeHeaders {
+  const known = knownHeaders.get(delivered);
+  if (known) return known;
+  const length = { 'content-length': String(delivered.byteCount) };
+  const headers = { ...soundHeaders(delivered, 'rest'), ...resultHeaders(delivered), ...length };
+  knownHeaders.set(delivered, headers);
+  return headers;
+}
+
 /** The link of a stored stream. */
 export const linkHeaders = ({ audioUrl, expiresAt }: SpeechInfo): SpeechHeaders =>
   audioUrl && expiresAt ? { 'X-Audio-Url': audioUrl, 'X-Audio-Expires': expiresAt.toISOString() } : {};

@@ -21,6 +21,7 @@ import {
   roundSeconds,
   type SpeechHeaders,
   soundHeaders,
+  wholeHeaders,
 } from './headers.ts';
 import { deleteDocs, estimateDocs, speechDocs } from './openapi.ts';
 
@@ -81,13 +82,10 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
 
   const sendSound = async (request: FastifyRequest, reply: FastifyReply, parsed: ParsedSpeech) => {
     const delivered = await synthesize(request, reply, parsed);
-    const headers = {
-      ...soundHeaders(delivered, 'rest'),
-      ...resultHeaders(delivered),
-      ...ignoredHeaders(request, parsed.ignored),
-      'content-length': delivered.byteCount,
-    };
-    await sendPieces(reply, headers, delivered.open());
+    const headers = wholeHeaders(delivered);
+    const ignored = ignoredHeaders(request, parsed.ignored);
+    const all = Object.keys(ignored).length > 0 ? { ...headers, ...ignored } : headers;
+    await sendPieces(reply, all, delivered.open());
     return reply;
   };
 

@@ -1,8 +1,8 @@
 // A short run of `npm run fuzz`, always with the same inputs.
 import { expect, test } from 'vitest';
-import { doorTargets } from './door-targets.ts';
-import { createDice, mutate } from './mutate.ts';
-import { parserTargets } from './parser-targets.ts';
+import { doorTargets } from './fuzz/door-targets.ts';
+import { createDice, mutate } from './fuzz/mutate.ts';
+import { parserTargets } from './fuzz/parser-targets.ts';
 
 const run = async (open: (typeof parserTargets)[number], count: number) => {
   const target = await open();
