@@ -10,7 +10,7 @@ export interface Begun<Cut, Piece> {
 /** Where cuts come from: at once, or later. */
 export interface CutSource<Cut> {
   next(): IteratorResult<Cut, undefined> | Promise<IteratorResult<Cut, undefined>>;
-  return?(): unknown;
+  return?(value: undefined): unknown;
 }
 
 /** A reader that takes no piece for so long is slow. */
@@ -91,7 +91,7 @@ export async function* prefetch<Cut, Piece>(
 
 /** Not awaited: cuts that come later end only when the one that is awaited has come. What fails then concerns nobody. */
 function endCuts<Cut>(cuts: CutSource<Cut>): void {
-  const ended = cuts.return?.();
+  const ended = cuts.return?.(undefined);
   if (ended instanceof Promise) ended.catch(() => {});
 }
 
