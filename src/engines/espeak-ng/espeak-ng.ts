@@ -97,6 +97,7 @@ export async function openEspeakNg(options: EspeakNgOptions, log?: EngineLog): P
       speakingRates,
       pitches,
       timings,
+      isRepeatable: way.name === 'library',
       readsNumbers: true,
       segmentCharsMax,
       // Its sound comes while it works on a segment, so that a short one is heard no sooner.
