@@ -2,5 +2,6 @@
 // What npm starts: checks the Node that runs it before main.ts, which an old Node cannot read, is loaded.
 import './node-version.js';
 import './compile-cache.js';
+import './quick-imports.js';
 
 await import('./main.ts');

@@ -96,6 +96,8 @@ export interface EngineCapabilities {
   cloneSegmentsPerMinute?: number;
   /** Whether its voices sound synthetic: of formants or joined units, not of a neural model. Natural ones are listed first. */
   isSynthetic?: boolean;
+  /** Whether the same segment always sounds the same, sample for sample. What a reader does not read need not be kept then. */
+  isRepeatable?: boolean;
   /** Whether each speaker is a model of its own, so that the failure of one says nothing about the others. */
   speakersFailAlone?: boolean;
   /** How long the first sound of a segment may take, and then each further piece. Default: one minute, 30 seconds. */

@@ -3,13 +3,13 @@
 // again; after a failure before the first sound that says that it may pass, the segment is tried again, and once after a
 // fault in its sound.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PushQueue } from '../concurrency/push-queue.ts';
 import { type Begun, relay } from '../concurrency/relay.ts';
 import type { Engine, Segment, SpokenPcm } from '../engines/engine.ts';
 import { isSoundFault } from '../engines/sound-fault.ts';
 import { Failure, type Reason } from '../errors.ts';
 import { CircuitBreaker, type Try } from './circuit-breaker.ts';
 import type { EndTurn } from './engine-quota.ts';
+import { readAtEngineSpeed } from './engine-reader.ts';
 import { runEngine } from './engine-run.ts';
 import { createEngineTurns, type TurnRequest } from './engine-turns.ts';
 
@@ -58,18 +58,7 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
   const closing = new AbortController();
   let closed: Promise<void> | undefined;
 
-  async function attempt(segment: Segment, turn: TurnRequest): Promise<Begun<SpokenPcm>> {
-    const { signal } = turn;
-    const breaker = breakers.of(segment.voice.voiceId, segment.clone !== undefined);
-    // No segment waits for a turn at an engine that is not called.
-    breaker.check();
-    const endTurn = await turns.take(segment, turn);
-    const observer = createObserver(engine.name, beginTry(breaker, endTurn), watch);
-    const source = endTurn
-      ? readAtEngineSpeed((by) => runEngine(engine, segment, by, { ...observer, onIdle: endTurn }), signal)
-      : runEngine(engine, segment, signal, observer);
-    return { first: await source.next(), source };
-  }
+  const attempt = createAttempts(engine, { turns, breakers, watch });
 
   async function beginSpeaking(segment: Segment, turn: TurnRequest): Promise<Begun<SpokenPcm>> {
     const { signal } = turn;
@@ -114,6 +103,40 @@ export function createEngineGuard(engine: Engine, watch?: EngineWatch): EngineGu
     get waiting() {
       return turns.waiting();
     },
+  };
+}
+
+interface Attempting {
+  turns: ReturnType<typeof createEngineTurns>;
+  breakers: ReturnType<typeof createBreakers>;
+  watch: EngineWatch | undefined;
+}
+
+/** One attempt to have a segment spoken, in its turn. */
+function createAttempts(engine: Engine, { turns, breakers, watch }: Attempting) {
+  async function take(segment: Segment, turn: TurnRequest) {
+    const breaker = breakers.of(segment.voice.voiceId, segment.clone !== undefined);
+    // No segment waits for a turn at an engine that is not called.
+    breaker.check();
+    const endTurn = await turns.take(segment, turn);
+    const observer = createObserver(engine.name, beginTry(breaker, endTurn), watch);
+    const watching = endTurn ? { ...observer, onIdle: endTurn } : observer;
+    return { endTurn, run: (by: AbortSignal) => runEngine(engine, segment, by, watching) };
+  }
+
+  /** For a reader that goes on after what it had not read was dropped. It waits for a turn like any later segment. */
+  async function* speakAgain(segment: Segment, callerId: string, signal: AbortSignal) {
+    const { run } = await take({ ...segment, urgent: false }, { callerId, signal });
+    yield* run(signal);
+  }
+
+  return async function attempt(segment: Segment, turn: TurnRequest): Promise<Begun<SpokenPcm>> {
+    const { callerId, signal } = turn;
+    const { endTurn, run } = await take(segment, turn);
+    const isRepeatable = engine.capabilities.isRepeatable && !segment.clone && !segment.isAgain;
+    const again = isRepeatable ? (by: AbortSignal) => speakAgain(segment, callerId, by) : undefined;
+    const source = endTurn ? readAtEngineSpeed({ run, again, signal }) : run(signal);
+    return { first: await source.next(), source };
   };
 }
 
@@ -197,25 +220,4 @@ function createObserver(engine: string, trial: Try, watch: EngineWatch | undefin
       end('left');
     },
   };
-}
-
-/** Reads as fast as the engine speaks, so that a slow reader does not hold its turn. A segment is small enough to wait. */
-async function* readAtEngineSpeed(
-  run: (signal: AbortSignal) => AsyncIterable<SpokenPcm>,
-  signal: AbortSignal,
-): AsyncGenerator<SpokenPcm> {
-  const queue = new PushQueue<SpokenPcm>();
-  const leaving = new AbortController();
-  const read = async () => {
-    for await (const piece of run(AbortSignal.any([signal, leaving.signal]))) queue.push(piece);
-  };
-  read().then(
-    () => queue.end(),
-    (error) => queue.fail(error),
-  );
-  try {
-    yield* queue.pull(signal);
-  } finally {
-    leaving.abort(new Error('the reader left'));
-  }
 }

@@ -10,6 +10,7 @@ export interface Begun<Cut, Piece> {
 /** Where cuts come from: at once, or later. */
 export interface CutSource<Cut> {
   next(): IteratorResult<Cut, undefined> | Promise<IteratorResult<Cut, undefined>>;
+  return?(value: undefined): unknown;
 }
 
 /** A reader that takes no piece for so long is slow. */
@@ -28,7 +29,7 @@ interface Speech<Piece> {
 
 /**
  * Yields each cut with the pieces of its sound, in order. Begins at most `atOnce` cuts that are not read to their end.
- * When the reader returns early, what was begun is ended.
+ * When the reader returns early, what was begun is ended, and so are the cuts: none is taken any more.
  */
 export async function* prefetch<Cut, Piece>(
   cuts: CutSource<Cut>,
@@ -45,7 +46,7 @@ export async function* prefetch<Cut, Piece>(
   const add = (cut: Cut) => {
     if (!hasLeft) queue.push({ cut, speech: begin(cut) });
   };
-  const pull = pullCuts(cuts, () => queue.length < begunMax, add);
+  const pull = pullCuts(cuts, () => !hasLeft && queue.length < begunMax, add);
   const dropPrefetched = () => {
     begunMax = 1;
     for (const entry of queue.slice(1)) {
@@ -84,7 +85,14 @@ export async function* prefetch<Cut, Piece>(
     hasLeft = true;
     clearTimeout(untaken);
     for (const { speech } of queue) speech?.end();
+    endCuts(cuts);
   }
+}
+
+/** Not awaited: cuts that come later end only when the one that is awaited has come. What fails then concerns nobody. */
+function endCuts<Cut>(cuts: CutSource<Cut>): void {
+  const ended = cuts.return?.(undefined);
+  if (ended instanceof Promise) ended.catch(() => {});
 }
 
 /** Adds cuts while there is room, one after the other where they come later. */

@@ -66,3 +66,46 @@ test('a reader who leaves ends all that was begun', async () => {
   await turn();
   expect(left.toSorted()).toEqual(['ab', 'cd']);
 });
+
+test('after a reader who leaves, no more of a text that arrives later is taken', async () => {
+  const { speak } = createSpeaker();
+  const taken: string[] = [];
+  const arrivals = Array.from({ length: 4 }, () => Promise.withResolvers<string>());
+  let hasEnded = false;
+  async function* arriving(): AsyncGenerator<string, undefined> {
+    try {
+      for (const { promise } of arrivals) {
+        const word = await promise;
+        taken.push(word);
+        yield word;
+      }
+    } finally {
+      hasEnded = true;
+    }
+  }
+  arrivals[0]!.resolve('ab');
+  for await (const { pieces } of prefetch(arriving(), speak, 2)) {
+    for await (const _ of pieces) break;
+    break;
+  }
+  // The one that is awaited at that time still comes.
+  for (const [n, word] of ['cd', 'ef', 'gh'].entries()) arrivals[n + 1]!.resolve(word);
+  await expect.poll(() => hasEnded).toBe(true);
+  await turn();
+  expect(taken).toEqual(['ab', 'cd']);
+});
+
+test('cuts of which one fails after the reader has left harm nobody', async () => {
+  const { speak } = createSpeaker();
+  const failing = Promise.withResolvers<string>();
+  async function* arriving(): AsyncGenerator<string, undefined> {
+    yield 'ab';
+    yield await failing.promise;
+  }
+  for await (const { pieces } of prefetch(arriving(), speak, 2)) {
+    for await (const _ of pieces) break;
+    break;
+  }
+  failing.reject(new Error('the text breaks off'));
+  await turn();
+});

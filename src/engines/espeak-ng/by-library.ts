@@ -1,13 +1,23 @@
 // eSpeak NG as a library in small processes of its own, one segment at a time in each, with exact times of words.
+import { Failure, toFailure } from '../../errors.ts';
 import { parseEspeakVoices } from './espeak-voices.ts';
+import { type FoundLibraries, openFoundLibraries } from './found-library.ts';
+import type { LibraryFacts } from './library-frames.ts';
 import { LibraryPool, type LibraryPoolOptions } from './library-pool.ts';
 import type { SpeakingWay } from './speaking-way.ts';
 import { toWordTimes } from './word-times.ts';
 
-/** Rejects where the library, or what loads it, is not there or does not work here. */
-export async function openLibraryWay(options: LibraryPoolOptions): Promise<SpeakingWay> {
-  const pool = new LibraryPool(options);
-  const { version, sampleRateHz, voiceTable } = await pool.open();
+export interface LibraryWayOptions extends LibraryPoolOptions {
+  /** Where what the library was found to be is stored; none for nowhere. */
+  dataDir?: string | undefined;
+}
+
+/** Without a process where it is known what the library is. Rejects where it, or what loads it, is missing or does not work here. */
+export async function openLibraryWay({ dataDir, ...options }: LibraryWayOptions): Promise<SpeakingWay> {
+  const loader = findLoader();
+  const found = dataDir === undefined ? undefined : openFoundLibraries(dataDir, options.library, loader);
+  const pool = new LibraryPool({ ...options, onFault: () => found?.forget() });
+  const { version, sampleRateHz, voiceTable } = await findOut(pool, found);
   const voices = parseEspeakVoices(voiceTable);
   return {
     name: 'library',
@@ -37,4 +47,27 @@ export async function openLibraryWay(options: LibraryPoolOptions): Promise<Speak
     },
     close: () => pool.close(),
   };
+}
+
+/** Where koffi is. */
+function findLoader(): string {
+  try {
+    return import.meta.resolve('koffi');
+  } catch (cause) {
+    throw new Failure('engine_unavailable', {}, new Error('koffi is not installed', { cause }));
+  }
+}
+
+async function findOut(pool: LibraryPool, stored: FoundLibraries | undefined): Promise<LibraryFacts> {
+  const { facts, fault } = stored?.read() ?? {};
+  if (facts) return facts;
+  if (fault) throw new Failure('engine_unavailable', {}, new Error(fault));
+  try {
+    const facts = await pool.open();
+    stored?.keep({ facts });
+    return facts;
+  } catch (error) {
+    stored?.keep({ fault: (toFailure(error).cause as Error).message });
+    throw error;
+  }
 }

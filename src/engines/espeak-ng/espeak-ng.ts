@@ -11,14 +11,13 @@ import {
   type Segment,
   type SpokenPcm,
 } from '../engine.ts';
-import { openLibraryWay } from './by-library.ts';
+import { type LibraryWayOptions, openLibraryWay } from './by-library.ts';
 import { openProgramWay } from './by-program.ts';
 import { toEspeakPhonemes } from './espeak-phonemes.ts';
-import type { LibraryPoolOptions } from './library-pool.ts';
 import { toSpokenText } from './plain-text.ts';
 import type { EspeakRequest, SpeakingWay } from './speaking-way.ts';
 
-export interface EspeakNgOptions extends Omit<LibraryPoolOptions, 'library'> {
+export interface EspeakNgOptions extends Omit<LibraryWayOptions, 'library' | 'onFault'> {
   /** Name on PATH, or path. */
   program: string;
   /** Its name or path; `auto` for the one of the default program; none for the program only. */
@@ -98,6 +97,7 @@ export async function openEspeakNg(options: EspeakNgOptions, log?: EngineLog): P
       speakingRates,
       pitches,
       timings,
+      isRepeatable: way.name === 'library',
       readsNumbers: true,
       segmentCharsMax,
       // Its sound comes while it works on a segment, so that a short one is heard no sooner.
@@ -151,5 +151,6 @@ export const espeakNg = defineEngine({
     },
   },
   inspect: ({ program, library }) => inspect({ program, library }),
-  open: async ({ program, library }, _, log) => (program === '' ? undefined : openEspeakNg({ program, library }, log)),
+  open: async ({ program, library }, dataDir, log) =>
+    program === '' ? undefined : openEspeakNg({ program, library, dataDir }, log),
 });

@@ -12,6 +12,8 @@ export interface LibraryFacts {
   sampleRateHz: number;
   /** As `espeak-ng --voices` prints it. */
   voiceTable: string;
+  /** The library itself, and the folder of its data. */
+  files: readonly string[];
 }
 
 export interface LibraryRequest {

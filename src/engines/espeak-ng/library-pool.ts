@@ -10,6 +10,8 @@ export interface LibraryPoolOptions extends LibraryProcessOptions {
   idleMsMax?: number;
   /** Called when a process has been started. */
   onStart?(pid: number | undefined): void;
+  /** Called when a process did not begin to work. */
+  onFault?(): void;
 }
 
 interface Idle {
@@ -65,6 +67,7 @@ export class LibraryPool {
     const process = new LibraryProcess(this.#options);
     this.#all.add(process);
     this.#options.onStart?.(process.pid);
+    process.ready.catch(() => this.#isClosed || this.#options.onFault?.());
     return process;
   }
 

@@ -38,7 +38,8 @@ export function openLibrary(name: string): EspeakLibrary {
   if (sampleRateHz <= 0) throw new Error('the library does not find its data');
   const listener = createListener(calls.memory.view);
   calls.onSound(listener.onSound);
-  const facts = { version: calls.version(), sampleRateHz, voiceTable: calls.voiceTable() };
+  const files = [calls.memory.fileOf(calls.symbol) ?? name, calls.dataFolder()];
+  const facts = { version: calls.version(), sampleRateHz, voiceTable: calls.voiceTable(), files };
   const memory = openStaticMemory(calls.memory, calls.symbol);
   if (!memory) throw new Error('the memory of the library is not found on this system');
 

@@ -9,6 +9,8 @@ export type Address = bigint;
 export interface NativeMemory {
   view(address: Address, byteLength: number): ArrayBuffer;
   baseOf(symbol: Address): Address | undefined;
+  /** The path of the library. */
+  fileOf(symbol: Address): string | undefined;
   pageBytes: number;
 }
 
@@ -23,12 +25,17 @@ export function openNativeCalls(library: string) {
   const poll = own.func('int poll(void *files, unsigned long count, int ms)');
   const srand = own.func('void srand(unsigned int seed)');
   const pageBytes: number = own.func('int getpagesize()')();
+  /** dladdr(3): the first of four words is the path of the library, the second where it begins. */
+  const find = (symbol: Address): Buffer | undefined => {
+    const found = Buffer.alloc(4 * addressBytes);
+    return dladdr(symbol, found) === 0 ? undefined : found;
+  };
   const memory: NativeMemory = {
     view: (address, byteLength) => koffi.view(address, byteLength),
-    /** dladdr(3): the second of four words is where the library begins. */
-    baseOf(symbol) {
-      const found = Buffer.alloc(4 * addressBytes);
-      return dladdr(symbol, found) === 0 ? undefined : found.readBigUInt64LE(addressBytes);
+    baseOf: (symbol) => find(symbol)?.readBigUInt64LE(addressBytes),
+    fileOf: (symbol) => {
+      const found = find(symbol);
+      return found && koffi.decode.string(found.readBigUInt64LE());
     },
     pageBytes,
   };
@@ -67,6 +74,11 @@ function openEspeakCalls(name: string) {
     /** Synchronous, with sound given to the callback. Returns the sample rate. */
     initialize: (bufferMs: number): number => initialize(2, bufferMs, null, 0),
     version: (): string => info(null),
+    dataFolder(): string {
+      const address = Buffer.alloc(addressBytes);
+      info(address);
+      return koffi.decode.string(address.readBigUInt64LE());
+    },
     onSound: (callback: OnSound): void => setCallback(koffi.register(callback, koffi.pointer(soundType))),
     setVoice: (file: string): number => setVoice(file),
     setParameter: (parameter: number, value: number): number => setParameter(parameter, value, 0),

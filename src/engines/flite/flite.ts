@@ -56,6 +56,7 @@ export async function openFlite({ threads, dataDir }: FliteOptions): Promise<Eng
       isSynthetic: true,
       speakingRates,
       timings: true,
+      isRepeatable: true,
       readsNumbers: false,
       segmentCharsMax,
       // The next segment is made while one is read, but the last thread is left to other requests.

@@ -1,0 +1,88 @@
+// What the library was found to be, stored in the data folder, so that a start need not load it:
+//     espeak-ng.json   { "key": "<settings and system>", "state": "<digest>", "facts": {...} }     or "fault": "<why not>"
+// It holds while nothing has changed in the places where a library is looked for, in the library and in its data; then it is
+// looked at anew. That the library is missing is stored, too. Any other fault is not: it may be gone the next time.
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { LibraryFacts } from './library-frames.ts';
+
+const foundName = 'espeak-ng.json';
+const bytesMax = 1_048_576;
+
+export interface FoundLibrary {
+  facts?: LibraryFacts;
+  /** Why it does not speak. */
+  fault?: string;
+}
+
+interface StoredLibrary extends FoundLibrary {
+  key: string;
+  state: string;
+}
+
+export interface FoundLibraries {
+  /** Undefined where it is to be found out. */
+  read(): FoundLibrary | undefined;
+  keep(found: FoundLibrary): void;
+  /** It turned out otherwise. */
+  forget(): void;
+}
+
+/** Where system loaders look; a package that is installed changes one of them. */
+const searched = ['/etc/ld.so.cache', '/lib', '/usr/lib', '/usr/lib64', '/usr/local/lib', '/opt/homebrew/lib'];
+const missing = /cannot open shared object|no such file|not found/i;
+
+const stampOf = (path: string): string => {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found ? `${path} ${found.ino} ${found.size} ${found.mtimeMs}` : path;
+};
+
+function* within(path: string): Generator<string> {
+  yield path;
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+  for (const name of readdirSync(path).sort()) yield* within(join(path, name));
+}
+
+/** Where the facts are those of one library, the state of its files counts as well. */
+function stateOf(facts: LibraryFacts | undefined, paths: string): string {
+  const hash = createHash('sha256');
+  for (const path of [...searched, ...paths.split(':').filter(Boolean)]) hash.update(`${stampOf(path)}\n`);
+  for (const file of facts?.files ?? []) for (const path of within(file)) hash.update(`${stampOf(path)}\n`);
+  return hash.digest('base64url');
+}
+
+/** In this data folder; `loader` is what loads the library. */
+export function openFoundLibraries(dataDir: string, library: string, loader: string): FoundLibraries {
+  const { ESPEAK_DATA_PATH, LD_LIBRARY_PATH = '', HOME } = process.env;
+  const { version, platform, arch } = process;
+  const key = JSON.stringify([library, loader, version, platform, arch, ESPEAK_DATA_PATH, LD_LIBRARY_PATH, HOME]);
+  const path = join(dataDir, foundName);
+  return {
+    read() {
+      try {
+        if (statSync(path).size > bytesMax) return undefined;
+        const stored = JSON.parse(readFileSync(path, 'utf8')) as StoredLibrary;
+        const { facts, fault } = stored;
+        if (stored.key !== key || stored.state !== stateOf(facts, LD_LIBRARY_PATH)) return undefined;
+        return { ...(facts && { facts }), ...(fault && { fault }) };
+      } catch {
+        // It was never written, or is no longer what it should be.
+        return undefined;
+      }
+    },
+    keep(found) {
+      if (!found.facts && !missing.test(found.fault ?? '')) return;
+      const stored: StoredLibrary = { key, state: stateOf(found.facts, LD_LIBRARY_PATH), ...found };
+      const draft = `${path}.${process.pid}.new`;
+      try {
+        writeFileSync(draft, `${JSON.stringify(stored)}\n`);
+        renameSync(draft, path);
+      } catch {
+        // Where the folder is missing or not writable, each start finds it out.
+        rmSync(draft, { force: true });
+      }
+    },
+    forget: () => rmSync(path, { force: true }),
+  };
+}
