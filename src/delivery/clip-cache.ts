@@ -39,10 +39,11 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
   };
 
   /** A clip of the best engine always counts, one of a lesser engine while those before it cannot speak. */
-  const find = async ({ request, bindings, cast }: PlannedSpeech, ownerId: string) => {
+  const find = async (planned: PlannedSpeech, ownerId: string) => {
+    const { request, bindings, cast } = planned;
     for (const binding of bindings) {
       const casting: Casting = (voice) => (voice === cast.main ? binding : bestCasting(voice));
-      const cached = await findCached(ownerId, cacheKeyOf(request, speakersOf(cast, casting)));
+      const cached = await findCached(ownerId, cacheKeyOf(request, speakersOf(planned, casting)));
       if (cached || speech.restMs(binding) === 0) return cached;
     }
     return undefined;

@@ -86,7 +86,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
   return {
     async deliver(planned, caller, signal, { fresh, sizeLimit }) {
       const { callerId } = caller;
-      const { request, cast } = planned;
+      const { request } = planned;
       const { voice } = planned.voice;
       const isLink = request.returnFormat === 'url';
       const make = (until: AbortSignal): Promise<Spoken> =>
@@ -96,7 +96,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       const cached = await find();
       if (cached) return toDelivered(cached, voice, true, request);
       const kind = isLink ? 'link' : `sound ${sizeLimit?.bytesMax ?? ''}`;
-      const flight = `${callerId} ${cacheKeyOf(request, speakersOf(cast, bestCasting))} ${kind}`;
+      const flight = `${callerId} ${cacheKeyOf(request, speakersOf(planned, bestCasting))} ${kind}`;
       const { value: spoken, isMade } = await singleFlight.run(flight, signal, { find, make });
       return toDelivered(spoken, voice, !isMade, request);
     },

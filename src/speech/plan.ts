@@ -8,6 +8,14 @@ import { readMarkup } from '../text/read-markup.ts';
 import { inspectScripts } from '../text/scripts.ts';
 import { type Cast, type Casting, type CastVoice, findCast } from './cast.ts';
 import { languageCodeDefault, type SpeechFields } from './fields.ts';
+import {
+  applyVoiceLexicons,
+  createVoiceLexicons,
+  findLexicons,
+  type Lexicons,
+  lexiconVersionsOf,
+  noLexicons,
+} from './lexicons.ts';
 import type { CutSource } from './prefetch.ts';
 import { createRenderer } from './rendering.ts';
 import type { Caller, SpeechRequest } from './request.ts';
@@ -37,6 +45,7 @@ export type SpokenFields = Pick<
   | 'sampleRateHz'
   | 'markup'
   | 'normalize'
+  | 'lexiconIds'
 >;
 
 /** A voice besides that of the request. */
@@ -60,6 +69,8 @@ export interface SpeechPlan {
   others: readonly OtherVoice[];
   /** Aborts when one of the voices may not be heard any more. */
   ended: AbortSignal | undefined;
+  /** Of the lexicons that are used, for each voice; none where none is. */
+  lexiconVersions: readonly string[];
   /** Of live speech, it grows until its sound begins. */
   warnings: readonly Warning[];
   /** Cut as they are pulled. */
@@ -74,6 +85,8 @@ export interface PlannedSpeech {
   /** Those that speak the language, the best first, at least one. */
   bindings: readonly Binding[];
   cast: Cast;
+  /** As a plan has them. */
+  lexiconVersions: readonly string[];
   planFor(casting: Casting): SpeechPlan;
 }
 
@@ -81,16 +94,26 @@ export interface PlannedSpeech {
 export const bestCasting: Casting = ({ bindings }) => bindings[0]!;
 
 /** A Failure where the caller has no such voice, or the voice cannot speak the request. */
-export function planSpeech(voices: Voices, given: SpeechRequest, caller: Caller): PlannedSpeech {
-  const { request, voice, bindings } = findVoice(voices, given, caller);
-  const { textField: field, markup, chunks } = request;
-  const texts = chunks.map((chunk) => readMarkup(chunk, markup));
-  const main = { offered: voice, languageCode: request.languageCode, bindings };
-  const cast = findCast(main, texts, { voices: voicesFor(voices, caller), checkReady, field });
-  const scripts = inspectScripts(texts.map(toWritten).join('\n'), request.languageCode);
-  if (scripts.mostlyForeign && !isOfOthers(texts)) throw unsupportedText(request, field, scripts.foreign);
+export function planSpeech(
+  voices: Voices,
+  given: SpeechRequest,
+  caller: Caller,
+  lexicons: Lexicons = noLexicons,
+): PlannedSpeech {
+  const { request: asked, voice, bindings } = findVoice(voices, given, caller);
+  const { textField: field, markup, chunks } = asked;
+  const lexiconsOf = createVoiceLexicons(lexicons, findLexicons(lexicons, asked.lexiconIds, caller));
+  const written = chunks.map((chunk) => readMarkup(chunk, markup));
+  const main = { offered: voice, languageCode: asked.languageCode, bindings };
+  const cast = findCast(main, written, { voices: voicesFor(voices, caller), checkReady, field });
+  const scripts = inspectScripts(written.map(toWritten).join('\n'), asked.languageCode);
+  if (scripts.mostlyForeign && !isOfOthers(written)) throw unsupportedText(asked, field, scripts.foreign);
+  const texts = written.map((text) => applyVoiceLexicons(text, cast, lexiconsOf, field));
+  const request = { ...asked, chars: asked.chars + sumOfChars(texts) - sumOfChars(written) };
+  const lexiconVersions = lexiconVersionsOf(cast, lexiconsOf);
+  const isIncomplete = [cast.main, ...cast.others].some((each) => lexiconsOf(each).isIncomplete);
   const planFor = (casting: Casting): SpeechPlan => {
-    const ignored = new Set<string>();
+    const ignored = new Set<string>(isIncomplete ? ['lexicon'] : []);
     const render = createRenderer({ cast, casting, request, ignore: (what) => ignored.add(what) });
     // All of it, for what is ignored is told before the first sound.
     const rendered = texts.map((text) => ({ text, items: render(text) }));
@@ -100,10 +123,13 @@ export function planSpeech(voices: Voices, given: SpeechRequest, caller: Caller)
     if (scripts.foreign.length > 0) warnings.push('transliterated');
     if (isFallback(cast, casting)) warnings.push('fallback_engine');
     for (const what of ignored) warnings.push(`ignored:${what}`);
-    return { ...planFrom(request, cast, casting), chunkCount: chunks.length, chars: request.chars, warnings, cuts };
+    const counts = { chunkCount: chunks.length, chars: request.chars };
+    return { ...planFrom(request, cast, casting), ...counts, lexiconVersions, warnings, cuts };
   };
-  return { request, voice, bindings, cast, planFor };
+  return { request, voice, bindings, cast, lexiconVersions, planFor };
 }
+
+const sumOfChars = (texts: readonly MarkedText[]): number => texts.reduce((sum, { chars }) => sum + chars, 0);
 
 /** What is written, without the markup. */
 const toWritten = ({ items }: MarkedText): string =>

@@ -8,6 +8,7 @@ import { Failure } from '../errors.ts';
 import { createId } from '../id.ts';
 import type { Casting } from './cast.ts';
 import { createEngineGuards, type EngineGuards } from './engine-guard.ts';
+import type { Lexicons } from './lexicons.ts';
 import { type LiveFields, type LivePlace, type PlannedLive, planLive } from './live-plan.ts';
 import type { LiveText } from './live-text.ts';
 import { openBindings } from './open-bindings.ts';
@@ -48,6 +49,8 @@ const audioIdBits = 128;
 
 export interface SpeechOptions {
   voices: Voices;
+  /** Default: none. */
+  lexicons?: Lexicons | undefined;
   slots: Slots;
   guards?: EngineGuards;
   /** How long a request may wait until it is begun, for a slot and for an engine. Default: as long as it takes. */
@@ -56,6 +59,7 @@ export interface SpeechOptions {
 
 export function createSpeech({
   voices,
+  lexicons,
   slots,
   guards: guardOf = createEngineGuards(),
   waitMsMax,
@@ -63,7 +67,7 @@ export function createSpeech({
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
-  const plan = (request: SpeechRequest, caller: Caller) => planSpeech(voices, request, caller);
+  const plan = (request: SpeechRequest, caller: Caller) => planSpeech(voices, request, caller, lexicons);
 
   async function* speak(planned: PlannedSpeech, { callerId, accountId = callerId }: Caller, signal: AbortSignal) {
     const waitUntilMs = waitMsMax === undefined ? undefined : performance.now() + waitMsMax;
@@ -115,7 +119,7 @@ export function createSpeech({
   return {
     plan,
     speak,
-    planLive: (fields, caller) => planLive(voices, fields, caller),
+    planLive: (fields, caller) => planLive(voices, fields, caller, lexicons),
     speakTurn,
     async *streamSpeech(request, caller, signal) {
       yield* speak(plan(request, caller), caller, signal);
@@ -234,5 +238,6 @@ function toInfo({ request, voice, binding, ended, ...plan }: SpeechPlan): Speech
     chars: plan.chars,
     warnings: plan.warnings,
     others: plan.others,
+    lexiconVersions: plan.lexiconVersions,
   };
 }

@@ -165,7 +165,7 @@ export class MarkedTextBuilder {
   }
 }
 
-function countSaid(pieces: readonly Piece[], isLiteral: boolean): number {
+export function countSaid(pieces: readonly Piece[], isLiteral: boolean): number {
   const said = pieces.map((piece) => (piece.said?.kind === 'alias' ? piece.said.text : piece.text)).join('');
   return countChars(isLiteral ? said.replace(/\s+/g, ' ').trim() : said);
 }

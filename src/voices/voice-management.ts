@@ -136,7 +136,15 @@ function toDeletion(before: VoiceRow, actor: Actor): VoiceChange {
 }
 
 /** What remains of a deleted row. */
-const emptied = { name: '', description: '', labels: '{}', bindings: '[]', consent: null, ownerId: null };
+const emptied = {
+  name: '',
+  description: '',
+  labels: '{}',
+  bindings: '[]',
+  consent: null,
+  ownerId: null,
+  lexiconIds: null,
+};
 
 const notPossible = (message: string) => invalidVoiceId({ reason: 'state', message });
 
