@@ -116,7 +116,7 @@ function joinRuns(items: readonly MarkedItem[], renderingOf: (style: RunStyle) =
 
 /** Whether the run is the whole of its text, as it is written. */
 function isWhole({ pieces: [first, ...others], isLiteral }: MarkedRun, source: string): boolean {
-  return !isLiteral && others.length === 0 && first!.from === 0 && first!.to === source.length;
+  return !isLiteral && !first!.said && others.length === 0 && first!.from === 0 && first!.to === source.length;
 }
 
 function render(cast: CastVoice, style: RunStyle, { casting, request, ignore }: RenderOptions): Rendering {

@@ -74,6 +74,7 @@ test('every request with a voice uses its lexicons, after those of the request',
       .join(' ');
   };
   expect(await heard({ voice_id: 'bound', text: 'AWS one' })).toBe('ay double you ess one');
+  expect(await heard({ voice_id: 'bound', text: 'AWS' })).toBe('ay double you ess');
   expect(await heard({ voice_id: 'bound', text: 'AWS two', lexicon_ids: ['aws'] })).toBe('Amazon Web Services two');
   expect(await heard({ ssml: '<speak>AWS <voice name="bound">AWS</voice></speak>' })).toBe('AWS ay double you ess');
 });
