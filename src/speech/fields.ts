@@ -6,6 +6,7 @@ import type { FieldViolation } from '../errors.ts';
 import { countChars } from '../text/chars.ts';
 import { toLanguageCode } from '../text/language-code.ts';
 import { type MarkupKind, markupKinds } from '../text/read-markup.ts';
+import { lexiconIdsField } from './lexicon-field.ts';
 import { textFields } from './text-fields.ts';
 
 export const captionKinds = ['srt', 'vtt'] as const;
@@ -63,8 +64,6 @@ export interface FieldRow<Value> {
 
 export const languageCodeDefault = 'en-US';
 export const voiceIdCharsMax = 128;
-/** Of one request, or bound to one voice. */
-export const lexiconIdsMax = 10;
 export const speakingRates = { min: 0.25, max: 4 };
 
 export function oneOf<T extends string | number, D extends T | undefined>(values: readonly T[], fallback: D) {
@@ -264,31 +263,7 @@ export const speechFields: { readonly [Name in keyof SpeechFields]: FieldRow<Spe
     },
     changesSound: true,
   },
-  lexiconIds: {
-    json: 'lexicon_ids',
-    names: { openai: 'lexicon_ids' },
-    flag: { name: 'lexicon', value: 'ID', help: 'a lexicon, by id, or a file of one; may be repeated, the first wins' },
-    schema: {
-      type: 'array',
-      items: { type: 'string' },
-      uniqueItems: true,
-      maxItems: lexiconIdsMax,
-      description:
-        'Lexicons that state how words are said, by id; the first that has a word wins, and those of the voice come ' +
-        'last. GET /api/lexicons lists them.',
-    },
-    parse(given, report) {
-      if (given === undefined) return [];
-      const isListed = Array.isArray(given) && given.every((each) => typeof each === 'string');
-      if (!isListed) report('type', 'must be an array of ids of lexicons');
-      else if (given.length > lexiconIdsMax) report('length', `must be at most ${lexiconIdsMax}`);
-      else if (new Set(given).size < given.length) report('duplicate', 'must name each lexicon once');
-      else return given;
-      return [];
-    },
-    // The cache key has the versions of their content: `delivery/cache-key.ts` adds them.
-    changesSound: false,
-  },
+  lexiconIds: lexiconIdsField,
 };
 
 type NamedRow = Pick<FieldRow<unknown>, 'json' | 'names' | 'protoValues' | 'flag' | 'schema' | 'isForEvents'>;

@@ -35,8 +35,13 @@ export const mayUseLexicon = (lexicon: Pick<OfferedLexicon, 'ownerId' | 'access'
 export const lexiconOwnerOf = (lexicon: Pick<OfferedLexicon, 'ownerId'>, user: VoiceUser): VoiceOwner =>
   ownerOf(lexicon, user);
 
-/** Those with these ids that the user may use; a Failure that names each of the others. */
-export function findLexicons(lexicons: Lexicons, lexiconIds: readonly string[], user: VoiceUser): OfferedLexicon[] {
+/** Those with these ids that the user may use; a Failure that names each of the others. A ticket of a version without
+ *  lexicons asks for none. */
+export function findLexicons(
+  lexicons: Lexicons,
+  lexiconIds: readonly string[] | undefined = [],
+  user: VoiceUser = {},
+): OfferedLexicon[] {
   const details: FieldViolation[] = [];
   const found = lexiconIds.flatMap((lexiconId, i) => {
     const lexicon = lexicons.find(lexiconId);
@@ -91,7 +96,7 @@ export function applyVoiceLexicons(text: MarkedText, cast: Cast, lexiconsOf: Lex
       languageCode: isSpoken ? languageCode : voice.languageCode,
     };
   });
-  const limit = aliasedLengthFactor * textLimits.chunkCharsMax;
+  const limit = aliasedLengthFactor * Math.max(textLimits.chunkCharsMax, text.chars);
   if (applied === text || applied.chars <= limit) return applied;
   const message = `has ${applied.chars} characters with what lexicons say, over the limit of ${limit}`;
   const details = [{ field, reason: 'too_long', message }];

@@ -65,14 +65,12 @@ function toLower(text: string): string {
   return text.replace(/./gsu, (char) => (char.toLowerCase().length === char.length ? char.toLowerCase() : char));
 }
 
-export function prepareText(text: string, languageCode: string): LexiconText {
+function prepareText(text: string, languageCode: string): LexiconText {
   const plain = toPlain(text);
   return { plain, lower: toLower(plain), edges: new WordEdges(plain, languageCode), languageCode };
 }
 
-/** Whether two entries of the graphemes would match the same words. */
-export const toComparable = (grapheme: string): string =>
-  toPlain(grapheme.trim().replace(/\s+/g, ' ').normalize('NFC'));
+const toComparable = (grapheme: string): string => toPlain(grapheme.trim().replace(/\s+/g, ' ').normalize('NFC'));
 
 /** Undefined where its phoneme is not written in its alphabet. */
 export function toSaid({ alias, phoneme, alphabet = 'ipa' }: LexiconEntry): Said | undefined {

@@ -1,7 +1,7 @@
 // The lexicons that are bound to a voice: whoever binds them must be allowed to use them; then all who use the voice do.
 import { Failure } from '../errors.ts';
 import type { Actor } from '../keys/actor.ts';
-import { lexiconIdsMax } from '../speech/fields.ts';
+import { lexiconIdsMax } from '../speech/lexicon-field.ts';
 import { findLexicons, type Lexicons } from '../speech/lexicons.ts';
 
 /** A Failure that names each that cannot be bound. */

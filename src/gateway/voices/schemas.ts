@@ -1,6 +1,6 @@
 // The schemas of /api/voices, each with an example.
 import { defaultSources } from '../../speech/default-voice.ts';
-import { lexiconIdsMax } from '../../speech/fields.ts';
+import { lexiconIdsMax } from '../../speech/lexicon-field.ts';
 import { voiceAccesses } from '../../speech/voice.ts';
 import { blendParts, blendWeightMax } from '../../voices/blend-fields.ts';
 import { aliasesMax, aliasForm } from '../../voices/voice-fields.ts';
