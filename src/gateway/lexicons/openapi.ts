@@ -9,6 +9,7 @@ import {
 import { lexiconOperations } from '../../operations/operation.ts';
 import { voiceAccesses } from '../../speech/voice.ts';
 import { letterCases, phoneticAlphabets } from '../../text/lexicon.ts';
+import { writePls } from '../../text/pls.ts';
 import { pageOf, pageParameters } from '../http/page-query.ts';
 import {
   describeObject,
@@ -70,6 +71,7 @@ const members = {
 } as const;
 const lexicon = describeObject('Lexicon', members);
 const withEntries = describeObject('LexiconWithEntries', { ...members, entries: [entries, exampleEntries] });
+const examplePls = writePls('Products', exampleEntries.slice(0, 1), undefined);
 const document: Schema = { type: 'string', description: 'A document of PLS 1.0.' };
 
 const body = (title: string, isNew: boolean) => ({
@@ -107,7 +109,7 @@ export const lexiconDocs = {
         description: 'The lexicon.',
         content: {
           'application/json': { schema: withEntries.schema, example: withEntries.example },
-          'application/pls+xml': { schema: document },
+          'application/pls+xml': { schema: document, example: examplePls },
         },
       },
     },
