@@ -71,7 +71,7 @@ const members = {
 } as const;
 const lexicon = describeObject('Lexicon', members);
 const withEntries = describeObject('LexiconWithEntries', { ...members, entries: [entries, exampleEntries] });
-const examplePls = writePls('Products', exampleEntries.slice(0, 1), undefined);
+const examplePls = writePls('Products', [{ grapheme: 'AWS', alias: 'Amazon Web Services' }], undefined);
 const document: Schema = { type: 'string', description: 'A document of PLS 1.0.' };
 
 const body = (title: string, isNew: boolean) => ({
