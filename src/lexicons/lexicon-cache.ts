@@ -1,5 +1,6 @@
 // The lexicons in memory: a copy of the table, updated at once after a change by this process and within half a second after
 // one by another process. A lexicon is compiled when it is first used, and as often as those in use leave room for it.
+import { openPolling } from '../concurrency/polling.ts';
 import type { Lexicons, OfferedLexicon } from '../speech/lexicons.ts';
 import type { LexiconRow, LexiconRows } from '../store/lexicon-rows.ts';
 import { compileLexicon, type Lexicon, type LexiconEntry } from '../text/lexicon.ts';
@@ -48,16 +49,7 @@ export async function openLexiconCache({ rows, onFault }: LexiconCacheOptions): 
       if (changed.length < rowsPerRead) return;
     }
   };
-  let polling: Promise<void> = Promise.resolve();
-  let polls = 0;
-  const refresh = async () => {
-    polls++;
-    const next = polling.then(poll);
-    polling = next.catch(() => {});
-    await next.finally(() => polls--);
-  };
-  await poll();
-  const timer = setInterval(() => void (polls === 0 && refresh().catch(onFault)), pollEveryMs).unref();
+  const { refresh, close } = await openPolling(poll, { everyMs: pollEveryMs, onFault });
   return {
     find: (lexiconId) => lexicons.get(lexiconId),
     list() {
@@ -65,10 +57,7 @@ export async function openLexiconCache({ rows, onFault }: LexiconCacheOptions): 
       return list;
     },
     refresh,
-    async close() {
-      clearInterval(timer);
-      await polling;
-    },
+    close,
   };
 }
 
