@@ -49,6 +49,11 @@ function writeText(random: Random): RandomText {
     const written = isSsml && random() < 0.3 ? word.replace('a', '&#x61;') : word;
     source += written + (random() < 0.2 && left > 1 ? pick(random, ['\n', '  ', '\t ']) : ' ');
   }
+  // A text that is mostly in another script than the voice's is refused.
+  for (const word of ['hotel', 'juliet', 'golf', 'delta', 'charlie']) {
+    said.push(word);
+    source += `${word} `;
+  }
   if (isSsml) source = `<speak>${source}</speak>`;
   return { fields: isSsml ? { ssml: source } : { text: source }, source, said };
 }
